@@ -1,0 +1,37 @@
+// swift-tools-version:6.1
+import PackageDescription
+
+// The kits and the EdgeCoder core need no SwiftNIO. `EDGEBLUE_LEAN=1` leaves out what does, so that the sanitizer
+// builds and the everyday edit-test loop take seconds instead of minutes.
+let lean = Context.environment["EDGEBLUE_LEAN"] != nil
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
+
+var products: [Product] = [
+  .library(name: "EdgeCoder", targets: ["EdgeCoder"])
+]
+
+var dependencies: [Package.Dependency] = [
+  .package(url: "https://github.com/apple/swift-log", from: "1.6.0")
+]
+
+var targets: [Target] = [
+  .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+  .target(name: "EdgeCoder", dependencies: [log], swiftSettings: settings),
+]
+
+if !lean {
+  // What needs SwiftNIO, and the executable, come here.
+}
+
+let package = Package(
+  name: "EdgeBlue",
+  products: products,
+  dependencies: dependencies,
+  targets: targets,
+  swiftLanguageModes: [.v6])

@@ -1,0 +1,72 @@
+/// What answers prompts on a phone: a local model server, or the echo engine.
+///
+/// One protocol serves every engine, so that the phone role neither knows nor cares what runs behind it. An engine is
+/// used by one job at a time; it may be asked for its ``modelState()`` at any moment.
+public protocol Engine: Sendable {
+  /// A short name for logs, status pages and `--engine` (`echo`, `ollama`, `openai`).
+  var name: String { get }
+
+  /// What the engine can do right now. Bounded: an engine that does not answer within two seconds is `.error`.
+  func modelState() async -> ModelState
+
+  /// Runs one prompt and streams the text as it is produced.
+  ///
+  /// The stream ends normally when the model stops or `maxTokens` is reached, and throws ``EngineError`` when the
+  /// engine is absent, refuses, or dies in mid-stream. Cancelling the consuming task (or dropping the stream) stops
+  /// the generation at the engine.
+  /// - Parameters:
+  ///   - prompt: the whole prompt, as it came over the air.
+  ///   - maxTokens: the most tokens to produce, 1 or more.
+  func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error>
+}
+
+/// The state a phone reports in its status message; raw values are those on the wire.
+public enum ModelState: String, Sendable, Codable, CaseIterable {
+  /// No model, or no engine, is there.
+  case notInstalled
+  /// The engine is fetching the model.
+  case downloading
+  /// The engine is loading the model into memory.
+  case loading
+  /// A prompt sent now is answered.
+  case ready
+  /// The engine is there but does not work.
+  case error
+}
+
+/// Why an engine did not answer.
+public struct EngineError: Error, Sendable, CustomStringConvertible {
+  /// What kind of failure it was; new codes may be added.
+  public struct Code: Sendable, Hashable {
+    let name: String
+    /// Nothing listens at the engine's address.
+    public static let unreachable = Code(name: "unreachable")
+    /// The engine answered with an error of its own, for example an unknown model.
+    public static let refused = Code(name: "refused")
+    /// The engine did not answer, or stopped answering, within its time limit.
+    public static let timedOut = Code(name: "timed out")
+    /// The engine's connection ended in the middle of a reply.
+    public static let interrupted = Code(name: "interrupted")
+    /// The engine sent something that is not its protocol, or more than the limit.
+    public static let badReply = Code(name: "bad reply")
+  }
+
+  /// The kind of failure.
+  public var code: Code
+  /// What happened, for a person.
+  public var message: String
+  /// What a person can do about it.
+  public var hint: String?
+
+  /// Makes an error.
+  public init(_ code: Code, _ message: String, hint: String? = nil) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+  }
+
+  /// The code, the message and the hint in one line.
+  public var description: String {
+    "engine \(code.name): \(message)" + (hint.map { " (\($0))" } ?? "")
+  }
+}
