@@ -1,0 +1,46 @@
+# EdgeBlue: the commands a person needs. What needs more than a line is a script in scripts/.
+#
+# Every target first installs the Debian packages it needs and that are not there; once they are, it needs no network.
+# ADAPTERS=hci0,hci1 makes `demo`, `test` and `bench` use two real adapters instead of the radio lab.
+
+ADAPTERS ?=
+export ADAPTERS
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs clean tools tools-lint tools-bench
+
+help: ## list these commands
+	@echo 'EdgeBlue: Bluetooth LE for Linux, in Swift'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+	@echo
+	@echo '  ADAPTERS=hci0,hci1 make demo    the same on two real adapters, without the lab'
+
+demo: tools ## a phone and a Mac find each other by radio and talk (virtual radios, no hardware)
+	@scripts/demo
+
+test: tools ## every test: unit, contract, radio, interoperability, sanitizers
+	@scripts/test
+
+lint: tools-lint ## format, warnings, imports between targets, D-Bus contracts, shell scripts
+	@scripts/lint
+
+bench: tools-bench ## measure beside C and Python, in one run, against the bars
+	@scripts/bench
+
+docs: tools ## the reference of every library, as a web site in docs-out/
+	@scripts/docs
+
+clean: ## remove what was built (not the installed packages)
+	rm -rf .build .build-* docs-out out
+
+tools:
+	@scripts/install-packages scripts/packages.txt lab/packages.txt
+	@scripts/check-swift
+
+tools-lint:
+	@scripts/install-packages scripts/packages.txt scripts/packages-lint.txt
+	@scripts/check-swift
+
+tools-bench:
+	@scripts/install-packages scripts/packages.txt lab/packages.txt Benchmarks/packages.txt
+	@scripts/check-swift
