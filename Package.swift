@@ -13,7 +13,8 @@ let settings: [SwiftSetting] = [
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 var products: [Product] = [
-  .library(name: "EdgeCoder", targets: ["EdgeCoder"])
+  .library(name: "DBus", targets: ["DBus"]),
+  .library(name: "EdgeCoder", targets: ["EdgeCoder"]),
 ]
 
 var dependencies: [Package.Dependency] = [
@@ -22,6 +23,7 @@ var dependencies: [Package.Dependency] = [
 
 var targets: [Target] = [
   .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+  .target(name: "DBus", dependencies: ["CDBus", log], swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: [log], swiftSettings: settings),
 ]
 

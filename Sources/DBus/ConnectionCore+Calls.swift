@@ -1,0 +1,106 @@
+internal import CDBus
+
+/// One call that waits for its reply.
+final class PendingCall: Sendable {
+  struct State {
+    var continuation: UnsafeContinuation<RawMessage, any Error>?
+    var result: Result<RawMessage, any Error>?
+  }
+
+  private let state = Lock(State())
+  /// Monotonic nanoseconds; `nil` waits for ever.
+  let deadline: UInt64?
+
+  init(deadline: UInt64?) { self.deadline = deadline }
+
+  /// Ends the call; only the first result counts.
+  func finish(_ result: Result<RawMessage, any Error>) {
+    let continuation = state.withLock { state -> UnsafeContinuation<RawMessage, any Error>? in
+      guard state.result == nil else { return nil }
+      state.result = result
+      defer { state.continuation = nil }
+      return state.continuation
+    }
+    continuation?.resume(with: result)
+  }
+
+  /// Waits for the result, which may already be there.
+  func wait() async throws -> RawMessage {
+    try await withUnsafeThrowingContinuation { continuation in
+      let result = state.withLock { state -> Result<RawMessage, any Error>? in
+        if state.result == nil { state.continuation = continuation }
+        return state.result
+      }
+      if let result { continuation.resume(with: result) }
+    }
+  }
+}
+
+extension ConnectionCore {
+  func call(_ message: RawMessage, timeout: Duration?) async throws -> RawMessage {
+    let call = PendingCall(deadline: timeout.map { WatchLoop.now() &+ $0.nanosecondsClamped })
+    let serial = Lock<UInt32>(0)
+    return try await withTaskCancellationHandler {
+      try Task.checkCancellation()
+      var wake = false
+      try send(message) { number, state in
+        serial.withLock { $0 = number }
+        guard state.closeReason == nil else { return call.finish(.failure(self.stopped)) }
+        state.pending[number] = call
+        if let deadline = call.deadline, deadline < state.nextDeadline ?? .max {
+          state.nextDeadline = deadline
+          wake = true
+        }
+      }
+      if wake { loop.wake() }
+      return try await call.wait()
+    } onCancel: {
+      // Before the send this finds nothing and `finish` alone ends the call; the reply, when it comes, is dropped.
+      let number = serial.withLock { $0 }
+      state.withLock { $0.pending[number] = nil }
+      call.finish(.failure(CancellationError()))
+    }
+  }
+
+  func receiveReply(_ message: OpaquePointer) {
+    let serial = dbus_message_get_reply_serial(message)
+    guard let call = state.withLock({ $0.pending.removeValue(forKey: serial) }) else { return }
+    let reply = RawMessage(retaining: message)
+    if dbus_message_get_type(message) == DBUS_MESSAGE_TYPE_ERROR {
+      call.finish(.failure(reply.error))
+    } else {
+      call.finish(.success(reply))
+    }
+  }
+
+  func expireCalls() {
+    let now = WatchLoop.now()
+    let expired = state.withLock { state -> [PendingCall] in
+      guard let next = state.nextDeadline, next <= now else { return [] }
+      var expired: [PendingCall] = []
+      state.nextDeadline = nil
+      for (serial, call) in state.pending {
+        guard let deadline = call.deadline else { continue }
+        if deadline <= now {
+          expired.append(call)
+          state.pending[serial] = nil
+        } else if deadline < state.nextDeadline ?? .max {
+          state.nextDeadline = deadline
+        }
+      }
+      return expired
+    }
+    for call in expired { call.finish(.failure(DBusError(.timedOut, "no reply within the call's time-out"))) }
+  }
+}
+
+extension Duration {
+  /// Whole nanoseconds, 0 when negative.
+  var nanosecondsClamped: UInt64 {
+    let (seconds, attoseconds) = components
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    // A century is as good as for ever, and leaves room for the addition of "now".
+    return overflow ? .max / 4 : Swift.min(product &+ UInt64(attoseconds / 1_000_000_000), .max / 4)
+  }
+}

@@ -1,0 +1,190 @@
+internal import CDBus
+
+/// The part of the connection that answers calls to exported objects.
+extension ConnectionCore {
+  private static let objectManager = "org.freedesktop.DBus.ObjectManager"
+
+  /// A call off the wire, on the connection's thread: into its object's mailbox, or refused.
+  func receiveCall(_ call: RawMessage) {
+    let path = ObjectPath(validated: call.path)
+    let (node, hasChildren) = state.withLock { state in
+      let node = state.objects[path]
+      return (node, node != nil || state.objects.keys.contains { $0.isWithin(path) })
+    }
+    if let node {
+      if !node.mailbox.yield(call) {
+        answer(call, .failure(DBusError(.limitExceeded, "too many calls wait for \(path)")))
+      }
+    } else if hasChildren, call.interface == "org.freedesktop.DBus.Introspectable", call.member == "Introspect" {
+      // The way down to what is exported; there is no object here to keep an order with.
+      answer(call, .success([.string(introspection(of: path))]))
+    } else {
+      answer(
+        call,
+        .failure(
+          DBusError(
+            name: "org.freedesktop.DBus.Error.UnknownObject", message: "there is no object at \(path)")))
+    }
+  }
+
+  /// Serves one call; the object's own task calls this for one call after the other.
+  func serve(_ call: RawMessage) async {
+    let path = ObjectPath(validated: call.path)
+    guard let node = state.withLock({ $0.objects[path] }) else {
+      return answer(
+        call,
+        .failure(
+          DBusError(
+            name: "org.freedesktop.DBus.Error.UnknownObject", message: "the object at \(path) is gone")))
+    }
+    do {
+      answer(call, .success(try await result(of: call, path, node)))
+    } catch {
+      answer(call, .failure(error))
+    }
+  }
+
+  private func result(of call: RawMessage, _ path: ObjectPath, _ node: ExportedObject.Node) async throws -> [Value] {
+    switch (call.interface, call.member) {
+    case ("org.freedesktop.DBus.Introspectable", "Introspect"):
+      return [.string(introspection(of: path))]
+    case (RemoteObject.properties, _):
+      return try await property(call, node)
+    case (Self.objectManager, "GetManagedObjects") where node.isObjectManager:
+      return [managedObjects(below: path)]
+    default:
+      break
+    }
+    guard let (interface, method) = method(call, node) else {
+      throw DBusError(
+        name: "org.freedesktop.DBus.Error.UnknownMethod",
+        message: "\(path) has no method \(call.interface.map { $0 + "." } ?? "")\(call.member)")
+    }
+    let expected = method.input.map(\.type.description).joined()
+    guard call.signature == expected else {
+      throw DBusError(
+        name: "org.freedesktop.DBus.Error.InvalidArgs",
+        message: "\(interface).\(method.name) takes '\(expected)', not '\(call.signature)'")
+    }
+    let output = try await method.handler(
+      Interface.Call(sender: call.sender, path: path, arguments: call.values))
+    let declared = method.output.map(\.type.description).joined()
+    let returned = output.map(\.signatureText).joined()
+    guard returned == declared else {
+      throw DBusError(
+        name: "org.freedesktop.DBus.Error.Failed",
+        message: "\(interface).\(method.name) is declared to return '\(declared)' and returned '\(returned)'")
+    }
+    return output
+  }
+
+  private func method(_ call: RawMessage, _ node: ExportedObject.Node) -> (String, Interface.Method)? {
+    for interface in node.interfaces where call.interface == nil || call.interface == interface.name {
+      if let method = interface.methods.first(where: { $0.name == call.member }) { return (interface.name, method) }
+    }
+    return nil
+  }
+
+  private func property(_ call: RawMessage, _ node: ExportedObject.Node) async throws -> [Value] {
+    let arguments = call.values
+    let interface = node.interfaces.first { $0.name == arguments.first?.string }
+    switch (call.member, call.signature) {
+    case ("GetAll", "s"):
+      // Standard interfaces have no properties, and generic tools ask for them all the same.
+      return [.properties(interface?.values ?? [:])]
+    case ("Get", "ss"), ("Set", "ssv"):
+      guard let interface else {
+        throw DBusError(
+          name: "org.freedesktop.DBus.Error.UnknownInterface",
+          message: "no interface \(arguments[0].string ?? "") here")
+      }
+      let name = arguments[1].string ?? ""
+      guard let property = interface.properties.first(where: { $0.name == name }), let value = property.get() else {
+        throw DBusError(
+          name: "org.freedesktop.DBus.Error.UnknownProperty", message: "\(interface.name) has no property \(name)")
+      }
+      if call.member == "Get" { return [.variant(value)] }
+      guard let set = property.set else {
+        throw DBusError(
+          name: "org.freedesktop.DBus.Error.PropertyReadOnly", message: "\(interface.name).\(name) is read-only")
+      }
+      let new = arguments[2].unwrapped
+      guard new.signature == property.type else {
+        throw DBusError(
+          name: "org.freedesktop.DBus.Error.InvalidArgs",
+          message: "\(interface.name).\(name) is a '\(property.type)', not a '\(new.signature)'")
+      }
+      try await set(new)
+      return []
+    default:
+      throw DBusError(
+        name: "org.freedesktop.DBus.Error.UnknownMethod",
+        message: "Properties has no method \(call.member) that takes '\(call.signature)'")
+    }
+  }
+
+  private func answer(_ call: RawMessage, _ result: Result<[Value], any Error>) {
+    guard call.wantsReply else { return }
+    do {
+      switch result {
+      case .success(let values):
+        let reply = try RawMessage.reply(to: call)
+        do {
+          try reply.append(values)
+          try send(reply)
+        } catch  where error.code != .disconnected {
+          try send(try RawMessage.error(to: call, error))
+        }
+      case .failure(let error):
+        let named =
+          error as? DBusError ?? DBusError(name: "org.freedesktop.DBus.Error.Failed", message: "\(error)")
+        try send(try RawMessage.error(to: call, named))
+      }
+    } catch {
+      // The caller learns of a lost connection from the bus; anything else would be a malformed error name.
+      if error.code != .disconnected {
+        logger.error("no reply to \(call.member) could be sent", metadata: ["error": "\(error)"])
+      }
+    }
+  }
+
+  // MARK: ObjectManager
+
+  private func managedObjects(below root: ObjectPath) -> Value {
+    let objects = state.withLock { $0.objects.filter { $0.key != root && $0.key.isWithin(root) } }
+    return .dictionary(
+      of: "oa{sa{sv}}",
+      objects.sorted { $0.key < $1.key }.map { path, node in
+        Value.Entry(.objectPath(path), Self.interfaceValues(node.interfaces))
+      })
+  }
+
+  private static func interfaceValues(_ interfaces: [Interface]) -> Value {
+    .dictionary(of: "sa{sv}", interfaces.map { Value.Entry(.string($0.name), .properties($0.values)) })
+  }
+
+  func announce(_ path: ObjectPath, _ interfaces: [Interface]) {
+    emitFromManager(of: path, "InterfacesAdded", [.objectPath(path), Self.interfaceValues(interfaces)])
+  }
+
+  func announceRemoval(_ path: ObjectPath, _ interfaces: [Interface]) {
+    emitFromManager(of: path, "InterfacesRemoved", [.objectPath(path), .strings(interfaces.map(\.name))])
+  }
+
+  private func emitFromManager(of path: ObjectPath, _ member: String, _ arguments: [Value]) {
+    let managers = state.withLock { state in
+      state.objects.filter { $0.value.isObjectManager && $0.key != path && path.isWithin($0.key) }.keys.sorted()
+    }
+    for manager in managers {
+      do {
+        let message = try RawMessage.signal(path: manager, interface: Self.objectManager, member: member)
+        try message.append(arguments)
+        try send(message)
+      } catch {
+        if error.code != .disconnected {
+          logger.error("\(member) could not be sent", metadata: ["error": "\(error)"])
+        }
+      }
+    }
+  }
+}

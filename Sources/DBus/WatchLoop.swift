@@ -1,0 +1,139 @@
+internal import CDBus
+import Glibc
+
+/// One thread that waits on the file descriptors libdbus asks for, and runs what is ready.
+///
+/// libdbus does its own reading and writing; it only says, through "watches", which descriptor it wants to hear of.
+/// `ioLock` is held around every call that may touch the transport (a send from any thread, a read from this one):
+/// without it a send that finds the socket dead would free a watch this thread is just handling.
+final class WatchLoop: @unchecked Sendable {
+  // Sound: `watches` is guarded by `watchLock`, the descriptors are constants, and `run` is the one thread's own.
+
+  /// Around every call into the transport. Recursive, because libdbus calls back into us from inside some of them.
+  let ioLock = RecursiveLock()
+  private let watches = Lock<[OpaquePointer]>([])
+  private let wakeUp: Int32
+
+  init() throws(DBusError) {
+    wakeUp = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+    guard wakeUp >= 0 else { throw DBusError(.limitExceeded, "eventfd: \(String(cString: strerror(errno)))") }
+  }
+
+  deinit {
+    close(wakeUp)
+  }
+
+  func add(_ watch: OpaquePointer) {
+    watches.withLock { $0.append(watch) }
+    wake()
+  }
+
+  func remove(_ watch: OpaquePointer) {
+    watches.withLock { $0.removeAll { $0 == watch } }
+  }
+
+  /// Makes a waiting ``waitAndHandle(until:)`` return.
+  func wake() {
+    var one: UInt64 = 1
+    // Fails only when the counter is full, and then the thread is about to wake anyway.
+    _ = write(wakeUp, &one, 8)
+  }
+
+  /// Waits until something is ready, someone calls ``wake()``, or the deadline, and lets libdbus handle it.
+  func waitAndHandle(until deadline: UInt64?) {
+    var enabled: [OpaquePointer] = []
+    var polled = [pollfd(fd: wakeUp, events: Int16(POLLIN), revents: 0)]
+    // Under the lock: a watch is freed as soon as `remove` has returned.
+    watches.withLock { watches in
+      for watch in watches where dbus_watch_get_enabled(watch) != 0 {
+        let flags = dbus_watch_get_flags(watch)
+        var events: Int32 = 0
+        if flags & DBUS_WATCH_READABLE.rawValue != 0 { events |= POLLIN }
+        if flags & DBUS_WATCH_WRITABLE.rawValue != 0 { events |= POLLOUT }
+        polled.append(pollfd(fd: dbus_watch_get_unix_fd(watch), events: Int16(events), revents: 0))
+        enabled.append(watch)
+      }
+    }
+    guard poll(&polled, nfds_t(polled.count), Self.milliseconds(until: deadline)) > 0 else { return }
+    if polled[0].revents != 0 {
+      var count: UInt64 = 0
+      _ = read(wakeUp, &count, 8)
+    }
+    for (watch, entry) in zip(enabled, polled.dropFirst()) where entry.revents != 0 {
+      var flags: UInt32 = 0
+      let events = Int32(entry.revents)
+      if events & POLLIN != 0 { flags |= DBUS_WATCH_READABLE.rawValue }
+      if events & POLLOUT != 0 { flags |= DBUS_WATCH_WRITABLE.rawValue }
+      if events & POLLHUP != 0 { flags |= DBUS_WATCH_HANGUP.rawValue }
+      if events & (POLLERR | POLLNVAL) != 0 { flags |= DBUS_WATCH_ERROR.rawValue }
+      ioLock.withLock {
+        // It may have been removed while this thread waited.
+        guard watches.withLock({ $0.contains(watch) }) else { return }
+        dbus_watch_handle(watch, flags)
+      }
+    }
+  }
+
+  /// Now, in nanoseconds of the monotonic clock.
+  static func now() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+
+  private static func milliseconds(until deadline: UInt64?) -> Int32 {
+    guard let deadline else { return -1 }
+    let now = now()
+    guard deadline > now else { return 0 }
+    return Int32(clamping: (deadline - now + 999_999) / 1_000_000)
+  }
+}
+
+/// A lock that its holder may take again.
+final class RecursiveLock: @unchecked Sendable {
+  // Sound: the mutex is the only member, and it is made for this.
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+  init() {
+    mutex = .allocate(capacity: 1)
+    var attributes = pthread_mutexattr_t()
+    pthread_mutexattr_init(&attributes)
+    pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_RECURSIVE))
+    pthread_mutex_init(mutex, &attributes)
+    pthread_mutexattr_destroy(&attributes)
+  }
+
+  deinit {
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+
+  @inline(__always)
+  func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return try body()
+  }
+}
+
+/// Starts a detached thread; the closure keeps alive what it needs.
+func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(DBusError) {
+  final class Box { let body: @Sendable () -> Void; init(_ body: @escaping @Sendable () -> Void) { self.body = body } }
+  var thread = pthread_t()
+  let box = Unmanaged.passRetained(
+    Box {
+      pthread_setname_np(pthread_self(), name)
+      body()
+    })
+  let result = pthread_create(
+    &thread, nil,
+    { argument in
+      Unmanaged<Box>.fromOpaque(argument!).takeRetainedValue().body()
+      return nil
+    }, box.toOpaque())
+  guard result == 0 else {
+    box.release()
+    throw DBusError(.limitExceeded, "no thread for the bus: \(String(cString: strerror(result)))")
+  }
+  pthread_detach(thread)
+}
