@@ -1,0 +1,67 @@
+# The guest's daemons: how each is started, stopped and waited for. Sourced by guest-init and lab-fault, after the job
+# that the runner wrote (runner/job.py): it says how many CONTROLLERS there are and defines run_bluetoothd.
+# shellcheck shell=sh
+
+STATE=/run/radio-lab
+
+# poll SECONDS COMMAND… : until COMMAND succeeds. Short naps: every one of them delays the user's command.
+poll() {
+  tries=$(($1 * 50)); shift
+  until "$@"; do
+    tries=$((tries - 1))
+    [ $tries -gt 0 ] || return 1
+    sleep 0.02
+  done
+}
+
+# A killed child stays a zombie until process 1 gets round to it, and a zombie still has a /proc entry.
+is_running() {
+  [ -s "$STATE/$1.pid" ] && { read -r _ _ state _ < "/proc/$(cat "$STATE/$1.pid")/stat"; } 2> /dev/null && [ "$state" != Z ]
+}
+is_gone() { ! is_running "$1"; }
+
+# signal NAME SIGNAL
+signal() { is_running "$1" && kill -s "$2" "$(cat "$STATE/$1.pid")"; }
+
+start_dbus() {
+  # With --fork the command returns once the bus listens.
+  dbus-daemon --system --fork --nopidfile
+}
+
+start_controllers() {
+  btvirt -L "-l$CONTROLLERS" > /lab/btvirt.log 2>&1 &
+  echo $! > "$STATE/controllers.pid"
+  poll 20 controllers_exist
+}
+controllers_exist() { [ -e "/sys/class/bluetooth/hci$((CONTROLLERS - 1))" ]; }
+explain_controllers() { echo "btvirt did not make $CONTROLLERS controllers: $(tail -n 3 /lab/btvirt.log)"; }
+
+start_bluetoothd() {
+  run_bluetoothd >> /lab/bluetoothd.log 2>&1 &
+  echo $! > "$STATE/bluetoothd.pid"
+  # bluetoothd owns its name before its adapters exist, and an adapter exists before it can advertise.
+  poll 30 bluez_has_name && poll 30 adapters_are_ready
+}
+bluez_has_name() {
+  dbus-send --system --print-reply=literal --dest=org.freedesktop.DBus / \
+    org.freedesktop.DBus.NameHasOwner string:org.bluez 2> /dev/null | grep -q true
+}
+adapters_are_ready() {
+  [ "$CONTROLLERS" = 0 ] || [ "$(dbus-send --system --print-reply --dest=org.bluez / \
+    org.freedesktop.DBus.ObjectManager.GetManagedObjects 2> /dev/null | grep -c '"org.bluez.LEAdvertisingManager1"')" -ge "$CONTROLLERS" ]
+}
+explain_bluetoothd() {
+  is_running bluetoothd && echo "bluetoothd shows no $CONTROLLERS adapters that can advertise" && return
+  echo "bluetoothd ended: $(tail -n 3 /lab/bluetoothd.log)"
+}
+
+start_capture() {
+  btmon -w "$1" > /dev/null 2>&1 &
+  echo $! > "$STATE/capture.pid"
+  poll 10 capture_settled "$1" && is_running capture
+}
+capture_settled() { [ -s "$1" ] || is_gone capture; }
+stop_capture() {
+  signal capture TERM && poll 5 is_gone capture
+  rm -f "$STATE/capture.pid"
+}

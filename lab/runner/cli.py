@@ -1,0 +1,182 @@
+"""Command line of radio-lab: which words it knows, and what each of them calls."""
+import argparse
+import math
+import os
+import shlex
+from pathlib import Path
+from typing import Callable, NoReturn
+
+from . import terminal
+from .debian import require_tools
+from .job import Job
+from .terminal import LabError, complain, say
+
+USAGE_ERROR = 2
+MAX_CONTROLLERS = 8
+
+DESCRIPTION = """\
+A real Linux kernel, virtual Bluetooth LE controllers and a real bluetoothd around any command. No radio needed.
+
+  radio-lab run [OPTION…] -- CMD …   run CMD in a fresh guest; its output is live, its exit code is yours
+  radio-lab prepare                  fetch and unpack the guest's kernel now rather than on the first run
+  radio-lab help                     this text; `radio-lab run --help` lists the options of run
+"""
+
+RUN_EPILOG = """\
+Inside: the host's files (changes are thrown away), the current folder, root, no network but loopback,
+/lab (writable, the --out folder), `lab-fault` on PATH, EDGEBLUE_ADAPTERS=hci0,… and RADIO_LAB=1 in the environment.
+
+Exit code: CMD's own; 124 when CMD exceeds --timeout; 125 when the guest dies or cannot be set up; 2 for wrong usage.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with errors in the lab's voice."""
+
+    def error(self, message: str) -> NoReturn:
+        complain(message)
+        complain(f"see `{self.prog} --help`")
+        raise SystemExit(USAGE_ERROR)
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        return _dispatch(arguments)
+    except LabError as error:
+        complain(str(error))
+        return error.code
+    except KeyboardInterrupt:
+        return 130
+
+
+def _dispatch(arguments: list[str]) -> int:
+    word, rest = (arguments[0], arguments[1:]) if arguments else ("help", [])
+    if word in ("help", "--help", "-h"):
+        print(DESCRIPTION, end="")
+        return 0
+    if word == "run":
+        return _run(rest)
+    plain: dict[str, Callable[[], int]] = {"prepare": _prepare}
+    if word not in plain:
+        raise LabError(f"unknown word: {word}; `radio-lab help` lists them all", USAGE_ERROR)
+    if rest:
+        raise LabError(f"{word} takes no arguments: {shlex.join(rest)}", USAGE_ERROR)
+    return plain[word]()
+
+
+def _run(arguments: list[str]) -> int:
+    from .supervisor import run
+
+    job = parse_run(arguments)
+    require_tools(job.kernel)
+    return run(job)
+
+
+def _prepare() -> int:
+    from .guestkernel import prepare
+
+    kernel = prepare()
+    say(f"kernel {kernel.version}: {kernel.kernel.parent}")
+    return 0
+
+
+def parse_run(arguments: list[str]) -> Job:
+    """The job that `run` asks for, or a LabError that says what is wrong with it."""
+    options, command = _split(arguments)
+    parsed = _run_parser().parse_args(options)
+    terminal.level = terminal.QUIET if parsed.quiet else terminal.VERBOSE if parsed.verbose else terminal.NORMAL
+    if not command:
+        raise LabError("no command: put it after `--`, as in `radio-lab run -- bluetoothctl show`", USAGE_ERROR)
+    if parsed.virtual_time and parsed.kernel != "uml":
+        raise LabError("--virtual-time needs --kernel uml", USAGE_ERROR)
+    if parsed.no_btvirt and parsed.controllers is not None:
+        raise LabError("--controllers and --no-btvirt exclude each other", USAGE_ERROR)
+    return Job(
+        command=command,
+        kernel=parsed.kernel,
+        controllers=0 if parsed.no_btvirt else parsed.controllers or 2,
+        timeout=parsed.timeout,
+        boot_timeout=parsed.boot_timeout,
+        memory=parsed.memory,
+        out=parsed.out,
+        capture=parsed.capture,
+        bluetoothd=not parsed.no_bluetoothd,
+        bluetoothd_args=parsed.bluetoothd_args,
+        eatt=parsed.eatt,
+        environment=dict(parsed.env),
+        virtual_time=parsed.virtual_time,
+    )
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    if "--" not in arguments:
+        return arguments, []
+    border = arguments.index("--")
+    return arguments[:border], arguments[border + 1 :]
+
+
+def _run_parser() -> Parser:
+    parser = Parser(
+        prog="radio-lab run", usage="radio-lab run [OPTION…] -- CMD …", allow_abbrev=False,
+        epilog=RUN_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    add = parser.add_argument
+    add("--kernel", choices=("qemu", "uml"), default="qemu",
+        help="Debian's kernel under software emulation (default), or user-mode Linux (see build-uml)")  # fmt: skip
+    add("--controllers", type=_whole_number(1, MAX_CONTROLLERS), metavar="N", help="virtual LE controllers (default 2)")
+    add("--timeout", type=_seconds, default=600.0, metavar="S", help="limit of CMD; booting is not counted (default 600)")
+    add("--boot-timeout", type=_seconds, default=180.0, metavar="S", help="limit of the guest's boot (default 180)")
+    add("--out", type=_out_folder, metavar="DIR", help="what the guest sees as /lab; keeps the logs too")
+    add("--capture", type=_new_file, metavar="FILE", help="write all HCI traffic to FILE (btsnoop)")
+    add("--memory", type=_whole_number(256, 65536), default=1024, metavar="MB", help="the guest's memory (default 1024)")
+    add("--env", type=_variable, action="append", default=[], metavar="NAME[=VALUE]", help="set or pass on a variable")
+    add("--no-bluetoothd", action="store_true", help="controllers and a bus, but no bluetoothd")
+    add("--no-btvirt", action="store_true", help="no controllers: CMD makes them through /dev/vhci")
+    add("--eatt", action="store_true", help="leave BlueZ's default of three ATT channels (the lab sets one)")
+    add("--bluetoothd-args", type=shlex.split, default=[], metavar="=ARGS", help="more arguments, as in --bluetoothd-args=-d")
+    add("--virtual-time", action="store_true", help="with uml: waiting costs no time and computing none either")
+    loudness = parser.add_mutually_exclusive_group()
+    loudness.add_argument("-q", "--quiet", action="store_true", help="nothing from the lab itself but errors")
+    loudness.add_argument("-v", "--verbose", action="store_true", help="say how long each step of the boot took")
+    return parser
+
+
+def _whole_number(low: int, high: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
+        return int(text)
+
+    return parse
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return seconds
+
+
+def _out_folder(text: str) -> Path:
+    path = Path(text)
+    if path.exists() and not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is not a folder")
+    return path
+
+
+def _new_file(text: str) -> Path:
+    path = Path(text)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise argparse.ArgumentTypeError(f"cannot write a file {text}: its folder does not exist, or it is one itself")
+    return path
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name.replace("_", "a").isalnum() or not name.isascii() or name[0].isdigit():
+        raise argparse.ArgumentTypeError(f"{name!r} is not a variable's name")
+    if not equals and name not in os.environ:
+        raise argparse.ArgumentTypeError(f"{name} is not set here, so it cannot be passed on")
+    return name, value if equals else os.environ[name]

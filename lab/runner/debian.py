@@ -1,0 +1,81 @@
+"""Debian's packages: what the lab wants, what is there, and the kernel package that it fetches without installing."""
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from .terminal import LabError, say
+
+LAB = Path(__file__).resolve().parent.parent
+BLUETOOTHD = "/usr/libexec/bluetooth/bluetoothd"
+BUSYBOX = "/bin/busybox"
+
+# Programs that a run needs, and the package of each: what counts is that they are there, wherever from.
+TOOLS = {
+    BUSYBOX: "busybox-static",
+    BLUETOOTHD: "bluez",
+    "btmon": "bluez",
+    "btvirt": "bluez-test-tools",
+    "dbus-daemon": "dbus",
+    "dbus-send": "dbus",
+}
+EMULATOR = {"qemu-system-x86_64": "qemu-system-x86"}
+
+KERNEL_METAPACKAGE = "linux-image-amd64"
+
+
+def package_list(name: str) -> list[str]:
+    """The packages that `packages.txt` or `packages-uml.txt` names."""
+    lines = (LAB / name).read_text().splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def missing_packages(packages: list[str]) -> list[str]:
+    query = ["dpkg-query", "--show", "--showformat", "${Package} ${db:Status-Status}\n", *packages]
+    listed = subprocess.run(query, capture_output=True, text=True).stdout.splitlines()
+    installed = {line.split()[0] for line in listed if line.endswith(" installed")}
+    return [package for package in packages if package not in installed]
+
+
+def missing_tools(kernel: str) -> dict[str, str]:
+    """The programs that a run with this kind of guest lacks, each with its package."""
+    wanted = TOOLS | (EMULATOR if kernel == "qemu" else {})
+    path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
+    return {tool: package for tool, package in wanted.items() if not shutil.which(tool, path=path)}
+
+
+def require_tools(kernel: str) -> None:
+    absent = missing_tools(kernel)
+    if absent:
+        raise LabError(f"missing: {', '.join(absent)}. As root:\n  {install_line(sorted(set(absent.values())))}")
+
+
+def install_line(packages: list[str]) -> str:
+    return f"apt-get install --no-install-recommends {' '.join(packages)}"
+
+
+def fetch_kernel(folder: Path) -> str:
+    """Unpack Debian's current kernel package below `folder` and return the kernel's version."""
+    package = _current_kernel_package()
+    say(f"fetching {package} (about 70 MB; unpacked into the cache, not installed)")
+    _apt(["apt-get", "--quiet", "--quiet", "download", package], folder)
+    (archive,) = folder.glob("*.deb")
+    subprocess.run(["dpkg-deb", "--extract", archive, folder], check=True)
+    return package.removeprefix("linux-image-")
+
+
+def _current_kernel_package() -> str:
+    shown = _apt(["apt-cache", "show", "--no-all-versions", KERNEL_METAPACKAGE], Path("/"))
+    found = re.search(r"^Depends:.*?(linux-image-[0-9][^ ,]*)", shown, re.MULTILINE)
+    if not found:
+        raise LabError(f"apt does not say which kernel {KERNEL_METAPACKAGE} stands for")
+    return found[1]
+
+
+def _apt(command: list[str], folder: Path) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode != 0:
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise LabError(f"{' '.join(command[:2])} failed: {reason}\n  As root, `apt-get update` brings the package lists up to date.")
+    return done.stdout

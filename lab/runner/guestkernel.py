@@ -1,0 +1,75 @@
+"""Debian's kernel, made ready for QEMU once and kept in the cache."""
+import hashlib
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import cache, initramfs
+from .debian import BUSYBOX, LAB, fetch_kernel
+from .kernelfiles import ModuleTree, uncompressed_kernel
+from .terminal import say
+
+INIT = LAB / "guest" / "initramfs-init"
+MODULES = LAB / "guest" / "modules.txt"
+
+
+@dataclass(frozen=True)
+class GuestKernel:
+    version: str
+    kernel: Path
+    initramfs: Path
+
+
+def cached() -> Path | None:
+    """The kernel of an earlier run: the newest by time, whatever apt offers by now, so that the lab works offline."""
+    fitting = [path.parent for path in cache.folder().glob("*/wanted") if path.read_bytes() == MODULES.read_bytes()]
+    return max(fitting, key=lambda folder: folder.stat().st_mtime, default=None)
+
+
+def prepare() -> GuestKernel:
+    """The kernel and its initramfs; instant when they are in the cache."""
+    with cache.locked("kernel"):
+        folder = cached() or _take_kernel()
+        return GuestKernel(folder.name, folder / "vmlinux", _initramfs(folder))
+
+
+def _take_kernel() -> Path:
+    """Put a kernel into the cache: the one in /boot if that is Debian's, else the one apt has."""
+    with tempfile.TemporaryDirectory(prefix=".package.", dir=cache.folder()) as package:
+        root, version = Path("/"), _installed_version()
+        if version:
+            say(f"taking kernel {version} from /boot")
+        else:
+            root, version = Path(package), fetch_kernel(Path(package))
+        return _keep(root, version)
+
+
+def _installed_version() -> str | None:
+    names = sorted(path.name for path in Path("/boot").glob("vmlinuz-*-amd64"))
+    versions = [name.removeprefix("vmlinuz-") for name in names]
+    return next((version for version in reversed(versions) if Path("/lib/modules", version, "kernel").is_dir()), None)
+
+
+def _keep(root: Path, version: str) -> Path:
+    wanted = [line for line in MODULES.read_text().split("\n") if line and not line.startswith("#")]
+    modules = ModuleTree(root / "lib/modules" / version).in_loading_order(wanted)
+    with cache.new_folder(cache.folder() / version) as folder:
+        (folder / "vmlinux").write_bytes(uncompressed_kernel((root / f"boot/vmlinuz-{version}").read_bytes()))
+        for name, content in modules.items():
+            (folder / f"{name}.ko").write_bytes(content)
+        (folder / "order").write_text("\n".join(modules))
+        (folder / "wanted").write_bytes(MODULES.read_bytes())
+    say(f"kernel {version} is ready in {cache.folder() / version}")
+    return cache.folder() / version
+
+
+def _initramfs(folder: Path) -> Path:
+    """The archive for this busybox and this init; another version of either makes another archive."""
+    busybox = Path(BUSYBOX)
+    fingerprint = hashlib.sha256(busybox.read_bytes() + INIT.read_bytes() + Path(initramfs.__file__).read_bytes()).hexdigest()[:12]
+    archive = folder / f"initramfs-{fingerprint}.cpio"
+    if not archive.exists():
+        names = (folder / "order").read_text().split()
+        modules = {name: (folder / f"{name}.ko").read_bytes() for name in names}
+        cache.write_file(archive, initramfs.build(busybox, INIT, modules))
+    return archive

@@ -1,0 +1,80 @@
+"""What the lab takes out of Debian's kernel package: the uncompressed kernel, and modules in loading order."""
+import lzma
+import re
+import struct
+from pathlib import Path
+
+from .terminal import LabError
+
+SIGNATURE_MARK = b"~Module signature appended~\n"
+
+
+def uncompressed_kernel(bz_image: bytes) -> bytes:
+    """The ELF kernel inside a bzImage.
+
+    QEMU enters an ELF kernel directly (PVH); unpacking the same bytes inside an emulated CPU costs seconds of every boot.
+    """
+    if bz_image[0x202:0x206] != b"HdrS":
+        raise LabError("this is no x86 kernel image")
+    setup_sectors = bz_image[0x1F1] or 4
+    offset, length = struct.unpack_from("<II", bz_image, 0x248)
+    start = (setup_sectors + 1) * 512 + offset
+    try:
+        kernel = lzma.LZMADecompressor(lzma.FORMAT_XZ).decompress(bz_image[start : start + length])
+    except lzma.LZMAError as error:
+        raise LabError(f"the kernel image is not compressed with XZ, as Debian's are ({error})") from error
+    if kernel[:4] != b"\x7fELF":
+        raise LabError("the kernel image holds no ELF kernel")
+    return kernel
+
+
+def unsigned(module: bytes) -> bytes:
+    """The module without its appended signature, whose check costs an emulated CPU more than the loading."""
+    if not module.endswith(SIGNATURE_MARK):
+        return module
+    end = len(module) - len(SIGNATURE_MARK)
+    (signature_length,) = struct.unpack(">I", module[end - 4 : end])
+    return module[: end - 12 - signature_length]
+
+
+def dependencies(module: bytes) -> list[str]:
+    """Names of the modules that this one needs, from its own `.modinfo`."""
+    found = re.search(rb"\0depends=([^\0]*)\0", module)
+    return [name.decode() for name in found[1].split(b",") if name] if found else []
+
+
+class ModuleTree:
+    """A `/lib/modules/VERSION` folder, which need not have been through depmod."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.files = {self._name(path): path for path in (folder / "kernel").rglob("*.ko*")}
+        builtin = folder / "modules.builtin"
+        self.builtin = {self._name(Path(line)) for line in builtin.read_text().split()} if builtin.exists() else set()
+
+    @staticmethod
+    def _name(path: Path) -> str:
+        return path.name.split(".ko")[0].replace("-", "_")
+
+    def read(self, name: str) -> bytes:
+        path = self.files[name]
+        content = path.read_bytes()
+        return lzma.decompress(content) if path.suffix == ".xz" else content
+
+    def in_loading_order(self, wanted: list[str]) -> dict[str, bytes]:
+        """`wanted` and all they depend on, each after what it needs, without what the kernel has built in."""
+        loaded: dict[str, bytes] = {}
+
+        def load(name: str, wanted_by: str) -> None:
+            if name in loaded or name in self.builtin:
+                return
+            if name not in self.files:
+                raise LabError(f"the kernel in {self.folder} has no module {name} (wanted by {wanted_by})")
+            content = self.read(name)
+            for needed in dependencies(content):
+                load(needed, wanted_by=name)
+            loaded[name] = unsigned(content)
+
+        for name in wanted:
+            load(name, wanted_by="the lab")
+        return loaded

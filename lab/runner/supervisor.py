@@ -1,0 +1,185 @@
+"""Boots a guest, passes its streams on, and turns however it ends into one exit code. Every wait here has a bound."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from types import TracebackType
+from typing import BinaryIO, Iterator
+
+from .job import Job, Talk, conversation
+from .machines import KINDS, Streams
+from .terminal import LabError, complain, detail
+
+TIMED_OUT = 124
+GUEST_DIED = 125
+SHUTDOWN_LIMIT = 15
+DRAIN_LIMIT = 10
+CONSOLE_LINES = 15
+
+
+class Interrupted(BaseException):
+    """A signal that means: clean up and go. The exit code says which, as a shell would."""
+
+    def __init__(self, number: int):
+        super().__init__(number)
+        self.code = 128 + number
+
+
+def run(job: Job) -> int:
+    """Run the job's command in a fresh guest; its exit code, or a LabError with code 124 or 125."""
+    try:
+        with _signals_as_exceptions(), conversation(job) as talk:
+            begun = time.monotonic()
+            try:
+                with Guest(job, talk) as guest:
+                    return guest.wait()
+            finally:
+                _report_times(talk, time.monotonic() - begun)
+                _keep_capture(job, talk)
+    except Interrupted as interruption:
+        return interruption.code
+
+
+class Guest:
+    """A running guest. Leaving the `with` block leaves no process of it behind."""
+
+    def __init__(self, job: Job, talk: Talk):
+        self.job = job
+        self.talk = talk
+        self.pumps: list[Pump] = []
+
+    def __enter__(self) -> "Guest":
+        with open(self.talk.console, "ab") as console:
+            console.truncate(0)
+            pipes = [os.pipe(), os.pipe()]
+            try:
+                self.process = self._start(Streams(pipes[0][1], pipes[1][1], console.fileno()), console)
+            finally:
+                for _, write_end in pipes:
+                    os.close(write_end)
+        self.pumps = [Pump(pipes[0][0], sys.stdout.buffer), Pump(pipes[1][0], sys.stderr.buffer)]
+        return self
+
+    def _start(self, streams: Streams, console: BinaryIO) -> subprocess.Popen[bytes]:
+        launch = KINDS[self.job.kernel](self.job, self.talk, streams)
+        # The guest dies with its runner, even with one that is killed by SIGKILL. A session of its own keeps the
+        # terminal's Ctrl-C away from it: the runner decides.
+        command = ["setpriv", "--pdeathsig", "KILL", "--", *launch.command]
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=console, stderr=console, env=launch.environment,
+            pass_fds=(streams.out, streams.err, streams.console), start_new_session=True)  # fmt: skip
+
+    def wait(self) -> int:
+        """Until the guest ends or a limit is reached."""
+        if not self._lasts_while(lambda: not self.talk.started, self.job.boot_timeout):
+            if self._is_running():
+                raise self._problem(GUEST_DIED, f"the guest was not ready within {self.job.boot_timeout:g} s")
+        if not self._lasts_while(lambda: self.talk.exit_code() is None, self.job.timeout):
+            if self._is_running():
+                raise self._problem(TIMED_OUT, f"the command did not end within {self.job.timeout:g} s", console=False)
+        self._lasts_while(lambda: True, SHUTDOWN_LIMIT)
+        return self._verdict()
+
+    def _lasts_while(self, condition, limit: float) -> bool:
+        """Wait while the guest runs and `condition` holds; whether it ceased to hold in time."""
+        deadline = time.monotonic() + limit
+        while condition():
+            if time.monotonic() > deadline or not self._is_running():
+                return not condition()
+            if any(pump.reader_is_gone for pump in self.pumps):
+                raise Interrupted(signal.SIGPIPE)
+            time.sleep(0.02)
+        return True
+
+    def _is_running(self) -> bool:
+        # The dead process stays unreaped, so that its group's number cannot pass to strangers before _end.
+        return os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+    def _verdict(self) -> int:
+        code = self.talk.exit_code()
+        if code is not None:
+            return code
+        failure = self.talk.read("failed")
+        if failure:
+            raise self._problem(GUEST_DIED, f"the guest could not be set up: {failure}", console=False)
+        raise self._problem(GUEST_DIED, "the guest died" + (" under the command" if self.talk.started else " while booting"))
+
+    def _problem(self, code: int, message: str, console: bool = True) -> LabError:
+        lines = self.talk.console.read_text(errors="replace").splitlines()[-CONSOLE_LINES:]
+        if console and lines:
+            message += "; the last lines of its console:\n" + "\n".join(f"  {line}" for line in lines)
+        return LabError(message, code)
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for pump in self.pumps:
+            pump.finish()
+
+
+class Pump(threading.Thread):
+    """Copies one stream of the guest to one of ours. Pipes rather than our own descriptors, because QEMU can neither
+    write to a terminal opened for reading and writing nor share a file's offset."""
+
+    def __init__(self, source: int, target: BinaryIO):
+        super().__init__(daemon=True)
+        self.source = source
+        self.target = target
+        self.reader_is_gone = False
+        self.start()
+
+    def run(self) -> None:
+        with open(self.source, "rb", buffering=0) as source:
+            while data := source.read(65536):
+                self._pass_on(data)
+
+    def _pass_on(self, data: bytes) -> None:
+        try:
+            self.target.write(data)
+            self.target.flush()
+        except (BrokenPipeError, ValueError):
+            self.reader_is_gone = True
+
+    def finish(self) -> None:
+        self.join(DRAIN_LIMIT)
+
+
+@contextmanager
+def _signals_as_exceptions() -> Iterator[None]:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def interrupt(number: int, _frame: object) -> None:
+        for each in numbers:
+            signal.signal(each, signal.SIG_IGN)  # a second Ctrl-C must not interrupt the cleaning up
+        raise Interrupted(number)
+
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _report_times(talk: Talk, whole: float) -> None:
+    """One line for `-v`: how long each step took, from the uptimes that the guest noted."""
+    last, steps = 0.0, []
+    for entry in (talk.read("times") or "").split():
+        name, uptime = entry.split("=")
+        steps.append(f"{name} {float(uptime) - last:.1f}")
+        last = float(uptime)
+    detail(f"seconds by the guest's clock: {', '.join(steps) or 'none'}; whole run {whole:.1f}")
+
+
+def _keep_capture(job: Job, talk: Talk) -> None:
+    if not job.capture:
+        return
+    written = talk.folder / "capture.btsnoop"
+    if written.exists():
+        shutil.copyfile(written, job.capture)
+    else:
+        complain(f"nothing was captured: {job.capture} is not written")
