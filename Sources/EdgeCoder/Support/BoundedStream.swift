@@ -1,0 +1,53 @@
+/// A bounded stream for one consumer that counts what did not fit.
+///
+/// Who puts elements in learns at once when the buffer is full and can refuse in its turn (an ATT error, a lost
+/// marker); nothing grows without limit because a reader is slow.
+public struct BoundedStream<Element: Sendable>: Sendable {
+  /// What to do with an element that does not fit.
+  public enum Overflow: Sendable {
+    /// The new element is refused: for messages whose order and completeness matter.
+    case refuseNewest
+    /// The oldest element is dropped: for news of which only the latest matter.
+    case dropOldest
+  }
+
+  /// The elements, for one consumer.
+  public let elements: AsyncStream<Element>
+  private let continuation: AsyncStream<Element>.Continuation
+  private let drops = Counter()
+
+  /// Makes a stream that buffers at most `limit` elements.
+  public init(limit: Int, overflow: Overflow = .refuseNewest) {
+    let policy: AsyncStream<Element>.Continuation.BufferingPolicy =
+      switch overflow {
+      case .refuseNewest: .bufferingOldest(limit)
+      case .dropOldest: .bufferingNewest(limit)
+      }
+    (elements, continuation) = AsyncStream.makeStream(bufferingPolicy: policy)
+  }
+
+  /// How many elements were refused or dropped so far.
+  public var dropped: Int { drops.value }
+
+  /// Puts an element in.
+  /// - Returns: false when an element was lost for it, or the stream has ended.
+  @discardableResult
+  public func send(_ element: Element) -> Bool {
+    switch continuation.yield(element) {
+    case .enqueued: return true
+    case .dropped:
+      drops.increment()
+      return false
+    case .terminated: return false
+    @unknown default: return false
+    }
+  }
+
+  /// Ends the stream; the consumer still gets what is buffered.
+  public func finish() { continuation.finish() }
+
+  /// Calls `action` once when the stream has ended or its consumer went away.
+  public func onTermination(_ action: @Sendable @escaping () -> Void) {
+    continuation.onTermination = { _ in action() }
+  }
+}

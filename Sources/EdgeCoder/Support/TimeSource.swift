@@ -1,0 +1,60 @@
+/// A monotonic clock, injected wherever something waits or measures.
+///
+/// Instants are durations since an origin that only this source knows; the state machines of this module compare and
+/// add them and need no clock of their own. In production it is `ContinuousClock`, which on Linux also counts the time
+/// a machine sleeps; tests pass a clock they move by hand.
+public struct TimeSource: Sendable {
+  private let read: @Sendable () -> Duration
+  private let wait: @Sendable (Duration) async throws -> Void
+
+  /// Wraps a clock; its present instant becomes the origin.
+  public init<C: Clock>(_ clock: C) where C.Duration == Duration {
+    let origin = clock.now
+    read = { origin.duration(to: clock.now) }
+    wait = { try await clock.sleep(until: origin.advanced(by: $0), tolerance: .zero) }
+  }
+
+  /// The system's monotonic clock.
+  public static let continuous = TimeSource(ContinuousClock())
+
+  /// The present instant.
+  public var now: Duration { read() }
+
+  /// Waits until an instant; returns at once when it has passed.
+  /// - Throws: `CancellationError`.
+  public func sleep(until instant: Duration) async throws { try await wait(instant) }
+
+  /// Waits for a while.
+  /// - Throws: `CancellationError`.
+  public func sleep(for duration: Duration) async throws { try await wait(now + duration) }
+
+  /// Runs an operation for at most `limit`.
+  ///
+  /// The operation is cancelled at the limit and must honour that; the call returns when it has.
+  /// - Parameters:
+  ///   - limit: the longest time the operation may take.
+  ///   - error: what to throw when the time has run out; it names the phase.
+  func withLimit<Value: Sendable>(
+    _ limit: Duration, orThrow error: @autoclosure @Sendable @escaping () -> any Error,
+    _ operation: @Sendable @escaping () async throws -> Value
+  ) async throws -> Value {
+    let deadline = now + limit
+    return try await withThrowingTaskGroup(of: Value?.self) { group in
+      group.addTask { try await operation() }
+      group.addTask {
+        try await self.sleep(until: deadline)
+        return nil
+      }
+      defer { group.cancelAll() }
+      guard let first = try await group.next(), let value = first else { throw error() }
+      return value
+    }
+  }
+}
+
+extension Duration {
+  /// Whole milliseconds, rounded down.
+  var milliseconds: Int {
+    Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)
+  }
+}

@@ -1,0 +1,181 @@
+extension JSONObjectScanner {
+  /// The one pass: each phase runs over the bytes that belong to it and leaves the index at the first that does not.
+  ///
+  /// Bytes of an object are copied once, from `start` when the object ends or the piece does.
+  mutating func scan(_ piece: UnsafeRawBufferPointer, _ events: inout [Event]) {
+    var index = 0
+    /// Where the bytes of the current object, or of the current garbage, begin in this piece.
+    var start = 0
+    while index < piece.count {
+      switch phase {
+      case .between:
+        index = skipSpace(piece, from: index)
+        guard index < piece.count else { return }
+        start = index
+        if piece[index] == .openBrace {
+          phase = .opened(fromGarbage: false)
+          index += 1
+        } else {
+          phase = .skipping
+        }
+      case .skipping:
+        while index < piece.count, piece[index] != .openBrace { index += 1 }
+        garbage.bytes += index - start
+        start = index
+        guard index < piece.count else { return }
+        phase = .opened(fromGarbage: true)
+        index += 1
+      case .opened(let fromGarbage):
+        index = skipSpace(piece, from: index)
+        guard index < piece.count else { break }
+        if piece[index] == .quote || (piece[index] == .closeBrace && !fromGarbage) {
+          if fromGarbage {
+            events.append(.refused(garbage))
+            garbage = Refusal(.notAnObject, bytes: 0)
+          }
+          phase = .tokens
+          depth = 1
+        } else {
+          refuseObject(.notAnObject, bytesInPiece: index - start)
+          start = index
+        }
+      case .tokens:
+        index = scanTokens(piece, from: index, &start, &events)
+      case .string:
+        index = skipText(piece, from: index)
+        guard index < piece.count else { break }
+        switch piece[index] {
+        case .quote: phase = .tokens
+        case .backslash: phase = .escape
+        default:  // a control character
+          refuseObject(.malformed, bytesInPiece: index - start)
+          start = index
+          continue
+        }
+        index += 1
+      case .escape:
+        phase = .string
+        index += 1
+      }
+    }
+    keep(piece, from: start, &events)
+  }
+
+  /// Runs over tokens up to a string, the end of the object, or a byte no JSON holds.
+  private mutating func scanTokens(
+    _ piece: UnsafeRawBufferPointer, from first: Int, _ start: inout Int, _ events: inout [Event]
+  ) -> Int {
+    var index = first
+    while index < piece.count {
+      switch piece[index] {
+      case .quote:
+        phase = .string
+        return index + 1
+      case .openBrace:
+        depth += 1
+      case .closeBrace:
+        depth -= 1
+        if depth == 0 {
+          finish(UnsafeRawBufferPointer(rebasing: piece[start...index]), &events)
+          start = index + 1
+          return index + 1
+        }
+      case 0x20, 0x0a, 0x0d, 0x09, .comma, UInt8(ascii: ":"), .openBracket, .closeBracket,
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),
+        UInt8(ascii: "E"), UInt8(ascii: "a"), UInt8(ascii: "e"), UInt8(ascii: "f"), UInt8(ascii: "l"),
+        UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "s"), UInt8(ascii: "t"), UInt8(ascii: "u"):
+        break
+      default:
+        if byte(piece, before: index, 1) == .quote, byte(piece, before: index, 2) == .openBrace {
+          // The message was cut off in a string, and this is the first key of the next one.
+          if !isDiscarding { events.append(.refused(Refusal(.malformed, bytes: buffer.count + index - start - 2))) }
+          buffer = [.openBrace, .quote]
+          isDiscarding = false
+          depth = 1
+          phase = .string
+        } else {
+          refuseObject(.malformed, bytesInPiece: index - start)
+        }
+        start = index
+        return index
+      }
+      index += 1
+    }
+    return index
+  }
+
+  /// The object ends with the given bytes.
+  private mutating func finish(_ tail: UnsafeRawBufferPointer, _ events: inout [Event]) {
+    if !isDiscarding {
+      buffer.append(contentsOf: tail)
+      if buffer.count > sizeLimit {
+        events.append(.refused(Refusal(.tooLarge, bytes: buffer.count, head: Array(buffer.prefix(Self.headLimit)))))
+      } else {
+        events.append(.object(buffer))
+      }
+    }
+    reset()
+  }
+
+  /// The piece ends within an object: what came of it is kept, unless that is over the limit.
+  private mutating func keep(_ piece: UnsafeRawBufferPointer, from start: Int, _ events: inout [Event]) {
+    guard phase != .between, phase != .skipping, !isDiscarding else { return }
+    buffer.append(contentsOf: UnsafeRawBufferPointer(rebasing: piece[start...]))
+    guard buffer.count > sizeLimit else { return }
+    events.append(.refused(Refusal(.tooLarge, bytes: buffer.count, head: Array(buffer.prefix(Self.headLimit)))))
+    buffer = []
+    isDiscarding = true
+  }
+
+  /// The object turns out to be none: it becomes garbage, unless it was refused before.
+  private mutating func refuseObject(_ reason: Refusal.Reason, bytesInPiece: Int) {
+    var refusal = garbage
+    if !isDiscarding {
+      if refusal.bytes == 0 { refusal.reason = reason }
+      refusal.bytes += buffer.count + bytesInPiece
+    }
+    reset()
+    garbage = refusal
+    phase = .skipping
+  }
+
+  /// The byte `distance`, 1 or 2, before `index`, also when it came in an earlier piece.
+  private func byte(_ piece: UnsafeRawBufferPointer, before index: Int, _ distance: Int) -> UInt8 {
+    if index >= distance { return piece[index - distance] }
+    return distance - index == 1 ? previousBytes.last : previousBytes.lastButOne
+  }
+
+  private func skipSpace(_ piece: UnsafeRawBufferPointer, from first: Int) -> Int {
+    var index = first
+    while index < piece.count {
+      switch piece[index] {
+      case 0x20, 0x0a, 0x0d, 0x09: index += 1
+      default: return index
+      }
+    }
+    return index
+  }
+
+  /// Runs over the text of a string, eight bytes at a time, up to a quote, a backslash or a control character.
+  private func skipText(_ piece: UnsafeRawBufferPointer, from first: Int) -> Int {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let highs: UInt64 = 0x8080_8080_8080_8080
+    var index = first
+    while index + 8 <= piece.count {
+      let word = piece.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      let quotes = word ^ (ones &* UInt64(UInt8.quote))
+      let backslashes = word ^ (ones &* UInt64(UInt8.backslash))
+      // In each term a high bit is set exactly if some byte is zero, or below 0x20 (Mycroft's test).
+      let found =
+        ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes) | ((word &- ones &* 0x20) & ~word)
+      if found & highs != 0 { break }
+      index += 8
+    }
+    while index < piece.count {
+      let byte = piece[index]
+      if byte == .quote || byte == .backslash || byte < 0x20 { return index }
+      index += 1
+    }
+    return index
+  }
+}

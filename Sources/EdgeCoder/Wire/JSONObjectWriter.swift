@@ -1,0 +1,86 @@
+/// Writes one flat JSON object as UTF-8 bytes.
+///
+/// The messages are four fields at most; writing them here keeps encoding free of errors that cannot happen and makes
+/// the encoded length of a text (``encodedLength(of:)``) exact, which the reply limit needs.
+struct JSONObjectWriter {
+  private var bytes: [UInt8]
+
+  init(reserving capacity: Int) {
+    bytes = []
+    bytes.reserveCapacity(capacity)
+    bytes.append(.openBrace)
+  }
+
+  mutating func add(_ key: StaticString, _ value: String) {
+    begin(key)
+    bytes.append(.quote)
+    for byte in value.utf8 { append(escaping: byte) }
+    bytes.append(.quote)
+  }
+
+  mutating func add(_ key: StaticString, _ value: Int) {
+    begin(key)
+    bytes.append(contentsOf: String(value).utf8)
+  }
+
+  mutating func add(_ key: StaticString, _ value: Bool) {
+    begin(key)
+    bytes.append(contentsOf: (value ? "true" : "false").utf8)
+  }
+
+  consuming func finish() -> [UInt8] {
+    bytes.append(.closeBrace)
+    return bytes
+  }
+
+  /// The bytes a text takes inside the quotes.
+  static func encodedLength(of text: some StringProtocol) -> Int {
+    text.utf8.reduce(into: 0) { length, byte in
+      switch byte {
+      case .quote, .backslash, 0x08, 0x09, 0x0a, 0x0c, 0x0d: length += 2
+      case 0..<0x20: length += 6
+      default: length += 1
+      }
+    }
+  }
+
+  private mutating func begin(_ key: StaticString) {
+    if bytes.count > 1 { bytes.append(.comma) }
+    bytes.append(.quote)
+    key.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    bytes.append(.quote)
+    bytes.append(UInt8(ascii: ":"))
+  }
+
+  private mutating func append(escaping byte: UInt8) {
+    switch byte {
+    case .quote, .backslash: append(escape: byte)
+    case 0x08: append(escape: UInt8(ascii: "b"))
+    case 0x09: append(escape: UInt8(ascii: "t"))
+    case 0x0a: append(escape: UInt8(ascii: "n"))
+    case 0x0c: append(escape: UInt8(ascii: "f"))
+    case 0x0d: append(escape: UInt8(ascii: "r"))
+    case 0..<0x20:
+      let digits = Array("0123456789abcdef".utf8)
+      bytes.append(contentsOf: [.backslash, UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")])
+      bytes.append(digits[Int(byte >> 4)])
+      bytes.append(digits[Int(byte & 15)])
+    default: bytes.append(byte)
+    }
+  }
+
+  private mutating func append(escape byte: UInt8) {
+    bytes.append(.backslash)
+    bytes.append(byte)
+  }
+}
+
+extension UInt8 {
+  static let quote = UInt8(ascii: "\"")
+  static let backslash = UInt8(ascii: "\\")
+  static let openBrace = UInt8(ascii: "{")
+  static let closeBrace = UInt8(ascii: "}")
+  static let openBracket = UInt8(ascii: "[")
+  static let closeBracket = UInt8(ascii: "]")
+  static let comma = UInt8(ascii: ",")
+}
