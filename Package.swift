@@ -1,14 +1,18 @@
-// swift-tools-version:6.1
+// swift-tools-version:6.2
 import PackageDescription
 
 // The kits and the EdgeCoder core need no SwiftNIO. `EDGEBLUE_LEAN=1` leaves out what does, so that the sanitizer
 // builds and the everyday edit-test loop take seconds instead of minutes.
 let lean = Context.environment["EDGEBLUE_LEAN"] != nil
 
-let settings: [SwiftSetting] = [
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-]
+// A warning is an error. `EDGEBLUE_ALLOW_WARNINGS=1` is for who builds with a newer compiler than ours.
+let allowWarnings = Context.environment["EDGEBLUE_ALLOW_WARNINGS"] != nil
+
+let settings: [SwiftSetting] =
+  [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+  ] + (allowWarnings ? [] : [.treatAllWarnings(as: .error)])
 
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
