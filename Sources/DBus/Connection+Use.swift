@@ -12,21 +12,20 @@ extension Connection {
   ///   - arguments: what to send.
   ///   - returning: the signature the reply must have; `nil` takes any.
   ///   - timeout: how long to wait; `nil` waits until the connection ends.
+  ///   - onArrival: sees the reply's arguments on the connection's own thread, before any signal that came after
+  ///     it: what a cache is filled with. Must return quickly. Not called when the call fails.
   /// - Returns: the reply's arguments.
   /// - Throws: ``DBusError``: `.remote` with the peer's error name, `.timedOut`, `.disconnected`,
   ///   `.invalidArgument`, `.unexpectedReply`; or `CancellationError`.
   @discardableResult
   public func call(
     _ destination: String?, _ path: ObjectPath, _ interface: String, _ member: String, _ arguments: [Value] = [],
-    returning: Signature? = nil, timeout: Duration? = Connection.defaultTimeout
+    returning: Signature? = nil, timeout: Duration? = Connection.defaultTimeout,
+    onArrival: (@Sendable ([Value]) -> Void)? = nil
   ) async throws -> [Value] {
     let message = try RawMessage.call(destination: destination, path: path, interface: interface, member: member)
     try message.append(arguments)
-    let reply = try await core.call(message, timeout: timeout)
-    if let returning, dbus_message_has_signature(reply.pointer, returning.description) == 0 {
-      throw DBusError(
-        .unexpectedReply, "\(interface).\(member) answered '\(reply.signature)' instead of '\(returning)'")
-    }
+    let reply = try await core.call(message, returning: returning, timeout: timeout, onArrival: onArrival)
     return reply.values
   }
 

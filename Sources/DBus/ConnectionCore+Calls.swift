@@ -10,8 +10,16 @@ final class PendingCall: Sendable {
   private let state = Lock(State())
   /// Monotonic nanoseconds; `nil` waits for ever.
   let deadline: UInt64?
+  /// The signature a reply must have; `nil` takes any.
+  let returning: Signature?
+  /// Sees a good reply on the connection's thread, before anything that came after it.
+  let onArrival: (@Sendable ([Value]) -> Void)?
 
-  init(deadline: UInt64?) { self.deadline = deadline }
+  init(deadline: UInt64?, returning: Signature?, onArrival: (@Sendable ([Value]) -> Void)?) {
+    self.deadline = deadline
+    self.returning = returning
+    self.onArrival = onArrival
+  }
 
   /// Ends the call; only the first result counts.
   func finish(_ result: Result<RawMessage, any Error>) {
@@ -37,8 +45,12 @@ final class PendingCall: Sendable {
 }
 
 extension ConnectionCore {
-  func call(_ message: RawMessage, timeout: Duration?) async throws -> RawMessage {
-    let call = PendingCall(deadline: timeout.map { WatchLoop.now() &+ $0.nanosecondsClamped })
+  func call(
+    _ message: RawMessage, returning: Signature? = nil, timeout: Duration?,
+    onArrival: (@Sendable ([Value]) -> Void)? = nil
+  ) async throws -> RawMessage {
+    let call = PendingCall(
+      deadline: timeout.map { WatchLoop.now() &+ $0.nanosecondsClamped }, returning: returning, onArrival: onArrival)
     let serial = Lock<UInt32>(0)
     return try await withTaskCancellationHandler {
       try Task.checkCancellation()
@@ -68,7 +80,11 @@ extension ConnectionCore {
     let reply = RawMessage(retaining: message)
     if dbus_message_get_type(message) == DBUS_MESSAGE_TYPE_ERROR {
       call.finish(.failure(reply.error))
+    } else if let returning = call.returning, dbus_message_has_signature(message, returning.description) == 0 {
+      call.finish(
+        .failure(DBusError(.unexpectedReply, "the peer answered '\(reply.signature)' instead of '\(returning)'")))
     } else {
+      call.onArrival?(reply.values)
       call.finish(.success(reply))
     }
   }

@@ -12,15 +12,10 @@ final class WatchLoop: @unchecked Sendable {
   /// Around every call into the transport. Recursive, because libdbus calls back into us from inside some of them.
   let ioLock = RecursiveLock()
   private let watches = Lock<[OpaquePointer]>([])
-  private let wakeUp: Int32
+  private let wakeUp: WakeUp
 
   init() throws(DBusError) {
-    wakeUp = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-    guard wakeUp >= 0 else { throw DBusError(.limitExceeded, "eventfd: \(String(cString: strerror(errno)))") }
-  }
-
-  deinit {
-    close(wakeUp)
+    wakeUp = try WakeUp()
   }
 
   func add(_ watch: OpaquePointer) {
@@ -34,15 +29,13 @@ final class WatchLoop: @unchecked Sendable {
 
   /// Makes a waiting ``waitAndHandle(until:)`` return.
   func wake() {
-    var one: UInt64 = 1
-    // Fails only when the counter is full, and then the thread is about to wake anyway.
-    _ = write(wakeUp, &one, 8)
+    wakeUp.signal()
   }
 
   /// Waits until something is ready, someone calls ``wake()``, or the deadline, and lets libdbus handle it.
   func waitAndHandle(until deadline: UInt64?) {
     var enabled: [OpaquePointer] = []
-    var polled = [pollfd(fd: wakeUp, events: Int16(POLLIN), revents: 0)]
+    var polled = [pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)]
     // Under the lock: a watch is freed as soon as `remove` has returned.
     watches.withLock { watches in
       for watch in watches where dbus_watch_get_enabled(watch) != 0 {
@@ -55,10 +48,7 @@ final class WatchLoop: @unchecked Sendable {
       }
     }
     guard poll(&polled, nfds_t(polled.count), Self.milliseconds(until: deadline)) > 0 else { return }
-    if polled[0].revents != 0 {
-      var count: UInt64 = 0
-      _ = read(wakeUp, &count, 8)
-    }
+    if polled[0].revents != 0 { wakeUp.clear() }
     for (watch, entry) in zip(enabled, polled.dropFirst()) where entry.revents != 0 {
       var flags: UInt32 = 0
       let events = Int32(entry.revents)
@@ -114,26 +104,4 @@ final class RecursiveLock: @unchecked Sendable {
     defer { pthread_mutex_unlock(mutex) }
     return try body()
   }
-}
-
-/// Starts a detached thread; the closure keeps alive what it needs.
-func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(DBusError) {
-  final class Box { let body: @Sendable () -> Void; init(_ body: @escaping @Sendable () -> Void) { self.body = body } }
-  var thread = pthread_t()
-  let box = Unmanaged.passRetained(
-    Box {
-      pthread_setname_np(pthread_self(), name)
-      body()
-    })
-  let result = pthread_create(
-    &thread, nil,
-    { argument in
-      Unmanaged<Box>.fromOpaque(argument!).takeRetainedValue().body()
-      return nil
-    }, box.toOpaque())
-  guard result == 0 else {
-    box.release()
-    throw DBusError(.limitExceeded, "no thread for the bus: \(String(cString: strerror(result)))")
-  }
-  pthread_detach(thread)
 }
