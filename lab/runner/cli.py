@@ -19,6 +19,9 @@ A real Linux kernel, virtual Bluetooth LE controllers and a real bluetoothd arou
 
   radio-lab run [OPTION…] -- CMD …   run CMD in a fresh guest; its output is live, its exit code is yours
   radio-lab prepare                  fetch and unpack the guest's kernel now rather than on the first run
+  radio-lab doctor                   what is there, what is missing, and the line that repairs it
+  radio-lab build-uml                build user-mode Linux for `run --kernel uml` (once, minutes)
+  radio-lab venv                     make the Python environment of the lab's peers; prints its python
   radio-lab help                     this text; `radio-lab run --help` lists the options of run
 """
 
@@ -56,7 +59,7 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     if word == "run":
         return _run(rest)
-    plain: dict[str, Callable[[], int]] = {"prepare": _prepare}
+    plain: dict[str, Callable[[], int]] = {"prepare": _prepare, "doctor": _doctor, "build-uml": _build_uml, "venv": _venv}
     if word not in plain:
         raise LabError(f"unknown word: {word}; `radio-lab help` lists them all", USAGE_ERROR)
     if rest:
@@ -77,6 +80,25 @@ def _prepare() -> int:
 
     kernel = prepare()
     say(f"kernel {kernel.version}: {kernel.kernel.parent}")
+    return 0
+
+
+def _doctor() -> int:
+    from .doctor import examine
+
+    return examine()
+
+
+def _build_uml() -> int:
+    from .uml import build
+
+    return build()
+
+
+def _venv() -> int:
+    from .venv import prepare
+
+    print(prepare())
     return 0
 
 

@@ -109,9 +109,9 @@ class Guest:
         raise self._problem(GUEST_DIED, "the guest died" + (" under the command" if self.talk.started else " while booting"))
 
     def _problem(self, code: int, message: str, console: bool = True) -> LabError:
-        lines = self.talk.console.read_text(errors="replace").splitlines()[-CONSOLE_LINES:]
+        lines = telling_lines(self.talk.console.read_text(errors="replace"))
         if console and lines:
-            message += "; the last lines of its console:\n" + "\n".join(f"  {line}" for line in lines)
+            message += "; its console says:\n" + "\n".join(f"  {line}" for line in lines)
         return LabError(message, code)
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -119,6 +119,15 @@ class Guest:
         self.process.wait()
         for pump in self.pumps:
             pump.finish()
+
+
+def telling_lines(console: str) -> list[str]:
+    """The end of a console; with a dying kernel, what came before its death rather than the stack dump behind it."""
+    lines = console.splitlines()
+    death = next((index for index, line in enumerate(lines) if "Kernel panic" in line or "BUG:" in line), None)
+    if death is not None:
+        lines = lines[: death + CONSOLE_LINES // 2]
+    return lines[-CONSOLE_LINES:]
 
 
 class Pump(threading.Thread):

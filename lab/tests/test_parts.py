@@ -1,0 +1,185 @@
+"""The parts of the runner that need no guest: archive, modules, kernel image, cache, job script."""
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+LAB = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(LAB))
+
+from runner import cache, debian, initramfs, uml  # noqa: E402
+from runner.job import Job, conversation  # noqa: E402
+from runner.kernelfiles import SIGNATURE_MARK, ModuleTree, dependencies, uncompressed_kernel, unsigned  # noqa: E402
+from runner.supervisor import telling_lines  # noqa: E402
+from runner.terminal import LabError  # noqa: E402
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+
+class Initramfs(Folder):
+    @unittest.skipUnless(shutil.which("cpio"), "cpio is not installed")
+    def test_cpio_reads_the_archive(self):
+        (self.folder / "busybox").write_bytes(b"B" * 4097)
+        (self.folder / "init").write_text("#!/bin/busybox sh\n")
+        made = initramfs.build(self.folder / "busybox", self.folder / "init", {"one": b"1", "two": b"22"})
+        listed = subprocess.run(["cpio", "-itv", "--quiet"], input=made, capture_output=True, check=True).stdout.decode()
+        self.assertRegex(listed, r"crw-------.* 5, +1 .* dev/console")
+        self.assertRegex(listed, r"-rwxr-xr-x.* 4097 .* bin/busybox")
+        self.assertRegex(listed, r"bin/mount -> busybox")
+        order = subprocess.run(["cpio", "-i", "--quiet", "--to-stdout", "modules/order"], input=made, capture_output=True).stdout
+        self.assertEqual(order, b"one.ko\ntwo.ko\n")
+
+
+class Modules(Folder):
+    def module(self, name: str, *needed: str, signature: bytes = b"") -> bytes:
+        content = b"\x7fELF..." + b"\0depends=" + ",".join(needed).encode() + b"\0name=" + name.encode() + b"\0"
+        if not signature:
+            return content
+        trailer = bytes(8) + struct.pack(">I", len(signature))
+        return content + signature + trailer + SIGNATURE_MARK
+
+    def tree(self, **needed: list[str]) -> ModuleTree:
+        (self.folder / "kernel").mkdir()
+        (self.folder / "modules.builtin").write_text("kernel/fs/built-in-thing.ko\n")
+        for name, others in needed.items():
+            (self.folder / "kernel" / f"{name}.ko").write_bytes(self.module(name, *others))
+        return ModuleTree(self.folder)
+
+    def test_dependencies_come_first_and_once(self):
+        tree = self.tree(top=["left", "right"], left=["base"], right=["base"], base=[])
+        self.assertEqual(list(tree.in_loading_order(["top", "base"])), ["base", "left", "right", "top"])
+
+    def test_what_the_kernel_has_built_in_is_left_out(self):
+        self.assertEqual(list(self.tree(top=["built_in_thing"]).in_loading_order(["top"])), ["top"])
+
+    def test_a_missing_module_is_named_with_who_wants_it(self):
+        with self.assertRaisesRegex(LabError, "no module base .wanted by top"):
+            self.tree(top=["base"]).in_loading_order(["top"])
+
+    def test_signatures_are_cut_off(self):
+        self.assertEqual(unsigned(self.module("a", signature=b"S" * 300)), self.module("a"))
+        self.assertEqual(unsigned(self.module("a")), self.module("a"))
+
+    def test_a_module_without_dependencies(self):
+        self.assertEqual(dependencies(self.module("a")), [])
+        self.assertEqual(dependencies(b"no module at all"), [])
+
+
+class KernelImage(unittest.TestCase):
+    def test_what_is_no_kernel_is_refused(self):
+        with self.assertRaisesRegex(LabError, "no x86 kernel image"):
+            uncompressed_kernel(bytes(1024))
+
+    def test_an_unknown_compression_is_refused(self):
+        image = bytearray(4096)
+        image[0x202:0x206] = b"HdrS"
+        with self.assertRaisesRegex(LabError, "XZ"):
+            uncompressed_kernel(bytes(image))
+
+
+class Cache(Folder):
+    def test_a_folder_appears_whole_or_not_at_all(self):
+        target = self.folder / "made"
+        with self.assertRaises(ZeroDivisionError):
+            with cache.new_folder(target) as partial:
+                (partial / "file").write_text("half")
+                1 / 0
+        self.assertEqual(list(self.folder.iterdir()), [])
+        with cache.new_folder(target) as partial:
+            (partial / "file").write_text("whole")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["made"])
+
+    def test_a_file_appears_whole(self):
+        cache.write_file(self.folder / "file", b"content")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["file"])
+        self.assertEqual((self.folder / "file").stat().st_mode & 0o777, 0o644)
+
+
+class JobScript(unittest.TestCase):
+    def shell(self, job: Job, line: str) -> str:
+        return subprocess.run(["sh", "-c", job.script() + line], capture_output=True, text=True, check=True).stdout
+
+    def test_words_survive_the_shell(self):
+        awkward = ["printf", "%s|", "a b", "$HOME", "'", '"', "", "*", "-n", "ü\n"]
+        self.assertEqual(self.shell(Job(command=awkward), "run_command"), "a b|$HOME|'|\"||*|-n|ü\n|")
+
+    def test_the_environment(self):
+        job = Job(command=["true"], controllers=3, environment={"A": "b 'c'", "HOME": "/elsewhere"})
+        self.assertEqual(self.shell(job, 'echo "$EDGEBLUE_ADAPTERS $A $HOME"'), "hci0,hci1,hci2 b 'c' /elsewhere\n")
+
+    def test_without_controllers_no_adapters_are_promised(self):
+        self.assertEqual(self.shell(Job(command=["true"], controllers=0), 'echo "${EDGEBLUE_ADAPTERS-unset}"'), "unset\n")
+
+    def test_eatt_is_off_unless_asked_for(self):
+        self.assertIn("/main.conf", Job(command=["true"]).script())
+        self.assertIn("/main-eatt.conf", Job(command=["true"], eatt=True).script())
+        self.assertIn("Channels = 1", (LAB / "guest/main.conf").read_text())
+        self.assertNotIn("Channels", (LAB / "guest/main-eatt.conf").read_text())
+
+
+class Conversation(Folder):
+    def test_two_runs_never_share_a_folder(self):
+        job = Job(command=["true"], out=self.folder / "out")
+        with conversation(job):
+            with self.assertRaisesRegex(LabError, "another run is using"):
+                with conversation(job):
+                    pass
+        self.assertEqual(list((self.folder / "out").iterdir()), [])
+
+    def test_what_an_earlier_run_said_is_forgotten(self):
+        job = Job(command=["true"], out=self.folder)
+        (self.folder / ".radio-lab").mkdir()
+        (self.folder / ".radio-lab/exit").write_text("0")
+        with conversation(job) as talk:
+            self.assertIsNone(talk.exit_code())
+
+
+class Console(unittest.TestCase):
+    def test_the_end(self):
+        self.assertEqual(telling_lines("\n".join(map(str, range(100)))), [str(number) for number in range(85, 100)])
+
+    def test_a_panic_and_what_led_to_it(self):
+        console = ["boot"] * 30 + ["the reason", "Kernel panic - not syncing"] + ["stack"] * 60
+        shown = telling_lines("\n".join(console))
+        self.assertIn("the reason", shown)
+        self.assertEqual(len(shown), 15)
+
+
+class UserModeLinux(unittest.TestCase):
+    def test_what_the_configuration_contradicts(self):
+        wanted = "# a comment\nCONFIG_A=y\nCONFIG_B=y\n# CONFIG_C is not set\n# CONFIG_D is not set\n"
+        self.assertEqual(uml.contradictions(wanted, "CONFIG_A=y\n# CONFIG_C is not set\n"), ["CONFIG_B=y"])
+        self.assertEqual(uml.contradictions(wanted, "CONFIG_A=y\nCONFIG_B=y\nCONFIG_D=y\n"), ["CONFIG_D is not set"])
+
+
+class Packages(unittest.TestCase):
+    def test_every_program_has_its_package_on_the_list(self):
+        listed = debian.package_list("packages.txt")
+        for package in (debian.TOOLS | debian.EMULATOR).values():
+            self.assertIn(package, listed)
+
+    def test_missing_packages_are_found(self):
+        self.assertEqual(debian.missing_packages(["dpkg", "no-such-package-here"]), ["no-such-package-here"])
+
+
+class Scripts(unittest.TestCase):
+    def test_the_guest_has_only_shell_that_parses(self):
+        scripts = [path for path in (LAB / "guest").rglob("*") if path.is_file() and path.read_bytes()[:2] == b"#!"]
+        for script in [*scripts, LAB / "guest/daemons.sh"]:
+            with self.subTest(script.name):
+                subprocess.run(["busybox", "sh", "-n", script], check=True)
+
+    def test_lab_fault_outside_the_lab_says_so(self):
+        done = subprocess.run([LAB / "guest/bin/lab-fault", "bluetoothd", "kill"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not the inside of a radio lab", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
