@@ -6,13 +6,13 @@ STATE=/run/radio-lab
 
 # poll SECONDS COMMAND… : until COMMAND succeeds. Short naps: every one of them delays the user's command.
 poll() {
-  tries=$(($1 * 50)); shift
+  deadline=$(($(uptime_seconds) + $1)); shift
   until "$@"; do
-    tries=$((tries - 1))
-    [ $tries -gt 0 ] || return 1
+    [ "$(uptime_seconds)" -le "$deadline" ] || return 1
     sleep 0.02
   done
 }
+uptime_seconds() { cut -d. -f1 /proc/uptime; }
 
 # A killed child stays a zombie until process 1 gets round to it, and a zombie still has a /proc entry.
 is_running() {
@@ -31,7 +31,7 @@ start_dbus() {
 start_controllers() {
   btvirt -L "-l$CONTROLLERS" > /lab/btvirt.log 2>&1 &
   echo $! > "$STATE/controllers.pid"
-  poll 20 controllers_exist
+  poll 30 controllers_exist
 }
 controllers_exist() { [ -e "/sys/class/bluetooth/hci$((CONTROLLERS - 1))" ]; }
 explain_controllers() { echo "btvirt did not make $CONTROLLERS controllers: $(tail -n 3 /lab/btvirt.log)"; }
@@ -40,8 +40,9 @@ start_bluetoothd() {
   run_bluetoothd >> /lab/bluetoothd.log 2>&1 &
   echo $! > "$STATE/bluetoothd.pid"
   # bluetoothd owns its name before its adapters exist, and an adapter exists before it can advertise.
-  poll 30 bluez_has_name && poll 30 adapters_are_ready
+  poll 60 bluetoothd_settled && is_running bluetoothd && poll 60 adapters_are_ready
 }
+bluetoothd_settled() { bluez_has_name || is_gone bluetoothd; }
 bluez_has_name() {
   dbus-send --system --print-reply=literal --dest=org.freedesktop.DBus / \
     org.freedesktop.DBus.NameHasOwner string:org.bluez 2> /dev/null | grep -q true

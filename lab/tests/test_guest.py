@@ -36,8 +36,8 @@ class Runs:
         self.assert_nothing_is_left()
         return done
 
-    def shell(self, script: str, *options: str) -> subprocess.CompletedProcess:
-        return self.run_lab(*options, "--", "sh", "-c", script)
+    def shell(self, script: str, *options: str, **more) -> subprocess.CompletedProcess:
+        return self.run_lab(*options, "--", "sh", "-c", script, **more)
 
     def assert_nothing_is_left(self):
         self.assertEqual([path.name for path in self.folder.glob("radio-lab.*")], [])
@@ -136,7 +136,7 @@ class Runs:
         self.assertEqual(done.returncode, 0, done.stderr)
         read = subprocess.run(["btmon", "-r", file], capture_output=True, text=True)
         self.assertEqual(read.returncode, 0)
-        self.assertIn("LE Set Random Address", read.stdout.replace("LE Set Advertise Enable", "LE Set Random Address"))
+        self.assertIn("Set Powered", read.stdout)
 
     def test_faults(self):
         done = self.shell(
@@ -196,7 +196,7 @@ class UserModeLinux(Runs, unittest.TestCase):
     kernel = "uml"
 
     def test_a_kernel_that_dies(self):
-        done = self.shell("kill -SEGV 1; exec 3>/proc/sys/kernel/panic; busybox halt -f; sleep 60")
+        done = self.shell("busybox halt -f; sleep 60")
         self.assertEqual(done.returncode, 125)
         self.assertIn("died under the command", done.stderr)
 
