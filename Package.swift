@@ -18,6 +18,7 @@ let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 var products: [Product] = [
   .library(name: "DBus", targets: ["DBus"]),
+  .library(name: "BlueZ", targets: ["BlueZ"]),
   .library(name: "EdgeCoder", targets: ["EdgeCoder"]),
 ]
 
@@ -28,6 +29,7 @@ var dependencies: [Package.Dependency] = [
 var targets: [Target] = [
   .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
   .target(name: "DBus", dependencies: ["CDBus", log], swiftSettings: settings),
+  .target(name: "BlueZ", dependencies: ["DBus", log], swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: [log], swiftSettings: settings),
   .testTarget(name: "EdgeCoderTests", dependencies: ["EdgeCoder"], swiftSettings: settings),
 ]

@@ -1,0 +1,40 @@
+public import DBus
+
+extension Adapter {
+  /// A link to this adapter, in either role, came or went.
+  public enum ConnectionEvent: Sendable, Hashable {
+    /// A device is connected.
+    case connected(Peer)
+    /// A device is no longer connected. When bluetoothd goes, this is told for everyone who was.
+    case disconnected(Peer)
+  }
+
+  /// Who is connected to this adapter now.
+  public var connectedPeers: [Peer] {
+    core.state.withLock { Self.connectedPeers(of: address, in: $0) }.sorted { $0.path < $1.path }
+  }
+
+  /// The links that come and go from now on; what a GATT server learns its centrals from.
+  public func connectionEvents(limit: Int = 256) -> BoundedStream<ConnectionEvent> {
+    let (core, address) = (core, address)
+    let linked = Lock(core.state.withLock { Self.connectedPeers(of: address, in: $0) })
+    return core.streams(limit: limit) { _ in
+      let now = core.state.withLock { Self.connectedPeers(of: address, in: $0) }
+      return linked.withLock { linked in
+        guard linked != now else { return [] }
+        defer { linked = now }
+        return linked.subtracting(now).map(ConnectionEvent.disconnected)
+          + now.subtracting(linked).map(ConnectionEvent.connected)
+      }
+    }
+  }
+
+  static func connectedPeers(of address: BluetoothAddress, in state: borrowing SessionCore.State) -> Set<Peer> {
+    guard let adapter = path(of: address, in: state) else { return [] }
+    let cache = state.cache
+    return Set(
+      cache.paths(with: Device.interface, below: adapter)
+        .filter { cache.properties($0, Device.interface)?["Connected"]?.bool == true }
+        .map(Peer.init(path:)))
+  }
+}

@@ -1,0 +1,118 @@
+public import DBus
+
+/// A Bluetooth controller of this machine, known by its address.
+///
+/// Its properties are read from a cache that the bus keeps current; they cost nothing and never wait.
+public struct Adapter: Sendable, Hashable {
+  static let interface = "org.bluez.Adapter1"
+
+  /// The session it belongs to.
+  public let session: Session
+  /// The controller's own address.
+  public let address: BluetoothAddress
+
+  var core: SessionCore { session.core }
+
+  /// Two adapters are equal when they are the same controller in the same session.
+  public static func == (a: Adapter, b: Adapter) -> Bool { a.session === b.session && a.address == b.address }
+
+  /// Hashes the address.
+  public func hash(into hasher: inout Hasher) { hasher.combine(address) }
+
+  /// The kernel's name, such as `hci0`; `nil` while the adapter is not there.
+  public var name: String? { path.map { String($0.lastElement) } }
+
+  /// The name it shows to others.
+  public var alias: String? { property("Alias")?.string }
+
+  /// Whether it is switched on.
+  public var isPowered: Bool { property("Powered")?.bool ?? false }
+
+  /// Whether bluetoothd is scanning with it, for us or for anyone.
+  public var isDiscovering: Bool { property("Discovering")?.bool ?? false }
+
+  /// What it can be: `central`, `peripheral`, `central-peripheral`.
+  public var roles: [String] { property("Roles")?.strings ?? [] }
+
+  /// Any property as bluetoothd has it; `nil` when there is none.
+  public func property(_ name: String) -> Value? {
+    path.flatMap { core.property($0, Self.interface, name) }
+  }
+
+  /// Switches it on or off, and waits until it is.
+  ///
+  /// Switching on is declared: when the adapter comes back switched off, after being unplugged or after a restart of
+  /// bluetoothd, the session switches it on again.
+  /// - Parameter timeout: how long bluetoothd may take; a controller that was just plugged in is busy for a moment.
+  /// - Throws: ``BlueZError`` with code `.noAdapter`, `.timedOut`, or `.notPermitted`.
+  public func setPowered(_ on: Bool, timeout: Duration = .seconds(5)) async throws {
+    let (core, address) = (core, address)
+    core.state.withLock { state in
+      if on { state.powerWishes.insert(address) } else { state.powerWishes.remove(address) }
+    }
+    let path = try requirePath()
+    let doing = "switching \(path.lastElement) \(on ? "on" : "off")"
+    try await withTimeout(timeout, doing, hint: "is it blocked? see `rfkill list`") {
+      while true {
+        do {
+          return try await core.set(path, Self.interface, "Powered", .bool(on), doing: doing)
+        } catch let error as BlueZError where error.code == .inProgress {
+          try await Task.sleep(for: .milliseconds(100), clock: .continuous)
+        }
+      }
+    }
+    try await core.wait(doing, timeout) { state in
+      state.cache.properties(path, Self.interface)?["Powered"]?.bool == on ? () : nil
+    }
+  }
+
+  /// Changes the name it shows to others.
+  /// - Throws: ``BlueZError``.
+  public func setAlias(_ alias: String) async throws {
+    let path = try requirePath()
+    try await core.set(path, Self.interface, "Alias", .string(alias), doing: "renaming \(path.lastElement)")
+  }
+
+  /// A change of one of the adapter's properties.
+  public struct PropertyChange: Sendable, Hashable {
+    /// The property's name in `org.bluez.Adapter1`.
+    public var name: String
+    /// The new value; `nil` when it is gone.
+    public var value: Value?
+  }
+
+  /// The changes of the adapter's properties from now on.
+  public func propertyChanges(limit: Int = 64) -> BoundedStream<[PropertyChange]> {
+    let (core, address) = (core, address)
+    return core.stream(limit: limit) { change in
+      guard case .changed(let path, Self.interface, let changed, let invalidated) = change,
+        Self.path(of: address, core) == path
+      else { return nil }
+      return changed.map { PropertyChange(name: $0.key, value: $0.value) }
+        + invalidated.map { PropertyChange(name: $0, value: nil) }
+    }
+  }
+
+  // MARK: Where it is
+
+  var path: ObjectPath? { Self.path(of: address, core) }
+
+  static func path(of address: BluetoothAddress, _ core: SessionCore) -> ObjectPath? {
+    core.state.withLock { path(of: address, in: $0) }
+  }
+
+  static func path(of address: BluetoothAddress, in state: borrowing SessionCore.State) -> ObjectPath? {
+    let cache = state.cache
+    return cache.paths(with: interface).first {
+      cache.properties($0, interface)?["Address"]?.string == address.description
+    }
+  }
+
+  func requirePath() throws -> ObjectPath {
+    if let path { return path }
+    guard session.isServiceUp else {
+      throw BlueZError(.serviceUnavailable, "bluetoothd is not there", hint: "start it: `systemctl start bluetooth`")
+    }
+    throw BlueZError(.noAdapter, "the adapter \(address) is not there")
+  }
+}

@@ -1,0 +1,117 @@
+import DBus
+
+/// The one discovery a session runs at an adapter for all its scans.
+final class DiscoveryRegistration: Registration {
+  private struct State {
+    var users: [Int: Adapter.DiscoveryFilter?] = [:]
+    var nextUser = 0
+    var id: Int?
+  }
+
+  let adapter: BluetoothAddress
+  let manager = "org.bluez.Adapter1"
+  let needsPower = true
+  var title: String { "discovery at \(adapter)" }
+
+  private let core: SessionCore
+  private let state = Lock(State())
+  /// Keeps starting and stopping in order: each step waits for the one before.
+  private let steps = Lock<Task<Void, any Error>?>(nil)
+
+  init(core: SessionCore, adapter: BluetoothAddress) {
+    self.core = core
+    self.adapter = adapter
+  }
+
+  func newUser() -> Int {
+    state.withLock { state in
+      state.nextUser += 1
+      state.users[state.nextUser] = .some(nil)
+      return state.nextUser
+    }
+  }
+
+  /// Counts a scan in and returns when bluetoothd scans for it.
+  func add(_ user: Int, _ filter: Adapter.DiscoveryFilter) async throws {
+    let known = state.withLock { state in
+      guard state.users[user] != nil else { return false }
+      state.users[user] = filter
+      return true
+    }
+    guard known else { throw CancellationError() }
+    try await step { [self] in
+      if state.withLock({ $0.id }) != nil {
+        // The running discovery takes the wider filter at once.
+        try await setFilter(try core.connection(), at: try requirePath())
+      } else {
+        let id = try await core.register(self)
+        state.withLock { $0.id = id }
+      }
+    }
+  }
+
+  /// Counts a scan out; the last one stops the discovery.
+  func remove(_ user: Int) {
+    let last = state.withLock { state in
+      state.users[user] = nil
+      return state.users.isEmpty
+    }
+    guard last else { return }
+    Task {
+      try await step { [self] in
+        let id = state.withLock { state -> Int? in
+          guard state.users.isEmpty else { return nil }
+          defer { state.id = nil }
+          return state.id
+        }
+        guard let id, let (_, path) = core.unregister(id) else { return }
+        core.callInBackground(path, Adapter.interface, "StopDiscovery", doing: "stopping \(title)")
+      }
+    }
+  }
+
+  func establish(on connection: Connection, at path: ObjectPath) async throws {
+    try await setFilter(connection, at: path)
+    do {
+      try await connection.call(SessionCore.service, path, Adapter.interface, "StartDiscovery", returning: "")
+    } catch let error as DBusError where error.name == "org.bluez.Error.InProgress" {
+      // bluetoothd believes this connection scans already; start over.
+      try await connection.call(SessionCore.service, path, Adapter.interface, "StopDiscovery", returning: "")
+      try await connection.call(SessionCore.service, path, Adapter.interface, "StartDiscovery", returning: "")
+    }
+  }
+
+  private func setFilter(_ connection: Connection, at path: ObjectPath) async throws {
+    let filters = state.withLock { $0.users.values.compactMap { $0 } }
+    var options: [String: Value] = [
+      "Transport": "le", "DuplicateData": .bool(filters.contains(where: \.duplicates)),
+    ]
+    // One scan for everything makes it a scan for everything.
+    if !filters.isEmpty, filters.allSatisfy({ !$0.services.isEmpty }) {
+      options["UUIDs"] = .strings(Set(filters.flatMap(\.services)).map(\.description).sorted())
+    }
+    try await connection.call(
+      SessionCore.service, path, Adapter.interface, "SetDiscoveryFilter", [.properties(options)], returning: "")
+  }
+
+  private func requirePath() throws -> ObjectPath {
+    guard let path = Adapter.path(of: adapter, core) else {
+      throw BlueZError(.noAdapter, "the adapter \(adapter) is not there")
+    }
+    return path
+  }
+
+  private func step(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    let task = steps.withLock { last in
+      let previous = last
+      let task = Task {
+        // A failed step is its own caller's to hear of; the next one starts from what is there.
+        _ = await previous?.result
+        try await body()
+      }
+      last = task
+      return task
+    }
+    try await task.value
+  }
+}

@@ -1,0 +1,14 @@
+/// A Bluetooth device address, such as `00:AA:01:00:00:42`.
+public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
+  /// The address in upper case with colons, as BlueZ writes it.
+  public let description: String
+
+  /// Reads six hexadecimal pairs with colons, in any case.
+  /// - Returns: `nil` for anything else.
+  public init?(_ text: String) {
+    let pairs = text.uppercased().split(separator: ":", omittingEmptySubsequences: false)
+    guard pairs.count == 6, pairs.allSatisfy({ $0.utf8.count == 2 && UInt8($0, radix: 16) != nil && $0.first != "+" })
+    else { return nil }
+    description = pairs.joined(separator: ":")
+  }
+}

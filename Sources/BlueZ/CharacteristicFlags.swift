@@ -1,0 +1,47 @@
+/// What may be done with a characteristic or a descriptor.
+public struct CharacteristicFlags: OptionSet, Sendable, Hashable, CustomStringConvertible {
+  /// One bit for each flag.
+  public let rawValue: UInt32
+
+  /// From bits.
+  public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  /// Can be read.
+  public static let read = CharacteristicFlags(rawValue: 1 << 0)
+  /// Can be written with response.
+  public static let write = CharacteristicFlags(rawValue: 1 << 1)
+  /// Can be written without response.
+  public static let writeWithoutResponse = CharacteristicFlags(rawValue: 1 << 2)
+  /// Sends notifications.
+  public static let notify = CharacteristicFlags(rawValue: 1 << 3)
+  /// Sends indications, which the peer confirms.
+  public static let indicate = CharacteristicFlags(rawValue: 1 << 4)
+  /// Can be read over an encrypted link only.
+  public static let encryptRead = CharacteristicFlags(rawValue: 1 << 5)
+  /// Can be written over an encrypted link only.
+  public static let encryptWrite = CharacteristicFlags(rawValue: 1 << 6)
+  /// Can be read over an authenticated link only.
+  public static let encryptAuthenticatedRead = CharacteristicFlags(rawValue: 1 << 7)
+  /// Can be written over an authenticated link only.
+  public static let encryptAuthenticatedWrite = CharacteristicFlags(rawValue: 1 << 8)
+  /// Can be written in a reliable (prepared and verified) write.
+  public static let reliableWrite = CharacteristicFlags(rawValue: 1 << 9)
+
+  private static let names: [(String, CharacteristicFlags)] = [
+    ("read", .read), ("write", .write), ("write-without-response", .writeWithoutResponse), ("notify", .notify),
+    ("indicate", .indicate), ("encrypt-read", .encryptRead), ("encrypt-write", .encryptWrite),
+    ("encrypt-authenticated-read", .encryptAuthenticatedRead),
+    ("encrypt-authenticated-write", .encryptAuthenticatedWrite), ("reliable-write", .reliableWrite),
+  ]
+
+  /// From BlueZ's names; those not known here are left out.
+  init(_ names: [String]) {
+    self.init(Self.names.filter { names.contains($0.0) }.map(\.1))
+  }
+
+  /// BlueZ's names.
+  var bluezNames: [String] { Self.names.filter { contains($0.1) }.map(\.0) }
+
+  /// BlueZ's names with commas.
+  public var description: String { bluezNames.joined(separator: ", ") }
+}

@@ -1,0 +1,109 @@
+import DBus
+
+extension Device {
+  /// How long connecting may take, and how often it is tried.
+  public struct ConnectOptions: Sendable, Hashable {
+    /// The most time for the link of one attempt.
+    public var linkTimeout: Duration
+    /// The most time for the services to be read.
+    public var servicesTimeout: Duration
+    /// How often to try; controllers abort a connection now and then while they scan
+    /// (`le-connection-abort-by-local`).
+    public var attempts: Int
+    /// The pause after the first failed attempt; it doubles.
+    public var backoff: Duration
+
+    /// Makes options.
+    public init(
+      linkTimeout: Duration = .seconds(10), servicesTimeout: Duration = .seconds(15), attempts: Int = 3,
+      backoff: Duration = .milliseconds(250)
+    ) {
+      self.linkTimeout = linkTimeout
+      self.servicesTimeout = servicesTimeout
+      self.attempts = max(attempts, 1)
+      self.backoff = backoff
+    }
+  }
+
+  /// Connects, and waits until the services can be used. Nothing happens when both are so already.
+  ///
+  /// Cancelling the task gives the attempt up.
+  /// - Throws: ``BlueZError``: `.staleHandle`, `.timedOut` with the phase that ran out, `.connectFailed`,
+  ///   `.serviceUnavailable`; or `CancellationError`.
+  public func connect(_ options: ConnectOptions = ConnectOptions()) async throws {
+    var pause = options.backoff
+    for attempt in 1... {
+      try check()
+      do {
+        return try await connectOnce(options)
+      } catch let error as BlueZError
+        where attempt < options.attempts
+        && [.connectFailed, .timedOut, .inProgress, .notConnected].contains(error.code)
+      {
+        core.logger.info("attempt \(attempt) to connect failed", metadata: ["error": "\(error)"])
+      }
+      try await Task.sleep(for: pause, clock: .continuous)
+      pause *= 2
+    }
+  }
+
+  private func connectOnce(_ options: ConnectOptions) async throws {
+    let (path, peer, generation, core) = (path, peer, generation, core)
+    if !isConnected {
+      try await withTaskCancellationHandler {
+        do {
+          try await core.call(
+            path, Self.interface, "Connect", timeout: options.linkTimeout, doing: "connecting to \(peer)")
+        } catch let error as BlueZError {
+          if error.code == .timedOut { abandon() }
+          throw error.code == .failed || error.code == .attributeError
+            ? BlueZError(.connectFailed, error.message, underlying: error.underlying) : error
+        }
+      } onCancel: {
+        abandon()
+      }
+    }
+    do {
+      try await core.wait("reading the services of \(peer)", options.servicesTimeout) { state in
+        guard state.generation == generation, let device = state.cache.properties(path, Self.interface) else {
+          throw BlueZError(.staleHandle, "\(peer) went away while its services were read")
+        }
+        guard device["Connected"]?.bool == true else {
+          throw BlueZError(.notConnected, "the link to \(peer) ended while its services were read")
+        }
+        return device["ServicesResolved"]?.bool == true ? () : nil
+      }
+    } catch let error as BlueZError where error.code == .timedOut {
+      abandon()
+      throw error
+    }
+  }
+
+  /// Gives up what bluetoothd may still be trying.
+  private func abandon() {
+    core.callInBackground(path, Self.interface, "Disconnect", doing: "giving up on \(peer)")
+  }
+
+  /// Ends the link, and waits until it is ended. Without effect when there is none.
+  /// - Parameter timeout: bluetoothd takes about two seconds.
+  /// - Throws: ``BlueZError`` with code `.staleHandle`, `.timedOut` or `.serviceUnavailable`.
+  public func disconnect(timeout: Duration = .seconds(10)) async throws {
+    try check()
+    guard isConnected else { return }
+    let (path, generation) = (path, generation)
+    try await core.call(path, Self.interface, "Disconnect", timeout: timeout, doing: "disconnecting \(peer)")
+    try await core.wait("disconnecting \(peer)", timeout) { state in
+      guard state.generation == generation, let device = state.cache.properties(path, Self.interface) else { return () }
+      return device["Connected"]?.bool == true ? nil : ()
+    }
+  }
+
+  /// Has bluetoothd forget the device, with its bond and what it cached of its services.
+  /// - Throws: ``BlueZError``.
+  public func remove() async throws {
+    try check()
+    let adapter = property("Adapter")?.objectPath
+    guard let adapter else { throw BlueZError(.staleHandle, "\(peer) belongs to no adapter") }
+    try await core.call(adapter, Adapter.interface, "RemoveDevice", [.objectPath(path)], doing: "removing \(peer)")
+  }
+}

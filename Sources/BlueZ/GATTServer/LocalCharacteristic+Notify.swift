@@ -1,0 +1,153 @@
+public import DBus
+
+extension LocalCharacteristic {
+  /// A central subscribed or unsubscribed.
+  ///
+  /// Before BlueZ 5.69 only the first central is told of, and "unsubscribed" means that nobody is left.
+  public enum SubscriptionEvent: Sendable, Hashable {
+    /// Values can be sent, at most `mtu − 3` bytes to this central.
+    case subscribed(Peer, mtu: Int)
+    /// The central unsubscribed or went away.
+    case unsubscribed(Peer)
+  }
+
+  /// Who subscribes and unsubscribes from now on.
+  public func subscriptions(limit: Int = 64) -> BoundedStream<SubscriptionEvent> {
+    let id = state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+    let (stream, source) = BoundedStream.make(
+      of: SubscriptionEvent.self, limit: limit,
+      onTermination: { [weak self] in self?.state.withLock { $0.observers[id] = nil } })
+    state.withLock { $0.observers[id] = source }
+    return stream
+  }
+
+  /// Whether anybody is subscribed.
+  public var isSubscribed: Bool { state.withLock { !$0.links.isEmpty || $0.notifying } }
+
+  /// Whether a value can be sent to one central alone: from BlueZ 5.76, over sockets.
+  public var addressesOnePeer: Bool { state.withLock { $0.version?.notifiesOnePeer ?? ($0.links.count > 1) } }
+
+  /// The most bytes every subscriber known by a socket can take: the smallest MTU − 3, at most 512; `nil` while nobody
+  /// is subscribed. Longer values would be cut short without a word.
+  public var longestNotification: Int? {
+    state.withLock { $0.links.map(\.mtu).min().map { min($0 - 3, PacketSocket.longestValue) } }
+  }
+
+  /// Sends a value to everyone who is subscribed.
+  ///
+  /// It waits while bluetoothd has no room. That bluetoothd took it says nothing of the radio: it queues without bound,
+  /// so a sender with much to say paces itself.
+  /// - Throws: ``BlueZError``: `.notConnected` when nobody is subscribed, `.invalidArgument` when it is longer than 512
+  ///   bytes or than the smallest known MTU − 3 (bluetoothd would cut it silently); `CancellationError`.
+  public func notify(_ value: [UInt8]) async throws {
+    let (links, object) = try state.withLock { state -> ([Link], ExportedObject?) in
+      try check(value, for: state.links)
+      // From 5.69 to 5.75 what is written to one socket reaches all.
+      let all = state.version.map { !$0.socketPerPeer || $0.notifiesOnePeer } ?? true
+      return (all ? state.links : Array(state.links.prefix(1)), state.notifying ? state.object : nil)
+    }
+    guard !links.isEmpty || object != nil else {
+      throw BlueZError(.notConnected, "nobody is subscribed to \(uuid)")
+    }
+    var failure: (any Error)?
+    for link in links {
+      do {
+        try await link.socket.send(value)
+      } catch let error as BlueZError where error.code == .notConnected {
+        // One central that leaves must not keep the value from the others.
+        failure = error
+      }
+    }
+    if let failure, links.count == 1 { throw failure }
+    if let object {
+      try await BlueZError.naming("notifying \(uuid)") {
+        try object.emitPropertiesChanged(RemoteCharacteristic.interface, ["Value": .bytes(value)])
+      }
+    }
+  }
+
+  /// Sends a value to one central.
+  /// - Throws: ``BlueZError``: `.notSupported` when this bluetoothd cannot tell subscribers apart (before 5.76),
+  ///   `.notConnected` when this one is not subscribed, `.invalidArgument` as ``notify(_:)``; `CancellationError`.
+  public func notify(_ value: [UInt8], to peer: Peer) async throws {
+    guard addressesOnePeer else {
+      throw BlueZError(
+        .notSupported, "this bluetoothd sends a notification to every subscriber, not to \(peer) alone",
+        hint: "BlueZ 5.76 can; or send to all and let the centrals sort it out")
+    }
+    let link = try state.withLock { state -> Link? in
+      guard let link = state.links.last(where: { $0.peer == peer }) else { return nil }
+      try check(value, for: [link])
+      return link
+    }
+    guard let link else { throw BlueZError(.notConnected, "\(peer) is not subscribed to \(uuid)") }
+    try await link.socket.send(value)
+  }
+
+  private func check(_ value: [UInt8], for links: [Link]) throws {
+    let limit = min(links.map { $0.mtu - 3 }.min() ?? PacketSocket.longestValue, PacketSocket.longestValue)
+    guard value.count <= limit else {
+      throw BlueZError(.invalidArgument, "\(value.count) bytes in one notification of \(uuid), which takes \(limit)")
+    }
+  }
+
+  // MARK: What bluetoothd does
+
+  /// Makes the socket of a new subscription.
+  /// - Returns: the end for bluetoothd.
+  func acquireNotify(_ peer: Peer, mtu: Int) throws -> FileDescriptor {
+    let (ours, theirs) = try PacketSocket.pair()
+    let id = state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+    // bluetoothd writes a byte for each confirmed indication; there is nothing else to read.
+    let socket = try PacketSocket(owning: ours, onPacket: { _ in }, onClose: { [weak self] in self?.ended(id) })
+    add(Link(id: id, peer: peer, mtu: mtu, socket: socket))
+    return theirs
+  }
+
+  private func add(_ link: Link) {
+    let observers = state.withLock { state in
+      state.links.append(link)
+      return Array(state.observers.values)
+    }
+    for observer in observers { observer.yield(.subscribed(link.peer, mtu: link.mtu)) }
+  }
+
+  private func ended(_ id: Int) {
+    let (link, observers) = state.withLock { state -> (Link?, [BoundedStream<SubscriptionEvent>.Source]) in
+      guard let index = state.links.firstIndex(where: { $0.id == id }) else { return (nil, []) }
+      return (state.links.remove(at: index), Array(state.observers.values))
+    }
+    guard let link else { return }
+    link.socket.close()
+    for observer in observers { observer.yield(.unsubscribed(link.peer)) }
+  }
+
+  /// Indications switched on or off; bluetoothd does not say for whom.
+  func setNotifying(_ on: Bool) {
+    state.withLock { $0.notifying = on }
+  }
+
+  /// Takes everything down, because bluetoothd or the application is gone.
+  func reset() {
+    let (links, observers) = state.withLock { state in
+      defer {
+        state.links = []
+        state.snapshots = [:]
+        state.writeSocket = nil
+        state.notifying = false
+        state.object = nil
+      }
+      return (state.links, Array(state.observers.values))
+    }
+    for link in links {
+      link.socket.close()
+      for observer in observers { observer.yield(.unsubscribed(link.peer)) }
+    }
+  }
+}

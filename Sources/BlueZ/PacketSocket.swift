@@ -1,0 +1,86 @@
+import DBus
+import Glibc
+
+/// One end of a `SOCK_SEQPACKET` pair shared with bluetoothd: every packet is one attribute value.
+///
+/// Reading is done by one thread for all sockets of the process, which never runs user code: bluetoothd drops what the
+/// socket has no room for, without a word, so it must be emptied whatever the program is busy with.
+final class PacketSocket: Sendable {
+  /// The longest attribute value (Core Specification 3.F.3.2.9), in bytes.
+  static let longestValue = 512
+
+  let descriptor: FileDescriptor
+  private let loop: PacketLoop
+  private let id: Int
+
+  /// Takes over a socket.
+  /// - Parameters:
+  ///   - onPacket: gets every packet, in order, on the reading thread.
+  ///   - onClose: called once, when the other end is gone; not after ``close()``.
+  init(
+    owning descriptor: FileDescriptor, onPacket: @escaping @Sendable ([UInt8]) -> Void,
+    onClose: @escaping @Sendable () -> Void
+  ) throws {
+    self.descriptor = descriptor
+    loop = try PacketLoop.shared()
+    let number = descriptor.withNumber { number in
+      _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
+      return number
+    }
+    guard let number else { throw BlueZError(.staleHandle, "the socket is closed") }
+    id = loop.add(PacketLoop.Entry(number: number, descriptor: descriptor, onPacket: onPacket, onClose: onClose))
+  }
+
+  deinit {
+    close()
+  }
+
+  /// Closes this end; bluetoothd sees it at once.
+  func close() {
+    loop.remove(id)
+    descriptor.close()
+  }
+
+  /// Makes a connected pair of sockets.
+  static func pair() throws -> (FileDescriptor, FileDescriptor) {
+    var ends: [Int32] = [0, 0]
+    let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
+      throw BlueZError(.failed, "no socket pair: \(String(cString: strerror(errno)))")
+    }
+    return (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
+  }
+
+  /// Sends one value, and waits while bluetoothd has not emptied the socket.
+  ///
+  /// That it is taken says nothing of the radio: bluetoothd queues without bound.
+  /// - Throws: ``BlueZError`` with code `.notConnected` when the other end is gone; `CancellationError`.
+  func send(_ value: [UInt8]) async throws {
+    while true {
+      try Task.checkCancellation()
+      switch try sendNow(value) {
+      case true: return
+      case false: try await loop.waitUntilWritable(id)
+      }
+    }
+  }
+
+  /// Sends one value if there is room.
+  /// - Returns: `false` when there is none.
+  func sendNow(_ value: [UInt8]) throws -> Bool {
+    let error: Int32? = descriptor.withNumber { number in
+      while true {
+        if Glibc.send(number, value, value.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)) >= 0 {
+          return 0
+        }
+        if errno != EINTR { return errno }
+      }
+    }
+    switch error {
+    case 0: return true
+    case EAGAIN: return false
+    case nil, EPIPE, ECONNRESET, ENOTCONN: throw BlueZError(.notConnected, "the link behind the socket has ended")
+    case let code?: throw BlueZError(.failed, "sending failed: \(String(cString: strerror(code)))")
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import DBus
+
+/// What bluetoothd has on the bus: object → interface → property → value.
+///
+/// A value type that is fed what came over the wire, in order; it does nothing by itself.
+struct ObjectCache: Sendable {
+  typealias Interfaces = [String: [String: Value]]
+
+  /// What one message changed.
+  enum Change: Sendable {
+    case added(ObjectPath, interfaces: [String])
+    case removed(ObjectPath, interfaces: [String])
+    case changed(ObjectPath, interface: String, [String: Value], invalidated: [String])
+    /// bluetoothd is there and the cache is filled.
+    case serviceUp
+    /// bluetoothd is gone, or the bus is; the cache is empty.
+    case serviceDown
+  }
+
+  private(set) var objects: [ObjectPath: Interfaces] = [:]
+
+  mutating func replaceAll(_ objects: [ObjectPath: Interfaces]) {
+    self.objects = objects
+  }
+
+  mutating func removeAll() {
+    objects = [:]
+  }
+
+  /// Takes an `InterfacesAdded`, `InterfacesRemoved` or `PropertiesChanged`.
+  /// - Returns: what it changed; `nil` for any other or a malformed signal.
+  mutating func apply(_ signal: Signal) -> Change? {
+    switch signal.member {
+    case "InterfacesAdded":
+      guard signal.arguments.count == 2, let path = signal.arguments[0].objectPath else { return nil }
+      let added = signal.arguments[1].interfaces
+      objects[path, default: [:]].merge(added) { _, new in new }
+      return .added(path, interfaces: added.keys.sorted())
+    case "InterfacesRemoved":
+      guard signal.arguments.count == 2, let path = signal.arguments[0].objectPath,
+        let removed = signal.arguments[1].strings
+      else { return nil }
+      for interface in removed { objects[path]?[interface] = nil }
+      if objects[path]?.isEmpty == true { objects[path] = nil }
+      return .removed(path, interfaces: removed)
+    default:
+      guard let (interface, changed, invalidated) = signal.propertiesChanged else { return nil }
+      // Changes of an object we were not told of yet are part of its InterfacesAdded.
+      guard objects[signal.path]?[interface] != nil else { return nil }
+      objects[signal.path]?[interface]?.merge(changed) { _, new in new }
+      for name in invalidated { objects[signal.path]?[interface]?[name] = nil }
+      return .changed(signal.path, interface: interface, changed, invalidated: invalidated)
+    }
+  }
+
+  func properties(_ path: ObjectPath, _ interface: String) -> [String: Value]? {
+    objects[path]?[interface]
+  }
+
+  /// The objects with an interface, below a path, in order.
+  func paths(with interface: String, below root: ObjectPath = .root) -> [ObjectPath] {
+    objects.filter { $0.value[interface] != nil && $0.key != root && $0.key.isWithin(root) }.keys.sorted()
+  }
+}

@@ -1,0 +1,124 @@
+public import DBus
+public import Logging
+
+/// A program's relation to bluetoothd: where everything starts.
+///
+/// ```swift
+/// let session = try await Session.open()
+/// let adapter = try await session.adapter()
+/// for await sighting in try await adapter.discover() { print(sighting.device.name ?? "?") }
+/// ```
+///
+/// A session outlives bluetoothd. Two rules:
+///
+/// 1. **What was declared is put back.** Advertisements, applications, discoveries and "powered on" hold from the
+///    moment their call returned until they are given up: when bluetoothd restarts, an adapter is unplugged and comes
+///    back, or the bus itself is lost, they are registered again as soon as that is possible.
+/// 2. **A handle to something that is gone says so.** A ``Device`` or ``RemoteCharacteristic`` from before a restart
+///    throws ``BlueZError/Code/staleHandle`` instead of meaning something else; an ``Adapter`` is known by its address
+///    and works again when it is back.
+///
+/// The session ends with ``close()``, or when it and every handle from it are gone.
+public final class Session: Sendable {
+  let core: SessionCore
+  private let supervisor: Task<Void, Never>
+
+  private init(core: SessionCore) {
+    self.core = core
+    supervisor = Task { await core.supervise() }
+  }
+
+  deinit {
+    core.close()
+  }
+
+  /// Connects to the bus. bluetoothd need not run yet.
+  /// - Parameters:
+  ///   - bus: the bus bluetoothd is on.
+  ///   - logger: gets what the supervisor does and what it cannot do.
+  /// - Throws: ``BlueZError`` with code `.serviceUnavailable` or `.notPermitted` when the bus cannot be reached.
+  public static func open(
+    bus: Connection.Bus = .system, logger: Logger = Logger(label: "edgeblue.bluez")
+  ) async throws -> Session {
+    let core = SessionCore(bus: bus, logger: logger)
+    try await core.connect()
+    return Session(core: core)
+  }
+
+  /// Ends the session: what it had registered goes with its connection.
+  public func close() { core.close() }
+
+  /// Whether bluetoothd is there.
+  public var isServiceUp: Bool { core.state.withLock { $0.isUp } }
+
+  /// The adapters there are now, in the order of their names.
+  public var adapters: [Adapter] {
+    core.state.withLock { state in
+      state.cache.paths(with: Adapter.interface).compactMap { path in
+        state.cache.properties(path, Adapter.interface)?["Address"]?.string.flatMap(BluetoothAddress.init).map {
+          Adapter(session: self, address: $0)
+        }
+      }
+    }
+  }
+
+  /// Finds an adapter, and waits a little for it when it is not there yet (bluetoothd shows itself before its
+  /// adapters do).
+  /// - Parameters:
+  ///   - name: `hci0`, or an address; `nil` takes the first.
+  ///   - timeout: how long to wait.
+  /// - Throws: ``BlueZError`` with code `.serviceUnavailable` or `.noAdapter`.
+  public func adapter(_ name: String? = nil, timeout: Duration = .seconds(5)) async throws -> Adapter {
+    do {
+      return try await core.wait("waiting for an adapter", timeout) { [self] state in
+        let cache = state.cache
+        return cache.paths(with: Adapter.interface).lazy.compactMap { path -> Adapter? in
+          guard cache.properties(path, "org.bluez.GattManager1") != nil,
+            let address = cache.properties(path, Adapter.interface)?["Address"]?.string.flatMap(BluetoothAddress.init)
+          else { return nil }
+          let wanted = name.map { $0 == path.lastElement || BluetoothAddress($0) == address } ?? true
+          return wanted ? Adapter(session: self, address: address) : nil
+        }.first
+      }
+    } catch let error as BlueZError where error.code == .timedOut {
+      guard isServiceUp else {
+        throw BlueZError(
+          .serviceUnavailable, "bluetoothd does not answer on the bus", hint: "start it: `systemctl start bluetooth`")
+      }
+      let found = adapters.map { $0.name ?? "?" }.joined(separator: ", ")
+      throw BlueZError(
+        .noAdapter, "no adapter\(name.map { " '\($0)'" } ?? ""); there \(found.isEmpty ? "is none" : "are: \(found)")",
+        hint: "`edgeblue doctor` says what is missing")
+    }
+  }
+
+  /// What happens to bluetoothd and its adapters.
+  public enum Event: Sendable, Hashable {
+    /// bluetoothd has come, or come back; handles from before are stale.
+    case serviceUp
+    /// bluetoothd, or the bus, is gone.
+    case serviceDown
+    /// An adapter appeared, at this path.
+    case adapterAdded(ObjectPath)
+    /// An adapter went away.
+    case adapterRemoved(ObjectPath)
+  }
+
+  /// What happens from now on; the oldest go when the reader is more than `limit` behind.
+  public func events(limit: Int = 64) -> BoundedStream<Event> {
+    core.stream(limit: limit) { change in
+      switch change {
+      case .serviceUp: .serviceUp
+      case .serviceDown: .serviceDown
+      case .added(let path, let interfaces) where interfaces.contains(Adapter.interface): .adapterAdded(path)
+      case .removed(let path, let interfaces) where interfaces.contains(Adapter.interface): .adapterRemoved(path)
+      default: nil
+      }
+    }
+  }
+
+  /// The release of the bluetoothd that runs; `nil` when it cannot be told, as from inside a container.
+  public func version() async -> BlueZVersion? {
+    await BlueZVersion.ofRunningService(core)
+  }
+}

@@ -1,0 +1,170 @@
+import DBus
+
+/// Something that must exist at an adapter as long as its handle does: an application, an advertisement, a discovery.
+protocol Registration: AnyObject, Sendable {
+  /// What it is, for logs and errors: "advertisement 'EdgeBlue'".
+  var title: String { get }
+  /// The adapter it belongs to, which keeps its address when it comes back under another name.
+  var adapter: BluetoothAddress { get }
+  /// The interface the adapter must have first.
+  var manager: String { get }
+  /// Whether the adapter must be switched on first.
+  var needsPower: Bool { get }
+
+  /// Makes it exist at an adapter where it does not.
+  func establish(on connection: Connection, at adapter: ObjectPath) async throws
+}
+
+/// A registration and where it was last established.
+struct SupervisedRegistration: Sendable {
+  let registration: any Registration
+  var life: AdapterLife?
+  var failures = 0
+}
+
+/// One life of an adapter: from its appearance (or being switched on) to its end.
+struct AdapterLife: Sendable, Hashable {
+  let generation: Int
+  let path: ObjectPath
+  let number: Int
+}
+
+/// Puts back what was declared whenever bluetoothd, the adapter or the bus comes back.
+extension SessionCore {
+  /// Establishes something now and keeps it established.
+  /// - Returns: the number to give it up with.
+  /// - Throws: ``BlueZError`` when it cannot be established now; then nothing is kept.
+  func register(_ registration: any Registration) async throws -> Int {
+    guard let (connection, life) = ready(for: registration) else {
+      throw BlueZError(
+        state.withLock { $0.isUp } ? .noAdapter : .serviceUnavailable,
+        "\(registration.title): the adapter \(registration.adapter) is not ready", hint: "is it there and powered?")
+    }
+    try await BlueZError.naming("registering \(registration.title)") {
+      try await registration.establish(on: connection, at: life.path)
+    }
+    return state.withLock { state in
+      let id = state.nextID
+      state.nextID += 1
+      state.registrations[id] = SupervisedRegistration(registration: registration, life: life)
+      return id
+    }
+  }
+
+  /// Gives a registration up.
+  /// - Returns: where it is still established, so that the caller can take it down there.
+  func unregister(_ id: Int) -> (Connection, ObjectPath)? {
+    state.withLock { state in
+      guard let entry = state.registrations.removeValue(forKey: id), let connection = state.connection,
+        let life = entry.life, life == Self.life(of: entry.registration.adapter, in: state)
+      else { return nil }
+      return (connection, life.path)
+    }
+  }
+
+  /// Notes that bluetoothd has dropped a registration by itself.
+  func lost(_ registration: any Registration) {
+    state.withLock { state in
+      for (id, entry) in state.registrations where entry.registration === registration {
+        state.registrations[id]?.life = nil
+      }
+    }
+    poke()
+  }
+
+  /// The supervisor: runs as long as the session.
+  func supervise() async {
+    var busFailures = 0
+    for await _ in pokes {
+      if state.withLock({ $0.isClosed }) { return }
+      if state.withLock({ $0.connection == nil }) {
+        do {
+          try await connect()
+          busFailures = 0
+        } catch {
+          busFailures += 1
+          logger.warning("the bus is gone", metadata: ["error": "\(error)", "attempt": "\(busFailures)"])
+          pokeLater(after: Self.backoff(busFailures))
+          continue
+        }
+      }
+      await restorePower()
+      for (id, entry) in state.withLock({ $0.registrations }).sorted(by: { $0.key < $1.key }) {
+        await restore(id, entry)
+      }
+    }
+  }
+
+  private func restore(_ id: Int, _ entry: SupervisedRegistration) async {
+    guard let (connection, life) = ready(for: entry.registration), entry.life != life else { return }
+    do {
+      try await entry.registration.establish(on: connection, at: life.path)
+      state.withLock { state in
+        state.registrations[id]?.life = life
+        state.registrations[id]?.failures = 0
+      }
+      logger.info("restored \(entry.registration.title)")
+    } catch {
+      let failures = state.withLock { state in
+        state.registrations[id]?.failures += 1
+        return state.registrations[id]?.failures ?? 1
+      }
+      logger.warning(
+        "could not restore \(entry.registration.title)", metadata: ["error": "\(error)", "attempt": "\(failures)"])
+      pokeLater(after: Self.backoff(failures))
+    }
+  }
+
+  /// Switches on again what this session had switched on and what came back switched off.
+  private func restorePower() async {
+    let off = state.withLock { state in
+      state.cache.paths(with: Adapter.interface).filter { path in
+        guard let properties = state.cache.properties(path, Adapter.interface),
+          let address = properties["Address"]?.string.flatMap(BluetoothAddress.init)
+        else { return false }
+        return state.powerWishes.contains(address) && properties["Powered"]?.bool == false
+      }
+    }
+    for path in off {
+      do {
+        try await set(path, Adapter.interface, "Powered", true, doing: "switching \(path.lastElement) on again")
+      } catch {
+        logger.warning("could not switch \(path.lastElement) on again", metadata: ["error": "\(error)"])
+        pokeLater(after: .milliseconds(500))
+      }
+    }
+  }
+
+  private func ready(for registration: any Registration) -> (Connection, AdapterLife)? {
+    state.withLock { state in
+      guard let connection = state.connection, let life = Self.life(of: registration.adapter, in: state),
+        state.cache.properties(life.path, registration.manager) != nil
+      else { return nil }
+      if registration.needsPower {
+        guard state.cache.properties(life.path, Adapter.interface)?["Powered"]?.bool == true else { return nil }
+      }
+      return (connection, life)
+    }
+  }
+
+  private static func life(of adapter: BluetoothAddress, in state: borrowing State) -> AdapterLife? {
+    let cache = state.cache
+    let path = cache.paths(with: Adapter.interface).first {
+      cache.properties($0, Adapter.interface)?["Address"]?.string == adapter.description
+    }
+    guard let path else { return nil }
+    return AdapterLife(generation: state.generation, path: path, number: state.adapterLives[path] ?? 0)
+  }
+
+  private func pokeLater(after delay: Duration) {
+    Task { [weak self] in
+      try await Task.sleep(for: delay, clock: .continuous)
+      self?.poke()
+    }
+  }
+
+  /// 0.1 s, doubling to 5 s.
+  private static func backoff(_ failures: Int) -> Duration {
+    min(.milliseconds(100 * (1 << min(failures - 1, 6))), .seconds(5))
+  }
+}
