@@ -30,6 +30,7 @@ var targets: [Target] = [
   .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
   .target(name: "DBus", dependencies: ["CDBus", log], swiftSettings: settings),
   .target(name: "BlueZ", dependencies: ["DBus", log], swiftSettings: settings),
+  .testTarget(name: "DBusTests", dependencies: ["DBus"], exclude: ["Peers"], swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: [log], swiftSettings: settings),
   .testTarget(name: "EdgeCoderTests", dependencies: ["EdgeCoder"], swiftSettings: settings),
 ]

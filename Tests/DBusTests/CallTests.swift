@@ -1,0 +1,268 @@
+import DBus
+import Foundation
+import Testing
+
+@Suite("Calls", .timeLimit(.minutes(2)))
+struct CallTests {
+  static let interface = "org.edgeblue.Calls1"
+
+  /// An object with a method that answers, one that fails, and one that never does.
+  static func export(_ peer: NamedPeer, at path: ObjectPath = "/calls") throws -> ExportedObject {
+    try peer.connection.export(
+      path,
+      [
+        Interface(
+          interface,
+          methods: [
+            .init("Double", in: [.init("n", "u")], out: [.init("n", "u")]) { call in
+              [.uint32((call.arguments[0].integer(as: UInt32.self) ?? 0) &* 2)]
+            },
+            .init("Refuse") { _ in throw DBusError(name: "org.edgeblue.Error.Busy", message: "come back later") },
+            .init("Break") { _ in throw TestTimeout(description: "not a D-Bus error") },
+            .init("Lie", out: [.init("n", "u")]) { _ in ["a string"] },
+            .init("Never") { _ in
+              try await Task.sleep(for: .seconds(3600))
+              return []
+            },
+          ])
+      ])
+  }
+
+  @Test("64 calls at a time, each with its own answer")
+  func concurrent() async throws {
+    let bus = try PrivateBus()
+    let server = try await NamedPeer(bus)
+    let object = try Self.export(server)
+    let client = try await bus.connect()
+    let wrong = try await withThrowingTaskGroup(of: Int.self) { group in
+      for worker in 0..<64 {
+        group.addTask {
+          var wrong = 0
+          for step in 0..<50 {
+            let number = UInt32(worker * 1000 + step)
+            let reply = try await client.call(server.name, "/calls", Self.interface, "Double", [.uint32(number)])
+            if reply != [.uint32(number * 2)] { wrong += 1 }
+          }
+          return wrong
+        }
+      }
+      return try await group.reduce(0, +)
+    }
+    #expect(wrong == 0)
+    withExtendedLifetime(object) {}
+  }
+
+  @Test("64 calls at a time to dbus-fast", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
+  func concurrentPython() async throws {
+    let bus = try PrivateBus()
+    let peer = try PythonPeer(bus)
+    let client = try await bus.connect()
+    let replies = try await withThrowingTaskGroup(of: Bool.self) { group in
+      for number in 0..<640 {
+        if number >= 64 { _ = try await group.next() }
+        group.addTask {
+          let sent: [Value] = [.uint32(UInt32(number)), .bytes(Array(repeating: UInt8(number % 256), count: 512))]
+          return try await client.call(PythonPeer.name, "/peer", PythonPeer.interface, "Echo", sent) == sent
+        }
+      }
+      return try await group.reduce(true) { $0 && $1 }
+    }
+    #expect(replies)
+    withExtendedLifetime(peer) {}
+  }
+
+  @Test("a refusal carries its name and its text")
+  func refusal() async throws {
+    let bus = try PrivateBus()
+    let server = try await NamedPeer(bus)
+    let object = try Self.export(server)
+    let client = try await bus.connect()
+    let refused = try await dbusError { try await client.call(server.name, "/calls", Self.interface, "Refuse") }
+    #expect(refused == DBusError(name: "org.edgeblue.Error.Busy", message: "come back later"))
+    let broken = try await dbusError { try await client.call(server.name, "/calls", Self.interface, "Break") }
+    #expect(broken?.name == "org.freedesktop.DBus.Error.Failed")
+    #expect(broken?.message.contains("not a D-Bus error") == true)
+    let lie = try await dbusError { try await client.call(server.name, "/calls", Self.interface, "Lie") }
+    #expect(lie?.name == "org.freedesktop.DBus.Error.Failed", "an object may not answer with a type it did not declare")
+    withExtendedLifetime(object) {}
+  }
+
+  @Test("dbus-fast's refusal is ours", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
+  func refusalPython() async throws {
+    let bus = try PrivateBus()
+    let peer = try PythonPeer(bus)
+    let client = try await bus.connect()
+    let refused = try await dbusError {
+      try await client.call(
+        PythonPeer.name, "/peer", PythonPeer.interface, "Fail", ["org.edgeblue.Error.Odd", "ünï"])
+    }
+    #expect(refused == DBusError(name: "org.edgeblue.Error.Odd", message: "ünï"))
+    withExtendedLifetime(peer) {}
+  }
+
+  @Test("nobody there, no such object, no such method, wrong arguments: each has its standard name")
+  func standardErrors() async throws {
+    let bus = try PrivateBus()
+    let server = try await NamedPeer(bus)
+    let object = try Self.export(server)
+    let client = try await bus.connect()
+    func name(_ destination: String, _ path: ObjectPath, _ interface: String, _ member: String, _ arguments: Value...)
+      async throws -> String?
+    {
+      try await dbusError { try await client.call(destination, path, interface, member, arguments) }?.name
+    }
+    let prefix = "org.freedesktop.DBus.Error."
+    #expect(try await name("org.edgeblue.Nobody", "/", Self.interface, "Double") == prefix + "ServiceUnknown")
+    #expect(try await name(server.name, "/elsewhere", Self.interface, "Double") == prefix + "UnknownObject")
+    #expect(try await name(server.name, "/calls", Self.interface, "Nothing") == prefix + "UnknownMethod")
+    let otherInterface = try await name(server.name, "/calls", "org.edgeblue.Other1", "Double", .uint32(1))
+    #expect([prefix + "UnknownInterface", prefix + "UnknownMethod"].contains(otherInterface))
+    #expect(try await name(server.name, "/calls", Self.interface, "Double", "text") == prefix + "InvalidArgs")
+    #expect(try await name(server.name, "/calls", Self.interface, "Double") == prefix + "InvalidArgs")
+    withExtendedLifetime(object) {}
+  }
+
+  @Test("a reply of another type than expected is an error, and says both")
+  func unexpectedReply() async throws {
+    let bus = try PrivateBus()
+    let server = try await NamedPeer(bus)
+    let object = try Self.export(server)
+    let client = try await bus.connect()
+    let error = try await dbusError {
+      try await client.call(server.name, "/calls", Self.interface, "Double", [.uint32(1)], returning: "s")
+    }
+    #expect(error?.code == .unexpectedReply)
+    #expect(error?.message.contains("'u'") == true && error?.message.contains("'s'") == true)
+    withExtendedLifetime(object) {}
+  }
+
+  @Test("a peer that never answers: the call's own time-out ends it, others go on")
+  func timeout() async throws {
+    let bus = try PrivateBus()
+    let server = try await NamedPeer(bus)
+    let stuck = try Self.export(server, at: "/stuck")
+    let object = try Self.export(server)
+    let client = try await bus.connect()
+    let clock = ContinuousClock()
+    let start = clock.now
+    async let long = dbusError {
+      try await client.call(server.name, "/stuck", Self.interface, "Never", timeout: .milliseconds(400))
+    }
+    async let short = dbusError {
+      try await client.call(server.name, "/stuck", Self.interface, "Never", timeout: .milliseconds(100))
+    }
+    // The other object answers meanwhile.
+    #expect(try await client.call(server.name, "/calls", Self.interface, "Double", [.uint32(2)]) == [.uint32(4)])
+    #expect(try await short?.code == .timedOut)
+    #expect(clock.now - start >= .milliseconds(100))
+    #expect(try await long?.code == .timedOut)
+    let took = clock.now - start
+    #expect(took >= .milliseconds(400) && took < .seconds(10))
+    #expect(
+      try await dbusError {
+        try await client.call(server.name, "/stuck", Self.interface, "Never", timeout: .zero)
+      }?.code == .timedOut)
+    withExtendedLifetime((object, stuck)) {}
+  }
+
+  @Test("a call without a time-out outlives the others' time-outs")
+  func noTimeout() async throws {
+    let bus = try PrivateBus()
+    let server = try await NamedPeer(bus)
+    let (gate, open) = AsyncStream.makeStream(of: Void.self)
+    let slow = try server.connection.export(
+      "/slow",
+      [
+        Interface(
+          Self.interface,
+          methods: [
+            .init("Wait", out: [.init("done", "b")]) { _ in
+              for await _ in gate { break }
+              return [true]
+            }
+          ])
+      ])
+    let stuck = try Self.export(server, at: "/stuck")
+    let client = try await bus.connect()
+    async let answer = client.call(server.name, "/slow", Self.interface, "Wait", timeout: nil)
+    let error = try await dbusError {
+      try await client.call(server.name, "/stuck", Self.interface, "Never", timeout: .milliseconds(50))
+    }
+    #expect(error?.code == .timedOut)
+    open.yield()
+    #expect(try await answer == [true])
+    withExtendedLifetime((slow, stuck)) {}
+  }
+
+  @Test("cancelling the task ends the wait at once, and only that call")
+  func cancellation() async throws {
+    let bus = try PrivateBus()
+    let server = try await NamedPeer(bus)
+    let stuck = try Self.export(server, at: "/stuck")
+    let object = try Self.export(server)
+    let client = try await bus.connect()
+    let task = Task { try await client.call(server.name, "/stuck", Self.interface, "Never") }
+    #expect(try await client.call(server.name, "/calls", Self.interface, "Double", [.uint32(3)]) == [.uint32(6)])
+    task.cancel()
+    let result = try await within { await task.result }
+    #expect(throws: CancellationError.self) { try result.get() }
+    let before = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await client.call(server.name, "/calls", Self.interface, "Double", [.uint32(3)])
+    }
+    await #expect(throws: CancellationError.self) { try await before.value }
+    #expect(try await client.call(server.name, "/calls", Self.interface, "Double", [.uint32(4)]) == [.uint32(8)])
+    withExtendedLifetime((stuck, object)) {}
+  }
+
+  @Test("cancelling at any moment never loses or doubles a result")
+  func cancellationRaces() async throws {
+    let bus = try PrivateBus()
+    let server = try await NamedPeer(bus)
+    let object = try Self.export(server)
+    let client = try await bus.connect()
+    var answered = 0
+    var cancelled = 0
+    for number in 0..<300 {
+      let task = Task { try await client.call(server.name, "/calls", Self.interface, "Double", [.uint32(1)]) }
+      // From before the send to after the reply.
+      for _ in 0..<(number % 30) { await Task.yield() }
+      task.cancel()
+      switch await task.result {
+      case .success(let reply):
+        #expect(reply == [.uint32(2)])
+        answered += 1
+      case .failure(let error):
+        #expect(error is CancellationError)
+        cancelled += 1
+      }
+    }
+    #expect(answered + cancelled == 300)
+    #expect(try await client.call(server.name, "/calls", Self.interface, "Double", [.uint32(4)]) == [.uint32(8)])
+    withExtendedLifetime(object) {}
+  }
+
+  @Test("a call without a reply is served, and nothing comes back")
+  func withoutReply() async throws {
+    let bus = try PrivateBus()
+    let server = try await NamedPeer(bus)
+    let seen = Box(0)
+    let object = try server.connection.export(
+      "/quiet",
+      [
+        Interface(
+          Self.interface,
+          methods: [
+            .init("Poke") { _ in
+              seen.update { $0 += 1 }
+              return []
+            }
+          ])
+      ])
+    let client = try await bus.connect()
+    for _ in 0..<10 { try client.callWithoutReply(server.name, "/quiet", Self.interface, "Poke") }
+    try await client.call(server.name, "/quiet", Self.interface, "Poke")
+    #expect(seen.value == 11)
+    withExtendedLifetime(object) {}
+  }
+}

@@ -1,0 +1,171 @@
+import DBus
+import Foundation
+import Testing
+
+/// Counting descriptors is for the whole process, so these run one after another and nothing else of this suite beside.
+@Suite("File descriptors", .serialized, .timeLimit(.minutes(3)))
+struct DescriptorTests {
+  static let interface = "org.edgeblue.Descriptors1"
+
+  static func pipe() throws -> (read: FileDescriptor, write: FileDescriptor) {
+    var ends: [Int32] = [-1, -1]
+    guard Glibc.pipe(&ends) == 0 else { throw TestTimeout(description: "pipe: \(errno)") }
+    return (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
+  }
+
+  @Test("what is written at one end of the bus is read at the other")
+  func through() async throws {
+    let bus = try PrivateBus()
+    let server = try await NamedPeer(bus)
+    let object = try server.connection.export(
+      "/pipe",
+      [
+        Interface(
+          Self.interface,
+          methods: [
+            .init("Open", in: [.init("name", "s")], out: [.init("fd", "h"), .init("size", "q")]) { _ in
+              let (read, write) = try Self.pipe()
+              write.withNumber { _ = Glibc.write($0, "hello", 5) }
+              return [.fileDescriptor(read), .uint16(5)]
+            }
+          ])
+      ])
+    let client = try await bus.connect()
+    let reply = try await client.call(server.name, "/pipe", Self.interface, "Open", ["x"], returning: "hq")
+    let descriptor = try #require(reply[0].fileDescriptor)
+    let (text, flags) = try #require(
+      descriptor.withNumber { number in
+        var buffer = [UInt8](repeating: 0, count: 16)
+        let count = read(number, &buffer, 16)
+        return (String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self), fcntl(number, F_GETFD))
+      })
+    #expect(text == "hello")
+    #expect(flags & FD_CLOEXEC != 0, "a descriptor must not leak into programs we start")
+    withExtendedLifetime(object) {}
+  }
+
+  @Test("dbus-fast gets our descriptor, and we get it back", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
+  func python() async throws {
+    let bus = try PrivateBus()
+    let peer = try PythonPeer(bus)
+    let client = try await bus.connect()
+    let (read, write) = try Self.pipe()
+    write.withNumber { _ = Glibc.write($0, "through python", 14) }
+    write.close()
+    let bytes = try await client.call(
+      PythonPeer.name, "/peer", PythonPeer.interface, "ReadAll", [.fileDescriptor(read)], returning: "ay")
+    #expect(bytes == [.bytes(Array("through python".utf8))])
+    let (other, keep) = try Self.pipe()
+    let back = try await client.call(
+      PythonPeer.name, "/peer", PythonPeer.interface, "Echo", [.fileDescriptor(other)], returning: "h")
+    keep.withNumber { _ = Glibc.write($0, "x", 1) }
+    var byte: UInt8 = 0
+    let got = try #require(back[0].fileDescriptor).withNumber { Glibc.read($0, &byte, 1) }
+    #expect(got == 1 && byte == UInt8(ascii: "x"))
+    withExtendedLifetime(peer) {}
+  }
+
+  @Test("3,000 calls with a descriptor each way leave none open")
+  func manyCalls() async throws {
+    let bus = try PrivateBus()
+    let server = try await NamedPeer(bus)
+    let object = try server.connection.export(
+      "/echo",
+      [
+        Interface(
+          Self.interface,
+          methods: [
+            .init("Echo", in: [.init("fd", "h")], out: [.init("fd", "h")]) { $0.arguments }
+          ])
+      ])
+    let client = try await bus.connect()
+    let (read, write) = try Self.pipe()
+    try await client.call(server.name, "/echo", Self.interface, "Echo", [.fileDescriptor(read)], returning: "h")
+    let before = try openDescriptors()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          for _ in 0..<375 {
+            try await client.call(server.name, "/echo", Self.interface, "Echo", [.fileDescriptor(read)], returning: "h")
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    try await eventually("the descriptors are closed") { try openDescriptors() <= before }
+    withExtendedLifetime((object, write)) {}
+  }
+
+  @Test("descriptors that nobody takes are closed: refused calls, unwanted types, late and dropped replies, signals")
+  func notTaken() async throws {
+    let bus = try PrivateBus()
+    let server = try await NamedPeer(bus)
+    let (gate, open) = AsyncStream.makeStream(of: Void.self)
+    let (read, write) = try Self.pipe()
+    let object = try server.connection.export(
+      "/echo",
+      [
+        Interface(
+          Self.interface,
+          methods: [
+            .init("Echo", in: [.init("fd", "h")], out: [.init("fd", "h")]) { $0.arguments },
+            .init("Late", out: [.init("fd", "h")]) { _ in
+              for await _ in gate { break }
+              return [.fileDescriptor(read)]
+            },
+          ])
+      ])
+    let client = try await bus.connect()
+    try await client.call(server.name, "/echo", Self.interface, "Echo", [.fileDescriptor(read)])
+    let signals = try await client.signals(MatchRule(interface: Self.interface), limit: 2)
+    let before = try openDescriptors()
+    for _ in 0..<50 {
+      // An argument the method does not take, a method that is not there, a reply type that is not wanted.
+      _ = try await dbusError {
+        try await client.call(server.name, "/echo", Self.interface, "Late", [.fileDescriptor(read)])
+      }
+      _ = try await dbusError {
+        try await client.call(server.name, "/echo", Self.interface, "Nothing", [.fileDescriptor(read)])
+      }
+      let unwanted = try await dbusError {
+        try await client.call(server.name, "/echo", Self.interface, "Echo", [.fileDescriptor(read)], returning: "s")
+      }
+      #expect(unwanted?.code == .unexpectedReply)
+      let late = Task { try await client.call(server.name, "/echo", Self.interface, "Late", timeout: .milliseconds(1)) }
+      _ = await late.result
+      open.yield()
+      try object.emit(Self.interface, "Here", [.fileDescriptor(read)])
+    }
+    try await client.call(server.name, "/echo", Self.interface, "Echo", [.fileDescriptor(read)])
+    #expect(signals.dropped == 48)
+    // Two signals wait in the stream, with a descriptor each.
+    try await eventually("the descriptors are closed") { try openDescriptors() <= before + 2 }
+    withExtendedLifetime((object, write, signals)) {}
+  }
+
+  @Test("a descriptor is closed once, by whoever has it")
+  func ownership() throws {
+    let (read, write) = try Self.pipe()
+    let number = try #require(read.take())
+    #expect(read.take() == nil)
+    #expect(read.withNumber { _ in } == nil)
+    read.close()
+    #expect(fcntl(number, F_GETFD) >= 0, "what was taken stays open")
+    close(number)
+    write.close()
+    write.close()
+    #expect(write.withNumber { _ in } == nil)
+  }
+
+  @Test("sending a closed descriptor is an error, not a crash")
+  func closedDescriptor() async throws {
+    let bus = try PrivateBus()
+    let client = try await bus.connect()
+    let (read, write) = try Self.pipe()
+    read.close()
+    let error = try await dbusError { try await client.call("org.x.Y", "/", "org.x.Y", "M", [.fileDescriptor(read)]) }
+    #expect(error?.code == .disconnected || error?.code == .invalidArgument)
+    #expect(client.isOpen)
+    withExtendedLifetime(write) {}
+  }
+}

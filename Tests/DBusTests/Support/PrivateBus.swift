@@ -1,0 +1,64 @@
+import DBus
+import Foundation
+import Testing
+
+/// A `dbus-daemon` of a test's own: nobody else's names, policies or load, and it can be killed.
+final class PrivateBus: Sendable {
+  /// Where to connect to.
+  let address: String
+  private let daemon: ChildProcess
+  private let folder: URL
+
+  /// Starts the daemon and waits until it answers.
+  /// - Parameter limits: limits of the daemon's configuration, by name.
+  init(limits: [String: Int] = [:]) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "edgeblue-\(UUID().uuidString.prefix(8))")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    self.folder = folder
+    address = "unix:path=\(folder.path)/bus"
+    let lines = limits.map { "<limit name=\"\($0.key)\">\($0.value)</limit>" }.joined(separator: "\n")
+    let configuration = """
+      <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+       "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+      <busconfig>
+        <type>session</type>
+        <listen>\(address)</listen>
+        <auth>EXTERNAL</auth>
+        <policy context="default">
+          <allow send_destination="*"/>
+          <allow receive_sender="*"/>
+          <allow own="*"/>
+        </policy>
+        \(lines)
+      </busconfig>
+      """
+    let file = folder.appending(path: "bus.conf")
+    try Data(configuration.utf8).write(to: file)
+    daemon = try ChildProcess("dbus-daemon", ["--config-file=\(file.path)", "--nofork", "--print-address=1"])
+    _ = try daemon.firstLine()
+  }
+
+  deinit {
+    daemon.kill()
+    // A left-over folder in the temporary directory harms nobody.
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Ends the daemon the hard way, as a crash would.
+  func kill() { daemon.kill() }
+
+  /// A new connection to this bus.
+  func connect() async throws -> Connection { try await .open(.address(address)) }
+}
+
+/// A peer of ours on a bus: its connection and the name it owns.
+struct NamedPeer {
+  let connection: Connection
+  let name: String
+
+  init(_ bus: PrivateBus, _ name: String = "org.edgeblue.Test") async throws {
+    connection = try await bus.connect()
+    self.name = name
+    #expect(try await connection.requestName(name) == .owner)
+  }
+}
