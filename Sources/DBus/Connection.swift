@@ -49,23 +49,19 @@ public final class Connection: Sendable {
   public static func open(
     _ bus: Bus = .system, logger: Logger = Logger(label: "edgeblue.dbus")
   ) async throws -> Connection {
-    try await withUnsafeThrowingContinuation { continuation in
-      // Connecting blocks, so it happens on the thread that will serve the connection.
+    // Connecting blocks, so it happens on the thread that will serve the connection. The thread must not hold the
+    // `Connection` itself: its last reference is what ends the thread.
+    let opened = Handoff<ConnectionCore>()
+    try startThread(named: "dbus") {
       do {
-        try startThread(named: "dbus") {
-          let core: ConnectionCore
-          do {
-            core = try ConnectionCore(connecting: bus, logger: logger)
-          } catch {
-            return continuation.resume(throwing: error)
-          }
-          continuation.resume(returning: Connection(core: core))
-          core.run()
-        }
+        let core = try ConnectionCore(connecting: bus, logger: logger)
+        opened.finish(.success(core))
+        core.run()
       } catch {
-        continuation.resume(throwing: error)
+        opened.finish(.failure(error))
       }
     }
+    return Connection(core: try await opened.wait())
   }
 
   /// This connection's own name on the bus, such as `:1.42`; `nil` on a peer-to-peer connection.

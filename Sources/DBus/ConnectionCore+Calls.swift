@@ -2,12 +2,7 @@ internal import CDBus
 
 /// One call that waits for its reply.
 final class PendingCall: Sendable {
-  struct State {
-    var continuation: UnsafeContinuation<RawMessage, any Error>?
-    var result: Result<RawMessage, any Error>?
-  }
-
-  private let state = Lock(State())
+  let reply = Handoff<RawMessage>()
   /// Monotonic nanoseconds; `nil` waits for ever.
   let deadline: UInt64?
   /// The signature a reply must have; `nil` takes any.
@@ -19,28 +14,6 @@ final class PendingCall: Sendable {
     self.deadline = deadline
     self.returning = returning
     self.onArrival = onArrival
-  }
-
-  /// Ends the call; only the first result counts.
-  func finish(_ result: Result<RawMessage, any Error>) {
-    let continuation = state.withLock { state -> UnsafeContinuation<RawMessage, any Error>? in
-      guard state.result == nil else { return nil }
-      state.result = result
-      defer { state.continuation = nil }
-      return state.continuation
-    }
-    continuation?.resume(with: result)
-  }
-
-  /// Waits for the result, which may already be there.
-  func wait() async throws -> RawMessage {
-    try await withUnsafeThrowingContinuation { continuation in
-      let result = state.withLock { state -> Result<RawMessage, any Error>? in
-        if state.result == nil { state.continuation = continuation }
-        return state.result
-      }
-      if let result { continuation.resume(with: result) }
-    }
   }
 }
 
@@ -57,7 +30,7 @@ extension ConnectionCore {
       var wake = false
       try send(message) { number, state in
         serial.withLock { $0 = number }
-        guard state.closeReason == nil else { return call.finish(.failure(self.stopped)) }
+        guard state.closeReason == nil else { return call.reply.finish(.failure(self.stopped)) }
         state.pending[number] = call
         if let deadline = call.deadline, deadline < state.nextDeadline ?? .max {
           state.nextDeadline = deadline
@@ -65,12 +38,12 @@ extension ConnectionCore {
         }
       }
       if wake { loop.wake() }
-      return try await call.wait()
+      return try await call.reply.wait()
     } onCancel: {
       // Before the send this finds nothing and `finish` alone ends the call; the reply, when it comes, is dropped.
       let number = serial.withLock { $0 }
       state.withLock { $0.pending[number] = nil }
-      call.finish(.failure(CancellationError()))
+      call.reply.finish(.failure(CancellationError()))
     }
   }
 
@@ -79,13 +52,13 @@ extension ConnectionCore {
     guard let call = state.withLock({ $0.pending.removeValue(forKey: serial) }) else { return }
     let reply = RawMessage(retaining: message)
     if dbus_message_get_type(message) == DBUS_MESSAGE_TYPE_ERROR {
-      call.finish(.failure(reply.error))
+      call.reply.finish(.failure(reply.error))
     } else if let returning = call.returning, dbus_message_has_signature(message, returning.description) == 0 {
-      call.finish(
+      call.reply.finish(
         .failure(DBusError(.unexpectedReply, "the peer answered '\(reply.signature)' instead of '\(returning)'")))
     } else {
       call.onArrival?(reply.values)
-      call.finish(.success(reply))
+      call.reply.finish(.success(reply))
     }
   }
 
@@ -106,7 +79,7 @@ extension ConnectionCore {
       }
       return expired
     }
-    for call in expired { call.finish(.failure(DBusError(.timedOut, "no reply within the call's time-out"))) }
+    for call in expired { call.reply.finish(.failure(DBusError(.timedOut, "no reply within the call's time-out"))) }
   }
 }
 

@@ -152,7 +152,7 @@ final class ConnectionCore: @unchecked Sendable {
       return old
     }
     guard let old else { return }
-    for call in old.pending.values { call.finish(.failure(reason)) }
+    for call in old.pending.values { call.reply.finish(.failure(reason)) }
     for subscriber in old.subscriptions { subscriber.onEnd() }
     for node in old.objects.values { node.mailbox.finish() }
     for handler in old.closeHandlers { handler(reason) }
