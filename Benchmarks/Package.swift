@@ -1,0 +1,22 @@
+// swift-tools-version:6.2
+import PackageDescription
+
+// The Swift halves of the benchmarks. A package of their own, so that users of EdgeBlue never resolve or build them.
+// Built with EDGEBLUE_LEAN=1, which keeps SwiftNIO out of the graph.
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let package = Package(
+  name: "Benchmarks",
+  dependencies: [.package(name: "EdgeBlue", path: "..")],
+  targets: [
+    .executableTarget(
+      name: "dbus-client",
+      dependencies: [.product(name: "DBus", package: "EdgeBlue")],
+      path: "dbus/client",
+      swiftSettings: settings)
+  ],
+  swiftLanguageModes: [.v6])
