@@ -1,0 +1,154 @@
+import FoundationEssentials
+
+extension Central {
+  /// Sends one prompt to the best phone that is ready and returns its reply; see ``InferenceService``.
+  public func generate(prompt: String, maxTokens: Int?) async throws -> InferenceReply {
+    let request = Wire.Request(id: UUID().uuidString, prompt: prompt, maxTokens: maxTokens)
+    let bytes = request.encoded()
+    context.count { $0.requests += 1 }
+    do {
+      guard bytes.count <= configuration.messageLimit else {
+        throw InferenceError(
+          .requestTooLarge, "the request has \(bytes.count) bytes, the limit is \(configuration.messageLimit)")
+      }
+      let started = context.time.now
+      let (response, phone) = try await exchange(request.id, bytes)
+      context.count { $0.replies += 1 }
+      return InferenceReply(
+        id: response.id, output: response.output, ok: response.ok,
+        durationMs: (context.time.now - started).milliseconds, phone: phone)
+    } catch {
+      context.count { if error is CancellationError { $0.cancelled += 1 } else { $0.failures += 1 } }
+      throw error
+    }
+  }
+
+  private func exchange(_ id: String, _ bytes: [UInt8]) async throws -> (Wire.Response, phone: String) {
+    let limit = configuration.requestTimeLimit
+    let phase = Locked("waiting for a phone")
+    return try await context.time.withLimit(
+      limit,
+      orThrow: InferenceError(
+        .timedOut, "no reply within \(limit.milliseconds) ms, \(phase.withLock { $0 })",
+        hint: "ask for fewer tokens, or use a faster model on the phone")
+    ) {
+      let link = try await self.acquire()
+      phase.withLock { $0 = "waiting for the reply of \(link.name)" }
+      do {
+        let response = try await link.send(id: id, bytes)
+        await self.release(link.id)
+        return (response, link.name)
+      } catch {
+        await self.release(link.id)
+        throw error
+      }
+    }
+  }
+
+  // MARK: Choosing
+
+  private var candidates: [Router.Candidate] {
+    reports.values.map { report in
+      Router.Candidate(
+        id: report.id, isReady: report.state == .ready && links[report.id] != nil,
+        modelState: report.status?.modelState, pending: held[report.id] ?? 0, abandoned: report.abandoned,
+        batteryPct: report.status?.batteryPct, rssi: report.rssi)
+    }
+  }
+
+  /// A place at the best phone, at once or when one is free. To be given back with ``release(_:)``.
+  private func acquire() async throws -> PhoneLink {
+    try Task.checkCancellation()
+    if waiters.isEmpty, let link = try take() { return link }
+    guard waiters.count < configuration.waitingLimit else {
+      throw InferenceError(
+        .busy, "\(waiters.count) requests are waiting for a phone", hint: "try again later, or add a phone")
+    }
+    let ticket = nextTicket
+    nextTicket += 1
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { waiters.append(Waiter(ticket: ticket, continuation: $0)) }
+    } onCancel: {
+      Task { await self.giveUp(ticket) }
+    }
+  }
+
+  private func giveUp(_ ticket: Int) {
+    guard let index = waiters.firstIndex(where: { $0.ticket == ticket }) else { return }
+    waiters.remove(at: index).continuation.resume(throwing: CancellationError())
+  }
+
+  private func release(_ id: PhoneID) {
+    let left = (held[id] ?? 1) - 1
+    held[id] = left > 0 ? left : nil
+    dispatch()
+  }
+
+  /// Takes a place at the best phone; `nil` when all are taken.
+  private func take() throws -> PhoneLink? {
+    switch Router.choose(from: candidates, places: configuration.requestsPerPhone) {
+    case .phone(let id):
+      guard let link = links[id] else { return nil }
+      held[id, default: 0] += 1
+      return link
+    case .wait: return nil
+    case .none: throw noPhoneReady()
+    }
+  }
+
+  /// Gives waiting requests their places, as far as there are any.
+  func dispatch() {
+    while !waiters.isEmpty {
+      do {
+        guard let link = try take() else { return }
+        waiters.removeFirst().continuation.resume(returning: link)
+      } catch {
+        // No link is ready any more: nobody waits for a phone that may never come back.
+        for waiter in waiters { waiter.continuation.resume(throwing: error) }
+        waiters = []
+      }
+    }
+  }
+
+  func failWaiters(_ reason: String) {
+    for waiter in waiters { waiter.continuation.resume(throwing: InferenceError(.noPhoneReady, reason)) }
+    waiters = []
+  }
+
+  private func noPhoneReady() -> InferenceError {
+    let known = reports.values.sorted { $0.id < $1.id }.map { report in
+      "\(links[report.id]?.name ?? report.id.rawValue) is \(report.state)" + (report.reason.map { " (\($0))" } ?? "")
+    }
+    guard known.isEmpty else { return InferenceError(.noPhoneReady, known.joined(separator: ", ")) }
+    if let scanTrouble { return InferenceError(.noPhoneReady, "not looking for phones: \(scanTrouble)") }
+    return InferenceError(.noPhoneReady, "no phone is in sight", hint: "start one with `edgeblue phone`")
+  }
+
+  // MARK: Status
+
+  /// A snapshot: the best phone, and every phone the central knows of.
+  public func status() async -> CentralStatus {
+    var current: [PhoneID: LinkReport] = [:]
+    for link in links.values { current[link.id] = await link.current }
+    let order = Router.order(candidates).map(\.id)
+    var phones = order.compactMap { id -> PhoneStatus? in
+      guard let report = current[id] else { return nil }
+      return PhoneStatus(
+        id: id.rawValue, name: links[id]?.name ?? id.rawValue, state: report.state.rawValue,
+        modelState: report.status?.modelState ?? "unknown", batteryPct: report.status?.batteryPct, rssi: report.rssi,
+        pending: (held[id] ?? 0) + report.abandoned, lastSeenMs: report.lastSeenMs)
+    }
+    for sighting in roster.sightings.values.sorted(by: { $0.id < $1.id }) where current[sighting.id] == nil {
+      phones.append(
+        PhoneStatus(
+          id: sighting.id.rawValue, name: sighting.name, state: LinkState.discovered.rawValue, rssi: sighting.rssi))
+    }
+    let isConnected = candidates.contains(where: \.isReady)
+    if let best = phones.first, isConnected || lastBest == nil { lastBest = best }
+    let best = lastBest
+    return CentralStatus(
+      connected: isConnected, scanning: isScanning, modelState: best?.modelState ?? "unknown",
+      lastSeenMs: phones.compactMap(\.lastSeenMs).max() ?? best?.lastSeenMs, deviceName: best?.name,
+      deviceId: best?.id, batteryPct: best?.batteryPct, rssi: best?.rssi, phones: phones)
+  }
+}

@@ -1,0 +1,67 @@
+/// One request a phone has accepted.
+public struct PhoneJob: Sendable, Hashable {
+  /// Numbers the phone's jobs; unique while it runs.
+  public var number: Int
+  /// Who asked.
+  public var peer: PeerID
+  /// The request.
+  public var request: Wire.Request
+}
+
+/// The phone's requests: first in, first out, one at a time, at most so many waiting.
+///
+/// A value type: it decides, and does nothing itself.
+struct JobQueue: Sendable {
+  enum Admission: Equatable {
+    case accepted
+    /// The same central waits for a reply with this id already.
+    case duplicate
+    case full
+  }
+
+  let limit: Int
+  private(set) var running: PhoneJob?
+  private(set) var waiting: [PhoneJob] = []
+  private var nextNumber = 1
+
+  init(limit: Int) { self.limit = max(0, limit) }
+
+  mutating func submit(_ request: Wire.Request, from peer: PeerID) -> Admission {
+    if contains(request.id, of: peer) { return .duplicate }
+    // With nothing running and nobody waiting there is always room for one.
+    guard waiting.count < limit || (running == nil && waiting.isEmpty) else { return .full }
+    waiting.append(PhoneJob(number: nextNumber, peer: peer, request: request))
+    nextNumber += 1
+    return .accepted
+  }
+
+  /// The next job, which becomes the running one; `nil` while one runs or when none waits.
+  mutating func start() -> PhoneJob? {
+    guard running == nil, !waiting.isEmpty else { return nil }
+    running = waiting.removeFirst()
+    return running
+  }
+
+  /// The running job is done.
+  /// - Returns: the job, or `nil` when it is not the running one (any more).
+  mutating func finish(_ number: Int) -> PhoneJob? {
+    guard let job = running, job.number == number else { return nil }
+    running = nil
+    return job
+  }
+
+  /// Removes the jobs of one peer, or of all.
+  /// - Returns: how many waited, and the running one if it is to be cancelled.
+  mutating func cancel(_ peer: PeerID?) -> (waiting: Int, running: PhoneJob?) {
+    let before = waiting.count
+    waiting.removeAll { peer == nil || $0.peer == peer }
+    guard let job = running, peer == nil || job.peer == peer else { return (before - waiting.count, nil) }
+    running = nil
+    return (before - waiting.count, job)
+  }
+
+  private func contains(_ id: String, of peer: PeerID) -> Bool {
+    if let running, running.peer == peer, running.request.id == id { return true }
+    return waiting.contains { $0.peer == peer && $0.request.id == id }
+  }
+}

@@ -1,0 +1,82 @@
+/// The centrals a phone knows: their MTU, what they subscribed to, and the request each is in the middle of writing.
+struct PeerTable: Sendable {
+  struct Peer: Sendable {
+    var mtu: Int?
+    var subscriptions: Set<EdgeCoderCharacteristic> = []
+    var assembler = WriteAssembler()
+    var scanner: JSONObjectScanner
+  }
+
+  let limit: Int
+  let makeScanner: @Sendable () -> JSONObjectScanner
+  private(set) var peers: [PeerID: Peer] = [:]
+  /// Subscriptions BlueZ does not attribute to a peer, with the MTU it named.
+  private var anonymous: [EdgeCoderCharacteristic: Int?] = [:]
+
+  init(limit: Int, makeScanner: @Sendable @escaping () -> JSONObjectScanner) {
+    self.limit = limit
+    self.makeScanner = makeScanner
+  }
+
+  /// Applies a change to a peer, which is added when it is new.
+  /// - Returns: `nil` when there is no room for another peer.
+  mutating func update<Result>(_ id: PeerID, _ change: (inout Peer) -> Result) -> Result? {
+    if peers[id] == nil {
+      guard peers.count < limit else { return nil }
+      peers[id] = Peer(scanner: makeScanner())
+    }
+    return peers[id].map { peer in
+      var peer = peer
+      peers[id] = nil  // so that the scanner's buffer is changed in place
+      let result = change(&peer)
+      peers[id] = peer
+      return result
+    }
+  }
+
+  mutating func remove(_ id: PeerID) -> Peer? { peers.removeValue(forKey: id) }
+
+  mutating func removeAll() {
+    peers = [:]
+    anonymous = [:]
+  }
+
+  mutating func subscribe(_ id: PeerID?, _ characteristic: EdgeCoderCharacteristic, mtu: Int?) {
+    guard let id else {
+      anonymous[characteristic] = .some(mtu)
+      return
+    }
+    _ = update(id) { peer in
+      peer.subscriptions.insert(characteristic)
+      if let mtu { peer.mtu = mtu }
+    }
+  }
+
+  mutating func unsubscribe(_ id: PeerID?, _ characteristic: EdgeCoderCharacteristic) {
+    if let id {
+      peers[id]?.subscriptions.remove(characteristic)
+    } else {
+      anonymous[characteristic] = nil
+      for id in peers.keys { peers[id]?.subscriptions.remove(characteristic) }
+    }
+  }
+
+  func isSubscribed(to characteristic: EdgeCoderCharacteristic) -> Bool {
+    anonymous.keys.contains(characteristic) || peers.values.contains { $0.subscriptions.contains(characteristic) }
+  }
+
+  /// The smallest MTU that counts for a notification to one peer or, with `nil`, to all.
+  ///
+  /// For all it is the smallest one known among the connected peers and the sockets: where BlueZ does not say who is
+  /// subscribed, everybody may be. A peer that has neither written nor read yet has no known MTU and does not count;
+  /// our central reads the status when it is ready and is known from then on.
+  func mtu(for id: PeerID?) -> Int? {
+    if let id, let mtu = peers[id]?.mtu { return mtu }
+    return (peers.values.compactMap(\.mtu) + anonymous.values.compactMap(\.self)).min()
+  }
+
+  /// The scanners' refusals that are due.
+  mutating func expire(at now: Duration) -> [JSONObjectScanner.Refusal] {
+    peers.keys.compactMap { peers[$0]?.scanner.expire(at: now) }
+  }
+}

@@ -1,0 +1,74 @@
+extension PhoneService {
+  /// What a phone answers when no model is ready, as the phone application does.
+  static let noModelOutput = "[no model loaded]"
+  /// What a phone answers when the model had nothing to say, as the phone application does.
+  static let emptyOutput = "[empty response]"
+
+  /// Runs jobs one after another.
+  func runJobs() async {
+    for await _ in runnerWake.calls {
+      while !Task.isCancelled, let job = machine.startJob() {
+        let outcome = await runCancellably(job)
+        logger.debug(
+          "job done",
+          metadata: [
+            "job": "\(job.number)", "central": "\(job.peer)", "ok": "\(outcome.ok)", "ms": "\(outcome.durationMs)",
+            "bytes": "\(outcome.output.utf8.count)",
+          ])
+        await perform(machine.finish(job.number, outcome))
+        if outcome.engineFailed { statusWake.signal() }
+      }
+    }
+  }
+
+  private func runCancellably(_ job: PhoneJob) async -> JobOutcome {
+    let task = Task { await answer(job.request) }
+    answering = (job.number, task)
+    defer { answering = nil }
+    return await withTaskCancellationHandler {
+      await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
+
+  private func answer(_ request: Wire.Request) async -> JobOutcome {
+    let started = time.now
+    func outcome(_ output: String, ok: Bool, isCut: Bool = false, engineFailed: Bool = false) -> JobOutcome {
+      JobOutcome(
+        output: output, ok: ok, durationMs: (time.now - started).milliseconds, isCut: isCut, engineFailed: engineFailed)
+    }
+    if board.current?.modelState != ModelState.ready.rawValue {
+      // What was known is not that the model is ready; ask again before saying no.
+      let status = await readStatus()
+      if status != board.current { statusWake.signal() }
+      guard status.modelState == ModelState.ready.rawValue else {
+        let isAbsent = status.modelState == ModelState.notInstalled.rawValue
+        let output = isAbsent ? Self.noModelOutput : "\(Self.noModelOutput) its state is \(status.modelState)"
+        return JobOutcome(output: output, ok: false, durationMs: 0)
+      }
+    }
+    let engine = engine
+    let jobLimit = configuration.jobLimit
+    // What surrounds the output in an encoded reply: field names, numbers, and the id.
+    let overhead = 96 + JSONObjectWriter.encodedLength(of: request.id)
+    let empty = OutputAccumulator(limit: configuration.replyLimit - overhead)
+    do {
+      let output = try await time.withLimit(
+        jobLimit, orThrow: EngineError(.timedOut, "no complete answer within \(jobLimit.milliseconds / 1000) s")
+      ) {
+        var output = empty
+        let maxTokens = request.maxTokens ?? Wire.defaultMaxTokens
+        for try await piece in engine.generate(prompt: request.prompt, maxTokens: maxTokens) {
+          guard output.append(piece) else { break }
+        }
+        return output
+      }
+      if output.text.isEmpty || output.text == Self.emptyOutput { return outcome(Self.emptyOutput, ok: false) }
+      return outcome(output.text, ok: true, isCut: output.isCut)
+    } catch {
+      let reason = (error as? EngineError)?.description ?? "engine failed: \(error)"
+      return outcome("[\(reason)]", ok: false, engineFailed: !(error is CancellationError))
+    }
+  }
+}
