@@ -32,7 +32,7 @@ var targets: [Target] = [
   .target(name: "BlueZ", dependencies: ["DBus", log], swiftSettings: settings),
   .testTarget(name: "DBusTests", dependencies: ["DBus"], exclude: ["Peers"], swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: [log], swiftSettings: settings),
-  .testTarget(name: "EdgeCoderTests", dependencies: ["EdgeCoder"], swiftSettings: settings),
+  .testTarget(name: "EdgeCoderTests", dependencies: ["EdgeCoder", log], swiftSettings: settings),
 ]
 
 if !lean {

@@ -1,0 +1,228 @@
+import Testing
+
+@testable import EdgeCoder
+
+/// How replies and status go out: chunk sizes, pauses, order, and who hears them.
+@Suite(.timeLimit(.minutes(1))) struct PhoneSendingTests {
+  private let clock = ManualClock()
+  private let engine = GatedEngine()
+  private let log = RecordingLog()
+
+  private func service(
+    _ phone: LoopbackPhone, engine: (any Engine)? = nil, chunkInterval: Duration = .zero,
+    battery: @Sendable @escaping () async -> Int? = { nil }
+  ) -> PhoneService {
+    var configuration = PhoneConfiguration()
+    configuration.chunkInterval = chunkInterval
+    return PhoneService(
+      transport: phone, engine: engine ?? self.engine, configuration: configuration, battery: battery,
+      time: TimeSource(clock), logger: log.logger)
+  }
+
+  private func echo(bytes: Int) -> EchoEngine {
+    var options = EchoEngine.Options()
+    options.repeatToBytes = bytes
+    return EchoEngine(options: options)
+  }
+
+  private func replies(_ phone: LoopbackPhone) -> [LoopbackPhone.Sent] {
+    phone.sent.filter { $0.characteristic == .response }
+  }
+
+  // MARK: Replies
+
+  @Test(arguments: [23, 185, 247, 517], [10, 512, 513, 16 * 1024, 200 * 1024])
+  func aReplyOfAnyLengthPassesAtAnyMTU(mtu: Int, length: Int) async throws {
+    let phone = LoopbackPhone()
+    let service = service(phone, engine: echo(bytes: length))
+    try await running([service.run]) {
+      let central = try await HandCentral(phone, mtu: mtu)
+      try await central.request("1", "Grüße, 世界 😀", maxTokens: 64)
+      let reply = try #require(await central.reply())
+      #expect(reply.ok && reply.output.hasPrefix(EchoEngine.prefix))
+      #expect(abs(reply.output.utf8.count - max(length, EchoEngine.prefix.utf8.count)) < 8)
+      let chunks = replies(phone).map(\.bytes)
+      #expect(chunks.dropLast().allSatisfy { $0.count == min(512, mtu - 3) })
+      #expect(Array(chunks.joined()) == reply.encoded())
+    }
+  }
+
+  @Test func chunksAreTenMillisecondsApartAndNothingFollowsTheLast() async throws {
+    let phone = LoopbackPhone()
+    let service = service(phone, engine: echo(bytes: 1200), chunkInterval: .milliseconds(10))
+    try await running([service.run]) {
+      let central = try await HandCentral(phone)
+      try await central.request("1", "x")
+      for chunk in 1...2 {
+        try await eventually { replies(phone).count == chunk }
+        await clock.advance(toSleeperAt: .milliseconds(10 * chunk))
+      }
+      #expect(await central.reply() != nil, "no time passes after the last chunk")
+      #expect(clock.now.offset == .milliseconds(20))
+      #expect(replies(phone).count == 3)
+    }
+  }
+
+  @Test func repliesNeverInterleave() async throws {
+    let phone = LoopbackPhone()
+    let service = service(phone, engine: echo(bytes: 3000))
+    try await running([service.run]) {
+      let first = try await HandCentral(phone, "first", mtu: 185)
+      let second = try await HandCentral(phone, "second", mtu: 247)
+      for number in 1...4 {
+        try await first.request("a\(number)", "x")
+        try await second.request("b\(number)", "y")
+      }
+      // Both hear everything, whole and in order.
+      for central in [first, second] {
+        var ids: [String] = []
+        for _ in 1...8 { ids.append(try #require(await central.reply()).id) }
+        #expect(Set(ids) == Set((1...4).flatMap { ["a\($0)", "b\($0)"] }))
+        #expect(ids.filter { $0.hasPrefix("a") } == ["a1", "a2", "a3", "a4"])
+      }
+      #expect(replies(phone).allSatisfy { $0.bytes.count <= 182 && $0.peer == nil })
+    }
+  }
+
+  @Test func whereItCanBeAReplyGoesToItsCentralOnly() async throws {
+    let phone = LoopbackPhone(addressesSinglePeer: true)
+    let service = service(phone, engine: echo(bytes: 600))
+    try await running([service.run]) {
+      let small = try await HandCentral(phone, "small", mtu: 23)
+      let large = try await HandCentral(phone, "large", mtu: 517)
+      try await large.request("1", "x")
+      #expect(await large.reply()?.id == "1")
+      #expect(replies(phone).map(\.bytes.count).first == 512, "the other's MTU does not matter")
+      try await small.request("2", "x")
+      #expect(await small.reply()?.id == "2", "and it did not hear the first reply")
+      #expect(Set(replies(phone).map(\.peer)) == [large.connection.peer, small.connection.peer])
+    }
+  }
+
+  @Test func aReplyOthersHearIsFinishedWhenItsCentralLeaves() async throws {
+    let phone = LoopbackPhone()
+    let service = service(phone, engine: echo(bytes: 5000))
+    try await running([service.run]) {
+      let leaver = try await HandCentral(phone, "leaver")
+      let stayer = try await HandCentral(phone, "stayer")
+      let peer = leaver.connection.peer
+      phone.faults.afterNotification = { if $0 == 3 { phone.drop(peer) } }
+      try await leaver.request("1", "x")
+      try await stayer.request("2", "x")
+      #expect(await stayer.reply()?.id == "1")
+      #expect(await stayer.reply()?.id == "2")
+      #expect(await leaver.reply() == nil)
+    }
+  }
+
+  @Test func aReplyNobodyElseHearsIsBrokenOff() async throws {
+    let phone = LoopbackPhone(addressesSinglePeer: true)
+    let service = service(phone, engine: echo(bytes: 50_000), chunkInterval: .milliseconds(10))
+    try await running([service.run]) {
+      let leaver = try await HandCentral(phone, "leaver")
+      let stayer = try await HandCentral(phone, "stayer")
+      try await leaver.request("1", "x")
+      try await eventually { replies(phone).count == 1 }
+      phone.drop(leaver.connection.peer)
+      try await eventually { await service.snapshot().counters.repliesFailed == 1 }
+      try await stayer.request("2", "x")
+      for chunk in 1...98 { await clock.advance(toSleeperAt: .milliseconds(10 * chunk)) }
+      #expect(await stayer.reply()?.id == "2")
+      #expect(replies(phone).count { $0.peer == leaver.connection.peer } == 1)
+    }
+  }
+
+  @Test func aReplyNobodySubscribedToIsCounted() async throws {
+    let phone = LoopbackPhone()
+    let service = service(phone, engine: EchoEngine())
+    try await running([service.run]) {
+      let connection = try await phone.connect(PeerID("mute"), mtu: 517)
+      try await connection.write(Wire.Request(id: "1", prompt: "x").encoded())
+      try await eventually { await service.snapshot().counters.repliesFailed == 1 }
+      #expect(await service.snapshot().counters.replies == 0)
+    }
+  }
+
+  // MARK: Status
+
+  @Test func pushesTheStatusToWhoSubscribes() async throws {
+    let phone = LoopbackPhone()
+    let service = service(phone, battery: { 87 })
+    try await running([service.run]) {
+      let central = try await HandCentral(phone)
+      try await central.connection.subscribe(to: .status)
+      #expect(await central.status() == Wire.Status(modelState: .ready, batteryPct: 87))
+      try await eventually { phone.value(of: .status) == Wire.Status(modelState: .ready, batteryPct: 87).encoded() }
+    }
+  }
+
+  @Test func pushesTheStatusWhenItChangesAndEveryInterval() async throws {
+    let phone = LoopbackPhone()
+    let service = service(phone)
+    try await running([service.run]) {
+      let central = try await HandCentral(phone)
+      try await central.connection.subscribe(to: .status)
+      #expect(await central.status()?.modelState == "ready")
+      engine.model = .loading
+      await clock.advance(toSleeperAt: .seconds(5))
+      #expect(await central.status()?.modelState == "loading")
+      let before = phone.sent.count { $0.characteristic == .status }
+      for second in stride(from: 10, through: 30, by: 5) { await clock.advance(toSleeperAt: .seconds(second)) }
+      await clock.waitForSleeper(until: .seconds(35))
+      #expect(phone.sent.count { $0.characteristic == .status } == before, "nothing changed for 25 s")
+      clock.advance(by: .seconds(5))
+      #expect(await central.status()?.modelState == "loading")
+    }
+  }
+
+  @Test func aStatusThatDoesNotFitTheMTUIsCutLikeAReply() async throws {
+    let phone = LoopbackPhone()
+    let service = service(phone, battery: { 100 })
+    try await running([service.run]) {
+      let central = try await HandCentral(phone, mtu: 23)
+      try await central.connection.subscribe(to: .status)
+      #expect(await central.status() == Wire.Status(modelState: .ready, batteryPct: 100))
+      #expect(phone.sent.allSatisfy { $0.bytes.count <= 20 })
+    }
+  }
+
+  @Test func anEngineThatDoesNotSayHowItIsIsAnError() async throws {
+    struct Stuck: Engine {
+      let name = "stuck"
+      func modelState() async -> ModelState {
+        do { try await hang() } catch {}
+        return .ready
+      }
+      func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
+        AsyncThrowingStream { nil }
+      }
+    }
+    let phone = LoopbackPhone()
+    let service = service(phone, engine: Stuck())
+    try await running([service.run]) {
+      let central = try await HandCentral(phone)
+      try await central.connection.subscribe(to: .status)
+      await clock.advance(toSleeperAt: .seconds(5))
+      #expect(await central.status()?.modelState == "error")
+    }
+  }
+
+  // MARK: Privacy
+
+  @Test func noTextOfARequestOrReplyIsLogged() async throws {
+    let phone = LoopbackPhone()
+    let service = service(phone)
+    try await running([service.run]) {
+      let central = try await HandCentral(phone)
+      try await central.request("1", "SECRET-PROMPT")
+      let prompt = try await engine.next()
+      prompt.say("SECRET-ANSWER")
+      prompt.end()
+      _ = await central.reply()
+      try await central.write(#"{"id":"2","prompt":["SECRET-MALFORMED"]}SECRET-GARBAGE"#)
+      _ = await central.reply()
+    }
+    #expect(log.lines.contains("job done"))
+    #expect(!log.lines.contains("SECRET"))
+  }
+}

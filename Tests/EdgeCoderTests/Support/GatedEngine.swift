@@ -1,0 +1,47 @@
+@testable import EdgeCoder
+
+/// An engine that answers when the test says so, and tells what it was asked.
+final class GatedEngine: Engine {
+  struct Prompt: Sendable {
+    let text: String
+    let maxTokens: Int
+    let stream: AsyncThrowingStream<String, any Error>.Continuation
+
+    /// Streams one piece.
+    func say(_ piece: String) { stream.yield(piece) }
+    /// Ends the answer.
+    func end() { stream.finish() }
+    /// Breaks the answer off.
+    func fail(_ error: any Error) { stream.finish(throwing: error) }
+  }
+
+  let name = "gated"
+  private let state = Locked(ModelState.ready)
+  private let cancellations = Counter()
+  private let prompts = BoundedStream<Prompt>(limit: 64)
+
+  var model: ModelState {
+    get { state.withLock { $0 } }
+    set { state.withLock { $0 = newValue } }
+  }
+
+  /// Generations whose consumer went away.
+  var cancelled: Int { cancellations.value }
+
+  func modelState() async -> ModelState { model }
+
+  func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
+    let (stream, continuation) = AsyncThrowingStream<String, any Error>.makeStream()
+    continuation.onTermination = { [cancellations] reason in
+      if case .cancelled = reason { cancellations.increment() }
+    }
+    prompts.send(Prompt(text: prompt, maxTokens: maxTokens, stream: continuation))
+    return stream
+  }
+
+  /// The next prompt the phone handed over.
+  func next() async throws -> Prompt {
+    guard let prompt = await prompts.elements.first(where: { _ in true }) else { throw LoopbackError("no prompt") }
+    return prompt
+  }
+}

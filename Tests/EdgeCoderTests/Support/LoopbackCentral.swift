@@ -1,0 +1,109 @@
+@testable import EdgeCoder
+
+/// The central's end of a radio in memory: what ``Central`` scans and connects with.
+final class LoopbackCentral: PhoneScanner, PhoneConnector {
+  let peer: PeerID
+  let mtu: Int
+  private let phones = Locked<[PhoneID: LoopbackPhone]>([:])
+  private let stream = BoundedStream<ScanEvent>(limit: 256)
+
+  init(_ name: String = "central", mtu: Int = 517) {
+    peer = PeerID("/loopback/" + name)
+    self.mtu = mtu
+    stream.send(.started)
+  }
+
+  func scan() -> AsyncStream<ScanEvent> { stream.elements }
+
+  func connect(to id: PhoneID) async throws -> any PhoneConnection {
+    guard let phone = phones.withLock({ $0[id] }) else { throw LoopbackError("no such device") }
+    return try await phone.connect(peer, mtu: mtu)
+  }
+
+  /// The phone comes into sight.
+  func see(_ phone: LoopbackPhone, rssi: Int? = -50) {
+    phones.withLock { $0[phone.id] = phone }
+    stream.send(.seen(PhoneSighting(id: phone.id, name: phone.name, rssi: rssi)))
+  }
+
+  /// The stack forgets the phone.
+  func lose(_ phone: LoopbackPhone) { stream.send(.lost(phone.id)) }
+
+  /// The scan stops.
+  func stop(_ reason: String) { stream.send(.stopped(reason)) }
+}
+
+/// One link of the radio in memory.
+final class LoopbackConnection: PhoneConnection {
+  private struct State {
+    var subscriptions: Set<EdgeCoderCharacteristic> = []
+    var isOpen = true
+  }
+
+  let phone: LoopbackPhone
+  let peer: PeerID
+  private let linkMTU: Int
+  private let stream = BoundedStream<PhoneConnectionEvent>(limit: 4096)
+  private let state = Locked(State())
+
+  var events: AsyncStream<PhoneConnectionEvent> { stream.elements }
+  var mtu: Int? { linkMTU }
+
+  init(phone: LoopbackPhone, peer: PeerID, mtu: Int) {
+    self.phone = phone
+    self.peer = peer
+    linkMTU = mtu
+  }
+
+  func subscribe(to characteristic: EdgeCoderCharacteristic) async throws {
+    if phone.faults.hangingSubscription == characteristic { try await hang() }
+    try checkOpen()
+    state.withLock { _ = $0.subscriptions.insert(characteristic) }
+    // Where one socket serves all, the phone is not told who subscribes, and MTU only of the first.
+    try phone.receive(
+      phone.addressesSinglePeer
+        ? .subscribed(peer, characteristic, mtu: linkMTU) : .subscribed(nil, characteristic, mtu: linkMTU))
+  }
+
+  func read(_ characteristic: EdgeCoderCharacteristic) async throws -> [UInt8] {
+    try checkOpen()
+    try phone.receive(.mtu(peer, linkMTU))
+    return phone.value(of: characteristic)
+  }
+
+  func write(_ piece: [UInt8]) async throws {
+    try checkOpen()
+    if phone.faults.failsWrites { throw LoopbackError("org.bluez.Error.Failed") }
+    guard piece.count <= min(linkMTU - 3, phone.faults.writeLimit) else {
+      throw LoopbackError("Invalid attribute value length: \(piece.count)")
+    }
+    try phone.receive(.write(PhoneWrite(peer: peer, bytes: piece, mtu: linkMTU)))
+  }
+
+  func disconnect() async { drop("disconnected") }
+
+  // MARK: For the air
+
+  func isSubscribed(to characteristic: EdgeCoderCharacteristic) -> Bool {
+    state.withLock { $0.isOpen && $0.subscriptions.contains(characteristic) }
+  }
+
+  func deliver(_ characteristic: EdgeCoderCharacteristic, _ value: [UInt8]) {
+    stream.send(.notification(characteristic, Array(value.prefix(linkMTU - 3))))
+  }
+
+  func drop(_ reason: String) {
+    let wasOpen = state.withLock { state in
+      defer { state.isOpen = false }
+      return state.isOpen
+    }
+    guard wasOpen else { return }
+    stream.send(.disconnected(reason))
+    stream.finish()
+    phone.remove(self)
+  }
+
+  private func checkOpen() throws {
+    guard state.withLock({ $0.isOpen }) else { throw LoopbackError("not connected") }
+  }
+}

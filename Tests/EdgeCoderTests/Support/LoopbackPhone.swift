@@ -1,0 +1,152 @@
+@testable import EdgeCoder
+
+/// The phone's end of a radio in memory: a ``PhoneTransport`` that joins ``PhoneService`` to ``LoopbackCentral``s.
+///
+/// It does to bytes what BlueZ does: notifications are cut off without a word at MTU − 3, and unless
+/// `addressesSinglePeer` they reach everybody who is subscribed, while the phone is not told who that is.
+final class LoopbackPhone: PhoneTransport {
+  struct Sent: Sendable, Equatable {
+    var characteristic: EdgeCoderCharacteristic
+    var bytes: [UInt8]
+    var peer: PeerID?
+  }
+
+  /// What goes wrong, and what a test wants to see of it.
+  struct Faults: Sendable {
+    /// Connection attempts that fail.
+    var failingConnects = 0
+    /// Connection attempts that never end.
+    var hangingConnects = 0
+    /// A characteristic whose subscription never comes about.
+    var hangingSubscription: EdgeCoderCharacteristic?
+    /// Whether writes fail.
+    var failsWrites = false
+    /// The longest write taken; 510 on BlueZ before 5.70.
+    var writeLimit = 512
+    /// Called after each notification of a reply, with how many there were; may be used to cut the link.
+    var afterNotification: (@Sendable (Int) -> Void)?
+  }
+
+  private struct State {
+    var connections: [PeerID: LoopbackConnection] = [:]
+    var values: [EdgeCoderCharacteristic: [UInt8]] = [:]
+    var sent: [Sent] = []
+    var faults = Faults()
+    var connects = 0
+  }
+
+  let id: PhoneID
+  let name: String
+  let addressesSinglePeer: Bool
+  private let stream = BoundedStream<PhoneEvent>(limit: 4096)
+  private let state = Locked(State())
+
+  var events: AsyncStream<PhoneEvent> { stream.elements }
+
+  init(_ name: String = "phone", addressesSinglePeer: Bool = false) {
+    id = PhoneID("/loopback/" + name)
+    self.name = name
+    self.addressesSinglePeer = addressesSinglePeer
+    stream.send(.transportUp)
+  }
+
+  // MARK: PhoneTransport
+
+  func notify(_ characteristic: EdgeCoderCharacteristic, _ value: [UInt8], to peer: PeerID?) async throws {
+    let (receivers, count, hook) = state.withLock { state in
+      state.sent.append(Sent(characteristic: characteristic, bytes: value, peer: peer))
+      let receivers = state.connections.values.filter {
+        (peer == nil || $0.peer == peer) && $0.isSubscribed(to: characteristic)
+      }
+      let count = state.sent.count { $0.characteristic == .response }
+      return (receivers, count, characteristic == .response ? state.faults.afterNotification : nil)
+    }
+    guard !receivers.isEmpty else { throw PhoneTransportError(.notSubscribed, "nobody is subscribed") }
+    for receiver in receivers { receiver.deliver(characteristic, value) }
+    hook?(count)
+  }
+
+  func setValue(_ value: [UInt8], of characteristic: EdgeCoderCharacteristic) async {
+    state.withLock { $0.values[characteristic] = value }
+  }
+
+  // MARK: For the air
+
+  func connect(_ peer: PeerID, mtu: Int) async throws -> LoopbackConnection {
+    enum Fault { case none, fail, hang }
+    let fault = state.withLock { state -> Fault in
+      state.connects += 1
+      if state.faults.failingConnects > 0 {
+        state.faults.failingConnects -= 1
+        return .fail
+      }
+      if state.faults.hangingConnects > 0 {
+        state.faults.hangingConnects -= 1
+        return .hang
+      }
+      return .none
+    }
+    switch fault {
+    case .fail: throw LoopbackError("le-connection-abort-by-local")
+    case .hang: try await hang()
+    case .none: break
+    }
+    let connection = LoopbackConnection(phone: self, peer: peer, mtu: mtu)
+    state.withLock { $0.connections[peer] = connection }
+    stream.send(.connected(peer))
+    return connection
+  }
+
+  func remove(_ connection: LoopbackConnection) {
+    let wasThere = state.withLock { $0.connections.removeValue(forKey: connection.peer) != nil }
+    if wasThere { stream.send(.disconnected(connection.peer)) }
+  }
+
+  func receive(_ event: PhoneEvent) throws {
+    guard stream.send(event) else { throw LoopbackError("the phone takes no more") }
+  }
+
+  func value(of characteristic: EdgeCoderCharacteristic) -> [UInt8] {
+    state.withLock { $0.values[characteristic] ?? [] }
+  }
+
+  // MARK: For tests
+
+  var faults: Faults {
+    get { state.withLock { $0.faults } }
+    set { state.withLock { $0.faults = newValue } }
+  }
+
+  var sent: [Sent] { state.withLock { $0.sent } }
+  var connects: Int { state.withLock { $0.connects } }
+
+  /// Cuts every link.
+  func dropAll(_ reason: String = "radio lost") {
+    for connection in state.withLock({ Array($0.connections.values) }) { connection.drop(reason) }
+  }
+
+  /// Cuts one link.
+  func drop(_ peer: PeerID, _ reason: String = "radio lost") {
+    state.withLock { $0.connections[peer] }?.drop(reason)
+  }
+
+  /// bluetoothd dies and comes back.
+  func restart() {
+    stream.send(.transportDown("bluetoothd was restarted"))
+    dropAll("bluetoothd was restarted")
+    stream.send(.transportUp)
+  }
+}
+
+struct LoopbackError: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
+
+/// Never returns but by cancellation.
+func hang() async throws {
+  let (stream, continuation) = AsyncStream<Never>.makeStream()
+  for await _ in stream {}
+  continuation.finish()
+  try Task.checkCancellation()
+}
