@@ -6,6 +6,8 @@ final class DiscoveryRegistration: Registration {
     var users: [Int: Adapter.DiscoveryFilter?] = [:]
     var nextUser = 0
     var id: Int?
+    /// How many connection attempts want the radio for themselves.
+    var pauses = 0
   }
 
   let adapter: BluetoothAddress
@@ -70,7 +72,51 @@ final class DiscoveryRegistration: Registration {
     }
   }
 
+  /// Stops scanning until `resume`: many controllers abort a connection that is being made while they scan.
+  func pause() async {
+    let first = state.withLock { state in
+      state.pauses += 1
+      return state.pauses == 1
+    }
+    guard first else { return }
+    await stepIfRunning("pausing") { core, path in
+      try await core.call(path, Adapter.interface, "StopDiscovery", doing: "pausing discovery")
+    }
+  }
+
+  /// Undoes one `pause`; returns at once.
+  func resume() {
+    let last = state.withLock { state in
+      state.pauses -= 1
+      return state.pauses == 0
+    }
+    guard last else { return }
+    Task {
+      await stepIfRunning("resuming") { [self] core, path in
+        guard state.withLock({ $0.pauses == 0 }) else { return }
+        try await establish(on: try core.connection(), at: path)
+      }
+    }
+  }
+
+  private func stepIfRunning(
+    _ what: String, _ body: @escaping @Sendable (SessionCore, ObjectPath) async throws -> Void
+  ) async {
+    do {
+      try await step { [self] in
+        guard state.withLock({ $0.id != nil }), let path = Adapter.path(of: adapter, core) else { return }
+        try await body(core, path)
+      }
+    } catch {
+      // Connecting works without the pause too, if less surely; and a scan that cannot go on is the supervisor's.
+      core.logger.info("\(what) \(title) failed", metadata: ["error": "\(error)"])
+      core.lost(self)
+    }
+  }
+
   func establish(on connection: Connection, at path: ObjectPath) async throws {
+    // `resume` comes back to it.
+    guard state.withLock({ $0.pauses == 0 }) else { return }
     try await setFilter(connection, at: path)
     do {
       try await connection.call(SessionCore.service, path, Adapter.interface, "StartDiscovery", returning: "")

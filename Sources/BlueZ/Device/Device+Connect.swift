@@ -49,20 +49,7 @@ extension Device {
 
   private func connectOnce(_ options: ConnectOptions) async throws {
     let (path, peer, generation, core) = (path, peer, generation, core)
-    if !isConnected {
-      try await withTaskCancellationHandler {
-        do {
-          try await core.call(
-            path, Self.interface, "Connect", timeout: options.linkTimeout, doing: "connecting to \(peer)")
-        } catch let error as BlueZError {
-          if error.code == .timedOut { abandon() }
-          throw error.code == .failed || error.code == .attributeError
-            ? BlueZError(.connectFailed, error.message, underlying: error.underlying) : error
-        }
-      } onCancel: {
-        abandon()
-      }
-    }
+    if !isConnected { try await link(options.linkTimeout) }
     do {
       try await core.wait("reading the services of \(peer)", options.servicesTimeout) { state in
         guard state.generation == generation, let device = state.cache.properties(path, Self.interface) else {
@@ -74,14 +61,36 @@ extension Device {
         return device["ServicesResolved"]?.bool == true ? () : nil
       }
     } catch let error as BlueZError where error.code == .timedOut {
-      abandon()
+      await giveUp()
       throw error
     }
   }
 
-  /// Gives up what bluetoothd may still be trying.
-  private func abandon() {
-    core.callInBackground(path, Self.interface, "Disconnect", doing: "giving up on \(peer)")
+  /// Makes the link, with the radio to itself.
+  private func link(_ timeout: Duration) async throws {
+    let discovery = property("Adapter")?.objectPath.flatMap(core.discovery(at:))
+    await discovery?.pause()
+    defer { discovery?.resume() }
+    try await withTaskCancellationHandler {
+      do {
+        try await core.call(path, Self.interface, "Connect", timeout: timeout, doing: "connecting to \(peer)")
+      } catch let error as BlueZError {
+        if error.code == .timedOut { await giveUp() }
+        throw error.code == .failed || error.code == .attributeError
+          ? BlueZError(.connectFailed, error.message, underlying: error.underlying) : error
+      }
+    } onCancel: {
+      Task { await giveUp() }
+    }
+  }
+
+  /// Gives up what bluetoothd may still be trying; the next attempt must not meet the end of this one.
+  private func giveUp() async {
+    do {
+      try await core.call(path, Self.interface, "Disconnect", timeout: .seconds(5), doing: "giving up on \(peer)")
+    } catch {
+      core.logger.debug("nothing to give up", metadata: ["error": "\(error)"])
+    }
   }
 
   /// Ends the link, and waits until it is ended. Without effect when there is none.

@@ -85,6 +85,14 @@ extension SessionCore {
       doing: doing)
   }
 
+  /// The session's discovery at an adapter, if it ever ran one.
+  func discovery(at path: ObjectPath) -> DiscoveryRegistration? {
+    state.withLock { state in
+      state.cache.properties(path, Adapter.interface)?["Address"]?.string
+        .flatMap(BluetoothAddress.init).flatMap { state.discoveries[$0] }
+    }
+  }
+
   /// Calls bluetoothd and lets nobody wait for the outcome; for tidying up.
   func callInBackground(_ path: ObjectPath, _ interface: String, _ member: String, doing: String) {
     Task {
