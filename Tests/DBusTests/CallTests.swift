@@ -2,7 +2,7 @@ import DBus
 import Foundation
 import Testing
 
-@Suite("Calls", .timeLimit(.minutes(2)))
+@Suite("Calls", .timeLimit(.minutes(5)))
 struct CallTests {
   static let interface = "org.edgeblue.Calls1"
 
@@ -157,7 +157,7 @@ struct CallTests {
     #expect(clock.now - start >= .milliseconds(100))
     #expect(try await long?.code == .timedOut)
     let took = clock.now - start
-    #expect(took >= .milliseconds(400) && took < .seconds(10))
+    #expect(took >= .milliseconds(400) && took < .seconds(20))
     #expect(
       try await dbusError {
         try await client.call(server.name, "/stuck", Self.interface, "Never", timeout: .zero)

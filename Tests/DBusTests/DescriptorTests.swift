@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Counting descriptors is for the whole process, so these run one after another and nothing else of this suite beside.
-@Suite("File descriptors", .serialized, .timeLimit(.minutes(3)))
+@Suite("File descriptors", .serialized, .timeLimit(.minutes(5)))
 struct DescriptorTests {
   static let interface = "org.edgeblue.Descriptors1"
 

@@ -2,7 +2,7 @@ import DBus
 import Testing
 
 /// The two rules every user of ``Connection`` leans on.
-@Suite("Order", .timeLimit(.minutes(2)))
+@Suite("Order", .timeLimit(.minutes(5)))
 struct OrderTests {
   static let interface = "org.edgeblue.Order1"
 

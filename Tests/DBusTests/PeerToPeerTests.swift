@@ -1,7 +1,7 @@
 import DBus
 import Testing
 
-@Suite("Peer to peer", .timeLimit(.minutes(2)))
+@Suite("Peer to peer", .timeLimit(.minutes(5)))
 struct PeerToPeerTests {
   /// Two ends of one connection without a bus.
   static func pair() async throws -> (listener: Listener, client: Connection, server: Connection) {

@@ -2,7 +2,7 @@ import DBus
 import Glibc
 import Testing
 
-@Suite("Signals and names", .timeLimit(.minutes(2)))
+@Suite("Signals and names", .timeLimit(.minutes(5)))
 struct SignalTests {
   static let interface = "org.edgeblue.Signals1"
 

@@ -9,7 +9,7 @@ struct TestTimeout: Error, CustomStringConvertible {
 
 /// Runs a body that must end within a bound, so that a fault hangs one test and not the suite.
 func within<R: Sendable>(
-  _ limit: Duration = .seconds(20), _ what: String = "the test's work",
+  _ limit: Duration = .seconds(60), _ what: String = "the test's work",
   _ body: @escaping @Sendable () async throws -> R
 ) async throws -> R {
   try await withThrowingTaskGroup(of: R.self) { group in
@@ -24,9 +24,9 @@ func within<R: Sendable>(
   }
 }
 
-/// Waits until a condition holds, for at most ten seconds.
+/// Waits until a condition holds, for at most a minute.
 func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
-  let end = ContinuousClock.now + .seconds(10)
+  let end = ContinuousClock.now + .seconds(60)
   while try await !condition() {
     guard ContinuousClock.now < end else { throw TestTimeout(description: "never happened: \(what)") }
     try await Task.sleep(for: .milliseconds(5))
