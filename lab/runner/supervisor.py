@@ -61,17 +61,25 @@ class Guest:
             finally:
                 for _, write_end in pipes:
                     os.close(write_end)
+        self._bind_to_runner()
         self.pumps = [Pump(pipes[0][0], sys.stdout.buffer), Pump(pipes[1][0], sys.stderr.buffer)]
         return self
 
     def _start(self, streams: Streams, console: BinaryIO) -> subprocess.Popen[bytes]:
         launch = KINDS[self.job.kernel](self.job, self.talk, streams)
-        # The guest dies with its runner, even with one that is killed by SIGKILL. A session of its own keeps the
-        # terminal's Ctrl-C away from it: the runner decides.
-        command = ["setpriv", "--pdeathsig", "KILL", "--", *launch.command]
+        # A process group of its own keeps the terminal's Ctrl-C away from the guest: the runner decides.
         return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=console, stderr=console, env=launch.environment,
-            pass_fds=(streams.out, streams.err, streams.console), start_new_session=True)  # fmt: skip
+            launch.command, stdin=subprocess.DEVNULL, stdout=console, stderr=console, env=launch.environment,
+            pass_fds=(streams.out, streams.err, streams.console), process_group=0)  # fmt: skip
+
+    def _bind_to_runner(self) -> None:
+        """Let the guest die even with a runner that is killed by SIGKILL: the watcher's read ends when its pipe does.
+
+        A signal for the parent's death would reach the guest's first process only, and user-mode Linux has many."""
+        watched, self.lifeline = os.pipe()
+        with open(watched, "rb") as stdin:
+            watch = ["sh", "-c", "read -r _; kill -s KILL 0"]
+            self.watcher = subprocess.Popen(watch, stdin=stdin, stdout=subprocess.DEVNULL, process_group=self.process.pid)
 
     def wait(self) -> int:
         """Until the guest ends or a limit is reached."""
@@ -117,6 +125,8 @@ class Guest:
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        self.watcher.wait()
+        os.close(self.lifeline)
         for pump in self.pumps:
             pump.finish()
 

@@ -51,7 +51,7 @@ class Runs:
                 line = process.read_bytes().replace(b"\0", b" ").decode(errors="replace")
             except OSError:
                 continue
-            if f"{self.folder}/radio-lab." in line and "setpriv" not in line:
+            if f"{self.folder}/radio-lab." in line:
                 found.append(line)
         return found
 
