@@ -36,7 +36,35 @@ var targets: [Target] = [
 ]
 
 if !lean {
-  // What needs SwiftNIO, and the executable, come here.
+  let http: [Target.Dependency] = [
+    .product(name: "Hummingbird", package: "hummingbird"),
+    .product(name: "HummingbirdCore", package: "hummingbird"),
+    .product(name: "AsyncHTTPClient", package: "async-http-client"),
+    .product(name: "NIOCore", package: "swift-nio"),
+    .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+    .product(name: "NIOHTTP1", package: "swift-nio"),
+    .product(name: "HTTPTypes", package: "swift-http-types"),
+    .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+  ]
+  products += [.library(name: "EdgeCoderHTTP", targets: ["EdgeCoderHTTP"])]
+  dependencies += [
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
+  ]
+  targets += [
+    .target(name: "EdgeCoderHTTP", dependencies: ["EdgeCoder", log] + http, swiftSettings: settings),
+    .testTarget(
+      name: "EdgeCoderHTTPTests",
+      dependencies: [
+        "EdgeCoder", "EdgeCoderHTTP", log,
+        .product(name: "HummingbirdTesting", package: "hummingbird"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ] + http,
+      swiftSettings: settings),
+  ]
 }
 
 let package = Package(

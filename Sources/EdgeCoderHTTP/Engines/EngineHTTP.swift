@@ -1,0 +1,166 @@
+internal import AsyncHTTPClient
+internal import EdgeCoder
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+/// The HTTP connection to one engine: bounded, cancellable, silent (no prompt, reply or key reaches a log).
+final class EngineHTTP: Sendable {
+  /// Scheme, host and port, for messages.
+  let address: String
+  let limits: EngineLimits
+  private let base: String
+  private let apiKey: APIKey?
+  private let client: HTTPClient
+
+  /// - Throws: ``EngineError`` when `url` is no HTTP address.
+  init(url: String, apiKey: APIKey? = nil, limits: EngineLimits) throws {
+    guard let parsed = URL(string: url), let scheme = parsed.scheme?.lowercased(), ["http", "https"].contains(scheme),
+      let host = parsed.host(), !host.isEmpty
+    else {
+      throw EngineError(
+        .unreachable, "the engine's address is not a URL", hint: "write it like http://127.0.0.1:8080")
+    }
+    guard parsed.user == nil, parsed.password == nil else {
+      throw EngineError(
+        .unreachable, "the engine's address holds a user name or password", hint: "give an API key instead")
+    }
+    address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)" + (parsed.port.map { ":\($0)" } ?? "")
+    let path = parsed.path()
+    base = address + (path.hasSuffix("/") ? String(path.dropLast()) : path)
+    self.apiKey = apiKey
+    self.limits = limits
+
+    var configuration = HTTPClient.Configuration()
+    configuration.timeout = .init(connect: .init(limits.connect))
+    configuration.redirectConfiguration = .disallow
+    configuration.httpVersion = .http1Only
+    // An engine that is not there is reported at once; whoever wants to wait for it asks again.
+    configuration.connectionPool.retryConnectionEstablishment = false
+    // A kept connection that the server closes just as the next prompt is written would lose that prompt.
+    configuration.maximumUsesPerConnection = 1
+    client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+  }
+
+  deinit {
+    // The client outlives this object until its connections are closed; there is nobody left to tell of an error.
+    client.shutdown { _ in }
+  }
+
+  /// Fetches a small JSON document within the state limit.
+  func fetch(_ path: String) async throws -> (status: Int, body: Data) {
+    let mark = ProgressMark(first: limits.state, idle: limits.state)
+    return try await withProgressLimit(mark, late: { [address] in Self.late(address) }) {
+      let response = try await self.open(self.request(.GET, path))
+      return (Int(response.status.code), try await self.collect(response.body, upTo: 4 << 20))
+    }
+  }
+
+  /// Posts `body` and hands each piece of text that `decoder` finds to `deliver`.
+  ///
+  /// Returns when the reply is complete; cancelling the task closes the connection, which stops the engine.
+  /// - Throws: ``EngineError``, ``RefusedReply`` for a status other than 2xx, or `CancellationError`.
+  func stream(
+    _ path: String, body: Data, decoder: any ReplyDecoder, deliver: @escaping @Sendable (String) -> Void
+  ) async throws {
+    let mark = ProgressMark(first: limits.firstPiece, idle: limits.idle)
+    try await withProgressLimit(mark, late: { [address] in Self.late(address) }) {
+      var request = self.request(.POST, path)
+      request.headers.add(name: "Content-Type", value: "application/json")
+      request.body = .bytes(ByteBuffer(bytes: body))
+      let response = try await self.open(request)
+      guard (200..<300).contains(response.status.code) else {
+        let text = try await self.collect(response.body, upTo: 64 << 10, truncating: true)
+        throw RefusedReply(status: Int(response.status.code), body: text)
+      }
+      var reply = ReplyReader(limits: self.limits, decoder: decoder)
+      do {
+        for try await chunk in response.body {
+          let step = try reply.append(chunk.readableBytesView)
+          if step.progressed { mark.advance() }
+          for piece in step.pieces { deliver(piece) }
+          if step.finished { return }
+        }
+      } catch let error as EngineError {
+        throw error
+      } catch is CancellationError {
+        throw CancellationError()
+      } catch {
+        try Task.checkCancellation()
+        throw EngineError.endedEarly(self.address)
+      }
+      for piece in try reply.end() { deliver(piece) }
+    }
+  }
+
+  private func request(_ method: HTTPMethod, _ path: String) -> HTTPClientRequest {
+    var request = HTTPClientRequest(url: base + path)
+    request.method = method
+    request.headers.add(name: "Accept", value: "application/json, text/event-stream, application/x-ndjson")
+    if let apiKey { request.headers.add(name: "Authorization", value: "Bearer \(apiKey.secret)") }
+    return request
+  }
+
+  private func open(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
+    do {
+      // The progress mark is the real limit; this one only has to be later.
+      let bound = limits.firstPiece + limits.connect + limits.state
+      return try await client.execute(request, timeout: TimeAmount(bound))
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch {
+      try Task.checkCancellation()
+      throw Self.openingError(error, address: address)
+    }
+  }
+
+  private func collect(_ body: HTTPClientResponse.Body, upTo limit: Int, truncating: Bool = false) async throws -> Data
+  {
+    var data = Data()
+    do {
+      for try await chunk in body {
+        data.append(contentsOf: chunk.readableBytesView)
+        if data.count > limit {
+          guard truncating else { throw EngineError(.badReply, "\(address) sent more than \(limit) bytes") }
+          return data.prefix(limit)
+        }
+      }
+    } catch let error as EngineError {
+      throw error
+    } catch {
+      try Task.checkCancellation()
+      guard truncating else { throw EngineError.endedEarly(address) }
+    }
+    return data
+  }
+
+  private static func late(_ address: String) -> EngineError {
+    EngineError(.timedOut, "\(address) did not answer in time", hint: "is the model too large for this machine?")
+  }
+
+  private static func openingError(_ error: any Error, address: String) -> EngineError {
+    if let error = error as? HTTPClientError {
+      if error == .remoteConnectionClosed {
+        return EngineError(.interrupted, "\(address) closed the connection without an answer")
+      }
+      if error == .deadlineExceeded || error == .readTimeout { return late(address) }
+    }
+    if error is HTTPParserError {
+      return EngineError(.badReply, "\(address) does not speak HTTP", hint: "is the port right?")
+    }
+    return EngineError(
+      .unreachable, "nothing answers at \(address)", hint: "start the engine, or give its address with --engine-url")
+  }
+}
+
+/// An answer with a status other than 2xx; the engines turn it into an ``EngineError`` in their own words.
+struct RefusedReply: Error {
+  let status: Int
+  let body: Data
+}

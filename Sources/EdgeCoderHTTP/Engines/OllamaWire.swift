@@ -1,0 +1,89 @@
+internal import EdgeCoder
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+/// What is said between ``OllamaEngine`` and an Ollama server; property names are those on the wire.
+enum OllamaWire {
+  struct GenerateRequest: Encodable {
+    struct Options: Encodable {
+      let num_predict: Int
+    }
+    let model: String
+    let prompt: String
+    let stream = true
+    let options: Options
+  }
+
+  struct GenerateLine: Decodable {
+    let response: String?
+    let done: Bool?
+    let error: String?
+  }
+
+  struct ModelList: Decodable {
+    struct Model: Decodable {
+      let name: String
+    }
+    let models: [Model]
+  }
+
+  struct Refusal: Decodable {
+    let error: String
+  }
+
+  static func error(_ reply: RefusedReply, address: String, model: String) -> EngineError {
+    let text: String
+    do {
+      text = try JSONDecoder().decode(Refusal.self, from: reply.body).error
+    } catch {
+      text = "status \(reply.status)"
+    }
+    let hint =
+      switch reply.status {
+      case 404: "fetch the model: ollama pull \(model)"
+      case 503: "the server is busy: try again"
+      case 500...: "look at the log of the Ollama server; the model may need more memory than there is"
+      default: "is this an Ollama server, and new enough?"
+      }
+    return EngineError(.refused, "\(address): \(text.excerpt)", hint: hint)
+  }
+}
+
+/// Reads the NDJSON of `/api/generate`.
+struct OllamaReplyDecoder: ReplyDecoder {
+  let address: String
+  private let json = JSONDecoder()
+
+  init(address: String) {
+    self.address = address
+  }
+
+  mutating func decode(line: String) throws -> ReplyStep {
+    guard line.contains(where: { !$0.isWhitespace }) else { return .ignored }
+    let decoded: OllamaWire.GenerateLine
+    do {
+      decoded = try json.decode(OllamaWire.GenerateLine.self, from: Data(line.utf8))
+    } catch {
+      throw EngineError(.badReply, "\(address) sent a line that is not Ollama's JSON", hint: "is the port right?")
+    }
+    if let error = decoded.error { throw EngineError(.refused, "\(address): \(error.excerpt)") }
+    let text = decoded.response ?? ""
+    return decoded.done == true ? .finished(text) : .text(text)
+  }
+
+  mutating func end() throws -> ReplyStep {
+    throw EngineError.endedEarly(address)
+  }
+}
+
+extension String {
+  /// The first 300 characters, on one line, for error messages.
+  var excerpt: String {
+    let line = split(whereSeparator: \.isNewline).joined(separator: " ")
+    return line.count > 300 ? line.prefix(300) + "…" : line
+  }
+}

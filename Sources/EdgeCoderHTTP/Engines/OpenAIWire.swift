@@ -1,0 +1,132 @@
+internal import EdgeCoder
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+/// What is said between ``OpenAIEngine`` and its server; property names are those on the wire.
+enum OpenAIWire {
+  /// One prompt, in the shape that the server at hand understands.
+  struct Request: Encodable {
+    private enum Route { case chat, completions }
+    private enum CodingKeys: String, CodingKey {
+      case model, messages, prompt, stream, max_tokens, max_completion_tokens
+    }
+
+    private let model: String?
+    private let prompt: String
+    private let maxTokens: Int
+    private var route = Route.chat
+    private var newTokenLimit = false
+
+    init(model: String?, prompt: String, maxTokens: Int) {
+      self.model = model
+      self.prompt = prompt
+      self.maxTokens = maxTokens
+    }
+
+    var path: String { route == .chat ? "/v1/chat/completions" : "/v1/completions" }
+
+    /// How to ask again after a refusal that is about the shape of the request, `nil` when it is about anything else.
+    func alternative(after refused: RefusedReply) -> Request? {
+      guard route == .chat else { return nil }
+      let text = String(decoding: refused.body, as: UTF8.self).lowercased()
+      var next = self
+      switch refused.status {
+      case 404 where !text.contains("model"), 405, 501:
+        next.route = .completions
+      case 400 where !newTokenLimit && text.contains("max_completion_tokens"):
+        // Newer models of OpenAI's own refuse `max_tokens`; older compatible servers know nothing else.
+        next.newTokenLimit = true
+      default:
+        return nil
+      }
+      return next
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encodeIfPresent(model, forKey: .model)
+      try container.encode(true, forKey: .stream)
+      try container.encode(maxTokens, forKey: newTokenLimit ? .max_completion_tokens : .max_tokens)
+      switch route {
+      case .chat: try container.encode([["role": "user", "content": prompt]], forKey: .messages)
+      case .completions: try container.encode(prompt, forKey: .prompt)
+      }
+    }
+  }
+
+  /// A chunk of a stream, or a whole reply from a server that does not stream.
+  struct Chunk: Decodable {
+    struct Choice: Decodable {
+      struct Message: Decodable {
+        let content: String?
+      }
+      let delta: Message?
+      let message: Message?
+      let text: String?
+      let finish_reason: String?
+    }
+    let choices: [Choice]?
+    let error: Failure?
+  }
+
+  struct ModelList: Decodable {
+    struct Model: Decodable {
+      let id: String
+      let owned_by: String?
+    }
+    let data: [Model]
+
+    var isLlamaCpp: Bool { data.contains { $0.owned_by == "llamacpp" } }
+
+    /// Whether a request for `model` is answered. llama.cpp has one model and answers to every name.
+    func serves(_ model: String?) -> Bool {
+      guard let model, !isLlamaCpp else { return !data.isEmpty }
+      return data.contains { $0.id == model }
+    }
+  }
+
+  /// `{"error": {"message": …}}`, `{"error": "…"}` or `{"message": …}`: servers differ.
+  struct Failure: Decodable {
+    let message: String
+
+    private enum CodingKeys: CodingKey { case error, message, detail }
+
+    init(from decoder: any Decoder) throws {
+      do {
+        message = try decoder.singleValueContainer().decode(String.self)
+        return
+      } catch is DecodingError {
+        // Not a plain string: one of the object forms.
+      }
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      if container.contains(.error) {
+        message = try container.decode(Failure.self, forKey: .error).message
+      } else {
+        message = try container.decode(String.self, forKey: container.contains(.message) ? .message : .detail)
+      }
+    }
+  }
+
+  static func error(_ reply: RefusedReply, address: String) -> EngineError {
+    let text: String
+    do {
+      text = try JSONDecoder().decode(Failure.self, from: reply.body).message
+    } catch {
+      text = "status \(reply.status)"
+    }
+    let hint =
+      switch reply.status {
+      case 400, 413:
+        "the prompt may be longer than the model's context: shorten it, or start the server with a larger one"
+      case 401, 403: "give the server's API key"
+      case 404: "is the model's name right, and does the server offer /v1/chat/completions?"
+      case 429, 503: "the server is busy or still loading its model: try again"
+      default: "look at the server's log"
+      }
+    return EngineError(.refused, "\(address): \(text.excerpt)", hint: hint)
+  }
+}

@@ -1,0 +1,67 @@
+internal import EdgeCoder
+
+/// Bytes in, pieces of text out: the line splitter, a decoder and the size limits of one reply.
+struct ReplyReader: Sendable {
+  /// What some bytes brought.
+  struct Progress: Sendable, Hashable {
+    var pieces: [String] = []
+    var progressed = false
+    var finished = false
+  }
+
+  private let limits: EngineLimits
+  private var decoder: any ReplyDecoder
+  private var lines: LineSplitter
+  private var wireBytes = 0
+  private var replyBytes = 0
+
+  init(limits: EngineLimits, decoder: any ReplyDecoder) {
+    self.limits = limits
+    self.decoder = decoder
+    lines = LineSplitter(limit: limits.lineBytes)
+  }
+
+  /// Takes bytes in; what follows the end of the reply is not looked at.
+  mutating func append(_ bytes: some Collection<UInt8>) throws -> Progress {
+    wireBytes += bytes.count
+    guard wireBytes <= limits.wireBytes else {
+      throw EngineError(.badReply, "the engine sent more than \(limits.wireBytes) bytes for one reply")
+    }
+    var progress = Progress()
+    for line in try lines.append(bytes) {
+      try take(decoder.decode(line: line), into: &progress)
+      if progress.finished { break }
+    }
+    return progress
+  }
+
+  /// The pieces that the end of the stream completes.
+  /// - Throws: ``EngineError`` `.interrupted` when the reply is not complete.
+  mutating func end() throws -> [String] {
+    var progress = Progress()
+    if let line = lines.finish() { try take(decoder.decode(line: line), into: &progress) }
+    if !progress.finished { try take(decoder.end(), into: &progress) }
+    return progress.pieces
+  }
+
+  private mutating func take(_ step: ReplyStep, into progress: inout Progress) throws {
+    switch step {
+    case .ignored: return
+    case .text(let text): try add(text, to: &progress)
+    case .finished(let text):
+      try add(text, to: &progress)
+      progress.finished = true
+    }
+    progress.progressed = true
+  }
+
+  private mutating func add(_ text: String, to progress: inout Progress) throws {
+    guard !text.isEmpty else { return }
+    replyBytes += text.utf8.count
+    guard replyBytes <= limits.replyBytes else {
+      throw EngineError(
+        .badReply, "the reply is longer than \(limits.replyBytes) bytes", hint: "ask for fewer tokens")
+    }
+    progress.pieces.append(text)
+  }
+}

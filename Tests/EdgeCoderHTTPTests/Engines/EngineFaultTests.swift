@@ -1,0 +1,187 @@
+import EdgeCoder
+import EdgeCoderHTTP
+import NIOCore
+import NIOPosix
+import Testing
+
+/// What can go wrong below either protocol, on both engines.
+@Suite(.timeLimit(.minutes(1))) struct EngineFaultTests {
+  enum Kind: CaseIterable {
+    case ollama, openAI
+
+    func engine(url: String, limits: EngineLimits = EngineLimits()) throws -> any Engine {
+      switch self {
+      case .ollama: try OllamaEngine(url: url, model: "m", limits: limits)
+      case .openAI: try OpenAIEngine(url: url, model: "m", limits: limits)
+      }
+    }
+
+    /// One piece of text, as a line of this protocol.
+    func piece(_ text: String) -> String {
+      switch self {
+      case .ollama: "{\"response\":\"\(text)\",\"done\":false}\n"
+      case .openAI: "data: {\"choices\":[{\"delta\":{\"content\":\"\(text)\"}}]}\n\n"
+      }
+    }
+  }
+
+  private func failure(
+    _ kind: Kind, limits: EngineLimits = EngineLimits(), _ script: @escaping FakeEngineServer.Script
+  ) async throws -> EngineError? {
+    try await FakeEngineServer.run(script) { url in
+      await #expect(throws: EngineError.self) {
+        _ = try await collect(kind.engine(url: url, limits: limits).generate(prompt: "hi", maxTokens: 5))
+      }
+    }
+  }
+
+  @Test(arguments: Kind.allCases) func nobodyListens(kind: Kind) async throws {
+    // A port that was free a moment ago; nothing else on this machine is handed it at once.
+    let closed = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      .bind(host: "127.0.0.1", port: 0).get()
+    let port = closed.localAddress?.port ?? 0
+    try await closed.close()
+    let engine = try kind.engine(url: "http://127.0.0.1:\(port)")
+    let error = await #expect(throws: EngineError.self) {
+      _ = try await collect(engine.generate(prompt: "hi", maxTokens: 5))
+    }
+    #expect(error?.code == .unreachable)
+    #expect(error?.message == "nothing answers at http://127.0.0.1:\(port)")
+    #expect(await engine.modelState() == .notInstalled)
+  }
+
+  @Test(arguments: Kind.allCases) func deathInMidStream(kind: Kind) async throws {
+    let error = try await failure(kind) { _, connection in
+      try await connection.chunkedHead(type: "x/y")
+      try await connection.chunk(Array(kind.piece("a").utf8))
+    }
+    #expect(error?.code == .interrupted)
+  }
+
+  @Test(arguments: Kind.allCases) func deathBeforeTheHead(kind: Kind) async throws {
+    let error = try await failure(kind) { _, _ in }
+    #expect(error?.code == .interrupted)
+  }
+
+  @Test(arguments: Kind.allCases) func notHTTP(kind: Kind) async throws {
+    let error = try await failure(kind) { _, connection in try await connection.send("SSH-2.0-OpenSSH_9.2\r\n") }
+    #expect(error?.code == .badReply)
+  }
+
+  @Test(arguments: Kind.allCases) func redirectsAreNotFollowed(kind: Kind) async throws {
+    let error = try await failure(kind) { _, connection in
+      try await connection.send("HTTP/1.1 302 X\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n")
+    }
+    #expect(error?.code == .refused)
+  }
+
+  @Test(arguments: Kind.allCases) func silenceBeforeTheHead(kind: Kind) async throws {
+    let error = try await failure(kind, limits: EngineLimits(firstPiece: .milliseconds(200))) { _, connection in
+      await connection.untilClosedByClient()
+    }
+    #expect(error?.code == .timedOut)
+  }
+
+  @Test(arguments: Kind.allCases) func silenceInMidStream(kind: Kind) async throws {
+    let error = try await failure(kind, limits: EngineLimits(idle: .milliseconds(200))) { _, connection in
+      try await connection.head()
+      try await connection.send(kind.piece("a"))
+      await connection.untilClosedByClient()
+    }
+    #expect(error?.code == .timedOut)
+  }
+
+  @Test func keepAliveCommentsAreNoProgress() async throws {
+    let error = try await failure(.openAI, limits: EngineLimits(firstPiece: .milliseconds(200))) { _, connection in
+      try await connection.head(type: "text/event-stream")
+      while true {
+        try await connection.send(": ping\n\n")
+        try await Task.sleep(for: .milliseconds(20))
+      }
+    }
+    #expect(error?.code == .timedOut)
+  }
+
+  @Test(arguments: Kind.allCases) func aLineWithoutEnd(kind: Kind) async throws {
+    let error = try await failure(kind, limits: EngineLimits(lineBytes: 100_000)) { _, connection in
+      try await connection.head()
+      while true { try await connection.send(String(repeating: "x", count: 20_000)) }
+    }
+    #expect(error?.code == .badReply)
+  }
+
+  @Test(arguments: Kind.allCases) func aReplyWithoutEnd(kind: Kind) async throws {
+    let error = try await failure(kind, limits: EngineLimits(replyBytes: 10_000)) { _, connection in
+      try await connection.head()
+      while true { try await connection.send(kind.piece(String(repeating: "x", count: 1000))) }
+    }
+    #expect(error?.code == .badReply)
+  }
+
+  @Test(arguments: Kind.allCases) func anEndlessReplyOfNothing(kind: Kind) async throws {
+    let error = try await failure(kind, limits: EngineLimits(wireBytes: 100_000)) { _, connection in
+      try await connection.head()
+      let nothing = String(repeating: kind.piece(""), count: 200)
+      while true { try await connection.send(nothing) }
+    }
+    #expect(error?.code == .badReply)
+  }
+
+  @Test(arguments: Kind.allCases) func aRefusalWithoutEndIsCutOff(kind: Kind) async throws {
+    let error = try await failure(kind) { _, connection in
+      try await connection.head(500)
+      while true { try await connection.send(String(repeating: "x", count: 20_000)) }
+    }
+    #expect(error?.code == .refused)
+  }
+
+  @Test(arguments: Kind.allCases) func cancellingStopsTheEngine(kind: Kind) async throws {
+    let delivered = Signal()
+    let closed = Signal()
+    try await FakeEngineServer.run { _, connection in
+      try await connection.head()
+      try await connection.send(kind.piece("a"))
+      await connection.untilClosedByClient()
+      closed.fire()
+    } test: { url in
+      let stream = try kind.engine(url: url).generate(prompt: "hi", maxTokens: 5)
+      let consumer = Task {
+        for try await _ in stream { delivered.fire() }
+      }
+      await delivered.wait()
+      consumer.cancel()
+      await closed.wait()
+    }
+  }
+
+  @Test(arguments: Kind.allCases) func droppingTheStreamStopsTheEngine(kind: Kind) async throws {
+    let closed = Signal()
+    try await FakeEngineServer.run { _, connection in
+      try await connection.head()
+      try await connection.send(kind.piece("a"))
+      await connection.untilClosedByClient()
+      closed.fire()
+    } test: { url in
+      for try await _ in try kind.engine(url: url).generate(prompt: "hi", maxTokens: 5) { break }
+      await closed.wait()
+    }
+  }
+
+  @Test(arguments: Kind.allCases) func aServerThatHangsIsInError(kind: Kind) async throws {
+    let state = try await FakeEngineServer.run { _, connection in
+      await connection.untilClosedByClient()
+    } test: { url in
+      try await kind.engine(url: url, limits: EngineLimits(state: .milliseconds(200))).modelState()
+    }
+    #expect(state == .error)
+  }
+
+  @Test(arguments: ["", "127.0.0.1:8080", "ftp://a", "http://", "unix:///run/x", "http://user:pass@127.0.0.1"])
+  func whatIsNoAddressIsSaidAtOnce(url: String) {
+    for kind in Kind.allCases {
+      let error = #expect(throws: EngineError.self) { try kind.engine(url: url) }
+      #expect(error?.hint != nil)
+      #expect(error?.description.contains("pass@") == false)
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import EdgeCoder
+import Testing
+
+@testable import EdgeCoderHTTP
+
+@Suite struct LineSplitterTests {
+  private static let text = "eins\r\nzwei äöü 🐟\n\ndrei\r\nohne Ende 世"
+  private static let lines = ["eins", "zwei äöü 🐟", "", "drei", "ohne Ende 世"]
+
+  /// Every piece length cuts the CR from its LF and every character in the middle somewhere.
+  @Test(arguments: 1...40) func cutAnywhere(size: Int) throws {
+    var splitter = LineSplitter(limit: 100)
+    var found: [String] = []
+    let bytes = Array(Self.text.utf8)
+    for start in stride(from: 0, to: bytes.count, by: size) {
+      found += try splitter.append(bytes[start..<min(start + size, bytes.count)])
+    }
+    if let last = splitter.finish() { found.append(last) }
+    #expect(found == Self.lines)
+  }
+
+  @Test func linesWithinTheLimitPassWhateverTheirTotal() throws {
+    var splitter = LineSplitter(limit: 4)
+    #expect(try splitter.append(Array("abcd\nabcd\nab".utf8)) == ["abcd", "abcd"])
+    #expect(try splitter.append(Array("cd\n".utf8)) == ["abcd"])
+  }
+
+  @Test(arguments: ["abcde", "abcd\nabcde\n"]) func longerLinesAreRefused(text: String) {
+    var splitter = LineSplitter(limit: 4)
+    let error = #expect(throws: EngineError.self) { try splitter.append(Array(text.utf8)) }
+    #expect(error?.code == .badReply)
+  }
+
+  @Test func invalidUTF8IsReplacedNotFatal() throws {
+    var splitter = LineSplitter(limit: 10)
+    #expect(try splitter.append([0x61, 0xff, 0x62, 0x0a]) == ["a\u{fffd}b"])
+  }
+
+  @Test func nothingIsLeftAfterAFullLine() throws {
+    var splitter = LineSplitter(limit: 10)
+    _ = try splitter.append(Array("a\n".utf8))
+    #expect(splitter.finish() == nil)
+  }
+}
+
+@Suite struct EventStreamParserTests {
+  private func events(_ lines: [String]) -> [String] {
+    var parser = EventStreamParser()
+    return lines.compactMap { parser.append(line: $0) } + [parser.finish()].compactMap { $0 }
+  }
+
+  @Test func oneEventPerEmptyLine() {
+    #expect(events(["data: a", "", "data:b", ""]) == ["a", "b"])
+  }
+
+  @Test func dataLinesAreJoinedAndOnlyOneSpaceIsDropped() {
+    #expect(events(["data:  a", "data: b", ""]) == [" a\nb"])
+  }
+
+  @Test func commentsAndOtherFieldsAreNoEvents() {
+    #expect(events([": keep-alive", "", "event: x", "id: 1", "retry: 5", ""]).isEmpty)
+  }
+
+  @Test func theLastEventNeedsNoEmptyLine() {
+    #expect(events(["data: a"]) == ["a"])
+  }
+}

@@ -1,0 +1,118 @@
+import EdgeCoder
+import EdgeCoderHTTP
+import Foundation
+import NIOConcurrencyHelpers
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct OllamaEngineTests {
+  private static let reply = [
+    #"{"model":"m","created_at":"t","response":"Grüß","done":false}"#,
+    #"{"model":"m","created_at":"t","response":" dich 🐟","done":false}"#,
+    #"{"model":"m","created_at":"t","response":"","done":true,"done_reason":"stop","eval_count":7}"#,
+  ].map { $0 + "\n" }.joined()
+
+  @Test(arguments: [1, 2, 3, 7, 64, 4096]) func repliesInChunksOfAnySize(size: Int) async throws {
+    let text = try await FakeEngineServer.run { request, connection in
+      try await connection.chunkedHead(type: "application/x-ndjson")
+      let bytes = Array(Self.reply.utf8)
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        try await connection.chunk(Array(bytes[start..<min(start + size, bytes.count)]))
+      }
+      try await connection.lastChunk()
+    } test: { url in
+      try await collect(OllamaEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+    }
+    #expect(text == ["Grüß", " dich 🐟"])
+  }
+
+  @Test func theRequestIsOllamas() async throws {
+    let seen = NIOLockedValueBox<FakeEngineServer.Request?>(nil)
+    try await FakeEngineServer.run { request, connection in
+      seen.withLockedValue { $0 = request }
+      try await connection.reply(Self.reply)
+    } test: { url in
+      _ = try await collect(
+        OllamaEngine(url: url + "/", model: "m:1b").generate(prompt: "Wie \"geht's\"?", maxTokens: 99))
+    }
+    let request = try #require(seen.withLockedValue { $0 })
+    let json = try jsonObject(request.body)
+    #expect(request.method == "POST")
+    #expect(request.path == "/api/generate")
+    #expect(json["model"] as? String == "m:1b")
+    #expect(json["prompt"] as? String == "Wie \"geht's\"?")
+    #expect(json["stream"] as? Bool == true)
+    #expect((json["options"] as? [String: Any])?["num_predict"] as? Int == 99)
+  }
+
+  @Test func withoutAModelTheLoadedOneIsUsed() async throws {
+    let model = NIOLockedValueBox("")
+    try await FakeEngineServer.run { request, connection in
+      switch request.path {
+      case "/api/ps": try await connection.reply(#"{"models":[{"name":"loaded:1b"}]}"#)
+      case "/api/tags": try await connection.reply(#"{"models":[{"name":"first:7b"},{"name":"loaded:1b"}]}"#)
+      default:
+        let asked = try jsonObject(request.body)["model"] as? String ?? ""
+        model.withLockedValue { $0 = asked }
+        try await connection.reply(Self.reply)
+      }
+    } test: { url in
+      _ = try await collect(OllamaEngine(url: url).generate(prompt: "hi", maxTokens: 5))
+    }
+    #expect(model.withLockedValue { $0 } == "loaded:1b")
+  }
+
+  @Test func anUnknownModelIsRefusedInTheServersWords() async throws {
+    let error = try await failure { _, connection in
+      try await connection.reply(404, #"{"error":"model 'm' not found"}"#)
+    }
+    #expect(error?.code == .refused)
+    #expect(error?.message.contains("model 'm' not found") == true)
+    #expect(error?.hint == "fetch the model: ollama pull m")
+  }
+
+  @Test func anErrorInMidStreamIsRefused() async throws {
+    let error = try await failure { _, connection in
+      try await connection.reply("{\"response\":\"a\",\"done\":false}\n{\"error\":\"out of memory\"}\n")
+    }
+    #expect(error?.code == .refused)
+    #expect(error?.message.contains("out of memory") == true)
+  }
+
+  @Test func aStreamThatEndsBeforeDoneIsInterrupted() async throws {
+    let error = try await failure { _, connection in
+      try await connection.reply("{\"response\":\"a\",\"done\":false}\n")
+    }
+    #expect(error?.code == .interrupted)
+  }
+
+  @Test func aWebPageIsNoOllama() async throws {
+    let error = try await failure { _, connection in try await connection.reply("<html>\n") }
+    #expect(error?.code == .badReply)
+  }
+
+  @Test(arguments: [
+    (nil, #"{"models":[{"name":"a:1b"}]}"#, ModelState.ready),
+    (nil, #"{"models":[]}"#, .notInstalled),
+    ("a:1b", #"{"models":[{"name":"a:1b"}]}"#, .ready),
+    ("a", #"{"models":[{"name":"a:latest"}]}"#, .ready),
+    ("hf.co/b/a", #"{"models":[{"name":"hf.co/b/a:latest"}]}"#, .ready),
+    ("a", #"{"models":[{"name":"a:1b"}]}"#, .notInstalled),
+    ("a", "<html>", .error),
+  ])
+  func stateFromTheListOfModels(model: String?, tags: String, expected: ModelState) async throws {
+    let state = try await FakeEngineServer.run { _, connection in
+      try await connection.reply(tags)
+    } test: { url in
+      try await OllamaEngine(url: url, model: model).modelState()
+    }
+    #expect(state == expected)
+  }
+
+  private func failure(_ script: @escaping FakeEngineServer.Script) async throws -> EngineError? {
+    try await FakeEngineServer.run(script) { url in
+      await #expect(throws: EngineError.self) {
+        _ = try await collect(OllamaEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+      }
+    }
+  }
+}

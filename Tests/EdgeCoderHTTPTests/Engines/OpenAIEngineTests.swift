@@ -1,0 +1,165 @@
+import EdgeCoder
+import EdgeCoderHTTP
+import Foundation
+import NIOConcurrencyHelpers
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct OpenAIEngineTests {
+  /// As llama.cpp sends it: a first delta without content, a finish, a usage chunk without choices, [DONE].
+  private static let reply = [
+    #"{"choices":[{"index":0,"delta":{"role":"assistant","content":null},"finish_reason":null}]}"#,
+    #"{"choices":[{"index":0,"delta":{"content":"Grüß"},"finish_reason":null}]}"#,
+    #"{"choices":[{"index":0,"delta":{"content":" dich 🐟"},"finish_reason":null}]}"#,
+    #"{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}"#,
+    #"{"choices":[],"usage":{"completion_tokens":2}}"#, "[DONE]",
+  ].map { "data: \($0)\n\n" }.joined()
+
+  @Test(arguments: [1, 2, 3, 7, 64, 4096]) func repliesInChunksOfAnySize(size: Int) async throws {
+    let text = try await FakeEngineServer.run { _, connection in
+      try await connection.chunkedHead(type: "text/event-stream")
+      let bytes = Array(": ping\n\n\(Self.reply)".utf8)
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        try await connection.chunk(Array(bytes[start..<min(start + size, bytes.count)]))
+      }
+      try await connection.lastChunk()
+    } test: { url in
+      try await collect(OpenAIEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+    }
+    #expect(text == ["Grüß", " dich 🐟"])
+  }
+
+  @Test(arguments: ["", "/", "/v1", "/v1/"]) func theRequestIsOpenAIs(suffix: String) async throws {
+    let seen = NIOLockedValueBox<FakeEngineServer.Request?>(nil)
+    try await FakeEngineServer.run { request, connection in
+      seen.withLockedValue { $0 = request }
+      try await connection.reply(Self.reply)
+    } test: { url in
+      let engine = try OpenAIEngine(url: url + suffix, model: "m", apiKey: APIKey("sk-geheim"))
+      _ = try await collect(engine.generate(prompt: "hi", maxTokens: 99))
+    }
+    let request = try #require(seen.withLockedValue { $0 })
+    let json = try jsonObject(request.body)
+    #expect(request.path == "/v1/chat/completions")
+    #expect(request.headers["authorization"] == "Bearer sk-geheim")
+    #expect(json["model"] as? String == "m")
+    #expect(json["messages"] as? [[String: String]] == [["role": "user", "content": "hi"]])
+    #expect(json["max_tokens"] as? Int == 99)
+    #expect(json["stream"] as? Bool == true)
+  }
+
+  @Test func aServerWithoutChatGetsACompletion() async throws {
+    let text = try await FakeEngineServer.run { request, connection in
+      guard request.path == "/v1/completions" else {
+        return try await connection.reply(404, #"{"detail":"Not Found"}"#)
+      }
+      let prompt = try jsonObject(request.body)["prompt"] as? String ?? ""
+      try await connection.reply(
+        "data: {\"choices\":[{\"text\":\"<\(prompt)>\",\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+    } test: { url in
+      try await collect(OpenAIEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+    }
+    #expect(text == ["<hi>"])
+  }
+
+  @Test func theNewerTokenLimitIsUsedWhenTheServerAsksForIt() async throws {
+    let text = try await FakeEngineServer.run { request, connection in
+      let json = try jsonObject(request.body)
+      guard json["max_tokens"] == nil, json["max_completion_tokens"] as? Int == 5 else {
+        return try await connection.reply(
+          400, #"{"error":{"message":"Unsupported parameter: use 'max_completion_tokens' instead."}}"#)
+      }
+      try await connection.reply(Self.reply)
+    } test: { url in
+      try await collect(OpenAIEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+    }
+    #expect(text.joined() == "Grüß dich 🐟")
+  }
+
+  @Test func aServerThatDoesNotStreamIsUnderstood() async throws {
+    let text = try await FakeEngineServer.run { _, connection in
+      try await connection.reply("{\n\"choices\":[{\"message\":\n{\"role\":\"assistant\",\"content\":\"whole\"}}]}")
+    } test: { url in
+      try await collect(OpenAIEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+    }
+    #expect(text == ["whole"])
+  }
+
+  @Test func aStreamWithoutDoneIsCompleteAfterItsFinish() async throws {
+    let text = try await FakeEngineServer.run { _, connection in
+      try await connection.reply("data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n")
+    } test: { url in
+      try await collect(OpenAIEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+    }
+    #expect(text == ["a"])
+  }
+
+  @Test func aStreamWithoutFinishIsInterrupted() async throws {
+    let error = try await failure { _, connection in
+      try await connection.reply("data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\n")
+    }
+    #expect(error?.code == .interrupted)
+  }
+
+  @Test(arguments: [
+    (
+      400, #"{"error":{"code":400,"message":"the request exceeds the available context size"}}"#, "context size",
+      "shorten"
+    ),
+    (401, #"{"error":{"message":"Invalid API Key"}}"#, "Invalid API Key", "API key"),
+    (404, #"{"error":{"message":"The model `m` does not exist."}}"#, "does not exist", "name right"),
+    (500, #"{"error":"boom"}"#, "boom", "log"), (503, "", "status 503", "again"),
+  ])
+  func refusalsInTheServersWords(status: Int, body: String, message: String, hint: String) async throws {
+    let error = try await failure { _, connection in try await connection.reply(status, body) }
+    #expect(error?.code == .refused)
+    #expect(error?.message.contains(message) == true)
+    #expect(error?.hint?.contains(hint) == true)
+  }
+
+  @Test(arguments: [#"data: {"error":{"message":"slot lost"}}"#, #"error: {"message":"slot lost"}"#])
+  func anErrorInMidStreamIsRefused(line: String) async throws {
+    let error = try await failure { _, connection in
+      try await connection.reply("data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n\(line)\n\n")
+    }
+    #expect(error?.code == .refused)
+    #expect(error?.message.contains("slot lost") == true)
+  }
+
+  private static let llama = #"{"data":[{"id":"/m.gguf","owned_by":"llamacpp"}]}"#
+  private static let other = #"{"data":[{"id":"a","owned_by":"x"}]}"#
+
+  @Test(arguments: [
+    (nil, (200, llama), 200, ModelState.ready), ("any", (200, llama), 200, .ready), (nil, (200, llama), 503, .loading),
+    (nil, (503, "{}"), 503, .loading), ("a", (200, other), 404, .ready), ("b", (200, other), 404, .notInstalled),
+    (nil, (200, #"{"data":[]}"#), 404, .notInstalled), (nil, (404, "{}"), 200, .ready), (nil, (401, "{}"), 200, .error),
+    (nil, (200, "<html>"), 200, .error),
+  ])
+  func stateFromTheServer(model: String?, models: (Int, String), health: Int, expected: ModelState) async throws {
+    let state = try await FakeEngineServer.run { request, connection in
+      if request.path == "/health" { return try await connection.reply(health, "{}") }
+      try await connection.reply(models.0, models.1)
+    } test: { url in
+      try await OpenAIEngine(url: url, model: model).modelState()
+    }
+    #expect(state == expected)
+  }
+
+  @Test func theKeyIsShownNowhere() throws {
+    let key = try #require(APIKey("sk-geheim"))
+    var dumped = ""
+    dump(key, to: &dumped)
+    for text in ["\(key)", String(reflecting: key), dumped, "\(try OpenAIEngine(apiKey: key))"] {
+      #expect(!text.contains("geheim"))
+    }
+    #expect(APIKey("") == nil)
+    #expect(APIKey("a\r\nX-Evil: 1") == nil)
+  }
+
+  private func failure(_ script: @escaping FakeEngineServer.Script) async throws -> EngineError? {
+    try await FakeEngineServer.run(script) { url in
+      await #expect(throws: EngineError.self) {
+        _ = try await collect(OpenAIEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+      }
+    }
+  }
+}
