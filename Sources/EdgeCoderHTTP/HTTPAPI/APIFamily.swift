@@ -1,0 +1,84 @@
+internal import HTTPTypes
+internal import Hummingbird
+
+/// Which clients a path is for; it decides what an error looks like.
+enum APIFamily: Sendable, Hashable {
+  /// `/api/generate`: EdgeCoder's proxy and Ollama, in one object that both understand.
+  case generate
+  /// The rest of `/api`, and everything unknown.
+  case ollama
+  /// `/v1`.
+  case openAI
+
+  init(path: String) {
+    if path == "/v1" || path.hasPrefix("/v1/") {
+      self = .openAI
+    } else {
+      self = path == "/api/generate" ? .generate : .ollama
+    }
+  }
+
+  /// The error in this family's shape.
+  func response(_ error: APIError) -> Response {
+    var response =
+      switch self {
+      case .generate:
+        Response.json(
+          ProxyFailure(error: error.message, durationMs: error.durationMs), status: error.status)
+      case .ollama:
+        Response.json(OllamaFailure(error: error.message), status: error.status)
+      case .openAI:
+        Response.json(OpenAIFailure(error), status: error.status)
+      }
+    for field in error.headers { response.headers[field.name] = field.value }
+    // A prompt that ran out of time or failed on a phone is not made better by the OpenAI clients' silent retries.
+    if self == .openAI, error.status.code == 502 || error.status.code == 504 {
+      response.headers[.shouldRetry] = "false"
+    }
+    return response
+  }
+
+  private struct ProxyFailure: Encodable {
+    let ok = false
+    let error: String
+    let output = ""
+    let response = ""
+    let durationMs: Int?
+  }
+
+  private struct OllamaFailure: Encodable {
+    let error: String
+  }
+
+  private struct OpenAIFailure: Encodable {
+    struct Detail: Encodable {
+      let message: String
+      let type: String
+      let code: String?
+      let param: String?
+
+      private enum CodingKeys: CodingKey { case message, type, param, code }
+
+      // `param` and `code` are there even when null: strict clients look for the keys.
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(message, forKey: .message)
+        try container.encode(type, forKey: .type)
+        try container.encode(param, forKey: .param)
+        try container.encode(code, forKey: .code)
+      }
+    }
+    let error: Detail
+
+    init(_ error: APIError) {
+      self.error = Detail(
+        message: error.message, type: error.status.code < 500 ? "invalid_request_error" : "server_error",
+        code: error.code, param: nil)
+    }
+  }
+}
+
+extension HTTPField.Name {
+  /// The OpenAI clients' own header; the name is a constant token, so it always parses.
+  static let shouldRetry = HTTPField.Name("x-should-retry")!
+}

@@ -1,0 +1,123 @@
+public import EdgeCoder
+internal import Hummingbird
+internal import HummingbirdCore
+public import Logging
+internal import NIOCore
+public import ServiceLifecycle
+
+/// Serves an ``InferenceService`` to every program on this machine: EdgeCoder's own clients, Ollama clients and OpenAI
+/// clients, on one loopback port.
+///
+/// | path | for |
+/// |---|---|
+/// | any method `/status` | EdgeCoder: is a phone there, and which |
+/// | `POST /api/generate` | EdgeCoder and Ollama |
+/// | `POST /api/chat`, `GET /api/tags`, `POST /api/show`, `GET /api/version`, `GET /api/ps` | Ollama |
+/// | `POST /v1/chat/completions`, `POST /v1/completions`, `GET /v1/models` | OpenAI |
+///
+/// **One model.** Every phone answers as the model `edgecoder`; the central chooses the phone. A request for another
+/// model gets 404, so that nobody takes a phone's answer for another model's; a request that names none is served.
+///
+/// **Streams.** A phone answers whole. A stream therefore starts when the reply is complete and carries it in pieces of
+/// at most 4 KiB; until then the client waits for the status line, which in turn tells the truth about failures.
+///
+/// **Failures.** 400 bad input, 403 not from this machine, 404, 405, 408 body too slow, 413 body or prompt too large,
+/// 502 the phone says that it failed, 503 no phone ready (with the reason), 504 no reply in time; each in the shape that
+/// the client's family expects. An EdgeCoder client (a body without `model`) gets a phone's failure as its proxy sends
+/// it: 200 with `ok: false`.
+///
+/// **Safety.** It binds 127.0.0.1 only, and refuses requests whose `Host` is not loopback and those a browser sends for
+/// a page from elsewhere, so that no web site can reach the phones through a visitor's browser.
+///
+/// A client that goes away cancels its request.
+public struct HTTPAPI: Service {
+  /// The bounds and the address of the server.
+  public struct Configuration: Sendable {
+    /// The port on 127.0.0.1; 0 takes a free one. Default 11435, the EdgeCoder proxy's.
+    public var port: Int
+    /// The largest body accepted, in bytes; default 1 MiB.
+    public var bodyBytes: Int
+    /// The time a client has to send its body; default 20 s.
+    public var bodyTime: Duration
+    /// The longest wait for a reply; default 95 s, a little more than the central's own limit.
+    public var replyTime: Duration
+    /// The most connections at once; more wait in the kernel's queue. Default 128.
+    public var connections: Int
+
+    /// Makes a configuration; see the properties for the defaults.
+    public init(
+      port: Int = 11435, bodyBytes: Int = 1 << 20, bodyTime: Duration = .seconds(20),
+      replyTime: Duration = .seconds(95), connections: Int = 128
+    ) {
+      self.port = port
+      self.bodyBytes = bodyBytes
+      self.bodyTime = bodyTime
+      self.replyTime = replyTime
+      self.connections = connections
+    }
+  }
+
+  /// The name every phone answers to.
+  public static let modelName = "edgecoder"
+
+  let service: any InferenceService
+  let configuration: Configuration
+  let logger: Logger
+  private let onListening: @Sendable (Int) async -> Void
+
+  /// Makes the API; it listens while ``run()`` runs.
+  /// - Parameters:
+  ///   - service: who answers.
+  ///   - configuration: address and bounds.
+  ///   - logger: gets method, path, status and time of each request at `debug`, never a prompt or a reply.
+  ///   - onListening: called once with the port, when connections are accepted.
+  public init(
+    service: any InferenceService, configuration: Configuration = Configuration(), logger: Logger,
+    onListening: @escaping @Sendable (Int) async -> Void = { _ in }
+  ) {
+    self.service = service
+    self.configuration = configuration
+    self.logger = logger
+    self.onListening = onListening
+  }
+
+  /// Listens until the task is cancelled or the service group shuts down gracefully; requests under way are finished.
+  /// - Throws: an error of the socket layer when the port is taken.
+  public func run() async throws {
+    try await application().run()
+  }
+
+  /// The server, with its router; the tests drive it.
+  func application() -> some ApplicationProtocol {
+    Application(
+      router: router(),
+      server: .http1(
+        configuration: .init(additionalChannelHandlers: [ClientDepartureHandler()], idleTimeout: .seconds(30))),
+      configuration: ApplicationConfiguration(
+        address: .hostname("127.0.0.1", port: configuration.port),
+        serverName: "edgeblue",
+        availableConnectionsDelegate: MaximumAvailableConnections(configuration.connections, logger: quietLogger)),
+      onServerRunning: { [onListening] channel in
+        if let port = channel.localAddress?.port { await onListening(port) }
+      },
+      logger: quietLogger)
+  }
+
+  /// The server's own chatter is of interest only to those who look for a fault in it.
+  private var quietLogger: Logger {
+    var logger = logger
+    logger.logLevel = max(logger.logLevel, logger.logLevel == .trace ? .trace : .notice)
+    return logger
+  }
+
+  private func router() -> APIRouter {
+    let router = APIRouter(context: APIContext.self)
+    router.add(middleware: RequestGate(logger: logger))
+    router.add(middleware: RouteFallback(service: service))
+    let runner = PromptRunner(service: service, configuration: configuration)
+    EdgeCoderRoutes(runner: runner).add(to: router)
+    OllamaRoutes(runner: runner).add(to: router)
+    OpenAIRoutes(runner: runner).add(to: router)
+    return router
+  }
+}

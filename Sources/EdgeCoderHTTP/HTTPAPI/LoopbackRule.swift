@@ -1,0 +1,48 @@
+/// Which names in `Host` and `Origin` mean this machine.
+///
+/// A web site can make its own name resolve to 127.0.0.1 (DNS rebinding) and then talk to this server from a visitor's
+/// browser; the browser still sends the site's name, and that is what gives it away.
+enum LoopbackRule {
+  /// Whether a `Host` value (`name`, `name:port`, `[v6]:port`) is 127.0.0.0/8, ::1 or localhost.
+  static func allows(host value: String) -> Bool {
+    guard let name = hostName(value) else { return false }
+    return isLoopback(name)
+  }
+
+  /// Whether an `Origin` value (`scheme://host:port`) is a page of this machine; `null` is not.
+  static func allows(origin value: String) -> Bool {
+    guard let separator = value.firstRange(of: "://") else { return false }
+    let rest = value[separator.upperBound...]
+    guard !value[..<separator.lowerBound].isEmpty, !rest.contains(where: { "/@?#".contains($0) }) else { return false }
+    return allows(host: String(rest))
+  }
+
+  /// The name without the port; `nil` when it is no `Host` value.
+  private static func hostName(_ value: String) -> Substring? {
+    let name: Substring
+    let port: Substring
+    if value.hasPrefix("[") {
+      guard let end = value.firstIndex(of: "]") else { return nil }
+      name = value[value.index(after: value.startIndex)..<end]
+      port = value[value.index(after: end)...]
+    } else {
+      let colon = value.firstIndex(of: ":") ?? value.endIndex
+      name = value[..<colon]
+      port = value[colon...]
+    }
+    guard port.isEmpty || (port.first == ":" && port.dropFirst().utf8.allSatisfy { (0x30...0x39).contains($0) }) else {
+      return nil
+    }
+    return name
+  }
+
+  private static func isLoopback(_ name: Substring) -> Bool {
+    let name = name.lowercased()
+    if name == "localhost" || name == "localhost." || name == "::1" { return true }
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 4, parts[0] == "127" else { return false }
+    return parts.allSatisfy { part in
+      !part.isEmpty && part.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt8(part) != nil
+    }
+  }
+}

@@ -1,0 +1,149 @@
+/// A whole answer or one chunk of a stream, of either OpenAI route; names are those on the wire.
+struct OpenAIReply: Encodable, Sendable {
+  enum Kind: Sendable {
+    case chat, completion
+
+    var idPrefix: String { self == .chat ? "chatcmpl-" : "cmpl-" }
+  }
+
+  /// What every chunk of one answer repeats.
+  struct Header: Sendable {
+    let id: String
+    let created: Int
+    let model: String
+    let kind: Kind
+  }
+
+  private enum Content: Sendable {
+    case whole(String)
+    case delta(String, isFirst: Bool)
+    case finish(String)
+    case usageOnly
+  }
+
+  private let header: Header
+  private let content: Content
+  private let usage: OpenAIUsage?
+
+  /// A whole answer.
+  init(_ header: Header, content: String, usage: OpenAIUsage) {
+    self.header = header
+    self.content = .whole(content)
+    self.usage = usage
+  }
+
+  /// A piece of a stream.
+  init(_ header: Header, delta: String, isFirst: Bool = false) {
+    self.header = header
+    content = .delta(delta, isFirst: isFirst)
+    usage = nil
+  }
+
+  /// The chunk that says why the text ends.
+  init(_ header: Header, finish: String) {
+    self.header = header
+    content = .finish(finish)
+    usage = nil
+  }
+
+  /// The chunk after the text that `stream_options.include_usage` asks for.
+  init(_ header: Header, usage: OpenAIUsage) {
+    self.header = header
+    content = .usageOnly
+    self.usage = usage
+  }
+
+  private enum CodingKeys: CodingKey { case id, object, created, model, choices, usage }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(header.id, forKey: .id)
+    try container.encode(object, forKey: .object)
+    try container.encode(header.created, forKey: .created)
+    try container.encode(header.model, forKey: .model)
+    try container.encode(choices, forKey: .choices)
+    try container.encodeIfPresent(usage, forKey: .usage)
+  }
+
+  private var object: String {
+    guard header.kind == .chat else { return "text_completion" }
+    if case .whole = content { return "chat.completion" }
+    return "chat.completion.chunk"
+  }
+
+  private var choices: [OpenAIChoice] {
+    let isChat = header.kind == .chat
+    switch content {
+    case .whole(let text):
+      return [
+        isChat
+          ? OpenAIChoice(message: .init(role: "assistant", content: text), finish_reason: "stop")
+          : OpenAIChoice(text: text, finish_reason: "stop")
+      ]
+    case .delta(let text, let isFirst):
+      // The first delta only names the role; a completion has none, so it starts with the text.
+      guard isChat else { return [OpenAIChoice(text: text)] }
+      return [OpenAIChoice(delta: .init(role: isFirst ? "assistant" : nil, content: text))]
+    case .finish(let reason):
+      return [
+        isChat ? OpenAIChoice(delta: .init(), finish_reason: reason) : OpenAIChoice(text: "", finish_reason: reason)
+      ]
+    case .usageOnly: return []
+    }
+  }
+}
+
+/// One entry of `choices`.
+struct OpenAIChoice: Encodable, Sendable {
+  struct Message: Encodable, Sendable {
+    var role: String?
+    var content: String?
+  }
+
+  var message: Message?
+  var delta: Message?
+  var text: String?
+  var finish_reason: String?
+
+  private enum CodingKeys: CodingKey { case index, message, delta, text, finish_reason, logprobs }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(0, forKey: .index)
+    try container.encodeIfPresent(message, forKey: .message)
+    try container.encodeIfPresent(delta, forKey: .delta)
+    try container.encodeIfPresent(text, forKey: .text)
+    // These two keys are there even when null: strict clients look for them.
+    try container.encode(finish_reason, forKey: .finish_reason)
+    try container.encodeNil(forKey: .logprobs)
+  }
+}
+
+/// Token counts, estimated (``ReplyText/estimatedTokens(_:)``).
+struct OpenAIUsage: Encodable, Sendable {
+  let prompt_tokens: Int
+  let completion_tokens: Int
+
+  private enum CodingKeys: CodingKey { case prompt_tokens, completion_tokens, total_tokens }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(prompt_tokens, forKey: .prompt_tokens)
+    try container.encode(completion_tokens, forKey: .completion_tokens)
+    try container.encode(prompt_tokens + completion_tokens, forKey: .total_tokens)
+  }
+}
+
+/// The model in `/v1/models`.
+struct OpenAIModel: Encodable, Sendable {
+  let id = HTTPAPI.modelName
+  let object = "model"
+  let created = 1_767_225_600
+  let owned_by = "edgeblue"
+}
+
+/// `/v1/models`.
+struct OpenAIModelList: Encodable, Sendable {
+  let object = "list"
+  let data: [OpenAIModel]
+}

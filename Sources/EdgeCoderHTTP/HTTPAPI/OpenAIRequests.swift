@@ -1,0 +1,95 @@
+/// The fields that both OpenAI routes share; names are those on the wire. What a phone cannot be told (temperature, seed,
+/// top_p …) is passed over, as every compatible server does; what would change the meaning of the answer is refused.
+struct OpenAICommonRequest: Decodable, Sendable {
+  struct StreamOptions: Decodable, Sendable {
+    let include_usage: Bool?
+  }
+
+  let model: String?
+  let max_tokens: Int?
+  let max_completion_tokens: Int?
+  let maxTokens: Int?
+  let stream: Bool?
+  let stream_options: StreamOptions?
+  let stop: StringOrList?
+  let n: Int?
+  let best_of: Int?
+
+  func check() throws {
+    try ModelName.check(model)
+    guard (n ?? 1) == 1, (best_of ?? 1) == 1 else {
+      throw APIError.badRequest("`n` and `best_of` must be 1: a phone gives one answer")
+    }
+  }
+
+  func tokenLimit() throws -> Int? {
+    try TokenLimit.checked(max_completion_tokens, name: "max_completion_tokens")
+      ?? TokenLimit.checked(max_tokens, name: "max_tokens") ?? TokenLimit.checked(maxTokens, name: "maxTokens")
+  }
+}
+
+/// The body of `/v1/chat/completions`.
+struct OpenAIChatRequest: Decodable, Sendable {
+  struct ResponseFormat: Decodable, Sendable {
+    let type: String
+  }
+
+  let messages: [ChatMessage]
+  let common: OpenAICommonRequest
+  private let tools: JSONPresence?
+  private let functions: JSONPresence?
+  private let logprobs: JSONPresence?
+  private let response_format: ResponseFormat?
+
+  private enum CodingKeys: CodingKey { case messages, tools, functions, logprobs, response_format }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    messages = try container.decode([ChatMessage].self, forKey: .messages)
+    tools = try container.decodeIfPresent(JSONPresence.self, forKey: .tools)
+    functions = try container.decodeIfPresent(JSONPresence.self, forKey: .functions)
+    logprobs = try container.decodeIfPresent(JSONPresence.self, forKey: .logprobs)
+    response_format = try container.decodeIfPresent(ResponseFormat.self, forKey: .response_format)
+    common = try OpenAICommonRequest(from: decoder)
+  }
+
+  func refuseUnsupported() throws {
+    for (name, field) in [("tools", tools), ("functions", functions), ("logprobs", logprobs)]
+    where field?.isSet == true {
+      throw APIError.badRequest("`\(name)` is not supported: phones take and give plain text only")
+    }
+    if let type = response_format?.type, type != "text" {
+      throw APIError.badRequest("`response_format` must be text: a phone cannot be held to a format")
+    }
+  }
+}
+
+/// The body of `/v1/completions`.
+struct OpenAICompletionRequest: Decodable, Sendable {
+  let common: OpenAICommonRequest
+  private let prompt: StringOrList
+  private let suffix: JSONPresence?
+  private let echo: JSONPresence?
+  private let logprobs: JSONPresence?
+
+  private enum CodingKeys: CodingKey { case prompt, suffix, echo, logprobs }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    prompt = try container.decode(StringOrList.self, forKey: .prompt)
+    suffix = try container.decodeIfPresent(JSONPresence.self, forKey: .suffix)
+    echo = try container.decodeIfPresent(JSONPresence.self, forKey: .echo)
+    logprobs = try container.decodeIfPresent(JSONPresence.self, forKey: .logprobs)
+    common = try OpenAICommonRequest(from: decoder)
+  }
+
+  func checkedPrompt() throws -> String {
+    for (name, field) in [("suffix", suffix), ("echo", echo), ("logprobs", logprobs)] where field?.isSet == true {
+      throw APIError.badRequest("`\(name)` is not supported: phones take and give plain text only")
+    }
+    guard prompt.values.count == 1, let text = prompt.values.first, !text.isEmpty else {
+      throw APIError.badRequest("`prompt` must be one text that is not empty")
+    }
+    return text
+  }
+}

@@ -1,0 +1,113 @@
+import EdgeCoder
+import Foundation
+import HummingbirdTesting
+import Testing
+
+@testable import EdgeCoderHTTP
+
+/// What happens on the socket itself.
+@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+  private static let prompts = [
+    ("/api/generate", #"{"prompt":"hi"}"#), ("/api/chat", #"{"messages":[{"role":"user","content":"hi"}]}"#),
+    ("/v1/chat/completions", #"{"stream":true,"messages":[{"role":"user","content":"hi"}]}"#),
+  ]
+
+  private static func head(_ path: String, length: Int) -> String {
+    "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(length)\r\n\r\n"
+  }
+
+  @Test(arguments: prompts, [true, false])
+  func aClientThatGoesAwayCancelsItsRequest(prompt: (String, String), politely: Bool) async throws {
+    let started = Signal()
+    let cancelled = Signal()
+    let service = FakeService { _ in
+      started.fire()
+      do { try await untilCancelled() } catch { cancelled.fire() }
+      throw CancellationError()
+    }
+    try await withAPI(service, .live) { client in
+      let (path, body) = prompt
+      let raw = try RawClient(port: try #require(client.port))
+      try raw.send(Self.head(path, length: body.utf8.count) + body)
+      await started.wait()
+      raw.close(reset: !politely)
+      await cancelled.wait()
+    }
+  }
+
+  @Test func othersGoOnWhenOneClientLeaves() async throws {
+    let started = Signal()
+    let cancelled = Signal()
+    let service = FakeService { call in
+      guard call.prompt == "stay" else {
+        started.fire()
+        do { try await untilCancelled() } catch { cancelled.fire() }
+        throw CancellationError()
+      }
+      await cancelled.wait()
+      return InferenceReply(id: "2", output: "still here", ok: true, durationMs: 1, phone: "p")
+    }
+    try await withAPI(service, .live) { client in
+      let raw = try RawClient(port: try #require(client.port))
+      let body = #"{"prompt":"leave"}"#
+      try raw.send(Self.head("/api/generate", length: body.utf8.count) + body)
+      await started.wait()
+      async let other = client.post("/api/generate", #"{"prompt":"stay"}"#)
+      raw.close(reset: false)
+      #expect(try await other.json()["output"] as? String == "still here")
+    }
+  }
+
+  @Test func aBodyThatNeverComesIs408() async throws {
+    let configuration = HTTPAPI.Configuration(port: 0, bodyTime: .milliseconds(100))
+    try await withAPI(FakeService(output: "x"), .live, configuration: configuration) { client in
+      let raw = try RawClient(port: try #require(client.port))
+      try raw.send(Self.head("/v1/completions", length: 100) + "{")
+      let reply = try await raw.readToEnd()
+      #expect(reply.hasPrefix("HTTP/1.1 408"))
+      #expect(reply.contains("the body did not arrive in time"))
+    }
+  }
+
+  @Test func oneConnectionServesManyPrompts() async throws {
+    try await withAPI(FakeService(output: "x"), .live) { client in
+      let body = #"{"prompt":"hi"}"#
+      let request = Self.head("/api/generate", length: body.utf8.count) + body
+      let last = request.replacing("\r\n\r\n", with: "\r\nConnection: close\r\n\r\n")
+      let replies = try await RawClient.exchange(port: try #require(client.port), request + request + last)
+      #expect(replies.components(separatedBy: "HTTP/1.1 200").count == 4)
+    }
+  }
+
+  /// The status answers while every other connection waits for a phone.
+  @Test func manyWaitingClientsDoNotHoldUpTheStatus() async throws {
+    let service = FakeService { _ in
+      try await untilCancelled()
+      throw CancellationError()
+    }
+    try await withAPI(service, .live) { client in
+      let body = #"{"prompt":"hi"}"#
+      let waiting = try (0..<50).map { _ in
+        let raw = try RawClient(port: try #require(client.port))
+        try raw.send(Self.head("/api/generate", length: body.utf8.count) + body)
+        return raw
+      }
+      #expect(try await client.request(.get, "/status").status == .ok)
+      for raw in waiting { raw.close(reset: false) }
+    }
+  }
+
+  @Test(arguments: [
+    "\r\n\r\n", "GARBAGE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /\u{0} HTTP/1.1\r\n\r\n", "\u{16}\u{3}\u{1}",
+  ])
+  func whatIsNotHTTPEndsTheConnection(bytes: String) async throws {
+    try await withAPI(FakeService(output: "x"), .live) { client in
+      let raw = try RawClient(port: try #require(client.port))
+      try raw.send(bytes)
+      raw.finishSending()
+      let reply = try await raw.readToEnd()
+      #expect(!reply.contains("200 OK"))
+      #expect(try await client.request(.get, "/status").status == .ok)
+    }
+  }
+}

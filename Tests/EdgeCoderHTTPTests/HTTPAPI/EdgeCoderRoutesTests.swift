@@ -1,0 +1,109 @@
+import EdgeCoder
+import Foundation
+import HummingbirdTesting
+import Testing
+
+@testable import EdgeCoderHTTP
+
+/// The proxy's contract: its two paths, field by field.
+@Suite(.timeLimit(.minutes(1))) struct EdgeCoderRoutesTests {
+  @Test(arguments: [HTTPMethodName.get, .post, .put, .delete, .head, .options, .patch, .custom])
+  func statusInAnyMethod(method: HTTPMethodName) async throws {
+    let status = CentralStatus(
+      connected: true, scanning: false, modelState: "ready", lastSeenMs: 1_700_000_000_123, deviceName: "Pixel",
+      deviceId: "AA:BB", batteryPct: 87, rssi: -50,
+      phones: [PhoneStatus(id: "AA:BB", name: "Pixel", state: "ready", modelState: "ready", pending: 1)])
+    let response = try await withAPI(FakeService(status: status) { _ in throw CancellationError() }) { client in
+      try await client.request(method.method, "/status")
+    }
+    #expect(response.status == .ok)
+    #expect(response.headers[.contentType] == "application/json")
+    guard method != .head else { return #expect(response.text.isEmpty) }
+    let json = try response.json()
+    #expect(json["connected"] as? Bool == true)
+    #expect(json["scanning"] as? Bool == false)
+    #expect(json["modelState"] as? String == "ready")
+    #expect(json["lastSeenMs"] as? Int == 1_700_000_000_123)
+    #expect(json["deviceName"] as? String == "Pixel")
+    #expect(json["deviceId"] as? String == "AA:BB")
+    #expect(json["batteryPct"] as? Int == 87)
+    #expect(json["rssi"] as? Int == -50)
+    #expect((json["phones"] as? [[String: Any]])?.first?["pending"] as? Int == 1)
+  }
+
+  @Test func statusLeavesOutWhatIsNotKnown() async throws {
+    let response = try await withAPI(
+      FakeService(status: CentralStatus(connected: false, scanning: true)) { _ in throw CancellationError() }
+    ) { try await $0.request(.get, "/status") }
+    #expect(Set(try response.json().keys) == ["connected", "scanning", "modelState", "phones"])
+  }
+
+  /// As EdgeCoder's router sends it: no model, `stream: false`.
+  @Test func generateCarriesTheProxysFields() async throws {
+    let service = FakeService(output: "Hallo 🐟")
+    let response = try await withAPI(service) {
+      try await $0.post("/api/generate", #"{"prompt":"hi","maxTokens":64,"stream":false}"#)
+    }
+    let json = try response.json()
+    #expect(response.status == .ok)
+    #expect(json["id"] as? String == "ID-1")
+    #expect(json["output"] as? String == "Hallo 🐟")
+    #expect(json["response"] as? String == "Hallo 🐟")
+    #expect(json["ok"] as? Bool == true)
+    #expect(json["durationMs"] as? Int == 42)
+    #expect(service.calls == [.init(prompt: "hi", maxTokens: 64)])
+  }
+
+  /// The proxy takes no notice of `stream`; an Ollama client needs `done`. One line serves both.
+  @Test func withoutStreamAndModelTheAnswerIsOneLineForBothFamilies() async throws {
+    let response = try await withAPI(FakeService(output: "a\nb")) {
+      try await $0.post("/api/generate", #"{"prompt":"hi"}"#)
+    }
+    let lines = try response.jsonLines()
+    #expect(lines.count == 1)
+    #expect(lines[0]["output"] as? String == "a\nb")
+    #expect(lines[0]["response"] as? String == "a\nb")
+    #expect(lines[0]["done"] as? Bool == true)
+  }
+
+  @Test func aPhonesFailureIs200AsInTheProxy() async throws {
+    let response = try await withAPI(FakeService(output: "[no model loaded]", ok: false)) {
+      try await $0.post("/api/generate", #"{"prompt":"hi","stream":false}"#)
+    }
+    #expect(response.status == .ok)
+    #expect(try response.json()["ok"] as? Bool == false)
+    #expect(try response.json()["output"] as? String == "[no model loaded]")
+  }
+
+  @Test func maxTokensMayBeLeftOut() async throws {
+    let service = FakeService(output: "x")
+    _ = try await withAPI(service) { try await $0.post("/api/generate", #"{"prompt":"hi","stream":false}"#) }
+    #expect(service.calls == [.init(prompt: "hi", maxTokens: nil)])
+  }
+
+  @Test(arguments: [
+    ("", "not valid JSON"), ("{", "not valid JSON"), ("[]", "not a JSON object"), ("{}", "`prompt` is missing"),
+    (#"{"prompt":""}"#, "`prompt` is missing or empty"), (#"{"prompt":7}"#, "`prompt` is not a string"),
+    (#"{"prompt":"hi","maxTokens":0}"#, "`maxTokens` must be from 1"),
+    (#"{"prompt":"hi","maxTokens":-5}"#, "`maxTokens` must be from 1"),
+    (#"{"prompt":"hi","maxTokens":1e30}"#, "number that is too large"),
+    (#"{"prompt":"hi","maxTokens":"7"}"#, "`maxTokens` is not a"),
+    (#"{"prompt":"hi","stream":1}"#, "`stream` is not a boolean"),
+  ])
+  func badInputIs400InTheProxysShape(body: String, message: String) async throws {
+    let service = FakeService(output: "x")
+    let response = try await withAPI(service) { try await $0.post("/api/generate", body) }
+    let json = try response.json()
+    #expect(response.status == .badRequest)
+    #expect(json["ok"] as? Bool == false)
+    #expect((json["error"] as? String)?.contains(message) == true, "\(json)")
+    #expect(json["output"] as? String == "")
+    #expect(json["response"] as? String == "")
+    #expect(service.calls.isEmpty)
+  }
+
+  @Test func theRootSaysWhoIsThere() async throws {
+    let response = try await withAPI(FakeService(output: "x")) { try await $0.request(.get, "/") }
+    #expect(response.text == "EdgeBlue central is running\n")
+  }
+}

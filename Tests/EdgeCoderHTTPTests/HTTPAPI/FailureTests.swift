@@ -1,0 +1,144 @@
+import EdgeCoder
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import NIOConcurrencyHelpers
+import Testing
+
+@testable import EdgeCoderHTTP
+
+/// Failures and limits, in each family's shape.
+@Suite(.timeLimit(.minutes(1))) struct FailureTests {
+  private static let prompts = [
+    ("/api/generate", #"{"prompt":"hi"}"#), ("/api/generate", #"{"model":"edgecoder","prompt":"hi"}"#),
+    ("/api/chat", #"{"messages":[{"role":"user","content":"hi"}]}"#),
+    ("/v1/chat/completions", #"{"messages":[{"role":"user","content":"hi"}]}"#),
+    ("/v1/completions", #"{"prompt":"hi"}"#),
+  ]
+
+  private static let failures: [(InferenceError, Int, String)] = [
+    (
+      InferenceError(.noPhoneReady, "no phone is ready", hint: "open EdgeCoder"), 503,
+      "no phone is ready (open EdgeCoder)"
+    ),
+    (InferenceError(.disconnected, "BLE disconnected"), 503, "BLE disconnected"),
+    (InferenceError(.writeFailed, "write failed"), 503, "write failed"),
+    (InferenceError(.busy, "too many"), 503, "too many"),
+    (InferenceError(.timedOut, "no reply in 90 s"), 504, "no reply in 90 s"),
+    (InferenceError(.requestTooLarge, "300000 bytes"), 413, "300000 bytes"),
+  ]
+
+  @Test func theCentralsErrorsHaveTheirStatus() async throws {
+    for (error, status, message) in Self.failures {
+      try await withAPI(FakeService(failing: error)) { client in
+        for (path, body) in Self.prompts {
+          let response = try await client.post(path, body)
+          #expect(response.status.code == status, "\(path) \(error)")
+          #expect(try response.errorText() == message)
+          #expect(response.headers[.contentType] == "application/json")
+        }
+      }
+    }
+  }
+
+  @Test func theLimitIs504AndCancelsTheRequest() async throws {
+    let cancelled = NIOLockedValueBox(0)
+    let service = FakeService { _ in
+      do { try await untilCancelled() } catch { cancelled.withLockedValue { $0 += 1 } }
+      throw CancellationError()
+    }
+    try await withAPI(service, configuration: .init(port: 0, replyTime: .milliseconds(50))) { client in
+      for (path, body) in Self.prompts {
+        let response = try await client.post(path, body)
+        #expect(response.status.code == 504)
+        #expect(try response.errorText() == "no phone answered within 0 s")
+      }
+    }
+    #expect(cancelled.withLockedValue { $0 } == Self.prompts.count)
+  }
+
+  @Test func anErrorOfAnotherKindIs500AndSaysNothing() async throws {
+    struct Secret: Error { let prompt = "geheim" }
+    try await withAPI(FakeService { _ in throw Secret() }) { client in
+      for (path, body) in Self.prompts {
+        let response = try await client.post(path, body)
+        #expect(response.status.code == 500)
+        #expect(try response.errorText() == "internal error")
+      }
+    }
+  }
+
+  @Test(arguments: [TestingSetup.router, .live]) func aLargeBodyIs413(setup: TestingSetup) async throws {
+    let service = FakeService(output: "x")
+    let configuration = HTTPAPI.Configuration(port: 0, bodyBytes: 1000)
+    try await withAPI(service, setup, configuration: configuration) { client in
+      let fitting = #"{"prompt":"\#(String(repeating: "x", count: 1000 - 13))"}"#
+      #expect(fitting.utf8.count == 1000)
+      let response = try await client.post("/api/generate", fitting)
+      #expect(response.status == .ok)
+    }
+    try await withAPI(service, setup, configuration: configuration) { client in
+      let response = try await client.post("/v1/completions", #"{"prompt":"\#(String(repeating: "x", count: 988))"}"#)
+      #expect(response.status.code == 413)
+      #expect(try response.errorText() == "the body is larger than 1000 bytes")
+    }
+    #expect(service.calls.count == 1)
+  }
+
+  @Test func unknownPathsAre404InJSON() async throws {
+    try await withAPI(FakeService(output: "x")) { client in
+      for path in ["/nope", "/api/embed", "/v1/embeddings", "/api", "/v1", "/api/generate/more", "/%ff"] {
+        let response = try await client.request(.get, path)
+        #expect(response.status == .notFound, "\(path)")
+        #expect(try response.errorText() == "not found")
+      }
+    }
+  }
+
+  @Test func wrongMethodsAre405() async throws {
+    try await withAPI(FakeService(output: "x")) { client in
+      for path in ["/api/generate", "/api/chat", "/api/show", "/v1/chat/completions", "/v1/completions"] {
+        let response = try await client.request(.get, path)
+        #expect(response.status == .methodNotAllowed)
+        #expect(response.headers[.allow] == "POST")
+        #expect(try response.errorText() == "\(path) takes POST")
+      }
+      for path in ["/api/tags", "/api/ps", "/api/version", "/v1/models", "/v1/models/edgecoder", "/"] {
+        #expect(try await client.post(path, "{}").status == .methodNotAllowed)
+        #expect(try await client.request(.head, path).status == .ok)
+      }
+    }
+  }
+
+  /// Every line at every level, with what was said in the request and the reply looked for in it.
+  @Test func noPromptAndNoReplyReachesTheLog() async throws {
+    let lines = NIOLockedValueBox<[String]>([])
+    var logger = Logger(label: "test") { _ in RecordingLogHandler(lines: lines) }
+    logger.logLevel = .trace
+    try await withAPI(FakeService(output: "antwort-geheim"), .live, logger: logger) { client in
+      let response = try await client.post(
+        "/api/generate", #"{"prompt":"frage-geheim"}"#, headers: [.authorization: "Bearer geheim"])
+      #expect(response.status == .ok)
+    }
+    let log = lines.withLockedValue { $0 }
+    #expect(log.contains { $0.contains("/api/generate") && $0.contains("200") })
+    #expect(!log.contains { $0.contains("geheim") })
+  }
+}
+
+private struct RecordingLogHandler: LogHandler {
+  let lines: NIOLockedValueBox<[String]>
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.trace
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    lines.withLockedValue { $0.append("\(event.message) \(metadata) \(event.metadata ?? [:])") }
+  }
+}

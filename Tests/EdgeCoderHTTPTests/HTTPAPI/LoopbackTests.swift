@@ -1,0 +1,86 @@
+import EdgeCoder
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import Testing
+
+@testable import EdgeCoderHTTP
+
+/// Who may come in.
+@Suite(.timeLimit(.minutes(1))) struct LoopbackTests {
+  @Test(arguments: [
+    "localhost", "LOCALHOST", "localhost.", "localhost:11435", "127.0.0.1", "127.0.0.1:11435", "127.1.2.3:1", "[::1]",
+    "[::1]:11435",
+  ])
+  func hostsOfThisMachine(host: String) {
+    #expect(LoopbackRule.allows(host: host))
+  }
+
+  @Test(arguments: [
+    "", "evil.example", "evil.example:11435", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.256",
+    "127.0.0", "127.0.0.1.1", "127.0.0.+1", "127..0.1", "0.0.0.0", "10.0.0.1", "192.168.1.2", "[::2]", "[::1",
+    "[::1]x", "::1x", "localhost:abc", "localhost:1:2", "user@localhost", "localhost/x", " localhost", "127.0.0.1 ",
+    "1.27.0.0.1", "2130706433",
+  ])
+  func hostsOfOthers(host: String) {
+    #expect(!LoopbackRule.allows(host: host))
+  }
+
+  @Test(arguments: ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:8080", "tauri://localhost"])
+  func originsOfThisMachine(origin: String) {
+    #expect(LoopbackRule.allows(origin: origin))
+  }
+
+  @Test(arguments: [
+    "null", "", "https://evil.example", "http://localhost.evil.example", "http://localhost@evil.example",
+    "http://localhost/", "localhost", "://localhost", "file://",
+  ])
+  func originsOfOthers(origin: String) {
+    #expect(!LoopbackRule.allows(origin: origin))
+  }
+
+  /// On a real socket, as a browser behind a rebound name would write it.
+  @Test(arguments: ["Host: evil.example", "Host: evil.example:11435", "Host: ", "X: y"])
+  func anotherHostIs403(header: String) async throws {
+    let service = FakeService(output: "x")
+    try await withAPI(service, .live) { client in
+      let body = #"{"prompt":"hi"}"#
+      let reply = try await RawClient.exchange(
+        port: try #require(client.port),
+        "POST /api/generate HTTP/1.1\r\n\(header)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)"
+      )
+      #expect(reply.hasPrefix("HTTP/1.1 403") || reply.hasPrefix("HTTP/1.1 400"))
+      #expect(!reply.contains("durationMs"))
+    }
+    #expect(service.calls.isEmpty)
+  }
+
+  @Test func anotherOriginIs403() async throws {
+    let service = FakeService(output: "x")
+    try await withAPI(service) { client in
+      let response = try await client.post(
+        "/api/generate", #"{"prompt":"hi"}"#, headers: [.origin: "https://evil.example"])
+      #expect(response.status == .forbidden)
+      #expect(response.headers[.accessControlAllowOrigin] == nil)
+      let preflight = try await client.request(
+        .options, "/api/generate", headers: [.origin: "https://evil.example", .accessControlRequestMethod: "POST"])
+      #expect(preflight.status == .forbidden)
+    }
+    #expect(service.calls.isEmpty)
+  }
+
+  @Test func pagesOfThisMachineGetCORS() async throws {
+    let origin = "http://localhost:3000"
+    try await withAPI(FakeService(output: "x")) { client in
+      let preflight = try await client.request(
+        .options, "/v1/chat/completions", headers: [.origin: origin, .accessControlRequestMethod: "POST"])
+      #expect(preflight.status == .noContent)
+      #expect(preflight.headers[.accessControlAllowOrigin] == origin)
+      #expect(preflight.headers[.accessControlAllowHeaders]?.contains("Content-Type") == true)
+      let response = try await client.post("/api/generate", #"{"prompt":"hi"}"#, headers: [.origin: origin])
+      #expect(response.status == .ok)
+      #expect(response.headers[.accessControlAllowOrigin] == origin)
+      #expect(response.headers[.vary] == "Origin")
+    }
+  }
+}

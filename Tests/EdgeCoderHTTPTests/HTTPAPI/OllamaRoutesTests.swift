@@ -1,0 +1,182 @@
+import EdgeCoder
+import Foundation
+import HummingbirdTesting
+import Testing
+
+@testable import EdgeCoderHTTP
+
+/// What an Ollama client sees.
+@Suite(.timeLimit(.minutes(1))) struct OllamaRoutesTests {
+  private static let finalKeys: Set<String> = [
+    "model", "created_at", "done", "done_reason", "total_duration", "load_duration", "prompt_eval_count",
+    "prompt_eval_duration", "eval_count", "eval_duration",
+  ]
+
+  @Test(arguments: ["", #","stream":true"#]) func generateStreamsUnlessToldNotTo(stream: String) async throws {
+    let text = String(repeating: "Fisch 🐟 ", count: 1500)
+    let response = try await withAPI(FakeService(output: text)) { [text] client in
+      _ = text
+      return try await client.post("/api/generate", #"{"model":"edgecoder","prompt":"hi"\#(stream)}"#)
+    }
+    let lines = try response.jsonLines()
+    let last = try #require(lines.last)
+    #expect(response.headers[.contentType] == "application/x-ndjson")
+    #expect(lines.count == 6)
+    #expect(lines.dropLast().allSatisfy { $0["done"] as? Bool == false && $0["model"] as? String == "edgecoder" })
+    #expect(lines.compactMap { $0["response"] as? String }.joined() == text)
+    #expect(last["done"] as? Bool == true)
+    #expect(last["done_reason"] as? String == "stop")
+    #expect(Set(last.keys).isSuperset(of: Self.finalKeys.union(["response"])))
+    #expect(last["eval_count"] as? Int == (text.utf8.count + 3) / 4)
+    #expect(last["eval_duration"] as? Int == 42_000_000)
+  }
+
+  @Test func generateWholeWhenToldNotToStream() async throws {
+    let response = try await withAPI(FakeService(output: "ja")) {
+      try await $0.post("/api/generate", #"{"model":"edgecoder:latest","prompt":"hi","stream":false}"#)
+    }
+    let json = try response.json()
+    #expect(json["model"] as? String == "edgecoder:latest")
+    #expect(json["response"] as? String == "ja")
+    #expect(Set(json.keys).isSuperset(of: Self.finalKeys))
+  }
+
+  @Test func timesAreRFC3339() async throws {
+    let response = try await withAPI(FakeService(output: "ja")) {
+      try await $0.post("/api/generate", #"{"model":"edgecoder","prompt":"hi","stream":false}"#)
+    }
+    let time = try #require(try response.json()["created_at"] as? String)
+    let date = try Date(time, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    #expect(abs(date.timeIntervalSinceNow) < 60)
+  }
+
+  @Test func optionsReachThePhoneOrTheText() async throws {
+    let service = FakeService(output: "eins zwei drei")
+    let response = try await withAPI(service) {
+      try await $0.post(
+        "/api/generate",
+        """
+        {"model":"edgecoder","prompt":"hi","system":"Sei kurz.","stream":false,
+         "options":{"num_predict":7,"temperature":0.1,"stop":["drei"," zwei"]}}
+        """)
+    }
+    #expect(service.calls == [.init(prompt: "Sei kurz.\n\nhi", maxTokens: 7)])
+    #expect(try response.json()["response"] as? String == "eins")
+  }
+
+  @Test(arguments: [-2, -1, 0]) func noLimitLeavesThePhonesDefault(limit: Int) async throws {
+    let service = FakeService(output: "x")
+    _ = try await withAPI(service) {
+      try await $0.post("/api/generate", #"{"model":"edgecoder","prompt":"hi","options":{"num_predict":\#(limit)}}"#)
+    }
+    #expect(service.calls == [.init(prompt: "hi", maxTokens: nil)])
+  }
+
+  @Test(arguments: [("", "load"), (#","prompt":"""#, "load"), (#","keep_alive":0"#, "unload")])
+  func anEmptyPromptLoadsTheModel(rest: String, reason: String) async throws {
+    let service = FakeService(output: "x")
+    let response = try await withAPI(service) {
+      try await $0.post("/api/generate", #"{"model":"edgecoder"\#(rest)}"#)
+    }
+    #expect(try response.json()["done_reason"] as? String == reason)
+    #expect(try response.json()["done"] as? Bool == true)
+    #expect(service.calls.isEmpty)
+  }
+
+  @Test(arguments: [
+    #""images":["aGk="]"#, #""suffix":"x""#, #""format":"json""#, #""format":{"type":"object"}"#, #""think":true"#,
+  ])
+  func whatAPhoneCannotDoIsRefused(field: String) async throws {
+    let response = try await withAPI(FakeService(output: "x")) {
+      try await $0.post("/api/generate", #"{"model":"edgecoder","prompt":"hi",\#(field)}"#)
+    }
+    #expect(response.status == .badRequest)
+    #expect(try response.errorText()?.contains("plain text only") == true)
+  }
+
+  @Test(arguments: [
+    #""images":[]"#, #""images":null"#, #""format":"""#, #""think":false"#, #""suffix":"""#, #""raw":true"#,
+  ])
+  func whatAsksForNothingIsNot(field: String) async throws {
+    let response = try await withAPI(FakeService(output: "x")) {
+      try await $0.post("/api/generate", #"{"model":"edgecoder","prompt":"hi",\#(field)}"#)
+    }
+    #expect(response.status == .ok)
+  }
+
+  @Test func chatStreams() async throws {
+    let service = FakeService(output: "Guten Tag")
+    let response = try await withAPI(service) {
+      try await $0.post(
+        "/api/chat",
+        #"{"model":"edgecoder","messages":[{"role":"system","content":"Sei höflich."},{"role":"user","content":"hi"}]}"#
+      )
+    }
+    let lines = try response.jsonLines()
+    let messages = lines.compactMap { $0["message"] as? [String: String] }
+    #expect(messages == [["role": "assistant", "content": "Guten Tag"], ["role": "assistant", "content": ""]])
+    #expect(Set(try #require(lines.last).keys) == Self.finalKeys.union(["message"]))
+    #expect(service.calls == [.init(prompt: "Sei höflich.\n\nhi", maxTokens: nil)])
+  }
+
+  /// As EdgeCoder's `routeChat` sends it, which the proxy never answered.
+  @Test func chatWithoutAModel() async throws {
+    let service = FakeService(output: "ja")
+    let response = try await withAPI(service) {
+      try await $0.post("/api/chat", #"{"messages":[{"role":"user","content":"hi"}],"maxTokens":9,"stream":false}"#)
+    }
+    #expect((try response.json()["message"] as? [String: String])?["content"] == "ja")
+    #expect(service.calls == [.init(prompt: "hi", maxTokens: 9)])
+  }
+
+  @Test func aPhonesFailureIs502() async throws {
+    for (path, body) in [
+      ("/api/generate", #"{"model":"edgecoder","prompt":"hi"}"#),
+      ("/api/chat", #"{"model":"edgecoder","messages":[{"role":"user","content":"hi"}]}"#),
+    ] {
+      let response = try await withAPI(FakeService(output: "[no model loaded]", ok: false)) {
+        try await $0.post(path, body)
+      }
+      #expect(response.status == .badGateway)
+      #expect(try response.errorText() == "the phone could not answer: [no model loaded]")
+    }
+  }
+
+  @Test(arguments: ["/api/generate", "/api/chat", "/api/show"]) func anotherModelIsNotFound(path: String) async throws {
+    let service = FakeService(output: "x")
+    let response = try await withAPI(service) {
+      try await $0.post(path, #"{"model":"llama3","prompt":"hi","messages":[{"role":"user","content":"hi"}]}"#)
+    }
+    #expect(response.status == .notFound)
+    #expect(try response.errorText() == "model 'llama3' not found; the phones answer as 'edgecoder'")
+    #expect(service.calls.isEmpty)
+  }
+
+  @Test func listsOfModels() async throws {
+    let connected = FakeService(output: "x")
+    let alone = FakeService(status: CentralStatus(connected: false, scanning: true)) { _ in throw CancellationError() }
+    func names(_ service: FakeService, _ path: String) async throws -> [String] {
+      let response = try await withAPI(service) { try await $0.request(.get, path) }
+      let models = try #require(try response.json()["models"] as? [[String: Any]])
+      return models.compactMap { $0["name"] as? String }
+    }
+    #expect(try await names(connected, "/api/tags") == ["edgecoder:latest"])
+    #expect(try await names(alone, "/api/tags") == ["edgecoder:latest"])
+    #expect(try await names(connected, "/api/ps") == ["edgecoder:latest"])
+    #expect(try await names(alone, "/api/ps") == [])
+  }
+
+  @Test(arguments: ["model", "name"]) func show(key: String) async throws {
+    let response = try await withAPI(FakeService(output: "x")) {
+      try await $0.post("/api/show", #"{"\#(key)":"edgecoder"}"#)
+    }
+    let json = try response.json()
+    #expect(json["capabilities"] as? [String] == ["completion"])
+    #expect((json["details"] as? [String: Any])?["family"] as? String == "edgecoder")
+  }
+
+  @Test func version() async throws {
+    let response = try await withAPI(FakeService(output: "x")) { try await $0.request(.get, "/api/version") }
+    #expect(try response.json()["version"] as? String == "0.5.0")
+  }
+}

@@ -1,0 +1,136 @@
+import EdgeCoder
+import Foundation
+import HummingbirdTesting
+import Testing
+
+@testable import EdgeCoderHTTP
+
+/// What an OpenAI client sees.
+@Suite(.timeLimit(.minutes(1))) struct OpenAIRoutesTests {
+  private static let hi = #""messages":[{"role":"user","content":"hi"}]"#
+
+  @Test func chatWhole() async throws {
+    let service = FakeService(output: "ja")
+    let response = try await withAPI(service) {
+      try await $0.post("/v1/chat/completions", #"{"model":"edgecoder",\#(Self.hi),"max_tokens":5}"#)
+    }
+    let json = try response.json()
+    let choice = try #require((json["choices"] as? [[String: Any]])?.first)
+    #expect(json["object"] as? String == "chat.completion")
+    #expect(json["id"] as? String == "chatcmpl-ID-1")
+    #expect(json["model"] as? String == "edgecoder")
+    #expect(choice["message"] as? [String: String] == ["role": "assistant", "content": "ja"])
+    #expect(choice["finish_reason"] as? String == "stop")
+    #expect(json["usage"] as? [String: Int] == ["prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2])
+    #expect(service.calls == [.init(prompt: "hi", maxTokens: 5)])
+  }
+
+  @Test func chatStreams() async throws {
+    let text = String(repeating: "Fisch 🐟 ", count: 1500)
+    let response = try await withAPI(FakeService(output: text)) {
+      try await $0.post(
+        "/v1/chat/completions",
+        #"{"model":"edgecoder",\#(Self.hi),"stream":true,"stream_options":{"include_usage":true}}"#)
+    }
+    let events = response.events()
+    #expect(response.headers[.contentType] == "text/event-stream")
+    #expect(events.last == "[DONE]")
+    let chunks = try events.dropLast().map { try jsonObject($0.utf8) }
+    #expect(chunks.allSatisfy { $0["object"] as? String == "chat.completion.chunk" })
+    #expect(Set(chunks.compactMap { $0["id"] as? String }) == ["chatcmpl-ID-1"])
+    let choices = chunks.compactMap { ($0["choices"] as? [[String: Any]])?.first }
+    let deltas = choices.compactMap { $0["delta"] as? [String: Any] }
+    #expect(deltas.first?["role"] as? String == "assistant")
+    #expect(deltas.compactMap { $0["content"] as? String }.joined() == text)
+    #expect(choices.compactMap { $0["finish_reason"] as? String } == ["stop"])
+    #expect(choices.last?["finish_reason"] as? String == "stop")
+    #expect((chunks.last?["choices"] as? [Any])?.isEmpty == true)
+    #expect(chunks.last?["usage"] != nil)
+  }
+
+  @Test(arguments: [#""hi""#, #"["hi"]"#]) func completion(prompt: String) async throws {
+    let service = FakeService(output: "ja")
+    let response = try await withAPI(service) {
+      try await $0.post("/v1/completions", #"{"model":"edgecoder","prompt":\#(prompt),"max_tokens":5}"#)
+    }
+    let json = try response.json()
+    #expect(json["object"] as? String == "text_completion")
+    #expect((json["choices"] as? [[String: Any]])?.first?["text"] as? String == "ja")
+    #expect(service.calls == [.init(prompt: "hi", maxTokens: 5)])
+  }
+
+  @Test func completionStreams() async throws {
+    let response = try await withAPI(FakeService(output: "ja")) {
+      try await $0.post("/v1/completions", #"{"model":"edgecoder","prompt":"hi","stream":true}"#)
+    }
+    let chunks = try response.events().dropLast().map { try jsonObject($0.utf8) }
+    let texts = chunks.compactMap { ($0["choices"] as? [[String: Any]])?.first?["text"] as? String }
+    #expect(texts.joined() == "ja")
+    #expect(chunks.allSatisfy { $0["object"] as? String == "text_completion" && $0["usage"] == nil })
+  }
+
+  @Test func theNewerTokenLimitGoesFirst() async throws {
+    let service = FakeService(output: "x")
+    _ = try await withAPI(service) {
+      try await $0.post(
+        "/v1/chat/completions", #"{\#(Self.hi),"max_tokens":5,"max_completion_tokens":6,"model":"edgecoder"}"#)
+    }
+    #expect(service.calls.map(\.maxTokens) == [6])
+  }
+
+  @Test func stopCutsTheText() async throws {
+    let response = try await withAPI(FakeService(output: "eins zwei")) {
+      try await $0.post("/v1/chat/completions", #"{"model":"edgecoder",\#(Self.hi),"stop":" "}"#)
+    }
+    let choice = (try response.json()["choices"] as? [[String: Any]])?.first
+    #expect((choice?["message"] as? [String: String])?["content"] == "eins")
+  }
+
+  @Test(arguments: [
+    (#""messages":[]"#, "`messages` is empty"), (#""messages":7"#, "`messages` is not a"),
+    (#""x":1"#, "`messages` is missing"),
+    (#""messages":[{"content":"hi"}]"#, "`messages[0].role` is missing"),
+    (#""messages":[{"role":"king","content":"hi"}]"#, "`messages[0].role` is not"),
+    (#""messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]"#, "not text"),
+    (hi + #","tools":[{"type":"function"}]"#, "`tools`"), (hi + #","n":2"#, "`n`"),
+    (hi + #","logprobs":true"#, "`logprobs`"),
+    (hi + #","response_format":{"type":"json_object"}"#, "`response_format`"),
+    (hi + #","max_tokens":0"#, "`max_tokens`"),
+  ])
+  func badInputIs400InOpenAIsShape(fields: String, message: String) async throws {
+    let service = FakeService(output: "x")
+    let response = try await withAPI(service) {
+      try await $0.post("/v1/chat/completions", #"{"model":"edgecoder",\#(fields)}"#)
+    }
+    let error = try #require(try response.json()["error"] as? [String: Any])
+    #expect(response.status == .badRequest)
+    #expect(error["type"] as? String == "invalid_request_error")
+    #expect(Set(error.keys) == ["message", "type", "param", "code"])
+    #expect((error["message"] as? String)?.contains(message) == true, "\(error)")
+    #expect(service.calls.isEmpty)
+  }
+
+  @Test func aPhonesFailureIs502AndNotRetried() async throws {
+    let response = try await withAPI(FakeService(output: "out of memory", ok: false)) {
+      try await $0.post("/v1/chat/completions", #"{"model":"edgecoder",\#(Self.hi),"stream":true}"#)
+    }
+    let error = try #require(try response.json()["error"] as? [String: Any])
+    #expect(response.status == .badGateway)
+    #expect(error["type"] as? String == "server_error")
+    #expect(error["code"] as? String == "phone_failed")
+    #expect(error["message"] as? String == "the phone could not answer: out of memory")
+    #expect(response.headers[.shouldRetry] == "false")
+  }
+
+  @Test func models() async throws {
+    try await withAPI(FakeService(output: "x")) { client in
+      let list = try await client.request(.get, "/v1/models").json()
+      #expect(list["object"] as? String == "list")
+      #expect((list["data"] as? [[String: Any]])?.compactMap { $0["id"] as? String } == ["edgecoder"])
+      #expect(try await client.request(.get, "/v1/models/edgecoder").json()["object"] as? String == "model")
+      let unknown = try await client.request(.get, "/v1/models/gpt-4o")
+      #expect(unknown.status == .notFound)
+      #expect((try unknown.json()["error"] as? [String: Any])?["code"] as? String == "model_not_found")
+    }
+  }
+}
