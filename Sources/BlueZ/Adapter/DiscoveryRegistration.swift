@@ -13,6 +13,7 @@ final class DiscoveryRegistration: Registration {
   let adapter: BluetoothAddress
   let manager = "org.bluez.Adapter1"
   let needsPower = true
+  let order = 2
   var title: String { "discovery at \(adapter)" }
 
   private let core: SessionCore

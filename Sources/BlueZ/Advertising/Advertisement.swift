@@ -38,6 +38,7 @@ public final class Advertisement: Registration {
   let adapter: BluetoothAddress
   let manager = "org.bluez.LEAdvertisingManager1"
   let needsPower = true
+  let order = 1
   var title: String { "the advertisement\(content.name.map { " '\($0)'" } ?? "")" }
 
   private let session: Session

@@ -50,14 +50,20 @@ extension Device {
   private func connectOnce(_ options: ConnectOptions) async throws {
     let (path, peer, generation, core) = (path, peer, generation, core)
     if !isConnected { try await link(options.linkTimeout) }
+    // The reply to Connect may come before the property says that there is a link.
+    let linked = Lock(false)
     do {
-      try await core.wait("reading the services of \(peer)", options.servicesTimeout) { state in
+      try await core.wait("reading the services of \(peer)", options.servicesTimeout) { state -> Void? in
         guard state.generation == generation, let device = state.cache.properties(path, Self.interface) else {
           throw BlueZError(.staleHandle, "\(peer) went away while its services were read")
         }
         guard device["Connected"]?.bool == true else {
-          throw BlueZError(.notConnected, "the link to \(peer) ended while its services were read")
+          if linked.withLock({ $0 }) {
+            throw BlueZError(.notConnected, "the link to \(peer) ended while its services were read")
+          }
+          return nil
         }
+        linked.withLock { $0 = true }
         return device["ServicesResolved"]?.bool == true ? () : nil
       }
     } catch let error as BlueZError where error.code == .timedOut {

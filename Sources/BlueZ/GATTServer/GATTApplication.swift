@@ -7,6 +7,7 @@ public final class GATTApplication: Registration {
   let adapter: BluetoothAddress
   let manager = "org.bluez.GattManager1"
   let needsPower = false
+  let order = 0
   var title: String { "the services \(services.map(\.uuid.description).joined(separator: ", "))" }
 
   private let session: Session
@@ -137,6 +138,7 @@ final class ForwardingRegistration: Registration {
   let adapter: BluetoothAddress
   let manager: String
   let needsPower: Bool
+  let order: Int
 
   init(_ target: any Registration) {
     self.target = target
@@ -144,6 +146,7 @@ final class ForwardingRegistration: Registration {
     adapter = target.adapter
     manager = target.manager
     needsPower = target.needsPower
+    order = target.order
   }
 
   func establish(on connection: Connection, at path: ObjectPath) async throws {

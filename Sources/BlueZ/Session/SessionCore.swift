@@ -14,8 +14,11 @@ final class SessionCore: Sendable {
     var isUp = false
     /// Counts the lives of bluetoothd as this session has seen them; handles of an earlier one are stale.
     var generation = 0
-    /// Counts the lives of each adapter: it goes up when it appears, and when it is switched on.
-    var adapterLives: [ObjectPath: Int] = [:]
+    /// Counts how often each adapter appeared, and how often it was switched on.
+    var appearances: [ObjectPath: Int] = [:]
+    var powerUps: [ObjectPath: Int] = [:]
+    /// Adapters that appeared and whose power is still to be looked at.
+    var unpowered: Set<ObjectPath> = []
     var observers: [Int: @Sendable (ObjectCache.Change) -> Void] = [:]
     var nextID = 0
     var registrations: [Int: SupervisedRegistration] = [:]
@@ -107,7 +110,7 @@ final class SessionCore: Sendable {
       guard state.connection === connection else { return [] }
       state.cache.replaceAll(all)
       state.isUp = true
-      for path in state.cache.paths(with: Adapter.interface) { state.adapterLives[path, default: 0] += 1 }
+      for path in state.cache.paths(with: Adapter.interface) { state.adapterAppeared(path) }
       return Array(state.observers.values)
     }
     for observer in observers { observer(.serviceUp) }
@@ -130,7 +133,8 @@ final class SessionCore: Sendable {
   }
 
   private func serviceDown() {
-    let observers = state.withLock { state in
+    let observers = state.withLock { state -> [@Sendable (ObjectCache.Change) -> Void] in
+      guard !state.isClosed else { return [] }
       state.cache.removeAll()
       state.isUp = false
       state.generation += 1
@@ -145,9 +149,9 @@ final class SessionCore: Sendable {
       guard let change = state.cache.apply(signal) else { return (nil, []) }
       switch change {
       case .added(let path, let interfaces) where interfaces.contains(Adapter.interface):
-        state.adapterLives[path, default: 0] += 1
+        state.adapterAppeared(path)
       case .changed(let path, Adapter.interface, let changed, _) where changed["Powered"]?.bool == true:
-        state.adapterLives[path, default: 0] += 1
+        state.powerUps[path, default: 0] += 1
       default: break
       }
       return (change, Array(state.observers.values))
@@ -162,5 +166,12 @@ final class SessionCore: Sendable {
     case .changed(_, Adapter.interface, let changed, _) where changed["Powered"] != nil: poke()
     default: break
     }
+  }
+}
+
+extension SessionCore.State {
+  mutating func adapterAppeared(_ path: ObjectPath) {
+    appearances[path, default: 0] += 1
+    unpowered.insert(path)
   }
 }

@@ -6,8 +6,10 @@ protocol Registration: AnyObject, Sendable {
   var title: String { get }
   /// The adapter it belongs to, which keeps its address when it comes back under another name.
   var adapter: BluetoothAddress { get }
-  /// The interface the adapter must have first.
+  /// The interface it is registered with.
   var manager: String { get }
+  /// What is put back first: services before the advertisement that brings the centrals.
+  var order: Int { get }
   /// Whether the adapter must be switched on first.
   var needsPower: Bool { get }
 
@@ -22,11 +24,12 @@ struct SupervisedRegistration: Sendable {
   var failures = 0
 }
 
-/// One life of an adapter: from its appearance (or being switched on) to its end.
+/// One life of an adapter: from its appearance, or from being switched on for what needs power, to its end.
 struct AdapterLife: Sendable, Hashable {
   let generation: Int
   let path: ObjectPath
-  let number: Int
+  let appearance: Int
+  let powerUp: Int
 }
 
 /// Puts back what was declared whenever bluetoothd, the adapter or the bus comes back.
@@ -56,7 +59,7 @@ extension SessionCore {
   func unregister(_ id: Int) -> (Connection, ObjectPath)? {
     state.withLock { state in
       guard let entry = state.registrations.removeValue(forKey: id), let connection = state.connection,
-        let life = entry.life, life == Self.life(of: entry.registration.adapter, in: state)
+        let life = entry.life, life == Self.life(of: entry.registration, in: state)
       else { return nil }
       return (connection, life.path)
     }
@@ -89,7 +92,10 @@ extension SessionCore {
         }
       }
       await restorePower()
-      for (id, entry) in state.withLock({ $0.registrations }).sorted(by: { $0.key < $1.key }) {
+      let entries = state.withLock { $0.registrations }
+      for (id, entry) in entries.sorted(by: {
+        ($0.value.registration.order, $0.key) < ($1.value.registration.order, $1.key)
+      }) {
         await restore(id, entry)
       }
     }
@@ -115,19 +121,22 @@ extension SessionCore {
     }
   }
 
-  /// Switches on again what this session had switched on and what came back switched off.
+  /// Switches on again what this session had switched on and what came back switched off. Only once for each
+  /// appearance: a person who switches an adapter off wins.
   private func restorePower() async {
     let off = state.withLock { state in
-      state.cache.paths(with: Adapter.interface).filter { path in
+      state.unpowered.filter { path in
         guard let properties = state.cache.properties(path, Adapter.interface),
           let address = properties["Address"]?.string.flatMap(BluetoothAddress.init)
         else { return false }
         return state.powerWishes.contains(address) && properties["Powered"]?.bool == false
       }
     }
-    for path in off {
+    state.withLock { $0.unpowered = off }
+    for path in off.sorted() {
       do {
         try await set(path, Adapter.interface, "Powered", true, doing: "switching \(path.lastElement) on again")
+        state.withLock { _ = $0.unpowered.remove(path) }
       } catch {
         logger.warning("could not switch \(path.lastElement) on again", metadata: ["error": "\(error)"])
         pokeLater(after: .milliseconds(500))
@@ -137,7 +146,9 @@ extension SessionCore {
 
   private func ready(for registration: any Registration) -> (Connection, AdapterLife)? {
     state.withLock { state in
-      guard let connection = state.connection, let life = Self.life(of: registration.adapter, in: state),
+      // bluetoothd adds an adapter's interfaces one by one; it is ready when both managers are there.
+      guard let connection = state.connection, let life = Self.life(of: registration, in: state),
+        state.cache.properties(life.path, "org.bluez.GattManager1") != nil,
         state.cache.properties(life.path, registration.manager) != nil
       else { return nil }
       if registration.needsPower {
@@ -147,13 +158,11 @@ extension SessionCore {
     }
   }
 
-  private static func life(of adapter: BluetoothAddress, in state: borrowing State) -> AdapterLife? {
-    let cache = state.cache
-    let path = cache.paths(with: Adapter.interface).first {
-      cache.properties($0, Adapter.interface)?["Address"]?.string == adapter.description
-    }
-    guard let path else { return nil }
-    return AdapterLife(generation: state.generation, path: path, number: state.adapterLives[path] ?? 0)
+  private static func life(of registration: any Registration, in state: borrowing State) -> AdapterLife? {
+    guard let path = Adapter.path(of: registration.adapter, in: state) else { return nil }
+    return AdapterLife(
+      generation: state.generation, path: path, appearance: state.appearances[path] ?? 0,
+      powerUp: registration.needsPower ? state.powerUps[path] ?? 0 : 0)
   }
 
   private func pokeLater(after delay: Duration) {
