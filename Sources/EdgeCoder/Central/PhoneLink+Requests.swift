@@ -110,6 +110,7 @@ extension PhoneLink {
       let bytes = try await time.withLimit(limit, orThrow: LinkError("reading the status", limit)) {
         try await connection.read(.status)
       }
+      lastSeenMs = context.wallClock()
       // Empty when the phone has set no status yet; it will push one.
       if status == nil, !bytes.isEmpty { await take(try Wire.Status.decode(bytes)) }
     } catch {

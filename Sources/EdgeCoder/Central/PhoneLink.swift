@@ -48,6 +48,7 @@ actor PhoneLink {
     self.connector = connector
     self.gate = gate
     self.report = report
+    lastSeenMs = context.wallClock()
     machine = LinkMachine(configuration)
     responseScanner = JSONObjectScanner(sizeLimit: configuration.messageLimit, idleLimit: configuration.idleLimit)
     statusScanner = JSONObjectScanner(sizeLimit: 4096, idleLimit: configuration.idleLimit)

@@ -43,6 +43,20 @@ public struct BoundedStream<Element: Sendable>: Sendable {
     }
   }
 
+  /// Puts an element in or, when only one place is left after it, `last` behind it, and ends the stream: the consumer
+  /// gets every element up to a marker that says that more were lost.
+  /// - Returns: false when the stream has ended.
+  @discardableResult
+  public func send(_ element: Element, orEndWith last: Element) -> Bool {
+    guard case .enqueued(let places) = continuation.yield(element) else { return false }
+    if places <= 1 {
+      continuation.yield(last)
+      continuation.finish()
+      drops.increment()
+    }
+    return true
+  }
+
   /// Ends the stream; the consumer still gets what is buffered.
   public func finish() { continuation.finish() }
 

@@ -43,7 +43,7 @@ final class LoopbackConnection: PhoneConnection {
   let phone: LoopbackPhone
   let peer: PeerID
   private let linkMTU: Int
-  private let stream = BoundedStream<PhoneConnectionEvent>(limit: 4096)
+  private let stream = BoundedStream<PhoneConnectionEvent>(limit: 65536)
   private let state = Locked(State())
 
   var events: AsyncStream<PhoneConnectionEvent> { stream.elements }
@@ -89,7 +89,7 @@ final class LoopbackConnection: PhoneConnection {
   }
 
   func deliver(_ characteristic: EdgeCoderCharacteristic, _ value: [UInt8]) {
-    stream.send(.notification(characteristic, Array(value.prefix(linkMTU - 3))))
+    stream.send(.notification(characteristic, Array(value.prefix(linkMTU - 3))), orEndWith: .overflow)
   }
 
   func drop(_ reason: String) {

@@ -31,6 +31,7 @@ final class LoopbackPhone: PhoneTransport {
     var connections: [PeerID: LoopbackConnection] = [:]
     var values: [EdgeCoderCharacteristic: [UInt8]] = [:]
     var sent: [Sent] = []
+    var replyChunks = 0
     var faults = Faults()
     var connects = 0
   }
@@ -53,13 +54,14 @@ final class LoopbackPhone: PhoneTransport {
   // MARK: PhoneTransport
 
   func notify(_ characteristic: EdgeCoderCharacteristic, _ value: [UInt8], to peer: PeerID?) async throws {
-    let (receivers, count, hook) = state.withLock { state in
+    let (receivers, count, hook) = state.withLock { state -> ([LoopbackConnection], Int, (@Sendable (Int) -> Void)?) in
       state.sent.append(Sent(characteristic: characteristic, bytes: value, peer: peer))
       let receivers = state.connections.values.filter {
         (peer == nil || $0.peer == peer) && $0.isSubscribed(to: characteristic)
       }
-      let count = state.sent.count { $0.characteristic == .response }
-      return (receivers, count, characteristic == .response ? state.faults.afterNotification : nil)
+      guard characteristic == .response else { return (receivers, 0, nil) }
+      state.replyChunks += 1
+      return (receivers, state.replyChunks, state.faults.afterNotification)
     }
     guard !receivers.isEmpty else { throw PhoneTransportError(.notSubscribed, "nobody is subscribed") }
     for receiver in receivers { receiver.deliver(characteristic, value) }
