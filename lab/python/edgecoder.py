@@ -1,6 +1,8 @@
 """What both EdgeCoder peers share: the service, the message collector, reproducible texts, JSON lines on stdout."""
 import argparse
 import json
+import logging
+import os
 import time
 from typing import Any, Callable
 
@@ -13,6 +15,9 @@ STATUS = UUID("ec0d0004-ec0d-ec0d-ec0d-ec0d0004ec0d")
 
 MAX_CHUNK = 512
 PACE_SECONDS = 0.010
+
+# Bumble warns about what our faults provoke; BUMBLE_LOGLEVEL=INFO or DEBUG shows all it has to say.
+logging.basicConfig(level=os.environ.get("BUMBLE_LOGLEVEL", "CRITICAL"))
 
 BEGUN = time.monotonic()
 

@@ -62,6 +62,16 @@ class Air(LocalLink):
             for connection in list(controller.le_connections.values()):
                 controller.on_le_disconnected(connection, SUPERVISION_TIMEOUT)
 
+    def claim(self, advertiser: Address) -> bool:
+        """Whether a connection to `advertiser` is to be had: of several centrals that hear one advertisement, the first
+        one gets it. Bumble's controllers all believe they did, and the losers' links lead nowhere."""
+        for controller in self.controllers:
+            advertising = controller.le_legacy_advertiser
+            if advertising.enabled and advertising.address == advertiser and not advertising.claimed:
+                advertising.claimed = True
+                return True
+        return False
+
     def when_audible(self, deliver: Callable[[], None]) -> None:
         """Now, or when silence ends before the links time out: a link layer repeats what was not acknowledged."""
         if self._silent:
@@ -96,6 +106,12 @@ class Advertisement(ll.AdvInd):
 
 
 class Advertiser(LegacyAdvertiser):
+    claimed = False
+
+    def start(self) -> None:
+        self.claimed = False
+        super().start()
+
     def send_advertising_data(self) -> None:
         if self.enabled:
             packet = Advertisement(self.address, self.advertising_data, self.scan_response_data, self.controller.rssi)
@@ -148,7 +164,7 @@ class LabController(Controller):
             if self.le_scan_type == hci.HCI_LE_Set_Scan_Parameters_Command.ACTIVE_SCANNING:
                 self._report(reports.EventType.SCAN_RSP, pdu, pdu.scan_response)
         pending = self.pending_le_connection
-        if pending and pending.peer_address == pdu.advertiser_address:
+        if pending and pending.peer_address == pdu.advertiser_address and self.air.claim(pdu.advertiser_address):
             self.create_le_connection(pdu.advertiser_address)
 
     def _report(self, kind: int, heard: Advertisement, data: bytes) -> None:

@@ -1,0 +1,168 @@
+"""The EdgeCoder peers: with each other on one air, and each with a counterpart on BlueZ inside a guest."""
+import hashlib
+import json
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+LAB = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(LAB))
+
+from runner import uml, venv  # noqa: E402
+from runner.debian import missing_tools  # noqa: E402
+
+PYTHON = venv.location() / "bin/python"
+HAS_PEERS = (venv.location() / "finished").exists()
+KERNEL = "uml" if uml.built() else "qemu"
+
+
+def events(output: str) -> list[dict]:
+    return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+
+
+def digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
+
+
+class Case(unittest.TestCase):
+    def only(self, seen: list[dict], kind: str) -> dict:
+        found = [event for event in seen if event["event"] == kind]
+        self.assertEqual(len(found), 1, f"{kind} in {seen}")
+        return found[0]
+
+    def replies(self, seen: list[dict]) -> list[dict]:
+        return [event for event in seen if event["event"] == "reply" and "central" in event]
+
+
+@unittest.skipUnless(HAS_PEERS, "the peers' Python environment is not there: see lab/radio-lab venv")
+class Together(Case):
+    """No guest, no BlueZ: seconds."""
+
+    def pair(self, phone: str, central: str, expected: int = 0) -> list[dict]:
+        command = [PYTHON, "-B", LAB / "tests/peer_pair.py", *phone.split(), "--", *central.split()]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, expected, done.stdout + done.stderr)
+        return events(done.stdout)
+
+    def test_an_echo(self):
+        seen = self.pair("", "--prompt hello")
+        reply = self.only(self.replies(seen), "reply")
+        self.assertEqual((reply["sha256"], reply["chunks"], reply["mtu"], reply["ok"]), (digest(b"hello"), 1, 517, True))
+        self.assertEqual(reply["statuses"][0], {"modelState": "ready"})
+
+    def test_chunks_fit_the_mtu(self):
+        for mtu, largest in ((23, 20), (185, 182), (247, 244), (515, 512), (517, 512)):
+            with self.subTest(mtu=mtu):
+                (reply,) = self.replies(self.pair("--message-bytes 5120", f"--mtu {mtu}"))
+                self.assertEqual((reply["largest_chunk"], reply["message_bytes"]), (largest, 5120))
+                self.assertGreater(reply["gap_ms_min"], 9)
+
+    def test_the_edge_of_one_chunk(self):
+        for size, chunks in ((512, 1), (513, 2)):
+            (reply,) = self.replies(self.pair(f"--message-bytes {size}", ""))
+            self.assertEqual((reply["message_bytes"], reply["chunks"]), (size, chunks))
+
+    def test_a_request_cut_anywhere(self):
+        seen = self.pair("", "--prompt-bytes 2000 --split-writes 7 --mtu 60")
+        self.assertGreater(self.only(seen, "request")["writes"], 30)
+        self.assertTrue(self.replies(seen)[0]["echo"])
+
+    def test_characters_across_every_edge(self):
+        (reply,) = self.replies(self.pair("--split-utf8 --reply-bytes 3000", "--mtu 185"))
+        self.assertGreaterEqual(reply["output_bytes"], 3000)
+
+    def test_several_prompts_at_once_are_answered_in_order(self):
+        seen = self.pair("--reply-bytes 3000", "--prompt a --prompt b --prompt c --pipeline")
+        self.assertEqual(len(self.replies(seen)), 3)
+
+    def test_two_centrals(self):
+        seen = self.pair("--max-centrals 2", "--centrals 2 --prompt hello")
+        self.assertEqual(sorted(reply["central"] for reply in self.replies(seen)), [0, 1])
+
+    def test_a_central_that_disconnects_and_returns(self):
+        seen = self.pair("--reply-bytes 5000", "--disconnect-after-chunks 3")
+        self.assertEqual(self.only(seen, "broken")["by"], "disconnect")
+        self.assertEqual(self.replies(seen)[0]["output_bytes"], 5000)
+
+    def test_radio_loss(self):
+        seen = self.pair("--reply-bytes 5000", "--radio-loss-after-chunks 3 --supervision 0.3")
+        lost = [event for event in seen if event["event"] == "disconnected"][0]
+        self.assertEqual(lost["reason"], 8)
+        self.assertEqual(self.replies(seen)[0]["output_bytes"], 5000)
+
+    def test_a_slow_radio(self):
+        (reply,) = self.replies(self.pair("--reply-bytes 4000", "--slow-radio 5000"))
+        self.assertGreater(reply["gap_ms_median"], 90)
+
+    def test_a_phone_that_breaks_its_reply(self):
+        seen = self.pair("--reply-bytes 5000 --disconnect-after-chunks 3", "", expected=1)
+        self.assertIn("disconnected after 1536 bytes", self.only(seen, "result")["problem"])
+
+    def test_a_phone_that_does_not_finish(self):
+        for fault in ("--stall", "--endless 3000", "--garbage-first", "--interleave --reply-bytes 2000"):
+            with self.subTest(fault):
+                seen = self.pair(fault, "--timeout 3", expected=1)
+                self.assertIn("not done", self.only(seen, "result")["problem"])
+
+    def test_options_are_checked(self):
+        for program, option in (("central", "--mtu=22"), ("central", "--mtu=518"), ("phone", "--battery=101"), ("phone", "x")):
+            done = subprocess.run([PYTHON, "-B", LAB / f"python/edgecoder_{program}.py", option], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, option)
+
+
+@unittest.skipUnless(HAS_PEERS, "the peers' Python environment is not there: see lab/radio-lab venv")
+@unittest.skipIf(missing_tools(KERNEL), "the lab's packages are not installed: see lab/radio-lab doctor")
+class WithBlueZ(Case):
+    """Each test boots a guest whose adapter is the peer's own."""
+
+    def lab(self, script: str) -> list[dict]:
+        script = f'python={PYTHON}; cd {LAB}; export PYTHONDONTWRITEBYTECODE=1; {script}'
+        command = [LAB / "radio-lab", "run", "-q", "--kernel", KERNEL, "--no-btvirt", "--timeout", "150", "--", "sh", "-c", script]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=400)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return events(done.stdout)
+
+    def central(self, options: str, reply_bytes: str = "") -> list[dict]:
+        return self.lab(f"$python tests/bluez_phone.py 140 {reply_bytes} & $python python/edgecoder_central.py {options}")
+
+    def phone(self, options: str, prompts: str = "hello") -> list[dict]:
+        return self.lab(
+            f"$python python/edgecoder_phone.py {options} & $python tests/bluez_central.py 120 {prompts}; code=$?;"
+            "kill $!; wait; exit $code")  # fmt: skip
+
+    def test_central(self):
+        seen = self.central("--prompt-bytes 20 --prompt-bytes 600 --prompt-bytes 20000")
+        self.assertEqual([reply["echo"] for reply in self.replies(seen)], [True] * 3)
+        self.assertLessEqual(max(event["bytes"] for event in seen if event["event"] == "bluez-write"), 508)
+
+    def test_central_with_a_small_mtu_and_odd_cuts(self):
+        seen = self.central("--prompt-bytes 600 --mtu 23 --split-writes 3")
+        self.assertTrue(self.replies(seen)[0]["echo"])
+        self.assertEqual({event["mtu"] for event in seen if event["event"] == "bluez-write"}, {23})
+
+    def test_central_that_breaks_the_link(self):
+        for fault in ("--disconnect-after-chunks 3", "--radio-loss-after-chunks 3"):
+            with self.subTest(fault):
+                seen = self.central(fault, reply_bytes="5000")
+                self.assertEqual(self.replies(seen)[0]["output_bytes"], 5000)
+
+    def test_two_centrals(self):
+        seen = self.central("--centrals 2", reply_bytes="2000")
+        self.assertEqual(sorted(reply["central"] for reply in self.replies(seen)), [0, 1])
+
+    def test_phone(self):
+        seen = self.phone("--reply-bytes 16384 --mtu 185", "one two")
+        received = [event for event in seen if event["event"] == "bluez-reply"]
+        sent = [event for event in seen if event["event"] == "reply"]
+        self.assertEqual([event["sha256"] for event in received], [event["sha256"] for event in sent])
+        self.assertEqual({event["largest_chunk"] for event in received}, {182})
+        self.only(seen, "stopped")
+
+    def test_phone_with_characters_across_every_edge(self):
+        seen = self.phone("--split-utf8 --reply-bytes 3000")
+        self.assertEqual(self.only(seen, "bluez-reply")["sha256"], self.only(seen, "reply")["sha256"])
+
+
+if __name__ == "__main__":
+    unittest.main()
