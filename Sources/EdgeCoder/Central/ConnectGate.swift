@@ -7,6 +7,9 @@ actor ConnectGate {
   private var waiting: [(ticket: Int, continuation: CheckedContinuation<Void, any Error>)] = []
   private var nextTicket = 0
 
+  /// Attempts under way or waiting.
+  var count: Int { (isTaken ? 1 : 0) + waiting.count }
+
   /// Runs an operation when it is its turn.
   /// - Throws: what the operation throws, or `CancellationError` when cancelled while waiting.
   func pass<Value: Sendable>(_ operation: @Sendable () async throws -> Value) async throws -> Value {

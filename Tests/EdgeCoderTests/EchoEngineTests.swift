@@ -1,0 +1,43 @@
+import Testing
+
+@testable import EdgeCoder
+
+@Suite(.timeLimit(.minutes(1))) struct EchoEngineTests {
+  private func pieces(_ engine: EchoEngine, _ prompt: String, maxTokens: Int = 512) async throws -> [String] {
+    var pieces: [String] = []
+    for try await piece in engine.generate(prompt: prompt, maxTokens: maxTokens) { pieces.append(piece) }
+    return pieces
+  }
+
+  @Test func saysWhatItIsAndRepeatsThePromptInPieces() async throws {
+    let pieces = try await pieces(EchoEngine(), "hello, how are you today?")
+    #expect(pieces == ["[echo engine] he", "llo, how are you", " today?"])
+  }
+
+  @Test func stopsAtTheTokens() async throws {
+    #expect(try await pieces(EchoEngine(), "hello, how are you today?", maxTokens: 2).count == 2)
+    #expect(try await pieces(EchoEngine(), "", maxTokens: 0) == ["[echo engine] "])
+  }
+
+  @Test(arguments: [0, 14, 15, 512, 513, 200 * 1024], [1, 7, 512])
+  func repeatsToALength(bytes: Int, tokens: Int) async throws {
+    var options = EchoEngine.Options()
+    options.repeatToBytes = bytes
+    let pieces = try await pieces(EchoEngine(options: options), "héllo 😀", maxTokens: tokens)
+    let length = pieces.joined().utf8.count
+    #expect(pieces.count <= tokens)
+    #expect(length <= max(bytes, 14) && length > bytes - 4)
+  }
+
+  @Test func takesItsTimeAndStopsWhenCancelled() async throws {
+    let clock = ManualClock()
+    var options = EchoEngine.Options()
+    options.delay = .milliseconds(100)
+    let engine = EchoEngine(options: options, time: TimeSource(clock))
+    let task = Task { try await pieces(engine, String(repeating: "x", count: 100)) }
+    await clock.advance(toSleeperAt: .milliseconds(100))
+    await clock.waitForSleeper(until: .milliseconds(200))
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+}
