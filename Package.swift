@@ -63,6 +63,7 @@ if !lean {
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ] + http,
+      exclude: ["Python"],
       swiftSettings: settings),
   ]
 }

@@ -1,0 +1,67 @@
+import EdgeCoder
+import EdgeCoderHTTP
+import Foundation
+import Testing
+
+/// The openai engine on llama.cpp's own server.
+@Suite(
+  .timeLimit(.minutes(2)), .serialized,
+  .enabled(if: PythonScript.has("xllamacpp") && PythonScript.has("gguf"), "no xllamacpp in .venv-peers"))
+struct RealLlamaTests {
+  private func withLlama<Value>(context: Int = 65536, _ test: (PythonScript, String) async throws -> Value) async throws
+    -> Value
+  {
+    let model = FileManager.default.temporaryDirectory.appending(path: "tiny-\(UUID().uuidString).gguf")
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: model) } }
+    let server = try PythonScript("llama_server.py", model.path, "\(context)")
+    defer { server.kill() }
+    let address = try await server.read(line: true).trimmingCharacters(in: .newlines)
+    try #require(address.hasPrefix("http://127.0.0.1:"))
+    return try await test(server, address)
+  }
+
+  @Test func itAnswersInPiecesUpToTheLimit() async throws {
+    try await withLlama { _, url in
+      let engine = try OpenAIEngine(url: url)
+      #expect(await engine.modelState() == .ready)
+      let pieces = try await collect(engine.generate(prompt: "hallo", maxTokens: 12))
+      #expect(pieces.count > 6 && pieces.count <= 12)
+      #expect(!pieces.joined().isEmpty)
+      // Byte tokens never come, so nothing had to be replaced.
+      #expect(!pieces.joined().contains("\u{fffd}"))
+    }
+  }
+
+  @Test func aPromptBeyondTheContextIsRefusedWithTheReason() async throws {
+    try await withLlama(context: 256) { _, url in
+      let prompt = String(repeating: "hallo ", count: 500)
+      let error = await #expect(throws: EngineError.self) {
+        _ = try await collect(OpenAIEngine(url: url).generate(prompt: prompt, maxTokens: 12))
+      }
+      #expect(error?.code == .refused)
+      #expect(error?.message.contains("context size") == true)
+    }
+  }
+
+  /// The server has one slot: a request that went on after its cancellation, for minutes, would hold up the next.
+  @Test func aCancelledRequestFreesItsSlot() async throws {
+    try await withLlama { _, url in
+      let engine = try OpenAIEngine(url: url, limits: EngineLimits(firstPiece: .seconds(15)))
+      for try await _ in engine.generate(prompt: "hallo", maxTokens: 60_000) { break }
+      let pieces = try await collect(engine.generate(prompt: "hallo", maxTokens: 3))
+      #expect(!pieces.isEmpty)
+    }
+  }
+
+  @Test func aServerKilledInMidStreamIsInterruptedAndThenMissing() async throws {
+    try await withLlama { server, url in
+      let engine = try OpenAIEngine(url: url, limits: EngineLimits(idle: .seconds(20)))
+      let error = await #expect(throws: EngineError.self) {
+        // Minutes of text, so the server dies while we read.
+        for try await _ in engine.generate(prompt: "hallo", maxTokens: 60_000) { server.kill() }
+      }
+      #expect(error?.code == .interrupted)
+      #expect(await engine.modelState() == .notInstalled)
+    }
+  }
+}

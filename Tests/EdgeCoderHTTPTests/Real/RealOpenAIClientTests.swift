@@ -1,0 +1,39 @@
+import EdgeCoder
+import Foundation
+import HummingbirdTesting
+import Testing
+
+/// The HTTP API as OpenAI's own Python client sees it.
+@Suite(.timeLimit(.minutes(2)), .enabled(if: PythonScript.has("openai"), "no openai in .venv-peers"))
+struct RealOpenAIClientTests {
+  @Test func itUnderstandsEverything() async throws {
+    let service = FakeService { call in
+      switch call.prompt {
+      case "no phone": throw InferenceError(.noPhoneReady, "no phone is ready")
+      case "too late": throw InferenceError(.timedOut, "no reply in 90 s")
+      default:
+        return InferenceReply(
+          id: "1", output: call.prompt == "fail" ? "out of memory" : "Grüß dich 🐟", ok: call.prompt != "fail",
+          durationMs: 5, phone: "p")
+      }
+    }
+    let printed = try await withAPI(service, .live) { client in
+      let script = try PythonScript("openai_client.py", "http://127.0.0.1:\(try #require(client.port))")
+      return try await script.read()
+    }
+    let found = try jsonObject(printed.utf8)
+    #expect(found["models"] as? [String] == ["edgecoder"])
+    #expect(found["chat"] as? [AnyHashable] == ["Grüß dich 🐟", "stop", 8])
+    #expect(found["streamed"] as? String == "Grüß dich 🐟")
+    #expect(found["streamed usage"] as? Int == 8)
+    #expect(found["completion"] as? String == "Grüß dich 🐟")
+    #expect(found["completion streamed"] as? String == "Grüß dich 🐟")
+    func failure(_ name: String) -> [AnyHashable]? { (found[name] as? [AnyHashable])?.prefix(3).map { $0 } }
+    #expect(failure("unknown model") == ["NotFoundError", 404, "model_not_found"])
+    #expect(failure("no phone") == ["InternalServerError", 503, "no_phone_ready"])
+    #expect(failure("too late") == ["InternalServerError", 504, "timeout"])
+    #expect(failure("phone failed") == ["InternalServerError", 502, "phone_failed"])
+    #expect(failure("bad request") == ["BadRequestError", 400, "invalid_request"])
+    #expect(service.calls.first == .init(prompt: "Be brief.\n\nhello", maxTokens: 16))
+  }
+}
