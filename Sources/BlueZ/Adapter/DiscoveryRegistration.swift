@@ -18,8 +18,10 @@ final class DiscoveryRegistration: Registration {
 
   private let core: SessionCore
   private let state = Lock(State())
-  /// Keeps starting and stopping in order: each step waits for the one before.
-  private let steps = Lock<Task<Void, any Error>?>(nil)
+  /// Scans that come and go, one after the other.
+  private let membership = SerialQueue()
+  /// What bluetoothd is told, one after the other: a pause must not cross a start.
+  private let radio = SerialQueue()
 
   init(core: SessionCore, adapter: BluetoothAddress) {
     self.core = core
@@ -42,13 +44,13 @@ final class DiscoveryRegistration: Registration {
       return true
     }
     guard known else { throw CancellationError() }
-    try await step { [self] in
-      if state.withLock({ $0.id }) != nil {
-        // The running discovery takes the wider filter at once.
-        try await setFilter(try core.connection(), at: try requirePath())
-      } else {
+    try await membership.run { [self] in
+      if state.withLock({ $0.id }) == nil {
         let id = try await core.register(self)
         state.withLock { $0.id = id }
+      } else if let path = Adapter.path(of: adapter, core) {
+        // The running discovery takes the wider filter at once.
+        try await radio.run { [self] in try await setFilter(try core.connection(), at: path) }
       }
     }
   }
@@ -61,15 +63,23 @@ final class DiscoveryRegistration: Registration {
     }
     guard last else { return }
     Task {
-      try await step { [self] in
-        let id = state.withLock { state -> Int? in
-          guard state.users.isEmpty else { return nil }
-          defer { state.id = nil }
-          return state.id
-        }
-        guard let id, let (_, path) = core.unregister(id) else { return }
-        core.callInBackground(path, Adapter.interface, "StopDiscovery", doing: "stopping \(title)")
+      do {
+        try await membership.run { [self] in try await stopIfUnused() }
+      } catch {
+        core.logger.debug("stopping \(title) failed", metadata: ["error": "\(error)"])
       }
+    }
+  }
+
+  private func stopIfUnused() async throws {
+    let id = state.withLock { state -> Int? in
+      guard state.users.isEmpty else { return nil }
+      defer { state.id = nil }
+      return state.id
+    }
+    guard let id, let (_, path) = core.unregister(id) else { return }
+    try await radio.run { [self] in
+      try await core.call(path, Adapter.interface, "StopDiscovery", doing: "stopping \(title)")
     }
   }
 
@@ -80,7 +90,7 @@ final class DiscoveryRegistration: Registration {
       return state.pauses == 1
     }
     guard first else { return }
-    await stepIfRunning("pausing") { core, path in
+    await tellIfRunning("pausing") { core, path in
       try await core.call(path, Adapter.interface, "StopDiscovery", doing: "pausing discovery")
     }
   }
@@ -93,18 +103,17 @@ final class DiscoveryRegistration: Registration {
     }
     guard last else { return }
     Task {
-      await stepIfRunning("resuming") { [self] core, path in
-        guard state.withLock({ $0.pauses == 0 }) else { return }
-        try await establish(on: try core.connection(), at: path)
+      await tellIfRunning("resuming") { [self] core, path in
+        try await start(try core.connection(), at: path)
       }
     }
   }
 
-  private func stepIfRunning(
+  private func tellIfRunning(
     _ what: String, _ body: @escaping @Sendable (SessionCore, ObjectPath) async throws -> Void
   ) async {
     do {
-      try await step { [self] in
+      try await radio.run { [self] in
         guard state.withLock({ $0.id != nil }), let path = Adapter.path(of: adapter, core) else { return }
         try await body(core, path)
       }
@@ -116,6 +125,10 @@ final class DiscoveryRegistration: Registration {
   }
 
   func establish(on connection: Connection, at path: ObjectPath) async throws {
+    try await radio.run { [self] in try await start(connection, at: path) }
+  }
+
+  private func start(_ connection: Connection, at path: ObjectPath) async throws {
     // `resume` comes back to it.
     guard state.withLock({ $0.pauses == 0 }) else { return }
     try await setFilter(connection, at: path)
@@ -139,26 +152,5 @@ final class DiscoveryRegistration: Registration {
     }
     try await connection.call(
       SessionCore.service, path, Adapter.interface, "SetDiscoveryFilter", [.properties(options)], returning: "")
-  }
-
-  private func requirePath() throws -> ObjectPath {
-    guard let path = Adapter.path(of: adapter, core) else {
-      throw BlueZError(.noAdapter, "the adapter \(adapter) is not there")
-    }
-    return path
-  }
-
-  private func step(_ body: @escaping @Sendable () async throws -> Void) async throws {
-    let task = steps.withLock { last in
-      let previous = last
-      let task = Task {
-        // A failed step is its own caller's to hear of; the next one starts from what is there.
-        _ = await previous?.result
-        try await body()
-      }
-      last = task
-      return task
-    }
-    try await task.value
   }
 }

@@ -49,8 +49,11 @@ extension Device {
 
   private func connectOnce(_ options: ConnectOptions) async throws {
     let (path, peer, generation, core) = (path, peer, generation, core)
-    if !isConnected { try await link(options.linkTimeout) }
-    // The reply to Connect may come before the property says that there is a link.
+    if !isConnected {
+      try await link(options.linkTimeout)
+      // bluetoothd 5.66 does not always tell that Connected and ServicesResolved changed.
+      try await core.refresh(path, Self.interface, doing: "looking at \(peer)")
+    }
     let linked = Lock(false)
     do {
       try await core.wait("reading the services of \(peer)", options.servicesTimeout) { state -> Void? in

@@ -53,6 +53,16 @@ struct ObjectCache: Sendable {
     }
   }
 
+  /// Takes all properties of an interface, as `GetAll` tells them.
+  /// - Returns: what that changed; `nil` when nothing, or when the object is unknown.
+  mutating func refresh(_ path: ObjectPath, _ interface: String, _ properties: [String: Value]) -> Change? {
+    guard let known = objects[path]?[interface] else { return nil }
+    let changed = properties.filter { known[$0.key] != $0.value }
+    guard !changed.isEmpty else { return nil }
+    objects[path]?[interface]?.merge(changed) { _, new in new }
+    return .changed(path, interface: interface, changed, invalidated: [])
+  }
+
   func properties(_ path: ObjectPath, _ interface: String) -> [String: Value]? {
     objects[path]?[interface]
   }

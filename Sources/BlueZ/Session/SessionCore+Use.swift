@@ -79,6 +79,22 @@ extension SessionCore {
     }
   }
 
+  /// Reads all properties of an object anew, for where bluetoothd forgets to tell of a change.
+  func refresh(_ path: ObjectPath, _ interface: String, doing: String) async throws {
+    let connection = try connection()
+    _ = try await BlueZError.naming(doing) {
+      try await connection.call(
+        Self.service, path, "org.freedesktop.DBus.Properties", "GetAll", [.string(interface)], returning: "a{sv}",
+        onArrival: { [weak self] reply in
+          guard let self, let properties = reply[0].properties else { return }
+          let (change, observers) = state.withLock { state in
+            (state.cache.refresh(path, interface, properties), Array(state.observers.values))
+          }
+          if let change { for observer in observers { observer(change) } }
+        })
+    }
+  }
+
   func set(_ path: ObjectPath, _ interface: String, _ property: String, _ value: Value, doing: String) async throws {
     try await call(
       path, "org.freedesktop.DBus.Properties", "Set", [.string(interface), .string(property), .variant(value)],

@@ -1,0 +1,21 @@
+import DBus
+
+/// Runs asynchronous steps one after the other, in the order they were handed in.
+final class SerialQueue: Sendable {
+  private let last = Lock<Task<Void, any Error>?>(nil)
+
+  /// Runs a step when all before it are done, and waits for it.
+  func run(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    let task = last.withLock { last in
+      let previous = last
+      let task = Task {
+        // A failed step is its own caller's to hear of; the next one starts from what is there.
+        _ = await previous?.result
+        try await body()
+      }
+      last = task
+      return task
+    }
+    try await task.value
+  }
+}
