@@ -31,7 +31,7 @@ var targets: [Target] = [
   .target(name: "DBus", dependencies: ["CDBus", log], swiftSettings: settings),
   .target(name: "BlueZ", dependencies: ["DBus", log], swiftSettings: settings),
   .testTarget(name: "DBusTests", dependencies: ["DBus"], exclude: ["Peers"], swiftSettings: settings),
-  .target(name: "EdgeCoder", dependencies: [log], swiftSettings: settings),
+  .target(name: "EdgeCoder", dependencies: ["BlueZ", log], swiftSettings: settings),
   .testTarget(name: "EdgeCoderTests", dependencies: ["EdgeCoder", log], swiftSettings: settings),
 ]
 

@@ -57,10 +57,9 @@ struct PhoneMachine: Sendable {
       peers.removeAll()
       return leave(nil)
     case .connected(let peer):
-      // A connection that was not seen to end: what came over it is worth nothing.
-      let actions = peers.remove(peer) == nil ? [] : leave(peer)
+      // Its first write may have come before this news, so nothing is thrown away.
       _ = peers.update(peer) { _ in }
-      return actions
+      return []
     case .disconnected(let peer):
       _ = peers.remove(peer)
       return leave(peer)

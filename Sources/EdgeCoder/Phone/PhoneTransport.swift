@@ -7,7 +7,7 @@ public protocol PhoneTransport: Sendable {
   /// What happens on the radio, in order, for one consumer.
   ///
   /// The stream is bounded. A write that no longer fits must be answered with an ATT error and never be dropped in
-  /// silence; ``BoundedStream/send(_:)`` tells. The stream ends when the transport is closed for good.
+  /// silence. The stream ends when the transport is closed for good.
   var events: AsyncStream<PhoneEvent> { get }
 
   /// Whether a notification can be sent to one peer.
@@ -46,7 +46,8 @@ public enum PhoneEvent: Sendable, Hashable {
   case transportUp
   /// The service cannot be reached, and every connection is gone; why, for a person.
   case transportDown(String)
-  /// A central connected.
+  /// A central connected. It may come after the connection's first write, but must come after the end of the same
+  /// central's former connection.
   case connected(PeerID)
   /// A central disconnected.
   case disconnected(PeerID)

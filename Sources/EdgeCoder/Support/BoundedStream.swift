@@ -2,9 +2,9 @@
 ///
 /// Who puts elements in learns at once when the buffer is full and can refuse in its turn (an ATT error, a lost
 /// marker); nothing grows without limit because a reader is slow.
-public struct BoundedStream<Element: Sendable>: Sendable {
+struct BoundedStream<Element: Sendable>: Sendable {
   /// What to do with an element that does not fit.
-  public enum Overflow: Sendable {
+  enum Overflow: Sendable {
     /// The new element is refused: for messages whose order and completeness matter.
     case refuseNewest
     /// The oldest element is dropped: for news of which only the latest matter.
@@ -12,12 +12,12 @@ public struct BoundedStream<Element: Sendable>: Sendable {
   }
 
   /// The elements, for one consumer.
-  public let elements: AsyncStream<Element>
+  let elements: AsyncStream<Element>
   private let continuation: AsyncStream<Element>.Continuation
   private let drops = Counter()
 
   /// Makes a stream that buffers at most `limit` elements.
-  public init(limit: Int, overflow: Overflow = .refuseNewest) {
+  init(limit: Int, overflow: Overflow = .refuseNewest) {
     let policy: AsyncStream<Element>.Continuation.BufferingPolicy =
       switch overflow {
       case .refuseNewest: .bufferingOldest(limit)
@@ -27,12 +27,12 @@ public struct BoundedStream<Element: Sendable>: Sendable {
   }
 
   /// How many elements were refused or dropped so far.
-  public var dropped: Int { drops.value }
+  var dropped: Int { drops.value }
 
   /// Puts an element in.
   /// - Returns: false when an element was lost for it, or the stream has ended.
   @discardableResult
-  public func send(_ element: Element) -> Bool {
+  func send(_ element: Element) -> Bool {
     switch continuation.yield(element) {
     case .enqueued: return true
     case .dropped:
@@ -47,7 +47,7 @@ public struct BoundedStream<Element: Sendable>: Sendable {
   /// gets every element up to a marker that says that more were lost.
   /// - Returns: false when the stream has ended.
   @discardableResult
-  public func send(_ element: Element, orEndWith last: Element) -> Bool {
+  func send(_ element: Element, orEndWith last: Element) -> Bool {
     guard case .enqueued(let places) = continuation.yield(element) else { return false }
     if places <= 1 {
       continuation.yield(last)
@@ -58,10 +58,10 @@ public struct BoundedStream<Element: Sendable>: Sendable {
   }
 
   /// Ends the stream; the consumer still gets what is buffered.
-  public func finish() { continuation.finish() }
+  func finish() { continuation.finish() }
 
   /// Calls `action` once when the stream has ended or its consumer went away.
-  public func onTermination(_ action: @Sendable @escaping () -> Void) {
+  func onTermination(_ action: @Sendable @escaping () -> Void) {
     continuation.onTermination = { _ in action() }
   }
 }

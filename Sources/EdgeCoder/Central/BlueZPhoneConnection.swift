@@ -1,0 +1,110 @@
+import BlueZ
+import Logging
+
+/// A connection to a phone over BlueZ.
+final class BlueZPhoneConnection: PhoneConnection {
+  let events: AsyncStream<PhoneConnectionEvent>
+
+  private let device: Device
+  private let logger: Logger
+  private let characteristics: [EdgeCoderCharacteristic: RemoteCharacteristic]
+  private let stream: BoundedStream<PhoneConnectionEvent>
+  private let tasks = Locked<[Task<Void, Never>]>([])
+
+  /// How many notifications may wait for their reader: 2 MiB of them, 40 s of a phone that sends one every 10 ms.
+  private static let backlog = 4096
+
+  /// - Throws: `BlueZError` when the device has no EdgeCoder service, or the link has ended meanwhile.
+  init(_ device: Device, logger: Logger) throws {
+    self.device = device
+    self.logger = logger
+    let service = BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)
+    var characteristics: [EdgeCoderCharacteristic: RemoteCharacteristic] = [:]
+    for characteristic in EdgeCoderCharacteristic.allCases {
+      let uuid = BluetoothUUID(stringLiteral: characteristic.uuid)
+      characteristics[characteristic] = try device.characteristic(uuid, in: service)
+    }
+    self.characteristics = characteristics
+    let stream = BoundedStream<PhoneConnectionEvent>(limit: Self.backlog)
+    self.stream = stream
+    events = stream.elements
+
+    let changes = device.events()
+    let watcher = Task {
+      for await change in changes {
+        switch change {
+        case .disconnected: Self.finish(stream, "the phone disconnected")
+        case .gone: Self.finish(stream, "bluetoothd has forgotten the phone, or is gone itself")
+        case .rssi(let rssi): stream.send(.rssi(rssi), orEndWith: .overflow)
+        case .connected, .servicesResolved, .property: break
+        }
+      }
+    }
+    tasks.withLock { $0.append(watcher) }
+    // From here on the end of the link is told; was it before?
+    guard device.isConnected else {
+      watcher.cancel()
+      throw BlueZError(.notConnected, "the link to \(device) ended")
+    }
+  }
+
+  deinit { stop() }
+
+  var mtu: Int? { device.mtu }
+
+  func subscribe(to characteristic: EdgeCoderCharacteristic) async throws {
+    let values = try await remote(characteristic).notifications(limit: Self.backlog)
+    let stream = stream
+    let reader = Task {
+      for await value in values {
+        stream.send(.notification(characteristic, value), orEndWith: .overflow)
+        if values.dropped > 0 {
+          stream.send(.overflow)
+          stream.finish()
+        }
+      }
+      // BlueZ ends it with the link, and 5.66 does not always say that the link ended.
+      if !Task.isCancelled { Self.finish(stream, "the subscription to \(characteristic) ended") }
+    }
+    tasks.withLock { $0.append(reader) }
+  }
+
+  func read(_ characteristic: EdgeCoderCharacteristic) async throws -> [UInt8] {
+    try await remote(characteristic).read()
+  }
+
+  func write(_ piece: [UInt8]) async throws {
+    try await remote(.request).write(piece, .withResponse)
+  }
+
+  func disconnect() async {
+    stop()
+    stream.finish()
+    await Self.end(device, logger)
+  }
+
+  /// Ends a link; that it cannot be ended is no reason to keep it.
+  static func end(_ device: Device, _ logger: Logger) async {
+    do {
+      try await device.disconnect()
+    } catch {
+      logger.debug("not disconnected", metadata: ["phone": "\(device.path)", "reason": "\(error)"])
+    }
+  }
+
+  private func remote(_ characteristic: EdgeCoderCharacteristic) throws -> RemoteCharacteristic {
+    guard let remote = characteristics[characteristic] else {
+      throw BlueZError(.notSupported, "no characteristic \(characteristic)")
+    }
+    return remote
+  }
+
+  private func stop() {
+    for task in tasks.withLock({ $0 }) { task.cancel() }
+  }
+
+  private static func finish(_ stream: BoundedStream<PhoneConnectionEvent>, _ reason: String) {
+    stream.send(.disconnected(reason))
+    stream.finish()
+  }
+}

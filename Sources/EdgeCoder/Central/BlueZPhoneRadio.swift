@@ -1,0 +1,101 @@
+public import BlueZ
+public import Logging
+
+/// Finds phones and connects to them with a real adapter, over BlueZ.
+public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
+  private let adapter: Adapter
+  private let logger: Logger
+  /// The newest handle of each phone in sight; older ones are stale after a restart of bluetoothd.
+  private let devices = Locked<[PhoneID: Device]>([:])
+
+  /// Uses an adapter; nothing happens before ``scan()``.
+  public init(adapter: Adapter, logger: Logger = Logger(label: "edgeblue.central")) {
+    self.adapter = adapter
+    self.logger = logger
+  }
+
+  // MARK: PhoneScanner
+
+  /// Scans as long as the stream is read; see ``PhoneScanner/scan()``. While the adapter is away or switched off it says
+  /// so and waits.
+  public func scan() -> AsyncStream<ScanEvent> {
+    let stream = BoundedStream<ScanEvent>(limit: 256, overflow: .dropOldest)
+    let states = AdapterState.changes(of: adapter)
+    let tasks = [
+      Task { await keepScanning(into: stream) },
+      Task {
+        for await state in states {
+          switch state {
+          case .up: stream.send(.started)
+          case .down(let reason):
+            stream.send(.stopped(reason))
+            forgetAll(stream)
+          }
+        }
+      },
+    ]
+    stream.onTermination { for task in tasks { task.cancel() } }
+    return stream.elements
+  }
+
+  /// BlueZ puts a running scan back by itself; what fails here is starting one.
+  private func keepScanning(into stream: BoundedStream<ScanEvent>) async {
+    var failures = 0
+    while !Task.isCancelled {
+      do {
+        let filter = Adapter.DiscoveryFilter(services: [BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)])
+        let sightings = try await adapter.discover(filter)
+        failures = 0
+        stream.send(.started)
+        for await sighting in sightings { take(sighting, stream) }
+      } catch {
+        failures += 1
+        stream.send(.stopped("\(error)"))
+      }
+      do {
+        let pause = Backoff().pause(afterFailures: failures, random: .random(in: -1...1))
+        try await TimeSource.continuous.sleep(for: pause)
+      } catch {
+        return  // cancelled
+      }
+    }
+  }
+
+  private func take(_ sighting: Adapter.Sighting, _ stream: BoundedStream<ScanEvent>) {
+    let device = sighting.device
+    let id = PhoneID(device.path.description)
+    if sighting.isLost {
+      devices.withLock { $0[id] = nil }
+      stream.send(.lost(id))
+    } else {
+      devices.withLock { $0[id] = device }
+      stream.send(.seen(PhoneSighting(id: id, name: device.name ?? device.peer.description, rssi: sighting.rssi)))
+    }
+  }
+
+  private func forgetAll(_ stream: BoundedStream<ScanEvent>) {
+    let gone = devices.withLock { devices in
+      defer { devices = [:] }
+      return devices.keys.sorted()
+    }
+    for id in gone { stream.send(.lost(id)) }
+  }
+
+  // MARK: PhoneConnector
+
+  /// Connects and finds the service; see ``PhoneConnector/connect(to:)``.
+  /// - Throws: `BlueZError`, or `CancellationError`.
+  public func connect(to phone: PhoneID) async throws -> any PhoneConnection {
+    guard let device = devices.withLock({ $0[phone] }) else {
+      throw BlueZError(.deviceNotFound, "\(phone) is out of sight")
+    }
+    // One attempt: the link has a backoff of its own.
+    try await device.connect(.init(attempts: 1))
+    do {
+      return try BlueZPhoneConnection(device, logger: logger)
+    } catch {
+      await BlueZPhoneConnection.end(device, logger)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,193 @@
+public import BlueZ
+import Logging
+
+/// The EdgeCoder service on a real adapter, over BlueZ.
+///
+/// What is registered is declared (see `Session`): after a restart of bluetoothd, a power cycle or a replug the service
+/// and its advertisement are put back. The service ends with ``stop()``, or with the process.
+public final class BlueZPhoneTransport: PhoneTransport {
+  /// The longest name of the phone application: `EdgeCoder-` and 16 characters of the agent's id. It goes into the scan
+  /// response, which has room for 29 bytes.
+  public static let nameLimit = 26
+
+  /// Whether this bluetoothd can notify one central alone: from 5.76.
+  public let addressesSinglePeer: Bool
+
+  /// What happens on the radio, for one consumer.
+  public var events: AsyncStream<PhoneEvent> { stream.elements }
+
+  /// Writes wait here at most; one more is refused with an ATT error. 1024 of 512 bytes are half a megabyte.
+  private let stream: BoundedStream<PhoneEvent>
+  private let values: Locked<[EdgeCoderCharacteristic: [UInt8]]>
+  private let characteristics: [EdgeCoderCharacteristic: LocalCharacteristic]
+  private let registrations = Locked<(application: GATTApplication, advertisement: Advertisement)?>(nil)
+  private let watchers = Locked<[Task<Void, Never>]>([])
+  /// How long the stack may take for one notification.
+  private static let notifyLimit = Duration.seconds(10)
+
+  /// Registers the service and advertises it.
+  /// - Parameters:
+  ///   - adapter: a powered adapter.
+  ///   - name: the name to advertise; what is over ``nameLimit`` UTF-8 bytes is cut off. `nil` advertises none.
+  /// - Throws: `BlueZError`, as `Adapter.offer` and `Adapter.advertise`.
+  public static func start(on adapter: Adapter, name: String? = nil) async throws -> BlueZPhoneTransport {
+    let version = await adapter.session.version()
+    let transport = BlueZPhoneTransport(addressesSinglePeer: version?.notifiesOnePeer ?? false)
+    // Listening first: a central may come the moment the service is there.
+    transport.watch(adapter, tellsPeers: version?.socketPerPeer ?? false)
+    do {
+      let application = try await adapter.offer([transport.service])
+      let shown = name.map { BlueZPhoneTransport.cut($0, to: nameLimit) }
+      let service = BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)
+      let advertisement = try await adapter.advertise(.init(name: shown, services: [service]))
+      transport.registrations.withLock { $0 = (application, advertisement) }
+    } catch {
+      transport.end()
+      throw error
+    }
+    transport.stream.send(.transportUp)
+    return transport
+  }
+
+  private init(addressesSinglePeer: Bool) {
+    self.addressesSinglePeer = addressesSinglePeer
+    let stream = BoundedStream<PhoneEvent>(limit: 1024)
+    let values = Locked<[EdgeCoderCharacteristic: [UInt8]]>([:])
+    self.stream = stream
+    self.values = values
+
+    func notifying(_ characteristic: EdgeCoderCharacteristic) -> LocalCharacteristic {
+      LocalCharacteristic(
+        BluetoothUUID(stringLiteral: characteristic.uuid), [.notify, .read],
+        read: { request in
+          stream.send(.mtu(PeerID(request.peer), request.mtu))
+          return values.withLock { $0[characteristic] ?? [] }
+        })
+    }
+    let request = LocalCharacteristic(
+      BluetoothUUID(stringLiteral: EdgeCoderUUIDs.request), [.write, .writeWithoutResponse],
+      writes: .handler { request in
+        let write = PhoneWrite(
+          peer: PeerID(request.peer), bytes: request.value, offset: request.offset, mtu: request.mtu,
+          withResponse: request.kind != .command)
+        guard stream.send(.write(write)) else { throw AttributeRefusal.failed }
+      })
+    characteristics = [.request: request, .response: notifying(.response), .status: notifying(.status)]
+  }
+
+  private var service: LocalService {
+    LocalService(
+      BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service),
+      characteristics: EdgeCoderCharacteristic.allCases.compactMap { characteristics[$0] })
+  }
+
+  deinit { end() }
+
+  // MARK: PhoneTransport
+
+  /// Sends one notification; see ``PhoneTransport/notify(_:_:to:)``.
+  public func notify(_ characteristic: EdgeCoderCharacteristic, _ value: [UInt8], to peer: PeerID?) async throws {
+    guard let local = characteristics[characteristic] else { return }
+    do {
+      let late = PhoneTransportError(.failed, "bluetoothd did not take a notification within \(Self.notifyLimit)")
+      try await TimeSource.continuous.withLimit(Self.notifyLimit, orThrow: late) {
+        if let peer = peer?.bluez {
+          try await local.notify(value, to: peer)
+        } else {
+          try await local.notify(value)
+        }
+      }
+    } catch let error as BlueZError {
+      throw PhoneTransportError(error.code == .notConnected ? .notSubscribed : .failed, error.description)
+    }
+  }
+
+  /// Sets what a read returns; see ``PhoneTransport/setValue(_:of:)``.
+  public func setValue(_ value: [UInt8], of characteristic: EdgeCoderCharacteristic) async {
+    values.withLock { $0[characteristic] = value }
+  }
+
+  // MARK: The end
+
+  /// Ends the advertisement and takes the service away.
+  /// - Throws: `BlueZError` when bluetoothd refuses; the service ends all the same.
+  public func stop() async throws {
+    end()
+    guard let (application, advertisement) = registrations.withLock({ $0.take() }) else { return }
+    var failure: (any Error)?
+    do { try await advertisement.stop() } catch { failure = error }
+    try await application.unregister()
+    if let failure { throw failure }
+  }
+
+  private func end() {
+    for watcher in watchers.withLock({ $0 }) { watcher.cancel() }
+    stream.finish()
+  }
+
+  // MARK: What happens
+
+  /// - Parameter tellsPeers: whether bluetoothd makes a socket for each subscriber; below 5.69 it tells of the first
+  ///   only, and its end is the end of all.
+  private func watch(_ adapter: Adapter, tellsPeers: Bool) {
+    let stream = stream
+    var tasks: [Task<Void, Never>] = []
+    for (characteristic, local) in characteristics where characteristic != .request {
+      let subscriptions = local.subscriptions()
+      tasks.append(
+        Task {
+          for await event in subscriptions {
+            switch event {
+            case .subscribed(let peer, let mtu):
+              stream.send(.mtu(PeerID(peer), mtu))
+              stream.send(.subscribed(tellsPeers ? PeerID(peer) : nil, characteristic, mtu: nil))
+            case .unsubscribed(let peer):
+              stream.send(.unsubscribed(tellsPeers ? PeerID(peer) : nil, characteristic))
+            }
+          }
+        })
+    }
+    let connections = adapter.connectionEvents()
+    for peer in adapter.connectedPeers { stream.send(.connected(PeerID(peer))) }
+    tasks.append(
+      Task {
+        for await event in connections {
+          switch event {
+          case .connected(let peer): stream.send(.connected(PeerID(peer)))
+          case .disconnected(let peer): stream.send(.disconnected(PeerID(peer)))
+          }
+        }
+      })
+    let states = AdapterState.changes(of: adapter)
+    tasks.append(
+      Task {
+        for await state in states {
+          switch state {
+          case .up: stream.send(.transportUp)
+          case .down(let reason): stream.send(.transportDown(reason))
+          }
+        }
+      })
+    watchers.withLock { [tasks] in $0 = tasks }
+  }
+
+  /// The longest beginning of a name that has at most so many UTF-8 bytes.
+  static func cut(_ name: String, to limit: Int) -> String {
+    var name = name
+    while name.utf8.count > limit { name.removeLast() }
+    return name
+  }
+}
+
+extension PeerID {
+  init(_ peer: Peer) { self.init(peer.path.description) }
+
+  /// The peer as BlueZ knows it; `nil` when the identifier did not come from BlueZ.
+  var bluez: Peer? {
+    do {
+      return Peer(path: try .init(rawValue))
+    } catch {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import BlueZ
+
+/// Whether an adapter can be used: bluetoothd runs, the adapter is there, and it is switched on.
+enum AdapterState: Sendable, Equatable {
+  case up
+  /// Why not, for a person.
+  case down(String)
+
+  init(_ adapter: Adapter) {
+    if !adapter.session.isServiceUp {
+      self = .down("bluetoothd is not there")
+    } else if adapter.name == nil {
+      self = .down("the adapter \(adapter.address) is not there")
+    } else if !adapter.isPowered {
+      self = .down("the adapter \(adapter.name ?? "") is switched off")
+    } else {
+      self = .up
+    }
+  }
+
+  /// The changes from now on, for one reader.
+  static func changes(of adapter: Adapter) -> AsyncStream<AdapterState> {
+    let stream = BoundedStream<AdapterState>(limit: 16, overflow: .dropOldest)
+    let last = Locked(AdapterState(adapter))
+    let look: @Sendable () -> Void = {
+      last.withLock { last in
+        let now = AdapterState(adapter)
+        guard now != last else { return }
+        last = now
+        stream.send(now)
+      }
+    }
+    let (events, properties) = (adapter.session.events(), adapter.propertyChanges())
+    let tasks = [
+      Task { for await _ in events { look() } },
+      Task { for await _ in properties { look() } },
+    ]
+    stream.onTermination { for task in tasks { task.cancel() } }
+    look()
+    return stream.elements
+  }
+}
