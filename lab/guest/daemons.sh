@@ -1,5 +1,6 @@
 # The guest's daemons: how each is started, stopped and waited for. Sourced by guest-init and lab-fault, after the job
-# that the runner wrote (runner/job.py): it says how many CONTROLLERS there are and defines run_bluetoothd.
+# that the runner wrote (runner/job.py): it says how many CONTROLLERS there are and defines run_controllers
+# and run_bluetoothd.
 # shellcheck shell=sh
 
 STATE=/run/radio-lab
@@ -29,12 +30,12 @@ start_dbus() {
 }
 
 start_controllers() {
-  btvirt -L "-l$CONTROLLERS" > /lab/btvirt.log 2>&1 &
+  run_controllers > /lab/controllers.log 2>&1 &
   echo $! > "$STATE/controllers.pid"
-  poll 30 controllers_exist
+  poll 60 controllers_settled && is_running controllers
 }
-controllers_exist() { [ -e "/sys/class/bluetooth/hci$((CONTROLLERS - 1))" ]; }
-explain_controllers() { echo "btvirt did not make $CONTROLLERS controllers: $(tail -n 3 /lab/btvirt.log)"; }
+controllers_settled() { [ -e "/sys/class/bluetooth/hci$((CONTROLLERS - 1))" ] || is_gone controllers; }
+explain_controllers() { echo "there are no $CONTROLLERS controllers: $(tail -n 3 /lab/controllers.log)"; }
 
 start_bluetoothd() {
   run_bluetoothd >> /lab/bluetoothd.log 2>&1 &

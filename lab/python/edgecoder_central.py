@@ -6,7 +6,7 @@
 PYTHON is what `lab/radio-lab venv` prints. The program gives BlueZ an adapter (named in its first line of output), waits
 for a phone to advertise on it, connects, subscribes, asks, and prints JSON lines:
 
-    {"event":"adapter","name":"hci0","address":"0A:0B:0C:0D:0E:01"}
+    {"event":"adapter","name":"hci0","address":"0A:0B:0C:0D:0E:00"}
     {"event":"connected","central":0,"mtu":517,"address":"..."}
     {"event":"status","central":0,"status":{"modelState":"ready"},"via":"read"}
     {"event":"reply","central":0,"id":"...","ok":true,"output_bytes":5,"sha256":"...","chunks":1,"largest_chunk":58,...}
@@ -257,9 +257,7 @@ class Central:
 
 
 async def run(options: argparse.Namespace) -> int:
-    async with Lab() as lab:
-        lab.air.bytes_per_second = options.slow_radio
-        lab.air.latency = options.latency
+    async with Lab(options) as lab:
         for _ in range(options.adapters):
             adapter = await lab.add_adapter()
             tell("adapter", name=adapter.name, address=adapter.address)

@@ -7,8 +7,8 @@ PYTHON is what `lab/radio-lab venv` prints. The program gives BlueZ an adapter (
 advertises the service and answers requests one after another until SIGTERM, SIGINT or --timeout (exit code 0).
 It prints JSON lines:
 
-    {"event":"adapter","name":"hci0","address":"0A:0B:0C:0D:0E:01"}
-    {"event":"advertising","phone":0,"name":"EdgeCoder-lab-0","address":"FA:0B:0C:0D:0E:02"}
+    {"event":"adapter","name":"hci0","address":"0A:0B:0C:0D:0E:00"}
+    {"event":"advertising","phone":0,"name":"EdgeCoder-lab-0","address":"FA:0B:00:7B:0C:01"}
     {"event":"connected","phone":0} {"event":"subscribed","phone":0,"to":"response"} {"event":"disconnected","phone":0,"reason":19}
     {"event":"request","phone":0,"id":"...","prompt_bytes":5,"sha256":"...","max_tokens":512,"writes":1,"largest_write":47}
     {"event":"reply","phone":0,"id":"...","output_bytes":16384,"sha256":"...","message_bytes":16450,"chunks":33,"complete":true}
@@ -185,9 +185,7 @@ async def run(options: argparse.Namespace) -> int:
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    async with Lab() as lab:
-        lab.air.bytes_per_second = options.slow_radio
-        lab.air.latency = options.latency
+    async with Lab(options) as lab:
         for _ in range(options.adapters):
             adapter = await lab.add_adapter()
             tell("adapter", name=adapter.name, address=adapter.address)

@@ -7,12 +7,17 @@
         lab.air.bytes_per_second = 20_000            # slow radio
         await lab.lose_radio(supervision_timeout=2)  # radio loss
 
+Inside the lab, `lab-fault radio …` reaches every such air too.
+
 Runs with the interpreter that `lab/radio-lab venv` prints, as root, inside `lab/radio-lab run` (only `add_adapter` needs
 that: devices alone run anywhere). Beside btvirt's controllers these are further adapters on an air of their own; with
 `--no-btvirt` they are the only ones.
 """
+import argparse
 import asyncio
 import dataclasses
+import os
+from pathlib import Path
 from typing import Any, Callable
 
 from bumble import core, hci, ll
@@ -26,6 +31,7 @@ from bumble.transport import open_transport
 
 SUPERVISION_TIMEOUT = hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR
 VHCI_LIMIT = 10
+GUEST_STATE = Path("/run/radio-lab")  # exists inside the lab only; see guest/daemons.sh
 
 
 class Air(LocalLink):
@@ -198,17 +204,26 @@ class Adapter:
 
 
 class Lab:
-    """Radios on one air. Leaving the `async with` block takes the adapters away from BlueZ."""
+    """Radios on one air. Leaving the `async with` block takes the adapters away from BlueZ.
 
-    def __init__(self) -> None:
+    `options` may be what `edgecoder.add_radio_options` parsed: the air begins as slow as they say.
+    """
+
+    def __init__(self, options: argparse.Namespace | None = None) -> None:
         self.air = Air()
+        if options:
+            self.air.bytes_per_second = options.slow_radio
+            self.air.latency = options.latency
         self._transports: list[Any] = []
-        self._count = 0
+        self._devices = 0
+        self._faults = FaultPipe(self)
 
     async def __aenter__(self) -> "Lab":
+        self._faults.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._faults.close()
         for transport in self._transports:
             await transport.close()
 
@@ -216,31 +231,35 @@ class Lab:
         """A new hciN for BlueZ. It shows up on D-Bus a little later, and answers Busy for its first half second."""
         transport = await open_transport("vhci:/dev/vhci")
         self._transports.append(transport)
-        index = asyncio.get_running_loop().create_future()
+        controller = LabController(
+            self.air, "adapter", "00:00:00:00:00:00", rssi, host_source=transport.source, host_sink=transport.sink)  # fmt: skip
+        number = asyncio.get_running_loop().create_future()
         pass_on = transport.source.data_received
 
         def listen(data: bytes) -> None:
-            # The kernel's first answer is a packet of the vendor's kind: type, opcode, number of the new adapter.
-            if data[0] == 0xFF and len(data) == 4 and not index.done():
-                index.set_result(int.from_bytes(data[2:4], "little"))
+            # The kernel's first answer is a packet of the vendor's kind: type, opcode, number of the new adapter. It comes
+            # before the kernel asks for the address, which then stays the same when the adapter is taken away and returns.
+            if data[0] == 0xFF and len(data) == 4 and not number.done():
+                number.set_result(int.from_bytes(data[2:4], "little"))
+                controller.public_address = f"0A:0B:0C:0D:0E:{number.result():02X}"
             pass_on(data)
 
         transport.source.data_received = listen
-        address = self._next_address()
-        controller = LabController(
-            self.air, f"adapter-{address}", address, rssi, host_source=transport.source, host_sink=transport.sink)  # fmt: skip
-        number = await asyncio.wait_for(index, VHCI_LIMIT)
-        return Adapter(f"hci{number}", address, controller)
+        await asyncio.wait_for(number, VHCI_LIMIT)
+        return Adapter(f"hci{number.result()}", str(controller.public_address).removesuffix("/P"), controller)
 
     async def add_device(self, name: str, mtu: int | None = None, rssi: int = -50) -> Device:
         """A powered-on Bumble device with a random static address. `mtu` caps what it grants as a GATT server."""
-        public = self._next_address()
-        controller = LabController(self.air, name, public, rssi)
+        # BlueZ remembers devices: those of another process must not pass for these.
+        process = os.getpid() & 0xFFFF
+        self._devices += 1
+        address = f"FA:0B:{process >> 8:02X}:{process & 0xFF:02X}:0C:{self._devices:02X}"
+        controller = LabController(self.air, name, "0A" + address[2:], rssi)
         host = Host()
         host.controller = controller
         configuration = DeviceConfiguration()
         configuration.name = name
-        configuration.address = Address("F" + public[1:])  # the two top bits make it a static one
+        configuration.address = Address(address)  # its two top bits make it a static one
         device = Device(config=configuration, host=host)
         if mtu:
             device.gatt_server.max_mtu = mtu
@@ -254,9 +273,48 @@ class Lab:
         self.air.time_out()
         self.air.silent = False
 
-    def _next_address(self) -> str:
-        self._count += 1
-        return f"0A:0B:0C:0D:0E:{self._count:02X}"
+
+class FaultPipe:
+    """How `lab-fault radio …` reaches this process: a named pipe with one command on each line."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.path = GUEST_STATE / f"air-{os.getpid()}"
+        self.descriptor: int | None = None
+
+    def open(self) -> None:
+        if not GUEST_STATE.is_dir():
+            return
+        os.mkfifo(self.path)
+        # Open for writing as well: otherwise the pipe ends with its first writer.
+        self.descriptor = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
+        asyncio.get_running_loop().add_reader(self.descriptor, self._read)
+
+    def close(self) -> None:
+        if self.descriptor is not None:
+            self.path.unlink()
+            asyncio.get_running_loop().remove_reader(self.descriptor)
+            os.close(self.descriptor)
+
+    def _read(self) -> None:
+        assert self.descriptor is not None
+        for line in os.read(self.descriptor, 4096).decode(errors="replace").splitlines():
+            self._obey(*line.split())
+
+    def _obey(self, command: str = "", value: str = "0") -> None:
+        """lab-fault has checked what it sends."""
+        air = self.lab.air
+        match command:
+            case "loss":
+                asyncio.ensure_future(self.lab.lose_radio(float(value)))
+            case "silent":
+                air.silent = True
+            case "slow":
+                air.bytes_per_second = float(value)
+            case "latency":
+                air.latency = float(value)
+            case "clear":
+                air.bytes_per_second, air.latency, air.silent = None, 0.0, False
 
 
 async def advertise(device: Device, name: str, service: core.UUID, interval_ms: float = 100) -> None:

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Callable, NoReturn
 
-from . import terminal
+from . import terminal, venv
 from .debian import require_tools
 from .job import Job
 from .terminal import LabError, complain, say
@@ -72,6 +72,8 @@ def _run(arguments: list[str]) -> int:
 
     job = parse_run(arguments)
     require_tools(job.kernel)
+    if job.radio == "bumble":
+        venv.prepare()
     return run(job)
 
 
@@ -96,9 +98,7 @@ def _build_uml() -> int:
 
 
 def _venv() -> int:
-    from .venv import prepare
-
-    print(prepare())
+    print(venv.prepare())
     return 0
 
 
@@ -111,12 +111,13 @@ def parse_run(arguments: list[str]) -> Job:
         raise LabError("no command: put it after `--`, as in `radio-lab run -- bluetoothctl show`", USAGE_ERROR)
     if parsed.virtual_time and parsed.kernel != "uml":
         raise LabError("--virtual-time needs --kernel uml", USAGE_ERROR)
-    if parsed.no_btvirt and parsed.controllers is not None:
-        raise LabError("--controllers and --no-btvirt exclude each other", USAGE_ERROR)
+    if parsed.no_btvirt and (parsed.controllers or parsed.radio):
+        raise LabError("--no-btvirt means no controllers: it excludes --controllers and --radio", USAGE_ERROR)
     return Job(
         command=command,
         kernel=parsed.kernel,
         controllers=0 if parsed.no_btvirt else parsed.controllers or 2,
+        radio=parsed.radio or "btvirt",
         timeout=parsed.timeout,
         boot_timeout=parsed.boot_timeout,
         memory=parsed.memory,
@@ -145,6 +146,8 @@ def _run_parser() -> Parser:
     add("--kernel", choices=("qemu", "uml"), default="qemu",
         help="Debian's kernel under software emulation (default), or user-mode Linux (see build-uml)")  # fmt: skip
     add("--controllers", type=_whole_number(1, MAX_CONTROLLERS), metavar="N", help="virtual LE controllers (default 2)")
+    add("--radio", choices=("btvirt", "bumble"),
+        help="what makes them: btvirt (default), or Bumble, which is slower and knows `lab-fault radio`")  # fmt: skip
     add("--timeout", type=_seconds, default=600.0, metavar="S", help="limit of CMD; booting is not counted (default 600)")
     add("--boot-timeout", type=_seconds, default=180.0, metavar="S", help="limit of the guest's boot (default 180)")
     add("--out", type=_out_folder, metavar="DIR", help="what the guest sees as /lab; keeps the logs too")

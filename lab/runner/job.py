@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Iterator
 
+from . import venv
 from .debian import BLUETOOTHD, LAB
 from .terminal import LabError
 
@@ -18,6 +19,7 @@ class Job:
     command: list[str]
     kernel: str = "qemu"
     controllers: int = 2
+    radio: str = "btvirt"
     timeout: float = 600
     boot_timeout: float = 180
     memory: int = 1024
@@ -43,8 +45,14 @@ class Job:
         daemon = [BLUETOOTHD, "-n", "-E", "-f", str(LAB / "guest" / config), *self.bluetoothd_args]
         lines = [f"{name}={shlex.quote(value)}" for name, value in settings.items()]
         lines += [f"export {name}={shlex.quote(value)}" for name, value in self._exported().items()]
-        lines += [_function("run_bluetoothd", daemon), _function("run_command", self.command)]
+        lines += [_function("run_controllers", self._controllers()), _function("run_bluetoothd", daemon)]
+        lines += [_function("run_command", self.command)]
         return "\n".join(lines) + "\n"
+
+    def _controllers(self) -> list[str]:
+        if self.radio == "btvirt":
+            return ["btvirt", "-L", f"-l{self.controllers}"]
+        return [str(venv.location() / "bin/python"), str(LAB / "python/air.py"), "--adapters", str(self.controllers)]
 
     def _exported(self) -> dict[str, str]:
         adapters = ",".join(f"hci{index}" for index in range(self.controllers))

@@ -16,8 +16,7 @@ from radiolab import Lab  # noqa: E402
 
 async def pair(phone_options: list[str], central_options: list[str]) -> int:
     of_phone, of_central = edgecoder_phone.parse(phone_options), edgecoder_central.parse(central_options)
-    async with Lab() as lab:
-        lab.air.bytes_per_second = of_central.slow_radio
+    async with Lab(of_central) as lab:
         phone = edgecoder_phone.Phone(0, await lab.add_device("phone", of_phone.mtu), of_phone)
         await phone.start()
         serving = asyncio.ensure_future(phone.serve())

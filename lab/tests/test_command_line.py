@@ -66,7 +66,8 @@ class Refused(unittest.TestCase):
         self.assertIn("unrecognized arguments: --time", self.complaint("--time=5", "--", "true"))
 
     def test_contradictions(self):
-        self.assertIn("exclude each other", self.complaint("--no-btvirt", "--controllers", "2", "--", "true"))
+        self.assertIn("excludes --controllers", self.complaint("--no-btvirt", "--controllers", "2", "--", "true"))
+        self.assertIn("excludes --controllers", self.complaint("--no-btvirt", "--radio", "bumble", "--", "true"))
         self.assertIn("needs --kernel uml", self.complaint("--virtual-time", "--", "true"))
         self.assertIn("not allowed with", self.complaint("-q", "-v", "--", "true"))
 

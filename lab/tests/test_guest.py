@@ -74,7 +74,7 @@ class Runs:
         )
         self.assertEqual(marker.read_text(), "untouched")
         kept = sorted(path.name for path in (self.folder / "out").iterdir())
-        self.assertEqual(kept, ["bluetoothd.log", "btvirt.log", "console.log", "file"])
+        self.assertEqual(kept, ["bluetoothd.log", "console.log", "controllers.log", "file"])
 
     def test_a_large_output_arrives_whole(self):
         done = self.shell("seq 200000; seq 1000 >&2; exec sleep 0")

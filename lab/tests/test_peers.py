@@ -116,10 +116,10 @@ class Together(Case):
 class WithBlueZ(Case):
     """Each test boots a guest whose adapter is the peer's own."""
 
-    def lab(self, script: str) -> list[dict]:
+    def lab(self, script: str, *options: str) -> list[dict]:
         script = f'python={PYTHON}; cd {LAB}; export PYTHONDONTWRITEBYTECODE=1; {script}'
-        command = [LAB / "radio-lab", "run", "-q", "--kernel", KERNEL, "--no-btvirt", "--timeout", "150", "--", "sh", "-c", script]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=400)
+        command = [LAB / "radio-lab", "run", "-q", "--kernel", KERNEL, "--timeout", "150", *(options or ["--no-btvirt"])]
+        done = subprocess.run([*command, "--", "sh", "-c", script], capture_output=True, text=True, timeout=400)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return events(done.stdout)
 
@@ -162,6 +162,31 @@ class WithBlueZ(Case):
     def test_phone_with_characters_across_every_edge(self):
         seen = self.phone("--split-utf8 --reply-bytes 3000")
         self.assertEqual(self.only(seen, "bluez-reply")["sha256"], self.only(seen, "reply")["sha256"])
+
+    def test_radio_faults_by_name(self):
+        seen = self.lab(
+            """
+            $python python/edgecoder_phone.py --stall > phone.out & phone=$!
+            $python tests/bluez_central.py 120 hello > /dev/null 2>&1 &
+            until grep -q stalled phone.out; do sleep 0.1; done
+            lab-fault radio slow 4000; lab-fault radio latency 0.01; lab-fault radio clear
+            lab-fault radio loss 0.3
+            until grep -q disconnected phone.out; do sleep 0.1; done
+            kill $phone; wait $phone; cat phone.out
+            lab-fault radio silent && exit 1 || true
+            """)
+        lost = [event for event in seen if event["event"] == "disconnected"]
+        self.assertEqual([event["reason"] for event in lost], [8])
+
+    def test_adapters_on_bumble(self):
+        seen = self.lab(
+            """
+            addresses() { bluetoothctl list | cut -d' ' -f2 | sort; }
+            before=$(addresses); lab-fault controllers kill; lab-fault controllers start
+            [ "$before" = "$(addresses)" ] && echo '{"event":"same","count":'$(echo "$before" | wc -l)'}'
+            lab-fault radio silent && lab-fault radio clear
+            """, "--radio", "bumble")  # fmt: skip
+        self.assertEqual(self.only(seen, "same")["count"], 2)
 
 
 if __name__ == "__main__":
