@@ -24,7 +24,7 @@ enum APIFamily: Sendable, Hashable {
       switch self {
       case .generate:
         Response.json(
-          ProxyFailure(error: error.message, durationMs: error.durationMs), status: error.status)
+          ProxyFailure(error: error.message, code: error.code, durationMs: error.durationMs), status: error.status)
       case .ollama:
         Response.json(OllamaFailure(error: error.message), status: error.status)
       case .openAI:
@@ -41,6 +41,7 @@ enum APIFamily: Sendable, Hashable {
   private struct ProxyFailure: Encodable {
     let ok = false
     let error: String
+    let code: String?
     let output = ""
     let response = ""
     let durationMs: Int?

@@ -30,13 +30,9 @@ struct EdgeCoderRoutes: Sendable {
     let reply = try await runner.run(prompt: prompt, maxTokens: try body.tokenLimit(), for: context)
     // Truncating a failure's reason at a stop sequence would hide it.
     let text = reply.ok ? ReplyText.cut(reply.output, atFirstOf: body.options?.stop?.values ?? []) : reply.output
-    var answer = GenerateReply(
-      model: HTTPAPI.modelName, response: text, done: true,
-      final: FinalFields(prompt: prompt, text: text, wall: start.duration(to: .now), reply: reply))
-    answer.id = reply.id
-    answer.output = text
-    answer.ok = reply.ok
-    answer.durationMs = reply.durationMs
+    let final = FinalFields(prompt: prompt, text: text, wall: start.duration(to: .now), reply: reply)
+    let answer = GenerateReply(model: HTTPAPI.modelName, response: text, done: true, final: final)
+      .answered(by: reply)
     guard body.stream == true, reply.ok else { return .json(answer) }
     return try .lines([GenerateReply(model: HTTPAPI.modelName, response: text), answer.withoutText()])
   }

@@ -74,12 +74,25 @@ struct GenerateReply: Encodable, Sendable {
   var output: String?
   var ok: Bool?
   var durationMs: Int?
+  /// The phone that answered. The proxy never sent it, but its consumers look for it.
+  var deviceName: String?
 
   init(model: String, response: String, done: Bool = false, final: FinalFields? = nil) {
     self.model = model
     self.response = response
     self.done = done
     self.final = final
+  }
+
+  /// Adds what only an EdgeCoder client knows.
+  func answered(by reply: InferenceReply) -> GenerateReply {
+    var copy = self
+    copy.id = reply.id
+    copy.output = response
+    copy.ok = reply.ok
+    copy.durationMs = reply.durationMs
+    copy.deviceName = reply.phone
+    return copy
   }
 
   /// The last line of a stream whose text has already gone out.
@@ -91,7 +104,7 @@ struct GenerateReply: Encodable, Sendable {
   }
 
   private enum CodingKeys: CodingKey {
-    case model, created_at, response, done, id, output, ok, durationMs
+    case model, created_at, response, done, id, output, ok, durationMs, deviceName
   }
 
   func encode(to encoder: any Encoder) throws {
@@ -104,6 +117,7 @@ struct GenerateReply: Encodable, Sendable {
     try container.encodeIfPresent(output, forKey: .output)
     try container.encodeIfPresent(ok, forKey: .ok)
     try container.encodeIfPresent(durationMs, forKey: .durationMs)
+    try container.encodeIfPresent(deviceName, forKey: .deviceName)
     try final?.encode(to: encoder)
   }
 }

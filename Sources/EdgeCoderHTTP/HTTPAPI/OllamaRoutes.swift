@@ -40,11 +40,7 @@ struct OllamaRoutes: Sendable {
     }
     let prompt = try body.checkedPrompt()
     let (text, final, reply) = try await run(prompt, try body.tokenLimit(), stops: body.options?.stop, context)
-    var last = GenerateReply(model: model, response: text, done: true, final: final)
-    last.id = reply.id
-    last.output = text
-    last.ok = true
-    last.durationMs = reply.durationMs
+    let last = GenerateReply(model: model, response: text, done: true, final: final).answered(by: reply)
     guard body.stream ?? true else { return .json(last) }
     let pieces = ReplyText.pieces(text).map { GenerateReply(model: model, response: $0) }
     return try .lines(pieces + [last.withoutText()])

@@ -51,6 +51,7 @@ import Testing
     #expect(json["response"] as? String == "Hallo 🐟")
     #expect(json["ok"] as? Bool == true)
     #expect(json["durationMs"] as? Int == 42)
+    #expect(json["deviceName"] as? String == "Pixel")
     #expect(service.calls == [.init(prompt: "hi", maxTokens: 64)])
   }
 
