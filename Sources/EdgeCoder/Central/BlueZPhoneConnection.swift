@@ -64,7 +64,7 @@ final class BlueZPhoneConnection: PhoneConnection {
         }
       }
       // BlueZ ends it with the link, and 5.66 does not always say that the link ended.
-      if !Task.isCancelled { Self.finish(stream, "the subscription to \(characteristic) ended") }
+      if !Task.isCancelled { Self.finish(stream, "the link ended") }
     }
     tasks.withLock { $0.append(reader) }
   }

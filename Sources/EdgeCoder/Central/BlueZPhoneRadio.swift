@@ -94,7 +94,8 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
     do {
       return try BlueZPhoneConnection(device, logger: logger)
     } catch {
-      await BlueZPhoneConnection.end(device, logger)
+      // Shielded, as the task may be cancelled.
+      await Task { [logger] in await BlueZPhoneConnection.end(device, logger) }.value
       throw error
     }
   }

@@ -121,7 +121,7 @@ actor PhoneLink {
       connection = made.withLock { $0 }
       return .connected
     } catch {
-      await made.withLock { $0 }?.disconnect()
+      if let connection = made.withLock({ $0 }) { await Self.end(connection) }
       return .failed("\(error)")
     }
   }
@@ -151,11 +151,15 @@ actor PhoneLink {
   }
 
   private func disconnect() async {
-    let connection = connection.take()
-    await connection?.disconnect()
+    if let connection = connection.take() { await Self.end(connection) }
     status = nil
     responseScanner.reset()
     statusScanner.reset()
+  }
+
+  /// Ends a connection, also in a task that is cancelled: a link left behind keeps the phone's place.
+  private static func end(_ connection: any PhoneConnection) async {
+    await Task { await connection.disconnect() }.value
   }
 }
 
