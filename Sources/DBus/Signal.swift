@@ -10,6 +10,15 @@ public struct Signal: Sendable, Hashable {
   public var member: String
   /// Its arguments.
   public var arguments: [Value]
+
+  /// Makes a signal, to try what handles them; ``Connection/emit(_:_:_:_:to:)`` sends one.
+  public init(sender: String?, path: ObjectPath, interface: String, member: String, arguments: [Value]) {
+    self.sender = sender
+    self.path = path
+    self.interface = interface
+    self.member = member
+    self.arguments = arguments
+  }
 }
 
 extension Signal {

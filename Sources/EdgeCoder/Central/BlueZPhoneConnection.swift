@@ -84,12 +84,16 @@ final class BlueZPhoneConnection: PhoneConnection {
   }
 
   /// Ends a link; that it cannot be ended is no reason to keep it.
+  ///
+  /// bluetoothd keeps a link whose program went away, so this is done also for a task that is cancelled.
   static func end(_ device: Device, _ logger: Logger) async {
-    do {
-      try await device.disconnect()
-    } catch {
-      logger.debug("not disconnected", metadata: ["phone": "\(device.path)", "reason": "\(error)"])
-    }
+    await Task {
+      do {
+        try await device.disconnect()
+      } catch {
+        logger.debug("not disconnected", metadata: ["phone": "\(device.path)", "reason": "\(error)"])
+      }
+    }.value
   }
 
   private func remote(_ characteristic: EdgeCoderCharacteristic) throws -> RemoteCharacteristic {

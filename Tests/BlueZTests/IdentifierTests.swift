@@ -1,0 +1,66 @@
+import DBus
+import Testing
+
+@testable import BlueZ
+
+@Suite struct IdentifierTests {
+  @Test(arguments: [
+    ("180f", "0000180f-0000-1000-8000-00805f9b34fb"),
+    ("0x180F", "0000180f-0000-1000-8000-00805f9b34fb"),
+    ("12345678", "12345678-0000-1000-8000-00805f9b34fb"),
+    ("EC0D0001-EC0D-EC0D-EC0D-EC0D0001EC0D", "ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d"),
+    ("00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000001"),
+  ])
+  func aUUIDIsReadInEveryForm(_ text: String, _ long: String) throws {
+    #expect(try #require(BluetoothUUID(text)).description == long)
+  }
+
+  @Test(arguments: [
+    "", "18", "180g", "0x", "123456789", "EC0D-0001-EC0D-EC0D-EC0D-EC0D0001EC0D",
+    "ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0", "ec0d0001ec0d-ec0d-ec0d--ec0d0001ec0d", "－180",
+  ])
+  func anythingElseIsNoUUID(_ text: String) {
+    #expect(BluetoothUUID(text) == nil)
+  }
+
+  @Test func anAssignedNumberIsKnownAgain() throws {
+    #expect(BluetoothUUID(short: 0x180f).short == 0x180f)
+    #expect(BluetoothUUID(short: 0x180f).advertisedSize == 2)
+    #expect(BluetoothUUID(short: 0x1234_5678).advertisedSize == 4)
+    #expect(("ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d" as BluetoothUUID).short == nil)
+    #expect(("ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d" as BluetoothUUID).advertisedSize == 16)
+  }
+
+  @Test func addresses() throws {
+    #expect(try #require(BluetoothAddress("00:aa:01:00:00:42")).description == "00:AA:01:00:00:42")
+    for text in ["", "00:aa:01:00:00", "00:aa:01:00:00:4g", "00aa01000042", "00:aa:01:00:00:42:", "+0:aa:01:00:00:42"] {
+      #expect(BluetoothAddress(text) == nil)
+    }
+    #expect(Peer(path: "/org/bluez/hci0/dev_00_AA_01_00_00_42").address == BluetoothAddress("00:AA:01:00:00:42"))
+    #expect(Peer(path: "/org/bluez/hci0").address == nil)
+  }
+
+  @Test func versionsAreReadAndCompared() throws {
+    #expect(BlueZVersion("5.66") == BlueZVersion(5, 66))
+    #expect(BlueZVersion("5.72-1ubuntu\n") == BlueZVersion(5, 72))
+    #expect(BlueZVersion("bluez") == nil)
+    #expect(BlueZVersion("5.") == nil)
+    #expect(BlueZVersion(5, 9) < BlueZVersion(5, 10))
+  }
+
+  /// The releases in which each thing changed.
+  @Test(arguments: [
+    (BlueZVersion(5, 66), false, false, 510, 508, 2), (BlueZVersion(5, 69), true, false, 510, 508, 2),
+    (BlueZVersion(5, 70), true, false, 512, 512, 1), (BlueZVersion(5, 75), true, false, 512, 512, 2),
+    (BlueZVersion(5, 76), true, true, 512, 512, 1), (BlueZVersion(5, 80), true, true, 512, 512, 0),
+  ])
+  func whatAVersionCanDo(
+    _ version: BlueZVersion, _ sockets: Bool, _ one: Bool, _ write: Int, _ long: Int, _ limits: Int
+  ) {
+    #expect(version.socketPerPeer == sockets)
+    #expect(version.notifiesOnePeer == one)
+    #expect(version.largestServerWrite == write)
+    #expect(version.largestServerLongWrite == long)
+    #expect(version.limits.count == limits)
+  }
+}

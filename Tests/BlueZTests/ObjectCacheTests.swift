@@ -1,0 +1,76 @@
+import DBus
+import Testing
+
+@testable import BlueZ
+
+@Suite struct ObjectCacheTests {
+  private func signal(_ path: ObjectPath, _ member: String, _ arguments: [Value]) -> Signal {
+    let interface =
+      member == "PropertiesChanged" ? "org.freedesktop.DBus.Properties" : "org.freedesktop.DBus.ObjectManager"
+    return Signal(sender: ":1.1", path: path, interface: interface, member: member, arguments: arguments)
+  }
+
+  private func added(_ path: ObjectPath, _ interface: String, _ properties: [String: Value]) -> Signal {
+    signal(
+      "/", "InterfacesAdded",
+      [.objectPath(path), .dictionary(of: "sa{sv}", [.init(.string(interface), .properties(properties))])])
+  }
+
+  private func changed(_ path: ObjectPath, _ properties: [String: Value], _ gone: [String] = []) -> Signal {
+    signal(path, "PropertiesChanged", [.string(Device.interface), .properties(properties), .strings(gone)])
+  }
+
+  @Test func anObjectComesChangesAndGoes() {
+    var cache = ObjectCache()
+    let path: ObjectPath = "/org/bluez/hci0/dev_00_AA_01_00_00_42"
+    guard case .added(path, [Device.interface]) = cache.apply(added(path, Device.interface, ["Connected": false]))
+    else {
+      Issue.record("not added")
+      return
+    }
+    #expect(cache.paths(with: Device.interface, below: "/org/bluez/hci0") == [path])
+    #expect(cache.paths(with: Device.interface, below: "/org/bluez/hci").isEmpty)
+
+    _ = cache.apply(changed(path, ["Connected": true, "RSSI": .int16(-40)]))
+    #expect(cache.properties(path, Device.interface)?["Connected"] == true)
+    _ = cache.apply(changed(path, [:], ["RSSI"]))
+    #expect(cache.properties(path, Device.interface)?["RSSI"] == nil)
+
+    _ = cache.apply(signal("/", "InterfacesRemoved", [.objectPath(path), .strings([Device.interface])]))
+    #expect(cache.objects.isEmpty)
+  }
+
+  @Test func aChangeOfAnUnknownObjectIsNotTakenForOne() {
+    var cache = ObjectCache()
+    let change = cache.apply(changed("/org/bluez/hci0/dev_1", ["Connected": true]))
+    #expect(change == nil)
+    #expect(cache.objects.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("InterfacesAdded", [Value.string("/not/a/path")]), ("InterfacesRemoved", []),
+    ("PropertiesChanged", [.string("x"), .string("y"), .strings([])]), ("Other", []),
+  ])
+  func malformedSignalsChangeNothing(_ member: String, _ arguments: [Value]) {
+    var cache = ObjectCache()
+    _ = cache.apply(added("/a", Device.interface, ["Name": "n"]))
+    let change = cache.apply(signal("/a", member, arguments))
+    #expect(change == nil)
+    #expect(cache.properties("/a", Device.interface) == ["Name": "n"])
+  }
+
+  @Test func aRefreshTellsOnlyWhatChanged() {
+    var cache = ObjectCache()
+    _ = cache.apply(added("/a", Device.interface, ["Connected": false, "Name": "n"]))
+    let first = cache.refresh("/a", Device.interface, ["Connected": true, "Name": "n"])
+    guard case .changed("/a", Device.interface, let changed, []) = first else {
+      Issue.record("nothing changed")
+      return
+    }
+    #expect(changed == ["Connected": true])
+    let second = cache.refresh("/a", Device.interface, ["Connected": true])
+    #expect(second == nil)
+    let unknown = cache.refresh("/b", Device.interface, ["Connected": true])
+    #expect(unknown == nil)
+  }
+}

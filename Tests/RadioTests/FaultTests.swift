@@ -1,0 +1,75 @@
+import BlueZ
+import EdgeCoder
+import Testing
+
+/// What goes wrong on real boards, done on purpose.
+extension RadioTests {
+  @Suite struct Faults {
+    @Test(.timeLimit(.minutes(3)))
+    func aCentralThatLeavesInMidReplyStopsItsJobOnly() async throws {
+      try await withPhone(on: Radio.phone) { phone in
+        try await withCentral(on: Radio.mac) { central in
+          try await central.waitForPhones()
+          let asked = Task { try await central.generate(prompt: "100000", maxTokens: nil) }
+          try await ContinuousClock().sleep(for: .milliseconds(600))
+          asked.cancel()
+          _ = await asked.result
+        }
+        // That central is gone with its links; a new one must be served at once.
+        try await withCentral(on: Radio.mac) { central in
+          let got = try await central.askUntilAnswered("next", within: .seconds(60)).output
+          #expect(got == "next")
+        }
+        #expect(await phone.snapshot().isUp)
+      }
+    }
+
+    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(4)))
+    func bluetoothdKilledInMidReply() async throws {
+      try await withCentral(on: Radio.mac) { central in
+        try await withPhone(on: Radio.phone) { _ in
+          try await central.waitForPhones()
+          let asked = Task { try await central.generate(prompt: "200000", maxTokens: nil) }
+          try await ContinuousClock().sleep(for: .milliseconds(800))
+          try await Radio.fault("bluetoothd", "kill")
+          // At once and with the reason, not after the request's limit.
+          let error = await #expect(throws: InferenceError.self) {
+            try await bounded(.seconds(10), "the failure of the request") { try await asked.value }
+          }
+          #expect(error?.code == .disconnected)
+          try await Radio.fault("bluetoothd", "start")
+          let got = try await central.askUntilAnswered("back", within: .seconds(90)).output
+          #expect(got == "back")
+        }
+      }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func thePhonesAdapterIsSwitchedOffAndOn() async throws {
+      try await withCentral(on: Radio.mac) { central in
+        try await withPhone(on: Radio.phone) { _ in
+          try await central.waitForPhones()
+          let switcher = try await Radio.adapter(Radio.phone)
+          try await switcher.setPowered(false)
+          try await ContinuousClock().sleep(for: .milliseconds(300))
+          try await switcher.setPowered(true)
+          let got = try await central.askUntilAnswered("on again", within: .seconds(60)).output
+          #expect(got == "on again")
+        }
+      }
+    }
+
+    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(4)))
+    func theControllersAreUnpluggedAndPluggedInAgain() async throws {
+      try await withCentral(on: Radio.mac) { central in
+        try await withPhone(on: Radio.phone) { _ in
+          try await central.waitForPhones()
+          try await Radio.fault("controllers", "kill")
+          try await Radio.fault("controllers", "start")
+          let got = try await central.askUntilAnswered("plugged", within: .seconds(90)).output
+          #expect(got == "plugged")
+        }
+      }
+    }
+  }
+}

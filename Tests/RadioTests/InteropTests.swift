@@ -1,0 +1,120 @@
+import BlueZ
+import EdgeCoder
+import Testing
+
+/// Against a stack nobody here wrote: Bumble as the central of our phone, and as the phone of our central.
+extension RadioTests {
+  @Suite(.enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
+  struct Interoperability {
+    /// Runs our phone on the adapter the peer gives to BlueZ, and expects the peer to be content.
+    private func central(
+      _ arguments: [String], replies: Int, _ check: @escaping @Sendable ([[String: any Sendable]]) -> Void
+    ) async throws {
+      let peer = try LabPeer("edgecoder_central.py", arguments + ["--timeout", "180"])
+      defer { peer.terminate() }
+      let adapter = try #require(try await peer.next("adapter")["name"] as? String)
+      try await withPhone(on: adapter) { phone in
+        var seen: [[String: any Sendable]] = []
+        for _ in 0..<replies { seen.append(try await peer.next("reply", within: .seconds(150))) }
+        check(seen)
+        #expect(await peer.status() == 0)
+        #expect(await phone.snapshot().isUp)
+      }
+    }
+
+    /// The chunks of a reply are MTU − 3 bytes, at most 512, and come no faster than every 10 ms.
+    @Test(.timeLimit(.minutes(5)), arguments: [23, 185, 247, 517])
+    func aBumbleCentralGetsWholeRepliesAtEveryMTU(_ mtu: Int) async throws {
+      // A 20-byte chunk every 10 ms is 2 kB/s: at the smallest MTU the replies are kept short.
+      let length = mtu == 23 ? 600 : 16 << 10
+      try await central(["--mtu", "\(mtu)", "--prompt", "\(length)", "--prompt", "512"], replies: 2) { replies in
+        for reply in replies {
+          #expect(reply["ok"] as? Bool ?? (reply["ok"] as? Int == 1))
+          #expect((reply["largest_chunk"] as? Int ?? 0) <= min(mtu - 3, 512))
+        }
+        #expect(replies[0]["output_bytes"] as? Int == length)
+        #expect(replies[0]["largest_chunk"] as? Int == min(mtu - 3, 512))
+        #expect(replies[1]["output_bytes"] as? Int == 512)
+      }
+    }
+
+    /// BlueZ 5.66 sends every reply to both; each finds its own by its id.
+    @Test(.timeLimit(.minutes(5)))
+    func twoBumbleCentralsAtOnce() async throws {
+      try await central(["--centrals", "2", "--prompt", "2000", "--prompt", "10"], replies: 4) { replies in
+        #expect(replies.compactMap { $0["output_bytes"] as? Int }.sorted() == [10, 10, 2000, 2000])
+      }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func aBumbleCentralThatLeavesInMidReplyIsServedWhenItIsBack() async throws {
+      try await central(["--disconnect-after-chunks", "5", "--prompt", "20000"], replies: 1) { replies in
+        #expect(replies[0]["output_bytes"] as? Int == 20_000)
+      }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func aBumbleCentralThatCutsItsRequestAnywhere() async throws {
+      try await central(["--split-writes", "7", "--prompt-bytes", "3000"], replies: 1) { replies in
+        #expect(replies[0]["output_bytes"] as? Int == 3000)
+      }
+    }
+
+    /// Runs our central on the adapter the peer gives to BlueZ.
+    private func phone(
+      _ arguments: [String], _ body: @escaping @Sendable (Central) async throws -> Void
+    ) async throws {
+      let peer = try LabPeer("edgecoder_phone.py", arguments + ["--timeout", "240"])
+      defer { peer.terminate() }
+      let adapter = try #require(try await peer.next("adapter")["name"] as? String)
+      try await withCentral(on: adapter) { try await body($0) }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func aBumblePhoneAnswers() async throws {
+      try await phone([]) { central in
+        try await central.waitForPhones(within: .seconds(120))
+        for prompt in ["twenty bytes prompt!", String(repeating: "ä😀", count: 1000)] {
+          let got = try await central.generate(prompt: prompt, maxTokens: nil).output
+          #expect(got == prompt)
+        }
+      }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func twoBumblePhonesShareTheLoad() async throws {
+      try await phone(["--phones", "2", "--reply-bytes", "6000"]) { central in
+        try await central.waitForPhones(2, within: .seconds(120))
+        let phones = try await withThrowingTaskGroup(of: String.self) { group in
+          for _ in 0..<2 {
+            group.addTask { try await central.generate(prompt: "go", maxTokens: nil).phone }
+          }
+          return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(phones.count == 2)
+      }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func aBumblePhoneThatLeavesInMidReplyIsFoundAgain() async throws {
+      try await phone(["--disconnect-after-chunks", "4", "--reply-bytes", "9000"]) { central in
+        try await central.waitForPhones(within: .seconds(120))
+        let error = await #expect(throws: InferenceError.self) {
+          try await bounded(.seconds(30), "the failure") { try await central.generate(prompt: "x", maxTokens: nil) }
+        }
+        #expect(error?.code == .disconnected)
+        let got = try await central.askUntilAnswered("again", within: .seconds(90)).output.utf8.count
+        #expect(got == 9000)
+      }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func garbageBeforeAReplyIsSkipped() async throws {
+      try await phone(["--garbage-first"]) { central in
+        try await central.waitForPhones(within: .seconds(120))
+        let got = try await central.generate(prompt: "clean", maxTokens: nil).output
+        #expect(got == "clean")
+      }
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import BlueZ
+import DBus
+import EdgeCoder
+import Testing
+
+/// A central without manners, made of the BlueZ module alone, against our phone.
+extension RadioTests {
+  @Suite struct RawCentrals {
+    static let service = BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)
+    static let request = BluetoothUUID(stringLiteral: EdgeCoderUUIDs.request)
+    static let response = BluetoothUUID(stringLiteral: EdgeCoderUUIDs.response)
+
+    /// Finds the phone, connects and hands both ends of the service over.
+    private func withLink(
+      _ body: @escaping @Sendable (RemoteCharacteristic, RemoteCharacteristic) async throws -> Void
+    ) async throws {
+      let adapter = try await Radio.adapter(Radio.mac)
+      let sightings = try await adapter.discover(.init(services: [Self.service]))
+      try await withPhone(on: Radio.phone) { _ in
+        let device = try await bounded(.seconds(60), "the phone's advertisement") { () -> Device in
+          for await sighting in sightings where !sighting.isLost { return sighting.device }
+          throw TestTimeout(phase: "the scan ended")
+        }
+        try await device.connect()
+        try await body(
+          try device.characteristic(Self.request, in: Self.service),
+          try device.characteristic(Self.response, in: Self.service))
+        try await device.disconnect()
+      }
+    }
+
+    private static func message(_ id: String, _ prompt: String) -> [UInt8] {
+      Wire.Request(id: id, prompt: prompt).encoded()
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func garbageIsSurvivedAndAMalformedRequestAnswered() async throws {
+      try await withLink { request, response in
+        let values = try await response.notifications()
+        var replies = Replies(values)
+        try await request.write(Array("}}} \u{0} not json".utf8))
+        try await request.write(Array(#"{"id":"broken","prompt":7}"#.utf8))
+        #expect(try await replies.next().id == "broken")
+        // Two requests in one write, then one in four.
+        try await request.write(Self.message("a", "1") + Self.message("b", "2"))
+        #expect(try await replies.next().id == "a")
+        #expect(try await replies.next().id == "b")
+        let cut = Self.message("c", String(repeating: "ü", count: 40))
+        for start in stride(from: 0, to: cut.count, by: 31) {
+          try await request.write(Array(cut[start..<min(start + 31, cut.count)]))
+        }
+        let last = try await replies.next()
+        #expect(last.id == "c")
+        #expect(last.output == String(repeating: "ü", count: 40))
+      }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func anEndlessRequestIsRefusedAndTheNextOneServed() async throws {
+      try await withLink { request, response in
+        var replies = Replies(try await response.notifications())
+        let writer = try await request.writer()
+        try await writer.write(Array(#"{"id":"endless","prompt":""#.utf8))
+        // The limit is 256 KiB.
+        for _ in 0..<560 { try await writer.write(Array(repeating: UInt8(ascii: "x"), count: 500)) }
+        let refusal = try await replies.next()
+        #expect(refusal.id == "endless")
+        #expect(!refusal.ok)
+        // What is left of it ends with this write; then a request of its own.
+        try await writer.write(Array("\"}".utf8))
+        try await request.write(Self.message("next", "ok"))
+        #expect(try await replies.next().id == "next")
+      }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func aSlowReaderLosesNothingOfAReply() async throws {
+      try await withLink { request, response in
+        let values = try await response.notifications()
+        try await request.write(Self.message("slow", "200000"))
+        // Nobody reads for three seconds, while some 300 values come.
+        try await ContinuousClock().sleep(for: .seconds(3))
+        var replies = Replies(values)
+        let got = try await replies.next().output
+        #expect(got == SizedEngine.text(200_000))
+        #expect(values.dropped == 0)
+      }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func aReaderWithoutRoomIsToldWhatItLost() async throws {
+      try await withLink { request, response in
+        let values = try await response.notifications(limit: 4)
+        try await request.write(Self.message("lossy", "20000"))
+        try await ContinuousClock().sleep(for: .seconds(2))
+        #expect(values.dropped > 0)
+        var kept = 0
+        var iterator = values.makeAsyncIterator()
+        while kept < 4, await iterator.next() != nil { kept += 1 }
+        #expect(kept == 4)
+      }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func aReadOfTheResponseGivesTheBeginningOfTheLastReply() async throws {
+      try await withLink { request, response in
+        var replies = Replies(try await response.notifications())
+        try await request.write(Self.message("kept", "30"))
+        _ = try await replies.next()
+        let value = try await response.read()
+        #expect(String(decoding: value, as: UTF8.self).contains("kept"))
+      }
+    }
+  }
+}
+
+/// The replies in a stream of notifications.
+private struct Replies {
+  private var iterator: AsyncStream<[UInt8]>.AsyncIterator
+  private var scanner = JSONObjectScanner(sizeLimit: 1 << 20)
+  private var found: [Wire.Response] = []
+
+  init(_ values: BoundedStream<[UInt8]>) { iterator = values.makeAsyncIterator() }
+
+  mutating func next() async throws -> Wire.Response {
+    while found.isEmpty {
+      guard let value = await iterator.next() else { throw TestTimeout(phase: "the notifications ended") }
+      for case .object(let object) in scanner.receive(value, at: TimeSource.continuous.now) {
+        found.append(try Wire.Response.decode(object))
+      }
+    }
+    return found.removeFirst()
+  }
+}

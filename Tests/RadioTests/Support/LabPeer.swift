@@ -1,0 +1,56 @@
+import Foundation
+import Testing
+
+/// A peer on a stack nobody here wrote: Bumble, with a virtual controller for it and one for BlueZ on one air.
+final class LabPeer: Sendable {
+  private let process: Subprocess
+
+  /// - Parameter script: a program of `lab/python`.
+  init(_ script: String, _ arguments: [String]) throws {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../../lab/python").standardized
+    process = try Subprocess(
+      try #require(Radio.python), ["-B", folder.appendingPathComponent(script).path] + arguments)
+  }
+
+  deinit { process.terminate() }
+
+  func terminate() { process.terminate() }
+
+  /// The next line it prints about an event of this kind.
+  func next(_ kind: String, within limit: Duration = .seconds(120)) async throws -> [String: any Sendable] {
+    let lines = process.lines
+    return try await bounded(limit, "the peer's \"\(kind)\"") {
+      for await line in lines {
+        guard let event = Self.event(line) else {
+          print("peer:", line)
+          continue
+        }
+        if event["event"] as? String == kind { return event }
+      }
+      throw TestTimeout(phase: "the peer ended before \"\(kind)\"")
+    }
+  }
+
+  /// The plain fields of a JSON line; `nil` for any other line.
+  private static func event(_ line: String) -> [String: any Sendable]? {
+    let object: Any
+    do {
+      object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+    } catch {
+      return nil
+    }
+    guard let fields = object as? [String: Any] else { return nil }
+    var event: [String: any Sendable] = [:]
+    for (name, value) in fields {
+      if let text = value as? String {
+        event[name] = text
+      } else if let number = value as? Int {
+        event[name] = number
+      }
+    }
+    return event
+  }
+
+  func status() async -> Int32 { await process.status() }
+}

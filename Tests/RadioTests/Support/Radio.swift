@@ -1,0 +1,60 @@
+import BlueZ
+import Foundation
+import Testing
+
+/// The two adapters the tests run on: virtual ones in the radio lab, or real ones.
+enum Radio {
+  /// The phone's and the Mac's adapter, from `EDGEBLUE_ADAPTERS=hci0,hci1`.
+  static let names: [String] = (ProcessInfo.processInfo.environment["EDGEBLUE_ADAPTERS"] ?? "")
+    .split(separator: ",").map(String.init)
+
+  static var isThere: Bool { names.count >= 2 }
+
+  /// Whether faults can be injected by name.
+  static let isLab = ProcessInfo.processInfo.environment["RADIO_LAB"] == "1"
+
+  /// The Python that has the peers nobody here wrote; they make controllers of their own, so they need the lab.
+  static let python = ProcessInfo.processInfo.environment["EDGEBLUE_LAB_PYTHON"]
+
+  static let needed: Comment = "needs two adapters, real or virtual: EDGEBLUE_ADAPTERS=hci0,hci1"
+  static let labNeeded: Comment = "needs the radio lab, where bluetoothd may be killed"
+  static let peersNeeded: Comment = "needs the radio lab and its Python peers: EDGEBLUE_LAB_PYTHON"
+
+  static var phone: String { names[0] }
+  static var mac: String { names[1] }
+
+  /// A powered adapter of a session of its own.
+  static func adapter(_ name: String) async throws -> Adapter {
+    let session = try await Session.open()
+    let adapter = try await session.adapter(name, timeout: .seconds(30))
+    try await adapter.setPowered(true)
+    return adapter
+  }
+
+  /// Injects a fault by name; returns when it is done.
+  static func fault(_ words: String...) async throws {
+    let status = try await Subprocess.run("/usr/bin/env", ["lab-fault"] + words)
+    try #require(status == 0, "lab-fault \(words.joined(separator: " ")) failed")
+  }
+}
+
+/// A wait of a test ran out.
+struct TestTimeout: Error, CustomStringConvertible {
+  let phase: String
+  var description: String { "nothing within the limit: \(phase)" }
+}
+
+/// Runs something with a limit.
+func bounded<R: Sendable>(
+  _ limit: Duration, _ phase: String, _ body: @escaping @Sendable () async throws -> R
+) async throws -> R {
+  try await withThrowingTaskGroup(of: R.self) { group in
+    group.addTask { try await body() }
+    group.addTask {
+      try await ContinuousClock().sleep(for: limit)
+      throw TestTimeout(phase: phase)
+    }
+    defer { group.cancelAll() }
+    return try await group.next()!
+  }
+}
