@@ -2,6 +2,8 @@
 ///
 /// A reader that falls behind loses elements; it never lets memory grow, and never loses them silently:
 /// ``dropped`` says how many, and which end they were taken from is fixed when the stream is made.
+///
+/// One reader at a time. Cancelling the reader's task, or letting the stream and its iterators go, ends it.
 public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
   /// What goes when an element comes and the stream is full.
   public enum Policy: Sendable {
@@ -11,8 +13,7 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
     case dropNewest
   }
 
-  private let stream: AsyncStream<Element>
-  private let counter: Lock<Int>
+  private let reader: Reader
 
   /// Makes a stream and the source that feeds it.
   /// - Parameters:
@@ -23,43 +24,51 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
     of: Element.Type = Element.self, limit: Int, policy: Policy = .dropOldest,
     onTermination: (@Sendable () -> Void)? = nil
   ) -> (stream: BoundedStream, source: Source) {
-    let counter = Lock(0)
-    let buffering: AsyncStream<Element>.Continuation.BufferingPolicy =
-      switch policy {
-      case .dropOldest: .bufferingNewest(Swift.max(limit, 1))
-      case .dropNewest: .bufferingOldest(Swift.max(limit, 1))
-      }
-    let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: buffering)
-    if let onTermination { continuation.onTermination = { _ in onTermination() } }
-    return (BoundedStream(stream: stream, counter: counter), Source(continuation: continuation, counter: counter))
+    let queue = BoundedQueue<Element>(limit: Swift.max(limit, 1), policy: policy, onTermination: onTermination)
+    return (BoundedStream(reader: Reader(queue: queue)), Source(queue: queue))
   }
 
   /// How many elements were dropped so far because the reader was too slow.
-  public var dropped: Int { counter.withLock { $0 } }
+  public var dropped: Int { reader.queue.dropped }
 
   /// The iterator; one reader at a time.
-  public func makeAsyncIterator() -> AsyncStream<Element>.AsyncIterator { stream.makeAsyncIterator() }
+  public func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
+
+  /// The reading end of a ``BoundedStream``.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let reader: Reader
+
+    /// The next element; `nil` when the stream has ended or the task is cancelled.
+    public mutating func next() async -> Element? { await reader.queue.next() }
+  }
 
   /// The feeding end of a ``BoundedStream``.
   public struct Source: Sendable {
-    fileprivate let continuation: AsyncStream<Element>.Continuation
-    fileprivate let counter: Lock<Int>
+    fileprivate let queue: BoundedQueue<Element>
 
     /// Puts an element in; never waits.
     /// - Returns: `false` when something was dropped, or nobody reads any more.
     @discardableResult
     public func yield(_ element: Element) -> Bool {
-      switch continuation.yield(element) {
-      case .enqueued: return true
-      case .dropped:
-        counter.withLock { $0 += 1 }
-        return false
-      case .terminated: return false
-      @unknown default: return false
-      }
+      let outcome = queue.put(element)
+      outcome.waiter?.resume()
+      return outcome.wasRoom
     }
 
+    /// Puts an element in without waking the reader.
+    /// - Returns: what wakes it, when it waits. It must be called, and soon: it is for who has more to put in first.
+    func yieldQuietly(_ element: Element) -> UnsafeContinuation<Void, Never>? { queue.put(element).waiter }
+
     /// Ends the stream; what waits is still delivered.
-    public func finish() { continuation.finish() }
+    public func finish() { queue.end(discarding: false) }
+  }
+
+  /// Its last reference is the end of reading.
+  fileprivate final class Reader: Sendable {
+    let queue: BoundedQueue<Element>
+
+    init(queue: BoundedQueue<Element>) { self.queue = queue }
+
+    deinit { queue.end(discarding: true) }
   }
 }

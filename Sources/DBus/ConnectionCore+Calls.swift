@@ -24,12 +24,10 @@ extension ConnectionCore {
   ) async throws -> RawMessage {
     let call = PendingCall(
       deadline: timeout.map { WatchLoop.now() &+ $0.nanosecondsClamped }, returning: returning, onArrival: onArrival)
-    let serial = Lock<UInt32>(0)
     return try await withTaskCancellationHandler {
       try Task.checkCancellation()
       var wake = false
       try send(message) { number, state in
-        serial.withLock { $0 = number }
         guard state.closeReason == nil else { return call.reply.finish(.failure(self.stopped)) }
         state.pending[number] = call
         if let deadline = call.deadline, deadline < state.nextDeadline ?? .max {
@@ -41,8 +39,10 @@ extension ConnectionCore {
       return try await call.reply.wait()
     } onCancel: {
       // Before the send this finds nothing and `finish` alone ends the call; the reply, when it comes, is dropped.
-      let number = serial.withLock { $0 }
-      state.withLock { $0.pending[number] = nil }
+      // Calls are cancelled seldom, so looking for this one costs less than every call remembering its serial.
+      state.withLock { state in
+        if let entry = state.pending.first(where: { $0.value === call }) { state.pending[entry.key] = nil }
+      }
       call.reply.finish(.failure(CancellationError()))
     }
   }

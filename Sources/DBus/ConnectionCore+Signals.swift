@@ -1,4 +1,5 @@
 internal import CDBus
+import Glibc
 
 /// One subscription: what it wants and where it goes.
 struct Subscriber: Sendable {
@@ -24,6 +25,28 @@ struct RuleUse: Sendable {
   var count = 0
 }
 
+/// The names of a signal as Swift strings. Most signals have the names of the one before, and comparing is cheaper
+/// than making new strings.
+struct SignalNames {
+  private(set) var sender: String?
+  private(set) var path: String?
+  private(set) var interface: String?
+  private(set) var member: String?
+
+  mutating func update(from message: OpaquePointer) {
+    Self.update(&sender, dbus_message_get_sender(message))
+    Self.update(&path, dbus_message_get_path(message))
+    Self.update(&interface, dbus_message_get_interface(message))
+    Self.update(&member, dbus_message_get_member(message))
+  }
+
+  private static func update(_ name: inout String?, _ text: UnsafePointer<CChar>?) {
+    guard let text else { return name = nil }
+    if let known = name, known.withCString({ strcmp($0, text) }) == 0 { return }
+    name = String(cString: text)
+  }
+}
+
 extension ConnectionCore {
   func receiveSignal(_ message: OpaquePointer) {
     if dbus_message_is_signal(message, DBUS_INTERFACE_LOCAL, "Disconnected") != 0 {
@@ -32,18 +55,19 @@ extension ConnectionCore {
     let (subscribers, owners) = state.withLock { ($0.subscriptions, $0.owners) }
     var signal: Signal?
     for subscriber in subscribers where matches(subscriber.rule, message, owners) {
-      let made = signal ?? Self.signal(message)
+      let made = signal ?? self.signal(message)
       signal = made
       if let argument = subscriber.rule.argument0, made.arguments.first?.string != argument { continue }
       subscriber.handler(made)
     }
   }
 
-  private static func signal(_ message: OpaquePointer) -> Signal {
-    let raw = RawMessage(retaining: message)
+  private func signal(_ message: OpaquePointer) -> Signal {
+    lastSignal.update(from: message)
     return Signal(
-      sender: raw.sender, path: ObjectPath(validated: raw.path), interface: raw.interface ?? "", member: raw.member,
-      arguments: raw.values)
+      sender: lastSignal.sender, path: ObjectPath(validated: lastSignal.path ?? "/"),
+      interface: lastSignal.interface ?? "", member: lastSignal.member ?? "",
+      arguments: MessageReader.values(of: message))
   }
 
   private func matches(_ rule: MatchRule, _ message: OpaquePointer, _ owners: [String: OwnerTracking]) -> Bool {

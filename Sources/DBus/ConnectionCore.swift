@@ -7,7 +7,7 @@ import Logging
 /// Nothing outside this library runs under any of them, but for the observers of signals, which run on the thread
 /// with no lock held.
 final class ConnectionCore: @unchecked Sendable {
-  // Sound: `raw` is thread-safe under `ioLock`, everything mutable is in `state`.
+  // Sound: `raw` is thread-safe under `ioLock`, what is mutable is in `state` or said to be the thread's own.
 
   struct State {
     var pending: [UInt32: PendingCall] = [:]
@@ -28,6 +28,10 @@ final class ConnectionCore: @unchecked Sendable {
   let logger: Logger
   let uniqueName: String?
   let state = Lock(State())
+  /// Readers to wake once everything that arrived together has been looked at; the thread's own.
+  private var sleepers: [UnsafeContinuation<Void, Never>] = []
+  /// The names in the last signal, which are mostly those of the next; the thread's own.
+  var lastSignal = SignalNames()
 
   /// Connects; blocks until the bus has answered.
   convenience init(connecting bus: Connection.Bus, logger: Logger) throws(DBusError) {
@@ -93,6 +97,7 @@ final class ConnectionCore: @unchecked Sendable {
 
     while true {
       while dbus_connection_dispatch(raw) == DBUS_DISPATCH_DATA_REMAINS {}
+      wakeSleepers()
       let (stop, deadline) = state.withLock { ($0.stopping || $0.closeReason != nil, $0.nextDeadline) }
       if stop { break }
       loop.waitAndHandle(until: deadline)
@@ -104,8 +109,18 @@ final class ConnectionCore: @unchecked Sendable {
       dbus_connection_close(raw)
     }
     while dbus_connection_dispatch(raw) == DBUS_DISPATCH_DATA_REMAINS {}
+    wakeSleepers()
     dbus_connection_set_watch_functions(raw, nil, nil, nil, nil, nil)
     dbus_connection_unref(raw)
+  }
+
+  /// Wakes a reader after what arrived together has been looked at. Only on the connection's thread.
+  func afterBurst(_ reader: UnsafeContinuation<Void, Never>) { sleepers.append(reader) }
+
+  private func wakeSleepers() {
+    guard !sleepers.isEmpty else { return }
+    for reader in sleepers { reader.resume() }
+    sleepers.removeAll(keepingCapacity: true)
   }
 
   /// Hands a message to libdbus, which writes what the socket takes at once; the thread writes the rest.

@@ -24,7 +24,6 @@ final class Handoff<Success: Sendable>: Sendable {
 
   /// Waits for the result, which may already be there. One task, once.
   func wait() async throws -> Success {
-    if let result = state.withLock({ $0.result }) { return try result.get() }
     await withUnsafeContinuation { continuation in
       let isThere = state.withLock { state in
         if state.result == nil { state.continuation = continuation }

@@ -7,12 +7,15 @@ import Glibc
 /// `ioLock` is held around every call that may touch the transport (a send from any thread, a read from this one):
 /// without it a send that finds the socket dead would free a watch this thread is just handling.
 final class WatchLoop: @unchecked Sendable {
-  // Sound: `watches` is guarded by `watchLock`, the descriptors are constants, and `run` is the one thread's own.
+  // Sound: `watches` is under its lock, `wakeUp` is a constant, `polled` and `enabled` are the one thread's own.
 
   /// Around every call into the transport. Recursive, because libdbus calls back into us from inside some of them.
   let ioLock = RecursiveLock()
   private let watches = Lock<[OpaquePointer]>([])
   private let wakeUp: WakeUp
+  /// What the thread waits for, and the watch behind each entry but the first; kept to be filled again.
+  private var polled: [pollfd] = []
+  private var enabled: [OpaquePointer] = []
 
   init() throws(DBusError) {
     wakeUp = try WakeUp()
@@ -34,8 +37,9 @@ final class WatchLoop: @unchecked Sendable {
 
   /// Waits until something is ready, someone calls ``wake()``, or the deadline, and lets libdbus handle it.
   func waitAndHandle(until deadline: UInt64?) {
-    var enabled: [OpaquePointer] = []
-    var polled = [pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)]
+    enabled.removeAll(keepingCapacity: true)
+    polled.removeAll(keepingCapacity: true)
+    polled.append(pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0))
     // Under the lock: a watch is freed as soon as `remove` has returned.
     watches.withLock { watches in
       for watch in watches where dbus_watch_get_enabled(watch) != 0 {
@@ -49,9 +53,9 @@ final class WatchLoop: @unchecked Sendable {
     }
     guard poll(&polled, nfds_t(polled.count), Self.milliseconds(until: deadline)) > 0 else { return }
     if polled[0].revents != 0 { wakeUp.clear() }
-    for (watch, entry) in zip(enabled, polled.dropFirst()) where entry.revents != 0 {
+    for (index, watch) in enabled.enumerated() where polled[index + 1].revents != 0 {
       var flags: UInt32 = 0
-      let events = Int32(entry.revents)
+      let events = Int32(polled[index + 1].revents)
       if events & POLLIN != 0 { flags |= DBUS_WATCH_READABLE.rawValue }
       if events & POLLOUT != 0 { flags |= DBUS_WATCH_WRITABLE.rawValue }
       if events & POLLHUP != 0 { flags |= DBUS_WATCH_HANGUP.rawValue }

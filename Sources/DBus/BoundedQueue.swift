@@ -1,0 +1,111 @@
+/// What the two ends of a ``BoundedStream`` share.
+///
+/// Not `AsyncStream`: that wakes its reader for every element, and a burst of signals then costs more in waking than
+/// in everything else. Elements always go through the buffer, so whoever feeds it may wake the reader later.
+final class BoundedQueue<Element: Sendable>: Sendable {
+  private struct State {
+    /// A ring: `count` elements from `first` on.
+    var ring: [Element?] = []
+    var first = 0
+    var count = 0
+    var dropped = 0
+    var hasEnded = false
+    var waiter: UnsafeContinuation<Void, Never>?
+    var onTermination: (@Sendable () -> Void)?
+  }
+
+  private let state: Lock<State>
+  private let limit: Int
+  private let policy: BoundedStream<Element>.Policy
+
+  init(limit: Int, policy: BoundedStream<Element>.Policy, onTermination: (@Sendable () -> Void)?) {
+    self.limit = limit
+    self.policy = policy
+    state = Lock(State(onTermination: onTermination))
+  }
+
+  var dropped: Int { state.withLock { $0.dropped } }
+
+  /// Puts an element in, unless the stream has ended.
+  /// - Returns: whether it went in without loss, and the reader to wake.
+  func put(_ element: Element) -> (wasRoom: Bool, waiter: UnsafeContinuation<Void, Never>?) {
+    // What is dropped is released after the lock: its end may run code of others.
+    var loser: Element?
+    let outcome = state.withLock { state -> (Bool, UnsafeContinuation<Void, Never>?) in
+      guard !state.hasEnded else { return (false, nil) }
+      let isFull = state.count == limit
+      if isFull {
+        state.dropped += 1
+        guard policy == .dropOldest else { return (false, nil) }
+        loser = Self.take(&state)
+      }
+      append(element, &state)
+      defer { state.waiter = nil }
+      return (!isFull, state.waiter)
+    }
+    withExtendedLifetime(loser) {}
+    return outcome
+  }
+
+  func next() async -> Element? {
+    // The fast way, without the bookkeeping of waiting.
+    if !Task.isCancelled, let element = state.withLock({ Self.take(&$0) }) { return element }
+    await withTaskCancellationHandler {
+      await withUnsafeContinuation { (waiter: UnsafeContinuation<Void, Never>) in
+        let isReady = state.withLock { state in
+          precondition(state.waiter == nil, "a BoundedStream has one reader at a time")
+          if state.count > 0 || state.hasEnded { return true }
+          state.waiter = waiter
+          return false
+        }
+        if isReady { waiter.resume() }
+      }
+    } onCancel: {
+      end(discarding: false)
+    }
+    return state.withLock { Self.take(&$0) }
+  }
+
+  /// Ends the stream; only the first time counts.
+  /// - Parameter discarding: whether what waits is let go, because nobody will read it.
+  func end(discarding: Bool) {
+    // Released after the lock, as in `put`.
+    var rest: [Element?] = []
+    let (waiter, onTermination) = state.withLock { state in
+      if discarding {
+        swap(&rest, &state.ring)
+        state.count = 0
+      }
+      state.hasEnded = true
+      defer {
+        state.waiter = nil
+        state.onTermination = nil
+      }
+      return (state.waiter, state.onTermination)
+    }
+    waiter?.resume()
+    onTermination?()
+    withExtendedLifetime(rest) {}
+  }
+
+  private static func take(_ state: inout State) -> Element? {
+    guard state.count > 0 else { return nil }
+    let element = state.ring[state.first].take()
+    state.first = state.first + 1 == state.ring.count ? 0 : state.first + 1
+    state.count -= 1
+    return element
+  }
+
+  private func append(_ element: Element, _ state: inout State) {
+    if state.count == state.ring.count {
+      // Grows to what was needed so far, doubling, so that a large limit costs nothing while it is not used.
+      let ordered = state.ring[state.first...] + state.ring[..<state.first]
+      let room = min(limit, max(8, state.count * 2))
+      state.ring = ordered + [Element?](repeating: nil, count: room - state.count)
+      state.first = 0
+    }
+    let end = state.first + state.count
+    state.ring[end < state.ring.count ? end : end - state.ring.count] = element
+    state.count += 1
+  }
+}

@@ -1,0 +1,112 @@
+import DBus
+import Testing
+
+@Suite("Bounded streams", .timeLimit(.minutes(5)))
+struct BoundedStreamTests {
+  /// Says when the last reference to it goes.
+  final class Token: Sendable {
+    let gone: Box<Int>
+    init(_ gone: Box<Int>) { self.gone = gone }
+    deinit { gone.update { $0 += 1 } }
+  }
+
+  @Test("either end is dropped, as the policy says, and counted")
+  func policies() async {
+    let (oldest, first) = BoundedStream.make(of: Int.self, limit: 3, policy: .dropOldest)
+    let (newest, second) = BoundedStream.make(of: Int.self, limit: 3, policy: .dropNewest)
+    #expect((0..<8).map { first.yield($0) } == [true, true, true, false, false, false, false, false])
+    #expect((0..<8).map { second.yield($0) } == [true, true, true, false, false, false, false, false])
+    first.finish()
+    second.finish()
+    #expect(oldest.dropped == 5 && newest.dropped == 5)
+    #expect(!first.yield(9), "nobody takes it any more")
+    #expect(await oldest.reduce(into: []) { $0.append($1) } == [5, 6, 7])
+    #expect(await newest.reduce(into: []) { $0.append($1) } == [0, 1, 2])
+  }
+
+  @Test("the ring wraps and grows without losing the order", arguments: [1, 2, 7, 8, 9, 100])
+  func ring(limit: Int) async {
+    let (stream, source) = BoundedStream.make(of: Int.self, limit: limit)
+    var iterator = stream.makeAsyncIterator()
+    var random = SeededGenerator(seed: UInt64(limit))
+    var model: [Int] = []
+    var next = 0
+    var dropped = 0
+    for _ in 0..<2000 {
+      if Bool.random(using: &random) {
+        #expect(source.yield(next) == (model.count < limit))
+        model.append(next)
+        next += 1
+        if model.count > limit {
+          model.removeFirst()
+          dropped += 1
+        }
+      } else if !model.isEmpty {
+        #expect(await iterator.next() == model.removeFirst())
+      }
+    }
+    #expect(stream.dropped == dropped)
+  }
+
+  @Test("a waiting reader gets every element from another task, in order")
+  func handOver() async {
+    let (stream, source) = BoundedStream.make(of: Int.self, limit: 10_000)
+    let feeder = Task {
+      for number in 0..<10_000 {
+        source.yield(number)
+        if number % 100 == 0 { await Task.yield() }
+      }
+      source.finish()
+    }
+    var expected = 0
+    for await number in stream {
+      #expect(number == expected)
+      expected += 1
+    }
+    #expect(expected == 10_000)
+    await feeder.value
+  }
+
+  @Test("the end is told once, whether by the reader, by cancellation or by the source")
+  func termination() async {
+    let ended = Box(0)
+    do {
+      let (stream, source) = BoundedStream.make(of: Int.self, limit: 1, onTermination: { ended.update { $0 += 1 } })
+      source.finish()
+      source.finish()
+      for await _ in stream {}
+    }
+    #expect(ended.value == 1)
+    let (stream, source) = BoundedStream.make(of: Int.self, limit: 1, onTermination: { ended.update { $0 += 1 } })
+    let reader = Task { for await _ in stream {} }
+    reader.cancel()
+    await reader.value
+    #expect(ended.value == 2)
+    #expect(!source.yield(1))
+    do {
+      let (unread, _) = BoundedStream.make(of: Int.self, limit: 1, onTermination: { ended.update { $0 += 1 } })
+      withExtendedLifetime(unread) {}
+    }
+    #expect(ended.value == 3)
+  }
+
+  @Test("elements that nobody takes are let go: those dropped at once, those waiting with the stream")
+  func release() async {
+    let gone = Box(0)
+    var stream: BoundedStream<Token>?
+    let source: BoundedStream<Token>.Source
+    (stream, source) = BoundedStream.make(of: Token.self, limit: 2)
+    for _ in 0..<5 { source.yield(Token(gone)) }
+    #expect(gone.value == 3)
+    var iterator = stream?.makeAsyncIterator()
+    _ = await iterator?.next()
+    #expect(gone.value == 4)
+    iterator = nil
+    #expect(gone.value == 4)
+    withExtendedLifetime(stream) {}
+    stream = nil
+    #expect(gone.value == 5)
+    source.yield(Token(gone))
+    #expect(gone.value == 6)
+  }
+}
