@@ -140,7 +140,12 @@ extension PhoneLink {
 
   private func take(_ event: JSONObjectScanner.Event) async {
     switch event {
-    case .refused(let refusal): context.count { $0.discardedBytes += refusal.bytes }
+    case .refused(let refusal):
+      context.count { $0.discardedBytes += refusal.bytes }
+      // Whose reply it is can be told from its beginning; nobody needs to wait for the end of it.
+      guard refusal.reason == .tooLarge, let id = Wire.recoverID(fromHead: refusal.head) else { return }
+      requests.pending.removeValue(forKey: id)?
+        .resume(throwing: InferenceError(.badReply, "\(name) sent more than \(configuration.messageLimit) bytes"))
     case .object(let bytes):
       do throws(Wire.Malformed) {
         let response = try Wire.Response.decode(bytes)

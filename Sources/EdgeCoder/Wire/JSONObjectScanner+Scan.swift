@@ -156,26 +156,31 @@ extension JSONObjectScanner {
     return index
   }
 
-  /// Runs over the text of a string, eight bytes at a time, up to a quote, a backslash or a control character.
+  /// Runs over the text of a string, eight bytes at a time, up to its quote, a control character, or a backslash whose
+  /// second byte is in the next piece.
   private func skipText(_ piece: UnsafeRawBufferPointer, from first: Int) -> Int {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let highs: UInt64 = 0x8080_8080_8080_8080
     var index = first
-    while index + 8 <= piece.count {
-      let word = piece.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-      let quotes = word ^ (ones &* UInt64(UInt8.quote))
-      let backslashes = word ^ (ones &* UInt64(UInt8.backslash))
-      // In each term a high bit is set exactly if some byte is zero, or below 0x20 (Mycroft's test).
-      let found =
-        ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes) | ((word &- ones &* 0x20) & ~word)
-      if found & highs != 0 { break }
-      index += 8
+    while true {
+      while index + 8 <= piece.count {
+        let word = UInt64(littleEndian: piece.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+        let quotes = word ^ (ones &* UInt64(UInt8.quote))
+        let backslashes = word ^ (ones &* UInt64(UInt8.backslash))
+        // The lowest high bit set marks the first byte that is zero in the first two, or below 0x20 (Mycroft's test;
+        // a borrow can set bits above it, never below).
+        let found =
+          (((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes) | ((word &- ones &* 0x20) & ~word))
+          & highs
+        if found != 0 {
+          index += found.trailingZeroBitCount >> 3
+          break
+        }
+        index += 8
+      }
+      while index < piece.count, piece[index] != .quote, piece[index] != .backslash, piece[index] >= 0x20 { index += 1 }
+      guard index + 1 < piece.count, piece[index] == .backslash else { return index }
+      index += 2
     }
-    while index < piece.count {
-      let byte = piece[index]
-      if byte == .quote || byte == .backslash || byte < 0x20 { return index }
-      index += 1
-    }
-    return index
   }
 }

@@ -75,12 +75,13 @@ struct JSONObjectWriter {
   }
 }
 
+// Computed, so that the scanner's inner loops see numbers and not calls of an initialiser.
 extension UInt8 {
-  static let quote = UInt8(ascii: "\"")
-  static let backslash = UInt8(ascii: "\\")
-  static let openBrace = UInt8(ascii: "{")
-  static let closeBrace = UInt8(ascii: "}")
-  static let openBracket = UInt8(ascii: "[")
-  static let closeBracket = UInt8(ascii: "]")
-  static let comma = UInt8(ascii: ",")
+  static var quote: UInt8 { UInt8(ascii: "\"") }
+  static var backslash: UInt8 { UInt8(ascii: "\\") }
+  static var openBrace: UInt8 { UInt8(ascii: "{") }
+  static var closeBrace: UInt8 { UInt8(ascii: "}") }
+  static var openBracket: UInt8 { UInt8(ascii: "[") }
+  static var closeBracket: UInt8 { UInt8(ascii: "]") }
+  static var comma: UInt8 { UInt8(ascii: ",") }
 }

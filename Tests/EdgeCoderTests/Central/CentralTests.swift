@@ -187,6 +187,25 @@ import Testing
     }
   }
 
+  @Test func aReplyOverTheLimitFailsTheRequestAtOnce() async throws {
+    let phone = LoopbackPhone()
+    let engine = GatedEngine()
+    let (central, service) = (central { $0.messageLimit = 1000 }, service(phone, engine))
+    try await running([service.run, central.run]) {
+      air.see(phone)
+      try await ready(central)
+      let request = Task { try await central.generate(prompt: "x", maxTokens: 1) }
+      let prompt = try await engine.next()
+      prompt.say(String(repeating: "endless ", count: 1000))
+      prompt.end()
+      let error = await #expect(throws: InferenceError.self) { try await request.value }
+      #expect(error?.code == .badReply && error?.message == "phone sent more than 1000 bytes")
+      async let next = central.generate(prompt: "y", maxTokens: 1)
+      try await engine.next().end()
+      #expect(try await next.output == "[empty response]")
+    }
+  }
+
   @Test func aWriteThatFailsFailsTheRequestAndResetsTheLink() async throws {
     let phone = LoopbackPhone()
     let (central, service) = (central(), service(phone))
