@@ -116,7 +116,7 @@ extension RadioTests {
 
 /// The replies in a stream of notifications.
 private struct Replies {
-  private var iterator: AsyncStream<[UInt8]>.AsyncIterator
+  private var iterator: BoundedStream<[UInt8]>.Iterator
   private var scanner = JSONObjectScanner(sizeLimit: 1 << 20)
   private var found: [Wire.Response] = []
 
