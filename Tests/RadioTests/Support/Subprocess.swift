@@ -50,10 +50,18 @@ final class Subprocess: Sendable {
     return -1
   }
 
-  /// Runs a program to its end.
+  /// Runs a program to its end. Its output is the test's own: a daemon it leaves behind may hold it open.
   static func run(_ program: String, _ arguments: [String]) async throws -> Int32 {
-    let process = try Subprocess(program, arguments)
-    for await line in process.lines { print(line) }
-    return await process.status()
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    return try await withCheckedThrowingContinuation { continuation in
+      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+      do {
+        try process.run()
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
   }
 }
