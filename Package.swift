@@ -48,8 +48,12 @@ if !lean {
     .product(name: "HTTPTypes", package: "swift-http-types"),
     .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
   ]
-  products += [.library(name: "EdgeCoderHTTP", targets: ["EdgeCoderHTTP"])]
+  products += [
+    .library(name: "EdgeCoderHTTP", targets: ["EdgeCoderHTTP"]),
+    .executable(name: "edgeblue", targets: ["edgeblue"]),
+  ]
   dependencies += [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0"),
@@ -67,6 +71,17 @@ if !lean {
       ] + http,
       exclude: ["Python"],
       swiftSettings: settings),
+    .executableTarget(
+      name: "edgeblue",
+      dependencies: [
+        "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", log,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: settings),
+    .testTarget(name: "edgeblueTests", dependencies: ["edgeblue", "EdgeCoder", "BlueZ"], swiftSettings: settings),
   ]
 }
 

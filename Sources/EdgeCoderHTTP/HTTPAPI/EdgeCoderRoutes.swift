@@ -31,9 +31,10 @@ struct EdgeCoderRoutes: Sendable {
     // Truncating a failure's reason at a stop sequence would hide it.
     let text = reply.ok ? ReplyText.cut(reply.output, atFirstOf: body.options?.stop?.values ?? []) : reply.output
     let final = FinalFields(prompt: prompt, text: text, wall: start.duration(to: .now), reply: reply)
+    let piece = GenerateReply(model: HTTPAPI.modelName, response: text)
     let answer = GenerateReply(model: HTTPAPI.modelName, response: text, done: true, final: final)
       .answered(by: reply)
     guard body.stream == true, reply.ok else { return .json(answer) }
-    return try .lines([GenerateReply(model: HTTPAPI.modelName, response: text), answer.withoutText()])
+    return try .lines([piece, answer.withoutText()])
   }
 }

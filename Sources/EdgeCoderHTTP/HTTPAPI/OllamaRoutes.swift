@@ -40,9 +40,9 @@ struct OllamaRoutes: Sendable {
     }
     let prompt = try body.checkedPrompt()
     let (text, final, reply) = try await run(prompt, try body.tokenLimit(), stops: body.options?.stop, context)
+    let pieces = ReplyText.pieces(text).map { GenerateReply(model: model, response: $0) }
     let last = GenerateReply(model: model, response: text, done: true, final: final).answered(by: reply)
     guard body.stream ?? true else { return .json(last) }
-    let pieces = ReplyText.pieces(text).map { GenerateReply(model: model, response: $0) }
     return try .lines(pieces + [last.withoutText()])
   }
 

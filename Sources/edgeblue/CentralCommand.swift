@@ -1,0 +1,117 @@
+import ArgumentParser
+import EdgeCoder
+import EdgeCoderHTTP
+import Logging
+import ServiceLifecycle
+
+/// `edgeblue central`
+struct CentralCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "central",
+    abstract: "Find EdgeCoder phones and offer them to the programs on this machine.",
+    discussion: """
+      Serves http://127.0.0.1:11435 until Ctrl-C, for EdgeCoder's own clients and for Ollama and OpenAI clients. The \
+      phones are the model `edgecoder`. Only this machine can reach it.
+
+      EXAMPLES
+        edgeblue central
+        edgeblue central --adapter hci1 --port 8000 --max-phones 2
+        curl http://127.0.0.1:11435/status
+        curl http://127.0.0.1:11435/api/generate -d '{"prompt": "Why is the sky blue?"}'
+        OPENAI_BASE_URL=http://127.0.0.1:11435/v1 your-program
+      """)
+
+  @OptionGroup var adapter: AdapterOptions
+  @Option(help: "The port on 127.0.0.1; 0 takes a free one.") var port = 11435
+  @Option(help: ArgumentHelp("The most phones to keep a link to, 1 to 16.", valueName: "number")) var maxPhones = 5
+  @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    guard (0...65535).contains(port) else { throw ValidationError("--port is 0 to 65535.") }
+    guard (1...16).contains(maxPhones) else { throw ValidationError("--max-phones is 1 to 16.") }
+  }
+
+  func run() async throws {
+    try await common.run { terminal in
+      let radio = try await Radio.open(adapter, terminal)
+      let central = PhoneFinder.makeCentral(on: radio, phones: maxPhones)
+      terminal.say("EdgeBlue central on \(radio.title). Ctrl-C ends it.")
+      let diary = CentralDiary(terminal: terminal)
+      let work = Role {
+        await withTaskGroup(of: Void.self) { group in
+          let events = await central.events()
+          group.addTask { await central.run() }
+          group.addTask { await diary.follow(events) }
+          await group.next()
+          group.cancelAll()
+        }
+      }
+      let api = HTTPAPI(
+        service: central, configuration: .init(port: port), logger: Logger(label: "edgeblue.http")
+      ) { port in
+        terminal.happened(
+          "serving http://127.0.0.1:\(port) (model: \(HTTPAPI.modelName))", "serving", ["port": .number(port)])
+      }
+      // Stopped in reverse: first no new prompts, then no phones.
+      try await runUntilStopped([work, api])
+      diary.conclude(await central.counters())
+    }
+  }
+}
+
+/// Tells a person at the terminal what a central does.
+struct CentralDiary: Sendable {
+  let terminal: Terminal
+
+  func follow(_ events: AsyncStream<CentralEvent>) async {
+    for await event in events { report(event) }
+  }
+
+  private func report(_ event: CentralEvent) {
+    switch event {
+    case .scanning: terminal.happened("looking for phones", "scanning")
+    case .notScanning(let reason):
+      terminal.happened("not looking for phones: \(reason.printable)", "notScanning", ["reason": .string(reason)])
+    case .seen(let phone):
+      let signal = phone.rssi.map { ", \($0) dBm" } ?? ""
+      terminal.happened(
+        "found \(phone.name.printable)\(signal)", "found",
+        ["phone": .string(phone.name), "id": .string(phone.id.rawValue), "rssi": JSON(phone.rssi)])
+    case .link(let id, let name, let state, let reason):
+      terminal.happened(
+        "\(name.printable): \(Self.words(for: state))\(reason.map { " (\($0.printable))" } ?? "")", "link",
+        [
+          "phone": .string(name), "id": .string(id.rawValue), "state": .string(state.rawValue), "reason": JSON(reason),
+        ])
+    case .status(let id, let name, let status):
+      let battery = status.batteryPct.map { ", battery \($0) %" } ?? ""
+      terminal.happened(
+        "\(name.printable): model \(status.modelState.printable)\(battery)", "status",
+        [
+          "phone": .string(name), "id": .string(id.rawValue), "modelState": .string(status.modelState),
+          "batteryPct": JSON(status.batteryPct),
+        ])
+    }
+  }
+
+  func conclude(_ counters: CentralCounters) {
+    terminal.say()
+    terminal.happened(
+      "stopped; \(counters.requests) prompts, \(counters.replies) replies, \(counters.failures) failures", "stopped",
+      [
+        "requests": .number(counters.requests), "replies": .number(counters.replies),
+        "failures": .number(counters.failures), "cancelled": .number(counters.cancelled),
+      ])
+  }
+
+  static func words(for state: LinkState) -> String {
+    switch state {
+    case .discovered: "found"
+    case .connecting: "connecting"
+    case .subscribing: "connected, subscribing"
+    case .ready: "ready for prompts"
+    case .waiting: "link lost, will try again"
+    case .stopped: "gone"
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import BlueZ
+import DBus
+
+/// What bluetoothd says over D-Bus.
+struct BlueZChecks {
+  /// The adapter to look at; without it, every one.
+  let adapter: String?
+
+  func findings() async -> [Finding] {
+    let session: Session
+    do {
+      let connection = try await Connection.open(.system)
+      defer { connection.close() }
+      guard let service = try await service(on: connection) else {
+        return [
+          Finding("D-Bus", .ok, "the system bus answers"),
+          Finding("bluetoothd", .fail, "it does not run", fix: "systemctl start bluetooth (package: bluez)"),
+        ]
+      }
+      guard service.level != .fail else { return [Finding("D-Bus", .ok, "the system bus answers"), service] }
+      session = try await Session.open()
+    } catch {
+      return [
+        Finding(
+          "D-Bus", .fail, "the system bus cannot be reached: \(Failure(error).message)", fix: "systemctl start dbus")
+      ]
+    }
+    defer { session.close() }
+    return [Finding("D-Bus", .ok, "the system bus answers and its policy lets us talk to bluetoothd")]
+      + (await version(session)) + (await adapters(session))
+  }
+
+  /// Whether bluetoothd runs and the policy lets us ask it; `nil` when it does not run.
+  private func service(on connection: Connection) async throws -> Finding? {
+    guard try await connection.owner(of: "org.bluez") != nil else { return nil }
+    do {
+      _ = try await RemoteObject(connection, "org.bluez", .root).managedObjects()
+      return Finding("D-Bus policy", .ok, "it lets us ask bluetoothd")
+    } catch let error as DBusError where error.name == "org.freedesktop.DBus.Error.AccessDenied" {
+      return Finding(
+        "D-Bus policy", .fail, "it forbids us to ask bluetoothd",
+        fix: "run as root, or join the group: usermod -aG bluetooth $USER, and log in again")
+    }
+  }
+
+  private func version(_ session: Session) async -> [Finding] {
+    guard let version = await session.version() else {
+      return [Finding("bluetoothd", .warn, "it runs, but its version cannot be told from here")]
+    }
+    let limits = version.limits
+    return [Finding("bluetoothd", .ok, "version \(version) runs")]
+      + limits.map {
+        Finding("BlueZ \(version)", .warn, $0, fix: "EdgeBlue works around it; a newer BlueZ has no need to")
+      }
+  }
+
+  private func adapters(_ session: Session) async -> [Finding] {
+    let chosen: [Adapter]
+    do {
+      _ = try await session.adapter(adapter, timeout: .seconds(2))
+      chosen = session.adapters.filter { found in
+        adapter.map { $0 == found.name || BluetoothAddress($0) == found.address } ?? true
+      }
+    } catch {
+      let failure = Failure(error)
+      return [Finding("adapter", .fail, failure.message, fix: "`edgeblue doctor` without --adapter lists them")]
+    }
+    return chosen.flatMap { found -> [Finding] in
+      let name = found.name ?? found.address.description
+      return [
+        found.isPowered
+          ? Finding(name, .ok, "\(found.address), switched on")
+          : Finding(
+            name, .warn, "\(found.address), switched off",
+            fix: "edgeblue switches it on; by hand: bluetoothctl power on"),
+        roles(found, name),
+      ]
+    }
+  }
+
+  private func roles(_ adapter: Adapter, _ name: String) -> Finding {
+    let roles = Set(adapter.roles)
+    let both = roles.contains("central-peripheral")
+    guard both || (roles.contains("central") && roles.contains("peripheral")) else {
+      let missing = roles.contains("central") ? "a phone" : roles.contains("peripheral") ? "a central" : "either role"
+      return Finding(
+        name, roles.isEmpty ? .fail : .warn, "it cannot be \(missing)", fix: "use another adapter (4.0 or later, LE)")
+    }
+    return Finding(
+      name, .ok, both ? "it can be phone and central at once" : "it can be phone or central, not both at once")
+  }
+}

@@ -1,0 +1,68 @@
+/// What can be read off files: the kernel, radio switches, bluetoothd's settings.
+struct SystemChecks {
+  /// The file system's root; tests make one of their own.
+  var root = ""
+
+  func findings() -> [Finding] {
+    [kernel] + switches + [channels]
+  }
+
+  private var kernel: Finding {
+    let controllers = SystemFiles.entries(of: "\(root)/sys/class/bluetooth").filter { !$0.contains(":") }
+    if !controllers.isEmpty { return Finding("kernel", .ok, "controllers: \(controllers.joined(separator: ", "))") }
+    if SystemFiles.entries(of: "\(root)/sys/module").contains("bluetooth") {
+      return Finding(
+        "kernel", .fail, "no Bluetooth controller",
+        fix: "plug one in, or look for missing firmware with `dmesg | grep -i bluetooth`")
+    }
+    return Finding(
+      "kernel", .fail, "the kernel has no Bluetooth", fix: "`modprobe btusb`, or try it out in the radio lab: make demo"
+    )
+  }
+
+  /// One finding for each Bluetooth radio that is switched off, or one for all.
+  private var switches: [Finding] {
+    let folder = "\(root)/sys/class/rfkill"
+    let radios = SystemFiles.entries(of: folder).filter { SystemFiles.line(of: "\(folder)/\($0)/type") == "bluetooth" }
+    let blocked = radios.compactMap { radio -> Finding? in
+      let name = SystemFiles.line(of: "\(folder)/\(radio)/name") ?? radio
+      if SystemFiles.line(of: "\(folder)/\(radio)/hard") == "1" {
+        return Finding(
+          "rfkill", .fail, "\(name) is switched off by hardware", fix: "use the switch or key of the machine")
+      }
+      if SystemFiles.line(of: "\(folder)/\(radio)/soft") == "1" {
+        return Finding("rfkill", .fail, "\(name) is switched off by software", fix: "rfkill unblock bluetooth")
+      }
+      return nil
+    }
+    return blocked.isEmpty ? [Finding("rfkill", .ok, "no radio is switched off")] : blocked
+  }
+
+  /// Several ATT channels (EATT) overtake one another when writes come in bursts.
+  private var channels: Finding {
+    let file = "/etc/bluetooth/main.conf"
+    let text = SystemFiles.text(of: root + file) ?? ""
+    if Self.value(of: "Channels", in: "GATT", of: text) == "1" {
+      return Finding("EATT", .ok, "one ATT channel: notifications stay in order")
+    }
+    return Finding(
+      "EATT", .warn, "bluetoothd may use several ATT channels, and bursts without pauses arrive out of order",
+      fix:
+        "put Channels = 1 under [GATT] in \(file) and restart bluetoothd (EdgeCoder's 10 ms pauses are safe as it is)")
+  }
+
+  /// A key of an ini file; comments and other sections do not count.
+  static func value(of key: String, in section: String, of text: String) -> String? {
+    var current = ""
+    for line in text.split(whereSeparator: \.isNewline) {
+      let line = line.filter { !$0.isWhitespace }
+      if line.hasPrefix("#") || line.hasPrefix(";") { continue }
+      if line.hasPrefix("["), line.hasSuffix("]") {
+        current = String(line.dropFirst().dropLast())
+      } else if current == section, line.hasPrefix(key + "=") {
+        return String(line.dropFirst(key.count + 1))
+      }
+    }
+    return nil
+  }
+}

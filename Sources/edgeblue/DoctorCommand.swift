@@ -1,0 +1,46 @@
+import ArgumentParser
+import EdgeCoderHTTP
+
+/// `edgeblue doctor`
+struct DoctorCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "doctor",
+    abstract: "Check everything the other commands need, and say what helps.",
+    discussion: """
+      Changes nothing. Ends with status 69 when something is missing without which nothing works.
+
+      EXAMPLES
+        edgeblue doctor
+        edgeblue doctor --adapter hci1 --engine openai --engine-url http://127.0.0.1:8080
+        edgeblue doctor --json
+      """)
+
+  @OptionGroup var adapter: AdapterOptions
+  @OptionGroup var engine: EngineOptions
+  @OptionGroup var common: CommonOptions
+
+  func run() async throws {
+    try await common.run { terminal in
+      var findings = SystemChecks().findings()
+      findings += await BlueZChecks(adapter: adapter.adapter).findings()
+      findings.append(await EngineChecks.finding(engine))
+      let worst = findings.map(\.level).max() ?? .ok
+      if common.json {
+        terminal.print(
+          json: .object(["ok": .bool(worst != .fail), "checks": .list(findings.map(\.json))]))
+      } else {
+        for finding in findings { finding.show(on: terminal) }
+        terminal.say()
+        terminal.say(Self.conclusion(findings))
+      }
+      if worst == .fail { throw ExitStatus.unavailable.code }
+    }
+  }
+
+  static func conclusion(_ findings: [Finding]) -> String {
+    let fails = findings.count { $0.level == .fail }
+    let warnings = findings.count { $0.level == .warn }
+    if fails > 0 { return "\(fails) of \(findings.count) checks failed; start with the first." }
+    return warnings > 0 ? "Everything needed is there; \(warnings) to look at." : "Everything is there."
+  }
+}

@@ -1,0 +1,25 @@
+import ArgumentParser
+
+/// The one executable: Bluetooth LE roles of EdgeCoder for the command line.
+@main
+struct EdgeBlueCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "edgeblue",
+    abstract: "EdgeCoder over Bluetooth LE, on Linux.",
+    discussion: """
+      A phone answers prompts with a model it runs; a central finds phones and offers them to every program on this \
+      machine. Either role runs here, over BlueZ.
+
+      EXAMPLES
+        edgeblue doctor                      what is missing, and what helps
+        edgeblue phone --engine ollama       this machine answers prompts
+        edgeblue central                     offer the phones around, port 11435
+        edgeblue ask "Why is the sky blue?"  one prompt, one answer
+        edgeblue scan                        which phones are near
+
+      EXIT STATUS
+        \(ExitStatus.help)
+      """,
+    version: "0.1.0",
+    subcommands: [PhoneCommand.self, CentralCommand.self, AskCommand.self, ScanCommand.self, DoctorCommand.self])
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import EdgeCoder
+import Foundation
+import ServiceLifecycle
+
+/// `edgeblue phone`
+struct PhoneCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "phone",
+    abstract: "Answer prompts over Bluetooth LE, as an EdgeCoder phone does.",
+    discussion: """
+      Advertises the EdgeCoder service until Ctrl-C. An API key for the engine is read from EDGEBLUE_API_KEY.
+
+      EXAMPLES
+        edgeblue phone                                   try it out: the echo engine repeats each prompt
+        edgeblue phone --engine ollama --model llama3.2
+        edgeblue phone --engine openai --engine-url http://127.0.0.1:8080 --adapter hci1 --name Workshop
+      """)
+
+  @OptionGroup var engine: EngineOptions
+  @OptionGroup var adapter: AdapterOptions
+  @Option(
+    help: ArgumentHelp("The name to show, at most 26 bytes. Without it EdgeCoder- and this machine's name.")) var name:
+    String?
+  @OptionGroup var common: CommonOptions
+
+  func run() async throws {
+    try await common.run { terminal in
+      let engine = try self.engine.makeEngine()
+      let radio = try await Radio.open(adapter, terminal)
+      let shown = name ?? "EdgeCoder-\(ProcessInfo.processInfo.hostName.prefix(16))"
+      let transport = try await BlueZPhoneTransport.start(on: radio.adapter, name: shown)
+      let phone = PhoneService(transport: transport, engine: engine, battery: { SystemBattery.percent() })
+      terminal.say("EdgeBlue phone “\(shown)” on \(radio.title). Engine: \(self.engine.title). Ctrl-C ends it.")
+      if self.engine.engine == .echo {
+        terminal.say("The echo engine only repeats prompts; --engine ollama or openai answers them.")
+      }
+      let diary = PhoneDiary(terminal: terminal)
+      let work = Role {
+        await withTaskGroup(of: Void.self) { group in
+          group.addTask { await phone.run() }
+          group.addTask { await diary.follow(phone) }
+          await group.next()
+          group.cancelAll()
+        }
+      } cleanUp: {
+        try await transport.stop()
+      }
+      try await runUntilStopped([work])
+      diary.conclude(await phone.snapshot().counters)
+    }
+  }
+}

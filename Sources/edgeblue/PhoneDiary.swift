@@ -1,0 +1,67 @@
+import EdgeCoder
+
+/// Tells a person at the terminal what a phone does, from how its counters move.
+struct PhoneDiary: Sendable {
+  let terminal: Terminal
+
+  /// Watches until the task is cancelled.
+  func follow(_ phone: PhoneService) async {
+    var last: PhoneSnapshot?
+    var began: ContinuousClock.Instant?
+    while !Task.isCancelled {
+      let now = await phone.snapshot()
+      if now.isAnswering, began == nil { began = .now }
+      report(now, after: last, took: began.map { .now - $0 })
+      if !now.isAnswering { began = nil }
+      last = now
+      do { try await Task.sleep(for: .milliseconds(100), clock: .continuous) } catch { return }
+    }
+  }
+
+  private func report(_ now: PhoneSnapshot, after last: PhoneSnapshot?, took: Duration?) {
+    let old = last?.counters ?? PhoneCounters()
+    let new = now.counters
+    if now.isUp != (last?.isUp ?? false) {
+      terminal.happened(now.isUp ? "can be found" : "cannot be found any more", now.isUp ? "up" : "down")
+    }
+    if let status = now.status, status.modelState != last?.status?.modelState {
+      terminal.happened(
+        "model: \(status.modelState.printable)", "model",
+        ["modelState": .string(status.modelState), "batteryPct": JSON(status.batteryPct)])
+    }
+    if now.peers != (last?.peers ?? 0) {
+      terminal.happened("centrals connected: \(now.peers)", "centrals", ["connected": .number(now.peers)])
+    }
+    if new.requests > old.requests {
+      let waiting = now.queued > 0 ? ", \(now.queued) waiting" : ""
+      terminal.happened(
+        "prompt \(new.requests)\(waiting)", "prompt", ["number": .number(new.requests), "waiting": .number(now.queued)])
+    }
+    if new.engineFailures > old.engineFailures { terminal.happened("the engine failed", "engineFailed") }
+    if new.replies > old.replies {
+      let time = took.map { " after \(Self.seconds($0)) s" } ?? ""
+      terminal.happened("reply \(new.replies) sent\(time)", "reply", ["number": .number(new.replies)])
+    }
+    if new.repliesFailed > old.repliesFailed { terminal.happened("a reply could not be sent", "replyFailed") }
+    if new.cancelled > old.cancelled { terminal.happened("a central left before its reply", "cancelled") }
+    if new.malformed > old.malformed { terminal.happened("something that is no request", "malformed") }
+  }
+
+  /// The last line.
+  func conclude(_ counters: PhoneCounters) {
+    terminal.say()
+    terminal.happened(
+      "stopped; \(counters.requests) prompts, \(counters.replies) replies, \(counters.engineFailures) engine failures",
+      "stopped",
+      [
+        "requests": .number(counters.requests), "replies": .number(counters.replies),
+        "engineFailures": .number(counters.engineFailures), "cancelled": .number(counters.cancelled),
+        "malformed": .number(counters.malformed), "repliesFailed": .number(counters.repliesFailed),
+      ])
+  }
+
+  static func seconds(_ duration: Duration) -> String {
+    let tenths = Int((duration / .milliseconds(100)).rounded())
+    return "\(tenths / 10).\(tenths % 10)"
+  }
+}

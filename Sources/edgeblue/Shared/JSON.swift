@@ -1,0 +1,44 @@
+import Foundation
+
+/// A JSON value to print.
+enum JSON: Sendable, Hashable, Encodable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
+  ExpressibleByIntegerLiteral
+{
+  case null
+  case bool(Bool)
+  case number(Int)
+  case string(String)
+  case list([JSON])
+  case object([String: JSON])
+
+  init(stringLiteral value: String) { self = .string(value) }
+  init(booleanLiteral value: Bool) { self = .bool(value) }
+  init(integerLiteral value: Int) { self = .number(value) }
+
+  init(_ value: String?) { self = value.map { .string($0) } ?? .null }
+  init(_ value: Int?) { self = value.map { .number($0) } ?? .null }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .bool(let value): try container.encode(value)
+    case .number(let value): try container.encode(value)
+    case .string(let value): try container.encode(value)
+    case .list(let value): try container.encode(value)
+    case .object(let value): try container.encode(value)
+    }
+  }
+
+  /// One line, keys in order.
+  var text: String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    do {
+      return String(decoding: try encoder.encode(self), as: UTF8.self)
+    } catch {
+      // Every case above can be said in JSON.
+      return "null"
+    }
+  }
+}

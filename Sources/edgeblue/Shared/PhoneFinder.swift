@@ -1,0 +1,73 @@
+import EdgeCoder
+
+/// A central for the length of one command.
+enum PhoneFinder {
+  static func makeCentral(on radio: Radio, phones: Int) -> Central {
+    let phoneRadio = BlueZPhoneRadio(adapter: radio.adapter)
+    var configuration = CentralConfiguration()
+    configuration.phoneLimit = phones
+    return Central(scanner: phoneRadio, connector: phoneRadio, configuration: configuration)
+  }
+
+  /// Looks for the best phone, runs `work` when it is ready, and ends the link.
+  /// - Parameters:
+  ///   - wait: how long to look and connect.
+  ///   - progress: told in words how far it is.
+  /// - Throws: ``Failure`` when no phone is ready in time, or what `work` throws.
+  static func withPhone<Value: Sendable>(
+    on radio: Radio, wait: Duration, progress: @escaping @Sendable (String) -> Void,
+    _ work: @escaping @Sendable (Central) async throws -> Value
+  ) async throws -> Value {
+    let central = makeCentral(on: radio, phones: 1)
+    let events = await central.events()
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      // Cancelled at the end: the central then ends its link before the group returns.
+      group.addTask { await central.run() }
+      defer { group.cancelAll() }
+      try await untilReady(events, wait: wait, progress: progress)
+      return try await work(central)
+    }
+  }
+
+  private static func untilReady(
+    _ events: AsyncStream<CentralEvent>, wait: Duration, progress: @escaping @Sendable (String) -> Void
+  ) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      let state = LastWord()
+      group.addTask {
+        for await event in events {
+          switch event {
+          case .scanning:
+            progress("looking for phones …")
+          case .notScanning(let reason): await state.set("the adapter cannot scan: \(reason)")
+          case .seen(let phone):
+            progress("found \(phone.name.printable)")
+            await state.set("\(phone.name.printable) was found, but the link did not come up")
+          case .link(_, let name, let link, let reason):
+            progress("\(name.printable): \(CentralDiary.words(for: link))")
+            if link == .ready { return }
+            if let reason { await state.set("\(name.printable): \(reason)") }
+          case .status: break
+          }
+        }
+        try Task.checkCancellation()
+        throw Failure("the search for phones ended", status: .failed)
+      }
+      group.addTask {
+        try await Task.sleep(for: wait, clock: .continuous)
+        throw Failure(
+          await state.text ?? "no phone was found within \(Int(wait / .seconds(1))) s",
+          hint: "start `edgeblue phone` on another machine or adapter, or open EdgeCoder on a phone nearby",
+          status: .unavailable)
+      }
+      defer { group.cancelAll() }
+      try await group.next()
+    }
+  }
+
+  /// The newest reason why there is no phone yet.
+  private actor LastWord {
+    private(set) var text: String?
+    func set(_ text: String) { self.text = text }
+  }
+}

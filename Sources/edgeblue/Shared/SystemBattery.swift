@@ -1,0 +1,37 @@
+import Foundation
+
+/// This machine's battery, from sysfs.
+enum SystemBattery {
+  /// Percent of the first battery, 0–100; `nil` when there is none.
+  static func percent(root: String = "/sys/class/power_supply") -> Int? {
+    for supply in SystemFiles.entries(of: root) {
+      let folder = "\(root)/\(supply)"
+      // `Device` is the battery of a mouse or a headset.
+      guard SystemFiles.line(of: "\(folder)/type") == "Battery", SystemFiles.line(of: "\(folder)/scope") != "Device",
+        let percent = SystemFiles.line(of: "\(folder)/capacity").flatMap({ Int($0) }), (0...100).contains(percent)
+      else { continue }
+      return percent
+    }
+    return nil
+  }
+}
+
+/// Small files of /sys and /etc.
+enum SystemFiles {
+  /// The names in a folder, in order; none when it cannot be read.
+  static func entries(of folder: String) -> [String] {
+    guard FileManager.default.fileExists(atPath: folder) else { return [] }
+    do { return try FileManager.default.contentsOfDirectory(atPath: folder).sorted() } catch { return [] }
+  }
+
+  /// The whole file; `nil` when it cannot be read. No caller acts differently on why.
+  static func text(of path: String) -> String? {
+    guard let data = FileManager.default.contents(atPath: path), data.count < 1 << 20 else { return nil }
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  /// The first line.
+  static func line(of path: String) -> String? {
+    text(of: path)?.split(separator: "\n").first.map(String.init)
+  }
+}

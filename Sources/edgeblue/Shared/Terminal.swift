@@ -1,0 +1,100 @@
+import Foundation
+
+/// Where a command prints: text for people, or one JSON object a line for programs.
+struct Terminal: Sendable {
+  let json: Bool
+  private let isColoured: Bool
+
+  init(json: Bool) {
+    self.json = json
+    isColoured = !json && isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
+  }
+
+  /// Prints a line for people; programs do not see it.
+  func say(_ text: String = "") {
+    if !json { write(text + "\n") }
+  }
+
+  /// Prints something that happened: for people with the time, for programs with all there is to know.
+  func happened(_ text: String, _ event: String, _ fields: [String: JSON] = [:]) {
+    if json {
+      print(json: .object(fields.merging(["event": .string(event), "time": .string(Self.timestamp())]) { $1 }))
+    } else {
+      write("\(paint(Self.clock(), .dim))  \(text)\n")
+    }
+  }
+
+  /// Prints one JSON object, whatever the mode.
+  func print(json value: JSON) {
+    write(value.text + "\n")
+  }
+
+  /// Says why the command ends without success.
+  func fail(_ failure: Failure) {
+    if json {
+      print(
+        json: .object([
+          "event": "error", "error": .string(failure.message), "hint": failure.hint.map { .string($0) } ?? .null,
+          "exitStatus": .number(Int(failure.status.rawValue)),
+        ]))
+    }
+    let text = "edgeblue: \(failure.message)\n" + (failure.hint.map { "          \($0)\n" } ?? "")
+    FileHandle.standardError.write(Data(text.utf8))
+  }
+
+  /// A hint about what is going on, for somebody who watches; never mixed with an answer that goes elsewhere.
+  func whisper(_ text: String) {
+    guard !json, isatty(STDERR_FILENO) == 1 else { return }
+    FileHandle.standardError.write(Data("\(text)\n".utf8))
+  }
+
+  enum Paint: String {
+    case dim = "2"
+    case bold = "1"
+    case red = "31"
+    case green = "32"
+    case yellow = "33"
+  }
+
+  /// The text in a colour, where colours are wanted.
+  func paint(_ text: String, _ paint: Paint) -> String {
+    isColoured ? "\u{1b}[\(paint.rawValue)m\(text)\u{1b}[0m" : text
+  }
+
+  /// Local wall time, to the second.
+  static func clock() -> String {
+    var now = time(nil)
+    var parts = tm()
+    localtime_r(&now, &parts)
+    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+  }
+
+  private static func timestamp() -> String {
+    Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+  }
+
+  private func write(_ text: String) {
+    // Past the C library's buffer: a program at the other end of a pipe reads a line when it is printed.
+    FileHandle.standardOutput.write(Data(text.utf8))
+  }
+}
+
+extension String {
+  /// The text without what would move a terminal's cursor or colour it: names come over the air from strangers.
+  var printable: String {
+    String(
+      String.UnicodeScalarView(
+        unicodeScalars.map { scalar in
+          switch scalar.properties.generalCategory {
+          case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: "\u{fffd}"
+          default: scalar
+          }
+        }))
+  }
+
+  /// The text with blanks behind it, at least one.
+  func padded(to width: Int) -> String {
+    self + String(repeating: " ", count: max(1, width - count))
+  }
+}

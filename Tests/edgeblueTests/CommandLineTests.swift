@@ -1,0 +1,51 @@
+import ArgumentParser
+import BlueZ
+import EdgeCoder
+import Testing
+
+@testable import edgeblue
+
+@Suite struct CommandLineTests {
+  @Test(arguments: [
+    ["phone", "--engine", "echo", "--adapter", "hci0", "--name", "Workshop"],
+    ["phone", "--engine", "ollama", "--engine-url", "http://127.0.0.1:1", "--model", "m", "--log-level", "debug"],
+    ["central", "--adapter", "hci1", "--port", "0", "--max-phones", "2", "--json"],
+    ["ask", "--direct", "--adapter", "hci1", "Why", "is", "the", "sky", "blue?"],
+    ["ask", "--central-url", "http://127.0.0.1:1", "--max-tokens", "5", "-"], ["scan", "--seconds", "3", "--all"],
+    ["doctor", "--engine", "openai", "--json"],
+  ])
+  func whatTheHelpPromises(arguments: [String]) throws {
+    _ = try EdgeBlueCommand.parseAsRoot(arguments)
+  }
+
+  @Test(arguments: [
+    ["phone", "--engine", "gpt"], ["phone", "--model", "m"], ["central", "--port", "65536"],
+    ["central", "--max-phones", "0"], ["ask"], ["ask", "--direct", "--central-url", "http://x", "hi"],
+    ["ask", "--wait", "0", "hi"], ["ask", "--max-tokens", "0", "hi"], ["scan", "--seconds", "0"],
+    ["doctor", "--log-level", "loud"],
+  ])
+  func mistakesEndWithStatus64(arguments: [String]) {
+    let error = #expect(throws: (any Error).self) { try EdgeBlueCommand.parseAsRoot(arguments) }
+    if let error { #expect(EdgeBlueCommand.exitCode(for: error).rawValue == 64) }
+  }
+
+  @Test func errorsHaveTheirStatus() {
+    #expect(Failure(InferenceError(.noPhoneReady, "x")).status == .unavailable)
+    #expect(Failure(InferenceError(.timedOut, "x")).status == .tryAgain)
+    #expect(Failure(InferenceError(.requestTooLarge, "x")).status == .badInput)
+    #expect(Failure(BlueZError(.notPermitted, "x")).status == .notPermitted)
+    #expect(Failure(BlueZError(.noAdapter, "x", hint: "h")).hint == "h")
+    #expect(Failure(EngineError(.unreachable, "x")).status == .unavailable)
+    #expect(Failure(CancellationError()).status == .interrupted)
+  }
+
+  @Test func namesFromTheAirCannotDriveTheTerminal() {
+    #expect("a\u{1b}[2Jb\nc\u{202e}d".printable == "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d")
+    #expect("Grüße 🐟 世界".printable == "Grüße 🐟 世界")
+  }
+
+  @Test func jsonOnOneLine() {
+    let value = JSON.object(["b": .list([1, true, .null]), "a": "x/\n\"y\""])
+    #expect(value.text == #"{"a":"x/\n\"y\"","b":[1,true,null]}"#)
+  }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+@testable import edgeblue
+
+/// The checks that read files, on a file system of their own.
+@Suite struct SystemChecksTests {
+  private func findings(_ files: [String: String]) throws -> [Finding] {
+    let root = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UUID().uuidString)")
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: root) } }
+    try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+    for (path, text) in files {
+      let file = root.appending(path: path)
+      try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try Data(text.utf8).write(to: file)
+    }
+    return SystemChecks(root: root.path).findings()
+  }
+
+  private static func radio(soft: Int, hard: Int, type: String = "bluetooth") -> [String: String] {
+    let folder = "sys/class/rfkill/rfkill0"
+    return [
+      "\(folder)/type": type, "\(folder)/soft": "\(soft)\n", "\(folder)/hard": "\(hard)\n", "\(folder)/name": "hci0\n",
+    ]
+  }
+
+  @Test func anEmptyMachine() throws {
+    let found = try findings([:])
+    #expect(found.map(\.level) == [.fail, .ok, .warn])
+    #expect(found[0].message == "the kernel has no Bluetooth")
+  }
+
+  @Test func aKernelWithoutAController() throws {
+    #expect(try findings(["sys/module/bluetooth/version": "2.22"])[0].message == "no Bluetooth controller")
+  }
+
+  @Test func controllersButNotTheirLinks() throws {
+    let found = try findings(["sys/class/bluetooth/hci0/x": "", "sys/class/bluetooth/hci0:11/x": ""])
+    #expect(found[0] == Finding("kernel", .ok, "controllers: hci0"))
+  }
+
+  @Test func aRadioSwitchedOff() throws {
+    #expect(try findings(Self.radio(soft: 1, hard: 0))[1].fix == "rfkill unblock bluetooth")
+    #expect(try findings(Self.radio(soft: 0, hard: 1))[1].message == "hci0 is switched off by hardware")
+    #expect(try findings(Self.radio(soft: 0, hard: 0))[1].level == .ok)
+    #expect(try findings(Self.radio(soft: 1, hard: 1, type: "wlan"))[1].level == .ok)
+  }
+
+  @Test(arguments: [
+    ("[GATT]\nChannels = 1\n", Finding.Level.ok), ("[GATT]\r\nChannels=1\r\n", .ok), ("[GATT]\n#Channels = 1\n", .warn),
+    ("[General]\nChannels = 1\n", .warn), ("[GATT]\nChannels = 3\n", .warn), ("[GATT]\nChannelsMax = 1\n", .warn),
+    ("", .warn),
+  ])
+  func theNumberOfChannels(text: String, level: Finding.Level) throws {
+    #expect(try findings(["etc/bluetooth/main.conf": text])[2].level == level)
+  }
+
+  @Test func batteries() throws {
+    let root = FileManager.default.temporaryDirectory.appending(path: "battery-\(UUID().uuidString)")
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: root) } }
+    for (name, type, scope, capacity) in [
+      ("AC", "Mains", nil, "1"), ("BAT-mouse", "Battery", "Device", "5"), ("BAT0", "Battery", nil, "87"),
+    ] {
+      let folder = root.appending(path: name)
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      try Data("\(type)\n".utf8).write(to: folder.appending(path: "type"))
+      try Data("\(capacity)\n".utf8).write(to: folder.appending(path: "capacity"))
+      if let scope { try Data("\(scope)\n".utf8).write(to: folder.appending(path: "scope")) }
+    }
+    #expect(SystemBattery.percent(root: root.path) == 87)
+    #expect(SystemBattery.percent(root: root.path + "/none") == nil)
+  }
+}
