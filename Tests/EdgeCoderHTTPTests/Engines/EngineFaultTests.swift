@@ -41,7 +41,7 @@ import Testing
       .bind(host: "127.0.0.1", port: 0).get()
     let port = closed.localAddress?.port ?? 0
     try await closed.close()
-    let engine = try kind.engine(url: "http://127.0.0.1:\(port)")
+    let engine = try kind.engine(url: "http://127.0.0.1:\(port)", limits: .patient)
     let error = await #expect(throws: EngineError.self) {
       _ = try await collect(engine.generate(prompt: "hi", maxTokens: 5))
     }

@@ -56,7 +56,7 @@ import Testing
         try await connection.reply(Self.reply)
       }
     } test: { url in
-      _ = try await collect(OllamaEngine(url: url).generate(prompt: "hi", maxTokens: 5))
+      _ = try await collect(OllamaEngine(url: url, limits: .patient).generate(prompt: "hi", maxTokens: 5))
     }
     #expect(model.withLockedValue { $0 } == "loaded:1b")
   }
@@ -103,7 +103,7 @@ import Testing
     let state = try await FakeEngineServer.run { _, connection in
       try await connection.reply(tags)
     } test: { url in
-      try await OllamaEngine(url: url, model: model).modelState()
+      try await OllamaEngine(url: url, model: model, limits: .patient).modelState()
     }
     #expect(state == expected)
   }

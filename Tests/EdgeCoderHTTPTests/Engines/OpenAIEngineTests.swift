@@ -139,7 +139,7 @@ import Testing
       if request.path == "/health" { return try await connection.reply(health, "{}") }
       try await connection.reply(models.0, models.1)
     } test: { url in
-      try await OpenAIEngine(url: url, model: model).modelState()
+      try await OpenAIEngine(url: url, model: model, limits: .patient).modelState()
     }
     #expect(state == expected)
   }

@@ -22,7 +22,7 @@ struct RealLlamaTests {
 
   @Test func itAnswersInPiecesUpToTheLimit() async throws {
     try await withLlama { _, url in
-      let engine = try OpenAIEngine(url: url)
+      let engine = try OpenAIEngine(url: url, limits: .patient)
       #expect(await engine.modelState() == .ready)
       let pieces = try await collect(engine.generate(prompt: "hallo", maxTokens: 12))
       #expect(pieces.count > 6 && pieces.count <= 12)
@@ -36,7 +36,7 @@ struct RealLlamaTests {
     try await withLlama(context: 256) { _, url in
       let prompt = String(repeating: "hallo ", count: 500)
       let error = await #expect(throws: EngineError.self) {
-        _ = try await collect(OpenAIEngine(url: url).generate(prompt: prompt, maxTokens: 12))
+        _ = try await collect(OpenAIEngine(url: url, limits: .patient).generate(prompt: prompt, maxTokens: 12))
       }
       #expect(error?.code == .refused)
       #expect(error?.message.contains("context size") == true)
@@ -46,7 +46,7 @@ struct RealLlamaTests {
   /// The server has one slot: a request that went on after its cancellation, for minutes, would hold up the next.
   @Test func aCancelledRequestFreesItsSlot() async throws {
     try await withLlama { _, url in
-      let engine = try OpenAIEngine(url: url, limits: EngineLimits(firstPiece: .seconds(15)))
+      let engine = try OpenAIEngine(url: url, limits: EngineLimits(firstPiece: .seconds(15), state: .seconds(20)))
       for try await _ in engine.generate(prompt: "hallo", maxTokens: 60_000) { break }
       let pieces = try await collect(engine.generate(prompt: "hallo", maxTokens: 3))
       #expect(!pieces.isEmpty)
@@ -55,7 +55,7 @@ struct RealLlamaTests {
 
   @Test func aServerKilledInMidStreamIsInterruptedAndThenMissing() async throws {
     try await withLlama { server, url in
-      let engine = try OpenAIEngine(url: url, limits: EngineLimits(idle: .seconds(20)))
+      let engine = try OpenAIEngine(url: url, limits: EngineLimits(idle: .seconds(20), state: .seconds(20)))
       let error = await #expect(throws: EngineError.self) {
         // Minutes of text, so the server dies while we read.
         for try await _ in engine.generate(prompt: "hallo", maxTokens: 60_000) { server.kill() }

@@ -1,3 +1,4 @@
+import EdgeCoderHTTP
 import Foundation
 import HummingbirdTesting
 import NIOCore
@@ -33,4 +34,9 @@ func collect(_ stream: AsyncThrowingStream<String, any Error>) async throws -> [
   var pieces: [String] = []
   for try await piece in stream { pieces.append(piece) }
   return pieces
+}
+
+extension EngineLimits {
+  /// For tests that are about something else than time: a busy machine may take longer than a person would wait.
+  static let patient = EngineLimits(connect: .seconds(20), state: .seconds(20))
 }
