@@ -15,17 +15,22 @@ public final class CentralClient: InferenceService {
   public static let defaultURL = "http://127.0.0.1:11435"
 
   private let url: String
+  private let statusTime: Duration
   private let replyTime: Duration
   private let client: HTTPClient
 
   /// Makes a client; connects to nothing yet.
   /// - Parameters:
   ///   - url: the central's address, without a path.
+  ///   - statusTime: the longest wait for the status; default 2 s, as a central here answers in milliseconds.
   ///   - replyTime: the longest wait for a reply; default 100 s, a little more than the central's own limit.
-  public init(url: String = defaultURL, replyTime: Duration = .seconds(100)) {
+  public init(
+    url: String = defaultURL, statusTime: Duration = .seconds(2), replyTime: Duration = .seconds(100)
+  ) {
     var url = url
     while url.hasSuffix("/") { url.removeLast() }
     self.url = url
+    self.statusTime = statusTime
     self.replyTime = replyTime
     var configuration = HTTPClient.Configuration()
     configuration.timeout = .init(connect: .seconds(2))
@@ -40,7 +45,7 @@ public final class CentralClient: InferenceService {
     client.shutdown { _ in }
   }
 
-  /// Whether a central answers at the address within two seconds.
+  /// Whether a central answers at the address in time.
   /// - Throws: ``CentralClientError`` when something else answers there.
   public func isReachable() async throws -> Bool {
     do {
@@ -54,7 +59,7 @@ public final class CentralClient: InferenceService {
   /// The central's status.
   /// - Throws: ``CentralClientError``.
   public func fetchStatus() async throws -> CentralStatus {
-    let (status, body) = try await send(.GET, "/status", nil, within: .seconds(2))
+    let (status, body) = try await send(.GET, "/status", nil, within: statusTime)
     guard status == 200 else { throw notACentral }
     do {
       return try JSONDecoder().decode(CentralStatus.self, from: body)

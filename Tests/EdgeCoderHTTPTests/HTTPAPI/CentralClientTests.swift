@@ -9,7 +9,7 @@ import Testing
     _ service: FakeService, _ test: @Sendable (CentralClient) async throws -> Value
   ) async throws -> Value {
     try await withAPI(service, .live) {
-      try await test(CentralClient(url: "http://127.0.0.1:\(try #require($0.port))/"))
+      try await test(CentralClient(url: "http://127.0.0.1:\(try #require($0.port))/", statusTime: .seconds(20)))
     }
   }
 
@@ -71,7 +71,9 @@ import Testing
       let error = await #expect(throws: CentralClientError.self) {
         try await CentralClient(url: url).generate(prompt: "hallo", maxTokens: nil)
       }
-      await #expect(throws: CentralClientError.self) { try await CentralClient(url: url).isReachable() }
+      await #expect(throws: CentralClientError.self) {
+        try await CentralClient(url: url, statusTime: .seconds(20)).isReachable()
+      }
       return error
     }
     #expect(error?.code == .notACentral)
@@ -79,7 +81,7 @@ import Testing
 
   @Test func nobodyThere() async throws {
     // Port 9 (discard) is served nowhere by default, and binding it takes root.
-    let client = CentralClient(url: "http://127.0.0.1:9")
+    let client = CentralClient(url: "http://127.0.0.1:9", statusTime: .seconds(20))
     #expect(try await !client.isReachable())
     let error = await #expect(throws: CentralClientError.self) {
       try await client.generate(prompt: "x", maxTokens: nil)
