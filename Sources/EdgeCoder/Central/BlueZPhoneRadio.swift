@@ -26,10 +26,13 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
       Task {
         for await state in states {
           switch state {
-          case .up: stream.send(.started)
+          case .up:
+            stream.send(.started)
+            showAgain(stream)
           case .down(let reason):
             stream.send(.stopped(reason))
-            forgetAll(stream)
+            // bluetoothd keeps its devices while the adapter is only switched off.
+            if !adapter.session.isServiceUp || adapter.name == nil { forgetAll(stream) }
           }
         }
       },
@@ -70,6 +73,13 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
     } else {
       devices.withLock { $0[id] = device }
       stream.send(.seen(PhoneSighting(id: id, name: device.name ?? device.peer.description, rssi: sighting.rssi)))
+    }
+  }
+
+  /// Shows the phones that bluetoothd still knows: it does not tell of them again when they have nothing new to say.
+  private func showAgain(_ stream: BoundedStream<ScanEvent>) {
+    for (id, device) in devices.withLock({ $0 }) where device.address != nil {
+      stream.send(.seen(PhoneSighting(id: id, name: device.name ?? device.peer.description, rssi: device.rssi)))
     }
   }
 

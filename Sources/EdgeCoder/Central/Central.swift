@@ -119,7 +119,11 @@ public actor Central: InferenceService {
         if roster.hasCandidates { admitWake.signal() }
       case .lost(let id):
         // A link that is up, or coming up, knows better than the scan.
-        if reports[id]?.state == .waiting { links[id]?.stop() } else if links[id] == nil { roster.forget(id) }
+        if reports[id]?.state == .waiting {
+          await links[id]?.stop("out of sight")
+        } else if links[id] == nil {
+          roster.forget(id)
+        }
       }
     }
     isScanning = false

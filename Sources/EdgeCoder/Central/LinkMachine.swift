@@ -26,7 +26,8 @@ struct LinkMachine: Sendable {
     /// Connecting, subscribing or serving came to an end; why, for a person.
     case failed(String)
     case retry
-    case stop
+    /// The link is no longer wanted; why, for a person.
+    case stop(String)
   }
 
   enum Action: Equatable {
@@ -59,8 +60,8 @@ struct LinkMachine: Sendable {
     switch (state, event) {
     case (.stopped, _):
       return []
-    case (_, .stop):
-      return stop("the central stopped")
+    case (_, .stop(let reason)):
+      return stop(reason)
     case (.discovered, .start), (.waiting, .retry):
       state = .connecting
       return [.connect]

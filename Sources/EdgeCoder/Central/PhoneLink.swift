@@ -35,6 +35,7 @@ actor PhoneLink {
   /// Wakes the writer of the present connection; `nil` when no request can be sent.
   var writerWake: Wake?
   private let stopWake = Wake()
+  private var stopReason = "the central stopped"
 
   init(
     _ sighting: PhoneSighting, configuration: CentralConfiguration, context: CentralContext,
@@ -74,7 +75,11 @@ actor PhoneLink {
   }
 
   /// Ends the link.
-  nonisolated func stop() { stopWake.signal() }
+  /// - Parameter reason: why, for a person.
+  func stop(_ reason: String) {
+    stopReason = reason
+    stopWake.signal()
+  }
 
   /// The scan saw the phone.
   func sighted(_ sighting: PhoneSighting) async {
@@ -89,7 +94,8 @@ actor PhoneLink {
   private func drive() async {
     var next: LinkMachine.Event? = .start
     while let event = next {
-      let actions = machine.handle(Task.isCancelled ? .stop : event, at: context.time.now, random: context.random())
+      let actions = machine.handle(
+        Task.isCancelled ? .stop(stopReason) : event, at: context.time.now, random: context.random())
       // Before anybody hears that the link is ready: a request may come at once.
       if machine.state == .ready { writerWake = Wake() }
       await report(current)
@@ -146,7 +152,7 @@ actor PhoneLink {
       try await context.time.sleep(for: pause)
       return .retry
     } catch {
-      return .stop
+      return .stop(stopReason)
     }
   }
 

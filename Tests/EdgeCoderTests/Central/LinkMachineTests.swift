@@ -14,32 +14,32 @@ import Testing
     var machine = machine()
     let path: [LinkState: [LinkMachine.Event]] = [
       .discovered: [], .connecting: [.start], .subscribing: [.start, .connected],
-      .ready: [.start, .connected, .subscribed], .waiting: [.start, .failed("x")], .stopped: [.stop],
+      .ready: [.start, .connected, .subscribed], .waiting: [.start, .failed("x")], .stopped: [.stop("s")],
     ]
     for event in path[state] ?? [] { _ = machine.handle(event, at: .zero, random: 0) }
     return machine
   }
 
   private static let half = LinkMachine.Action.wait(.milliseconds(500))
-  private static let stop: [LinkMachine.Action] = [.failPending("the central stopped"), .disconnect]
+  private static let stop: [LinkMachine.Action] = [.failPending("s"), .disconnect]
 
   /// Every transition there is; everything else changes nothing.
   private static let table: [LinkState: [(LinkMachine.Event, LinkState, [LinkMachine.Action])]] = [
-    .discovered: [(.start, .connecting, [.connect]), (.stop, .stopped, stop)],
+    .discovered: [(.start, .connecting, [.connect]), (.stop("s"), .stopped, stop)],
     .connecting: [
-      (.connected, .subscribing, [.subscribe]), (.failed("r"), .waiting, [half]), (.stop, .stopped, stop),
+      (.connected, .subscribing, [.subscribe]), (.failed("r"), .waiting, [half]), (.stop("s"), .stopped, stop),
     ],
     .subscribing: [
       (.subscribed, .ready, [.serve]), (.failed("r"), .waiting, [.failPending("r"), .disconnect, half]),
-      (.stop, .stopped, stop),
+      (.stop("s"), .stopped, stop),
     ],
-    .ready: [(.failed("r"), .waiting, [.failPending("r"), .disconnect, half]), (.stop, .stopped, stop)],
-    .waiting: [(.retry, .connecting, [.connect]), (.stop, .stopped, stop)],
+    .ready: [(.failed("r"), .waiting, [.failPending("r"), .disconnect, half]), (.stop("s"), .stopped, stop)],
+    .waiting: [(.retry, .connecting, [.connect]), (.stop("s"), .stopped, stop)],
     .stopped: [],
   ]
 
   @Test(arguments: LinkState.allCases) func followsTheTable(state: LinkState) throws {
-    let events: [LinkMachine.Event] = [.start, .connected, .subscribed, .failed("r"), .retry, .stop]
+    let events: [LinkMachine.Event] = [.start, .connected, .subscribed, .failed("r"), .retry, .stop("s")]
     for event in events {
       var machine = machine(in: state)
       try #require(machine.state == state)
