@@ -55,6 +55,16 @@ import Testing
     #expect(try findings(["etc/bluetooth/main.conf": text])[2].level == level)
   }
 
+  @Test(arguments: ["-f\0/x/my.conf", "--configfile\0/x/my.conf", "-n\0--configfile=/x/my.conf"])
+  func bluetoothdWithASettingsFileOfItsOwn(options: String) throws {
+    let found = try findings([
+      "proc/7/comm": "bash\n", "proc/42/comm": "bluetoothd\n",
+      "proc/42/cmdline": "/usr/libexec/bluetoothd\0\(options)\0",
+      "x/my.conf": "[GATT]\nChannels = 1\n", "etc/bluetooth/main.conf": "[GATT]\nChannels = 3\n",
+    ])
+    #expect(found[2].level == .ok)
+  }
+
   @Test func batteries() throws {
     let root = FileManager.default.temporaryDirectory.appending(path: "battery-\(UUID().uuidString)")
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: root) } }

@@ -21,6 +21,14 @@ public import ServiceLifecycle
 /// **Streams.** A phone answers whole. A stream therefore starts when the reply is complete and carries it in pieces of
 /// at most 4 KiB; until then the client waits for the status line, which in turn tells the truth about failures.
 ///
+/// **Conversations.** A phone takes one prompt. A single user message goes out as it is, after the system text and an
+/// empty line if there is one; a longer conversation as the system text and then `User: …`, `Assistant: …` and `Tool: …`
+/// with empty lines between, and a last `Assistant:`.
+///
+/// **What is not passed on.** Only the token limit travels; `stop` is applied to the reply here. Temperature, seed and
+/// their like are passed over. What would change the meaning of the answer (images, tools, formats, log
+/// probabilities, several choices) is refused with 400. Token counts are estimates: one for four bytes.
+///
 /// **Failures.** 400 bad input, 403 not from this machine, 404, 405, 408 body too slow, 413 body or prompt too large,
 /// 502 the phone says that it failed, 503 no phone ready (with the reason), 504 no reply in time; each in the shape that
 /// the client's family expects. An EdgeCoder client (a body without `model`) gets a phone's failure as its proxy sends

@@ -49,9 +49,7 @@ struct BlueZChecks {
     }
     let limits = version.limits
     return [Finding("bluetoothd", .ok, "version \(version) runs")]
-      + limits.map {
-        Finding("BlueZ \(version)", .warn, $0, fix: "EdgeBlue works around it; a newer BlueZ has no need to")
-      }
+      + limits.map { Finding("BlueZ \(version)", .ok, "worked around: \($0)") }
   }
 
   private func adapters(_ session: Session) async -> [Finding] {
@@ -63,7 +61,12 @@ struct BlueZChecks {
       }
     } catch {
       let failure = Failure(error)
-      return [Finding("adapter", .fail, failure.message, fix: "`edgeblue doctor` without --adapter lists them")]
+      return [
+        Finding(
+          "adapter", .fail, failure.message,
+          fix: adapter == nil
+            ? "plug one in, or look for missing firmware: dmesg | grep -i bluetooth" : "choose one of these, or none")
+      ]
     }
     return chosen.flatMap { found -> [Finding] in
       let name = found.name ?? found.address.description

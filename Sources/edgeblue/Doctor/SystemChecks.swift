@@ -40,15 +40,28 @@ struct SystemChecks {
 
   /// Several ATT channels (EATT) overtake one another when writes come in bursts.
   private var channels: Finding {
-    let file = "/etc/bluetooth/main.conf"
+    let file = configurationFile
     let text = SystemFiles.text(of: root + file) ?? ""
     if Self.value(of: "Channels", in: "GATT", of: text) == "1" {
-      return Finding("EATT", .ok, "one ATT channel: notifications stay in order")
+      return Finding("EATT", .ok, "one ATT channel: bursts stay in order")
     }
     return Finding(
-      "EATT", .warn, "bluetoothd may use several ATT channels, and bursts without pauses arrive out of order",
-      fix:
-        "put Channels = 1 under [GATT] in \(file) and restart bluetoothd (EdgeCoder's 10 ms pauses are safe as it is)")
+      "EATT", .warn, "several ATT channels: bursts without pauses arrive out of order (EdgeCoder pauses)",
+      fix: "put Channels = 1 under [GATT] in \(file), then: systemctl restart bluetooth")
+  }
+
+  /// The file that the running bluetoothd was started with (`-f`, `--configfile`), or the usual one.
+  private var configurationFile: String {
+    let processes = SystemFiles.entries(of: "\(root)/proc").filter { $0.allSatisfy(\.isNumber) }
+    for process in processes where SystemFiles.line(of: "\(root)/proc/\(process)/comm") == "bluetoothd" {
+      let words = (SystemFiles.text(of: "\(root)/proc/\(process)/cmdline") ?? "").split(separator: "\0").map(
+        String.init)
+      for (index, word) in words.enumerated() {
+        if word == "-f" || word == "--configfile", index + 1 < words.count { return words[index + 1] }
+        if word.hasPrefix("--configfile=") { return String(word.dropFirst("--configfile=".count)) }
+      }
+    }
+    return "/etc/bluetooth/main.conf"
   }
 
   /// A key of an ini file; comments and other sections do not count.
