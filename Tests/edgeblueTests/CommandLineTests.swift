@@ -1,6 +1,7 @@
 import ArgumentParser
 import BlueZ
 import EdgeCoder
+import Glibc
 import Testing
 
 @testable import edgeblue
@@ -42,6 +43,17 @@ import Testing
   @Test func namesFromTheAirCannotDriveTheTerminal() {
     #expect("a\u{1b}[2Jb\nc\u{202e}d".printable == "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d")
     #expect("Grüße 🐟 世界".printable == "Grüße 🐟 世界")
+  }
+
+  /// As `edgeblue doctor | head -1` does; Foundation's own way of writing traps there.
+  @Test func aReaderThatHasGone() {
+    Output.ignoreBrokenPipes()
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    #expect(Output.write("before\n", to: ends[1]))
+    close(ends[0])
+    #expect(!Output.write("after\n", to: ends[1]))
+    close(ends[1])
   }
 
   @Test func jsonOnOneLine() {

@@ -18,6 +18,7 @@ struct CommonOptions: ParsableArguments {
 
   /// Runs a command's work, with logging set up; an error becomes a message and an exit status.
   func run(_ work: (Terminal) async throws -> Void) async throws {
+    Output.ignoreBrokenPipes()
     let level = logLevel
     LoggingSystem.bootstrap { TerminalLogHandler(label: $0, level: level) }
     let terminal = Terminal(json: json)

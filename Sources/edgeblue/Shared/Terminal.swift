@@ -12,7 +12,7 @@ struct Terminal: Sendable {
 
   /// Prints a line for people; programs do not see it.
   func say(_ text: String = "") {
-    if !json { write(text + "\n") }
+    if !json { Output.write(text + "\n") }
   }
 
   /// Prints something that happened: for people with the time, for programs with all there is to know.
@@ -20,13 +20,13 @@ struct Terminal: Sendable {
     if json {
       print(json: .object(fields.merging(["event": .string(event), "time": .string(Self.timestamp())]) { $1 }))
     } else {
-      write("\(paint(Self.clock(), .dim))  \(text)\n")
+      Output.write("\(paint(Self.clock(), .dim))  \(text)\n")
     }
   }
 
   /// Prints one JSON object, whatever the mode.
   func print(json value: JSON) {
-    write(value.text + "\n")
+    Output.write(value.text + "\n")
   }
 
   /// Says why the command ends without success.
@@ -39,13 +39,13 @@ struct Terminal: Sendable {
         ]))
     }
     let text = "edgeblue: \(failure.message)\n" + (failure.hint.map { "          \($0)\n" } ?? "")
-    FileHandle.standardError.write(Data(text.utf8))
+    Output.write(text, to: STDERR_FILENO)
   }
 
   /// A hint about what is going on, for somebody who watches; never mixed with an answer that goes elsewhere.
   func whisper(_ text: String) {
     guard !json, isatty(STDERR_FILENO) == 1 else { return }
-    FileHandle.standardError.write(Data("\(text)\n".utf8))
+    Output.write("\(text)\n", to: STDERR_FILENO)
   }
 
   enum Paint: String {
@@ -72,11 +72,6 @@ struct Terminal: Sendable {
 
   private static func timestamp() -> String {
     Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-  }
-
-  private func write(_ text: String) {
-    // Past the C library's buffer: a program at the other end of a pipe reads a line when it is printed.
-    FileHandle.standardOutput.write(Data(text.utf8))
   }
 }
 

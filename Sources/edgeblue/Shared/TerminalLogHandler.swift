@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import Logging
 
 /// One line a message, to standard error: time, level, message, and what belongs to it.
@@ -21,6 +21,6 @@ struct TerminalLogHandler: LogHandler {
     let details = metadata.merging(event.metadata ?? [:]) { $1 }
       .sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
     let line = "\(Terminal.clock()) \(event.level) \(label): \(event.message)\(details)\n"
-    FileHandle.standardError.write(Data(line.utf8))
+    Output.write(line, to: STDERR_FILENO)
   }
 }
