@@ -135,8 +135,13 @@ final class DiscoveryRegistration: Registration {
     do {
       try await connection.call(SessionCore.service, path, Adapter.interface, "StartDiscovery", returning: "")
     } catch let error as DBusError where error.name == "org.bluez.Error.InProgress" {
-      // bluetoothd believes this connection scans already; start over.
-      try await connection.call(SessionCore.service, path, Adapter.interface, "StopDiscovery", returning: "")
+      // bluetoothd believes this connection scans already, or the kernel still ends a scan of its predecessor's:
+      // start over, and if that is not enough, the supervisor tries again later.
+      do {
+        try await connection.call(SessionCore.service, path, Adapter.interface, "StopDiscovery", returning: "")
+      } catch let second as DBusError where second.name == "org.bluez.Error.Failed" {
+        core.logger.debug("no discovery to stop", metadata: ["error": "\(second)"])
+      }
       try await connection.call(SessionCore.service, path, Adapter.interface, "StartDiscovery", returning: "")
     }
   }

@@ -50,17 +50,19 @@ final class Subprocess: Sendable {
     return -1
   }
 
-  /// Runs a program to its end. Its output is the test's own: a daemon it leaves behind may hold it open.
+  /// Runs a program to its end, and not to that of the daemons it leaves behind, which `Process` would wait for too.
   static func run(_ program: String, _ arguments: [String]) async throws -> Int32 {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
-    return try await withCheckedThrowingContinuation { continuation in
-      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-      do {
-        try process.run()
-      } catch {
-        continuation.resume(throwing: error)
+    var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    var pid: pid_t = 0
+    let failure = posix_spawn(&pid, program, nil, nil, &words, environ)
+    guard failure == 0 else { throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EIO) }
+    return await withCheckedContinuation { [pid] continuation in
+      Thread.detachNewThread {
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) == -1 && errno == EINTR {}
+        // Ended by a signal counts as -1.
+        continuation.resume(returning: status & 0x7f == 0 ? (status >> 8) & 0xff : -1)
       }
     }
   }
