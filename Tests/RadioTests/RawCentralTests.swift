@@ -68,7 +68,7 @@ extension RadioTests {
         #expect(!refusal.ok)
         // What is left of it ends with this write; then a request of its own.
         try await writer.write(Array("\"}".utf8))
-        try await request.write(Self.message("next", "ok"))
+        try await writer.write(Self.message("next", "ok"))
         #expect(try await replies.next().id == "next")
       }
     }

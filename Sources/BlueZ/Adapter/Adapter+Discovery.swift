@@ -89,23 +89,42 @@ extension Adapter {
     in change: ObjectCache.Change, _ filter: DiscoveryFilter, _ address: BluetoothAddress, _ session: Session
   ) -> Sighting? {
     let path: ObjectPath
+    var isHeard = false
     switch change {
     case .added(let added, let interfaces) where interfaces.contains(Device.interface): path = added
     case .changed(let changed, Device.interface, let properties, _)
-    where !advertised.isDisjoint(with: properties.keys): path = changed
+    where !advertised.isDisjoint(with: properties.keys):
+      path = changed
+      isHeard = properties["RSSI"] != nil
     case .removed(let removed, let interfaces) where interfaces.contains(Device.interface):
       guard let adapter = Adapter.path(of: address, session.core), removed.isWithin(adapter) else { return nil }
       return Sighting(device: Device(session: session, path: removed), rssi: nil, isLost: true)
     default: return nil
     }
     guard let adapter = Adapter.path(of: address, session.core), path.isWithin(adapter) else { return nil }
-    return sighting(of: path, filter, session)
+    return sighting(of: path, filter, session, isHeard: isHeard)
   }
 
-  private static func sighting(of path: ObjectPath, _ filter: DiscoveryFilter, _ session: Session) -> Sighting? {
+  /// - Parameter isHeard: whether the device advertised just now.
+  private static func sighting(
+    of path: ObjectPath, _ filter: DiscoveryFilter, _ session: Session, isHeard: Bool = false
+  ) -> Sighting? {
     let device = Device(session: session, path: path)
-    // bluetoothd merges the filters of all its clients, so each scan checks for itself.
-    guard filter.services.isEmpty || !filter.services.isDisjoint(with: device.advertisedServices) else { return nil }
+    guard filter.services.isEmpty || matches(device, filter.services, isHeard: isHeard) else { return nil }
     return Sighting(device: device, rssi: device.rssi, isLost: false)
   }
+
+  /// Whether a device advertises one of the services. bluetoothd filters too, but merges the filters of all its clients.
+  ///
+  /// Once its GATT services were read, bluetoothd no longer updates a device's UUIDs from its advertisements, and a
+  /// service that was gone for a while stays missing. Such a device is given the benefit of the doubt when it was heard
+  /// through the filter just now; whoever connects finds out.
+  private static func matches(_ device: Device, _ services: Set<BluetoothUUID>, isHeard: Bool) -> Bool {
+    let known = device.advertisedServices
+    return !known.isDisjoint(with: services)
+      || (isHeard && !device.isConnected && known.contains(genericAttribute))
+  }
+
+  /// The Generic Attribute service, which every GATT server has and nobody advertises.
+  private static let genericAttribute = BluetoothUUID(short: 0x1801)
 }
