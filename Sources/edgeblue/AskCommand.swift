@@ -32,11 +32,14 @@ struct AskCommand: AsyncParsableCommand {
   var maxTokens: Int?
   @Option(help: ArgumentHelp("How long to look for a phone when going over the air.", valueName: "seconds"))
   var wait = 30
+  @Option(help: ArgumentHelp("The longest wait for the answer, without the search.", valueName: "seconds"))
+  var timeout = 100
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
     if direct, centralURL != nil { throw ValidationError("Use either --direct or --central-url.") }
     guard (1...3600).contains(wait) else { throw ValidationError("--wait is 1 to 3600 seconds.") }
+    guard (1...3600).contains(timeout) else { throw ValidationError("--timeout is 1 to 3600 seconds.") }
     guard maxTokens.map({ (1...1_000_000).contains($0) }) ?? true else {
       throw ValidationError("--max-tokens is 1 or more.")
     }
@@ -66,7 +69,7 @@ struct AskCommand: AsyncParsableCommand {
   /// The reply and the way it took: `central` or `direct`.
   private func ask(_ prompt: String, _ terminal: Terminal) async throws -> (reply: InferenceReply, way: String) {
     if !direct {
-      let client = CentralClient(url: centralURL ?? CentralClient.defaultURL)
+      let client = CentralClient(url: centralURL ?? CentralClient.defaultURL, replyTime: .seconds(timeout))
       // A central that was asked for must be there; one that only might be is not missed.
       if centralURL != nil {
         return (try await client.generate(prompt: prompt, maxTokens: maxTokens), "central")
@@ -77,7 +80,9 @@ struct AskCommand: AsyncParsableCommand {
       }
     }
     let radio = try await Radio.open(adapter, terminal)
-    let reply = try await PhoneFinder.withPhone(on: radio, wait: .seconds(wait), progress: { terminal.whisper($0) }) {
+    let reply = try await PhoneFinder.withPhone(
+      on: radio, wait: .seconds(wait), replyTime: .seconds(timeout), progress: { terminal.whisper($0) }
+    ) {
       try await $0.generate(prompt: prompt, maxTokens: maxTokens)
     }
     return (reply, "direct")

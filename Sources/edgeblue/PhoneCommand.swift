@@ -22,7 +22,18 @@ struct PhoneCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp("The name to show, at most 26 bytes. Without it EdgeCoder- and this machine's name.")) var name:
     String?
+  @Option(help: ArgumentHelp("The pause between the chunks of a reply, 0 to 1000 ms.", valueName: "ms"))
+  var paceMs = 10
+  @Option(help: ArgumentHelp("The most bytes of a reply; text beyond is cut off.", valueName: "bytes"))
+  var maxOutput = Wire.messageLimit
   @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    guard (0...1000).contains(paceMs) else { throw ValidationError("--pace-ms is 0 to 1000.") }
+    guard (1024...Wire.messageLimit).contains(maxOutput) else {
+      throw ValidationError("--max-output is 1024 to \(Wire.messageLimit) bytes.")
+    }
+  }
 
   func run() async throws {
     try await common.run { terminal in
@@ -30,7 +41,11 @@ struct PhoneCommand: AsyncParsableCommand {
       let radio = try await Radio.open(adapter, terminal)
       let shown = name ?? "EdgeCoder-\(ProcessInfo.processInfo.hostName.prefix(16))"
       let transport = try await BlueZPhoneTransport.start(on: radio.adapter, name: shown)
-      let phone = PhoneService(transport: transport, engine: engine, battery: { SystemBattery.percent() })
+      var configuration = PhoneConfiguration()
+      configuration.chunkInterval = .milliseconds(paceMs)
+      configuration.replyLimit = maxOutput
+      let phone = PhoneService(
+        transport: transport, engine: engine, configuration: configuration, battery: { SystemBattery.percent() })
       terminal.say("EdgeBlue phone “\(shown)” on \(radio.title). Engine: \(self.engine.title). Ctrl-C ends it.")
       if self.engine.engine == .echo {
         terminal.say("The echo engine only repeats prompts; --engine ollama or openai answers them.")

@@ -8,17 +8,20 @@ struct PhoneDiary: Sendable {
   func follow(_ phone: PhoneService) async {
     var last: PhoneSnapshot?
     var began: ContinuousClock.Instant?
+    // A reply's chunks may go out over several looks.
+    var chunksReported = 0
     while !Task.isCancelled {
       let now = await phone.snapshot()
       if now.isAnswering, began == nil { began = .now }
-      report(now, after: last, took: began.map { .now - $0 })
+      report(now, after: last, chunksReported: chunksReported, took: began.map { .now - $0 })
+      if now.counters.replies > (last?.counters.replies ?? 0) { chunksReported = now.counters.chunks }
       if !now.isAnswering { began = nil }
       last = now
       do { try await Task.sleep(for: .milliseconds(100), clock: .continuous) } catch { return }
     }
   }
 
-  private func report(_ now: PhoneSnapshot, after last: PhoneSnapshot?, took: Duration?) {
+  private func report(_ now: PhoneSnapshot, after last: PhoneSnapshot?, chunksReported: Int, took: Duration?) {
     let old = last?.counters ?? PhoneCounters()
     let new = now.counters
     if now.isUp != (last?.isUp ?? false) {
@@ -33,14 +36,21 @@ struct PhoneDiary: Sendable {
       terminal.happened("centrals connected: \(now.peers)", "centrals", ["connected": .number(now.peers)])
     }
     if new.requests > old.requests {
-      let waiting = now.queued > 0 ? ", \(now.queued) waiting" : ""
+      // The first in line is about to be answered when nothing else is.
+      let line = max(0, now.queued - (now.isAnswering ? 0 : 1))
+      let waiting = line > 0 ? ", \(line) waiting" : ""
+      let bytes = new.requestBytes - old.requestBytes
       terminal.happened(
-        "prompt \(new.requests)\(waiting)", "prompt", ["number": .number(new.requests), "waiting": .number(now.queued)])
+        "prompt \(new.requests): a request of \(bytes) bytes\(waiting)", "prompt",
+        ["number": .number(new.requests), "bytes": .number(bytes), "waiting": .number(line)])
     }
     if new.engineFailures > old.engineFailures { terminal.happened("the engine failed", "engineFailed") }
     if new.replies > old.replies {
       let time = took.map { " after \(Self.seconds($0)) s" } ?? ""
-      terminal.happened("reply \(new.replies) sent\(time)", "reply", ["number": .number(new.replies)])
+      let (bytes, chunks) = (new.replyBytes - old.replyBytes, new.chunks - chunksReported)
+      terminal.happened(
+        "reply \(new.replies): \(bytes) bytes in \(chunks) \(chunks == 1 ? "chunk" : "chunks")\(time)", "reply",
+        ["number": .number(new.replies), "bytes": .number(bytes), "chunks": .number(chunks)])
     }
     if new.repliesFailed > old.repliesFailed { terminal.happened("a reply could not be sent", "replyFailed") }
     if new.cancelled > old.cancelled { terminal.happened("a central left before its reply", "cancelled") }

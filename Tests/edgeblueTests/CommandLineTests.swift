@@ -22,7 +22,8 @@ import Testing
   @Test(arguments: [
     ["phone", "--engine", "gpt"], ["phone", "--model", "m"], ["central", "--port", "65536"],
     ["central", "--max-phones", "0"], ["ask"], ["ask", "--direct", "--central-url", "http://x", "hi"],
-    ["ask", "--wait", "0", "hi"], ["ask", "--max-tokens", "0", "hi"], ["scan", "--seconds", "0"],
+    ["ask", "--wait", "0", "hi"], ["ask", "--timeout", "0", "hi"], ["phone", "--pace-ms", "-1"],
+    ["phone", "--max-output", "9"], ["ask", "--max-tokens", "0", "hi"], ["scan", "--seconds", "0"],
     ["doctor", "--log-level", "loud"],
   ])
   func mistakesEndWithStatus64(arguments: [String]) {

@@ -2,8 +2,14 @@
 public struct PhoneCounters: Sendable, Hashable, Codable {
   /// Well-formed requests, also those refused for lack of room.
   public var requests = 0
+  /// The bytes of those requests, as encoded.
+  public var requestBytes = 0
   /// Replies sent whole, refusals included.
   public var replies = 0
+  /// The bytes of those replies, as encoded.
+  public var replyBytes = 0
+  /// The notifications of the response characteristic that were sent.
+  public var chunks = 0
   /// Requests told that the phone is busy.
   public var busy = 0
   /// Complete objects that were no request, and objects over the limit.

@@ -116,6 +116,7 @@ struct PhoneMachine: Sendable {
       return refuse(id, of: peer, "[malformed request: \(error.reason)]")
     }
     counters.requests += 1
+    counters.requestBytes += bytes.count
     let maxTokens = request.maxTokens ?? Wire.defaultMaxTokens
     request.maxTokens = min(max(1, maxTokens), configuration.maxTokensLimit)
     switch queue.submit(request, from: peer) {
@@ -181,8 +182,10 @@ struct PhoneMachine: Sendable {
   /// The chunk went out.
   /// - Returns: the reply, when that was its last chunk.
   mutating func didSend(at now: Duration) -> PhoneReply? {
-    let reply = outbox.didSend(at: now)
-    if reply != nil { counters.replies += 1 }
+    counters.chunks += 1
+    guard let reply = outbox.didSend(at: now) else { return nil }
+    counters.replies += 1
+    counters.replyBytes += reply.bytes.count
     return reply
   }
 

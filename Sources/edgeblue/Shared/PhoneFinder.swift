@@ -2,23 +2,27 @@ import EdgeCoder
 
 /// A central for the length of one command.
 enum PhoneFinder {
-  static func makeCentral(on radio: Radio, phones: Int) -> Central {
+  static func makeCentral(
+    on radio: Radio, phones: Int, replyTime: Duration = CentralConfiguration().requestTimeLimit
+  ) -> Central {
     let phoneRadio = BlueZPhoneRadio(adapter: radio.adapter)
     var configuration = CentralConfiguration()
     configuration.phoneLimit = phones
+    configuration.requestTimeLimit = replyTime
     return Central(scanner: phoneRadio, connector: phoneRadio, configuration: configuration)
   }
 
   /// Looks for the best phone, runs `work` when it is ready, and ends the link.
   /// - Parameters:
   ///   - wait: how long to look and connect.
+  ///   - replyTime: how long a phone may take for an answer.
   ///   - progress: told in words how far it is.
   /// - Throws: ``Failure`` when no phone is ready in time, or what `work` throws.
   static func withPhone<Value: Sendable>(
-    on radio: Radio, wait: Duration, progress: @escaping @Sendable (String) -> Void,
+    on radio: Radio, wait: Duration, replyTime: Duration, progress: @escaping @Sendable (String) -> Void,
     _ work: @escaping @Sendable (Central) async throws -> Value
   ) async throws -> Value {
-    let central = makeCentral(on: radio, phones: 1)
+    let central = makeCentral(on: radio, phones: 1, replyTime: replyTime)
     let events = await central.events()
     return try await withThrowingTaskGroup(of: Void.self) { group in
       // Cancelled at the end: the central then ends its link before the group returns.

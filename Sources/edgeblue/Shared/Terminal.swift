@@ -42,9 +42,9 @@ struct Terminal: Sendable {
     Output.write(text, to: STDERR_FILENO)
   }
 
-  /// A hint about what is going on, for somebody who watches; never mixed with an answer that goes elsewhere.
+  /// A hint about what is going on, to standard error: never mixed with an answer that goes elsewhere.
   func whisper(_ text: String) {
-    guard !json, isatty(STDERR_FILENO) == 1 else { return }
+    guard !json else { return }
     Output.write("\(text)\n", to: STDERR_FILENO)
   }
 
