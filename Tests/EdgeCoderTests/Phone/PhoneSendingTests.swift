@@ -101,14 +101,17 @@ import Testing
 
   @Test func aReplyOthersHearIsFinishedWhenItsCentralLeaves() async throws {
     let phone = LoopbackPhone()
-    let service = service(phone, engine: echo(bytes: 5000))
+    let service = service(phone, engine: echo(bytes: 2000), chunkInterval: .milliseconds(10))
     try await running([service.run]) {
       let leaver = try await HandCentral(phone, "leaver")
       let stayer = try await HandCentral(phone, "stayer")
-      let peer = leaver.connection.peer
-      phone.faults.afterNotification = { if $0 == 3 { phone.drop(peer) } }
       try await leaver.request("1", "x")
+      try await eventually { replies(phone).count == 1 }
+      phone.drop(leaver.connection.peer)
+      try await eventually { await service.snapshot().peers == 1 }
       try await stayer.request("2", "x")
+      // Two replies of four chunks, each 10 ms after the one before.
+      for chunk in 1...7 { await clock.advance(toSleeperAt: .milliseconds(10 * chunk)) }
       #expect(await stayer.reply()?.id == "1")
       #expect(await stayer.reply()?.id == "2")
       #expect(await leaver.reply() == nil)
@@ -152,7 +155,10 @@ import Testing
       let central = try await HandCentral(phone)
       try await central.connection.subscribe(to: .status)
       #expect(await central.status() == Wire.Status(modelState: .ready, batteryPct: 87))
-      try await eventually { phone.value(of: .status) == Wire.Status(modelState: .ready, batteryPct: 87).encoded() }
+      #expect(phone.value(of: .status) == Wire.Status(modelState: .ready, batteryPct: 87).encoded())
+      let later = try await HandCentral(phone, "later")
+      try await later.connection.subscribe(to: .status)
+      #expect(await later.status() == Wire.Status(modelState: .ready, batteryPct: 87))
     }
   }
 

@@ -64,6 +64,13 @@ import Testing
     #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= .milliseconds(5) })
   }
 
+  @Test func aLateChunkIsFollowedAfterHalfThePauseAtTheSoonest() {
+    var pacer = Pacer()
+    pacer.didSend(whole: false, at: .zero)
+    pacer.didSend(whole: false, at: .milliseconds(18))
+    #expect(pacer.earliest(whole: false, at: .milliseconds(18)) == .milliseconds(23))
+  }
+
   @Test func aLongDelayIsNotFollowedByABurst() {
     var pacer = Pacer()
     pacer.didSend(whole: false, at: .zero)
