@@ -1,6 +1,7 @@
 import EdgeCoder
 import Foundation
 import HummingbirdTesting
+import NIOConcurrencyHelpers
 import Testing
 
 @testable import EdgeCoderHTTP
@@ -81,17 +82,27 @@ import Testing
 
   /// The status answers while every other connection waits for a phone.
   @Test func manyWaitingClientsDoNotHoldUpTheStatus() async throws {
+    let clients = 50
+    let waitingCount = NIOLockedValueBox(0)
+    let allWait = Signal()
     let service = FakeService { _ in
+      if waitingCount.withLockedValue({
+        $0 += 1; return $0
+      }) == clients {
+        allWait.fire()
+      }
       try await untilCancelled()
       throw CancellationError()
     }
     try await withAPI(service, .live) { client in
       let body = #"{"prompt":"hi"}"#
-      let waiting = try (0..<50).map { _ in
+      let waiting = try (0..<clients).map { _ in
         let raw = try RawClient(port: try #require(client.port))
         try raw.send(Self.head("/api/generate", length: body.utf8.count) + body)
         return raw
       }
+      // Nor may the server end while connections are still being accepted: the socket layer traps then.
+      await allWait.wait()
       #expect(try await client.request(.get, "/status").status == .ok)
       for raw in waiting { raw.close(reset: false) }
     }

@@ -56,11 +56,9 @@ enum FakeEngineServer {
   ) async throws -> Value {
     let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
-      .bind(host: "127.0.0.1", port: 0) { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
-        }
-      }
+      .childChannelOption(.autoRead, value: false)
+      // Wrapped only when it is served: a wrapped channel that nobody takes, because the test has ended, traps.
+      .bind(host: "127.0.0.1", port: 0) { $0.eventLoop.makeSucceededFuture($0) }
     let port = server.channel.localAddress?.port ?? 0
     return try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
@@ -77,8 +75,12 @@ enum FakeEngineServer {
     }
   }
 
-  private static func serve(_ client: NIOAsyncChannel<ByteBuffer, ByteBuffer>, _ script: @escaping Script) async {
+  private static func serve(_ channel: any Channel, _ script: @escaping Script) async {
     do {
+      let client = try await channel.eventLoop.submit {
+        try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+      }.get()
+      channel.setOption(.autoRead, value: true).whenFailure { _ in channel.close(promise: nil) }
       try await client.executeThenClose { inbound, outbound in
         var iterator = inbound.makeAsyncIterator()
         var data = Data()
