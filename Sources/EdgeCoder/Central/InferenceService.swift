@@ -124,7 +124,7 @@ public struct InferenceError: Error, Sendable, CustomStringConvertible {
     public static let requestTooLarge = Code(name: "request too large")
     /// Too many requests are already waiting.
     public static let busy = Code(name: "busy")
-    /// The phone sent a reply that is over the limit.
+    /// The phone sent a reply that is over the limit, or that was damaged on its way.
     public static let badReply = Code(name: "bad reply")
     /// The request could not be written to the phone.
     public static let writeFailed = Code(name: "write failed")

@@ -160,6 +160,11 @@ extension PhoneLink {
         }
       } catch {
         context.count { $0.malformed += 1 }
+        guard let id = error.id else { return }
+        requests.pending.removeValue(forKey: id)?.resume(
+          throwing: InferenceError(
+            .badReply, "the reply of \(name) was damaged: \(error.reason)",
+            hint: "does bluetoothd reorder notifications? set Channels = 1 under [GATT] in main.conf"))
       }
     }
   }

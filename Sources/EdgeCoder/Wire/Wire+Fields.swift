@@ -12,6 +12,8 @@ extension Wire {
     let durationMs: Int?
     let modelState: String?
     let batteryPct: Int?
+    /// Whether there is an `output` that cannot be read, for example one whose bytes are not UTF-8.
+    let hasUnreadableOutput: Bool
 
     private enum Key: String, CodingKey {
       case id, prompt, maxTokens, output, ok, durationMs, modelState, batteryPct
@@ -30,6 +32,7 @@ extension Wire {
       prompt = field(.prompt)
       maxTokens = field(.maxTokens)
       output = field(.output)
+      hasUnreadableOutput = output == nil && object.contains(.output)
       ok = field(.ok)
       durationMs = field(.durationMs)
       modelState = field(.modelState)

@@ -31,11 +31,13 @@ extension Wire {
     /// Reads a reply from one JSON object.
     ///
     /// Only the id is required, as in the proxy: a missing `output` reads as empty, a missing `ok` as false, a missing
-    /// or negative `durationMs` as 0.
-    /// - Throws: ``Wire/Malformed``.
+    /// or negative `durationMs` as 0. An `output` that is there but cannot be read is not missing: such a reply was
+    /// damaged on its way.
+    /// - Throws: ``Wire/Malformed``, with the id when it could be read.
     public static func decode(_ bytes: [UInt8]) throws(Malformed) -> Response {
       let fields = try Fields.decode(bytes)
       guard let id = fields.id else { throw Malformed(reason: "no string field \"id\"") }
+      guard !fields.hasUnreadableOutput else { throw Malformed(id: id, reason: "the field \"output\" cannot be read") }
       return Response(
         id: id, output: fields.output ?? "", ok: fields.ok ?? false, durationMs: max(0, fields.durationMs ?? 0))
     }

@@ -111,6 +111,14 @@ import Testing
     #expect(throws: Wire.Malformed.self) { try Wire.Response.decode(bytes(#"{"output":"o"}"#)) }
   }
 
+  @Test func aReplyWhoseOutputCannotBeReadIsDamagedAndNotEmpty() {
+    // Chunks out of order cut characters apart.
+    let damaged = bytes(#"{"id":"x","ok":true,"output":""#) + [0x98, 0x80, 0xf0, 0x9f] + bytes(#""}"#)
+    let error = #expect(throws: Wire.Malformed.self) { try Wire.Response.decode(damaged) }
+    #expect(error?.id == "x")
+    #expect(throws: Wire.Malformed.self) { try Wire.Response.decode(bytes(#"{"id":"x","ok":true,"output":7}"#)) }
+  }
+
   @Test(
     arguments: [("-1", nil), ("0", 0), ("100", 100), ("101", nil), ("87.0", 87), (#""87""#, nil)] as [(String, Int?)])
   func aBatteryOutsideItsRangeReadsAsUnknown(json: String, expected: Int?) throws {
