@@ -17,6 +17,11 @@ let package = Package(
       name: "dbus-client",
       dependencies: [.product(name: "DBus", package: "EdgeBlue")],
       path: "dbus/client",
-      swiftSettings: settings)
+      swiftSettings: settings),
+    .executableTarget(
+      name: "scanner-bench",
+      dependencies: [.product(name: "EdgeCoder", package: "EdgeBlue")],
+      path: "scanner/bench",
+      swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6])

@@ -52,6 +52,7 @@ struct APIError: Error, Sendable {
       case .busy: (.serviceUnavailable, "busy")
       case .timedOut: (.gatewayTimeout, "timeout")
       case .requestTooLarge: (.contentTooLarge, "prompt_too_large")
+      case .badReply: (.badGateway, "damaged_reply")
       default: (.internalServerError, "internal_error")
       }
     self.init(status, error.message + (error.hint.map { " (\($0))" } ?? ""), code: code)
