@@ -31,10 +31,10 @@ var targets: [Target] = [
   .target(name: "DBus", dependencies: ["CDBus", log], swiftSettings: settings),
   .target(name: "BlueZ", dependencies: ["DBus", log], swiftSettings: settings),
   .testTarget(name: "DBusTests", dependencies: ["DBus"], exclude: ["Peers"], swiftSettings: settings),
-  .target(name: "EdgeCoder", dependencies: ["BlueZ", log], swiftSettings: settings),
+  .target(name: "EdgeCoder", dependencies: ["BlueZ", "DBus", log], swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "DBus"], swiftSettings: settings),
   .testTarget(name: "RadioTests", dependencies: ["BlueZ", "DBus", "EdgeCoder"], swiftSettings: settings),
-  .testTarget(name: "EdgeCoderTests", dependencies: ["EdgeCoder", log], swiftSettings: settings),
+  .testTarget(name: "EdgeCoderTests", dependencies: ["DBus", "EdgeCoder", log], swiftSettings: settings),
 ]
 
 if !lean {

@@ -1,5 +1,7 @@
 import Testing
 
+import struct DBus.Lock
+
 @testable import EdgeCoder
 
 @Suite(.timeLimit(.minutes(1))) struct SupportTests {
@@ -52,7 +54,7 @@ import Testing
 
   @Test func theGateLetsOneThroughAtATimeInOrder() async throws {
     let gate = ConnectGate()
-    let (entered, order) = (Counter(), Locked<[Int]>([]))
+    let (entered, order) = (Counter(), Lock<[Int]>([]))
     let (stream, door) = AsyncStream<Void>.makeStream()
     var tasks: [Task<Void, any Error>] = []
     for number in 1...4 {

@@ -46,7 +46,9 @@ func text(_ value: Double) -> String { "\(Int(value.rounded()))" }
 print("| object | MB/s median | min | max |\n|---|---|---|---|")
 for (size, rate) in zip(sizes, rates) {
   let sorted = rate.sorted()
-  print("| \(size >> 10) KiB | \(text(sorted[sorted.count / 2])) | \(text(sorted[0])) | \(text(sorted[sorted.count - 1])) |")
+  print(
+    "| \(size >> 10) KiB | \(text(sorted[sorted.count / 2])) | \(text(sorted[0])) | \(text(sorted[sorted.count - 1])) |"
+  )
 }
 // Round by round, so that the machine's own speed cancels out.
 let ratios = zip(rates[0], rates[rates.count - 1]).map { $0 / $1 }.sorted()

@@ -1,4 +1,5 @@
 import BlueZ
+import DBus
 import Logging
 
 /// A connection to a phone over BlueZ.
@@ -9,7 +10,7 @@ final class BlueZPhoneConnection: PhoneConnection {
   private let logger: Logger
   private let characteristics: [EdgeCoderCharacteristic: RemoteCharacteristic]
   private let stream: BoundedStream<PhoneConnectionEvent>
-  private let tasks = Locked<[Task<Void, Never>]>([])
+  private let tasks = Lock<[Task<Void, Never>]>([])
 
   /// How many notifications may wait for their reader: 2 MiB of them, 40 s of a phone that sends one every 10 ms.
   private static let backlog = 4096

@@ -1,4 +1,5 @@
 public import BlueZ
+import DBus
 public import Logging
 
 /// Finds phones and connects to them with a real adapter, over BlueZ.
@@ -6,7 +7,7 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
   private let adapter: Adapter
   private let logger: Logger
   /// The newest handle of each phone in sight; older ones are stale after a restart of bluetoothd.
-  private let devices = Locked<[PhoneID: Device]>([:])
+  private let devices = Lock<[PhoneID: Device]>([:])
 
   /// Uses an adapter; nothing happens before ``scan()``.
   public init(adapter: Adapter, logger: Logger = Logger(label: "edgeblue.central")) {

@@ -1,3 +1,4 @@
+import DBus
 import FoundationEssentials
 
 extension Central {
@@ -25,7 +26,7 @@ extension Central {
 
   private func exchange(_ id: String, _ bytes: [UInt8]) async throws -> (Wire.Response, phone: String) {
     let limit = configuration.requestTimeLimit
-    let phase = Locked("waiting for a phone")
+    let phase = Lock("waiting for a phone")
     return try await context.time.withLimit(
       limit,
       orThrow: InferenceError(

@@ -1,3 +1,4 @@
+import DBus
 import FoundationEssentials
 public import Logging
 
@@ -52,7 +53,7 @@ public actor Central: InferenceService {
     self.connector = connector
     self.configuration = configuration
     context = CentralContext(
-      time: time, wallClock: wallClock, random: random, counters: Locked(CentralCounters()), logger: logger)
+      time: time, wallClock: wallClock, random: random, counters: Lock(CentralCounters()), logger: logger)
     roster = Roster(phoneLimit: configuration.phoneLimit, sightingLimit: configuration.sightingLimit)
   }
 

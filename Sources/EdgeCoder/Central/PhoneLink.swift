@@ -1,3 +1,4 @@
+import DBus
 import Logging
 
 /// What a link tells the central when something about it changes.
@@ -116,7 +117,7 @@ actor PhoneLink {
   private func connect() async -> LinkMachine.Event {
     let (id, connector, time, limit) = (id, connector, context.time, configuration.connectLimit)
     // A connection that comes about just as its time runs out would otherwise be lost, and stay open.
-    let made = Locked<(any PhoneConnection)?>(nil)
+    let made = Lock<(any PhoneConnection)?>(nil)
     do {
       try await gate.pass {
         try await time.withLimit(limit, orThrow: LinkError("connecting", limit)) {
@@ -185,7 +186,7 @@ struct CentralContext: Sendable {
   let wallClock: @Sendable () -> Int
   /// −1…1.
   let random: @Sendable () -> Double
-  let counters: Locked<CentralCounters>
+  let counters: Lock<CentralCounters>
   let logger: Logger
 
   func count(_ change: (inout CentralCounters) -> Void) { counters.withLock(change) }

@@ -1,3 +1,5 @@
+import DBus
+
 /// An engine without a model: it says that it is the echo engine and repeats the prompt.
 ///
 /// For tests, demonstrations, and a first run on a board without a model. One piece counts as one token.
@@ -38,7 +40,7 @@ public struct EchoEngine: Engine {
   public func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
     let pieces = pieces(of: prompt, maxTokens: max(1, maxTokens))
     let (time, delay) = (time, options.delay)
-    let position = Locked(0)
+    let position = Lock(0)
     return AsyncThrowingStream {
       if delay > .zero { try await time.sleep(for: delay) }
       try Task.checkCancellation()

@@ -1,4 +1,5 @@
 public import BlueZ
+import DBus
 import Logging
 
 /// The EdgeCoder service on a real adapter, over BlueZ.
@@ -18,10 +19,10 @@ public final class BlueZPhoneTransport: PhoneTransport {
 
   /// Writes wait here at most; one more is refused with an ATT error. 1024 of 512 bytes are half a megabyte.
   private let stream: BoundedStream<PhoneEvent>
-  private let values: Locked<[EdgeCoderCharacteristic: [UInt8]]>
+  private let values: Lock<[EdgeCoderCharacteristic: [UInt8]]>
   private let characteristics: [EdgeCoderCharacteristic: LocalCharacteristic]
-  private let registrations = Locked<(application: GATTApplication, advertisement: Advertisement)?>(nil)
-  private let watchers = Locked<[Task<Void, Never>]>([])
+  private let registrations = Lock<(application: GATTApplication, advertisement: Advertisement)?>(nil)
+  private let watchers = Lock<[Task<Void, Never>]>([])
   /// How long the stack may take for one notification.
   private static let notifyLimit = Duration.seconds(10)
 
@@ -52,7 +53,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
   private init(addressesSinglePeer: Bool) {
     self.addressesSinglePeer = addressesSinglePeer
     let stream = BoundedStream<PhoneEvent>(limit: 1024)
-    let values = Locked<[EdgeCoderCharacteristic: [UInt8]]>([:])
+    let values = Lock<[EdgeCoderCharacteristic: [UInt8]]>([:])
     self.stream = stream
     self.values = values
 

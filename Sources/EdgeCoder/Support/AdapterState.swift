@@ -1,4 +1,5 @@
 import BlueZ
+import DBus
 
 /// Whether an adapter can be used: bluetoothd runs, the adapter is there, and it is switched on.
 enum AdapterState: Sendable, Equatable {
@@ -21,7 +22,7 @@ enum AdapterState: Sendable, Equatable {
   /// The changes from now on, for one reader.
   static func changes(of adapter: Adapter) -> AsyncStream<AdapterState> {
     let stream = BoundedStream<AdapterState>(limit: 16, overflow: .dropOldest)
-    let last = Locked(AdapterState(adapter))
+    let last = Lock(AdapterState(adapter))
     let look: @Sendable () -> Void = {
       last.withLock { last in
         let now = AdapterState(adapter)

@@ -1,3 +1,5 @@
+import struct DBus.Lock
+
 @testable import EdgeCoder
 
 /// An engine that answers when the test says so, and tells what it was asked.
@@ -16,7 +18,7 @@ final class GatedEngine: Engine {
   }
 
   let name = "gated"
-  private let state = Locked(ModelState.ready)
+  private let state = Lock(ModelState.ready)
   private let cancellations = Counter()
   private let prompts = BoundedStream<Prompt>(limit: 64)
 

@@ -1,10 +1,12 @@
+import struct DBus.Lock
+
 @testable import EdgeCoder
 
 /// The central's end of a radio in memory: what ``Central`` scans and connects with.
 final class LoopbackCentral: PhoneScanner, PhoneConnector {
   let peer: PeerID
   let mtu: Int
-  private let phones = Locked<[PhoneID: LoopbackPhone]>([:])
+  private let phones = Lock<[PhoneID: LoopbackPhone]>([:])
   private let stream = BoundedStream<ScanEvent>(limit: 256)
 
   init(_ name: String = "central", mtu: Int = 517) {
@@ -44,7 +46,7 @@ final class LoopbackConnection: PhoneConnection {
   let peer: PeerID
   private let linkMTU: Int
   private let stream = BoundedStream<PhoneConnectionEvent>(limit: 65536)
-  private let state = Locked(State())
+  private let state = Lock(State())
 
   var events: AsyncStream<PhoneConnectionEvent> { stream.elements }
   var mtu: Int? { linkMTU }

@@ -1,3 +1,5 @@
+import struct DBus.Lock
+
 @testable import EdgeCoder
 
 /// The phone's end of a radio in memory: a ``PhoneTransport`` that joins ``PhoneService`` to ``LoopbackCentral``s.
@@ -40,7 +42,7 @@ final class LoopbackPhone: PhoneTransport {
   let name: String
   let addressesSinglePeer: Bool
   private let stream = BoundedStream<PhoneEvent>(limit: 4096)
-  private let state = Locked(State())
+  private let state = Lock(State())
 
   var events: AsyncStream<PhoneEvent> { stream.elements }
 

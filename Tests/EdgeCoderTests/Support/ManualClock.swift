@@ -1,3 +1,5 @@
+import struct DBus.Lock
+
 @testable import EdgeCoder
 
 /// A clock that stands still until the test moves it.
@@ -23,7 +25,7 @@ final class ManualClock: Clock, Sendable {
     var watchers: [(deadline: Duration, continuation: CheckedContinuation<Void, Never>)] = []
   }
 
-  private let state = Locked(State())
+  private let state = Lock(State())
 
   var now: Instant { Instant(offset: state.withLock { $0.now }) }
   var minimumResolution: Duration { .nanoseconds(1) }

@@ -1,10 +1,12 @@
 import Logging
 
+import struct DBus.Lock
+
 @testable import EdgeCoder
 
 /// Keeps every line that is logged, of every level.
 final class RecordingLog: Sendable {
-  private let text = Locked("")
+  private let text = Lock("")
 
   var lines: String { text.withLock { $0 } }
 
