@@ -61,7 +61,7 @@ if !lean {
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
   ]
   targets += [
-    .target(name: "EdgeCoderHTTP", dependencies: ["EdgeCoder", log] + http, swiftSettings: settings),
+    .target(name: "EdgeCoderHTTP", dependencies: ["DBus", "EdgeCoder", log] + http, swiftSettings: settings),
     .testTarget(
       name: "EdgeCoderHTTPTests",
       dependencies: [

@@ -1,3 +1,4 @@
+import DBus
 import EdgeCoder
 
 /// Tells a person at the terminal what a phone does, from how its counters move.
@@ -17,7 +18,7 @@ struct PhoneDiary: Sendable {
       if now.counters.replies > (last?.counters.replies ?? 0) { chunksReported = now.counters.chunks }
       if !now.isAnswering { began = nil }
       last = now
-      do { try await Task.sleep(for: .milliseconds(100), clock: .continuous) } catch { return }
+      do { try await Task.sleep(for: .milliseconds(100), clock: .steady) } catch { return }
     }
   }
 

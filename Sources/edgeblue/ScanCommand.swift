@@ -1,5 +1,6 @@
 import ArgumentParser
 import BlueZ
+import DBus
 import EdgeCoder
 
 /// `edgeblue scan`
@@ -71,7 +72,7 @@ struct ScanCommand: AsyncParsableCommand {
       return found.values.sorted { ($0.rssi ?? -128, $1.address) > ($1.rssi ?? -128, $0.address) }
     }
     defer { collector.cancel() }
-    try await Task.sleep(for: .seconds(seconds), clock: .continuous)
+    try await Task.sleep(for: .seconds(seconds), clock: .steady)
     collector.cancel()
     return await collector.value
   }

@@ -57,7 +57,7 @@ public struct Adapter: Sendable, Hashable {
         do {
           return try await core.set(path, Self.interface, "Powered", .bool(on), doing: doing)
         } catch let error as BlueZError where error.code == .inProgress {
-          try await Task.sleep(for: .milliseconds(100), clock: .continuous)
+          try await Task.sleep(for: .milliseconds(100), clock: .steady)
         }
       }
     }

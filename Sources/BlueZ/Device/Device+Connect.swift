@@ -42,7 +42,7 @@ extension Device {
       {
         core.logger.info("attempt \(attempt) to connect failed", metadata: ["error": "\(error)"])
       }
-      try await Task.sleep(for: pause, clock: .continuous)
+      try await Task.sleep(for: pause, clock: .steady)
       pause *= 2
     }
   }

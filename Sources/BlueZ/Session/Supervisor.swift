@@ -167,7 +167,7 @@ extension SessionCore {
 
   private func pokeLater(after delay: Duration) {
     Task { [weak self] in
-      try await Task.sleep(for: delay, clock: .continuous)
+      try await Task.sleep(for: delay, clock: .steady)
       self?.poke()
     }
   }

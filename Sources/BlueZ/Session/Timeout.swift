@@ -1,3 +1,5 @@
+import DBus
+
 /// Runs something with a limit; the error names the phase that ran out.
 /// - Throws: ``BlueZError`` with code `.timedOut`, or what `body` throws.
 func withTimeout<R: Sendable>(
@@ -6,7 +8,7 @@ func withTimeout<R: Sendable>(
   try await withThrowingTaskGroup(of: R?.self) { group in
     group.addTask { try await body() }
     group.addTask {
-      try await Task.sleep(for: limit, clock: .continuous)
+      try await Task.sleep(for: limit, clock: .steady)
       return nil
     }
     defer { group.cancelAll() }

@@ -1,8 +1,10 @@
+import DBus
+
 /// A monotonic clock, injected wherever something waits or measures.
 ///
 /// Instants are durations since an origin that only this source knows; the state machines of this module compare and
-/// add them and need no clock of their own. In production it is `ContinuousClock`, which on Linux also counts the time
-/// a machine sleeps; tests pass a clock they move by hand.
+/// add them and need no clock of their own. In production it is the clock of `ContinuousClock`, which on Linux also
+/// counts the time a machine sleeps; tests pass a clock they move by hand.
 public struct TimeSource: Sendable {
   private let read: @Sendable () -> Duration
   private let wait: @Sendable (Duration) async throws -> Void
@@ -15,7 +17,7 @@ public struct TimeSource: Sendable {
   }
 
   /// The system's monotonic clock.
-  public static let continuous = TimeSource(ContinuousClock())
+  public static let continuous = TimeSource(.steady)
 
   /// The present instant.
   public var now: Duration { read() }

@@ -1,3 +1,4 @@
+internal import DBus
 internal import NIOConcurrencyHelpers
 
 /// The moment by which a piece of work must have got on; every step moves it.
@@ -33,7 +34,7 @@ func withProgressLimit<Value: Sendable>(
         let deadline = mark.deadline
         guard deadline > .now else { throw late() }
         // The first step may have the longest time, and then a deadline moves forward: look again in time for that.
-        try await Task.sleep(until: min(deadline, .now + mark.idle), clock: .continuous)
+        try await Task.sleep(until: min(deadline, .now + mark.idle), clock: .steady)
       }
     }
     defer { group.cancelAll() }

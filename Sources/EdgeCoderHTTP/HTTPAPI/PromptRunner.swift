@@ -1,3 +1,4 @@
+internal import DBus
 internal import EdgeCoder
 internal import HTTPTypes
 internal import Hummingbird
@@ -63,7 +64,7 @@ func withLimit<Value: Sendable>(
   try await withThrowingTaskGroup(of: Value.self) { group in
     group.addTask(operation: operation)
     group.addTask {
-      try await Task.sleep(for: limit, clock: .continuous)
+      try await Task.sleep(for: limit, clock: .steady)
       throw late()
     }
     defer { group.cancelAll() }

@@ -1,3 +1,4 @@
+import DBus
 import EdgeCoder
 
 /// A central for the length of one command.
@@ -58,7 +59,7 @@ enum PhoneFinder {
         throw Failure("the search for phones ended", status: .failed)
       }
       group.addTask {
-        try await Task.sleep(for: wait, clock: .continuous)
+        try await Task.sleep(for: wait, clock: .steady)
         throw Failure(
           await state.text ?? "no phone was found within \(Int(wait / .seconds(1))) s",
           hint: "start `edgeblue phone` on another machine or adapter, or open EdgeCoder on a phone nearby",
