@@ -54,14 +54,17 @@ final class PacketSocket: Sendable {
   /// Sends one value, and waits while bluetoothd has not emptied the socket.
   ///
   /// That it is taken says nothing of the radio: bluetoothd queues without bound.
-  /// - Throws: ``BlueZError`` with code `.notConnected` when the other end is gone; `CancellationError`.
-  func send(_ value: [UInt8]) async throws {
-    while true {
-      try Task.checkCancellation()
-      switch try sendNow(value) {
-      case true: return
-      case false: try await loop.waitUntilWritable(id)
-      }
+  /// - Parameter timeout: how long to wait for room.
+  /// - Throws: ``BlueZError`` with code `.notConnected` when the other end is gone, `.timedOut`; `CancellationError`.
+  func send(_ value: [UInt8], timeout: Duration) async throws {
+    try Task.checkCancellation()
+    // Mostly there is room, and watching the clock would cost more than sending.
+    if try sendNow(value) { return }
+    try await withTimeout(timeout, "room in the socket to bluetoothd") {
+      repeat {
+        try await self.loop.waitUntilWritable(self.id)
+        try Task.checkCancellation()
+      } while try !self.sendNow(value)
     }
   }
 

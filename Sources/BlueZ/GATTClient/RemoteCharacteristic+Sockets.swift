@@ -121,13 +121,16 @@ public final class CharacteristicWriter: Sendable {
   public var longestValue: Int { min(mtu - 3, PacketSocket.longestValue) }
 
   /// Writes one value; waits while bluetoothd has no room. That it is taken says nothing of the radio.
+  /// - Parameters:
+  ///   - value: at most ``longestValue`` bytes.
+  ///   - timeout: how long to wait for room.
   /// - Throws: ``BlueZError``: `.invalidArgument` when it is too long (bluetoothd would cut it silently),
-  ///   `.notConnected`; `CancellationError`.
-  public func write(_ value: [UInt8]) async throws {
+  ///   `.notConnected`, `.timedOut`; `CancellationError`.
+  public func write(_ value: [UInt8], timeout: Duration = .seconds(35)) async throws {
     guard value.count <= longestValue else {
       throw BlueZError(.invalidArgument, "\(value.count) bytes for \(uuid), which takes \(longestValue) in one write")
     }
-    try await socket.send(value)
+    try await socket.send(value, timeout: timeout)
   }
 
   /// Gives the socket back.

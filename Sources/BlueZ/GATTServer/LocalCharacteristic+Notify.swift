@@ -40,9 +40,13 @@ extension LocalCharacteristic {
   ///
   /// It waits while bluetoothd has no room. That bluetoothd took it says nothing of the radio: it queues without bound,
   /// so a sender with much to say paces itself.
-  /// - Throws: ``BlueZError``: `.notConnected` when nobody is subscribed, `.invalidArgument` when it is longer than 512
-  ///   bytes or than the smallest known MTU − 3 (bluetoothd would cut it silently); `CancellationError`.
-  public func notify(_ value: [UInt8]) async throws {
+  /// - Parameters:
+  ///   - value: at most 512 bytes.
+  ///   - timeout: how long to wait for room; a bluetoothd that works makes some within milliseconds.
+  /// - Throws: ``BlueZError``: `.notConnected` when nobody is subscribed, `.timedOut`, `.invalidArgument` when it is
+  ///   longer than 512 bytes or than the smallest known MTU − 3 (bluetoothd would cut it silently);
+  ///   `CancellationError`.
+  public func notify(_ value: [UInt8], timeout: Duration = .seconds(10)) async throws {
     let (links, object) = try state.withLock { state -> ([Link], ExportedObject?) in
       try check(value, for: state.links)
       // From 5.69 to 5.75 what is written to one socket reaches all.
@@ -55,7 +59,7 @@ extension LocalCharacteristic {
     var failure: (any Error)?
     for link in links {
       do {
-        try await link.socket.send(value)
+        try await link.socket.send(value, timeout: timeout)
       } catch let error as BlueZError where error.code == .notConnected {
         // One central that leaves must not keep the value from the others.
         failure = error
@@ -70,9 +74,14 @@ extension LocalCharacteristic {
   }
 
   /// Sends a value to one central.
+  /// - Parameters:
+  ///   - value: at most 512 bytes.
+  ///   - peer: the central.
+  ///   - timeout: how long to wait for room.
   /// - Throws: ``BlueZError``: `.notSupported` when this bluetoothd cannot tell subscribers apart (before 5.76),
-  ///   `.notConnected` when this one is not subscribed, `.invalidArgument` as ``notify(_:)``; `CancellationError`.
-  public func notify(_ value: [UInt8], to peer: Peer) async throws {
+  ///   `.notConnected` when this one is not subscribed, `.timedOut`, `.invalidArgument` as ``notify(_:timeout:)``;
+  ///   `CancellationError`.
+  public func notify(_ value: [UInt8], to peer: Peer, timeout: Duration = .seconds(10)) async throws {
     guard addressesOnePeer else {
       throw BlueZError(
         .notSupported, "this bluetoothd sends a notification to every subscriber, not to \(peer) alone",
@@ -84,7 +93,7 @@ extension LocalCharacteristic {
       return link
     }
     guard let link else { throw BlueZError(.notConnected, "\(peer) is not subscribed to \(uuid)") }
-    try await link.socket.send(value)
+    try await link.socket.send(value, timeout: timeout)
   }
 
   private func check(_ value: [UInt8], for links: [Link]) throws {

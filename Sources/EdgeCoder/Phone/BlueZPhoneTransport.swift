@@ -23,8 +23,6 @@ public final class BlueZPhoneTransport: PhoneTransport {
   private let characteristics: [EdgeCoderCharacteristic: LocalCharacteristic]
   private let registrations = Lock<(application: GATTApplication, advertisement: Advertisement)?>(nil)
   private let watchers = Lock<[Task<Void, Never>]>([])
-  /// How long the stack may take for one notification.
-  private static let notifyLimit = Duration.seconds(10)
 
   /// Registers the service and advertises it.
   /// - Parameters:
@@ -90,13 +88,10 @@ public final class BlueZPhoneTransport: PhoneTransport {
   public func notify(_ characteristic: EdgeCoderCharacteristic, _ value: [UInt8], to peer: PeerID?) async throws {
     guard let local = characteristics[characteristic] else { return }
     do {
-      let late = PhoneTransportError(.failed, "bluetoothd did not take a notification within \(Self.notifyLimit)")
-      try await TimeSource.continuous.withLimit(Self.notifyLimit, orThrow: late) {
-        if let peer = peer?.bluez {
-          try await local.notify(value, to: peer)
-        } else {
-          try await local.notify(value)
-        }
+      if let peer = peer?.bluez {
+        try await local.notify(value, to: peer)
+      } else {
+        try await local.notify(value)
       }
     } catch let error as BlueZError {
       throw PhoneTransportError(error.code == .notConnected ? .notSubscribed : .failed, error.description)
