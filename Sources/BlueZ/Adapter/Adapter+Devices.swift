@@ -1,0 +1,16 @@
+import DBus
+
+extension Adapter {
+  /// The devices bluetoothd knows here: bonded, connected, or heard a short while ago.
+  public var devices: [Device] {
+    let paths = core.state.withLock { state -> [ObjectPath] in
+      guard let adapter = Self.path(of: address, in: state) else { return [] }
+      let cache = state.cache
+      return cache.paths(with: Device.interface, below: adapter)
+    }
+    return paths.map { Device(session: session, path: $0) }
+  }
+
+  /// The device with an address; `nil` when bluetoothd does not know it.
+  public func device(_ address: BluetoothAddress) -> Device? { devices.first { $0.address == address } }
+}
