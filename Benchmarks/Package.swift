@@ -19,6 +19,14 @@ let package = Package(
       path: "dbus/client",
       swiftSettings: settings),
     .executableTarget(
+      name: "radio-bench",
+      dependencies: [
+        .product(name: "BlueZ", package: "EdgeBlue"), .product(name: "DBus", package: "EdgeBlue"),
+        .product(name: "EdgeCoder", package: "EdgeBlue"),
+      ],
+      path: "radio/edgeblue",
+      swiftSettings: settings),
+    .executableTarget(
       name: "scanner-bench",
       dependencies: [.product(name: "EdgeCoder", package: "EdgeBlue")],
       path: "scanner/bench",
