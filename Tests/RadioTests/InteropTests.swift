@@ -117,5 +117,30 @@ extension RadioTests {
         #expect(got == "clean")
       }
     }
+
+    /// Two replies mixed chunk by chunk cannot be told apart; the request must fail soon, and the next one not at all.
+    @Test(.timeLimit(.minutes(5)))
+    func aReplyMixedWithAnotherFailsAndTheNextOneIsWhole() async throws {
+      try await phone(["--interleave", "--reply-bytes", "3000"]) { central in
+        try await central.waitForPhones(within: .seconds(120))
+        let error = await #expect(throws: InferenceError.self) {
+          try await bounded(.seconds(30), "the failure") { try await central.generate(prompt: "x", maxTokens: nil) }
+        }
+        #expect(error?.code == .badReply)
+        let got = try await central.askUntilAnswered("again", within: .seconds(90)).output.utf8.count
+        #expect(got == 3000)
+      }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func aReplyWithoutEndIsRefusedAtTheLimit() async throws {
+      try await phone(["--endless", "300000", "--pace", "0"]) { central in
+        try await central.waitForPhones(within: .seconds(120))
+        let error = await #expect(throws: InferenceError.self) {
+          try await bounded(.seconds(60), "the failure") { try await central.generate(prompt: "x", maxTokens: nil) }
+        }
+        #expect(error?.code == .badReply)
+      }
+    }
   }
 }

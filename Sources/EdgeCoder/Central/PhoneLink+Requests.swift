@@ -142,10 +142,9 @@ extension PhoneLink {
     switch event {
     case .refused(let refusal):
       context.count { $0.discardedBytes += refusal.bytes }
-      // Whose reply it is can be told from its beginning; nobody needs to wait for the end of it.
-      guard refusal.reason == .tooLarge, let id = Wire.recoverID(fromHead: refusal.head) else { return }
-      requests.pending.removeValue(forKey: id)?
-        .resume(throwing: InferenceError(.badReply, "\(name) sent more than \(configuration.messageLimit) bytes"))
+      // Whose reply it was can be told from its beginning; nobody needs to wait for the end of it.
+      guard let id = Wire.recoverID(fromHead: refusal.head) else { return }
+      requests.pending.removeValue(forKey: id)?.resume(throwing: badReply(refusal))
     case .object(let bytes):
       do throws(Wire.Malformed) {
         let response = try Wire.Response.decode(bytes)
@@ -161,12 +160,23 @@ extension PhoneLink {
       } catch {
         context.count { $0.malformed += 1 }
         guard let id = error.id else { return }
-        requests.pending.removeValue(forKey: id)?.resume(
-          throwing: InferenceError(
-            .badReply, "the reply of \(name) was damaged: \(error.reason)",
-            hint: "does bluetoothd reorder notifications? set Channels = 1 under [GATT] in main.conf"))
+        requests.pending.removeValue(forKey: id)?.resume(throwing: damagedReply("\(error.reason)"))
       }
     }
+  }
+
+  private func badReply(_ refusal: JSONObjectScanner.Refusal) -> InferenceError {
+    switch refusal.reason {
+    case .tooLarge: InferenceError(.badReply, "\(name) sent more than \(configuration.messageLimit) bytes")
+    case .idle: InferenceError(.badReply, "\(name) stopped in the middle of a reply")
+    case .malformed, .notAnObject: damagedReply("it is no JSON from byte \(refusal.bytes) on")
+    }
+  }
+
+  private func damagedReply(_ reason: String) -> InferenceError {
+    InferenceError(
+      .badReply, "the reply of \(name) was damaged: \(reason)",
+      hint: "does bluetoothd reorder notifications? set Channels = 1 under [GATT] in main.conf")
   }
 
   private func takeStatus(_ bytes: [UInt8]) async {

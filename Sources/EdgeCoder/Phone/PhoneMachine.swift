@@ -131,13 +131,17 @@ struct PhoneMachine: Sendable {
   }
 
   private mutating func discard(_ refusal: JSONObjectScanner.Refusal, from peer: PeerID) -> [Action] {
-    guard refusal.reason == .tooLarge else {
+    let reason: String
+    switch refusal.reason {
+    case .tooLarge: reason = "[request larger than \(configuration.requestLimit) bytes]"
+    case .malformed: reason = "[malformed request: it is no JSON from byte \(refusal.bytes) on]"
+    case .idle, .notAnObject:
       counters.discardedBytes += refusal.bytes
       return []
     }
     counters.malformed += 1
     guard let id = Wire.recoverID(fromHead: refusal.head) else { return [] }
-    return refuse(id, of: peer, "[request larger than \(configuration.requestLimit) bytes]")
+    return refuse(id, of: peer, reason)
   }
 
   private mutating func refuse(_ id: String, of peer: PeerID, _ reason: String) -> [Action] {

@@ -30,13 +30,13 @@ extension JSONObjectScanner {
         guard index < piece.count else { break }
         if piece[index] == .quote || (piece[index] == .closeBrace && !fromGarbage) {
           if fromGarbage {
-            events.append(.refused(garbage))
+            if garbage.bytes > 0 { events.append(.refused(garbage)) }
             garbage = Refusal(.notAnObject, bytes: 0)
           }
           phase = .tokens
           depth = 1
         } else {
-          refuseObject(.notAnObject, bytesInPiece: index - start)
+          dismiss(bytesInPiece: index - start)
           start = index
         }
       case .tokens:
@@ -48,7 +48,7 @@ extension JSONObjectScanner {
         case .quote: phase = .tokens
         case .backslash: phase = .escape
         default:  // a control character
-          refuseObject(.malformed, bytesInPiece: index - start)
+          breakOff(UnsafeRawBufferPointer(rebasing: piece[start..<index]), &events)
           start = index
           continue
         }
@@ -88,13 +88,16 @@ extension JSONObjectScanner {
       default:
         if byte(piece, before: index, 1) == .quote, byte(piece, before: index, 2) == .openBrace {
           // The message was cut off in a string, and this is the first key of the next one.
-          if !isDiscarding { events.append(.refused(Refusal(.malformed, bytes: buffer.count + index - start - 2))) }
+          if !isDiscarding {
+            let tail = UnsafeRawBufferPointer(rebasing: piece[start..<index])
+            events.append(.refused(Refusal(.malformed, (buffer + tail).dropLast(2))))
+          }
           buffer = [.openBrace, .quote]
           isDiscarding = false
           depth = 1
           phase = .string
         } else {
-          refuseObject(.malformed, bytesInPiece: index - start)
+          breakOff(UnsafeRawBufferPointer(rebasing: piece[start..<index]), &events)
         }
         start = index
         return index
@@ -109,7 +112,7 @@ extension JSONObjectScanner {
     if !isDiscarding {
       buffer.append(contentsOf: tail)
       if buffer.count > sizeLimit {
-        events.append(.refused(Refusal(.tooLarge, bytes: buffer.count, head: Array(buffer.prefix(Self.headLimit)))))
+        events.append(.refused(Refusal(.tooLarge, buffer[...])))
       } else {
         events.append(.object(buffer))
       }
@@ -122,20 +125,24 @@ extension JSONObjectScanner {
     guard phase != .between, phase != .skipping, !isDiscarding else { return }
     buffer.append(contentsOf: UnsafeRawBufferPointer(rebasing: piece[start...]))
     guard buffer.count > sizeLimit else { return }
-    events.append(.refused(Refusal(.tooLarge, bytes: buffer.count, head: Array(buffer.prefix(Self.headLimit)))))
+    events.append(.refused(Refusal(.tooLarge, buffer[...])))
     buffer = []
     isDiscarding = true
   }
 
-  /// The object turns out to be none: it becomes garbage, unless it was refused before.
-  private mutating func refuseObject(_ reason: Refusal.Reason, bytesInPiece: Int) {
-    var refusal = garbage
-    if !isDiscarding {
-      if refusal.bytes == 0 { refusal.reason = reason }
-      refusal.bytes += buffer.count + bytesInPiece
-    }
+  /// Bytes are missing in the object, or others came between. That is told at once, for somebody may wait for the whole
+  /// of it; what follows is garbage.
+  private mutating func breakOff(_ tail: UnsafeRawBufferPointer, _ events: inout [Event]) {
+    if !isDiscarding { events.append(.refused(Refusal(.malformed, (buffer + tail)[...]))) }
     reset()
-    garbage = refusal
+    phase = .skipping
+  }
+
+  /// What looked like the beginning of an object is garbage.
+  private mutating func dismiss(bytesInPiece: Int) {
+    let bytes = garbage.bytes + buffer.count + bytesInPiece
+    reset()
+    garbage.bytes = bytes
     phase = .skipping
   }
 

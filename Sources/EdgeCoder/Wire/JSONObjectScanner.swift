@@ -41,14 +41,18 @@ public struct JSONObjectScanner: Sendable {
     public var reason: Reason
     /// How many bytes were thrown away, as far as they had come.
     public var bytes: Int
-    /// The first bytes of an object that was too large, at most ``JSONObjectScanner/headLimit``: enough to tell its
-    /// sender (``Wire/recoverID(fromHead:)``). Empty for other reasons.
+    /// The first bytes of an object that came in part, at most ``JSONObjectScanner/headLimit``: enough to tell whose it
+    /// is (``Wire/recoverID(fromHead:)``). Empty when the bytes were in no object.
     public var head: [UInt8]
 
     init(_ reason: Reason, bytes: Int, head: [UInt8] = []) {
       self.reason = reason
       self.bytes = bytes
       self.head = head
+    }
+
+    init(_ reason: Reason, _ object: ArraySlice<UInt8>) {
+      self.init(reason, bytes: object.count, head: Array(object.prefix(JSONObjectScanner.headLimit)))
     }
   }
 
@@ -82,7 +86,7 @@ public struct JSONObjectScanner: Sendable {
   var buffer: [UInt8] = []
   /// Whether the current object was refused already and is followed to its end only.
   var isDiscarding = false
-  /// Bytes of the current garbage, and why they are garbage.
+  /// The current garbage.
   var garbage = Refusal(.notAnObject, bytes: 0)
   /// The last two bytes of the stream before the present piece.
   var previousBytes: (lastButOne: UInt8, last: UInt8) = (0, 0)
@@ -130,7 +134,7 @@ public struct JSONObjectScanner: Sendable {
   public mutating func expire(at now: Duration) -> Refusal? {
     guard let deadline, now >= deadline else { return nil }
     let wasDiscarding = isDiscarding
-    let refusal = phase == .skipping ? garbage : Refusal(.idle, bytes: buffer.count)
+    let refusal = phase == .skipping ? garbage : Refusal(.idle, buffer[...])
     reset()
     return wasDiscarding ? nil : refusal
   }

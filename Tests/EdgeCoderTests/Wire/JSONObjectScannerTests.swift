@@ -19,6 +19,11 @@ import Testing
     .refused(JSONObjectScanner.Refusal(reason, bytes: bytes))
   }
 
+  /// An object of which only the beginning is one.
+  private func refused(_ reason: JSONObjectScanner.Refusal.Reason, _ object: String) -> Event {
+    .refused(JSONObjectScanner.Refusal(reason, Array(object.utf8)[...]))
+  }
+
   static let objects = [
     #"{}"#,
     #"{ }"#,
@@ -89,7 +94,7 @@ import Testing
   @Test func aMessageCutOffInAStringGivesWayToTheNext() {
     let cut = #"{"id":"1","output":"once upon a ti"#
     let whole = #"{"id":"2","output":"whole"}"#
-    #expect(scan(cut + whole) == [refused(.malformed, cut.utf8.count), object(whole)])
+    #expect(scan(cut + whole) == [refused(.malformed, cut), object(whole)])
   }
 
   @Test func aMessageWithAHoleIsRefusedAndTheNextIsFound() {
@@ -97,13 +102,24 @@ import Testing
     let hole = #"{"id":"1","output":"once upon a ,"ok":true,"durationMs":5}"#
     let whole = #"{"id":"2","output":"whole"}"#
     let events = scan(hole + whole)
-    #expect(events.last == object(whole))
-    #expect(events.dropLast() == [refused(.malformed, hole.utf8.count)])
+    let good = #"{"id":"1","output":"once upon a ,""#
+    let rest = hole.utf8.count - good.utf8.count
+    #expect(events == [refused(.malformed, good), refused(.notAnObject, rest), object(whole)])
+  }
+
+  @Test func whoseMessageWasDamagedIsToldAtOnce() {
+    // Chunks of two messages, mixed; nothing that follows makes an object of it.
+    let events = scan(#"{"id":"1","output":"once {"id":"2","output":"twice upon a time"#)
+    guard case .refused(let refusal) = events.first else {
+      Issue.record("no refusal but \(events)")
+      return
+    }
+    #expect(Wire.recoverID(fromHead: refusal.head) == "1")
   }
 
   @Test func aControlCharacterInAStringIsRefused() {
     let events = scan("{\"a\":\"line\nbreak\"}{\"b\":1}")
-    #expect(events == [refused(.malformed, 18), object(#"{"b":1}"#)])
+    #expect(events == [refused(.malformed, #"{"a":"line"#), refused(.notAnObject, 8), object(#"{"b":1}"#)])
   }
 
   // MARK: Limits
@@ -161,7 +177,7 @@ import Testing
     var scanner = JSONObjectScanner(idleLimit: .seconds(10))
     _ = scanner.receive(Array(#"{"a":"#.utf8), at: .zero)
     let events = scanner.receive(Array(#"{"b":1}"#.utf8), at: .seconds(10))
-    #expect(events == [refused(.idle, 5), object(#"{"b":1}"#)])
+    #expect(events == [refused(.idle, #"{"a":"#), object(#"{"b":1}"#)])
   }
 
   @Test func endlessGarbageIsReportedWhenItStops() {
