@@ -17,6 +17,7 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
 
   /// Makes a stream and the source that feeds it.
   /// - Parameters:
+  ///   - of: what it carries.
   ///   - limit: how many elements may wait, 1 or more.
   ///   - policy: what goes when there is no room.
   ///   - onTermination: called once, when the reader stops (or is cancelled) or the source finishes.

@@ -41,7 +41,12 @@ extension Connection {
   }
 
   /// Sends a signal.
-  /// - Parameter destination: one receiver; `nil` sends to everyone who asked.
+  /// - Parameters:
+  ///   - path: the object it comes from.
+  ///   - interface: the interface.
+  ///   - member: the signal.
+  ///   - arguments: what to send.
+  ///   - destination: one receiver; `nil` sends to everyone who asked.
   /// - Throws: ``DBusError`` with code `.disconnected` or `.invalidArgument`.
   public func emit(
     _ path: ObjectPath, _ interface: String, _ member: String, _ arguments: [Value] = [], to destination: String? = nil
@@ -61,7 +66,10 @@ extension Connection {
   ///
   /// The handler runs on the connection's own thread: it must return quickly and never wait. It is what caches are
   /// kept with; everyone else wants ``signals(_:limit:)``.
-  /// - Parameter onEnd: called once when the connection has ended; not after ``Subscription/cancel()``.
+  /// - Parameters:
+  ///   - rule: which signals.
+  ///   - onEnd: called once when the connection has ended; not after ``Subscription/cancel()``.
+  ///   - handler: gets each of them.
   /// - Returns: the subscription; it ends when this is cancelled or its last reference goes.
   /// - Throws: ``DBusError``; `CancellationError`.
   public func observe(
@@ -74,7 +82,9 @@ extension Connection {
   ///
   /// When this returns the bus has taken the rule: nothing sent from now on is missed, except what a slow reader has
   /// no room for, and ``BoundedStream/dropped`` counts that.
-  /// - Parameter limit: how many signals may wait for the reader; beyond that the oldest go.
+  /// - Parameters:
+  ///   - rule: which signals.
+  ///   - limit: how many signals may wait for the reader; beyond that the oldest go.
   /// - Throws: ``DBusError``; `CancellationError`.
   public func signals(_ rule: MatchRule, limit: Int = 256) async throws -> BoundedStream<Signal> {
     let held = Lock<Subscription?>(nil)

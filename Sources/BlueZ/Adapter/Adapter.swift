@@ -43,7 +43,9 @@ public struct Adapter: Sendable, Hashable {
   ///
   /// Switching on is declared: when the adapter comes back switched off, after being unplugged or after a restart of
   /// bluetoothd, the session switches it on again.
-  /// - Parameter timeout: how long bluetoothd may take; a controller that was just plugged in is busy for a moment.
+  /// - Parameters:
+  ///   - on: which of the two.
+  ///   - timeout: how long bluetoothd may take; a controller that was just plugged in is busy for a moment.
   /// - Throws: ``BlueZError`` with code `.noAdapter`, `.timedOut`, or `.notPermitted`.
   public func setPowered(_ on: Bool, timeout: Duration = .seconds(5)) async throws {
     let (core, address) = (core, address)

@@ -58,7 +58,9 @@ public enum Router {
   }
 
   /// Chooses a phone.
-  /// - Parameter places: the most requests a phone may have in its hands.
+  /// - Parameters:
+  ///   - candidates: all there are.
+  ///   - places: the most requests a phone may have in its hands.
   public static func choose(from candidates: [Candidate], places: Int) -> Choice {
     let order = order(candidates).filter(\.isReady)
     guard let best = order.first else { return .none }

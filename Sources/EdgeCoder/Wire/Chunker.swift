@@ -28,7 +28,9 @@ public enum Chunker {
   }
 
   /// The pieces of a message, in order; none for an empty message.
-  /// - Parameter size: the longest piece; less than 1 counts as 1.
+  /// - Parameters:
+  ///   - message: all of it.
+  ///   - size: the longest piece; less than 1 counts as 1.
   public static func chunks(of message: [UInt8], size: Int) -> [ArraySlice<UInt8>] {
     let size = max(1, size)
     return stride(from: 0, to: message.count, by: size).map { message[$0..<min($0 + size, message.count)] }
