@@ -44,14 +44,14 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(4)))
-    func thePhonesAdapterIsSwitchedOffAndOn() async throws {
+    @Test(.timeLimit(.minutes(4)), arguments: [Duration.milliseconds(300), .seconds(2)])
+    func thePhonesAdapterIsSwitchedOffAndOn(for time: Duration) async throws {
       try await withCentral(on: Radio.mac) { central in
         try await withPhone(on: Radio.phone) { _ in
           try await central.waitForPhones()
           let switcher = try await Radio.adapter(Radio.phone)
           try await switcher.setPowered(false)
-          try await ContinuousClock().sleep(for: .milliseconds(300))
+          try await ContinuousClock().sleep(for: time)
           try await switcher.setPowered(true)
           let got = try await central.askUntilAnswered("on again", within: .seconds(60)).output
           #expect(got == "on again")

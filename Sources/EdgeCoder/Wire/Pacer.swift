@@ -1,7 +1,9 @@
 /// Says when the next chunk may go out: a pause between chunks, and nothing after the last.
 ///
 /// A phone has no other flow control: neither the notify socket of BlueZ nor `PropertiesChanged` ever pushes back, and
-/// several bearers (EATT) reorder a burst. The pause keeps chunks in order and the queue below short.
+/// several bearers (EATT) reorder a burst. The pause keeps chunks in order and the queue below short, as long as both
+/// hosts keep up with it: EATT gives each bearer credit for about one chunk, and when a host is too busy to renew it, the
+/// next chunk overtakes on another bearer. `Channels = 1` in bluetoothd's `main.conf` is the cure for that.
 ///
 /// Two whole messages of one chunk each need no pause between them, since their order does not matter; so a phone that
 /// answers short prompts is not held up. Any other neighbours are kept apart, also across messages.

@@ -46,7 +46,8 @@ struct SystemChecks {
       return Finding("EATT", .ok, "one ATT channel: bursts stay in order")
     }
     return Finding(
-      "EATT", .warn, "several ATT channels: bursts without pauses arrive out of order (EdgeCoder pauses)",
+      "EATT", .warn,
+      "several ATT channels: notifications overtake one another in bursts, or when a host is too busy to keep up",
       fix: "put Channels = 1 under [GATT] in \(file), then: systemctl restart bluetooth")
   }
 
