@@ -38,13 +38,14 @@ extension ConnectionCore {
             name: "org.freedesktop.DBus.Error.UnknownObject", message: "the object at \(path) is gone")))
     }
     do {
-      answer(call, .success(try await result(of: call, path, node)))
+      if let values = try await result(of: call, path, node) { answer(call, .success(values)) }
     } catch {
       answer(call, .failure(error))
     }
   }
 
-  private func result(of call: RawMessage, _ path: ObjectPath, _ node: ExportedObject.Node) async throws -> [Value] {
+  /// - Returns: `nil` when the method answers later.
+  private func result(of call: RawMessage, _ path: ObjectPath, _ node: ExportedObject.Node) async throws -> [Value]? {
     switch (call.interface, call.member) {
     case ("org.freedesktop.DBus.Introspectable", "Introspect"):
       return [.string(introspection(of: path))]
@@ -66,16 +67,18 @@ extension ConnectionCore {
         name: "org.freedesktop.DBus.Error.InvalidArgs",
         message: "\(interface).\(method.name) takes '\(expected)', not '\(call.signature)'")
     }
-    let output = try await method.handler(
-      Interface.Call(sender: call.sender, path: path, arguments: call.values))
-    let declared = method.output.map(\.type.description).joined()
-    let returned = output.map(\.signatureText).joined()
-    guard returned == declared else {
-      throw DBusError(
-        name: "org.freedesktop.DBus.Error.Failed",
-        message: "\(interface).\(method.name) is declared to return '\(declared)' and returned '\(returned)'")
+    let arguments = Interface.Call(sender: call.sender, path: path, arguments: call.values)
+    switch method.handler {
+    case .inTurn(let handler):
+      return try checked(try await handler(arguments), interface, method)
+    case .deferred(let handler):
+      handler(
+        arguments,
+        Reply { [weak self] result in
+          self?.answer(call, Result { () throws -> [Value] in try checked(try result.get(), interface, method) })
+        })
+      return nil
     }
-    return output
   }
 
   private func method(_ call: RawMessage, _ node: ExportedObject.Node) -> (String, Interface.Method)? {
@@ -187,4 +190,16 @@ extension ConnectionCore {
       }
     }
   }
+}
+
+/// What a method returned, if it is what it declares.
+private func checked(_ output: [Value], _ interface: String, _ method: Interface.Method) throws -> [Value] {
+  let declared = method.output.map(\.type.description).joined()
+  let returned = output.map(\.signatureText).joined()
+  guard returned == declared else {
+    throw DBusError(
+      name: "org.freedesktop.DBus.Error.Failed",
+      message: "\(interface).\(method.name) is declared to return '\(declared)' and returned '\(returned)'")
+  }
+  return output
 }

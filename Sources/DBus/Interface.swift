@@ -51,10 +51,19 @@ public struct Interface: Sendable {
     public var input: [Argument]
     /// What it returns.
     public var output: [Argument]
-    /// What it does. A thrown ``DBusError`` becomes the error reply.
-    public var handler: @Sendable (Call) async throws -> [Value]
+    /// What it does.
+    public var handler: Handler
 
-    /// Describes a method.
+    /// How a method is served.
+    public enum Handler: Sendable {
+      /// The object's next call waits until this one is answered. A thrown ``DBusError`` becomes the error reply.
+      case inTurn(@Sendable (Call) async throws -> [Value])
+      /// Returns at once and answers when it can; the object's next calls are served meanwhile. For a question to a
+      /// person, which a later call may cancel. How many answers may be out is the handler's to bound.
+      case deferred(@Sendable (Call, Reply) -> Void)
+    }
+
+    /// Describes a method whose calls are served one after the other.
     public init(
       _ name: String, in input: [Argument] = [], out output: [Argument] = [],
       handler: @escaping @Sendable (Call) async throws -> [Value]
@@ -62,7 +71,18 @@ public struct Interface: Sendable {
       self.name = name
       self.input = input
       self.output = output
-      self.handler = handler
+      self.handler = .inTurn(handler)
+    }
+
+    /// Describes a method that answers later; see ``Handler/deferred(_:)``.
+    public init(
+      _ name: String, in input: [Argument] = [], out output: [Argument] = [],
+      deferred handler: @escaping @Sendable (Call, Reply) -> Void
+    ) {
+      self.name = name
+      self.input = input
+      self.output = output
+      self.handler = .deferred(handler)
     }
   }
 
