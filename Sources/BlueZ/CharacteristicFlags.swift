@@ -1,4 +1,7 @@
 /// What may be done with a characteristic or a descriptor.
+///
+/// An encrypted link is one to a paired device; an authenticated one was paired with a passkey or a comparison, not
+/// with Just Works.
 public struct CharacteristicFlags: OptionSet, Sendable, Hashable, CustomStringConvertible {
   /// One bit for each flag.
   public let rawValue: UInt32
@@ -26,12 +29,27 @@ public struct CharacteristicFlags: OptionSet, Sendable, Hashable, CustomStringCo
   public static let encryptAuthenticatedWrite = CharacteristicFlags(rawValue: 1 << 8)
   /// Can be written in a reliable (prepared and verified) write.
   public static let reliableWrite = CharacteristicFlags(rawValue: 1 << 9)
+  /// Can be read over a link secured with LE Secure Connections only, authenticated.
+  public static let secureRead = CharacteristicFlags(rawValue: 1 << 10)
+  /// Can be written over a link secured with LE Secure Connections only, authenticated.
+  public static let secureWrite = CharacteristicFlags(rawValue: 1 << 11)
+  /// Can be subscribed to over an encrypted link only; beside ``notify``.
+  public static let encryptNotify = CharacteristicFlags(rawValue: 1 << 12)
+  /// Can be subscribed to over an authenticated link only; beside ``notify``.
+  public static let encryptAuthenticatedNotify = CharacteristicFlags(rawValue: 1 << 13)
+  /// Can be subscribed to over an encrypted link only; beside ``indicate``.
+  public static let encryptIndicate = CharacteristicFlags(rawValue: 1 << 14)
+  /// Can be subscribed to over an authenticated link only; beside ``indicate``.
+  public static let encryptAuthenticatedIndicate = CharacteristicFlags(rawValue: 1 << 15)
 
   private static let names: [(String, CharacteristicFlags)] = [
     ("read", .read), ("write", .write), ("write-without-response", .writeWithoutResponse), ("notify", .notify),
     ("indicate", .indicate), ("encrypt-read", .encryptRead), ("encrypt-write", .encryptWrite),
     ("encrypt-authenticated-read", .encryptAuthenticatedRead),
     ("encrypt-authenticated-write", .encryptAuthenticatedWrite), ("reliable-write", .reliableWrite),
+    ("secure-read", .secureRead), ("secure-write", .secureWrite), ("encrypt-notify", .encryptNotify),
+    ("encrypt-authenticated-notify", .encryptAuthenticatedNotify), ("encrypt-indicate", .encryptIndicate),
+    ("encrypt-authenticated-indicate", .encryptAuthenticatedIndicate),
   ]
 
   /// From BlueZ's names; those not known here are left out.
