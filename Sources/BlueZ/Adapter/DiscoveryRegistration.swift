@@ -11,6 +11,7 @@ final class DiscoveryRegistration: Registration {
   }
 
   let adapter: BluetoothAddress
+  var place: RegistrationPlace { .adapter(adapter) }
   let manager = "org.bluez.Adapter1"
   let needsPower = true
   let order = 2

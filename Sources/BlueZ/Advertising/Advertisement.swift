@@ -35,7 +35,7 @@ public final class Advertisement: Registration {
 
   /// What is advertised.
   public let content: Content
-  let adapter: BluetoothAddress
+  let place: RegistrationPlace
   let manager = "org.bluez.LEAdvertisingManager1"
   let needsPower = true
   let order = 1
@@ -56,7 +56,7 @@ public final class Advertisement: Registration {
 
   init(session: Session, adapter: BluetoothAddress, content: Content) {
     self.session = session
-    self.adapter = adapter
+    place = .adapter(adapter)
     self.content = content
     let number = Self.counter.withLock { counter in
       counter += 1

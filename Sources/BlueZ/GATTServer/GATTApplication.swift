@@ -4,7 +4,7 @@ import DBus
 public final class GATTApplication: Registration {
   /// What is offered.
   public let services: [LocalService]
-  let adapter: BluetoothAddress
+  let place: RegistrationPlace
   let manager = "org.bluez.GattManager1"
   let needsPower = false
   let order = 0
@@ -25,7 +25,7 @@ public final class GATTApplication: Registration {
 
   init(session: Session, adapter: BluetoothAddress, services: [LocalService]) {
     self.session = session
-    self.adapter = adapter
+    place = .adapter(adapter)
     self.services = services
     let number = Self.counter.withLock { counter in
       counter += 1
@@ -135,7 +135,7 @@ public final class GATTApplication: Registration {
 final class ForwardingRegistration: Registration {
   private weak let target: (any Registration)?
   let title: String
-  let adapter: BluetoothAddress
+  let place: RegistrationPlace
   let manager: String
   let needsPower: Bool
   let order: Int
@@ -143,7 +143,7 @@ final class ForwardingRegistration: Registration {
   init(_ target: any Registration) {
     self.target = target
     title = target.title
-    adapter = target.adapter
+    place = target.place
     manager = target.manager
     needsPower = target.needsPower
     order = target.order

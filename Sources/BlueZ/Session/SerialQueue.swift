@@ -6,7 +6,13 @@ final class SerialQueue: Sendable {
 
   /// Runs a step when all before it are done, and waits for it.
   func run(_ body: @escaping @Sendable () async throws -> Void) async throws {
-    let task = last.withLock { last in
+    try await enqueue(body).value
+  }
+
+  /// Has a step run when all before it are done.
+  @discardableResult
+  func enqueue(_ body: @escaping @Sendable () async throws -> Void) -> Task<Void, any Error> {
+    last.withLock { last in
       let previous = last
       let task = Task {
         // A failed step is its own caller's to hear of; the next one starts from what is there.
@@ -16,6 +22,5 @@ final class SerialQueue: Sendable {
       last = task
       return task
     }
-    try await task.value
   }
 }

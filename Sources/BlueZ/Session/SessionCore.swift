@@ -6,6 +6,8 @@ import Logging
 /// The cache is fed on the D-Bus connection's own thread, in the order of the wire and before any caller resumes.
 final class SessionCore: Sendable {
   static let service = "org.bluez"
+  /// bluetoothd's own object.
+  static let root: ObjectPath = "/org/bluez"
 
   struct State {
     var connection: Connection?

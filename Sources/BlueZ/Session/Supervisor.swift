@@ -1,11 +1,11 @@
 import DBus
 
-/// Something that must exist at an adapter as long as its handle does: an application, an advertisement, a discovery.
+/// Something that must exist in bluetoothd as long as its handle does: an application, an advertisement, an agent.
 protocol Registration: AnyObject, Sendable {
   /// What it is, for logs and errors: "advertisement 'EdgeBlue'".
   var title: String { get }
-  /// The adapter it belongs to, which keeps its address when it comes back under another name.
-  var adapter: BluetoothAddress { get }
+  /// What it belongs to.
+  var place: RegistrationPlace { get }
   /// The interface it is registered with.
   var manager: String { get }
   /// What is put back first: services before the advertisement that brings the centrals.
@@ -13,8 +13,23 @@ protocol Registration: AnyObject, Sendable {
   /// Whether the adapter must be switched on first.
   var needsPower: Bool { get }
 
-  /// Makes it exist at an adapter where it does not.
-  func establish(on connection: Connection, at adapter: ObjectPath) async throws
+  /// Makes it exist where it does not: at an adapter's object, or bluetoothd's own.
+  func establish(on connection: Connection, at path: ObjectPath) async throws
+}
+
+/// What a registration belongs to.
+enum RegistrationPlace: Sendable, Hashable, CustomStringConvertible {
+  /// An adapter, which keeps its address when it comes back under another name.
+  case adapter(BluetoothAddress)
+  /// bluetoothd itself, whatever adapters there are.
+  case service
+
+  var description: String {
+    switch self {
+    case .adapter(let address): "the adapter \(address)"
+    case .service: "bluetoothd"
+    }
+  }
 }
 
 /// A registration and where it was last established.
@@ -24,7 +39,8 @@ struct SupervisedRegistration: Sendable {
   var failures = 0
 }
 
-/// One life of an adapter: from its appearance, or from being switched on for what needs power, to its end.
+/// One life of an adapter: from its appearance, or from being switched on for what needs power, to its end. bluetoothd
+/// as a place has one life in each generation.
 struct AdapterLife: Sendable, Hashable {
   let generation: Int
   let path: ObjectPath
@@ -41,7 +57,7 @@ extension SessionCore {
     guard let (connection, life) = ready(for: registration) else {
       throw BlueZError(
         state.withLock { $0.isUp } ? .noAdapter : .serviceUnavailable,
-        "\(registration.title): the adapter \(registration.adapter) is not ready", hint: "is it there and powered?")
+        "\(registration.title): \(registration.place) is not ready", hint: "is it there and powered?")
     }
     try await BlueZError.naming("registering \(registration.title)") {
       try await registration.establish(on: connection, at: life.path)
@@ -148,7 +164,7 @@ extension SessionCore {
     state.withLock { state in
       // bluetoothd adds an adapter's interfaces one by one; it is ready when both managers are there.
       guard let connection = state.connection, let life = Self.life(of: registration, in: state),
-        state.cache.properties(life.path, "org.bluez.GattManager1") != nil,
+        registration.place == .service || state.cache.properties(life.path, "org.bluez.GattManager1") != nil,
         state.cache.properties(life.path, registration.manager) != nil
       else { return nil }
       if registration.needsPower {
@@ -159,7 +175,10 @@ extension SessionCore {
   }
 
   private static func life(of registration: any Registration, in state: borrowing State) -> AdapterLife? {
-    guard let path = Adapter.path(of: registration.adapter, in: state) else { return nil }
+    guard case .adapter(let address) = registration.place else {
+      return AdapterLife(generation: state.generation, path: SessionCore.root, appearance: 0, powerUp: 0)
+    }
+    guard let path = Adapter.path(of: address, in: state) else { return nil }
     return AdapterLife(
       generation: state.generation, path: path, appearance: state.appearances[path] ?? 0,
       powerUp: registration.needsPower ? state.powerUps[path] ?? 0 : 0)
