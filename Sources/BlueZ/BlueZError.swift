@@ -28,6 +28,12 @@ public struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let notSupported = Code("not supported")
     /// Refused: permissions, pairing, or somebody else holds it.
     public static let notPermitted = Code("not permitted")
+    /// Pairing failed: the keys did not match, or the peer does not pair now.
+    public static let authenticationFailed = Code("pairing failed")
+    /// Pairing was refused, here or by the peer.
+    public static let authenticationRejected = Code("pairing refused")
+    /// Pairing was given up, or the link ended meanwhile.
+    public static let authenticationCancelled = Code("pairing given up")
     /// Another operation of the same kind is under way.
     public static let inProgress = Code("in progress")
     /// The caller's argument cannot be.
@@ -75,12 +81,21 @@ extension BlueZError {
       case "org.bluez.Error.InProgress", "org.bluez.Error.Busy":
         (.inProgress, nil)
       case "org.bluez.Error.NotPermitted":
-        (.notPermitted, nil)
-      case "org.bluez.Error.NotAuthorized", "org.bluez.Error.AuthenticationFailed",
-        "org.bluez.Error.AuthenticationRejected", "org.bluez.Error.AuthenticationCanceled":
+        (.notPermitted, error.message == "Not paired" ? "the peer wants pairing" : nil)
+      case "org.bluez.Error.NotAuthorized":
         (.notPermitted, "the peer wants pairing")
+      case "org.bluez.Error.AuthenticationFailed":
+        (.authenticationFailed, "is the peer pairable, and did it forget an older bond?")
+      case "org.bluez.Error.AuthenticationRejected":
+        (.authenticationRejected, nil)
+      case "org.bluez.Error.AuthenticationCanceled":
+        (.authenticationCancelled, nil)
+      case "org.bluez.Error.AuthenticationTimeout":
+        (.timedOut, "a decision at one of the sides took too long")
       case "org.freedesktop.DBus.Error.AccessDenied":
         (.notPermitted, "the D-Bus policy of org.bluez forbids it: run as root or join the group `bluetooth`")
+      case "org.bluez.Error.ConnectionAttemptFailed":
+        (.connectFailed, nil)
       case "org.bluez.Error.NotConnected":
         (.notConnected, nil)
       case "org.bluez.Error.NotSupported", "org.bluez.Error.NotAvailable":

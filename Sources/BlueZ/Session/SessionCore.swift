@@ -26,6 +26,8 @@ final class SessionCore: Sendable {
     var registrations: [Int: SupervisedRegistration] = [:]
     var powerWishes: Set<BluetoothAddress> = []
     var discoveries: [BluetoothAddress: DiscoveryRegistration] = [:]
+    /// The devices this session is pairing with by its own wish.
+    var pairings: Set<ObjectPath> = []
     var isClosed = false
   }
 
