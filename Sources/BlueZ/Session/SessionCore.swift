@@ -34,6 +34,8 @@ final class SessionCore: Sendable {
   let bus: Connection.Bus
   let logger: Logger
   let state = Lock(State())
+  /// Agents and pairing windows that come and go: the end of one must not cross the beginning of the next.
+  let pairingSteps = SerialQueue()
   /// Wakes the supervisor; one waiting wake-up is as good as many.
   let pokes: BoundedStream<Void>
   private let pokeSource: BoundedStream<Void>.Source
