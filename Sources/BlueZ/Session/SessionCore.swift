@@ -26,6 +26,7 @@ final class SessionCore: Sendable {
     var registrations: [Int: SupervisedRegistration] = [:]
     var powerWishes: Set<BluetoothAddress> = []
     var discoveries: [BluetoothAddress: DiscoveryRegistration] = [:]
+    var pairingWindows: Set<BluetoothAddress> = []
     /// The devices this session is pairing with by its own wish.
     var pairings: Set<ObjectPath> = []
     var isClosed = false

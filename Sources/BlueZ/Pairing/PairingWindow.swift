@@ -1,0 +1,124 @@
+import DBus
+
+/// A time in which an adapter is pairable. It ends by itself, with ``close()``, or with this object.
+public final class PairingWindow: Registration {
+  /// The adapter that is pairable.
+  public let adapter: Adapter
+  var place: RegistrationPlace { .adapter(adapter.address) }
+  let manager = Adapter.interface
+  let needsPower = false
+  let order = 3
+  var title: String { "the pairing window of \(adapter.address)" }
+
+  private let end: ContinuousClock.Instant
+  /// bluetoothd keeps the time-out on disk; what it was is put back.
+  private let formerTimeout: Value?
+  private let state = Lock(State())
+
+  private struct State {
+    var id: Int?
+    var observer: Int?
+  }
+
+  init(adapter: Adapter, duration: Duration) {
+    self.adapter = adapter
+    end = .now + duration
+    formerTimeout = adapter.property("PairableTimeout")
+  }
+
+  /// How much of the window is left; zero when it has ended.
+  public var remaining: Duration { max(ContinuousClock.now.duration(to: end), .zero) }
+
+  deinit {
+    guard takeDown() else { return }
+    let (adapter, former) = (adapter, formerTimeout)
+    adapter.core.pairingSteps.enqueue { try await Self.shut(adapter, former) }
+  }
+
+  /// Ends the window: the adapter is not pairable when this returns.
+  /// - Throws: ``BlueZError`` when bluetoothd refuses. Where bluetoothd or the adapter is gone there is nothing to end.
+  public func close() async throws {
+    guard takeDown() else { return }
+    let (adapter, former) = (adapter, formerTimeout)
+    try await adapter.core.pairingSteps.run { try await Self.shut(adapter, former) }
+  }
+
+  func open() async throws {
+    let core = adapter.core
+    try await core.pairingSteps.run { [self] in
+      let id = try await core.register(ForwardingRegistration(self))
+      let observer = core.observe { [weak self] in self?.note($0) }
+      state.withLock { $0 = State(id: id, observer: observer) }
+    }
+  }
+
+  /// - Returns: whether there is something left to shut.
+  private func takeDown() -> Bool {
+    let old = state.withLock { state in
+      defer { state = State() }
+      return state
+    }
+    let core = adapter.core
+    if let observer = old.observer { core.stopObserving(observer) }
+    guard let id = old.id else { return false }
+    core.state.withLock { _ = $0.pairingWindows.remove(adapter.address) }
+    return core.unregister(id) != nil
+  }
+
+  private static func shut(_ adapter: Adapter, _ formerTimeout: Value?) async throws {
+    try await adapter.setPairable(false)
+    if let formerTimeout { try await setTimeout(formerTimeout, of: adapter) }
+  }
+
+  func establish(on connection: Connection, at path: ObjectPath) async throws {
+    // bluetoothd begins to count when it becomes pairable, so it must not be before.
+    try await adapter.setPairable(false)
+    let (seconds, rest) = remaining.components
+    guard seconds > 0 || rest > 0 else { return }
+    try await Self.setTimeout(.uint32(UInt32(clamping: rest > 0 ? seconds + 1 : seconds)), of: adapter)
+    try await adapter.setPairable(true)
+  }
+
+  private static func setTimeout(_ value: Value, of adapter: Adapter) async throws {
+    let path = try adapter.requirePath()
+    try await adapter.core.set(
+      path, Adapter.interface, "PairableTimeout", value, doing: "limiting how long \(path.lastElement) is pairable")
+  }
+
+  /// Every agent that comes makes bluetoothd's adapters pairable again, also when the window has ended.
+  private func note(_ change: ObjectCache.Change) {
+    guard case .changed(let path, Adapter.interface, let changed, _) = change, path == adapter.path,
+      changed["Pairable"]?.bool == true, remaining == .zero
+    else { return }
+    let adapter = adapter
+    adapter.core.pairingSteps.enqueue { try await adapter.setPairable(false) }
+  }
+}
+
+extension Adapter {
+  /// Makes the adapter pairable for a while, until the returned object is given up.
+  ///
+  /// Only then do devices that want to pair reach the session's agent. When the window ends the adapter is not pairable, even if it was before; bluetoothd ends it also when this program
+  /// is gone. While the object is held that is declared: after a restart of bluetoothd the adapter is pairable for the
+  /// rest of the window, and never after it.
+  /// - Parameter duration: how long, counted in whole seconds by bluetoothd; at most 2³² − 1 s.
+  /// - Throws: ``BlueZError``: `.invalidArgument` when the duration is not in the range, `.inProgress` when the session
+  ///   has a window at this adapter, `.noAdapter`, `.notPermitted`, `.serviceUnavailable`.
+  public func openPairingWindow(for duration: Duration) async throws -> PairingWindow {
+    _ = try requirePath()
+    guard duration > .zero, duration <= .seconds(UInt32.max) else {
+      throw BlueZError(.invalidArgument, "a pairing window of \(duration)", hint: "1 s to 2³² − 1 s")
+    }
+    guard core.state.withLock({ $0.pairingWindows.insert(address).inserted }) else {
+      throw BlueZError(.inProgress, "the session has a pairing window at \(address)", hint: "close it first")
+    }
+    do {
+      let window = PairingWindow(adapter: self, duration: duration)
+      try await window.open()
+      return window
+    } catch {
+      core.state.withLock { _ = $0.pairingWindows.remove(address) }
+      throw error
+    }
+  }
+}
