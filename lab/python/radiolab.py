@@ -241,7 +241,9 @@ class Lab:
             # before the kernel asks for the address, which then stays the same when the adapter is taken away and returns.
             if data[0] == 0xFF and len(data) == 4 and not number.done():
                 number.set_result(int.from_bytes(data[2:4], "little"))
-                controller.public_address = f"0A:0B:0C:0D:0E:{number.result():02X}"
+                # Pairing signs addresses with their kinds, and Bumble takes a bare string for a random one.
+                address = f"0A:0B:0C:0D:0E:{number.result():02X}"
+                controller.public_address = Address(address, Address.PUBLIC_DEVICE_ADDRESS)
             pass_on(data)
 
         transport.source.data_received = listen
