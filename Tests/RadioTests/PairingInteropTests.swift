@@ -1,0 +1,67 @@
+import BlueZ
+import DBus
+import Testing
+
+/// Our agent against a Security Manager nobody here wrote: Bumble's, with LE Secure Connections.
+extension RadioTests {
+  @Suite(.enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
+  struct PairingInteroperability {
+    /// A peer, and the adapter it gave to BlueZ.
+    private func start(_ role: String, _ method: String) async throws -> (LabPeer, Adapter) {
+      let peer = try LabPeer("pairing_peer.py", [role, method])
+      let name = try #require(try await peer.next("adapter")["name"] as? String)
+      return (peer, try await Radio.adapter(name))
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func aBumbleCentralComparesNumbers() async throws {
+      let (peer, adapter) = try await start("central", "compare")
+      defer { peer.terminate() }
+      let (shown, source) = BoundedStream.make(of: Passkey.self, limit: 4)
+      let agent = PairingAgent(
+        displayPasskey: { _, _ in },
+        confirmPasskey: { _, passkey in
+          source.yield(passkey)
+          return true
+        })
+      let registration = try await adapter.session.register(agent)
+      let window = try await adapter.openPairingWindow(for: .seconds(60))
+      let secret = LocalCharacteristic(
+        PairingPair.secret, .encryptAuthenticatedRead, read: { _ in PairingPair.value })
+      let application = try await adapter.offer([LocalService(PairingPair.service, characteristics: [secret])])
+      let advertisement = try await adapter.advertise(.init(services: [PairingPair.service]))
+      _ = try await peer.next("refused")
+      let number = try await peer.next("number")["number"] as? Int
+      var seen = shown.makeAsyncIterator()
+      #expect(await seen.next().map { Int($0.number) } == number)
+      let read = try await peer.next("secret")["text"] as? String
+      #expect(read.map { Array($0.utf8) } == PairingPair.value)
+      #expect(await peer.status() == 0)
+      withExtendedLifetime((registration, window, application, advertisement)) {}
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func aBumblePeripheralShowsThePasskey() async throws {
+      let (peer, adapter) = try await start("peripheral", "display")
+      defer { peer.terminate() }
+      let agent = PairingAgent(enterPasskey: { _ in
+        let number = try await peer.next("number")["number"] as? Int
+        return try #require(number.flatMap { Passkey(UInt32($0)) })
+      })
+      let registration = try await adapter.session.register(agent)
+      let device = try await bounded(.seconds(60), "the peer's advertisement") { () -> Device in
+        for await sighting in try await adapter.discover(.init(services: [PairingPair.service]))
+        where !sighting.isLost { return sighting.device }
+        throw TestTimeout(phase: "the scan ended")
+      }
+      try await device.connect()
+      try await device.pair()
+      #expect(device.isBonded)
+      let secret = try device.characteristic(PairingPair.secret, in: PairingPair.service)
+      #expect(try await secret.read() == Array("told".utf8))
+      try await device.disconnect()
+      #expect(await peer.status() == 0)
+      withExtendedLifetime(registration) {}
+    }
+  }
+}

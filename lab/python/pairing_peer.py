@@ -1,0 +1,151 @@
+"""A stranger who pairs: one side of LE Secure Connections on Bumble, to test a pairing agent that is on BlueZ.
+
+    lab/radio-lab run --no-btvirt -- sh -c 'PYTHON lab/python/pairing_peer.py central compare & the-program-under-test; wait'
+
+PYTHON is what `lab/radio-lab venv` prints. The program gives BlueZ an adapter (named in its first line of output). As a
+central it looks for SERVICE, connects, reads SECRET in vain, pairs and reads again; as a peripheral it offers both and
+waits until somebody has read the secret. It prints JSON lines:
+
+    {"event":"adapter","name":"hci0","address":"0A:0B:0C:0D:0E:00"}
+    {"event":"refused","problem":"..."}                the first read, as a central
+    {"event":"number","number":123456}                 to be compared, or to be entered at the other side
+    {"event":"paired","authenticated":true}
+    {"event":"secret","text":"..."}                    what was read
+
+Exit code 0 if it came to the secret, 1 if not (the last line, "result", says why), 2 for wrong usage.
+"""
+import argparse
+import asyncio
+import sys
+from typing import Any
+
+from bumble.core import UUID, BaseBumbleError
+from bumble.device import Connection, Device, Peer
+from bumble.gatt import Characteristic, CharacteristicValue, Service
+from bumble.hci import Address, OwnAddressType
+from bumble.keys import MemoryKeyStore, PairingKeys
+from bumble.pairing import PairingConfig, PairingDelegate
+
+import edgecoder
+from edgecoder import tell
+from radiolab import Lab, advertise
+
+SERVICE = UUID("ec0d0101-ec0d-ec0d-ec0d-ec0d0101ec0d")
+SECRET = UUID("ec0d0102-ec0d-ec0d-ec0d-ec0d0102ec0d")
+
+METHODS = {
+    "compare": PairingDelegate.DISPLAY_OUTPUT_AND_YES_NO_INPUT,
+    "display": PairingDelegate.DISPLAY_OUTPUT_ONLY,
+}
+
+
+class Person(PairingDelegate):
+    """Says every number aloud, and agrees."""
+
+    async def compare_numbers(self, number: int, digits: int) -> bool:
+        tell("number", number=number)
+        return True
+
+    async def display_number(self, number: int, digits: int) -> None:
+        tell("number", number=number)
+
+
+def prepare(device: Device, method: str) -> None:
+    device.keystore = MemoryKeyStore()
+    device.pairing_config_factory = lambda _: PairingConfig(
+        sc=True, mitm=True, bonding=True, delegate=Person(METHODS[method]),
+        identity_address_type=PairingConfig.AddressType.RANDOM)  # fmt: skip
+
+
+async def be_central(device: Device) -> None:
+    connection = await device.connect(await find(device), own_address_type=OwnAddressType.RANDOM)
+    connection.on("pairing", note_pairing)
+    peer = Peer(connection)
+    await peer.discover_service(SERVICE)
+    await peer.discover_characteristics(service=peer.get_services_by_uuid(SERVICE)[0])
+    secret = peer.get_characteristics_by_uuid(SECRET)[0]
+    try:
+        await peer.read_value(secret)
+    except BaseBumbleError as error:
+        tell("refused", problem=str(error))
+    await connection.pair()
+    tell("secret", text=bytes(await peer.read_value(secret)).decode())
+    await connection.disconnect()
+
+
+async def find(device: Device) -> Address:
+    found: asyncio.Future[Address] = asyncio.get_running_loop().create_future()
+
+    def heard(advertisement: Any) -> None:
+        services = advertisement.data.get_all(0x07) + advertisement.data.get_all(0x06)
+        if not found.done() and any(SERVICE in group for group in services):
+            found.set_result(advertisement.address)
+
+    device.on("advertisement", heard)
+    await device.start_scanning(legacy=True)
+    try:
+        return await found
+    finally:
+        device.remove_listener("advertisement", heard)
+        await device.stop_scanning(legacy=True)
+
+
+async def be_peripheral(device: Device) -> None:
+    was_read, ended = asyncio.Event(), asyncio.Event()
+
+    def read(_: Connection) -> bytes:
+        tell("secret", text="told")
+        was_read.set()
+        return b"told"
+
+    def connected(connection: Connection) -> None:
+        connection.on("pairing", note_pairing)
+        connection.on("disconnection", lambda _: ended.set())
+
+    flag, may = Characteristic.Properties, Characteristic.Permissions
+    secret = Characteristic(
+        SECRET, flag.READ, may.READABLE | may.READ_REQUIRES_ENCRYPTION, CharacteristicValue(read=read))  # fmt: skip
+    device.add_service(Service(SERVICE, [secret]))
+    device.on("connection", connected)
+    await advertise(device, "stranger", SERVICE)
+    await was_read.wait()
+    await ended.wait()
+
+
+def note_pairing(keys: PairingKeys) -> None:
+    tell("paired", authenticated=bool(keys.ltk and keys.ltk.authenticated))
+
+
+async def run(options: argparse.Namespace) -> int:
+    async with Lab(options) as lab:
+        adapter = await lab.add_adapter()
+        tell("adapter", name=adapter.name, address=adapter.address)
+        device = await lab.add_device("stranger")
+        prepare(device, options.method)
+        work = be_central(device) if options.role == "central" else be_peripheral(device)
+        try:
+            await asyncio.wait_for(work, options.timeout)
+        except TimeoutError:
+            return end(f"not done within {options.timeout:g} s")
+        except (BaseBumbleError, asyncio.CancelledError) as error:
+            return end(f"{type(error).__name__}: {error}")
+    return end(None)
+
+
+def end(problem: str | None) -> int:
+    tell("result", passed=problem is None, problem=problem)
+    return 0 if problem is None else 1
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="pairing_peer.py", description=__doc__, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("role", choices=["central", "peripheral"])
+    parser.add_argument("method", choices=sorted(METHODS), help="what it can do, and so how the two will pair")
+    edgecoder.add_radio_options(parser)
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(run(parse(sys.argv[1:]))))
