@@ -40,9 +40,10 @@ final class LoopbackConnection: PhoneConnection {
   private struct State {
     var subscriptions: Set<EdgeCoderCharacteristic> = []
     var isOpen = true
+    /// It holds its connections; they must not hold it.
+    weak var phone: LoopbackPhone?
   }
 
-  let phone: LoopbackPhone
   let peer: PeerID
   private let linkMTU: Int
   private let stream = BoundedStream<PhoneConnectionEvent>(limit: 65536)
@@ -52,14 +53,16 @@ final class LoopbackConnection: PhoneConnection {
   var mtu: Int? { linkMTU }
 
   init(phone: LoopbackPhone, peer: PeerID, mtu: Int) {
-    self.phone = phone
     self.peer = peer
     linkMTU = mtu
+    state.withLock { $0.phone = phone }
   }
 
+  deinit { stream.finish() }
+
   func subscribe(to characteristic: EdgeCoderCharacteristic) async throws {
+    let phone = try openPhone()
     if phone.faults.hangingSubscription == characteristic { try await hang() }
-    try checkOpen()
     state.withLock { _ = $0.subscriptions.insert(characteristic) }
     // Where one socket serves all, the phone is not told who subscribes, and MTU only of the first.
     try phone.receive(
@@ -68,13 +71,13 @@ final class LoopbackConnection: PhoneConnection {
   }
 
   func read(_ characteristic: EdgeCoderCharacteristic) async throws -> [UInt8] {
-    try checkOpen()
+    let phone = try openPhone()
     try phone.receive(.mtu(peer, linkMTU))
     return phone.value(of: characteristic)
   }
 
   func write(_ piece: [UInt8]) async throws {
-    try checkOpen()
+    let phone = try openPhone()
     if phone.faults.failsWrites { throw LoopbackError("org.bluez.Error.Failed") }
     guard piece.count <= min(linkMTU - 3, phone.faults.writeLimit) else {
       throw LoopbackError("Invalid attribute value length: \(piece.count)")
@@ -95,17 +98,19 @@ final class LoopbackConnection: PhoneConnection {
   }
 
   func drop(_ reason: String) {
-    let wasOpen = state.withLock { state in
+    let (wasOpen, phone) = state.withLock { state in
       defer { state.isOpen = false }
-      return state.isOpen
+      return (state.isOpen, state.phone)
     }
     guard wasOpen else { return }
     stream.send(.disconnected(reason))
     stream.finish()
-    phone.remove(self)
+    phone?.remove(self)
   }
 
-  private func checkOpen() throws {
-    guard state.withLock({ $0.isOpen }) else { throw LoopbackError("not connected") }
+  private func openPhone() throws -> LoopbackPhone {
+    let phone = state.withLock { $0.isOpen ? $0.phone : nil }
+    guard let phone else { throw LoopbackError("not connected") }
+    return phone
   }
 }
