@@ -1,18 +1,27 @@
 import DBus
 import Glibc
 
-/// The one thread that reads all packet sockets of the process.
+/// The one thread that waits for all sockets of the process.
+///
+/// What bluetoothd sends is read here, at once. A socket whose sender can be held up is read by who uses it, and only
+/// waited for here.
 final class PacketLoop: Sendable {
   struct Entry: Sendable {
     let number: Int32
     /// Held so that the number cannot be reused while the thread polls it.
     let descriptor: FileDescriptor
-    let onPacket: @Sendable ([UInt8]) -> Void
-    let onClose: @Sendable () -> Void
-    var writers: [CheckedContinuation<Void, any Error>] = []
+    /// Who gets what is read here; `nil` when whoever uses the socket reads it.
+    var receiver: Receiver?
+    var readers: [Waiter] = []
+    var writers: [Waiter] = []
   }
 
-  private struct State {
+  struct Receiver: Sendable {
+    let onPacket: @Sendable ([UInt8]) -> Void
+    let onClose: @Sendable () -> Void
+  }
+
+  struct State {
     var entries: [Int: Entry] = [:]
     var nextID = 0
   }
@@ -21,8 +30,8 @@ final class PacketLoop: Sendable {
   /// How many packets of one socket are read before the others get their turn.
   private static let burst = 64
 
-  private let state = Lock(State())
-  private let wakeUp: WakeUp
+  let state = Lock(State())
+  let wakeUp: WakeUp
 
   static func shared() throws -> PacketLoop {
     try made.withLock { made in
@@ -47,42 +56,17 @@ final class PacketLoop: Sendable {
 
   func remove(_ id: Int) {
     let entry = state.withLock { $0.entries.removeValue(forKey: id) }
-    entry?.failWriters()
+    entry?.dismissWaiters()
     wakeUp.signal()
-  }
-
-  func waitUntilWritable(_ id: Int) async throws {
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let known = state.withLock { state in
-          guard state.entries[id] != nil else { return false }
-          state.entries[id]?.writers.append(continuation)
-          return true
-        }
-        if known {
-          wakeUp.signal()
-        } else {
-          continuation.resume(throwing: BlueZError(.notConnected, "the socket is closed"))
-        }
-      }
-    } onCancel: {
-      // All waiting writers of this socket look again; the cancelled one finds that it is.
-      let writers = state.withLock { state -> [CheckedContinuation<Void, any Error>] in
-        defer { state.entries[id]?.writers = [] }
-        return state.entries[id]?.writers ?? []
-      }
-      for writer in writers { writer.resume() }
-    }
   }
 
   private func run() {
     var buffer = [UInt8](repeating: 0, count: 2048)
     while true {
-      let entries = state.withLock { Array($0.entries) }
+      let entries = state.withLock { $0.entries.filter { $0.value.events != 0 } }
       var polled = [pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)]
-      for (_, entry) in entries {
-        let events = entry.writers.isEmpty ? POLLIN : POLLIN | POLLOUT
-        polled.append(pollfd(fd: entry.number, events: Int16(events), revents: 0))
+      for entry in entries.values {
+        polled.append(pollfd(fd: entry.number, events: Int16(entry.events), revents: 0))
       }
       guard poll(&polled, nfds_t(polled.count), -1) > 0 else { continue }
       if polled[0].revents != 0 { wakeUp.clear() }
@@ -93,34 +77,32 @@ final class PacketLoop: Sendable {
   }
 
   private func serve(_ id: Int, _ entry: Entry, _ events: Int32, _ buffer: inout [UInt8]) {
-    if events & POLLOUT != 0 {
-      let writers = state.withLock { state -> [CheckedContinuation<Void, any Error>] in
-        defer { state.entries[id]?.writers = [] }
-        return state.entries[id]?.writers ?? []
-      }
-      for writer in writers { writer.resume() }
+    let failed = events & (POLLERR | POLLNVAL) != 0
+    wakeWaiters(id, events)
+    guard let receiver = entry.receiver else { return }
+    var ended = failed
+    if events & (POLLIN | POLLHUP) != 0 {
+      ended = drain(entry, to: receiver, hungUp: events & POLLHUP != 0, &buffer) || ended
     }
-    var ended = events & (POLLERR | POLLNVAL) != 0
-    if events & (POLLIN | POLLHUP) != 0 { ended = drain(entry, hungUp: events & POLLHUP != 0, &buffer) || ended }
     guard ended else { return }
     let known = state.withLock { $0.entries.removeValue(forKey: id) }
     guard let known else { return }
-    known.failWriters()
-    known.onClose()
+    known.dismissWaiters()
+    receiver.onClose()
   }
 
   /// - Returns: whether the other end is gone and everything it had sent is read.
-  private func drain(_ entry: Entry, hungUp: Bool, _ buffer: inout [UInt8]) -> Bool {
+  private func drain(_ entry: Entry, to receiver: Receiver, hungUp: Bool, _ buffer: inout [UInt8]) -> Bool {
     for _ in 0..<Self.burst {
       // Through the owning object: after a close the number may already be somebody else's.
       let result = entry.descriptor.withNumber { number in recv(number, &buffer, buffer.count, Int32(MSG_DONTWAIT)) }
       guard let count = result else { return true }
       if count > 0 {
-        entry.onPacket(Array(buffer[..<count]))
+        receiver.onPacket(Array(buffer[..<count]))
       } else if count == 0 {
         // An empty packet is an empty value; end of file comes with POLLHUP only.
         if hungUp { return true }
-        entry.onPacket([])
+        receiver.onPacket([])
         return false
       } else if errno == EINTR {
         continue
@@ -129,11 +111,5 @@ final class PacketLoop: Sendable {
       }
     }
     return false
-  }
-}
-
-extension PacketLoop.Entry {
-  fileprivate func failWriters() {
-    for writer in writers { writer.resume(throwing: BlueZError(.notConnected, "the link behind the socket has ended")) }
   }
 }

@@ -28,7 +28,9 @@ final class PacketSocket: Sendable {
       return number
     }
     guard let number else { throw BlueZError(.staleHandle, "the socket is closed") }
-    id = loop.add(PacketLoop.Entry(number: number, descriptor: descriptor, onPacket: onPacket, onClose: onClose))
+    id = loop.add(
+      PacketLoop.Entry(
+        number: number, descriptor: descriptor, receiver: .init(onPacket: onPacket, onClose: onClose)))
   }
 
   deinit {
@@ -62,7 +64,9 @@ final class PacketSocket: Sendable {
     if try sendNow(value) { return }
     try await withTimeout(timeout, "room in the socket to bluetoothd") {
       repeat {
-        try await self.loop.waitUntilWritable(self.id)
+        guard await self.loop.wait(self.id, for: .writing) else {
+          throw BlueZError(.notConnected, "the link behind the socket has ended")
+        }
         try Task.checkCancellation()
       } while try !self.sendNow(value)
     }

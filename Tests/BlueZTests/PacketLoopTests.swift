@@ -1,0 +1,80 @@
+import DBus
+import Foundation
+import Testing
+
+@testable import BlueZ
+
+/// Waiting for a socket that its user reads.
+@Suite struct PacketLoopTests {
+  private let loop: PacketLoop
+  private let near: FileDescriptor
+  private let far: FileDescriptor
+  private let id: Int
+
+  init() throws {
+    loop = try PacketLoop.shared()
+    (near, far) = try PacketSocket.pair()
+    let number = try #require(near.withNumber { $0 })
+    id = loop.add(PacketLoop.Entry(number: number, descriptor: near, receiver: nil))
+  }
+
+  private func send(_ byte: UInt8) { _ = far.withNumber { Foundation.send($0, [byte], 1, 0) } }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aWaitEndsWhenThereIsSomethingToRead() async throws {
+    async let isHere = loop.wait(id, for: .reading)
+    send(1)
+    #expect(await isHere)
+    #expect(await loop.wait(id, for: .writing))
+    loop.remove(id)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aWaitEndsWhenTheOtherEndIsGone() async throws {
+    async let isHere = loop.wait(id, for: .reading)
+    far.close()
+    #expect(await isHere)
+    loop.remove(id)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aWaitEndsWhenTheSocketIsRemoved() async throws {
+    async let isHere = loop.wait(id, for: .reading)
+    loop.remove(id)
+    #expect(await !isHere)
+    #expect(await !loop.wait(id, for: .reading))
+  }
+
+  /// Cancelled before it waits, while it does, and in between.
+  @Test(.timeLimit(.minutes(1)), arguments: 0..<50)
+  func aCancelledWaitEnds(_ round: Int) async throws {
+    let (loop, id) = (loop, id)
+    let waiting = Task { await loop.wait(id, for: .reading) }
+    for _ in 0..<round { await Task.yield() }
+    waiting.cancel()
+    #expect(await waiting.value)
+    loop.remove(id)
+  }
+
+  /// The thread has nothing to do for a closed socket that nobody waits for.
+  @Test(.timeLimit(.minutes(1)))
+  func aClosedSocketCostsNothing() async throws {
+    far.close()
+    #expect(await loop.wait(id, for: .reading))
+    let before = try Self.ticksOfTheThread()
+    try await ContinuousClock().sleep(for: .milliseconds(300))
+    // A tick is 10 ms; a thread that does not sleep takes 30 of them.
+    #expect(try Self.ticksOfTheThread() - before < 8)
+    loop.remove(id)
+  }
+
+  private static func ticksOfTheThread() throws -> Int {
+    let folder = "/proc/self/task"
+    let stat = try FileManager.default.contentsOfDirectory(atPath: folder).lazy
+      .compactMap { FileManager.default.contents(atPath: "\(folder)/\($0)/stat") }
+      .map { String(decoding: $0, as: UTF8.self) }
+      .first { $0.contains("(ble-packets)") }
+    // proc(5): utime and stime are the 14th and 15th field; the second, the name, has no spaces here.
+    return try #require(stat).split(separator: " ")[13...14].compactMap { Int($0) }.reduce(0, +)
+  }
+}
