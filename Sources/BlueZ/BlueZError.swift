@@ -42,6 +42,10 @@ public struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let advertisementTooLong = Code("advertisement too long")
     /// The peer answered with an ATT error.
     public static let attributeError = Code("refused by the peer")
+    /// The peer refused the L2CAP channel: nobody listens on the PSM, or it has no room for one more.
+    public static let channelRefused = Code("channel refused")
+    /// Somebody in this machine listens on the PSM already.
+    public static let psmInUse = Code("PSM in use")
     /// BlueZ failed without saying more.
     public static let failed = Code("failed")
   }
@@ -54,13 +58,18 @@ public struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
   public var hint: String?
   /// The D-Bus error behind it, when there is one.
   public var underlying: DBusError?
+  /// The kernel's error number behind it, when there is one.
+  public var errno: Int32?
 
   /// Makes an error.
-  public init(_ code: Code, _ message: String, hint: String? = nil, underlying: DBusError? = nil) {
+  public init(
+    _ code: Code, _ message: String, hint: String? = nil, underlying: DBusError? = nil, errno: Int32? = nil
+  ) {
     self.code = code
     self.message = message
     self.hint = hint
     self.underlying = underlying
+    self.errno = errno
   }
 
   /// The code, the message, the hint and what is behind it, in one line.

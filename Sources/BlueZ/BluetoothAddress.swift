@@ -12,3 +12,11 @@ public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
     description = pairs.joined(separator: ":")
   }
 }
+
+/// Of which kind an LE device address is (Core Specification 6.B.1.3); named as BlueZ names it.
+public enum AddressType: String, Sendable, Hashable {
+  /// Assigned by the IEEE.
+  case `public`
+  /// Made up by the device: fixed until it restarts, or changing for privacy.
+  case random
+}

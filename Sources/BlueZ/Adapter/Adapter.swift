@@ -22,6 +22,9 @@ public struct Adapter: Sendable, Hashable {
   /// The kernel's name, such as `hci0`; `nil` while the adapter is not there.
   public var name: String? { path.map { String($0.lastElement) } }
 
+  /// The kind of its address; `nil` while the adapter is not there.
+  public var addressType: AddressType? { property("AddressType")?.string.flatMap(AddressType.init) }
+
   /// The name it shows to others.
   public var alias: String? { property("Alias")?.string }
 

@@ -77,20 +77,28 @@ extension Device {
 
   /// Makes the link, with the radio to itself.
   private func link(_ timeout: Duration) async throws {
+    try await withRadioToItself {
+      try await withTaskCancellationHandler {
+        do {
+          try await core.call(path, Self.interface, "Connect", timeout: timeout, doing: "connecting to \(peer)")
+        } catch let error as BlueZError {
+          if error.code == .timedOut { await giveUp() }
+          throw error.code == .failed || error.code == .attributeError
+            ? BlueZError(.connectFailed, error.message, underlying: error.underlying) : error
+        }
+      } onCancel: {
+        Task { await giveUp() }
+      }
+    }
+  }
+
+  /// Has the session not scan while a link is made; without effect when there is one.
+  func withRadioToItself(_ body: () async throws -> Void) async throws {
+    guard !isConnected else { return try await body() }
     let discovery = property("Adapter")?.objectPath.flatMap(core.discovery(at:))
     await discovery?.pause()
     defer { discovery?.resume() }
-    try await withTaskCancellationHandler {
-      do {
-        try await core.call(path, Self.interface, "Connect", timeout: timeout, doing: "connecting to \(peer)")
-      } catch let error as BlueZError {
-        if error.code == .timedOut { await giveUp() }
-        throw error.code == .failed || error.code == .attributeError
-          ? BlueZError(.connectFailed, error.message, underlying: error.underlying) : error
-      }
-    } onCancel: {
-      Task { await giveUp() }
-    }
+    try await body()
   }
 
   /// Gives up what bluetoothd may still be trying; the next attempt must not meet the end of this one.

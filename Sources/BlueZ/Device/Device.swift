@@ -37,6 +37,9 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
   /// Its address, resolved when it is a private one and the device is bonded.
   public var address: BluetoothAddress? { property("Address")?.string.flatMap(BluetoothAddress.init) }
 
+  /// The kind of ``address``.
+  public var addressType: AddressType? { property("AddressType")?.string.flatMap(AddressType.init) }
+
   /// The name it advertises or told us.
   public var name: String? { property("Name")?.string }
 

@@ -58,3 +58,18 @@ func bounded<R: Sendable>(
     return try await group.next()!
   }
 }
+
+/// What this process may do (include/uapi/linux/capability.h).
+enum Capability: Int {
+  case netBindService = 10
+  case netAdmin = 12
+
+  var isThere: Bool {
+    get throws {
+      let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+      let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("CapEff:") })
+      let bits = try #require(UInt64(line.dropFirst("CapEff:".count).drop { $0.isWhitespace }, radix: 16))
+      return bits & 1 << rawValue != 0
+    }
+  }
+}

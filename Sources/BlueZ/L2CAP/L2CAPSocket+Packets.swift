@@ -1,0 +1,113 @@
+import DBus
+import Glibc
+
+extension L2CAPSocket {
+  /// How a channel ends. The kernel says it once, to whoever asks first, and before it hands out what had arrived.
+  struct Ending: Sendable {
+    var hasEnded = false
+    var failure: Int32?
+    /// Room for one SDU; made when the first one is read.
+    var buffer: [UInt8] = []
+  }
+
+  enum Received {
+    case packet([UInt8])
+    case nothing
+    /// Everything is read. With an error number the link broke; without, the channel was closed in order.
+    case ended(Int32?)
+  }
+
+  /// Reads one SDU.
+  /// - Parameter longest: the MTU in this direction.
+  func receiveNow(longest: Int) -> Received {
+    descriptor.withNumber { number in
+      ending.withLock { ending in
+        if ending.buffer.isEmpty { ending.buffer = [UInt8](repeating: 0, count: longest) }
+        return ending.receive(number)
+      }
+    } ?? .ended(nil)
+  }
+
+  enum Sent {
+    case all
+    /// Without credits or buffer; the kernel will tell when there is room.
+    case full
+    /// The SDU needs more than half of the send buffer, which is not empty; the kernel tells only that half is free.
+    case crowded
+    /// The SDU does not even fit the empty send buffer.
+    case tooLong
+    case failed(Int32)
+  }
+
+  /// Sends one SDU, or nothing of it.
+  func sendNow(_ sdu: [UInt8]) -> Sent {
+    let sent = descriptor.withNumber { number -> Sent in
+      // Nobody else sends meanwhile: a socket that is writable stays so, and one that is empty, too.
+      var wasWritable = false
+      var wasEmpty = false
+      while true {
+        if send(number, sdu, sdu.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)) >= 0 { return .all }
+        switch errno {
+        case EINTR: continue
+        case EAGAIN: break
+        case let error:
+          ending.withLock { ending in
+            ending.failure = ending.failure ?? error
+            ending.hasEnded = ending.hasEnded || Self.events(of: number) & POLLHUP != 0
+          }
+          return .failed(error)
+        }
+        if wasWritable && !Self.enlargeSendBuffer(of: number) { return wasEmpty ? .tooLong : .crowded }
+        guard Self.events(of: number, POLLOUT) & POLLOUT != 0 else { return .full }
+        wasWritable = true
+        wasEmpty = Self.memory(of: number).unsent == 0
+      }
+    }
+    return sent ?? .failed(EBADF)
+  }
+
+  /// Doubles the send buffer, within what `net.core.wmem_max` allows those without CAP_NET_ADMIN.
+  private static func enlargeSendBuffer(of number: Int32) -> Bool {
+    var before: Int32 = 0
+    var after: Int32 = 0
+    _ = option(number, SOL_SOCKET, SO_SNDBUF, &before)
+    for option in [SO_SNDBUFFORCE, SO_SNDBUF] {
+      // The kernel doubles what it is given, for its own bookkeeping.
+      if setsockopt(number, SOL_SOCKET, option, &before, socklen_t(MemoryLayout<Int32>.size)) == 0 { break }
+    }
+    _ = option(number, SOL_SOCKET, SO_SNDBUF, &after)
+    return after > before
+  }
+}
+
+extension L2CAPSocket.Ending {
+  fileprivate mutating func receive(_ number: Int32) -> L2CAPSocket.Received {
+    // Of a channel that the peer has closed `recv` says 0 instead of the error, once, and it says 0 when all is read.
+    var isErrorTold = false
+    while true {
+      let waiting = hasEnded ? L2CAPSocket.memory(of: number).received : 0
+      let count = recv(number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+      if count > 0 { return .packet(Array(buffer[..<count])) }
+      if count == 0 && hasEnded {
+        // Nothing arrives any more, so that an empty SDU shows as memory that became free.
+        if L2CAPSocket.memory(of: number).received < waiting { return .packet([]) }
+        if waiting == 0 || isErrorTold { return .ended(nil) }
+        isErrorTold = true
+        continue
+      }
+      if count == 0 {
+        // With the error still to be told, this was not it.
+        let events = L2CAPSocket.events(of: number)
+        if events & POLLHUP == 0 || events & POLLERR != 0 { return .packet([]) }
+        hasEnded = true
+        continue
+      }
+      let error = errno
+      if error == EINTR { continue }
+      if hasEnded { return .ended(failure ?? ECONNRESET) }
+      if error == EAGAIN && L2CAPSocket.events(of: number) & POLLHUP == 0 { return .nothing }
+      if error != EAGAIN { failure = failure ?? error }
+      hasEnded = true
+    }
+  }
+}

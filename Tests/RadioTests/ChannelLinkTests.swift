@@ -1,0 +1,87 @@
+import BlueZ
+import Testing
+
+/// What the link under an L2CAP channel does to it.
+extension RadioTests {
+  @Suite struct ChannelLinks {
+    @Test(.timeLimit(.minutes(1)))
+    func theKernelMakesALinkAndUsesOneThatIsThere() async throws {
+      try await ChannelPair.with { pair in
+        #expect(!pair.device.isConnected)
+        try await Self.expectEcho(pair.open())
+        try await pair.device.connect()
+        let (host, guest) = try await pair.open()
+        try await Self.expectEcho((host, guest))
+        let readers = [host, guest].map { channel in Task { for try await _ in channel.packets {} } }
+        try await pair.device.disconnect()
+        for reader in readers {
+          let error = await #expect(throws: BlueZError.self) { try await reader.value }
+          #expect(error?.code == .notConnected)
+        }
+        await #expect(throws: BlueZError.self) { try await guest.send([1]) }
+      }
+    }
+
+    private static func expectEcho(_ channel: (host: L2CAPChannel, guest: L2CAPChannel)) async throws {
+      for (from, to) in [(channel.host, channel.guest), (channel.guest, channel.host)] {
+        try await from.send([1, 2, 3])
+        #expect(try await to.packets.first { _ in true } == [1, 2, 3])
+      }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aDeviceThatIsNotThereIsGivenUp() async throws {
+      try await ChannelPair.with { pair in
+        let listener = try pair.host.listen()
+        try await pair.advertisement.stop()
+        let began = ContinuousClock.now
+        let error = await #expect(throws: BlueZError.self) {
+          try await pair.device.openChannel(psm: listener.psm, timeout: .seconds(1))
+        }
+        #expect(error?.code == .timedOut)
+        let opening = Task { try await pair.device.openChannel(psm: listener.psm) }
+        try await ContinuousClock().sleep(for: .milliseconds(300))
+        opening.cancel()
+        await #expect(throws: CancellationError.self) { try await opening.value }
+        #expect(ContinuousClock.now - began < .seconds(4))
+        // Nothing of it is left that could be in the way.
+        let again = try await pair.host.advertise(.init(name: "channels", services: [ChannelPair.service]))
+        _ = try await pair.device.openChannel(psm: listener.psm)
+        try await again.stop()
+      }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func theKernelPairsForAChannelThatDemandsIt() async throws {
+      let agent = PairingAgent(authorizePairing: { _ in true })
+      try await PairingPair.with(central: agent, peripheral: agent) { pair in
+        let window = try await pair.peripheral.openPairingWindow(for: .seconds(60))
+        let listener = try pair.peripheral.listen(security: .medium)
+        let channel = try await pair.connect().openChannel(psm: listener.psm)
+        #expect(try channel.security == .medium)
+        try await channel.send([1])
+        let taken = try #require(try await listener.first { _ in true })
+        #expect(try await taken.packets.first { _ in true } == [1])
+        #expect(try taken.security == .medium)
+        try await window.close()
+      }
+    }
+
+    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(1)))
+    func aRestartOfBluetoothdIsNotNoticed() async throws {
+      try await ChannelPair.with { pair in
+        let listener = try pair.host.listen()
+        let guest = try await pair.device.openChannel(psm: listener.psm)
+        var channels = listener.makeAsyncIterator()
+        let host = try #require(try await channels.next())
+        try await Radio.fault("bluetoothd", "kill")
+        try await Self.expectEcho((host, guest))
+        try await Radio.fault("bluetoothd", "start")
+        try await Self.expectEcho((host, guest))
+        host.close()
+        var packets = guest.packets.makeAsyncIterator()
+        #expect(try await packets.next() == nil)
+      }
+    }
+  }
+}
