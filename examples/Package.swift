@@ -8,5 +8,6 @@ let package = Package(
   targets: [
     .executableTarget(name: "HeartRate", dependencies: [.product(name: "BlueZ", package: "EdgeBlue")]),
     .executableTarget(name: "Nearby", dependencies: [.product(name: "BlueZ", package: "EdgeBlue")]),
+    .executableTarget(name: "UARTBridge", dependencies: [.product(name: "BlueZ", package: "EdgeBlue")]),
   ],
   swiftLanguageModes: [.v6])
