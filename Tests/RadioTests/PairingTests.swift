@@ -145,6 +145,8 @@ extension RadioTests {
       try await PairingPair.with(central: host, peripheral: host) { pair in
         let window = try await pair.peripheral.openPairingWindow(for: .seconds(100))
         try await Radio.fault("bluetoothd", "restart")
+        // bluetoothd is there a moment before its adapters are on.
+        for adapter in [pair.central, pair.peripheral] { try await adapter.setPowered(true, timeout: .seconds(20)) }
         let device = try await pair.connect()
         try await device.pair()
         #expect(device.isPaired)
