@@ -14,6 +14,8 @@ final class PacketLoop: Sendable {
     var receiver: Receiver?
     var readers: [Waiter] = []
     var writers: [Waiter] = []
+
+    var hasWaiters: Bool { !readers.isEmpty || !writers.isEmpty }
   }
 
   struct Receiver: Sendable {
@@ -22,7 +24,9 @@ final class PacketLoop: Sendable {
   }
 
   struct State {
-    var entries: [Int: Entry] = [:]
+    var entries: [Int: Entry] = [:] { didSet { haveChanged = true } }
+    /// Whether the thread must look at the entries again; mostly a packet comes and nothing else has happened.
+    var haveChanged = true
     var nextID = 0
   }
 
@@ -62,23 +66,34 @@ final class PacketLoop: Sendable {
 
   private func run() {
     var buffer = [UInt8](repeating: 0, count: 2048)
+    var watched: [(id: Int, entry: Entry)] = []
+    var polled: [pollfd] = []
     while true {
-      let entries = state.withLock { $0.entries.filter { $0.value.events != 0 } }
-      var polled = [pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)]
-      for entry in entries.values {
-        polled.append(pollfd(fd: entry.number, events: Int16(entry.events), revents: 0))
+      if let entries = changedEntries() {
+        watched = entries
+        polled = [pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)]
+        polled += watched.map { pollfd(fd: $0.entry.number, events: Int16($0.entry.events), revents: 0) }
       }
       guard poll(&polled, nfds_t(polled.count), -1) > 0 else { continue }
       if polled[0].revents != 0 { wakeUp.clear() }
-      for ((id, entry), polled) in zip(entries, polled.dropFirst()) where polled.revents != 0 {
-        serve(id, entry, Int32(polled.revents), &buffer)
+      for (index, (id, entry)) in watched.enumerated() where polled[index + 1].revents != 0 {
+        serve(id, entry, Int32(polled[index + 1].revents), &buffer)
       }
+    }
+  }
+
+  /// What to wait for; `nil` when it is the same as before.
+  private func changedEntries() -> [(id: Int, entry: Entry)]? {
+    state.withLock { state in
+      guard state.haveChanged else { return nil }
+      state.haveChanged = false
+      return state.entries.filter { $0.value.events != 0 }.map { (id: $0.key, entry: $0.value) }
     }
   }
 
   private func serve(_ id: Int, _ entry: Entry, _ events: Int32, _ buffer: inout [UInt8]) {
     let failed = events & (POLLERR | POLLNVAL) != 0
-    wakeWaiters(id, events)
+    if entry.hasWaiters { wakeWaiters(id, events) }
     guard let receiver = entry.receiver else { return }
     var ended = failed
     if events & (POLLIN | POLLHUP) != 0 {
