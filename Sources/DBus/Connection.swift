@@ -70,6 +70,21 @@ public final class Connection: Sendable {
   /// Whether the connection is still there.
   public var isOpen: Bool { core.closeReason == nil }
 
+  /// Runs tasks on the connection's own thread, where replies and signals arrive.
+  ///
+  /// A task that does little but talk to the bus saves two changes of threads for each call there, about a third of
+  /// a call's CPU time:
+  ///
+  /// ```swift
+  /// try await withTaskExecutorPreference(connection.executor) {
+  ///   for name in names { try await connection.call(…) }
+  /// }
+  /// ```
+  ///
+  /// Whatever blocks or computes for long in such a task holds up everyone who uses the connection. After the
+  /// connection's end the tasks go on on the default executor.
+  public var executor: any TaskExecutor { core.executor }
+
   /// Ends the connection. Waiting calls fail, streams end, exported objects are gone.
   public func close() { core.stop() }
 

@@ -25,6 +25,7 @@ final class ConnectionCore: @unchecked Sendable {
 
   let raw: OpaquePointer
   let loop: WatchLoop
+  let executor: ConnectionExecutor
   let logger: Logger
   let uniqueName: String?
   let state = Lock(State())
@@ -66,6 +67,7 @@ final class ConnectionCore: @unchecked Sendable {
       dbus_connection_unref(raw)
       throw error
     }
+    executor = ConnectionExecutor(loop: loop)
     uniqueName = dbus_bus_get_unique_name(raw).map { String(cString: $0) }
     dbus_connection_set_exit_on_disconnect(raw, 0)
   }
@@ -98,9 +100,10 @@ final class ConnectionCore: @unchecked Sendable {
     while true {
       while dbus_connection_dispatch(raw) == DBUS_DISPATCH_DATA_REMAINS {}
       wakeSleepers()
+      executor.runJobs()
       let (stop, deadline) = state.withLock { ($0.stopping || $0.closeReason != nil, $0.nextDeadline) }
       if stop { break }
-      loop.waitAndHandle(until: deadline)
+      loop.waitAndHandle(until: executor.hasJobs ? 0 : deadline)
       expireCalls()
     }
 
@@ -112,6 +115,7 @@ final class ConnectionCore: @unchecked Sendable {
     wakeSleepers()
     dbus_connection_set_watch_functions(raw, nil, nil, nil, nil, nil)
     dbus_connection_unref(raw)
+    executor.end()
   }
 
   /// Wakes a reader after what arrived together has been looked at. Only on the connection's thread.

@@ -1,7 +1,9 @@
 import DBus
 import Glibc
 
-/// EdgeBlue's client:  dbus-client ADDRESS CASE COUNT
+/// EdgeBlue's client:  dbus-client [--executor] ADDRESS CASE COUNT
+///
+/// With `--executor` its tasks run on the connection's own thread.
 @main
 struct Main {
   static let name = "org.edgeblue.Bench"
@@ -16,16 +18,25 @@ struct Main {
   let bus: Connection
 
   static func main() async throws {
-    guard CommandLine.arguments.count == 4, let count = Int(CommandLine.arguments[3]) else {
-      throw Failure(what: "usage: dbus-client ADDRESS CASE COUNT")
+    var arguments = Array(CommandLine.arguments.dropFirst())
+    let usesExecutor = arguments.first == "--executor"
+    if usesExecutor { arguments.removeFirst() }
+    guard arguments.count == 3, let count = Int(arguments[2]) else {
+      throw Failure(what: "usage: dbus-client [--executor] ADDRESS CASE COUNT")
     }
-    let client = Main(bus: try await .open(.address(CommandLine.arguments[1])))
-    let what = CommandLine.arguments[2]
-    try await client.run(what, count / 10 + 1)
-    let (wall, cpu) = (ContinuousClock.now, cpuSeconds())
-    try await client.run(what, count)
+    let client = Main(bus: try await .open(.address(arguments[0])))
+    let what = arguments[1]
+    try await withTaskExecutorPreference(usesExecutor ? client.bus.executor : nil) {
+      try await client.measure(what, count)
+    }
+  }
+
+  private func measure(_ what: String, _ count: Int) async throws {
+    try await run(what, count / 10 + 1)
+    let (wall, cpu) = (ContinuousClock.now, Self.cpuSeconds())
+    try await run(what, count)
     let seconds = (ContinuousClock.now - wall) / .seconds(1)
-    print(count, seconds, cpuSeconds() - cpu)
+    print(count, seconds, Self.cpuSeconds() - cpu)
   }
 
   private static func cpuSeconds() -> Double {
