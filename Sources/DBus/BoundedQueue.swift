@@ -3,6 +3,9 @@
 /// Not `AsyncStream`: that wakes its reader for every element, and a burst of signals then costs more in waking than
 /// in everything else. Elements always go through the buffer, so whoever feeds it may wake the reader later.
 final class BoundedQueue<Element: Sendable>: Sendable {
+  typealias Waiter = UnsafeContinuation<Void, Never>
+  private typealias OnTermination = @Sendable () -> Void
+
   private struct State {
     /// A ring: `count` elements from `first` on.
     var ring: [Element?] = []
@@ -10,8 +13,8 @@ final class BoundedQueue<Element: Sendable>: Sendable {
     var count = 0
     var dropped = 0
     var hasEnded = false
-    var waiter: UnsafeContinuation<Void, Never>?
-    var onTermination: (@Sendable () -> Void)?
+    var waiter: Waiter?
+    var onTermination: OnTermination?
   }
 
   private let state: Lock<State>
@@ -28,10 +31,10 @@ final class BoundedQueue<Element: Sendable>: Sendable {
 
   /// Puts an element in, unless the stream has ended.
   /// - Returns: whether it went in without loss, and the reader to wake.
-  func put(_ element: Element) -> (wasRoom: Bool, waiter: UnsafeContinuation<Void, Never>?) {
+  func put(_ element: Element) -> (wasRoom: Bool, waiter: Waiter?) {
     // What is dropped is released after the lock: its end may run code of others.
     var loser: Element?
-    let outcome = state.withLock { state -> (Bool, UnsafeContinuation<Void, Never>?) in
+    let outcome = state.withLock { state -> (Bool, Waiter?) in
       guard !state.hasEnded else { return (false, nil) }
       let isFull = state.count == limit
       if isFull {
@@ -47,11 +50,36 @@ final class BoundedQueue<Element: Sendable>: Sendable {
     return outcome
   }
 
+  /// Puts an element in when a place is left after it; else the marker, and ends the stream.
+  func put(_ element: Element, orEndWith last: Element) -> Bool {
+    let (hasFit, waiter, onTermination) = state.withLock { state in
+      guard !state.hasEnded else { return (false, Waiter?.none, OnTermination?.none) }
+      let fits = state.count < limit - 1
+      if fits {
+        append(element, &state)
+      } else {
+        state.dropped += 1
+        // Full, when others put in without leaving a place: the marker stands for the newest too.
+        if state.count == limit { dropNewest(&state) }
+        append(last, &state)
+        state.hasEnded = true
+      }
+      defer {
+        state.waiter = nil
+        if !fits { state.onTermination = nil }
+      }
+      return (fits, state.waiter, fits ? nil : state.onTermination)
+    }
+    waiter?.resume()
+    onTermination?()
+    return hasFit
+  }
+
   func next() async -> Element? {
     // The fast way, without the bookkeeping of waiting.
     if !Task.isCancelled, let element = state.withLock({ Self.take(&$0) }) { return element }
     await withTaskCancellationHandler {
-      await withUnsafeContinuation { (waiter: UnsafeContinuation<Void, Never>) in
+      await withUnsafeContinuation { (waiter: Waiter) in
         let isReady = state.withLock { state in
           precondition(state.waiter == nil, "a BoundedStream has one reader at a time")
           if state.count > 0 || state.hasEnded { return true }
@@ -94,6 +122,13 @@ final class BoundedQueue<Element: Sendable>: Sendable {
     state.first = state.first + 1 == state.ring.count ? 0 : state.first + 1
     state.count -= 1
     return element
+  }
+
+  private func dropNewest(_ state: inout State) {
+    let newest = (state.first + state.count - 1) % state.ring.count
+    state.ring[newest] = nil
+    state.count -= 1
+    state.dropped += 1
   }
 
   private func append(_ element: Element, _ state: inout State) {

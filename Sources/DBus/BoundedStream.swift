@@ -56,6 +56,14 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
       return outcome.wasRoom
     }
 
+    /// Puts an element in or, when no place would be left after it, `last` in its stead, and ends the stream: the
+    /// reader gets every element up to a marker that says that more were lost. For streams that must be complete.
+    /// - Returns: `false` when the element did not go in.
+    @discardableResult
+    public func yield(_ element: Element, orEndWith last: Element) -> Bool {
+      queue.put(element, orEndWith: last)
+    }
+
     /// Puts an element in without waking the reader.
     /// - Returns: what wakes it, when it waits. It must be called, and soon: it is for who has more to put in first.
     func yieldQuietly(_ element: Element) -> UnsafeContinuation<Void, Never>? { queue.put(element).waiter }

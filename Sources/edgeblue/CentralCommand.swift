@@ -1,4 +1,5 @@
 import ArgumentParser
+import DBus
 import EdgeCoder
 import EdgeCoderHTTP
 import Logging
@@ -63,7 +64,7 @@ struct CentralCommand: AsyncParsableCommand {
 struct CentralDiary: Sendable {
   let terminal: Terminal
 
-  func follow(_ events: AsyncStream<CentralEvent>) async {
+  func follow(_ events: BoundedStream<CentralEvent>) async {
     for await event in events { report(event) }
   }
 

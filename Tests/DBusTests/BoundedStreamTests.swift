@@ -24,6 +24,20 @@ struct BoundedStreamTests {
     #expect(await newest.reduce(into: []) { $0.append($1) } == [0, 1, 2])
   }
 
+  @Test("a stream that must be complete ends with its marker, wherever it was full", arguments: [false, true])
+  func marker(isFull: Bool) async {
+    let ended = Box(0)
+    let (stream, source) = BoundedStream.make(
+      of: Int.self, limit: 4, policy: .dropNewest, onTermination: { ended.update { $0 += 1 } })
+    #expect([1, 2, 3].map { source.yield($0, orEndWith: -1) } == [true, true, true] && ended.value == 0)
+    // Who puts in without a thought for the marker may take its place.
+    if isFull { #expect(source.yield(4)) }
+    #expect([5, 6].map { source.yield($0, orEndWith: -1) } == [false, false] && ended.value == 1)
+    #expect(stream.dropped == (isFull ? 2 : 1))
+    #expect(await stream.reduce(into: []) { $0.append($1) } == [1, 2, 3, -1])
+    #expect(ended.value == 1)
+  }
+
   @Test("the ring wraps and grows without losing the order", arguments: [1, 2, 7, 8, 9, 100])
   func ring(limit: Int) async {
     let (stream, source) = BoundedStream.make(of: Int.self, limit: limit)

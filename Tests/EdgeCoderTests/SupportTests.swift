@@ -5,34 +5,6 @@ import struct DBus.Lock
 @testable import EdgeCoder
 
 @Suite(.timeLimit(.minutes(1))) struct SupportTests {
-  @Test func aBoundedStreamRefusesAndCounts() async {
-    let stream = BoundedStream<Int>(limit: 2)
-    #expect([1, 2, 3, 4].map { stream.send($0) } == [true, true, false, false])
-    #expect(stream.dropped == 2)
-    stream.finish()
-    #expect(!stream.send(5) && stream.dropped == 2)
-    var found: [Int] = []
-    for await element in stream.elements { found.append(element) }
-    #expect(found == [1, 2])
-  }
-
-  @Test func aBoundedStreamDropsTheOldestWhenAskedTo() async {
-    let stream = BoundedStream<Int>(limit: 2, overflow: .dropOldest)
-    for number in 1...4 { stream.send(number) }
-    stream.finish()
-    var found: [Int] = []
-    for await element in stream.elements { found.append(element) }
-    #expect(found == [3, 4] && stream.dropped == 2)
-  }
-
-  @Test func aStreamThatMustBeCompleteEndsWithItsMarker() async {
-    let stream = BoundedStream<Int>(limit: 4)
-    #expect([1, 2, 3, 4].map { stream.send($0, orEndWith: -1) } == [true, true, true, false])
-    var found: [Int] = []
-    for await element in stream.elements { found.append(element) }
-    #expect(found == [1, 2, 3, -1])
-  }
-
   @Test func aLimitThrowsItsErrorAndCancelsTheWork() async throws {
     let clock = ManualClock()
     let time = TimeSource(clock)

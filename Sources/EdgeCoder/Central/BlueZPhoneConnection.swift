@@ -4,12 +4,12 @@ import Logging
 
 /// A connection to a phone over BlueZ.
 final class BlueZPhoneConnection: PhoneConnection {
-  let events: AsyncStream<PhoneConnectionEvent>
+  let events: BoundedStream<PhoneConnectionEvent>
 
   private let device: Device
   private let logger: Logger
   private let characteristics: [EdgeCoderCharacteristic: RemoteCharacteristic]
-  private let stream: BoundedStream<PhoneConnectionEvent>
+  private let source: BoundedStream<PhoneConnectionEvent>.Source
   private let tasks = Lock<[Task<Void, Never>]>([])
 
   /// How many notifications may wait for their reader: 2 MiB of them, 40 s of a phone that sends one every 10 ms.
@@ -26,17 +26,18 @@ final class BlueZPhoneConnection: PhoneConnection {
       characteristics[characteristic] = try device.characteristic(uuid, in: service)
     }
     self.characteristics = characteristics
-    let stream = BoundedStream<PhoneConnectionEvent>(limit: Self.backlog)
-    self.stream = stream
-    events = stream.elements
+    let (events, source) = BoundedStream.make(
+      of: PhoneConnectionEvent.self, limit: Self.backlog, policy: .dropNewest)
+    self.events = events
+    self.source = source
 
     let changes = device.events()
     let watcher = Task {
       for await change in changes {
         switch change {
-        case .disconnected: Self.finish(stream, "the phone disconnected")
-        case .gone: Self.finish(stream, "bluetoothd has forgotten the phone, or is gone itself")
-        case .rssi(let rssi): stream.send(.rssi(rssi), orEndWith: .overflow)
+        case .disconnected: Self.finish(source, "the phone disconnected")
+        case .gone: Self.finish(source, "bluetoothd has forgotten the phone, or is gone itself")
+        case .rssi(let rssi): source.yield(.rssi(rssi), orEndWith: .overflow)
         case .connected, .servicesResolved, .property: break
         }
       }
@@ -55,17 +56,17 @@ final class BlueZPhoneConnection: PhoneConnection {
 
   func subscribe(to characteristic: EdgeCoderCharacteristic) async throws {
     let values = try await remote(characteristic).notifications(limit: Self.backlog)
-    let stream = stream
+    let source = source
     let reader = Task {
       for await value in values {
-        stream.send(.notification(characteristic, value), orEndWith: .overflow)
+        source.yield(.notification(characteristic, value), orEndWith: .overflow)
         if values.dropped > 0 {
-          stream.send(.overflow)
-          stream.finish()
+          source.yield(.overflow)
+          source.finish()
         }
       }
       // BlueZ ends it with the link, and 5.66 does not always say that the link ended.
-      if !Task.isCancelled { Self.finish(stream, "the link ended") }
+      if !Task.isCancelled { Self.finish(source, "the link ended") }
     }
     tasks.withLock { $0.append(reader) }
   }
@@ -80,7 +81,7 @@ final class BlueZPhoneConnection: PhoneConnection {
 
   func disconnect() async {
     stop()
-    stream.finish()
+    source.finish()
     await Self.end(device, logger)
   }
 
@@ -108,8 +109,8 @@ final class BlueZPhoneConnection: PhoneConnection {
     for task in tasks.withLock({ $0 }) { task.cancel() }
   }
 
-  private static func finish(_ stream: BoundedStream<PhoneConnectionEvent>, _ reason: String) {
-    stream.send(.disconnected(reason))
-    stream.finish()
+  private static func finish(_ source: BoundedStream<PhoneConnectionEvent>.Source, _ reason: String) {
+    source.yield(.disconnected(reason))
+    source.finish()
   }
 }

@@ -1,5 +1,5 @@
 public import BlueZ
-import DBus
+public import DBus
 public import Logging
 
 /// Finds phones and connects to them with a real adapter, over BlueZ.
@@ -19,42 +19,44 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
 
   /// Scans as long as the stream is read; see ``PhoneScanner/scan()``. While the adapter is away or switched off it says
   /// so and waits.
-  public func scan() -> AsyncStream<ScanEvent> {
-    let stream = BoundedStream<ScanEvent>(limit: 256, overflow: .dropOldest)
+  public func scan() -> BoundedStream<ScanEvent> {
+    let tasks = Lock<[Task<Void, Never>]>([])
+    let (stream, source) = BoundedStream.make(
+      of: ScanEvent.self, limit: 256, onTermination: { for task in tasks.withLock({ $0 }) { task.cancel() } })
     let states = AdapterState.changes(of: adapter)
-    let tasks = [
-      Task { await keepScanning(into: stream) },
+    let work = [
+      Task { await keepScanning(into: source) },
       Task {
         for await state in states {
           switch state {
           case .up:
-            stream.send(.started)
-            showAgain(stream)
+            source.yield(.started)
+            showAgain(source)
           case .down(let reason):
-            stream.send(.stopped(reason))
+            source.yield(.stopped(reason))
             // bluetoothd keeps its devices while the adapter is only switched off.
-            if !adapter.session.isServiceUp || adapter.name == nil { forgetAll(stream) }
+            if !adapter.session.isServiceUp || adapter.name == nil { forgetAll(source) }
           }
         }
       },
     ]
-    stream.onTermination { for task in tasks { task.cancel() } }
-    return stream.elements
+    tasks.withLock { $0 = work }
+    return stream
   }
 
   /// BlueZ puts a running scan back by itself; what fails here is starting one.
-  private func keepScanning(into stream: BoundedStream<ScanEvent>) async {
+  private func keepScanning(into source: BoundedStream<ScanEvent>.Source) async {
     var failures = 0
     while !Task.isCancelled {
       do {
         let filter = Adapter.DiscoveryFilter(services: [BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)])
         let sightings = try await adapter.discover(filter)
         failures = 0
-        stream.send(.started)
-        for await sighting in sightings { take(sighting, stream) }
+        source.yield(.started)
+        for await sighting in sightings { take(sighting, source) }
       } catch {
         failures += 1
-        stream.send(.stopped("\(error)"))
+        source.yield(.stopped("\(error)"))
       }
       do {
         let pause = Backoff().pause(afterFailures: failures, random: .random(in: -1...1))
@@ -65,31 +67,31 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
     }
   }
 
-  private func take(_ sighting: Adapter.Sighting, _ stream: BoundedStream<ScanEvent>) {
+  private func take(_ sighting: Adapter.Sighting, _ source: BoundedStream<ScanEvent>.Source) {
     let device = sighting.device
     let id = PhoneID(device.path.description)
     if sighting.isLost {
       devices.withLock { $0[id] = nil }
-      stream.send(.lost(id))
+      source.yield(.lost(id))
     } else {
       devices.withLock { $0[id] = device }
-      stream.send(.seen(PhoneSighting(id: id, name: device.name ?? device.peer.description, rssi: sighting.rssi)))
+      source.yield(.seen(PhoneSighting(id: id, name: device.name ?? device.peer.description, rssi: sighting.rssi)))
     }
   }
 
   /// Shows the phones that bluetoothd still knows: it does not tell of them again when they have nothing new to say.
-  private func showAgain(_ stream: BoundedStream<ScanEvent>) {
+  private func showAgain(_ source: BoundedStream<ScanEvent>.Source) {
     for (id, device) in devices.withLock({ $0 }) where device.address != nil {
-      stream.send(.seen(PhoneSighting(id: id, name: device.name ?? device.peer.description, rssi: device.rssi)))
+      source.yield(.seen(PhoneSighting(id: id, name: device.name ?? device.peer.description, rssi: device.rssi)))
     }
   }
 
-  private func forgetAll(_ stream: BoundedStream<ScanEvent>) {
+  private func forgetAll(_ source: BoundedStream<ScanEvent>.Source) {
     let gone = devices.withLock { devices in
       defer { devices = [:] }
       return devices.keys.sorted()
     }
-    for id in gone { stream.send(.lost(id)) }
+    for id in gone { source.yield(.lost(id)) }
   }
 
   // MARK: PhoneConnector

@@ -1,4 +1,4 @@
-import DBus
+public import DBus
 import FoundationEssentials
 public import Logging
 
@@ -25,7 +25,7 @@ public actor Central: InferenceService {
   var scanTrouble: String?
   /// The phone that was best last, so that its name stays after it has gone.
   var lastBest: PhoneStatus?
-  var listeners: [Int: BoundedStream<CentralEvent>] = [:]
+  var listeners: [Int: BoundedStream<CentralEvent>.Source] = [:]
   let admitWake = Wake()
 
   struct Waiter {
@@ -81,19 +81,19 @@ public actor Central: InferenceService {
   public func counters() -> CentralCounters { context.counters.withLock { $0 } }
 
   /// News from now on, for one reader. A reader more than 256 events behind misses the oldest; that is counted.
-  public func events() -> AsyncStream<CentralEvent> {
-    let stream = BoundedStream<CentralEvent>(limit: 256, overflow: .dropOldest)
+  public func events() -> BoundedStream<CentralEvent> {
     let ticket = nextTicket
     nextTicket += 1
-    listeners[ticket] = stream
-    stream.onTermination { Task { await self.removeListener(ticket) } }
-    return stream.elements
+    let (stream, source) = BoundedStream.make(
+      of: CentralEvent.self, limit: 256, onTermination: { Task { await self.removeListener(ticket) } })
+    listeners[ticket] = source
+    return stream
   }
 
   private func removeListener(_ ticket: Int) { listeners[ticket] = nil }
 
   func emit(_ event: CentralEvent) {
-    for listener in listeners.values where !listener.send(event) { context.count { $0.eventsDropped += 1 } }
+    for listener in listeners.values where !listener.yield(event) { context.count { $0.eventsDropped += 1 } }
   }
 
   /// The system's wall clock, Unix milliseconds.

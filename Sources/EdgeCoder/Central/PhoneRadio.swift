@@ -1,3 +1,5 @@
+public import DBus
+
 /// A phone, as the central knows it: its D-Bus object path or address. Stable while the phone can be seen.
 public struct PhoneID: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The radio's name for the phone.
@@ -46,7 +48,7 @@ public enum ScanEvent: Sendable, Hashable {
 public protocol PhoneScanner: Sendable {
   /// Scans as long as the stream is consumed. The stream is bounded, newest first to stay: an old sighting is worth
   /// nothing. It ends when the scanner is closed for good.
-  func scan() -> AsyncStream<ScanEvent>
+  func scan() -> BoundedStream<ScanEvent>
 }
 
 /// Connects to phones.
@@ -64,7 +66,7 @@ public protocol PhoneConnection: Sendable {
   ///
   /// The stream is bounded. When a notification does not fit, the stream must carry ``PhoneConnectionEvent/overflow``
   /// in its place: a reply with a hole is no reply.
-  var events: AsyncStream<PhoneConnectionEvent> { get }
+  var events: BoundedStream<PhoneConnectionEvent> { get }
   /// The ATT MTU of the link; `nil` while unknown.
   var mtu: Int? { get async }
   /// Subscribes to response or status and returns when the subscription is live.

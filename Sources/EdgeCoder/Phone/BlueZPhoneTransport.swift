@@ -1,5 +1,5 @@
 public import BlueZ
-import DBus
+public import DBus
 import Logging
 
 /// The EdgeCoder service on a real adapter, over BlueZ.
@@ -15,10 +15,10 @@ public final class BlueZPhoneTransport: PhoneTransport {
   public let addressesSinglePeer: Bool
 
   /// What happens on the radio, for one consumer.
-  public var events: AsyncStream<PhoneEvent> { stream.elements }
+  public let events: BoundedStream<PhoneEvent>
 
   /// Writes wait here at most; one more is refused with an ATT error. 1024 of 512 bytes are half a megabyte.
-  private let stream: BoundedStream<PhoneEvent>
+  private let source: BoundedStream<PhoneEvent>.Source
   private let values: Lock<[EdgeCoderCharacteristic: [UInt8]]>
   private let characteristics: [EdgeCoderCharacteristic: LocalCharacteristic]
   private let registrations = Lock<(application: GATTApplication, advertisement: Advertisement)?>(nil)
@@ -44,22 +44,23 @@ public final class BlueZPhoneTransport: PhoneTransport {
       transport.end()
       throw error
     }
-    transport.stream.send(.transportUp)
+    transport.source.yield(.transportUp)
     return transport
   }
 
   private init(addressesSinglePeer: Bool) {
     self.addressesSinglePeer = addressesSinglePeer
-    let stream = BoundedStream<PhoneEvent>(limit: 1024)
+    let (events, source) = BoundedStream.make(of: PhoneEvent.self, limit: 1024, policy: .dropNewest)
     let values = Lock<[EdgeCoderCharacteristic: [UInt8]]>([:])
-    self.stream = stream
+    self.events = events
+    self.source = source
     self.values = values
 
     func notifying(_ characteristic: EdgeCoderCharacteristic) -> LocalCharacteristic {
       LocalCharacteristic(
         BluetoothUUID(stringLiteral: characteristic.uuid), [.notify, .read],
         read: { request in
-          stream.send(.mtu(PeerID(request.peer), request.mtu))
+          source.yield(.mtu(PeerID(request.peer), request.mtu))
           return values.withLock { $0[characteristic] ?? [] }
         })
     }
@@ -69,7 +70,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
         let write = PhoneWrite(
           peer: PeerID(request.peer), bytes: request.value, offset: request.offset, mtu: request.mtu,
           withResponse: request.kind != .command)
-        guard stream.send(.write(write)) else { throw AttributeRefusal.failed }
+        guard source.yield(.write(write)) else { throw AttributeRefusal.failed }
       })
     characteristics = [.request: request, .response: notifying(.response), .status: notifying(.status)]
   }
@@ -118,7 +119,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
 
   private func end() {
     for watcher in watchers.withLock({ $0 }) { watcher.cancel() }
-    stream.finish()
+    source.finish()
   }
 
   // MARK: What happens
@@ -126,7 +127,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
   /// - Parameter tellsPeers: whether bluetoothd makes a socket for each subscriber; below 5.69 it tells of the first
   ///   only, and its end is the end of all.
   private func watch(_ adapter: Adapter, tellsPeers: Bool) {
-    let stream = stream
+    let source = source
     var tasks: [Task<Void, Never>] = []
     for (characteristic, local) in characteristics where characteristic != .request {
       let subscriptions = local.subscriptions()
@@ -135,22 +136,22 @@ public final class BlueZPhoneTransport: PhoneTransport {
           for await event in subscriptions {
             switch event {
             case .subscribed(let peer, let mtu):
-              stream.send(.mtu(PeerID(peer), mtu))
-              stream.send(.subscribed(tellsPeers ? PeerID(peer) : nil, characteristic, mtu: nil))
+              source.yield(.mtu(PeerID(peer), mtu))
+              source.yield(.subscribed(tellsPeers ? PeerID(peer) : nil, characteristic, mtu: nil))
             case .unsubscribed(let peer):
-              stream.send(.unsubscribed(tellsPeers ? PeerID(peer) : nil, characteristic))
+              source.yield(.unsubscribed(tellsPeers ? PeerID(peer) : nil, characteristic))
             }
           }
         })
     }
     let connections = adapter.connectionEvents()
-    for peer in adapter.connectedPeers { stream.send(.connected(PeerID(peer))) }
+    for peer in adapter.connectedPeers { source.yield(.connected(PeerID(peer))) }
     tasks.append(
       Task {
         for await event in connections {
           switch event {
-          case .connected(let peer): stream.send(.connected(PeerID(peer)))
-          case .disconnected(let peer): stream.send(.disconnected(PeerID(peer)))
+          case .connected(let peer): source.yield(.connected(PeerID(peer)))
+          case .disconnected(let peer): source.yield(.disconnected(PeerID(peer)))
           }
         }
       })
@@ -159,8 +160,8 @@ public final class BlueZPhoneTransport: PhoneTransport {
       Task {
         for await state in states {
           switch state {
-          case .up: stream.send(.transportUp)
-          case .down(let reason): stream.send(.transportDown(reason))
+          case .up: source.yield(.transportUp)
+          case .down(let reason): source.yield(.transportDown(reason))
           }
         }
       })

@@ -1,3 +1,5 @@
+public import DBus
+
 /// The radio under the phone role: a GATT server with the EdgeCoder service, over BlueZ or in memory.
 ///
 /// The transport advertises, owns the GATT application, and puts both back by itself when bluetoothd or the adapter
@@ -8,7 +10,7 @@ public protocol PhoneTransport: Sendable {
   ///
   /// The stream is bounded. A write that no longer fits must be answered with an ATT error and never be dropped in
   /// silence. The stream ends when the transport is closed for good.
-  var events: AsyncStream<PhoneEvent> { get }
+  var events: BoundedStream<PhoneEvent> { get }
 
   /// Whether a notification can be sent to one peer.
   ///

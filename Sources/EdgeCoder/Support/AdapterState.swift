@@ -20,24 +20,26 @@ enum AdapterState: Sendable, Equatable {
   }
 
   /// The changes from now on, for one reader.
-  static func changes(of adapter: Adapter) -> AsyncStream<AdapterState> {
-    let stream = BoundedStream<AdapterState>(limit: 16, overflow: .dropOldest)
+  static func changes(of adapter: Adapter) -> BoundedStream<AdapterState> {
+    let tasks = Lock<[Task<Void, Never>]>([])
+    let (stream, source) = BoundedStream.make(
+      of: AdapterState.self, limit: 16, onTermination: { for task in tasks.withLock({ $0 }) { task.cancel() } })
     let last = Lock(AdapterState(adapter))
     let look: @Sendable () -> Void = {
       last.withLock { last in
         let now = AdapterState(adapter)
         guard now != last else { return }
         last = now
-        stream.send(now)
+        source.yield(now)
       }
     }
     let (events, properties) = (adapter.session.events(), adapter.propertyChanges())
-    let tasks = [
+    let watchers = [
       Task { for await _ in events { look() } },
       Task { for await _ in properties { look() } },
     ]
-    stream.onTermination { for task in tasks { task.cancel() } }
+    tasks.withLock { $0 = watchers }
     look()
-    return stream.elements
+    return stream
   }
 }

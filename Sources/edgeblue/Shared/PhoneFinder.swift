@@ -35,7 +35,7 @@ enum PhoneFinder {
   }
 
   private static func untilReady(
-    _ events: AsyncStream<CentralEvent>, wait: Duration, progress: @escaping @Sendable (String) -> Void
+    _ events: BoundedStream<CentralEvent>, wait: Duration, progress: @escaping @Sendable (String) -> Void
   ) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       let state = LastWord()

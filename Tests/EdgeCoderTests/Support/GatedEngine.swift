@@ -1,4 +1,4 @@
-import struct DBus.Lock
+import DBus
 
 @testable import EdgeCoder
 
@@ -20,7 +20,7 @@ final class GatedEngine: Engine {
   let name = "gated"
   private let state = Lock(ModelState.ready)
   private let cancellations = Counter()
-  private let prompts = BoundedStream<Prompt>(limit: 64)
+  private let prompts = BoundedStream.make(of: Prompt.self, limit: 64, policy: .dropNewest)
 
   var model: ModelState {
     get { state.withLock { $0 } }
@@ -37,13 +37,13 @@ final class GatedEngine: Engine {
     continuation.onTermination = { [cancellations] reason in
       if case .cancelled = reason { cancellations.increment() }
     }
-    prompts.send(Prompt(text: prompt, maxTokens: maxTokens, stream: continuation))
+    prompts.source.yield(Prompt(text: prompt, maxTokens: maxTokens, stream: continuation))
     return stream
   }
 
   /// The next prompt the phone handed over.
   func next() async throws -> Prompt {
-    guard let prompt = await prompts.elements.first(where: { _ in true }) else { throw LoopbackError("no prompt") }
+    guard let prompt = await prompts.stream.first(where: { _ in true }) else { throw LoopbackError("no prompt") }
     return prompt
   }
 }

@@ -1,4 +1,4 @@
-import struct DBus.Lock
+import DBus
 
 @testable import EdgeCoder
 
@@ -7,15 +7,15 @@ final class LoopbackCentral: PhoneScanner, PhoneConnector {
   let peer: PeerID
   let mtu: Int
   private let phones = Lock<[PhoneID: LoopbackPhone]>([:])
-  private let stream = BoundedStream<ScanEvent>(limit: 256)
+  private let (stream, source) = BoundedStream.make(of: ScanEvent.self, limit: 256, policy: .dropNewest)
 
   init(_ name: String = "central", mtu: Int = 517) {
     peer = PeerID("/loopback/" + name)
     self.mtu = mtu
-    stream.send(.started)
+    source.yield(.started)
   }
 
-  func scan() -> AsyncStream<ScanEvent> { stream.elements }
+  func scan() -> BoundedStream<ScanEvent> { stream }
 
   func connect(to id: PhoneID) async throws -> any PhoneConnection {
     guard let phone = phones.withLock({ $0[id] }) else { throw LoopbackError("no such device") }
@@ -25,14 +25,14 @@ final class LoopbackCentral: PhoneScanner, PhoneConnector {
   /// The phone comes into sight.
   func see(_ phone: LoopbackPhone, rssi: Int? = -50) {
     phones.withLock { $0[phone.id] = phone }
-    stream.send(.seen(PhoneSighting(id: phone.id, name: phone.name, rssi: rssi)))
+    source.yield(.seen(PhoneSighting(id: phone.id, name: phone.name, rssi: rssi)))
   }
 
   /// The stack forgets the phone.
-  func lose(_ phone: LoopbackPhone) { stream.send(.lost(phone.id)) }
+  func lose(_ phone: LoopbackPhone) { source.yield(.lost(phone.id)) }
 
   /// The scan stops.
-  func stop(_ reason: String) { stream.send(.stopped(reason)) }
+  func stop(_ reason: String) { source.yield(.stopped(reason)) }
 }
 
 /// One link of the radio in memory.
@@ -46,10 +46,9 @@ final class LoopbackConnection: PhoneConnection {
 
   let peer: PeerID
   private let linkMTU: Int
-  private let stream = BoundedStream<PhoneConnectionEvent>(limit: 65536)
+  let (events, source) = BoundedStream.make(of: PhoneConnectionEvent.self, limit: 65536, policy: .dropNewest)
   private let state = Lock(State())
 
-  var events: AsyncStream<PhoneConnectionEvent> { stream.elements }
   var mtu: Int? { linkMTU }
 
   init(phone: LoopbackPhone, peer: PeerID, mtu: Int) {
@@ -58,7 +57,7 @@ final class LoopbackConnection: PhoneConnection {
     state.withLock { $0.phone = phone }
   }
 
-  deinit { stream.finish() }
+  deinit { source.finish() }
 
   func subscribe(to characteristic: EdgeCoderCharacteristic) async throws {
     let phone = try openPhone()
@@ -94,7 +93,7 @@ final class LoopbackConnection: PhoneConnection {
   }
 
   func deliver(_ characteristic: EdgeCoderCharacteristic, _ value: [UInt8]) {
-    stream.send(.notification(characteristic, Array(value.prefix(linkMTU - 3))), orEndWith: .overflow)
+    source.yield(.notification(characteristic, Array(value.prefix(linkMTU - 3))), orEndWith: .overflow)
   }
 
   func drop(_ reason: String) {
@@ -103,8 +102,8 @@ final class LoopbackConnection: PhoneConnection {
       return (state.isOpen, state.phone)
     }
     guard wasOpen else { return }
-    stream.send(.disconnected(reason))
-    stream.finish()
+    source.yield(.disconnected(reason))
+    source.finish()
     phone?.remove(self)
   }
 

@@ -1,4 +1,4 @@
-import struct DBus.Lock
+import DBus
 
 @testable import EdgeCoder
 
@@ -41,16 +41,14 @@ final class LoopbackPhone: PhoneTransport {
   let id: PhoneID
   let name: String
   let addressesSinglePeer: Bool
-  private let stream = BoundedStream<PhoneEvent>(limit: 4096)
+  let (events, source) = BoundedStream.make(of: PhoneEvent.self, limit: 4096, policy: .dropNewest)
   private let state = Lock(State())
-
-  var events: AsyncStream<PhoneEvent> { stream.elements }
 
   init(_ name: String = "phone", addressesSinglePeer: Bool = false) {
     id = PhoneID("/loopback/" + name)
     self.name = name
     self.addressesSinglePeer = addressesSinglePeer
-    stream.send(.transportUp)
+    source.yield(.transportUp)
   }
 
   // MARK: PhoneTransport
@@ -97,17 +95,17 @@ final class LoopbackPhone: PhoneTransport {
     }
     let connection = LoopbackConnection(phone: self, peer: peer, mtu: mtu)
     state.withLock { $0.connections[peer] = connection }
-    stream.send(.connected(peer))
+    source.yield(.connected(peer))
     return connection
   }
 
   func remove(_ connection: LoopbackConnection) {
     let wasThere = state.withLock { $0.connections.removeValue(forKey: connection.peer) != nil }
-    if wasThere { stream.send(.disconnected(connection.peer)) }
+    if wasThere { source.yield(.disconnected(connection.peer)) }
   }
 
   func receive(_ event: PhoneEvent) throws {
-    guard stream.send(event) else { throw LoopbackError("the phone takes no more") }
+    guard source.yield(event) else { throw LoopbackError("the phone takes no more") }
   }
 
   func value(of characteristic: EdgeCoderCharacteristic) -> [UInt8] {
@@ -136,9 +134,9 @@ final class LoopbackPhone: PhoneTransport {
 
   /// bluetoothd dies and comes back.
   func restart() {
-    stream.send(.transportDown("bluetoothd was restarted"))
+    source.yield(.transportDown("bluetoothd was restarted"))
     dropAll("bluetoothd was restarted")
-    stream.send(.transportUp)
+    source.yield(.transportUp)
   }
 }
 
