@@ -8,13 +8,18 @@ internal import NIOCore
 final class ClientDepartureHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = NIOAny
 
+  private let connections: OpenConnections
   private var promise: EventLoopPromise<Void>?
+
+  /// - Parameter connections: knows the connection from now until it ends.
+  init(_ connections: OpenConnections) { self.connections = connections }
 
   /// Completes when the client has gone, at the latest with the connection.
   var departed: EventLoopFuture<Void>? { promise?.futureResult }
 
   func handlerAdded(context: ChannelHandlerContext) {
     promise = context.eventLoop.makePromise()
+    connections.add(context.channel)
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -30,6 +35,7 @@ final class ClientDepartureHandler: ChannelInboundHandler, RemovableChannelHandl
 
   func handlerRemoved(context: ChannelHandlerContext) {
     promise?.succeed()
+    connections.remove(context.channel)
   }
 }
 

@@ -89,18 +89,32 @@ public struct HTTPAPI: Service {
     self.onListening = onListening
   }
 
-  /// Listens until the task is cancelled or the service group shuts down gracefully; requests under way are finished.
+  /// Listens until the service group shuts down gracefully, which lets requests under way finish, or the task is
+  /// cancelled, which cuts them off.
   /// - Throws: an error of the socket layer when the port is taken.
   public func run() async throws {
-    try await application().run()
+    let connections = OpenConnections()
+    let group = ServiceGroup(services: [application(connections)], logger: quietLogger)
+    // A task of its own, which is never cancelled: SwiftNIO traps when a server is, while it accepts a connection.
+    // So a cancellation becomes a graceful end, without the patience.
+    let server = Task { try await group.run() }
+    try await withTaskCancellationHandler {
+      try await server.value
+    } onCancel: {
+      Task {
+        await group.triggerGracefulShutdown()
+        connections.endAll()
+      }
+    }
   }
 
   /// The server, with its router; the tests drive it.
-  func application() -> some ApplicationProtocol {
+  func application(_ connections: OpenConnections = OpenConnections()) -> some ApplicationProtocol {
     Application(
       router: router(),
       server: .http1(
-        configuration: .init(additionalChannelHandlers: [ClientDepartureHandler()], idleTimeout: .seconds(30))),
+        configuration: .init(
+          additionalChannelHandlers: [ClientDepartureHandler(connections)], idleTimeout: .seconds(30))),
       configuration: ApplicationConfiguration(
         address: .hostname("127.0.0.1", port: configuration.port),
         serverName: "edgeblue",

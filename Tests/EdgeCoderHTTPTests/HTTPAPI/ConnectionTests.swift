@@ -1,6 +1,7 @@
 import EdgeCoder
 import Foundation
 import HummingbirdTesting
+import Logging
 import NIOConcurrencyHelpers
 import Testing
 
@@ -101,10 +102,46 @@ import Testing
         try raw.send(Self.head("/api/generate", length: body.utf8.count) + body)
         return raw
       }
-      // Nor may the server end while connections are still being accepted: the socket layer traps then.
       await allWait.wait()
       #expect(try await client.request(.get, "/status").status == .ok)
       for raw in waiting { raw.close(reset: false) }
+    }
+  }
+
+  /// Cancelling is not graceful, but neither is it a crash, whatever is being accepted at that moment.
+  @Test func aCancelledServerEndsWithAllItsConnections() async throws {
+    for _ in 0..<6 {
+      let waits = Signal()
+      let cancelled = Signal()
+      let service = FakeService { _ in
+        waits.fire()
+        do { try await untilCancelled() } catch { cancelled.fire() }
+        throw CancellationError()
+      }
+      let (ports, listening) = AsyncStream.makeStream(of: Int.self)
+      let api = HTTPAPI(
+        service: service, configuration: .init(port: 0),
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        onListening: { listening.yield($0) })
+      let server = Task { try await api.run() }
+      var port = 0
+      for await number in ports {
+        port = number
+        break
+      }
+      let body = #"{"prompt":"hi"}"#
+      let raw = try RawClient(port: port)
+      try raw.send(Self.head("/api/generate", length: body.utf8.count) + body)
+      await waits.wait()
+      let knocking = Task.detached { [port] in
+        // Refused once the listener is gone, and that is the end.
+        while (try? RawClient(port: port)) != nil {}
+      }
+      server.cancel()
+      try await server.value
+      await cancelled.wait()
+      #expect(try await raw.readToEnd().isEmpty)
+      await knocking.value
     }
   }
 
