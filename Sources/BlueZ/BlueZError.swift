@@ -46,6 +46,8 @@ public struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let channelRefused = Code("channel refused")
     /// Somebody in this machine listens on the PSM already.
     public static let psmInUse = Code("PSM in use")
+    /// Values came faster than they were read, and the stream was to end then.
+    public static let overflowed = Code("reader too slow")
     /// BlueZ failed without saying more.
     public static let failed = Code("failed")
   }

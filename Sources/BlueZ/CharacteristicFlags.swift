@@ -42,14 +42,38 @@ public struct CharacteristicFlags: OptionSet, Sendable, Hashable, CustomStringCo
   /// Can be subscribed to over an authenticated link only; beside ``indicate``.
   public static let encryptAuthenticatedIndicate = CharacteristicFlags(rawValue: 1 << 15)
 
+  /// Can be subscribed to over a link secured with LE Secure Connections only, authenticated; beside ``notify``.
+  public static let secureNotify = CharacteristicFlags(rawValue: 1 << 16)
+  /// Can be subscribed to over a link secured with LE Secure Connections only, authenticated; beside ``indicate``.
+  public static let secureIndicate = CharacteristicFlags(rawValue: 1 << 17)
+  /// Prepared writes are asked for one by one before they are taken; see ``LocalCharacteristic``. A server's flag.
+  public static let authorize = CharacteristicFlags(rawValue: 1 << 18)
+  /// Its value can be put into advertisements.
+  public static let broadcast = CharacteristicFlags(rawValue: 1 << 19)
+  /// Can be written without response with a signature, over a link that is not encrypted.
+  public static let authenticatedSignedWrites = CharacteristicFlags(rawValue: 1 << 20)
+  /// Has a descriptor that says more (`2900`); what it says is ``reliableWrite`` and ``writableAuxiliaries``.
+  public static let extendedProperties = CharacteristicFlags(rawValue: 1 << 21)
+  /// Its user description (`2901`) can be written.
+  public static let writableAuxiliaries = CharacteristicFlags(rawValue: 1 << 22)
+
+  /// Those that protect a subscription.
+  static let protectedSubscription: CharacteristicFlags = [
+    .encryptNotify, .encryptAuthenticatedNotify, .secureNotify, .encryptIndicate, .encryptAuthenticatedIndicate,
+    .secureIndicate,
+  ]
+
   private static let names: [(String, CharacteristicFlags)] = [
     ("read", .read), ("write", .write), ("write-without-response", .writeWithoutResponse), ("notify", .notify),
     ("indicate", .indicate), ("encrypt-read", .encryptRead), ("encrypt-write", .encryptWrite),
     ("encrypt-authenticated-read", .encryptAuthenticatedRead),
     ("encrypt-authenticated-write", .encryptAuthenticatedWrite), ("reliable-write", .reliableWrite),
     ("secure-read", .secureRead), ("secure-write", .secureWrite), ("encrypt-notify", .encryptNotify),
-    ("encrypt-authenticated-notify", .encryptAuthenticatedNotify), ("encrypt-indicate", .encryptIndicate),
-    ("encrypt-authenticated-indicate", .encryptAuthenticatedIndicate),
+    ("encrypt-authenticated-notify", .encryptAuthenticatedNotify), ("secure-notify", .secureNotify),
+    ("encrypt-indicate", .encryptIndicate), ("encrypt-authenticated-indicate", .encryptAuthenticatedIndicate),
+    ("secure-indicate", .secureIndicate), ("authorize", .authorize), ("broadcast", .broadcast),
+    ("authenticated-signed-writes", .authenticatedSignedWrites), ("extended-properties", .extendedProperties),
+    ("writable-auxiliaries", .writableAuxiliaries),
   ]
 
   /// From BlueZ's names; those not known here are left out.

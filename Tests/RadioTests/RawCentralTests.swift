@@ -90,13 +90,14 @@ extension RadioTests {
     @Test(.timeLimit(.minutes(3)))
     func aReaderWithoutRoomIsToldWhatItLost() async throws {
       try await withLink { request, response in
-        let values = try await response.notifications(limit: 4)
+        let values = try await response.notifications(limit: 4, overflow: .dropNewest)
         try await request.write(Self.message("lossy", "20000"))
         try await ContinuousClock().sleep(for: .seconds(2))
         #expect(values.dropped > 0)
+        #expect(values.received == values.dropped + 4)
         var kept = 0
         var iterator = values.makeAsyncIterator()
-        while kept < 4, await iterator.next() != nil { kept += 1 }
+        while kept < 4, try await iterator.next() != nil { kept += 1 }
         #expect(kept == 4)
       }
     }
@@ -116,15 +117,15 @@ extension RadioTests {
 
 /// The replies in a stream of notifications.
 private struct Replies {
-  private var iterator: BoundedStream<[UInt8]>.Iterator
+  private var iterator: Notifications.Iterator
   private var scanner = JSONObjectScanner(sizeLimit: 1 << 20)
   private var found: [Wire.Response] = []
 
-  init(_ values: BoundedStream<[UInt8]>) { iterator = values.makeAsyncIterator() }
+  init(_ values: Notifications) { iterator = values.makeAsyncIterator() }
 
   mutating func next() async throws -> Wire.Response {
     while found.isEmpty {
-      guard let value = await iterator.next() else { throw TestTimeout(phase: "the notifications ended") }
+      guard let value = try await iterator.next() else { throw TestTimeout(phase: "the notifications ended") }
       for case .object(let object) in scanner.receive(value, at: TimeSource.continuous.now) {
         found.append(try Wire.Response.decode(object))
       }

@@ -75,11 +75,11 @@ struct Main {
   }
 
   private static func trip(
-    _ number: Int, _ writer: CharacteristicWriter, _ arrived: inout BoundedStream<[UInt8]>.Iterator
+    _ number: Int, _ writer: CharacteristicWriter, _ arrived: inout Notifications.Iterator
   ) async throws {
     let value = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 20)
     try await writer.write(value)
-    guard await arrived.next() == value else { throw Failure(what: "another value came back") }
+    guard try await arrived.next() == value else { throw Failure(what: "another value came back") }
   }
 
   private static func phone(on adapter: Adapter, _ pace: Duration, _ bytes: Int) async throws {

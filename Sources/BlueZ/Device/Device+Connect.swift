@@ -69,6 +69,7 @@ extension Device {
         linked.withLock { $0 = true }
         return device["ServicesResolved"]?.bool == true ? () : nil
       }
+      try await refreshMTU()
     } catch let error as BlueZError where error.code == .timedOut {
       await giveUp()
       throw error

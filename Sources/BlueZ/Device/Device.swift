@@ -60,16 +60,6 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
   /// Whether its GATT services have been read.
   public var servicesResolved: Bool { property("ServicesResolved")?.bool ?? false }
 
-  /// The ATT MTU of the link, in bytes; `nil` when there is no link or bluetoothd (before 5.62) does not tell.
-  public var mtu: Int? {
-    core.state.withLock { state in
-      guard state.generation == generation else { return nil }
-      let cache = state.cache
-      return cache.paths(with: RemoteCharacteristic.interface, below: path).lazy
-        .compactMap { cache.properties($0, RemoteCharacteristic.interface)?["MTU"]?.integer(as: Int.self) }.first
-    }
-  }
-
   /// Any property as bluetoothd has it; `nil` when there is none, or the handle is stale.
   public func property(_ name: String) -> Value? {
     core.state.withLock { state in

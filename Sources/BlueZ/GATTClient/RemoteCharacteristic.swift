@@ -6,22 +6,28 @@ public struct RemoteCharacteristic: Sendable, Hashable {
 
   /// How a value is written.
   public enum WriteType: String, Sendable {
-    /// The peer answers; longer than the MTU is written in pieces (a long write), up to 512 bytes.
+    /// The peer answers. What is longer than MTU − 3 is written in pieces (a long write), up to 512 bytes.
     case withResponse = "request"
     /// Nobody answers; at most MTU − 3 bytes.
     case withoutResponse = "command"
+    /// In pieces which the peer sends back and bluetoothd compares before the peer is told to take the whole, up to
+    /// 512 bytes. Only where the flags say ``CharacteristicFlags/reliableWrite``.
+    case reliable
   }
 
   /// The device it belongs to.
   public let device: Device
-  /// Its object in bluetoothd.
+  /// Its object in bluetoothd. Characteristics with one UUID differ by it.
   public let path: ObjectPath
   /// What it is.
   public let uuid: BluetoothUUID
-  /// What it allows.
+  /// What it allows. BlueZ knows what the peer declares, not which security it asks for.
   public let flags: CharacteristicFlags
 
   private var core: SessionCore { device.core }
+
+  /// The handle of its declaration; its value has the next one. `nil` when bluetoothd names it another way.
+  public var handle: UInt16? { path.attributeHandle }
 
   /// Its descriptors, in the order of their handles.
   public var descriptors: [RemoteDescriptor] {
@@ -35,41 +41,60 @@ public struct RemoteCharacteristic: Sendable, Hashable {
     }
   }
 
-  /// Reads the value; bluetoothd reads as often as it takes for a long one.
-  /// - Throws: ``BlueZError``: `.attributeError` when the peer refuses, `.notConnected`, `.staleHandle`, `.timedOut`.
-  public func read(timeout: Duration = .seconds(35)) async throws -> [UInt8] {
+  /// Finds a descriptor; the first where there are several with one UUID.
+  /// - Throws: ``BlueZError`` with code `.notSupported` when there is none, `.staleHandle`.
+  public func descriptor(_ uuid: BluetoothUUID) throws -> RemoteDescriptor {
     try check()
-    let reply = try await core.call(
-      path, Self.interface, "ReadValue", [.properties([:])], returning: "ay", timeout: timeout, doing: "reading \(uuid)"
-    )
-    return reply[0].bytes ?? []
+    guard let found = descriptors.first(where: { $0.uuid == uuid }) else {
+      throw BlueZError(.notSupported, "the characteristic \(self.uuid) has no descriptor \(uuid)")
+    }
+    return found
+  }
+
+  /// Reads the value; bluetoothd reads as often as it takes for a long one.
+  /// - Parameters:
+  ///   - offset: where in the value to begin, in bytes.
+  ///   - timeout: ATT itself gives up after 30 s.
+  /// - Throws: ``BlueZError``: `.attributeError` when the peer refuses, `.notPermitted` when it wants a paired link,
+  ///   `.invalidArgument` for an offset behind the end, `.notConnected`, `.staleHandle`, `.timedOut`.
+  public func read(offset: UInt16 = 0, timeout: Duration = .seconds(35)) async throws -> [UInt8] {
+    try check()
+    return try await core.readValue(path, Self.interface, offset, timeout, doing: "reading \(uuid)")
   }
 
   /// Writes a value.
   /// - Parameters:
   ///   - value: at most 512 bytes, or MTU − 3 without response. bluetoothd before 5.70 refuses 511 and 512 bytes, and
   ///     long writes over 508, when it is the peer.
-  ///   - type: whether the peer answers.
+  ///   - type: whether the peer answers, and how.
+  ///   - offset: where in the value the bytes belong; other than 0 it is a long write, whatever the length.
   ///   - timeout: ATT itself gives up after 30 s.
-  /// - Throws: ``BlueZError``: `.invalidArgument` when it is too long, `.attributeError` when the peer refuses,
-  ///   `.notConnected`, `.staleHandle`, `.timedOut`.
+  /// - Throws: ``BlueZError``: `.invalidArgument` when it is too long, `.notSupported` when the flags do not allow this
+  ///   type, `.inProgress` while a ``CharacteristicWriter`` holds the characteristic, `.attributeError` when the peer
+  ///   refuses, `.notPermitted` when it wants a paired link, `.notConnected`, `.staleHandle`, `.timedOut`.
   public func write(
-    _ value: [UInt8], _ type: WriteType = .withResponse, timeout: Duration = .seconds(35)
+    _ value: [UInt8], _ type: WriteType = .withResponse, offset: UInt16 = 0, timeout: Duration = .seconds(35)
   ) async throws {
     try check()
-    try checkLength(value, type)
-    try await core.call(
-      path, Self.interface, "WriteValue", [.bytes(value), .properties(["type": .string(type.rawValue)])],
-      timeout: timeout, doing: "writing \(value.count) bytes to \(uuid)")
+    try check(value, type, offset)
+    do {
+      try await core.writeValue(
+        path, Self.interface, value, ["type": .string(type.rawValue)], offset, timeout,
+        doing: "writing \(value.count) bytes to \(uuid)")
+    } catch let error as BlueZError {
+      throw error.whenAcquired
+    }
   }
 
-  private func checkLength(_ value: [UInt8], _ type: WriteType) throws {
-    let limit =
-      switch type {
-      case .withResponse: PacketSocket.longestValue
-      case .withoutResponse: min(device.mtu.map { $0 - 3 } ?? PacketSocket.longestValue, PacketSocket.longestValue)
-      }
-    guard value.count <= limit else {
+  private func check(_ value: [UInt8], _ type: WriteType, _ offset: UInt16) throws {
+    if type == .reliable, !flags.contains(.reliableWrite) {
+      throw BlueZError(.notSupported, "\(uuid) takes no reliable writes")
+    }
+    if type == .withoutResponse, offset > 0 {
+      throw BlueZError(.invalidArgument, "a write without response begins at 0, not at \(offset)")
+    }
+    let limit = type == .withoutResponse && device.mtu != nil ? device.longestValue : PacketSocket.longestValue
+    guard Int(offset) + value.count <= limit else {
       throw BlueZError(.invalidArgument, "\(value.count) bytes for \(uuid), which takes \(limit) in one write")
     }
   }
@@ -79,35 +104,5 @@ public struct RemoteCharacteristic: Sendable, Hashable {
     guard core.property(path, Self.interface, "UUID") != nil else {
       throw BlueZError(.staleHandle, "the characteristic \(uuid) of \(device.peer) is gone", hint: "look it up again")
     }
-  }
-}
-
-/// A descriptor of a remote characteristic.
-public struct RemoteDescriptor: Sendable, Hashable {
-  static let interface = "org.bluez.GattDescriptor1"
-
-  /// The device it belongs to.
-  public let device: Device
-  /// Its object in bluetoothd.
-  public let path: ObjectPath
-  /// What it is.
-  public let uuid: BluetoothUUID
-
-  /// Reads the value.
-  /// - Throws: ``BlueZError`` as ``RemoteCharacteristic/read(timeout:)``.
-  public func read(timeout: Duration = .seconds(35)) async throws -> [UInt8] {
-    try device.check()
-    let reply = try await device.core.call(
-      path, Self.interface, "ReadValue", [.properties([:])], returning: "ay", timeout: timeout, doing: "reading \(uuid)"
-    )
-    return reply[0].bytes ?? []
-  }
-
-  /// Writes the value, with response.
-  /// - Throws: ``BlueZError`` as ``RemoteCharacteristic/write(_:_:timeout:)``.
-  public func write(_ value: [UInt8], timeout: Duration = .seconds(35)) async throws {
-    try device.check()
-    try await device.core.call(
-      path, Self.interface, "WriteValue", [.bytes(value), .properties([:])], timeout: timeout, doing: "writing \(uuid)")
   }
 }

@@ -58,12 +58,12 @@ final class BlueZPhoneConnection: PhoneConnection {
     let values = try await remote(characteristic).notifications(limit: Self.backlog)
     let source = source
     let reader = Task {
-      for await value in values {
-        source.yield(.notification(characteristic, value), orEndWith: .overflow)
-        if values.dropped > 0 {
-          source.yield(.overflow)
-          source.finish()
-        }
+      do {
+        for try await value in values { source.yield(.notification(characteristic, value), orEndWith: .overflow) }
+      } catch {
+        // The only error there is: a gap, which no reply survives.
+        source.yield(.overflow)
+        return source.finish()
       }
       // BlueZ ends it with the link, and 5.66 does not always say that the link ended.
       if !Task.isCancelled { Self.finish(source, "the link ended") }

@@ -1,0 +1,70 @@
+public import DBus
+
+extension Device {
+  /// The ATT MTU of the link, in bytes; `nil` when there is no link, before its services are read, or when bluetoothd
+  /// (before 5.62) does not tell. BlueZ negotiates it by itself, once for each link.
+  public var mtu: Int? {
+    core.state.withLock { state in
+      guard state.generation == generation, let device = state.cache.properties(path, Self.interface),
+        device["Connected"]?.bool == true, device["ServicesResolved"]?.bool == true
+      else { return nil }
+      let cache = state.cache
+      return Self.characteristicWithMTU(of: path, in: cache).flatMap { Self.mtu(cache, $0) }
+    }
+  }
+
+  /// The most bytes of one notification, and of one write without response: MTU − 3, at most 512; 20 until the MTU is
+  /// known.
+  public var longestValue: Int {
+    min((mtu ?? RequestOptions.smallestMTU) - 3, PacketSocket.longestValue)
+  }
+
+  /// The ATT MTU of this link and of all that follow it, in bytes: first the one there is now, if it is known, and then
+  /// each that differs from the one before. The oldest go when the reader is more than `limit` behind. It ends when
+  /// bluetoothd goes.
+  public func mtus(limit: Int = 16) -> BoundedStream<Int> {
+    let (device, core) = (self, core)
+    let (last, observer) = (Lock<Int?>(nil), Lock<Int?>(nil))
+    let (stream, source) = BoundedStream.make(
+      of: Int.self, limit: limit,
+      onTermination: { if let id = observer.withLock({ $0 }) { core.stopObserving(id) } })
+    let tell = { @Sendable in if let mtu = device.newMTU(after: last) { source.yield(mtu) } }
+    let id = core.observe { change in
+      switch change {
+      case .changed(device.path, Self.interface, _, _): tell()
+      case .changed(let path, RemoteCharacteristic.interface, let changed, _):
+        if changed["MTU"] != nil, path.isWithin(device.path) { tell() }
+      case .serviceDown: source.finish()
+      default: break
+      }
+    }
+    observer.withLock { $0 = id }
+    tell()
+    return stream
+  }
+
+  private func newMTU(after last: Lock<Int?>) -> Int? {
+    let mtu = mtu
+    return last.withLock { last in
+      guard let mtu, mtu != last else { return nil }
+      last = mtu
+      return mtu
+    }
+  }
+
+  /// Reads the MTU anew: bluetoothd does not signal it for services that it remembers from an earlier link.
+  func refreshMTU() async throws {
+    let device = path
+    let told = core.state.withLock { Self.characteristicWithMTU(of: device, in: $0.cache) }
+    guard let told else { return }
+    try await core.refresh(told, RemoteCharacteristic.interface, doing: "reading the MTU of \(peer)")
+  }
+
+  private static func characteristicWithMTU(of device: ObjectPath, in cache: ObjectCache) -> ObjectPath? {
+    cache.paths(with: RemoteCharacteristic.interface, below: device).first { mtu(cache, $0) != nil }
+  }
+
+  private static func mtu(_ cache: ObjectCache, _ path: ObjectPath) -> Int? {
+    cache.properties(path, RemoteCharacteristic.interface)?["MTU"]?.integer(as: Int.self)
+  }
+}
