@@ -23,8 +23,8 @@ public struct RemoteDescriptor: Sendable, Hashable {
 
   /// Writes the value, with response; what is longer than MTU − 3 in pieces, up to 512 bytes.
   ///
-  /// The client configuration (`2902`) is bluetoothd's own: ``RemoteCharacteristic/notifications(limit:overflow:path:)``
-  /// writes it.
+  /// The client configuration (`2902`) is bluetoothd's own, written by
+  /// ``RemoteCharacteristic/notifications(limit:overflow:path:)``.
   /// - Throws: ``BlueZError`` as ``RemoteCharacteristic/write(_:_:offset:timeout:)``, and `.notPermitted` for the
   ///   client configuration.
   public func write(_ value: [UInt8], offset: UInt16 = 0, timeout: Duration = .seconds(35)) async throws {
@@ -65,7 +65,8 @@ extension SessionCore {
   ) async throws {
     var options = options
     if offset > 0 { options["offset"] = .uint16(offset) }
-    try await call(path, interface, "WriteValue", [.bytes(value), .properties(options)], timeout: timeout, doing: doing)
+    try await call(
+      path, interface, "WriteValue", [.bytes(value), .properties(options)], timeout: timeout, doing: doing)
   }
 }
 

@@ -2,15 +2,21 @@ import DBus
 
 /// A set of GATT services that is offered as long as this object lives, or until ``unregister()``.
 public final class GATTApplication: Registration {
-  /// What is offered.
-  public let services: [LocalService]
+  /// What is offered, with all that is included, in the order bluetoothd got it.
+  public var services: [LocalService] { offered + additions.withLock { $0 }.flatMap(\.services) }
+
+  /// What one registration offers.
+  private let offered: [LocalService]
+  /// What was added later, each a registration of its own.
+  private let additions = Lock<[GATTApplication]>([])
   let place: RegistrationPlace
   let manager = "org.bluez.GattManager1"
   let needsPower = false
   let order = 0
-  var title: String { "the services \(services.map(\.uuid.description).joined(separator: ", "))" }
+  var title: String { "the services \(offered.map(\.uuid.description).joined(separator: ", "))" }
 
   private let session: Session
+  private let adapter: BluetoothAddress
   private let root: ObjectPath
   private let state = Lock(State())
 
@@ -25,8 +31,9 @@ public final class GATTApplication: Registration {
 
   init(session: Session, adapter: BluetoothAddress, services: [LocalService]) {
     self.session = session
+    self.adapter = adapter
     place = .adapter(adapter)
-    self.services = services
+    offered = services.withIncluded
     let number = Self.counter.withLock { counter in
       counter += 1
       return counter
@@ -44,7 +51,7 @@ public final class GATTApplication: Registration {
         try await core.call(path, "org.bluez.GattManager1", "UnregisterApplication", [.objectPath(root)], doing: "")
       }
     }
-    for characteristic in services.flatMap(\.characteristics) { characteristic.reset() }
+    reset()
   }
 
   func start() async throws {
@@ -58,9 +65,40 @@ public final class GATTApplication: Registration {
     state.withLock { $0.id = id }
   }
 
+  /// Offers more services beside those offered so far, as long as this object lives.
+  ///
+  /// bluetoothd reads what a registration offers once, so these get one of their own, and nobody who uses the others
+  /// notices. It tells the centrals that its services changed (Core Specification 3.G.7.1).
+  /// - Throws: ``BlueZError``: `.invalidArgument` when a service is offered already, or includes one that is (bluetoothd
+  ///   includes nothing of another registration); else as ``Adapter/offer(_:)``.
+  public func add(_ services: [LocalService]) async throws {
+    let known = self.services
+    if let twice = services.withIncluded.first(where: { new in known.contains { $0 === new } }) {
+      throw BlueZError(.invalidArgument, "the service \(twice.uuid) is offered already")
+    }
+    let addition = GATTApplication(session: session, adapter: adapter, services: services)
+    try await addition.start()
+    additions.withLock { $0.append(addition) }
+  }
+
+  /// Takes services away that were offered by one ``add(_:)``. Centrals that use them lose them, and nobody else.
+  /// - Throws: ``BlueZError``: `.invalidArgument` when the service was not added alone or with others; what
+  ///   ``unregister()`` throws.
+  public func remove(_ service: LocalService) async throws {
+    let addition = additions.withLock { additions in
+      additions.firstIndex { $0.offered.contains { $0 === service } }.map { additions.remove(at: $0) }
+    }
+    guard let addition else {
+      throw BlueZError(.invalidArgument, "the service \(service.uuid) was not added", hint: "use `unregister()`")
+    }
+    try await addition.unregister()
+  }
+
   /// Takes the services away. Centrals that use them lose them.
   /// - Throws: ``BlueZError`` when bluetoothd refuses; the services are gone from this program all the same.
   public func unregister() async throws {
+    for addition in additions.withLock({ $0 }) { try await addition.unregister() }
+    additions.withLock { $0 = [] }
     let id = state.withLock { state in
       defer { state.id = nil }
       return state.id
@@ -76,7 +114,7 @@ public final class GATTApplication: Registration {
   }
 
   private func reset() {
-    for characteristic in services.flatMap(\.characteristics) { characteristic.reset() }
+    for characteristic in offered.flatMap(\.characteristics) { characteristic.reset() }
   }
 
   func establish(on connection: Connection, at path: ObjectPath) async throws {
@@ -88,7 +126,7 @@ public final class GATTApplication: Registration {
         state.objects = objects
       }
     }
-    for characteristic in services.flatMap(\.characteristics) {
+    for characteristic in offered.flatMap(\.characteristics) {
       characteristic.state.withLock { $0.version = version }
     }
     do {
@@ -99,35 +137,43 @@ public final class GATTApplication: Registration {
     }
   }
 
-  /// Puts the objects on the bus where bluetoothd will look for them.
+  /// Puts the objects on the bus where bluetoothd will look for them; it adds them in the order of their names.
   private func export(on connection: Connection) throws -> [ExportedObject] {
     state.withLock { $0.objects = [] }
+    let paths = try offered.indices.map { try root.appending(Self.name("service", $0)) }
     var objects = [try connection.export(root, objectManager: true)]
-    for (number, service) in services.enumerated() {
-      let path = try root.appending("service\(number)")
-      objects.append(
-        try connection.export(
-          path,
-          [
-            Interface(
-              RemoteService.interface,
-              properties: [
-                .init("UUID", .string(service.uuid.description)), .init("Primary", .bool(service.isPrimary)),
-              ])
-          ]))
+    for (service, path) in zip(offered, paths) {
+      let included = service.includes.compactMap { each in
+        offered.firstIndex { $0 === each }.map { paths[$0] }
+      }
+      objects.append(try connection.export(path, [service.interface(including: included)]))
       for (number, characteristic) in service.characteristics.enumerated() {
-        let child = try path.appending("char\(number)")
-        let object = try connection.export(child, [characteristic.interface(service: path)])
-        characteristic.state.withLock { $0.object = object }
-        objects.append(object)
+        let child = try path.appending(Self.name("char", number))
+        objects.append(try connection.export(child, [characteristic.interface(service: path)]))
         for (number, descriptor) in characteristic.descriptors.enumerated() {
           objects.append(
             try connection.export(
-              try child.appending("desc\(number)"), [descriptor.interface(characteristic: child)]))
+              try child.appending(Self.name("desc", number)), [descriptor.interface(characteristic: child)]))
         }
       }
     }
     return objects
+  }
+
+  private static func name(_ kind: String, _ number: Int) -> String {
+    let digits = String(number)
+    return kind + String(repeating: "0", count: max(3 - digits.count, 0)) + digits
+  }
+}
+
+extension LocalService {
+  fileprivate func interface(including included: [ObjectPath]) -> Interface {
+    Interface(
+      RemoteService.interface,
+      properties: [
+        .init("UUID", .string(uuid.description)), .init("Primary", .bool(isPrimary)),
+        .init("Includes", .objectPaths(included)),
+      ])
   }
 }
 

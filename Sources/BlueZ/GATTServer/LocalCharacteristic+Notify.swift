@@ -25,7 +25,7 @@ extension LocalCharacteristic {
   }
 
   /// Whether anybody is subscribed.
-  public var isSubscribed: Bool { state.withLock { !$0.links.isEmpty || $0.notifying } }
+  public var isSubscribed: Bool { state.withLock { !$0.links.isEmpty } }
 
   /// Whether a value can be sent to one central alone: from BlueZ 5.76, over sockets.
   public var addressesOnePeer: Bool { state.withLock { $0.version?.notifiesOnePeer ?? ($0.links.count > 1) } }
@@ -36,7 +36,7 @@ extension LocalCharacteristic {
     state.withLock { $0.links.map(\.mtu).min().map { min($0 - 3, PacketSocket.longestValue) } }
   }
 
-  /// Sends a value to everyone who is subscribed.
+  /// Sends a value to everyone who is subscribed, as a notification or an indication, whichever each asked for.
   ///
   /// It waits while bluetoothd has no room. That bluetoothd took it says nothing of the radio: it queues without bound,
   /// so a sender with much to say paces itself.
@@ -47,31 +47,35 @@ extension LocalCharacteristic {
   ///   longer than 512 bytes or than the smallest known MTU − 3 (bluetoothd would cut it silently);
   ///   `CancellationError`.
   public func notify(_ value: [UInt8], timeout: Duration = .seconds(10)) async throws {
-    let (links, object) = try state.withLock { state -> ([Link], ExportedObject?) in
-      try check(value, for: state.links)
-      // From 5.69 to 5.75 what is written to one socket reaches all.
-      let all = state.version.map { !$0.socketPerPeer || $0.notifiesOnePeer } ?? true
-      return (all ? state.links : Array(state.links.prefix(1)), state.notifying ? state.object : nil)
-    }
-    guard !links.isEmpty || object != nil else {
-      throw BlueZError(.notConnected, "nobody is subscribed to \(uuid)")
-    }
-    var failure: (any Error)?
+    let links = try state.withLock { try recipients(of: value, in: $0) }
+    let left = try await send(value, over: links, timeout: timeout)
+    if left.count == links.count { throw nobody }
+  }
+
+  /// The sockets a value for everyone is written to.
+  func recipients(of value: [UInt8], in state: borrowing State) throws -> [Link] {
+    try check(value, for: state.links)
+    guard !state.links.isEmpty else { throw nobody }
+    // From 5.69 to 5.75 what is written to one socket reaches all.
+    let all = state.version.map { !$0.socketPerPeer || $0.notifiesOnePeer } ?? true
+    return all ? state.links : Array(state.links.prefix(1))
+  }
+
+  /// Writes a value to sockets. One central that leaves does not keep it from the others.
+  /// - Returns: the numbers of those that are gone.
+  func send(_ value: [UInt8], over links: [Link], timeout: Duration) async throws -> [Int] {
+    var left: [Int] = []
     for link in links {
       do {
         try await link.socket.send(value, timeout: timeout)
       } catch let error as BlueZError where error.code == .notConnected {
-        // One central that leaves must not keep the value from the others.
-        failure = error
+        left.append(link.id)
       }
     }
-    if let failure, links.count == 1 { throw failure }
-    if let object {
-      try await BlueZError.naming("notifying \(uuid)") {
-        try object.emitPropertiesChanged(RemoteCharacteristic.interface, ["Value": .bytes(value)])
-      }
-    }
+    return left
   }
+
+  private var nobody: BlueZError { BlueZError(.notConnected, "nobody is subscribed to \(uuid)") }
 
   /// Sends a value to one central.
   /// - Parameters:
@@ -113,8 +117,10 @@ extension LocalCharacteristic {
       state.nextID += 1
       return state.nextID
     }
-    // bluetoothd writes a byte for each confirmed indication; there is nothing else to read.
-    let socket = try PacketSocket(owning: ours, onPacket: { _ in }, onClose: { [weak self] in self?.ended(id) })
+    // From 5.80 bluetoothd writes a byte for each confirmed indication; there is nothing else to read.
+    let socket = try PacketSocket(
+      owning: ours, onPacket: { [weak self] _ in self?.confirmed(by: id) },
+      onClose: { [weak self] in self?.ended(id) })
     add(Link(id: id, peer: peer, mtu: mtu, socket: socket))
     return theirs
   }
@@ -133,13 +139,13 @@ extension LocalCharacteristic {
       return (state.links.remove(at: index), Array(state.observers.values))
     }
     guard let link else { return }
-    link.socket.close()
-    for observer in observers { observer.yield(.unsubscribed(link.peer)) }
+    close(link, observers)
   }
 
-  /// Indications switched on or off; bluetoothd does not say for whom.
-  func setNotifying(_ on: Bool) {
-    state.withLock { $0.notifying = on }
+  private func close(_ link: Link, _ observers: [BoundedStream<SubscriptionEvent>.Source]) {
+    link.socket.close()
+    state.withLock { $0.indication }?.yield(.left(link.id))
+    for observer in observers { observer.yield(.unsubscribed(link.peer)) }
   }
 
   /// Takes everything down, because bluetoothd or the application is gone.
@@ -147,16 +153,10 @@ extension LocalCharacteristic {
     let (links, observers) = state.withLock { state in
       defer {
         state.links = []
-        state.snapshots = [:]
         state.writeSocket = nil
-        state.notifying = false
-        state.object = nil
       }
       return (state.links, Array(state.observers.values))
     }
-    for link in links {
-      link.socket.close()
-      for observer in observers { observer.yield(.unsubscribed(link.peer)) }
-    }
+    for link in links { close(link, observers) }
   }
 }

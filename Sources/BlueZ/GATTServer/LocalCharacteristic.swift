@@ -3,7 +3,7 @@ import DBus
 /// A characteristic this program offers.
 ///
 /// Its handlers are called one at a time, in the order the requests came. They see whole values: long reads are cut
-/// from a snapshot taken for each central when it begins to read.
+/// from a snapshot taken for each central when it begins to read, and bluetoothd puts long writes together.
 public final class LocalCharacteristic: Sendable {
   /// Who takes what centrals write.
   public enum Writes: Sendable {
@@ -12,7 +12,8 @@ public final class LocalCharacteristic: Sendable {
     /// A handler that knows who wrote, and whose errors reach the central.
     case handler(@Sendable (WriteRequest) async throws -> Void)
     /// A socket: least work for each value, but a value says not whose it is (all centrals share the socket on
-    /// BlueZ before 5.69) and cannot be refused. Called on a thread that must not wait.
+    /// BlueZ before 5.69), not where a long write's pieces belong, and cannot be refused. Called on a thread that must
+    /// not wait.
     case socket(@Sendable ([UInt8]) -> Void)
   }
 
@@ -20,21 +21,19 @@ public final class LocalCharacteristic: Sendable {
   public let uuid: BluetoothUUID
   /// What may be done with it.
   public let flags: CharacteristicFlags
-  /// Its descriptors. The client configuration (`2902`) comes by itself.
+  /// Its descriptors. The client configuration (`2902`) and the extended properties (`2900`) come by themselves.
   public let descriptors: [LocalDescriptor]
 
   let read: (@Sendable (ReadRequest) async throws -> [UInt8])?
   let writes: Writes
+  let authorize: (@Sendable (WriteRequest) async throws -> Void)?
   let state = Lock(State())
 
   struct State {
-    /// The whole value each central is reading in pieces.
-    var snapshots: [Peer: [UInt8]] = [:]
     var links: [Link] = []
     var writeSocket: PacketSocket?
-    /// Property-change notifications (indications) are on.
-    var notifying = false
-    var object: ExportedObject?
+    /// Where the indication on its way learns of its confirmations.
+    var indication: BoundedStream<Confirmations.Event>.Source?
     var observers: [Int: BoundedStream<SubscriptionEvent>.Source] = [:]
     var nextID = 0
     /// What this bluetoothd does with several sockets; `nil` while not known.
@@ -57,14 +56,31 @@ public final class LocalCharacteristic: Sendable {
   ///   - descriptors: beside the client configuration.
   ///   - read: answers a read with the whole value, at most 512 bytes; throw an ``AttributeRefusal`` to refuse.
   ///   - writes: who takes what is written.
+  ///   - authorize: with the flag ``CharacteristicFlags/authorize``, asked about each piece of a long or reliable write
+  ///     when it comes; throw an ``AttributeRefusal`` to refuse. bluetoothd asks until one piece was authorized, and
+  ///     not at all for devices that are trusted. Without it every piece is refused.
   public init(
     _ uuid: BluetoothUUID, _ flags: CharacteristicFlags, descriptors: [LocalDescriptor] = [],
-    read: (@Sendable (ReadRequest) async throws -> [UInt8])? = nil, writes: Writes = .none
+    read: (@Sendable (ReadRequest) async throws -> [UInt8])? = nil, writes: Writes = .none,
+    authorize: (@Sendable (WriteRequest) async throws -> Void)? = nil
   ) {
     self.uuid = uuid
     self.flags = flags
     self.descriptors = descriptors
     self.read = read
     self.writes = writes
+    self.authorize = authorize
+  }
+
+  /// Describes a characteristic whose value never changes.
+  /// - Parameters:
+  ///   - uuid: what it is.
+  ///   - value: at most 512 bytes.
+  ///   - flags: who may read it.
+  ///   - descriptors: what is said about it.
+  public convenience init(
+    _ uuid: BluetoothUUID, value: [UInt8], _ flags: CharacteristicFlags = .read, descriptors: [LocalDescriptor] = []
+  ) {
+    self.init(uuid, flags, descriptors: descriptors, read: { _ in value })
   }
 }

@@ -1,17 +1,37 @@
 /// A GATT service this program offers.
-public struct LocalService: Sendable {
+public final class LocalService: Sendable {
   /// What it is.
-  public var uuid: BluetoothUUID
+  public let uuid: BluetoothUUID
   /// Whether it stands for itself; a secondary service is only included by others.
-  public var isPrimary: Bool
+  public let isPrimary: Bool
+  /// The services it includes. They are offered with it, once, also when several include them.
+  public let includes: [LocalService]
   /// What it is made of.
-  public var characteristics: [LocalCharacteristic]
+  public let characteristics: [LocalCharacteristic]
 
   /// Describes a service.
-  public init(_ uuid: BluetoothUUID, isPrimary: Bool = true, characteristics: [LocalCharacteristic]) {
+  public init(
+    _ uuid: BluetoothUUID, isPrimary: Bool = true, includes: [LocalService] = [],
+    characteristics: [LocalCharacteristic]
+  ) {
     self.uuid = uuid
     self.isPrimary = isPrimary
+    self.includes = includes
     self.characteristics = characteristics
+  }
+}
+
+extension [LocalService] {
+  /// These and all they include, each once, the included before those that include them: bluetoothd looks them up when
+  /// it adds the service, and leaves out what it does not find.
+  var withIncluded: [LocalService] {
+    var found: [LocalService] = []
+    func add(_ service: LocalService) {
+      for each in service.includes { add(each) }
+      if !found.contains(where: { $0 === service }) { found.append(service) }
+    }
+    for service in self { add(service) }
+    return found
   }
 }
 
@@ -21,21 +41,25 @@ public struct LocalDescriptor: Sendable {
   public var uuid: BluetoothUUID
   /// What may be done with it.
   public var flags: CharacteristicFlags
-  /// Answers a read with the whole value.
+  /// Answers a read with the whole value, at most 512 bytes.
   public var read: (@Sendable (ReadRequest) async throws -> [UInt8])?
   /// Takes a write.
   public var write: (@Sendable (WriteRequest) async throws -> Void)?
+  /// Asked about each piece of a long write, as for a ``LocalCharacteristic``.
+  public var authorize: (@Sendable (WriteRequest) async throws -> Void)?
 
   /// Describes a descriptor.
   public init(
     _ uuid: BluetoothUUID, _ flags: CharacteristicFlags,
     read: (@Sendable (ReadRequest) async throws -> [UInt8])? = nil,
-    write: (@Sendable (WriteRequest) async throws -> Void)? = nil
+    write: (@Sendable (WriteRequest) async throws -> Void)? = nil,
+    authorize: (@Sendable (WriteRequest) async throws -> Void)? = nil
   ) {
     self.uuid = uuid
     self.flags = flags
     self.read = read
     self.write = write
+    self.authorize = authorize
   }
 
   /// A descriptor whose value never changes, such as a user description (`2901`).
