@@ -1,0 +1,141 @@
+import BlueZ
+import Testing
+
+/// GATT with a stack nobody here wrote: Bumble.
+extension RadioTests {
+  @Suite(.enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
+  struct GATTInteroperability {
+    static let service = uuid(1)
+
+    static func uuid(_ number: Int) -> BluetoothUUID {
+      let digits = (number < 16 ? "0" : "") + String(number, radix: 16)
+      return BluetoothUUID(stringLiteral: "ec0d02\(digits)-ec0d-ec0d-ec0d-ec0d02\(digits)ec0d")
+    }
+
+    static func text(_ bytes: [UInt8]?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
+
+    /// One peer for everything: it takes Python seconds to start in the lab.
+    @Test(.timeLimit(.minutes(3)))
+    func aBumbleServer() async throws {
+      let peer = try LabPeer("gatt_peer.py", ["--timeout", "180"])
+      defer { peer.terminate() }
+      let name = try #require(try await peer.next("adapter")["name"] as? String)
+      let adapter = try await Radio.adapter(name)
+      _ = try await peer.next("advertising")
+      let device = try await bounded(.seconds(60), "the peer's advertisement") { () -> Device in
+        for await sighting in try await adapter.discover(.init(services: [Self.service])) where !sighting.isLost {
+          return sighting.device
+        }
+        throw TestTimeout(phase: "the scan ended")
+      }
+      #expect(device.mtu == nil)
+      #expect(device.longestValue == 20)
+      var mtus = device.mtus().makeAsyncIterator()
+      try await device.connect()
+      #expect(await mtus.next() == 247)
+
+      try await everythingIsFound(device)
+      try await valuesAreReadAndWritten(device, peer)
+      try await writesWithoutResponse(device, peer)
+      try await valuesArrive(device, peer)
+
+      // Another link, another MTU; bluetoothd remembers the services and does not say.
+      try await device.disconnect()
+      #expect(device.mtu == nil)
+      try await device.connect()
+      #expect(await mtus.next() == 185)
+      #expect(device.longestValue == 182)
+      try await device.disconnect()
+    }
+
+    private func everythingIsFound(_ device: Device) async throws {
+      let service = try #require(device.services.first { $0.uuid == Self.service })
+      #expect(service.isPrimary)
+      let battery = try #require(service.includedServices.first)
+      #expect(battery.uuid == "180f" && !battery.isPrimary)
+      #expect(try await device.characteristic("2a19", in: "180f").read() == [87])
+
+      let twins = try device.characteristics(Self.uuid(2), in: Self.service)
+      var found: [String] = []
+      for twin in twins {
+        found.append(Self.text(try await twin.read()) ?? "")
+        found.append(Self.text(try await twin.descriptor("2901").read()) ?? "")
+      }
+      #expect(found == ["first", "one", "second", "two"])
+      let handles = twins.compactMap(\.handle)
+      #expect(handles.count == 2 && handles[0] < handles[1])
+
+      let stored = try device.characteristic(Self.uuid(3), in: Self.service)
+      #expect(stored.flags == [.read, .write, .reliableWrite, .extendedProperties])
+      #expect(Set(stored.descriptors.map(\.uuid)) == ["2900", Self.uuid(0x13)])
+      let error = await #expect(throws: BlueZError.self) {
+        try await device.characteristic(Self.uuid(7), in: Self.service).read()
+      }
+      #expect(error?.code == .attributeError)
+    }
+
+    private func valuesAreReadAndWritten(_ device: Device, _ peer: LabPeer) async throws {
+      let stored = try device.characteristic(Self.uuid(3), in: Self.service)
+      let note = try stored.descriptor(Self.uuid(0x13))
+      for (size, type) in [(20, RemoteCharacteristic.WriteType.withResponse), (512, .withResponse), (400, .reliable)] {
+        let value = Pattern.bytes(0..<size)
+        try await stored.write(value, type)
+        #expect(try await peer.next("written")["size"] as? Int == size)
+        #expect(try await stored.read() == value)
+      }
+      #expect(try await stored.read(offset: 390) == Pattern.bytes(390..<400))
+      try await note.write(Pattern.bytes(0..<300))
+      #expect(try await note.read() == Pattern.bytes(0..<300))
+      // A write that begins in the middle is a long one; Bumble takes none that does not begin at 0.
+      let gap = await #expect(throws: BlueZError.self) { try await stored.write([1, 2, 3], offset: 5) }
+      #expect(gap?.code == .invalidArgument)
+      let beyond = await #expect(throws: BlueZError.self) { _ = try await stored.write([1], offset: 512) }
+      #expect(beyond?.code == .invalidArgument)
+    }
+
+    private func writesWithoutResponse(_ device: Device, _ peer: LabPeer) async throws {
+      let commands = try device.characteristic(Self.uuid(6), in: Self.service)
+      try await commands.write([1, 2], .withoutResponse)
+      #expect(try await bounded(.seconds(20), "the write") { try await self.written(6, peer) } == 2)
+      let long = await #expect(throws: BlueZError.self) {
+        try await commands.write(Pattern.bytes(0..<245), .withoutResponse)
+      }
+      #expect(long?.code == .invalidArgument)
+      let unreliable = await #expect(throws: BlueZError.self) { try await commands.write([1], .reliable) }
+      #expect(unreliable?.code == .notSupported)
+      let writer = try await commands.writer()
+      #expect(writer.longestValue == 244)
+      let held = await #expect(throws: BlueZError.self) { try await commands.write([1], .withoutResponse) }
+      #expect(held?.code == .inProgress)
+      try await writer.write(Pattern.bytes(0..<244))
+      #expect(try await written(6, peer) == 244)
+      writer.close()
+    }
+
+    private func written(_ number: Int, _ peer: LabPeer) async throws -> Int? {
+      while true {
+        let event = try await peer.next("written")
+        if event["number"] as? Int == number { return event["size"] as? Int }
+      }
+    }
+
+    private func valuesArrive(_ device: Device, _ peer: LabPeer) async throws {
+      let notifying = try device.characteristic(Self.uuid(5), in: Self.service)
+      // A value before the answer to the subscription reaches who listens to the property; both ways have the next one.
+      for (path, expected) in [
+        (RemoteCharacteristic.NotificationPath.property, ["early", "late"]), (.automatic, ["late"]),
+      ] {
+        let got = try await bounded(.seconds(30), "the notifications") {
+          try await notifying.notifications(path: path).prefix(expected.count).reduce(into: []) { $0.append($1) }
+        }
+        #expect(got.map { Self.text($0) } == expected)
+      }
+      let indicating = try device.characteristic(Self.uuid(4), in: Self.service)
+      let indicated = try await bounded(.seconds(30), "the indication") {
+        try await indicating.notifications().first { _ in true }
+      }
+      #expect(Self.text(indicated) == "indicated")
+      _ = try await peer.next("confirmed")
+    }
+  }
+}
