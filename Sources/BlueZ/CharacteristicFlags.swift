@@ -46,7 +46,7 @@ public struct CharacteristicFlags: OptionSet, Sendable, Hashable, CustomStringCo
   public static let secureNotify = CharacteristicFlags(rawValue: 1 << 16)
   /// Can be subscribed to over a link secured with LE Secure Connections only, authenticated; beside ``indicate``.
   public static let secureIndicate = CharacteristicFlags(rawValue: 1 << 17)
-  /// Prepared writes are asked for one by one before they are taken; see ``LocalCharacteristic``. A server's flag.
+  /// Long and reliable writes are asked about before they are taken; see ``LocalCharacteristic``. A server's flag.
   public static let authorize = CharacteristicFlags(rawValue: 1 << 18)
   /// Its value can be put into advertisements.
   public static let broadcast = CharacteristicFlags(rawValue: 1 << 19)

@@ -137,5 +137,63 @@ extension RadioTests {
       #expect(Self.text(indicated) == "indicated")
       _ = try await peer.next("confirmed")
     }
+
+    /// The steps are listed in `lab/python/gatt_stranger.py`.
+    @Test(.timeLimit(.minutes(3)))
+    func aBumbleClient() async throws {
+      let peer = try LabPeer("gatt_stranger.py", ["--timeout", "120"])
+      defer { peer.terminate() }
+      let name = try #require(try await peer.next("adapter")["name"] as? String)
+      let adapter = try await Radio.adapter(name)
+      let served = ServedGATT()
+      let subscriptions = [served.indicating.subscriptions(), served.both.subscriptions()]
+      let application = try await adapter.offer([served.service])
+      let advertisement = try await adapter.advertise(.init(services: [served.service.uuid]))
+
+      #expect(try await peer.next("included")["uuid"] as? String == "180F")
+      for (what, value) in [
+        ("static", Pattern.bytes(0..<512)), ("changing", [UInt8](repeating: 1, count: 100)),
+        ("description", Array("static".utf8)), ("note", [UInt8](0..<200)),
+      ] {
+        let read = try await peer.next("read")
+        #expect(read["what"] as? String == what)
+        #expect(read["size"] as? Int == value.count, "\(what)")
+        #expect(read["sum"] as? Int == value.reduce(0) { $0 + Int($1) }, "\(what)")
+      }
+      // Core Specification 3.F.3.4.1.1.
+      let (invalidOffset, notAuthorized, invalidLength) = (7, 8, 13)
+      for (what, code) in [
+        ("offset", invalidOffset), ("gap", invalidOffset), ("much", invalidLength), ("piece", notAuthorized),
+      ] {
+        let refused = try await peer.next("refused")
+        #expect(refused["what"] as? String == what)
+        #expect(refused["code"] as? Int == code, "\(what)")
+      }
+      var written = served.written.makeAsyncIterator()
+      for value in [[UInt8](0..<150), [UInt8](0..<100)] {
+        let request = try #require(await written.next())
+        let isWhole = request.value == (value.count == 150 ? value + value : value + value + value)
+        #expect(isWhole)
+        #expect((request.offset, request.link, request.mtu) == (0, .le, 23))
+      }
+      #expect(served.pieces.withLock { $0 } == 2, "one was refused, and one authorized the rest")
+
+      for (characteristic, events) in zip([served.indicating, served.both], subscriptions) {
+        let event = await events.first { _ in true }
+        guard case .subscribed(let central, 23)? = event else { throw TestTimeout(phase: "\(event as Any)") }
+        #expect(adapter.connectedPeers.contains(central))
+        let one = await #expect(throws: BlueZError.self) { try await characteristic.notify([1], to: central) }
+        #expect(one?.code == .notSupported, "BlueZ before 5.76")
+        try await characteristic.indicate(Array("confirm me".utf8))
+        #expect(try await peer.next("value")["text"] as? String == "confirm me")
+      }
+
+      try await application.add([served.late])
+      _ = try await peer.next("changed")
+      #expect(try await peer.next("read")["sum"] as? Int == 42)
+      #expect(await peer.status() == 0)
+      try await application.unregister()
+      try await advertisement.stop()
+    }
   }
 }

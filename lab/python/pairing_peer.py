@@ -28,7 +28,7 @@ from bumble.pairing import PairingConfig, PairingDelegate
 
 import edgecoder
 from edgecoder import tell
-from radiolab import Lab, advertise
+from radiolab import Lab, advertise, find
 
 SERVICE = UUID("ec0d0101-ec0d-ec0d-ec0d-ec0d0101ec0d")
 SECRET = UUID("ec0d0102-ec0d-ec0d-ec0d-ec0d0102ec0d")
@@ -58,7 +58,7 @@ def prepare(device: Device, method: str) -> None:
 
 
 async def be_central(device: Device) -> None:
-    connection = await device.connect(await find(device), own_address_type=OwnAddressType.RANDOM)
+    connection = await device.connect(await find(device, SERVICE), own_address_type=OwnAddressType.RANDOM)
     connection.on("pairing", note_pairing)
     peer = Peer(connection)
     await peer.discover_service(SERVICE)
@@ -71,23 +71,6 @@ async def be_central(device: Device) -> None:
     await connection.pair()
     tell("secret", text=bytes(await peer.read_value(secret)).decode())
     await connection.disconnect()
-
-
-async def find(device: Device) -> Address:
-    found: asyncio.Future[Address] = asyncio.get_running_loop().create_future()
-
-    def heard(advertisement: Any) -> None:
-        services = advertisement.data.get_all(0x07) + advertisement.data.get_all(0x06)
-        if not found.done() and any(SERVICE in group for group in services):
-            found.set_result(advertisement.address)
-
-    device.on("advertisement", heard)
-    await device.start_scanning(legacy=True)
-    try:
-        return await found
-    finally:
-        device.remove_listener("advertisement", heard)
-        await device.stop_scanning(legacy=True)
 
 
 async def be_peripheral(device: Device) -> None:

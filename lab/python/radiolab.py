@@ -332,3 +332,21 @@ async def advertise(device: Device, name: str, service: core.UUID, interval_ms: 
         advertising_interval_min=interval_ms,
         advertising_interval_max=interval_ms,
     )
+
+
+async def find(device: Device, service: core.UUID) -> Address:
+    """The address of the first to advertise `service`."""
+    found: asyncio.Future[Address] = asyncio.get_running_loop().create_future()
+
+    def heard(advertisement: Any) -> None:
+        services = advertisement.data.get_all(0x07) + advertisement.data.get_all(0x06)
+        if not found.done() and any(service in group for group in services):
+            found.set_result(advertisement.address)
+
+    device.on("advertisement", heard)
+    await device.start_scanning(legacy=True)
+    try:
+        return await found
+    finally:
+        device.remove_listener("advertisement", heard)
+        await device.stop_scanning(legacy=True)

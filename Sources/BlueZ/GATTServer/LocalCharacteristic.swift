@@ -56,9 +56,9 @@ public final class LocalCharacteristic: Sendable {
   ///   - descriptors: beside the client configuration.
   ///   - read: answers a read with the whole value, at most 512 bytes; throw an ``AttributeRefusal`` to refuse.
   ///   - writes: who takes what is written.
-  ///   - authorize: with the flag ``CharacteristicFlags/authorize``, asked about each piece of a long or reliable write
-  ///     when it comes; throw an ``AttributeRefusal`` to refuse. bluetoothd asks until one piece was authorized, and
-  ///     not at all for devices that are trusted. Without it every piece is refused.
+  ///   - authorize: with the flag ``CharacteristicFlags/authorize``, asked whether a central may begin a long or
+  ///     reliable write; throw an ``AttributeRefusal`` to refuse. It is asked before there is a value, so the request's
+  ///     is empty, and not for devices that are trusted. Without it all are refused.
   public init(
     _ uuid: BluetoothUUID, _ flags: CharacteristicFlags, descriptors: [LocalDescriptor] = [],
     read: (@Sendable (ReadRequest) async throws -> [UInt8])? = nil, writes: Writes = .none,

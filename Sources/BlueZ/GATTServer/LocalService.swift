@@ -45,7 +45,7 @@ public struct LocalDescriptor: Sendable {
   public var read: (@Sendable (ReadRequest) async throws -> [UInt8])?
   /// Takes a write.
   public var write: (@Sendable (WriteRequest) async throws -> Void)?
-  /// Asked about each piece of a long write, as for a ``LocalCharacteristic``.
+  /// Asked whether a central may begin a long write, as for a ``LocalCharacteristic``.
   public var authorize: (@Sendable (WriteRequest) async throws -> Void)?
 
   /// Describes a descriptor.

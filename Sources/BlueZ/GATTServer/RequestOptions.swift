@@ -10,7 +10,7 @@ struct RequestOptions {
   let link: LinkType
   let offset: Int
   let kind: WriteRequest.Kind
-  /// A piece of a long write has come, and bluetoothd asks whether to take it.
+  /// A long write begins, and bluetoothd asks whether to take it.
   let asksForAuthorization: Bool
 
   init(_ options: Value) throws {
@@ -67,7 +67,7 @@ struct AttributeMethods: Sendable {
       let options = try RequestOptions(call.arguments[1])
       let request = options.write(call.arguments[0].bytes ?? [])
       try await AttributeRefusal.naming {
-        // A piece is not the value: the handler of writes never sees it.
+        // There is no value yet: the handler of writes must not see this.
         guard let handler = options.asksForAuthorization ? authorize : write else {
           throw options.asksForAuthorization ? AttributeRefusal.notAuthorized : .notSupported
         }

@@ -33,9 +33,9 @@ public struct WriteRequest: Sendable, Hashable {
   public enum Kind: String, Sendable {
     /// Without response; an error thrown by the handler reaches nobody.
     case command
-    /// With response.
+    /// With response; a long write too, whose value is whole.
     case request
-    /// As part of a long or reliable write; the value is whole.
+    /// As a reliable write; the value is whole. BlueZ 5.66 calls these requests.
     case reliable
   }
 
