@@ -73,4 +73,20 @@ import Testing
     let unknown = cache.refresh("/b", Device.interface, ["Connected": true])
     #expect(unknown == nil)
   }
+
+  @Test func servicesThatWereHeardOutliveTheReadingOfServices() {
+    var cache = ObjectCache()
+    let path: ObjectPath = "/org/bluez/hci0/dev_00_AA_01_00_00_42"
+    _ = cache.apply(added(path, Device.interface, ["Connected": false, "UUIDs": .strings(["180f"])]))
+    _ = cache.apply(changed(path, ["UUIDs": .strings(["180f", "180a"])]))
+    #expect(cache.heardServices[path] == ["180f", "180a"])
+    // What is read over a link was not heard, and its end leaves bluetoothd's list empty.
+    _ = cache.apply(changed(path, ["Connected": true]))
+    _ = cache.apply(changed(path, ["UUIDs": .strings(["1812"])]))
+    _ = cache.apply(changed(path, ["Connected": false]))
+    _ = cache.apply(changed(path, ["UUIDs": .strings([])]))
+    #expect(cache.heardServices[path] == ["180f", "180a"])
+    _ = cache.apply(signal("/", "InterfacesRemoved", [.objectPath(path), .strings([Device.interface])]))
+    #expect(cache.heardServices[path].isEmpty)
+  }
 }

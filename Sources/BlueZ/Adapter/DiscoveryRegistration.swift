@@ -149,13 +149,7 @@ final class DiscoveryRegistration: Registration {
 
   private func setFilter(_ connection: Connection, at path: ObjectPath) async throws {
     let filters = state.withLock { $0.users.values.compactMap { $0 } }
-    var options: [String: Value] = [
-      "Transport": "le", "DuplicateData": .bool(filters.contains(where: \.duplicates)),
-    ]
-    // One scan for everything makes it a scan for everything.
-    if !filters.isEmpty, filters.allSatisfy({ !$0.services.isEmpty }) {
-      options["UUIDs"] = .strings(Set(filters.flatMap(\.services)).map(\.description).sorted())
-    }
+    let options = Adapter.DiscoveryFilter.options(serving: filters)
     try await connection.call(
       SessionCore.service, path, Adapter.interface, "SetDiscoveryFilter", [.properties(options)], returning: "")
   }

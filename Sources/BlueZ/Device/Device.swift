@@ -50,8 +50,15 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The services it advertises, or has shown.
-  public var advertisedServices: Set<BluetoothUUID> {
-    Set((property("UUIDs")?.strings ?? []).compactMap(BluetoothUUID.init))
+  public var advertisedServices: Set<BluetoothUUID> { advertisement.services }
+
+  /// What it said of itself over the air, as one value; empty when the handle is stale.
+  public var advertisement: AdvertisementData {
+    core.state.withLock { state in
+      guard state.generation == generation else { return AdvertisementData() }
+      let cache = state.cache
+      return AdvertisementData(cache.properties(path, Self.interface) ?? [:], heard: cache.heardServices[path])
+    }
   }
 
   /// Whether there is a link.

@@ -18,13 +18,19 @@ struct ObjectCache: Sendable {
   }
 
   private(set) var objects: [ObjectPath: Interfaces] = [:]
+  private(set) var heardServices = HeardServices()
 
   mutating func replaceAll(_ objects: [ObjectPath: Interfaces]) {
+    removeAll()
     self.objects = objects
+    for (path, interfaces) in objects {
+      if let device = interfaces[Device.interface] { heardServices.note(path, device) }
+    }
   }
 
   mutating func removeAll() {
     objects = [:]
+    heardServices = HeardServices()
   }
 
   /// Takes an `InterfacesAdded`, `InterfacesRemoved` or `PropertiesChanged`.
@@ -35,6 +41,7 @@ struct ObjectCache: Sendable {
       guard signal.arguments.count == 2, let path = signal.arguments[0].objectPath else { return nil }
       let added = signal.arguments[1].interfaces
       objects[path, default: [:]].merge(added) { _, new in new }
+      if let device = added[Device.interface] { heardServices.note(path, device) }
       return .added(path, interfaces: added.keys.sorted())
     case "InterfacesRemoved":
       guard signal.arguments.count == 2, let path = signal.arguments[0].objectPath,
@@ -42,12 +49,13 @@ struct ObjectCache: Sendable {
       else { return nil }
       for interface in removed { objects[path]?[interface] = nil }
       if objects[path]?.isEmpty == true { objects[path] = nil }
+      if removed.contains(Device.interface) { heardServices.forget(path) }
       return .removed(path, interfaces: removed)
     default:
       guard let (interface, changed, invalidated) = signal.propertiesChanged else { return nil }
       // Changes of an object we were not told of yet are part of its InterfacesAdded.
       guard objects[signal.path]?[interface] != nil else { return nil }
-      objects[signal.path]?[interface]?.merge(changed) { _, new in new }
+      merge(changed, into: signal.path, interface)
       for name in invalidated { objects[signal.path]?[interface]?[name] = nil }
       return .changed(signal.path, interface: interface, changed, invalidated: invalidated)
     }
@@ -59,8 +67,15 @@ struct ObjectCache: Sendable {
     guard let known = objects[path]?[interface] else { return nil }
     let changed = properties.filter { known[$0.key] != $0.value }
     guard !changed.isEmpty else { return nil }
-    objects[path]?[interface]?.merge(changed) { _, new in new }
+    merge(changed, into: path, interface)
     return .changed(path, interface: interface, changed, invalidated: [])
+  }
+
+  private mutating func merge(_ changed: [String: Value], into path: ObjectPath, _ interface: String) {
+    objects[path]?[interface]?.merge(changed) { _, new in new }
+    if interface == Device.interface, changed["UUIDs"] != nil, let device = objects[path]?[interface] {
+      heardServices.note(path, device)
+    }
   }
 
   func properties(_ path: ObjectPath, _ interface: String) -> [String: Value]? {

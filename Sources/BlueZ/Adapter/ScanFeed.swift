@@ -1,0 +1,62 @@
+import DBus
+
+/// Makes one scan's sightings of what all scans of the session share.
+final class ScanFeed: Sendable {
+  private let adapter: Adapter
+  private let filter: Adapter.DiscoveryFilter
+  private let source: BoundedStream<Adapter.Sighting>.Source
+  private let history = Lock(SightingHistory())
+
+  init(adapter: Adapter, filter: Adapter.DiscoveryFilter, source: BoundedStream<Adapter.Sighting>.Source) {
+    self.adapter = adapter
+    self.filter = filter
+    self.source = source
+  }
+
+  /// The properties of a device that change with an advertisement.
+  private static let advertised: Set<String> = [
+    "RSSI", "TxPower", "ManufacturerData", "ServiceData", "AdvertisingData", "AdvertisingFlags", "UUIDs", "Name",
+    "Appearance",
+  ]
+
+  /// Takes a change of the cache; the bus's thread calls this.
+  func note(_ change: ObjectCache.Change) {
+    switch change {
+    case .added(let path, let interfaces) where interfaces.contains(Device.interface):
+      see(path)
+    case .changed(let path, Device.interface, let changed, let invalidated):
+      if invalidated.contains("RSSI") { history.withLock { $0.fellSilent(path) } }
+      if !Self.advertised.isDisjoint(with: changed.keys) { see(path, isHeard: changed["RSSI"] != nil) }
+    case .removed(let path, let interfaces) where interfaces.contains(Device.interface):
+      if let device = history.withLock({ $0.remove(path) }) { lose(device) }
+    case .serviceDown:
+      for device in history.withLock({ $0.removeAll() }) { lose(device) }
+    default: break
+    }
+  }
+
+  /// Shows who is in the air already: they have an RSSI; the rest of the cache may be gone for days.
+  func showPresent() {
+    for device in adapter.devices where device.property("RSSI") != nil { see(device.path) }
+  }
+
+  /// - Parameter isHeard: whether the device advertised just now.
+  private func see(_ path: ObjectPath, isHeard: Bool = false) {
+    guard let root = adapter.path, path.isWithin(root) else { return }
+    let device = Device(session: adapter.session, path: path)
+    let data = device.advertisement
+    let mayHaveForgotten = isHeard && !device.isConnected && data.services.contains(Self.genericAttribute)
+    guard filter.matches(data, address: device.address, mayHaveForgotten: mayHaveForgotten) else { return }
+    history.withLock { history in
+      guard history.isNews(device, data) || filter.duplicates else { return }
+      source.yield(Adapter.Sighting(device: device, advertisement: data))
+    }
+  }
+
+  private func lose(_ device: Device) { source.yield(Adapter.Sighting(device: device, advertisement: nil)) }
+
+  /// The Generic Attribute service, which every GATT server has and nobody advertises. A device that has it was read,
+  /// in this life of bluetoothd or an earlier one; a service it offers only now and then may be missing in that list.
+  /// It gets the benefit of the doubt when it was heard through the filter just now; whoever connects finds out.
+  private static let genericAttribute = BluetoothUUID(short: 0x1801)
+}

@@ -1,0 +1,34 @@
+import DBus
+import Testing
+
+@testable import BlueZ
+
+@Suite struct AdvertisementDataTests {
+  @Test func everyPropertyHasItsType() {
+    let data = AdvertisementData(
+      [
+        "Name": "Lamp", "UUIDs": .strings(["0000180f-0000-1000-8000-00805f9b34fb"]), "RSSI": .int16(-60),
+        "TxPower": .int16(4), "AdvertisingFlags": .bytes([0x06]), "Appearance": .uint16(0x0180),
+        "ServiceData": .properties(["0000180f-0000-1000-8000-00805f9b34fb": .bytes([99])]),
+        "ManufacturerData": .dictionary(of: "qv", [.init(.uint16(0xffff), .variant(.bytes([1, 2])))]),
+        "AdvertisingData": .dictionary(of: "yv", [.init(.byte(0x24), .variant(.bytes([3])))]),
+      ], heard: ["180a"])
+    #expect(
+      data
+        == AdvertisementData(
+          name: "Lamp", services: ["180f", "180a"], serviceData: ["180f": [99]], manufacturerData: [0xffff: [1, 2]],
+          txPower: 4, rssi: -60, flags: [.generalDiscoverable, .classicNotSupported], appearance: 0x0180,
+          other: [0x24: [3]]))
+    #expect(data.pathLoss == 64)
+  }
+
+  @Test func whatIsMalformedOrUnmeasuredIsAbsent() {
+    let data = AdvertisementData(
+      [
+        "Name": .int16(3), "UUIDs": .strings(["not one", "180f"]), "RSSI": .int16(127), "TxPower": "strong",
+        "AdvertisingFlags": .bytes([]), "ServiceData": .properties(["180f": "text", "180a": .bytes([1])]),
+        "ManufacturerData": .dictionary(of: "sv", [.init("ffff", .variant(.bytes([1])))]),
+      ], heard: [])
+    #expect(data == AdvertisementData(services: ["180f"], serviceData: ["180a": [1]]))
+  }
+}

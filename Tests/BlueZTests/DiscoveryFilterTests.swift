@@ -1,0 +1,82 @@
+import DBus
+import Testing
+
+@testable import BlueZ
+
+@Suite struct DiscoveryFilterTests {
+  typealias Filter = Adapter.DiscoveryFilter
+
+  @Test func eachConditionIsToldToBluetoothd() {
+    let filter = Filter(services: ["180f"], minimumRSSI: -70, pattern: "Lamp", duplicates: true, discoverable: true)
+    #expect(
+      Filter.options(serving: [filter]) == [
+        "UUIDs": .strings(["0000180f-0000-1000-8000-00805f9b34fb"]), "RSSI": .int16(-70), "Pattern": "Lamp",
+        "Transport": "le", "DuplicateData": true, "Discoverable": true,
+      ])
+    #expect(Filter.options(serving: [Filter(maximumPathLoss: 90)])["Pathloss"] == .uint16(90))
+    // bluetoothd refuses the two together; the other one is the scan's own.
+    #expect(Filter.options(serving: [Filter(minimumRSSI: -70, maximumPathLoss: 90)])["Pathloss"] == nil)
+    #expect(Filter.options(serving: []) == ["Transport": "le", "DuplicateData": false])
+  }
+
+  @Test func whatIsToldServesAllScans() {
+    let narrow = Filter(services: ["180f"], minimumRSSI: -50, pattern: "Lamp 1")
+    let wide = Filter(services: ["180a"], minimumRSSI: -80, pattern: "Lamp 2", transport: .bredr)
+    let both = Filter.options(serving: [narrow, wide])
+    #expect(both["UUIDs"]?.strings?.count == 2)
+    #expect(both["RSSI"] == .int16(-80))
+    #expect(both["Pattern"] == "Lamp ")
+    #expect(both["Transport"] == "auto")
+    let loss = Filter.options(serving: [Filter(maximumPathLoss: 60), Filter(maximumPathLoss: 90)])
+    #expect(loss["Pathloss"] == .uint16(90))
+
+    let withAll = Filter.options(serving: [narrow, wide, Filter()])
+    #expect(withAll["UUIDs"] == nil && withAll["RSSI"] == nil)
+    #expect(withAll["Pattern"] == "")
+    #expect(
+      Filter.options(serving: [narrow, Filter(maximumPathLoss: 90)]).keys.sorted() == [
+        "DuplicateData", "Pattern", "Transport",
+      ])
+  }
+
+  @Test func aScanSeesOnlyWhatItAskedFor() {
+    let address = BluetoothAddress("00:AA:01:00:00:42")
+    let data = AdvertisementData(name: "Lamp 1", services: ["180f", "180a"], txPower: 4, rssi: -60)
+    let matching = [
+      Filter(), Filter(services: ["180a", "1812"]), Filter(minimumRSSI: -60), Filter(maximumPathLoss: 64),
+      Filter(pattern: "Lamp"), Filter(pattern: "00:AA:01"), Filter(pattern: ""),
+    ]
+    for filter in matching { #expect(filter.matches(data, address: address), "\(filter)") }
+    let others = [
+      Filter(services: ["1812"]), Filter(minimumRSSI: -59), Filter(maximumPathLoss: 63), Filter(pattern: "lamp"),
+      Filter(pattern: "AA:01"), Filter(services: ["180f"], minimumRSSI: -59),
+    ]
+    for filter in others { #expect(!filter.matches(data, address: address), "\(filter)") }
+    // What is unknown is not near.
+    #expect(!Filter(minimumRSSI: -127).matches(AdvertisementData(), address: nil))
+    #expect(!Filter(maximumPathLoss: 137).matches(AdvertisementData(rssi: -10), address: nil))
+    #expect(Filter(services: ["1812"]).matches(data, address: address, mayHaveForgotten: true))
+  }
+
+  @Test(arguments: [
+    Filter(minimumRSSI: -128), Filter(minimumRSSI: 21), Filter(maximumPathLoss: -1), Filter(maximumPathLoss: 138),
+  ])
+  func whatBluetoothdWouldRefuseIsRefusedByName(_ filter: Filter) {
+    let error = #expect(throws: BlueZError.self) { try filter.check() }
+    #expect(error?.code == .invalidArgument)
+  }
+
+  @Test func onlyNewsIsDifferent() {
+    let told = AdvertisementData(name: "Lamp", manufacturerData: [0xffff: [1]], rssi: -60)
+    var same = told
+    same.rssi = -67
+    #expect(!SightingHistory.differs(told, same))
+    same.rssi = -68
+    #expect(SightingHistory.differs(told, same))
+    same.rssi = nil
+    #expect(SightingHistory.differs(told, same))
+    var other = told
+    other.manufacturerData = [0xffff: [2]]
+    #expect(SightingHistory.differs(told, other))
+  }
+}
