@@ -28,10 +28,6 @@ extension Adapter {
   ) async throws -> BoundedStream<Sighting> {
     try filter.check()
     let (core, address) = (core, address)
-    _ = try requirePath()
-    guard isPowered else {
-      throw BlueZError(.notPowered, "\(name ?? address.description) is switched off", hint: "power it first")
-    }
     let registration = core.state.withLock { state in
       let shared = state.discoveries[address] ?? DiscoveryRegistration(core: core, adapter: address)
       state.discoveries[address] = shared

@@ -8,6 +8,8 @@ final class DiscoveryRegistration: Registration {
     var id: Int?
     /// How many connection attempts want the radio for themselves.
     var pauses = 0
+    /// Whether bluetoothd scans for this session, as far as it was told.
+    var isRunning = false
   }
 
   let adapter: BluetoothAddress
@@ -49,103 +51,102 @@ final class DiscoveryRegistration: Registration {
       if state.withLock({ $0.id }) == nil {
         let id = try await core.register(self)
         state.withLock { $0.id = id }
-      } else if let path = Adapter.path(of: adapter, core) {
+      } else {
         // The running discovery takes the wider filter at once.
-        try await radio.run { [self] in try await setFilter(try core.connection(), at: path) }
+        let (connection, life) = try await core.whenReady(for: self)
+        try await radio.run { [self] in
+          try await BlueZError.naming("widening \(title)") { try await setFilter(connection, at: life.path) }
+        }
       }
     }
   }
 
-  /// Counts a scan out; the last one stops the discovery.
+  /// Counts a scan out: the discovery narrows to what the others want, or stops with the last one.
   func remove(_ user: Int) {
-    let last = state.withLock { state in
-      state.users[user] = nil
-      return state.users.isEmpty
-    }
-    guard last else { return }
-    Task {
-      do {
-        try await membership.run { [self] in try await stopIfUnused() }
-      } catch {
-        core.logger.debug("stopping \(title) failed", metadata: ["error": "\(error)"])
+    state.withLock { $0.users[user] = nil }
+    membership.enqueue { [self] in
+      let (id, isLast) = state.withLock { state -> (Int?, Bool) in
+        guard state.users.isEmpty else { return (nil, false) }
+        defer { state.id = nil }
+        return (state.id, true)
       }
-    }
-  }
-
-  private func stopIfUnused() async throws {
-    let id = state.withLock { state -> Int? in
-      guard state.users.isEmpty else { return nil }
-      defer { state.id = nil }
-      return state.id
-    }
-    guard let id, let (_, path) = core.unregister(id) else { return }
-    try await radio.run { [self] in
-      try await core.call(path, Adapter.interface, "StopDiscovery", doing: "stopping \(title)")
+      if let id { _ = core.unregister(id) }
+      do {
+        try await radio.run { [self] in
+          guard state.withLock({ $0.isRunning }), let path = Adapter.path(of: adapter, core) else { return }
+          if isLast { try await stop(at: path) } else { try await setFilter(try core.connection(), at: path) }
+        }
+      } catch {
+        core.logger.debug("\(isLast ? "stopping" : "narrowing") \(title) failed", metadata: ["error": "\(error)"])
+      }
     }
   }
 
   /// Stops scanning until `resume`: many controllers abort a connection that is being made while they scan.
   func pause() async {
-    let first = state.withLock { state in
-      state.pauses += 1
-      return state.pauses == 1
-    }
-    guard first else { return }
-    await tellIfRunning("pausing") { core, path in
-      try await core.call(path, Adapter.interface, "StopDiscovery", doing: "pausing discovery")
-    }
+    state.withLock { $0.pauses += 1 }
+    _ = await radio.enqueue { [self] in await adjust() }.result
   }
 
   /// Undoes one `pause`; returns at once.
   func resume() {
-    let last = state.withLock { state in
-      state.pauses -= 1
-      return state.pauses == 0
-    }
-    guard last else { return }
-    Task {
-      await tellIfRunning("resuming") { [self] core, path in
-        try await start(try core.connection(), at: path)
-      }
-    }
+    state.withLock { $0.pauses -= 1 }
+    radio.enqueue { [self] in await adjust() }
   }
 
-  private func tellIfRunning(
-    _ what: String, _ body: @escaping @Sendable (SessionCore, ObjectPath) async throws -> Void
-  ) async {
+  /// Scans or does not, whichever is wanted when it is its turn.
+  private func adjust() async {
+    let (isWanted, isRunning) = state.withLock { ($0.id != nil && $0.pauses == 0, $0.isRunning) }
+    guard isWanted != isRunning, let path = Adapter.path(of: adapter, core) else { return }
     do {
-      try await radio.run { [self] in
-        guard state.withLock({ $0.id != nil }), let path = Adapter.path(of: adapter, core) else { return }
-        try await body(core, path)
-      }
+      if isWanted { try await start(try core.connection(), at: path) } else { try await stop(at: path) }
     } catch {
       // Connecting works without the pause too, if less surely; and a scan that cannot go on is the supervisor's.
-      core.logger.info("\(what) \(title) failed", metadata: ["error": "\(error)"])
+      core.logger.info("\(isWanted ? "resuming" : "pausing") \(title) failed", metadata: ["error": "\(error)"])
       core.lost(self)
     }
   }
 
   func establish(on connection: Connection, at path: ObjectPath) async throws {
-    try await radio.run { [self] in try await start(connection, at: path) }
+    try await radio.run { [self] in
+      // Whatever ran is of an earlier life of the adapter.
+      state.withLock { $0.isRunning = false }
+      // Otherwise `resume` comes back to it.
+      if state.withLock({ $0.pauses == 0 }) { try await start(connection, at: path) }
+    }
   }
 
   private func start(_ connection: Connection, at path: ObjectPath) async throws {
-    // `resume` comes back to it.
-    guard state.withLock({ $0.pauses == 0 }) else { return }
     try await setFilter(connection, at: path)
     do {
       try await connection.call(SessionCore.service, path, Adapter.interface, "StartDiscovery", returning: "")
     } catch let error as DBusError where error.name == "org.bluez.Error.InProgress" {
       // bluetoothd believes this connection scans already, or the kernel still ends a scan of its predecessor's:
       // start over, and if that is not enough, the supervisor tries again later.
+      try await stop(at: path)
       do {
-        try await connection.call(SessionCore.service, path, Adapter.interface, "StopDiscovery", returning: "")
-      } catch let second as DBusError where second.name == "org.bluez.Error.Failed" {
-        core.logger.debug("no discovery to stop", metadata: ["error": "\(second)"])
+        try await connection.call(SessionCore.service, path, Adapter.interface, "StartDiscovery", returning: "")
+      } catch let error as DBusError where error.name == "org.bluez.Error.InProgress" {
+        throw BlueZError(
+          .inProgress, "starting \(title)",
+          hint: "bluetoothd is busy with a scan that began or ends elsewhere; try again in a few seconds",
+          underlying: error)
       }
-      try await connection.call(SessionCore.service, path, Adapter.interface, "StartDiscovery", returning: "")
     }
+    state.withLock { $0.isRunning = true }
   }
+
+  private func stop(at path: ObjectPath) async throws {
+    do {
+      try await core.call(path, Adapter.interface, "StopDiscovery", doing: "stopping \(title)")
+    } catch let error as BlueZError where Self.notRunning.contains(error.code) {
+      core.logger.debug("no discovery to stop", metadata: ["error": "\(error)"])
+    }
+    state.withLock { $0.isRunning = false }
+  }
+
+  /// What bluetoothd says when it does not scan: because it was never told to, or lost the radio, or is gone.
+  private static let notRunning: Set<BlueZError.Code> = [.failed, .notPowered, .staleHandle, .serviceUnavailable]
 
   private func setFilter(_ connection: Connection, at path: ObjectPath) async throws {
     let filters = state.withLock { $0.users.values.compactMap { $0 } }

@@ -160,10 +160,6 @@ extension Adapter {
   ///   all of the adapter's advertising instances are taken, `.noAdapter`, `.serviceUnavailable`.
   public func advertise(_ content: Advertisement.Content) async throws -> Advertisement {
     try content.budget.check()
-    let path = try requirePath()
-    guard isPowered else {
-      throw BlueZError(.notPowered, "\(path.lastElement) is switched off", hint: "power it first")
-    }
     let advertisement = Advertisement(session: session, adapter: address, content: content)
     try await advertisement.start()
     return advertisement

@@ -54,11 +54,7 @@ extension SessionCore {
   /// - Returns: the number to give it up with.
   /// - Throws: ``BlueZError`` when it cannot be established now; then nothing is kept.
   func register(_ registration: any Registration) async throws -> Int {
-    guard let (connection, life) = ready(for: registration) else {
-      throw BlueZError(
-        state.withLock { $0.isUp } ? .noAdapter : .serviceUnavailable,
-        "\(registration.title): \(registration.place) is not ready", hint: "is it there and powered?")
-    }
+    let (connection, life) = try await whenReady(for: registration)
     try await BlueZError.naming("registering \(registration.title)") {
       try await registration.establish(on: connection, at: life.path)
     }
@@ -118,7 +114,8 @@ extension SessionCore {
   }
 
   private func restore(_ id: Int, _ entry: SupervisedRegistration) async {
-    guard let (connection, life) = ready(for: entry.registration), entry.life != life else { return }
+    guard let (connection, life) = state.withLock({ Self.ready(for: entry.registration, in: $0) }), entry.life != life
+    else { return }
     do {
       try await entry.registration.establish(on: connection, at: life.path)
       state.withLock { state in
@@ -151,8 +148,8 @@ extension SessionCore {
     state.withLock { $0.unpowered = off }
     for path in off.sorted() {
       do {
+        // It stays among the unpowered until bluetoothd says that it is on.
         try await set(path, Adapter.interface, "Powered", true, doing: "switching \(path.lastElement) on again")
-        state.withLock { _ = $0.unpowered.remove(path) }
       } catch {
         logger.warning("could not switch \(path.lastElement) on again", metadata: ["error": "\(error)"])
         pokeLater(after: .milliseconds(500))
@@ -160,21 +157,7 @@ extension SessionCore {
     }
   }
 
-  private func ready(for registration: any Registration) -> (Connection, AdapterLife)? {
-    state.withLock { state in
-      // bluetoothd adds an adapter's interfaces one by one; it is ready when both managers are there.
-      guard let connection = state.connection, let life = Self.life(of: registration, in: state),
-        registration.place == .service || state.cache.properties(life.path, "org.bluez.GattManager1") != nil,
-        state.cache.properties(life.path, registration.manager) != nil
-      else { return nil }
-      if registration.needsPower {
-        guard state.cache.properties(life.path, Adapter.interface)?["Powered"]?.bool == true else { return nil }
-      }
-      return (connection, life)
-    }
-  }
-
-  private static func life(of registration: any Registration, in state: borrowing State) -> AdapterLife? {
+  static func life(of registration: any Registration, in state: borrowing State) -> AdapterLife? {
     guard case .adapter(let address) = registration.place else {
       return AdapterLife(generation: state.generation, path: SessionCore.root, appearance: 0, powerUp: 0)
     }
