@@ -39,7 +39,7 @@ from bumble.hci import Address, OwnAddressType
 
 import edgecoder
 from edgecoder import REQUEST, RESPONSE, SERVICE, STATUS, Collector, tell
-from radiolab import Lab
+from radiolab import Lab, find
 
 # BlueZ before 5.70 refuses writes of 511 and 512 bytes and long writes of more than 508 to its own GATT server.
 SAFE_WRITE = 508
@@ -106,29 +106,13 @@ class Central:
         await self.hang_up(link)
 
     async def connect(self) -> Link:
-        address = await self.within("no phone was found", self.find())
+        address = await self.within("no phone was found", find(self.device, SERVICE))
         connection = await self.within("no connection", self.device.connect(address, own_address_type=OwnAddressType.RANDOM))
         peer = Peer(connection)
         if self.options.mtu > 23:
             await self.within("no MTU", peer.request_mtu(self.options.mtu))
         tell("connected", central=self.index, mtu=peer.gatt_client.mtu, address=str(address))
         return await self.within("the service was not usable", self.subscribe(connection, peer))
-
-    async def find(self) -> Address:
-        found: asyncio.Future[Address] = asyncio.get_running_loop().create_future()
-
-        def heard(advertisement: Any) -> None:
-            services = advertisement.data.get_all(0x07) + advertisement.data.get_all(0x06)
-            if not found.done() and any(SERVICE in group for group in services):
-                found.set_result(advertisement.address)
-
-        self.device.on("advertisement", heard)
-        await self.device.start_scanning(legacy=True)
-        try:
-            return await found
-        finally:
-            self.device.remove_listener("advertisement", heard)
-            await self.device.stop_scanning(legacy=True)
 
     async def subscribe(self, connection: Connection, peer: Peer) -> Link:
         await peer.discover_service(SERVICE)

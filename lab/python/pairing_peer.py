@@ -22,7 +22,7 @@ from typing import Any
 from bumble.core import UUID, BaseBumbleError
 from bumble.device import Connection, Device, Peer
 from bumble.gatt import Characteristic, CharacteristicValue, Service
-from bumble.hci import Address, OwnAddressType
+from bumble.hci import OwnAddressType
 from bumble.keys import MemoryKeyStore, PairingKeys
 from bumble.pairing import PairingConfig, PairingDelegate
 
