@@ -11,6 +11,11 @@ extension Adapter {
     return paths.map { Device(session: session, path: $0) }
   }
 
+  /// The device at the other end of a link; `nil` when bluetoothd does not know it any more.
+  public func device(_ peer: Peer) -> Device? {
+    core.property(peer.path, Device.interface, "Address").map { _ in Device(session: session, path: peer.path) }
+  }
+
   /// The device with an address; `nil` when bluetoothd does not know it.
   public func device(_ address: BluetoothAddress) -> Device? { devices.first { $0.address == address } }
 }

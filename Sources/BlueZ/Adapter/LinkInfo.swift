@@ -1,0 +1,64 @@
+import DBus
+import Glibc
+
+/// A link of an adapter as the kernel knows it; what bluetoothd does not tell.
+public struct LinkInfo: Sendable, Hashable {
+  /// The address of the other end; its identity address where the two are bonded.
+  public var address: BluetoothAddress
+  /// Whether the link is encrypted. A link with a bonded device is not so from its first moment on, and never when
+  /// somebody only uses the address of a bonded device.
+  public var isEncrypted: Bool
+  /// Whether this machine made the link, and is its central.
+  public var isCentral: Bool
+
+  /// `sizeof(struct hci_conn_info)` (include/net/bluetooth/hci_sock.h): handle, address, type, direction, state and
+  /// mode, in the machine's byte order.
+  static let size = 16
+
+  /// - Returns: `nil` for what is no established LE link.
+  init?(_ bytes: some Collection<UInt8>) {
+    let bytes = Array(bytes)
+    // LE_LINK (include/net/bluetooth/hci.h) and BT_CONNECTED (include/net/bluetooth/bluetooth.h).
+    guard bytes.count == Self.size, bytes[8] == 0x80,
+      bytes.withUnsafeBytes({ $0.loadUnaligned(fromByteOffset: 10, as: UInt16.self) }) == 1
+    else { return nil }
+    let mode = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 12, as: UInt32.self) }
+    address = BluetoothAddress(littleEndian: bytes[2..<8])
+    // HCI_LM_MASTER and HCI_LM_ENCRYPT (include/net/bluetooth/hci.h).
+    isCentral = mode & 0x1 != 0
+    isEncrypted = mode & 0x4 != 0
+  }
+}
+
+extension Adapter {
+  /// The most links asked for; what `HCIGETCONNLIST` accepts on a machine with pages of 4 KiB.
+  private static let mostLinks: UInt16 = 512
+
+  /// The LE links of this adapter, from the kernel. Needs no privilege, but a network namespace that has Bluetooth: a
+  /// container has none of its own.
+  /// - Throws: ``BlueZError``: `.noAdapter`, or `.notSupported` or `.notPermitted` when the kernel does not let us ask.
+  public func links() throws -> [LinkInfo] {
+    let doing = "asking the kernel for the links of \(address)"
+    guard let index = UInt16(try requirePath().lastElement.drop { !$0.isNumber }) else {
+      throw BlueZError(.noAdapter, doing)
+    }
+    // BTPROTO_HCI (include/net/bluetooth/bluetooth.h) is 1.
+    let number = socket(Int32(L2CAPSocketAddress.family), Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), 1)
+    guard number >= 0 else { throw BlueZError(errno: errno, while: doing) }
+    let descriptor = FileDescriptor(owning: number)
+    defer { descriptor.close() }
+    // struct hci_conn_list_req: the adapter's number and how many links there is room for, then the links.
+    let size = MemoryLayout<UInt32>.size + LinkInfo.size * Int(Self.mostLinks)
+    return try withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { buffer in
+      buffer.initializeMemory(as: UInt8.self, repeating: 0)
+      buffer.storeBytes(of: index, as: UInt16.self)
+      buffer.storeBytes(of: Self.mostLinks, toByteOffset: 2, as: UInt16.self)
+      // HCIGETCONNLIST, _IOR('H', 212, int) (include/net/bluetooth/hci_sock.h).
+      guard let start = buffer.baseAddress, ioctl(number, 0x8004_48d4, start) == 0 else {
+        throw BlueZError(errno: errno, while: doing)
+      }
+      let count = Int(buffer.load(fromByteOffset: 2, as: UInt16.self))
+      return (0..<count).compactMap { LinkInfo(buffer.dropFirst(4 + LinkInfo.size * $0).prefix(LinkInfo.size)) }
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import Testing
+
+@testable import BlueZ
+
+@Suite struct LinkInfoTests {
+  /// `struct hci_conn_info`: handle 0x0040, 00:AA:01:00:00:42, type, incoming, state, mode.
+  private func bytes(type: UInt8 = 0x80, state: UInt8 = 1, mode: UInt8) -> [UInt8] {
+    [0x40, 0, 0x42, 0, 0, 1, 0xaa, 0, type, 0, state, 0, mode, 0, 0, 0]
+  }
+
+  @Test func aLinkIsReadAsTheKernelWritesIt() throws {
+    let link = try #require(LinkInfo(bytes(mode: 0x6)))
+    #expect(link.address.description == "00:AA:01:00:00:42")
+    #expect(link.isEncrypted && !link.isCentral)
+    let own = try #require(LinkInfo(bytes(mode: 0x1)))
+    #expect(!own.isEncrypted && own.isCentral)
+  }
+
+  /// Of classic Bluetooth, still connecting, and cut short.
+  @Test func whatIsNoEstablishedLELinkIsLeftOut() {
+    #expect(LinkInfo(bytes(type: 1, mode: 0)) == nil)
+    #expect(LinkInfo(bytes(state: 5, mode: 0)) == nil)
+    #expect(LinkInfo(bytes(mode: 0).dropLast()) == nil)
+  }
+}
