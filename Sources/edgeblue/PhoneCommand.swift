@@ -40,7 +40,7 @@ struct PhoneCommand: AsyncParsableCommand {
       let engine = try self.engine.makeEngine()
       let radio = try await Radio.open(adapter, terminal)
       let shown = name ?? "EdgeCoder-\(ProcessInfo.processInfo.hostName.prefix(16))"
-      let transport = try await BlueZPhoneTransport.start(on: radio.adapter, name: shown)
+      let transport = try await BlueZPhoneTransport.start(on: radio.adapter, name: shown, access: .open)
       var configuration = PhoneConfiguration()
       configuration.chunkInterval = .milliseconds(paceMs)
       configuration.replyLimit = maxOutput

@@ -13,12 +13,13 @@ import Testing
     #expect(link.address.description == "00:AA:01:00:00:42")
     #expect(link.isEncrypted && !link.isCentral)
     let own = try #require(LinkInfo(bytes(mode: 0x1)))
-    #expect(!own.isEncrypted && own.isCentral)
+    #expect(!own.isEncrypted && own.isCentral && own.type == .le)
+    #expect(LinkInfo(bytes(type: 1, mode: 0))?.type == .classic)
   }
 
-  /// Of classic Bluetooth, still connecting, and cut short.
-  @Test func whatIsNoEstablishedLELinkIsLeftOut() {
-    #expect(LinkInfo(bytes(type: 1, mode: 0)) == nil)
+  /// For voice, still connecting, and cut short.
+  @Test func whatIsNoEstablishedLinkIsLeftOut() {
+    #expect(LinkInfo(bytes(type: 0, mode: 0)) == nil)
     #expect(LinkInfo(bytes(state: 5, mode: 0)) == nil)
     #expect(LinkInfo(bytes(mode: 0).dropLast()) == nil)
   }

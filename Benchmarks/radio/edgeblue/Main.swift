@@ -83,7 +83,7 @@ struct Main {
   }
 
   private static func phone(on adapter: Adapter, _ pace: Duration, _ bytes: Int) async throws {
-    let transport = try await BlueZPhoneTransport.start(on: adapter, name: "bench")
+    let transport = try await BlueZPhoneTransport.start(on: adapter, name: "bench", access: .open)
     var configuration = PhoneConfiguration()
     configuration.chunkInterval = pace
     var options = EchoEngine.Options()

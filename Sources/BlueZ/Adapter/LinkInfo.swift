@@ -3,6 +3,8 @@ import Glibc
 
 /// A link of an adapter as the kernel knows it; what bluetoothd does not tell.
 public struct LinkInfo: Sendable, Hashable {
+  /// What carries it.
+  public var type: LinkType
   /// The address of the other end; its identity address where the two are bonded.
   public var address: BluetoothAddress
   /// Whether the link is encrypted. A link with a bonded device is not so from its first moment on, and never when
@@ -15,13 +17,19 @@ public struct LinkInfo: Sendable, Hashable {
   /// mode, in the machine's byte order.
   static let size = 16
 
-  /// - Returns: `nil` for what is no established LE link.
+  /// - Returns: `nil` for what is no established link, or one for voice.
   init?(_ bytes: some Collection<UInt8>) {
     let bytes = Array(bytes)
-    // LE_LINK (include/net/bluetooth/hci.h) and BT_CONNECTED (include/net/bluetooth/bluetooth.h).
-    guard bytes.count == Self.size, bytes[8] == 0x80,
+    // BT_CONNECTED (include/net/bluetooth/bluetooth.h) is 1.
+    guard bytes.count == Self.size,
       bytes.withUnsafeBytes({ $0.loadUnaligned(fromByteOffset: 10, as: UInt16.self) }) == 1
     else { return nil }
+    // LE_LINK and ACL_LINK (include/net/bluetooth/hci.h).
+    switch bytes[8] {
+    case 0x80: type = .le
+    case 0x01: type = .classic
+    default: return nil
+    }
     let mode = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 12, as: UInt32.self) }
     address = BluetoothAddress(littleEndian: bytes[2..<8])
     // HCI_LM_MASTER and HCI_LM_ENCRYPT (include/net/bluetooth/hci.h).
@@ -34,7 +42,7 @@ extension Adapter {
   /// The most links asked for; what `HCIGETCONNLIST` accepts on a machine with pages of 4 KiB.
   private static let mostLinks: UInt16 = 512
 
-  /// The LE links of this adapter, from the kernel. Needs no privilege, but a network namespace that has Bluetooth: a
+  /// The links of this adapter, from the kernel. Needs no privilege, but a network namespace that has Bluetooth: a
   /// container has none of its own.
   /// - Throws: ``BlueZError``: `.noAdapter`, or `.notSupported` or `.notPermitted` when the kernel does not let us ask.
   public func links() throws -> [LinkInfo] {

@@ -20,6 +20,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
   /// Writes wait here at most; one more is refused with an ATT error. 1024 of 512 bytes are half a megabyte.
   private let source: BoundedStream<PhoneEvent>.Source
   private let values: Lock<[EdgeCoderCharacteristic: [UInt8]]>
+  private let control: AccessControl
   private let characteristics: [EdgeCoderCharacteristic: LocalCharacteristic]
   private let registrations = Lock<(application: GATTApplication, advertisement: Advertisement)?>(nil)
   private let watchers = Lock<[Task<Void, Never>]>([])
@@ -28,10 +29,17 @@ public final class BlueZPhoneTransport: PhoneTransport {
   /// - Parameters:
   ///   - adapter: a powered adapter.
   ///   - name: the name to advertise; what is over ``nameLimit`` UTF-8 bytes is cut off. `nil` advertises none.
-  /// - Throws: `BlueZError`, as `Adapter.offer` and `Adapter.advertise`.
-  public static func start(on adapter: Adapter, name: String? = nil) async throws -> BlueZPhoneTransport {
+  ///   - access: who may ask. In the closed modes peers must have paired; for that a person opens a window
+  ///     (`Adapter.openPairingWindow(for:)`, with an agent of a session), here or in another program.
+  /// - Throws: `BlueZError`, as `Adapter.offer`, `Adapter.advertise` and, in the closed modes, `Adapter.links`.
+  public static func start(
+    on adapter: Adapter, name: String? = nil, access: AccessPolicy = .encrypted()
+  ) async throws -> BlueZPhoneTransport {
+    // Whether a link is encrypted only the kernel tells; where it may not be asked, no closed mode holds.
+    if access.mode != .open { _ = try adapter.links() }
     let version = await adapter.session.version()
-    let transport = BlueZPhoneTransport(addressesSinglePeer: version?.notifiesOnePeer ?? false)
+    let transport = BlueZPhoneTransport(
+      addressesSinglePeer: version?.notifiesOnePeer ?? false, adapter: adapter, access: access)
     // Listening first: a central may come the moment the service is there.
     transport.watch(adapter, tellsPeers: version?.socketPerPeer ?? false)
     do {
@@ -48,25 +56,29 @@ public final class BlueZPhoneTransport: PhoneTransport {
     return transport
   }
 
-  private init(addressesSinglePeer: Bool) {
+  private init(addressesSinglePeer: Bool, adapter: Adapter, access: AccessPolicy) {
     self.addressesSinglePeer = addressesSinglePeer
     let (events, source) = BoundedStream.make(of: PhoneEvent.self, limit: 1024, policy: .dropNewest)
     let values = Lock<[EdgeCoderCharacteristic: [UInt8]]>([:])
+    let control = AccessControl(adapter, access) { source.yield(.refused(PeerID($0), $1)) }
     self.events = events
     self.source = source
     self.values = values
+    self.control = control
 
     func notifying(_ characteristic: EdgeCoderCharacteristic) -> LocalCharacteristic {
       LocalCharacteristic(
-        BluetoothUUID(stringLiteral: characteristic.uuid), [.notify, .read],
+        BluetoothUUID(stringLiteral: characteristic.uuid), access.readFlags,
         read: { request in
+          try control.check(request.peer)
           source.yield(.mtu(PeerID(request.peer), request.mtu))
           return values.withLock { $0[characteristic] ?? [] }
         })
     }
     let request = LocalCharacteristic(
-      BluetoothUUID(stringLiteral: EdgeCoderUUIDs.request), [.write, .writeWithoutResponse],
+      BluetoothUUID(stringLiteral: EdgeCoderUUIDs.request), access.writeFlags,
       writes: .handler { request in
+        try control.check(request.peer)
         let write = PhoneWrite(
           peer: PeerID(request.peer), bytes: request.value, offset: request.offset, mtu: request.mtu,
           withResponse: request.kind != .command)
@@ -89,6 +101,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
   public func notify(_ characteristic: EdgeCoderCharacteristic, _ value: [UInt8], to peer: PeerID?) async throws {
     guard let local = characteristics[characteristic] else { return }
     do {
+      try await control.waitUntilFriendsOnlyListen()
       if let peer = peer?.bluez {
         try await local.notify(value, to: peer)
       } else {
@@ -144,6 +157,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
           }
         })
     }
+    tasks.append(Task { [control] in await control.watch() })
     let connections = adapter.connectionEvents()
     for peer in adapter.connectedPeers { source.yield(.connected(PeerID(peer))) }
     tasks.append(

@@ -30,6 +30,9 @@ public struct PhoneCounters: Sendable, Hashable, Codable {
   public var refusalsDropped = 0
   /// Writes refused: a bad offset, or one central too many.
   public var writesRefused = 0
+  /// Accesses refused to centrals that may not ask, and links of theirs ended; see ``AccessPolicy``. What they try
+  /// over a link that is not encrypted bluetoothd refuses by itself, and is not counted.
+  public var accessRefused = 0
   /// Status messages pushed.
   public var statusPushes = 0
 

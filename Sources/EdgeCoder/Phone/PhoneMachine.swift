@@ -72,6 +72,9 @@ struct PhoneMachine: Sendable {
     case .unsubscribed(let peer, let characteristic):
       peers.unsubscribe(peer, characteristic)
       return []
+    case .refused:
+      counters.accessRefused += 1
+      return []
     case .write(let write):
       return receive(write, at: now)
     }

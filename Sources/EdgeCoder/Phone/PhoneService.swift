@@ -104,6 +104,8 @@ public actor PhoneService {
       logger.debug(
         "unsubscribed",
         metadata: ["central": "\(peer?.rawValue ?? "all")", "characteristic": "\(characteristic)"])
+    case .refused(let peer, let reason):
+      logger.notice("central refused", metadata: ["central": "\(peer)", "reason": "\(reason.rawValue)"])
     case .write(let write):
       logger.trace("write", metadata: ["central": "\(write.peer)", "bytes": "\(write.bytes.count)"])
     }

@@ -60,6 +60,8 @@ public enum PhoneEvent: Sendable, Hashable {
   /// A subscription to response or status. The peer is `nil` where BlueZ does not tell (one socket for all, below
   /// 5.69); `mtu` is the subscriber's, if known.
   case subscribed(PeerID?, EdgeCoderCharacteristic, mtu: Int?)
+  /// A central that may not ask was refused an access, or its link was ended; why.
+  case refused(PeerID, AccessRefusal)
   /// A subscription ended; with `nil` nobody is subscribed any more.
   case unsubscribed(PeerID?, EdgeCoderCharacteristic)
 }

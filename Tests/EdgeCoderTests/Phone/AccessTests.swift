@@ -1,0 +1,70 @@
+import BlueZ
+import Testing
+
+@testable import EdgeCoder
+
+/// Who is let in, and what a link is worth as time goes by.
+@Suite struct AccessTests {
+  private let friend = BluetoothAddress("00:AA:01:00:00:01")
+  private let other = BluetoothAddress("00:AA:01:00:00:02")
+
+  @Test func anOpenPhoneAdmitsEverybody() {
+    #expect(AccessPolicy.open.admits(nil, isBonded: false))
+    #expect(AccessPolicy.open.readFlags == [.read, .notify])
+  }
+
+  @Test(arguments: [AccessPolicy.encrypted(), .authenticated()])
+  func aClosedPhoneAdmitsBondedPeers(_ policy: AccessPolicy) {
+    #expect(policy.admits(friend, isBonded: true))
+    #expect(!policy.admits(friend, isBonded: false))
+    #expect(!policy.admits(nil, isBonded: true))
+  }
+
+  @Test func aListAdmitsWhoIsOnItAndBonded() throws {
+    let policy = AccessPolicy.authenticated(allowed: [try #require(friend)])
+    #expect(policy.admits(friend, isBonded: true))
+    #expect(!policy.admits(friend, isBonded: false))
+    #expect(!policy.admits(other, isBonded: true))
+  }
+
+  /// No access of any kind, the subscription included, is left without its flag.
+  @Test func closedModesProtectEveryAccess() {
+    #expect(AccessPolicy.encrypted().readFlags.isSuperset(of: [.encryptRead, .encryptNotify]))
+    #expect(AccessPolicy.encrypted().writeFlags.contains(.encryptWrite))
+    let flags = AccessPolicy.authenticated().readFlags
+    #expect(flags.isSuperset(of: [.encryptAuthenticatedRead, .encryptAuthenticatedNotify]))
+    #expect(AccessPolicy.authenticated().writeFlags.contains(.encryptAuthenticatedWrite))
+  }
+
+  // MARK: Links
+
+  private func evidence(bonded: Bool = true, admitted: Bool = true, encrypted: Bool = true) -> LinkTrial.Evidence {
+    LinkTrial.Evidence(isBonded: bonded, isAdmitted: admitted, isEncrypted: encrypted)
+  }
+
+  @Test func aBondedPeerEncryptsInTimeOrGoes() {
+    var trial = LinkTrial(at: .seconds(100))
+    #expect(trial.verdict(on: evidence(encrypted: false), at: .seconds(100)) == .open)
+    #expect(trial.verdict(on: evidence(encrypted: false), at: .seconds(104.9)) == .open)
+    #expect(trial.verdict(on: evidence(encrypted: false), at: .seconds(105)) == .outsider(.neverEncrypted))
+    #expect(trial.verdict(on: evidence(), at: .seconds(105)) == .friend)
+  }
+
+  @Test func aStrangerPairsInTimeOrGoes() {
+    var trial = LinkTrial(at: .zero)
+    let stranger = evidence(bonded: false, admitted: false, encrypted: false)
+    #expect(trial.verdict(on: stranger, at: .seconds(59)) == .open)
+    #expect(trial.verdict(on: stranger, at: .seconds(60)) == .outsider(.neverPaired))
+    // Encrypted without keys that are kept is no bond.
+    let passing = evidence(bonded: false, admitted: false)
+    #expect(trial.verdict(on: passing, at: .seconds(60)) == .outsider(.neverPaired))
+    // Who bonds in the last moment has the time that everybody has to encrypt.
+    #expect(trial.verdict(on: evidence(encrypted: false), at: .seconds(61)) == .open)
+    #expect(trial.verdict(on: evidence(), at: .seconds(62)) == .friend)
+  }
+
+  @Test func whoIsNotOnTheListGoesAtOnce() {
+    var trial = LinkTrial(at: .zero)
+    #expect(trial.verdict(on: evidence(admitted: false), at: .zero) == .outsider(.notAllowed))
+  }
+}

@@ -1,0 +1,75 @@
+import BlueZ
+import DBus
+import EdgeCoder
+import Testing
+
+/// Who may use a phone in its closed modes.
+extension RadioTests {
+  @Suite(.enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
+  struct Access {
+    /// What the stranger tries; of a write without response nobody learns what became of it.
+    private static let attempts = 10
+
+    /// First a stranger without a bond tries everything. Then our central pairs, and after it a guest who is not on
+    /// the list: it may be subscribed while the central gets a reply.
+    @Test(.timeLimit(.minutes(4)))
+    func aClosedPhoneAnswersWhoIsOnItsListAndNobodyElse() async throws {
+      let peer = try LabPeer("edgecoder_stranger.py", ["--adapters", "2", "--timeout", "200"])
+      defer { peer.terminate() }
+      let phoneName = try #require(try await peer.next("adapter")["name"] as? String)
+      let macName = try #require(try await peer.next("adapter")["name"] as? String)
+      let mac = try await Radio.adapter(macName)
+      try await withPhone(on: phoneName, access: .encrypted(allowed: [mac.address])) { phone in
+        for _ in 0..<Self.attempts {
+          let tried = try await peer.next("tried")
+          #expect(tried["refused"] != nil, "\(tried["what"] ?? "")")
+        }
+        _ = try await peer.next("left")
+        let counters = await phone.snapshot().counters
+        #expect(counters.requests == 0 && counters.discardedBytes == 0 && counters.accessRefused == 0)
+
+        let isOpen = Lock(false)
+        let agent = PairingAgent(authorizePairing: { $0.address == mac.address || isOpen.withLock { $0 } })
+        try await withWindow(on: phoneName, agent) {
+          try await pair(mac)
+          try await withCentral(on: macName) { central in
+            try await central.waitForPhones()
+            isOpen.withLock { $0 = true }
+            _ = try await peer.next("paired")
+            _ = try await peer.next("back")
+            let reply = try await central.generate(prompt: "for my ears only", maxTokens: nil)
+            #expect(reply.output == "for my ears only")
+            let heard = try await peer.next("heard")
+            #expect(heard["notifications"] as? Int == 0)
+            let counters = await phone.snapshot().counters
+            #expect(counters.requests == 1 && counters.accessRefused >= 2)
+          }
+        }
+        try await Radio.fault("bluetoothd", "restart")
+        try await withCentral(on: macName) { central in
+          let reply = try await central.askUntilAnswered("still me", within: .seconds(60))
+          #expect(reply.output == "still me")
+        }
+      }
+    }
+
+    private func withWindow(on name: String, _ agent: PairingAgent, _ body: () async throws -> Void) async throws {
+      let adapter = try await Radio.adapter(name)
+      let registration = try await adapter.session.register(agent)
+      let window = try await adapter.openPairingWindow(for: .seconds(150))
+      try await body()
+      try await window.close()
+      try await registration.unregister()
+    }
+
+    private func pair(_ mac: Adapter) async throws {
+      let sightings = try await mac.discover(.init(services: [BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)]))
+      let device = try await bounded(.seconds(60), "the phone's advertisement") { () -> Device in
+        for await sighting in sightings where !sighting.isLost { return sighting.device }
+        throw TestTimeout(phase: "the scan ended")
+      }
+      try await device.pair()
+      try await device.disconnect()
+    }
+  }
+}
