@@ -9,87 +9,86 @@ struct ScanCommand: AsyncParsableCommand {
     commandName: "scan",
     abstract: "List the EdgeCoder phones nearby, or with --all every LE device.",
     discussion: """
+      In a terminal the table is redrawn in place while devices come and go; elsewhere it is printed once, at the end. \
+      AGE is the time since a device was heard.
+
       EXAMPLES
         edgeblue scan
         edgeblue scan --all --seconds 30
+        edgeblue scan --service 180d --service 1816
         edgeblue scan --json | jq '.devices[].address'
       """)
 
   @Option(help: ArgumentHelp("How long to look, 1 to 3600.", valueName: "seconds")) var seconds = 10
   @Flag(help: "List every LE device, not only phones.") var all = false
+  @Option(
+    help: ArgumentHelp(
+      "List the devices that advertise this service instead: four hexadecimal digits or a whole UUID; may be repeated.",
+      valueName: "uuid"),
+    transform: { text in
+      guard let uuid = BluetoothUUID(text) else { throw ValidationError("'\(text)' is no Bluetooth UUID.") }
+      return uuid
+    })
+  var service: [BluetoothUUID] = []
   @OptionGroup var adapter: AdapterOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
     guard (1...3600).contains(seconds) else { throw ValidationError("--seconds is 1 to 3600.") }
+    if all, !service.isEmpty { throw ValidationError("Use either --all or --service.") }
   }
 
   func run() async throws {
     try await common.run { terminal in
+      guard let phone = BluetoothUUID(EdgeCoderUUIDs.service) else {
+        throw Failure("the EdgeCoder service has no valid UUID", status: .failed)
+      }
       let radio = try await Radio.open(adapter, terminal)
-      terminal.whisper("Looking for \(all ? "LE devices" : "phones") with \(radio.title) for \(seconds) s …")
-      let found = try await untilInterrupted { try await look(with: radio) }
+      terminal.whisper("Looking for \(wanted) with \(radio.title) for \(seconds) s …")
+      let table = try await untilInterrupted { try await look(with: radio, phone, terminal) }
+      let now = ContinuousClock.now
       if common.json {
-        terminal.print(json: .object(["devices": .list(found.map(\.json))]))
-      } else {
-        show(found, on: terminal)
-      }
-    }
-  }
-
-  private struct Find: Sendable {
-    let address: String
-    var name: String?
-    var rssi: Int?
-    var isPhone: Bool
-
-    var json: JSON {
-      .object([
-        "address": .string(address), "name": JSON(name), "rssi": JSON(rssi), "edgecoder": .bool(isPhone),
-      ])
-    }
-  }
-
-  /// What is in sight at the end, strongest first.
-  private func look(with radio: Radio) async throws -> [Find] {
-    guard let service = BluetoothUUID(EdgeCoderUUIDs.service) else {
-      throw Failure("the EdgeCoder service has no valid UUID", status: .failed)
-    }
-    let sightings = try await radio.adapter.discover(.init(services: all ? [] : [service], duplicates: true))
-    let collector = Task {
-      var found: [String: Find] = [:]
-      for await sighting in sightings {
-        let address = sighting.device.peer.description
-        if sighting.isLost {
-          found[address] = nil
-          continue
+        let devices = table.sorted.map { $0.json(isPhone: $0.services.contains(phone), now: now) }
+        terminal.print(json: .object(["devices": .list(devices)]))
+      } else if table.sorted.isEmpty {
+        terminal.say("No \(all ? "LE device" : service.isEmpty ? "phone" : "such device") is in sight.")
+        if wantsPhones {
+          terminal.say("Start `edgeblue phone` somewhere near, or look at everything with --all.")
         }
-        let isPhone = sighting.device.advertisedServices.contains(service)
-        found[address] = Find(
-          address: address, name: sighting.device.name ?? found[address]?.name,
-          rssi: sighting.rssi ?? found[address]?.rssi, isPhone: isPhone || found[address]?.isPhone == true)
+      } else if !terminal.isLive {
+        terminal.say(ScanTable.heading)
+        for line in table.lines(now: now) { terminal.say(line) }
       }
-      return found.values.sorted { ($0.rssi ?? -128, $1.address) > ($1.rssi ?? -128, $0.address) }
     }
-    defer { collector.cancel() }
-    try await Task.sleep(for: .seconds(seconds), clock: .steady)
-    collector.cancel()
-    return await collector.value
   }
 
-  private func show(_ found: [Find], on terminal: Terminal) {
-    guard !found.isEmpty else {
-      terminal.say(all ? "No LE device is in sight." : "No phone is in sight.")
-      if !all { terminal.say("Start `edgeblue phone` somewhere near, or look at everything with --all.") }
-      return
-    }
-    let names = found.map { $0.name?.printable ?? "(no name)" }
-    let width = (names.map(\.count).max() ?? 0) + 2
-    terminal.say(terminal.paint("NAME".padded(to: width) + "ADDRESS".padded(to: 19) + "SIGNAL", .bold))
-    for (find, name) in zip(found, names) {
-      let mark = all && find.isPhone ? "  EdgeCoder phone" : ""
-      terminal.say(
-        name.padded(to: width) + find.address.padded(to: 19) + (find.rssi.map { "\($0) dBm" } ?? "unknown") + mark)
+  private var wantsPhones: Bool { !all && service.isEmpty }
+
+  private var wanted: String {
+    if all { return "LE devices" }
+    let names = service.map { AttributeNames.service($0) ?? AttributeNames.short($0) }
+    return wantsPhones ? "phones" : "devices with \(names.joined(separator: " or "))"
+  }
+
+  /// What is in sight at the end; on the way, where that can be seen, drawn again and again.
+  private func look(with radio: Radio, _ phone: BluetoothUUID, _ terminal: Terminal) async throws -> ScanTable {
+    let sightings = try await radio.adapter.discover(
+      .init(services: wantsPhones ? [phone] : Set(service), duplicates: true))
+    let scanner = Scanner()
+    let collector = Task { await scanner.collect(sightings) }
+    defer { collector.cancel() }
+    var screen = LiveScreen()
+    let end = ContinuousClock.now + .seconds(seconds)
+    while true {
+      let table = await scanner.table
+      if terminal.isLive {
+        // Two less: the heading, and the line the cursor is on.
+        let lines = table.lines(now: .now, limit: LiveScreen.height - 2)
+        Output.write(screen.frame([terminal.paint(ScanTable.heading, .bold)] + lines))
+      }
+      let left = ContinuousClock.now.duration(to: end)
+      guard left > .zero else { return table }
+      try await Task.sleep(for: min(Duration.milliseconds(500), left), clock: .steady)
     }
   }
 }

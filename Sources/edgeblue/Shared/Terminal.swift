@@ -3,11 +3,15 @@ import Foundation
 /// Where a command prints: text for people, or one JSON object a line for programs.
 struct Terminal: Sendable {
   let json: Bool
+  /// Whether a person looks at a terminal in which lines can be drawn over.
+  let isLive: Bool
   private let isColoured: Bool
 
   init(json: Bool) {
+    let environment = ProcessInfo.processInfo.environment
     self.json = json
-    isColoured = !json && isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
+    isLive = !json && isatty(STDOUT_FILENO) == 1 && environment["TERM"] != "dumb"
+    isColoured = isLive && environment["NO_COLOR"] == nil
   }
 
   /// Prints a line for people; programs do not see it.

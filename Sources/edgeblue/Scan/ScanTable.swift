@@ -1,0 +1,93 @@
+import BlueZ
+
+/// Who is in sight, as a table: sightings go in, lines come out.
+struct ScanTable: Sendable {
+  struct Row: Sendable {
+    let address: String
+    var name: String?
+    var rssi: Int?
+    var services: Set<BluetoothUUID> = []
+    /// The company identifiers of the manufacturer data.
+    var companies: Set<UInt16> = []
+    /// When it was heard last.
+    var heard: ContinuousClock.Instant
+  }
+
+  private var rows: [String: Row] = [:]
+
+  /// Takes a sighting; what it leaves out stays as it was.
+  mutating func see(_ sighted: Row) {
+    var row = sighted
+    if let before = rows[sighted.address] {
+      row.name = sighted.name ?? before.name
+      row.rssi = sighted.rssi ?? before.rssi
+      row.services.formUnion(before.services)
+      row.companies.formUnion(before.companies)
+    }
+    rows[sighted.address] = row
+  }
+
+  /// Takes away what is no longer in sight.
+  mutating func lose(_ address: String) { rows[address] = nil }
+
+  /// Strongest first; those of unknown strength last.
+  var sorted: [Row] {
+    rows.values.sorted { ($0.rssi ?? -128, $1.address) > ($1.rssi ?? -128, $0.address) }
+  }
+
+  static let heading =
+    "NAME".padded(to: nameWidth) + "ADDRESS".padded(to: 19) + "SIGNAL".padded(to: 9) + "AGE".padded(to: 8)
+    + "MANUFACTURER".padded(to: companyWidth) + "SERVICES"
+
+  private static let nameWidth = 22
+  private static let companyWidth = 22
+
+  /// A line for each row, and one that counts the rest where there are more than `limit` rows.
+  func lines(now: ContinuousClock.Instant, limit: Int = .max) -> [String] {
+    let shown = sorted.prefix(limit < rows.count ? max(limit - 1, 0) : limit).map { row in
+      (row.name?.printable ?? "(no name)").cut(to: Self.nameWidth - 1).padded(to: Self.nameWidth)
+        + row.address.padded(to: 19) + (row.rssi.map { "\($0) dBm" } ?? "unknown").padded(to: 9)
+        + Self.age(row.heard.duration(to: now)).padded(to: 8)
+        + row.companies.sorted().map(Self.company).joined(separator: ", ").cut(to: Self.companyWidth - 1)
+        .padded(to: Self.companyWidth) + Self.services(row.services)
+    }
+    return shown + (shown.count < rows.count ? ["… and \(rows.count - shown.count) more"] : [])
+  }
+
+  private static func age(_ age: Duration) -> String {
+    let seconds = Int(age / .seconds(1))
+    return seconds < 100 ? "\(seconds) s" : "\(seconds / 60) min"
+  }
+
+  private static func company(_ identifier: UInt16) -> String {
+    AssignedNumbers.company(identifier) ?? "company \(identifier)"
+  }
+
+  /// Names in front, so that the long numbers of private services do not push them out of sight.
+  private static func services(_ services: Set<BluetoothUUID>) -> String {
+    let named = services.compactMap(AttributeNames.service).sorted()
+    let others = services.filter { AttributeNames.service($0) == nil }.map(AttributeNames.short).sorted()
+    return (named + others).joined(separator: ", ")
+  }
+}
+
+extension ScanTable.Row {
+  /// For programs.
+  func json(isPhone: Bool, now: ContinuousClock.Instant) -> JSON {
+    .object([
+      "address": .string(address), "name": JSON(name), "rssi": JSON(rssi), "edgecoder": .bool(isPhone),
+      "ageSeconds": .number(Int(heard.duration(to: now) / .seconds(1))),
+      "services": .list(
+        services.sorted { $0.description < $1.description }.map {
+          .object(["uuid": .string($0.description), "name": JSON(AttributeNames.service($0))])
+        }),
+      "manufacturers": .list(
+        companies.sorted().map { .object(["id": .number(Int($0)), "name": JSON(AssignedNumbers.company($0))]) }),
+    ])
+  }
+}
+
+extension String {
+  /// The text, or its beginning and an ellipsis.
+  func cut(to width: Int) -> String { count > width ? prefix(width - 1) + "…" : self }
+}
