@@ -16,10 +16,14 @@ struct EdgeBlueCommand: AsyncParsableCommand {
         edgeblue central                     offer the phones around, port 11435
         edgeblue ask "Why is the sky blue?"  one prompt, one answer
         edgeblue scan                        which phones are near
+        edgeblue inspect 00:AA:01:00:00:42   what a device offers
 
       EXIT STATUS
         \(ExitStatus.help)
       """,
     version: "0.1.0",
-    subcommands: [PhoneCommand.self, CentralCommand.self, AskCommand.self, ScanCommand.self, DoctorCommand.self])
+    subcommands: [
+      PhoneCommand.self, CentralCommand.self, AskCommand.self, ScanCommand.self, InspectCommand.self,
+      DoctorCommand.self,
+    ])
 }

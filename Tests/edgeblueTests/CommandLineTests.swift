@@ -13,7 +13,7 @@ import Testing
     ["central", "--adapter", "hci1", "--port", "0", "--max-phones", "2", "--json"],
     ["ask", "--direct", "--adapter", "hci1", "Why", "is", "the", "sky", "blue?"],
     ["ask", "--central-url", "http://127.0.0.1:1", "--max-tokens", "5", "-"], ["scan", "--seconds", "3", "--all"],
-    ["scan", "--service", "180d", "--service", "0x1816"],
+    ["scan", "--service", "180d", "--service", "0x1816"], ["inspect", "00:aa:01:00:00:42", "--no-values"],
     ["doctor", "--engine", "openai", "--json"],
   ])
   func whatTheHelpPromises(arguments: [String]) throws {
@@ -25,7 +25,8 @@ import Testing
     ["central", "--max-phones", "0"], ["ask"], ["ask", "--direct", "--central-url", "http://x", "hi"],
     ["ask", "--wait", "0", "hi"], ["ask", "--timeout", "0", "hi"], ["phone", "--pace-ms", "-1"],
     ["phone", "--max-output", "9"], ["ask", "--max-tokens", "0", "hi"], ["scan", "--seconds", "0"],
-    ["scan", "--service", "heart"], ["scan", "--all", "--service", "180d"],
+    ["scan", "--service", "heart"], ["scan", "--all", "--service", "180d"], ["inspect"], ["inspect", "Pulse"],
+    ["inspect", "--timeout", "0", "00:AA:01:00:00:42"],
     ["doctor", "--log-level", "loud"],
   ])
   func mistakesEndWithStatus64(arguments: [String]) {

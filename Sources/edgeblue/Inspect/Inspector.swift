@@ -1,0 +1,94 @@
+import BlueZ
+import DBus
+
+/// Connects to a device, reads all it lets one read, and ends the link it made.
+struct Inspector: Sendable {
+  let adapter: Adapter
+  let address: BluetoothAddress
+  /// The most time for finding the device.
+  let wait: Duration
+  /// The most time for reading all values.
+  let timeout: Duration
+  let readsValues: Bool
+  let progress: @Sendable (String) -> Void
+
+  func inspect() async throws -> Inspection {
+    let device = try await find()
+    let wasConnected = device.isConnected
+    progress("connecting to \(address) and reading …")
+    let result: Result<Inspection, any Error>
+    do {
+      try await device.connect()
+      result = .success(try await read(device))
+    } catch {
+      result = .failure(error)
+    }
+    if !wasConnected { await hangUp(device) }
+    return try result.get()
+  }
+
+  private func find() async throws -> Device {
+    if let known = adapter.device(address) { return known }
+    progress("looking for \(address) …")
+    let found = try await withThrowingTaskGroup(of: Device?.self) { group in
+      group.addTask { [adapter, address] in
+        for await sighting in try await adapter.discover(.init(duplicates: true))
+        where !sighting.isLost && sighting.device.address == address { return sighting.device }
+        return nil
+      }
+      group.addTask { [wait] in
+        try await Task.sleep(for: wait, clock: .steady)
+        return nil
+      }
+      defer { group.cancelAll() }
+      return try await group.next() ?? nil
+    }
+    try Task.checkCancellation()
+    guard let found else {
+      throw Failure(
+        "\(address) was not heard within \(Int(wait / .seconds(1))) s",
+        hint: "`edgeblue scan --all` shows who is near; many devices stop advertising while they are connected",
+        status: .unavailable)
+    }
+    return found
+  }
+
+  private func read(_ device: Device) async throws -> Inspection {
+    var inspection = Inspection(
+      address: address.description, addressType: device.addressType?.rawValue, name: device.name,
+      appearance: device.property("Appearance")?.integer(), rssi: device.rssi)
+    var reader = AttributeReader(timeout: readsValues ? timeout : nil)
+    for service in device.services {
+      var found = Inspection.Service(
+        uuid: service.uuid, handle: service.handle, isPrimary: service.isPrimary,
+        includes: service.includedServices.map(\.uuid))
+      for characteristic in service.characteristics {
+        var seen = Inspection.Characteristic(
+          uuid: characteristic.uuid, handle: characteristic.handle, flags: characteristic.flags)
+        if !characteristic.flags.isDisjoint(with: AttributeReader.readable) {
+          seen.value = try await reader.read { try await characteristic.read(timeout: $0) }
+        }
+        for descriptor in characteristic.descriptors {
+          let value = try await reader.read { try await descriptor.read(timeout: $0) }
+          seen.descriptors.append(.init(uuid: descriptor.uuid, handle: descriptor.handle, value: value))
+        }
+        found.characteristics.append(seen)
+      }
+      inspection.services.append(found)
+    }
+    inspection.unread = reader.unread
+    // Told last: bluetoothd exchanges it while the services can be used already.
+    inspection.mtu = device.mtu
+    return inspection
+  }
+
+  /// bluetoothd would keep the link. A task of its own, because this one may have been cancelled.
+  private func hangUp(_ device: Device) async {
+    let ending = Task { try await device.disconnect() }
+    switch await ending.result {
+    case .success: break
+    case .failure(let error as BlueZError) where [.staleHandle, .serviceUnavailable].contains(error.code): break
+    case .failure(let error): progress("the link to \(address) was not ended: \(error)")
+    }
+  }
+}

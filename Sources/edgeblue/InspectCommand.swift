@@ -1,0 +1,59 @@
+import ArgumentParser
+import BlueZ
+
+/// `edgeblue inspect`
+struct InspectCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "inspect",
+    abstract: "Connect to a device and print its services, characteristics and values.",
+    discussion: """
+      Changes nothing and subscribes to nothing. A link that was not there before is ended again. Reading what wants \
+      an encrypted link may make the two machines pair; --no-values reads nothing.
+
+      EXAMPLES
+        edgeblue inspect 00:AA:01:00:00:42
+        edgeblue inspect --no-values 00:AA:01:00:00:42
+        edgeblue inspect --json 00:AA:01:00:00:42 | jq '.services[].name'
+      """)
+
+  @Argument(
+    help: "The device's address, as `edgeblue scan --all` lists it.",
+    transform: { text in
+      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is no Bluetooth address.") }
+      return address
+    })
+  var address: BluetoothAddress
+
+  @Flag(name: .customLong("no-values"), help: "Print what there is, without reading it.") var noValues = false
+  @Option(help: ArgumentHelp("How long to look for the device, 1 to 3600.", valueName: "seconds")) var wait = 30
+  @Option(help: ArgumentHelp("The most time for reading all values, 1 to 3600.", valueName: "seconds"))
+  var timeout = 60
+  @OptionGroup var adapter: AdapterOptions
+  @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    guard (1...3600).contains(wait) else { throw ValidationError("--wait is 1 to 3600 seconds.") }
+    guard (1...3600).contains(timeout) else { throw ValidationError("--timeout is 1 to 3600 seconds.") }
+  }
+
+  func run() async throws {
+    try await common.run { terminal in
+      let radio = try await Radio.open(adapter, terminal)
+      let inspector = Inspector(
+        adapter: radio.adapter, address: address, wait: .seconds(wait), timeout: .seconds(timeout),
+        readsValues: !noValues, progress: { terminal.whisper($0) })
+      let inspection = try await untilInterrupted { try await inspector.inspect() }
+      if common.json {
+        terminal.print(json: inspection.json)
+      } else {
+        terminal.say(inspection.title)
+        for line in inspection.tree(paint: terminal.paint) { terminal.say(line) }
+      }
+      guard inspection.unread == 0 else {
+        throw Failure(
+          "\(inspection.unread) values were not read within \(timeout) s", hint: "give it more with --timeout",
+          status: .tryAgain)
+      }
+    }
+  }
+}
