@@ -86,6 +86,8 @@ struct Main {
     let transport = try await BlueZPhoneTransport.start(on: adapter, name: "bench", access: .open)
     var configuration = PhoneConfiguration()
     configuration.chunkInterval = pace
+    configuration.requestsPerMinute = .max
+    configuration.bytesPerMinute = .max
     var options = EchoEngine.Options()
     options.repeatToBytes = bytes
     let phone = PhoneService(

@@ -17,19 +17,28 @@ struct JobQueue: Sendable {
     /// The same central waits for a reply with this id already.
     case duplicate
     case full
+    /// The central has its share of the queue.
+    case fullForPeer
   }
 
   let limit: Int
+  let limitPerPeer: Int
   private(set) var running: PhoneJob?
   private(set) var waiting: [PhoneJob] = []
   private var nextNumber = 1
 
-  init(limit: Int) { self.limit = max(0, limit) }
+  init(limit: Int, limitPerPeer: Int = .max) {
+    self.limit = max(0, limit)
+    self.limitPerPeer = max(1, limitPerPeer)
+  }
 
   mutating func submit(_ request: Wire.Request, from peer: PeerID) -> Admission {
     if contains(request.id, of: peer) { return .duplicate }
     // With nothing running and nobody waiting there is always room for one.
     guard waiting.count < limit || (running == nil && waiting.isEmpty) else { return .full }
+    guard waiting.count(where: { $0.peer == peer }) + (running?.peer == peer ? 1 : 0) < limitPerPeer else {
+      return .fullForPeer
+    }
     waiting.append(PhoneJob(number: nextNumber, peer: peer, request: request))
     nextNumber += 1
     return .accepted

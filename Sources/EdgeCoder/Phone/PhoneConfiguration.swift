@@ -8,8 +8,18 @@ public struct PhoneConfiguration: Sendable, Hashable {
   public var replyLimit = Wire.messageLimit
   /// How many requests may wait while one is being answered; one more is told that the phone is busy.
   public var queueLimit = 16
+  /// How many requests of one central may be in the queue, the one being answered included.
+  public var requestsPerPeer = 8
+  /// How many requests one central may send in a minute, at once or spread out; one more is told that the phone is
+  /// busy. What is no request counts too.
+  public var requestsPerMinute = 120
+  /// How many bytes one central may write in a minute; a request over that is told that the phone is busy. The default
+  /// is sixteen of the largest requests.
+  public var bytesPerMinute = 16 * Wire.messageLimit
   /// How many refusals (busy, malformed) may wait to be sent; more are dropped and counted.
   public var refusalLimit = 32
+  /// How many of those may be for one central, so that one that asks wildly does not keep others from their replies.
+  public var refusalsPerPeer = 8
   /// The most tokens a request may ask for; more count as this many. The EdgeCoder provider takes 1–8192.
   public var maxTokensLimit = 8192
   /// How long the engine may take for one prompt. A central waits for 90 s.

@@ -12,6 +12,9 @@ public struct PhoneCounters: Sendable, Hashable, Codable {
   public var chunks = 0
   /// Requests told that the phone is busy.
   public var busy = 0
+  /// Those of the busy that asked too often, wrote too much, or had too many requests waiting; see
+  /// ``PhoneConfiguration/requestsPerMinute``.
+  public var limited = 0
   /// Complete objects that were no request, and objects over the limit.
   public var malformed = 0
   /// Bytes thrown away that belonged to no complete object.

@@ -25,6 +25,18 @@ struct PhoneMachine: Sendable {
     case pushStatus
     /// Put the read values back: the service was registered anew.
     case restoreValues
+    /// A request was refused; to be logged.
+    case noteRefusal(PeerID, Refusal)
+  }
+
+  /// Why a request was refused, without any of its content.
+  enum Refusal: String {
+    case malformed
+    case tooLarge = "too large"
+    case queueFull = "the queue is full"
+    case queueFullForPeer = "its share of the queue is full"
+    case tooManyRequests = "too many requests"
+    case tooManyBytes = "too many bytes"
   }
 
   let configuration: PhoneConfiguration
@@ -34,6 +46,7 @@ struct PhoneMachine: Sendable {
   private(set) var peers: PeerTable
   private(set) var queue: JobQueue
   private var outbox: ReplyOutbox
+  private var rates: PeerRates
 
   init(configuration: PhoneConfiguration, addressesSinglePeer: Bool) {
     self.configuration = configuration
@@ -41,8 +54,11 @@ struct PhoneMachine: Sendable {
     peers = PeerTable(limit: configuration.peerLimit) {
       JSONObjectScanner(sizeLimit: configuration.requestLimit, idleLimit: configuration.idleLimit)
     }
-    queue = JobQueue(limit: configuration.queueLimit)
-    outbox = ReplyOutbox(refusalLimit: configuration.refusalLimit, interval: configuration.chunkInterval)
+    queue = JobQueue(limit: configuration.queueLimit, limitPerPeer: configuration.requestsPerPeer)
+    outbox = ReplyOutbox(
+      refusalLimit: configuration.refusalLimit, refusalsPerPeer: configuration.refusalsPerPeer,
+      interval: configuration.chunkInterval)
+    rates = PeerRates(configuration)
   }
 
   // MARK: Radio
@@ -90,6 +106,7 @@ struct PhoneMachine: Sendable {
   }
 
   private mutating func receive(_ write: PhoneWrite, at now: Duration) -> [Action] {
+    rates.charge(write.peer, bytes: write.bytes.count, at: now)
     let events = peers.update(write.peer) { peer -> [JSONObjectScanner.Event]? in
       if let mtu = write.mtu { peer.mtu = mtu }
       guard case .bytes(let bytes) = peer.assembler.receive(write.bytes, offset: write.offset) else { return nil }
@@ -101,27 +118,29 @@ struct PhoneMachine: Sendable {
     }
     return events.flatMap { event in
       switch event {
-      case .object(let bytes): accept(bytes, from: write.peer)
-      case .refused(let refusal): discard(refusal, from: write.peer)
+      case .object(let bytes): accept(bytes, from: write.peer, at: now)
+      case .refused(let refusal): discard(refusal, from: write.peer, at: now)
       }
     }
   }
 
   // MARK: Requests
 
-  private mutating func accept(_ bytes: [UInt8], from peer: PeerID) -> [Action] {
+  private mutating func accept(_ bytes: [UInt8], from peer: PeerID, at now: Duration) -> [Action] {
+    let shortage = rates.admit(peer, at: now)
     var request: Wire.Request
     do {
       request = try Wire.Request.decode(bytes)
     } catch {
       counters.malformed += 1
-      guard let id = error.id else { return [] }
-      return refuse(id, of: peer, "[malformed request: \(error.reason)]")
+      guard shortage == nil else { return refuse(nil, of: peer, .malformed) }
+      return refuse(error.id, of: peer, .malformed, "malformed request: \(error.reason)")
     }
     counters.requests += 1
     counters.requestBytes += bytes.count
     let maxTokens = request.maxTokens ?? Wire.defaultMaxTokens
     request.maxTokens = min(max(1, maxTokens), configuration.maxTokensLimit)
+    if let shortage { return limit(request.id, of: peer, shortage) }
     switch queue.submit(request, from: peer) {
     case .accepted: return [.wakeRunner]
     case .duplicate:
@@ -129,29 +148,54 @@ struct PhoneMachine: Sendable {
       return []
     case .full:
       counters.busy += 1
-      return refuse(request.id, of: peer, "[busy: \(queue.waiting.count) requests are waiting]")
+      return refuse(request.id, of: peer, .queueFull, "busy: \(queue.waiting.count) requests are waiting")
+    case .fullForPeer:
+      counters.busy += 1
+      counters.limited += 1
+      return refuse(
+        request.id, of: peer, .queueFullForPeer, "busy: \(configuration.requestsPerPeer) requests of yours are waiting")
     }
   }
 
-  private mutating func discard(_ refusal: JSONObjectScanner.Refusal, from peer: PeerID) -> [Action] {
-    let reason: String
+  private mutating func limit(_ id: String, of peer: PeerID, _ shortage: PeerRates.Shortage) -> [Action] {
+    counters.busy += 1
+    counters.limited += 1
+    func busy(_ limit: String, _ wait: Duration) -> String {
+      "busy: at most \(limit) a minute; try again in \(wait.components.seconds + 1) s"
+    }
+    switch shortage {
+    case .requests(let wait):
+      return refuse(id, of: peer, .tooManyRequests, busy("\(configuration.requestsPerMinute) requests", wait))
+    case .bytes(let wait):
+      return refuse(id, of: peer, .tooManyBytes, busy("\(configuration.bytesPerMinute) bytes", wait))
+    }
+  }
+
+  private mutating func discard(
+    _ refusal: JSONObjectScanner.Refusal, from peer: PeerID, at now: Duration
+  ) -> [Action] {
+    let (kind, reason): (Refusal, String)
     switch refusal.reason {
-    case .tooLarge: reason = "[request larger than \(configuration.requestLimit) bytes]"
-    case .malformed: reason = "[malformed request: it is no JSON from byte \(refusal.bytes) on]"
+    case .tooLarge: (kind, reason) = (.tooLarge, "request larger than \(configuration.requestLimit) bytes")
+    case .malformed:
+      (kind, reason) = (.malformed, "malformed request: it is no JSON from byte \(refusal.bytes) on")
     case .idle, .notAnObject:
       counters.discardedBytes += refusal.bytes
       return []
     }
     counters.malformed += 1
-    guard let id = Wire.recoverID(fromHead: refusal.head) else { return [] }
-    return refuse(id, of: peer, reason)
+    guard rates.admit(peer, at: now) == nil else { return refuse(nil, of: peer, kind) }
+    return refuse(Wire.recoverID(fromHead: refusal.head), of: peer, kind, reason)
   }
 
-  private mutating func refuse(_ id: String, of peer: PeerID, _ reason: String) -> [Action] {
-    let response = Wire.Response(id: id, output: reason, ok: false, durationMs: 0)
-    if outbox.add(PhoneReply(peer: peer, bytes: response.encoded(), isRefusal: true)) { return [.wakeSender] }
+  /// Tells a central why its request is refused; without an id there is nobody to tell.
+  private mutating func refuse(_ id: String?, of peer: PeerID, _ kind: Refusal, _ reason: String = "") -> [Action] {
+    let note = Action.noteRefusal(peer, kind)
+    guard let id else { return [note] }
+    let response = Wire.Response(id: id, output: "[\(reason)]", ok: false, durationMs: 0)
+    if outbox.add(PhoneReply(peer: peer, bytes: response.encoded(), isRefusal: true)) { return [note, .wakeSender] }
     counters.refusalsDropped += 1
-    return []
+    return [note]
   }
 
   /// Throws away what stood still for too long, so that its memory is free before its central writes again.

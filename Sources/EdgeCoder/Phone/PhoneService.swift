@@ -80,6 +80,8 @@ public actor PhoneService {
       case .pushStatus:
         board.want()
         statusWake.signal()
+      case .noteRefusal(let peer, let reason):
+        logger.info("request refused", metadata: ["central": "\(peer)", "reason": "\(reason.rawValue)"])
       case .restoreValues:
         if let status = board.current { await transport.setValue(status.encoded(), of: .status) }
       }

@@ -17,6 +17,7 @@ struct ReplyOutbox: Sendable {
   }
 
   let refusalLimit: Int
+  let refusalsPerPeer: Int
   private var pacer: Pacer
   private var replies: [PhoneReply] = []
   /// Bytes of the first reply sent so far.
@@ -26,8 +27,9 @@ struct ReplyOutbox: Sendable {
   /// Whether the first reply is to be dropped once its chunk is reported back.
   private var isAbandoned = false
 
-  init(refusalLimit: Int, interval: Duration) {
+  init(refusalLimit: Int, refusalsPerPeer: Int = .max, interval: Duration) {
     self.refusalLimit = refusalLimit
+    self.refusalsPerPeer = refusalsPerPeer
     pacer = Pacer(interval: interval)
   }
 
@@ -37,9 +39,14 @@ struct ReplyOutbox: Sendable {
   var answers: Int { replies.count { !$0.isRefusal } }
 
   /// Queues a reply.
-  /// - Returns: false when it is a refusal and too many of them wait.
+  /// - Returns: false when it is a refusal and too many of them wait, or too many for the same central.
   mutating func add(_ reply: PhoneReply) -> Bool {
-    if reply.isRefusal, replies.count(where: \.isRefusal) >= refusalLimit { return false }
+    if reply.isRefusal {
+      let refusals = replies.filter(\.isRefusal)
+      guard refusals.count < refusalLimit, refusals.count(where: { $0.peer == reply.peer }) < refusalsPerPeer else {
+        return false
+      }
+    }
     replies.append(reply)
     return true
   }

@@ -1,0 +1,154 @@
+import Testing
+
+@testable import EdgeCoder
+
+/// How much one central may ask of a phone.
+@Suite struct LimitTests {
+  private let a = PeerID("a")
+  private let b = PeerID("b")
+
+  // MARK: The bucket
+
+  @Test func aBucketHoldsAMinuteAndFillsUpEvenly() {
+    var bucket = TokenBucket(perMinute: 60, at: .zero)
+    for _ in 0..<60 {
+      #expect(bucket.wait(at: .zero) == .zero)
+      bucket.charge(1, at: .zero)
+    }
+    #expect(bucket.wait(at: .zero) == .seconds(1))
+    #expect(bucket.wait(at: .milliseconds(500)) == .milliseconds(500))
+    #expect(bucket.wait(at: .seconds(1)) == .zero)
+    bucket.charge(1, at: .seconds(1))
+    #expect(bucket.wait(at: .seconds(1)) == .seconds(1))
+    #expect(!bucket.isFull(at: .seconds(60)))
+    #expect(bucket.isFull(at: .seconds(61)) && bucket.isFull(at: .seconds(1000)))
+  }
+
+  @Test func aDebtIsAMinuteAtMost() {
+    var bucket = TokenBucket(perMinute: 60, at: .zero)
+    bucket.charge(.max, at: .zero)
+    #expect(bucket.wait(at: .zero) == .seconds(61))
+    // A clock that goes back brings nothing.
+    #expect(bucket.wait(at: .seconds(-1000)) == .seconds(61))
+    #expect(bucket.isFull(at: .seconds(120)))
+  }
+
+  // MARK: Centrals
+
+  private func configuration(_ change: (inout PhoneConfiguration) -> Void) -> PhoneConfiguration {
+    var configuration = PhoneConfiguration()
+    change(&configuration)
+    return configuration
+  }
+
+  @Test func theMemoryOfCentralsIsBoundedAndKeepsWhoOwesMost() {
+    var rates = PeerRates(
+      configuration {
+        $0.peerLimit = 1  // four are remembered
+        $0.requestsPerMinute = 60
+      })
+    for _ in 0..<90 { _ = rates.admit(a, at: .zero) }
+    for number in 0..<1000 { rates.charge(PeerID("\(number)"), bytes: 1, at: .zero) }
+    #expect(rates.count == 4)
+    let shortage = rates.admit(a, at: .seconds(1))
+    #expect(shortage == .requests(.seconds(30)))
+    // All have their minute again; there is room without forgetting who has not.
+    _ = rates.admit(a, at: .seconds(300))
+    rates.charge(b, bytes: 1, at: .seconds(300))
+    #expect(rates.count == 2)
+  }
+
+  private func machine(_ change: (inout PhoneConfiguration) -> Void) -> PhoneMachine {
+    var machine = PhoneMachine(configuration: configuration(change), addressesSinglePeer: true)
+    _ = machine.handle(.transportUp, at: .zero)
+    return machine
+  }
+
+  private func ask(
+    _ machine: inout PhoneMachine, _ peer: PeerID, _ id: String, prompt: String = "p", at now: Duration = .zero
+  ) {
+    let bytes = Wire.Request(id: id, prompt: prompt).encoded()
+    _ = machine.handle(.write(PhoneWrite(peer: peer, bytes: bytes, mtu: 517)), at: now)
+  }
+
+  /// Sends what is to be sent.
+  private func replies(of machine: inout PhoneMachine) throws -> [Wire.Response] {
+    var replies: [Wire.Response] = []
+    var now = Duration.seconds(1000)
+    while case .send(let chunk, _) = machine.nextStep(at: now) {
+      replies.append(try Wire.Response.decode(chunk))
+      _ = machine.didSend(at: now)
+      now += .seconds(1)
+    }
+    return replies
+  }
+
+  @Test func whoAsksTooOftenIsToldThatThePhoneIsBusy() throws {
+    var machine = machine { $0.requestsPerMinute = 3 }
+    for number in 1...4 { ask(&machine, a, "\(number)") }
+    ask(&machine, b, "1")
+    #expect(machine.queue.waiting.count == 4)
+    let output = "[busy: at most 3 requests a minute; try again in 21 s]"
+    let told = try replies(of: &machine)
+    #expect(told == [Wire.Response(id: "4", output: output, ok: false, durationMs: 0)])
+    // A new link is no new minute.
+    _ = machine.handle(.disconnected(a), at: .zero)
+    ask(&machine, a, "5")
+    #expect(machine.counters.limited == 2 && machine.counters.busy == 2)
+    ask(&machine, a, "6", at: .seconds(61))
+    #expect(machine.queue.waiting.map(\.request.id) == ["1", "6"])
+  }
+
+  @Test func whoWritesTooMuchIsToldThatThePhoneIsBusy() throws {
+    var machine = machine { $0.bytesPerMinute = 1000 }
+    // No request, and not free of charge.
+    let noise = PhoneWrite(peer: a, bytes: Array(repeating: UInt8(ascii: "x"), count: 1500), mtu: 517)
+    _ = machine.handle(.write(noise), at: .zero)
+    ask(&machine, a, "1")
+    ask(&machine, b, "2", prompt: String(repeating: "p", count: 800))
+    #expect(machine.queue.waiting.map(\.request.id) == ["2"])
+    let told = try replies(of: &machine)
+    #expect(told.map(\.id) == ["1"])
+    #expect(machine.counters.limited == 1)
+    ask(&machine, a, "3", at: .seconds(60))
+    #expect(machine.queue.waiting.map(\.request.id) == ["2", "3"])
+  }
+
+  @Test func oneCentralDoesNotFillTheQueue() throws {
+    var machine = machine { $0.requestsPerPeer = 2 }
+    ask(&machine, a, "1")
+    let job = machine.startJob()
+    #expect(job?.request.id == "1")
+    for number in 2...4 { ask(&machine, a, "\(number)") }
+    ask(&machine, b, "5")
+    #expect(machine.queue.waiting.map(\.request.id) == ["2", "5"])
+    let replies = try replies(of: &machine)
+    #expect(replies.map(\.id) == ["3", "4"])
+    #expect(replies.first?.output == "[busy: 2 requests of yours are waiting]")
+  }
+
+  @Test func noiseOverTheLimitGetsNoRepliesAndNobodyWaitsForThem() throws {
+    var machine = machine {
+      $0.requestsPerMinute = 5
+      $0.refusalsPerPeer = 3
+    }
+    for _ in 0..<100 {
+      _ = machine.handle(.write(PhoneWrite(peer: a, bytes: Array(#"{"id":"x","prompt":1}"#.utf8), mtu: 517)), at: .zero)
+    }
+    ask(&machine, a, "1")
+    _ = machine.handle(.write(PhoneWrite(peer: b, bytes: Array(#"{"id":"y"}"#.utf8), mtu: 517)), at: .zero)
+    let told = try replies(of: &machine)
+    #expect(told.map(\.id) == ["x", "x", "x", "y"])
+    #expect(machine.counters.malformed == 101)
+    // Two malformed ones within the rate, and the request.
+    #expect(machine.counters.refusalsDropped == 3)
+  }
+
+  @Test func aRefusalIsNotedWithoutContent() {
+    var machine = machine { $0.requestsPerMinute = 1 }
+    ask(&machine, a, "1")
+    let write = PhoneWrite(peer: a, bytes: Wire.Request(id: "2", prompt: "secret").encoded(), mtu: 517)
+    let actions = machine.handle(.write(write), at: .zero)
+    #expect(actions == [.noteRefusal(a, .tooManyRequests), .wakeSender])
+  }
+}
