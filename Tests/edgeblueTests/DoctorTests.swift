@@ -1,3 +1,4 @@
+import BlueZ
 import Foundation
 import Testing
 
@@ -79,5 +80,15 @@ import Testing
     }
     #expect(SystemBattery.percent(root: root.path) == 87)
     #expect(SystemBattery.percent(root: root.path + "/none") == nil)
+  }
+}
+
+@Suite struct CapabilityChecksTests {
+  @Test func whatAReleaseHasAndLacks() {
+    let found = BlueZChecks.capabilities(of: BlueZVersion(5, 79)).map(\.message)
+    #expect(found.first?.contains("a socket for each central") == true)
+    #expect(found.contains { $0.hasPrefix("lacks confirmations of indications (lost in 5.74–5.79): ") })
+    #expect(found.contains { $0.hasPrefix("lacks the reason why a link ended (since 5.83): ") })
+    #expect(found.contains { $0.contains("(in no release yet)") })
   }
 }

@@ -17,7 +17,7 @@ extension LocalCharacteristic {
     guard flags.contains(.indicate) else { throw BlueZError(.notSupported, "\(uuid) does not indicate") }
     let (events, source) = BoundedStream.make(of: Confirmations.Event.self, limit: 64, policy: .dropNewest)
     let links = try state.withLock { state in
-      if let version = state.version, !version.confirmsIndications {
+      if let version = state.version, !version.has(.confirmsIndications) {
         throw BlueZError(
           .notSupported, "BlueZ \(version) loses confirmations of indications",
           hint: "BlueZ 5.80 does not; or send with `notify`, without waiting")
@@ -57,9 +57,4 @@ extension LocalCharacteristic {
 extension CharacteristicFlags {
   /// Those with which a characteristic sends values by itself.
   static let subscription: CharacteristicFlags = [.notify, .indicate]
-}
-
-extension BlueZVersion {
-  /// Whether confirmations of indications come (reported broken: connectedhomeip #40147).
-  var confirmsIndications: Bool { !(BlueZVersion(5, 74)...BlueZVersion(5, 79)).contains(self) }
 }

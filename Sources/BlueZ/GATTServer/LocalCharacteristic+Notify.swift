@@ -28,7 +28,7 @@ extension LocalCharacteristic {
   public var isSubscribed: Bool { state.withLock { !$0.links.isEmpty } }
 
   /// Whether a value can be sent to one central alone: from BlueZ 5.76, over sockets.
-  public var addressesOnePeer: Bool { state.withLock { $0.version?.notifiesOnePeer ?? ($0.links.count > 1) } }
+  public var addressesOnePeer: Bool { state.withLock { $0.version?.has(.notifiesOnePeer) ?? ($0.links.count > 1) } }
 
   /// The most bytes every subscriber known by a socket can take: the smallest MTU − 3, at most 512; `nil` while nobody
   /// is subscribed. Longer values would be cut short without a word.
@@ -57,7 +57,7 @@ extension LocalCharacteristic {
     try check(value, for: state.links)
     guard !state.links.isEmpty else { throw nobody }
     // From 5.69 to 5.75 what is written to one socket reaches all.
-    let all = state.version.map { !$0.socketPerPeer || $0.notifiesOnePeer } ?? true
+    let all = state.version.map { !$0.has(.socketPerPeer) || $0.has(.notifiesOnePeer) } ?? true
     return all ? state.links : Array(state.links.prefix(1))
   }
 

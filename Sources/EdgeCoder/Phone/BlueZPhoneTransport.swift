@@ -39,9 +39,9 @@ public final class BlueZPhoneTransport: PhoneTransport {
     if access.mode != .open { _ = try adapter.links() }
     let version = await adapter.session.version()
     let transport = BlueZPhoneTransport(
-      addressesSinglePeer: version?.notifiesOnePeer ?? false, adapter: adapter, access: access)
+      addressesSinglePeer: version?.has(.notifiesOnePeer) ?? false, adapter: adapter, access: access)
     // Listening first: a central may come the moment the service is there.
-    transport.watch(adapter, tellsPeers: version?.socketPerPeer ?? false)
+    transport.watch(adapter, tellsPeers: version?.has(.socketPerPeer) ?? false)
     do {
       let application = try await adapter.offer([transport.service])
       let shown = name.map { BlueZPhoneTransport.cut($0, to: nameLimit) }

@@ -47,9 +47,20 @@ struct BlueZChecks {
     guard let version = await session.version() else {
       return [Finding("bluetoothd", .warn, "it runs, but its version cannot be told from here")]
     }
-    let limits = version.limits
-    return [Finding("bluetoothd", .ok, "version \(version) runs")]
-      + limits.map { Finding("BlueZ \(version)", .ok, "worked around: \($0)") }
+    return [Finding("bluetoothd", .ok, "version \(version) runs")] + Self.capabilities(of: version)
+  }
+
+  /// What the release has, in one line, and what it lacks, in one line each. None of it stops anything.
+  static func capabilities(of version: BlueZVersion) -> [Finding] {
+    let all = BlueZVersion.Capability.all
+    let present = all.filter(version.has).map(\.title).joined(separator: ", ")
+    return [Finding("BlueZ \(version)", .ok, "has \(present)")]
+      + all.filter { !version.has($0) }.map { missing in
+        let since =
+          missing.lostIn.map { "lost in \($0.lowerBound)–\($0.upperBound)" }
+          ?? missing.since.map { "since \($0)" } ?? "in no release yet"
+        return Finding("BlueZ \(version)", .ok, "lacks \(missing.title) (\(since)): \(missing.without)")
+      }
   }
 
   private func adapters(_ session: Session) async -> [Finding] {
