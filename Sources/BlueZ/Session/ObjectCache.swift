@@ -15,6 +15,8 @@ struct ObjectCache: Sendable {
     case serviceUp
     /// bluetoothd is gone, or the bus is; the cache is empty.
     case serviceDown
+    /// Everything that was declared is in place again.
+    case restored
   }
 
   private(set) var objects: [ObjectPath: Interfaces] = [:]

@@ -98,6 +98,8 @@ public final class Session: Sendable {
     case serviceUp
     /// bluetoothd, or the bus, is gone.
     case serviceDown
+    /// Everything that was declared is in place again, after bluetoothd, an adapter, its power or the bus was gone.
+    case restored
     /// An adapter appeared, at this path.
     case adapterAdded(ObjectPath)
     /// An adapter went away.
@@ -110,6 +112,7 @@ public final class Session: Sendable {
       switch change {
       case .serviceUp: .serviceUp
       case .serviceDown: .serviceDown
+      case .restored: .restored
       case .added(let path, let interfaces) where interfaces.contains(Adapter.interface): .adapterAdded(path)
       case .removed(let path, let interfaces) where interfaces.contains(Adapter.interface): .adapterRemoved(path)
       default: nil

@@ -24,6 +24,8 @@ final class SessionCore: Sendable {
     var observers: [Int: @Sendable (ObjectCache.Change) -> Void] = [:]
     var nextID = 0
     var registrations: [Int: SupervisedRegistration] = [:]
+    /// Whether everything declared was in place when the supervisor last looked, and nothing was lost since.
+    var isWhole = true
     var powerWishes: Set<BluetoothAddress> = []
     var discoveries: [BluetoothAddress: DiscoveryRegistration] = [:]
     var pairingWindows: Set<BluetoothAddress> = []
@@ -144,6 +146,7 @@ final class SessionCore: Sendable {
       guard !state.isClosed else { return [] }
       state.cache.removeAll()
       state.isUp = false
+      state.isWhole = false
       state.generation += 1
       return Array(state.observers.values)
     }

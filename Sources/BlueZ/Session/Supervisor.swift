@@ -58,6 +58,8 @@ extension SessionCore {
     try await BlueZError.naming("registering \(registration.title)") {
       try await registration.establish(on: connection, at: life.path)
     }
+    // That life may be over by now.
+    defer { poke() }
     return state.withLock { state in
       let id = state.nextID
       state.nextID += 1
@@ -104,18 +106,43 @@ extension SessionCore {
         }
       }
       await restorePower()
-      let entries = state.withLock { $0.registrations }
-      for (id, entry) in entries.sorted(by: {
-        ($0.value.registration.order, $0.key) < ($1.value.registration.order, $1.key)
-      }) {
-        await restore(id, entry)
-      }
+      await restoreAll()
+      tellIfRestored()
     }
   }
 
-  private func restore(_ id: Int, _ entry: SupervisedRegistration) async {
-    guard let (connection, life) = state.withLock({ Self.ready(for: entry.registration, in: $0) }), entry.life != life
-    else { return }
+  private func tellIfRestored() {
+    let observers = state.withLock { state -> [@Sendable (ObjectCache.Change) -> Void] in
+      let wasWhole = state.isWhole
+      state.isWhole =
+        state.isUp && state.unpowered.isEmpty
+        && state.registrations.values.allSatisfy { entry in
+          entry.life.map { $0 == Self.ready(for: entry.registration, in: state)?.1 } ?? false
+        }
+      return state.isWhole && !wasWhole ? Array(state.observers.values) : []
+    }
+    for observer in observers { observer(.restored) }
+  }
+
+  private func restoreAll() async {
+    let entries = state.withLock { $0.registrations }
+    // An adapter's interfaces come one by one. What comes first in order must not be overtaken because its interface
+    // came in the middle of this.
+    var early: Set<RegistrationPlace> = []
+    for (id, entry) in entries.sorted(by: {
+      ($0.value.registration.order, $0.key) < ($1.value.registration.order, $1.key)
+    }) where !early.contains(entry.registration.place) {
+      guard let (connection, life) = state.withLock({ Self.ready(for: entry.registration, in: $0) }) else {
+        early.insert(entry.registration.place)
+        continue
+      }
+      if entry.life != life { await restore(id, entry, on: connection, life) }
+    }
+  }
+
+  private func restore(
+    _ id: Int, _ entry: SupervisedRegistration, on connection: Connection, _ life: AdapterLife
+  ) async {
     do {
       try await entry.registration.establish(on: connection, at: life.path)
       state.withLock { state in
