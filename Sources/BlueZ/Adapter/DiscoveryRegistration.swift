@@ -121,9 +121,10 @@ final class DiscoveryRegistration: Registration {
     do {
       try await connection.call(SessionCore.service, path, Adapter.interface, "StartDiscovery", returning: "")
     } catch let error as DBusError where error.name == "org.bluez.Error.InProgress" {
-      // bluetoothd believes this connection scans already, or the kernel still ends a scan of its predecessor's:
-      // start over, and if that is not enough, the supervisor tries again later.
+      // bluetoothd believes this connection scans already, or the kernel is still in a scan of a bluetoothd that was
+      // killed: start over, and if that is not enough, the supervisor tries again later.
       try await stop(at: path)
+      await endStrayScan(at: path)
       do {
         try await connection.call(SessionCore.service, path, Adapter.interface, "StartDiscovery", returning: "")
       } catch let error as DBusError where error.name == "org.bluez.Error.InProgress" {
@@ -147,6 +148,18 @@ final class DiscoveryRegistration: Registration {
 
   /// What bluetoothd says when it does not scan: because it was never told to, or lost the radio, or is gone.
   private static let notRunning: Set<BlueZError.Code> = [.failed, .notPowered, .staleHandle, .serviceUnavailable]
+
+  /// The kernel goes on for up to 10 s (DISCOV_LE_TIMEOUT) with a scan that no bluetoothd knows of.
+  private func endStrayScan(at path: ObjectPath) async {
+    guard core.property(path, Adapter.interface, "Discovering")?.bool != true,
+      let index = UInt16(path.lastElement.drop { !$0.isNumber })
+    else { return }
+    do {
+      try await ManagementSocket().stopDiscovery(of: index)
+    } catch {
+      core.logger.debug("no scan of the kernel's was ended", metadata: ["error": "\(error)"])
+    }
+  }
 
   private func setFilter(_ connection: Connection, at path: ObjectPath) async throws {
     let filters = state.withLock { $0.users.values.compactMap { $0 } }
