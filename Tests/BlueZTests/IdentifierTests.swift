@@ -40,6 +40,15 @@ import Testing
     #expect(Peer(path: "/org/bluez/hci0").address == nil)
   }
 
+  /// The two most significant bits of a random address tell its kind (Core Specification 6.B.1.3.2).
+  @Test(arguments: [
+    ("C0:00:00:00:00:01", AddressType.random, false), ("FF:00:00:00:00:01", .random, false),
+    ("7F:00:00:00:00:01", .random, true), ("3F:00:00:00:00:01", .random, true), ("40:00:00:00:00:01", .public, false),
+  ])
+  func privateAddresses(_ text: String, _ type: AddressType, _ isPrivate: Bool) throws {
+    #expect(try #require(BluetoothAddress(text)).isPrivate(type) == isPrivate)
+  }
+
   @Test func managementPacketsAreReadAndWritten() {
     let command = ManagementPacket(0x24, 1, [6])
     #expect(command.bytes == [0x24, 0, 1, 0, 1, 0, 6])

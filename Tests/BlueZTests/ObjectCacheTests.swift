@@ -40,6 +40,30 @@ import Testing
     #expect(cache.objects.isEmpty)
   }
 
+  /// As bluetoothd from 5.83 tells it: the reason just before the change.
+  @Test(arguments: [
+    ("org.bluez.Reason.Timeout", DisconnectReason.timeout), ("org.bluez.Reason.Remote", .remote),
+    ("org.bluez.Reason.OfLaterDays", .unknown),
+  ])
+  func whyALinkEndedIsKeptUntilTheNextOne(_ name: String, _ reason: DisconnectReason) {
+    var cache = ObjectCache()
+    let path: ObjectPath = "/org/bluez/hci0/dev_00_AA_01_00_00_42"
+    let told = Signal(
+      sender: ":1.1", path: path, interface: Device.interface, member: "Disconnected",
+      arguments: [.string(name), "in words"])
+    #expect(cache.apply(told) == nil)
+    #expect(cache.disconnectReasons.isEmpty)
+    _ = cache.apply(added(path, Device.interface, ["Connected": true]))
+    _ = cache.apply(told)
+    _ = cache.apply(changed(path, ["Connected": false]))
+    #expect(cache.disconnectReasons == [path: reason])
+    _ = cache.apply(changed(path, ["Connected": true]))
+    #expect(cache.disconnectReasons.isEmpty)
+    _ = cache.apply(told)
+    _ = cache.apply(signal("/", "InterfacesRemoved", [.objectPath(path), .strings([Device.interface])]))
+    #expect(cache.disconnectReasons.isEmpty)
+  }
+
   @Test func aChangeOfAnUnknownObjectIsNotTakenForOne() {
     var cache = ObjectCache()
     let change = cache.apply(changed("/org/bluez/hci0/dev_1", ["Connected": true]))

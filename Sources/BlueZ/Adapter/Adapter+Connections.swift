@@ -5,8 +5,9 @@ extension Adapter {
   public enum ConnectionEvent: Sendable, Hashable {
     /// A device is connected.
     case connected(Peer)
-    /// A device is no longer connected. When bluetoothd goes, this is told for everyone who was.
-    case disconnected(Peer)
+    /// A device is no longer connected. When bluetoothd goes, this is told for everyone who was. The reason is `nil`
+    /// then, and where bluetoothd tells none (before 5.83).
+    case disconnected(Peer, DisconnectReason?)
   }
 
   /// Who is connected to this adapter now.
@@ -23,7 +24,8 @@ extension Adapter {
       return linked.withLock { linked in
         guard linked != now else { return [] }
         defer { linked = now }
-        return linked.subtracting(now).map(ConnectionEvent.disconnected)
+        let reasons = core.state.withLock { $0.cache.disconnectReasons }
+        return linked.subtracting(now).map { .disconnected($0, reasons[$0.path]) }
           + now.subtracting(linked).map(ConnectionEvent.connected)
       }
     }

@@ -78,12 +78,14 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
   public enum Event: Sendable, Hashable {
     /// There is a link.
     case connected
-    /// There is none any more.
-    case disconnected
+    /// There is none any more. The reason is `nil` where bluetoothd tells none (before 5.83).
+    case disconnected(DisconnectReason?)
     /// Its services can be used now.
     case servicesResolved
     /// It advertised with this strength, dBm.
     case rssi(Int)
+    /// Its private address was resolved to this one, which it keeps: it has been bonded.
+    case identityResolved(BluetoothAddress)
     /// Another property changed.
     case property(String)
     /// bluetoothd has forgotten the device, or is gone itself; the handle is stale.
@@ -92,7 +94,7 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
 
   /// What happens to the device from now on; the oldest go when the reader is more than `limit` behind.
   public func events(limit: Int = 64) -> BoundedStream<Event> {
-    let path = path
+    let (path, core) = (path, core)
     return core.streams(limit: limit) { change in
       switch change {
       case .serviceDown: return [.gone]
@@ -100,9 +102,12 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
       case .changed(path, Self.interface, let changed, let invalidated):
         return changed.map { name, value in
           switch (name, value) {
-          case ("Connected", .bool(let on)): on ? .connected : .disconnected
+          case ("Connected", .bool(true)): .connected
+          case ("Connected", .bool(false)): .disconnected(core.state.withLock { $0.cache.disconnectReasons[path] })
           case ("ServicesResolved", .bool(true)): .servicesResolved
           case ("RSSI", .int16(let rssi)) where rssi != 127: .rssi(Int(rssi))
+          case ("Address", .string(let text)):
+            BluetoothAddress(text).map(Event.identityResolved) ?? .property(name)
           default: .property(name)
           }
         } + invalidated.map(Event.property)

@@ -21,6 +21,8 @@ struct ObjectCache: Sendable {
 
   private(set) var objects: [ObjectPath: Interfaces] = [:]
   private(set) var heardServices = HeardServices()
+  /// Why the last link of a device ended; bluetoothd tells it just before it says that the link is gone.
+  private(set) var disconnectReasons: [ObjectPath: DisconnectReason] = [:]
 
   mutating func replaceAll(_ objects: [ObjectPath: Interfaces]) {
     removeAll()
@@ -33,9 +35,10 @@ struct ObjectCache: Sendable {
   mutating func removeAll() {
     objects = [:]
     heardServices = HeardServices()
+    disconnectReasons = [:]
   }
 
-  /// Takes an `InterfacesAdded`, `InterfacesRemoved` or `PropertiesChanged`.
+  /// Takes an `InterfacesAdded`, `InterfacesRemoved`, `PropertiesChanged` or a device's `Disconnected`.
   /// - Returns: what it changed; `nil` for any other or a malformed signal.
   mutating func apply(_ signal: Signal) -> Change? {
     switch signal.member {
@@ -50,15 +53,23 @@ struct ObjectCache: Sendable {
         let removed = signal.arguments[1].strings
       else { return nil }
       for interface in removed { objects[path]?[interface] = nil }
+      if removed.contains(Device.interface) { disconnectReasons[path] = nil }
       if objects[path]?.isEmpty == true { objects[path] = nil }
       if removed.contains(Device.interface) { heardServices.forget(path) }
       return .removed(path, interfaces: removed)
+    case "Disconnected":
+      guard signal.interface == Device.interface, objects[signal.path]?[Device.interface] != nil,
+        let reason = signal.arguments.first?.string
+      else { return nil }
+      disconnectReasons[signal.path] = DisconnectReason(named: reason)
+      return nil
     default:
       guard let (interface, changed, invalidated) = signal.propertiesChanged else { return nil }
       // Changes of an object we were not told of yet are part of its InterfacesAdded.
       guard objects[signal.path]?[interface] != nil else { return nil }
       merge(changed, into: signal.path, interface)
       for name in invalidated { objects[signal.path]?[interface]?[name] = nil }
+      if interface == Device.interface, changed["Connected"]?.bool == true { disconnectReasons[signal.path] = nil }
       return .changed(signal.path, interface: interface, changed, invalidated: invalidated)
     }
   }

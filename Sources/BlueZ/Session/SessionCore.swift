@@ -84,6 +84,10 @@ final class SessionCore: Sendable {
             sender: Self.service, pathNamespace: "/org/bluez", interface: "org.freedesktop.DBus.Properties",
             member: "PropertiesChanged")
         ) { [weak self] in self?.apply($0) },
+        try await connection.observe(
+          MatchRule(
+            sender: Self.service, pathNamespace: "/org/bluez", interface: Device.interface, member: "Disconnected")
+        ) { [weak self] in self?.apply($0) },
       ]
     }
     let closed = state.withLock { state in

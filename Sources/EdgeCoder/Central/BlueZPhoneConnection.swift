@@ -35,10 +35,11 @@ final class BlueZPhoneConnection: PhoneConnection {
     let watcher = Task {
       for await change in changes {
         switch change {
-        case .disconnected: Self.finish(source, "the phone disconnected")
+        case .disconnected(let reason):
+          Self.finish(source, "the phone disconnected" + (reason.map { ": \($0)" } ?? ""))
         case .gone: Self.finish(source, "bluetoothd has forgotten the phone, or is gone itself")
         case .rssi(let rssi): source.yield(.rssi(rssi), orEndWith: .overflow)
-        case .connected, .servicesResolved, .property: break
+        case .connected, .servicesResolved, .identityResolved, .property: break
         }
       }
     }

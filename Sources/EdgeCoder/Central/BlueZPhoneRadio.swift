@@ -103,7 +103,7 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
       throw BlueZError(.deviceNotFound, "\(phone) is out of sight")
     }
     // One attempt: the link has a backoff of its own.
-    try await device.connect(.init(attempts: 1))
+    _ = try await device.connect(.direct(attempts: 1))
     do {
       return try BlueZPhoneConnection(device, logger: logger)
     } catch {

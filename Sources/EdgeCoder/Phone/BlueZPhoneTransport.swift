@@ -165,7 +165,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
         for await event in connections {
           switch event {
           case .connected(let peer): source.yield(.connected(PeerID(peer)))
-          case .disconnected(let peer): source.yield(.disconnected(PeerID(peer)))
+          case .disconnected(let peer, _): source.yield(.disconnected(PeerID(peer)))
           }
         }
       })

@@ -1,0 +1,101 @@
+import DBus
+
+/// One attempt to connect, step by step.
+extension Device {
+  /// Connects, waits until the services can be used, and looks for those that must be there.
+  func attempt(_ timeout: Duration, requiring required: [BluetoothUUID: Set<BluetoothUUID>]) async throws {
+    try await ConnectFailure.in(.link) {
+      try check()
+      guard !isConnected else { return }
+      try await link(timeout)
+      // bluetoothd 5.66 does not always tell that Connected and ServicesResolved changed.
+      try await core.refresh(path, Self.interface, doing: "looking at \(peer)")
+    }
+    try await ConnectFailure.in(.services) {
+      do {
+        try await waitForServices(timeout)
+        try await refreshMTU()
+        for (service, characteristics) in required {
+          for characteristic in characteristics { _ = try self.characteristic(characteristic, in: service) }
+        }
+      } catch let error as BlueZError where error.code == .timedOut || error.code == .notSupported {
+        // A link without the services is of no use, and the next attempt must not take it for a good one.
+        await giveUp()
+        throw error
+      }
+    }
+  }
+
+  private func waitForServices(_ timeout: Duration) async throws {
+    let (path, peer, generation) = (path, peer, generation)
+    let linked = Lock(false)
+    try await core.wait("reading the services of \(peer)", timeout) { state -> Void? in
+      guard state.generation == generation, let device = state.cache.properties(path, Self.interface) else {
+        throw BlueZError(.staleHandle, "\(peer) went away while its services were read")
+      }
+      guard device["Connected"]?.bool == true else {
+        if linked.withLock({ $0 }) {
+          throw BlueZError(.notConnected, "the link to \(peer) ended while its services were read")
+        }
+        return nil
+      }
+      linked.withLock { $0 = true }
+      return device["ServicesResolved"]?.bool == true ? () : nil
+    }
+  }
+
+  /// Makes the link, with the radio to itself.
+  private func link(_ timeout: Duration) async throws {
+    try await withRadioToItself {
+      try await withTaskCancellationHandler {
+        do {
+          try await core.call(path, Self.interface, "Connect", timeout: timeout, doing: "connecting to \(peer)")
+        } catch let error as BlueZError {
+          if error.code == .timedOut { await giveUp() }
+          throw error.code == .failed || error.code == .attributeError
+            ? BlueZError(.connectFailed, error.message, underlying: error.underlying) : error
+        }
+      } onCancel: {
+        Task { await giveUp() }
+      }
+    }
+  }
+
+  /// Has the session not scan while a link is made; without effect when there is one.
+  func withRadioToItself(_ body: () async throws -> Void) async throws {
+    guard !isConnected else { return try await body() }
+    let discovery = property("Adapter")?.objectPath.flatMap(core.discovery(at:))
+    await discovery?.pause()
+    defer { discovery?.resume() }
+    try await body()
+  }
+
+  /// Gives up what bluetoothd may still be trying, and returns when the link is gone: the next attempt must not meet
+  /// the end of this one.
+  func giveUp() async {
+    let (path, generation) = (path, generation)
+    do {
+      try await core.call(path, Self.interface, "Disconnect", timeout: .seconds(5), doing: "giving up on \(peer)")
+      try await core.wait("giving up on \(peer)", .seconds(5)) { state in
+        guard state.generation == generation else { return () }
+        return state.cache.properties(path, Self.interface)?["Connected"]?.bool == true ? nil : ()
+      }
+    } catch {
+      core.logger.debug("nothing to give up", metadata: ["error": "\(error)"])
+    }
+  }
+}
+
+/// Why an attempt failed, and at which step.
+struct ConnectFailure: Error {
+  let step: ConnectMachine.Step
+  let error: BlueZError
+
+  static func `in`<R>(_ step: ConnectMachine.Step, _ body: () async throws -> R) async throws -> R {
+    do {
+      return try await body()
+    } catch let error as BlueZError {
+      throw ConnectFailure(step: step, error: error)
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import DBus
+
+/// Watches over the link.
+extension Dial {
+  /// bluetoothd 5.66 does not always tell that a link ended: this often it is asked.
+  private static let checkInterval = Duration.seconds(10)
+
+  func untilLost() async throws -> BlueZError {
+    guard case .connected(let device) = state else { throw CancellationError() }
+    let events = device.events()
+    return try await withThrowingTaskGroup(of: BlueZError.self) { [self] group in
+      group.addTask { [self] in
+        while true {
+          // What it finds out comes as an event.
+          try await adapter.core.refresh(device.path, Device.interface, doing: "looking at \(device.peer)")
+          try device.check()
+          try await Task.sleep(for: Self.checkInterval, clock: .steady)
+        }
+      }
+      group.addTask { [self] in
+        if !device.isConnected { return Self.lost(device, nil) }
+        for await event in events {
+          switch event {
+          case .disconnected(let reason): return Self.lost(device, reason)
+          case .gone: return BlueZError(.staleHandle, "bluetoothd has forgotten \(device.peer), or is gone itself")
+          case .identityResolved(let address): shared.withLock { $0.target = address }
+          case .connected, .servicesResolved, .rssi, .property: continue
+          }
+        }
+        throw CancellationError()
+      }
+      defer { group.cancelAll() }
+      do {
+        return try await group.next() ?? Self.lost(device, nil)
+      } catch let error as BlueZError {
+        return error
+      }
+    }
+  }
+
+  private static func lost(_ device: Device, _ reason: DisconnectReason?) -> BlueZError {
+    BlueZError(.notConnected, "the link to \(device.peer) ended" + (reason.map { ": \($0)" } ?? ""))
+  }
+}

@@ -1,0 +1,182 @@
+import DBus
+
+/// Does what the ``ConnectMachine`` says, for one device at one adapter.
+final class Dial: Sendable {
+  struct Shared {
+    var state = DeviceConnection.State.connecting
+    var target: BluetoothAddress
+    var observers: [Int: BoundedStream<DeviceConnection.State>.Source] = [:]
+    var nextObserver = 0
+    var work: Task<Void, Never>?
+  }
+
+  let adapter: Adapter
+  private let options: ConnectOptions
+  private let required: [BluetoothUUID: Set<BluetoothUUID>]
+  let shared: Lock<Shared>
+  private let begun = ContinuousClock.now
+
+  init(
+    _ adapter: Adapter, _ target: BluetoothAddress, _ options: ConnectOptions,
+    requiring required: [BluetoothUUID: Set<BluetoothUUID>]
+  ) {
+    self.adapter = adapter
+    self.options = options
+    self.required = required
+    shared = Lock(Shared(target: target))
+  }
+
+  /// The address; the identity, once a private one is resolved.
+  var target: BluetoothAddress { shared.withLock { $0.target } }
+  var state: DeviceConnection.State { shared.withLock { $0.state } }
+
+  func states(limit: Int) -> BoundedStream<DeviceConnection.State> {
+    let id = shared.withLock { shared in
+      shared.nextObserver += 1
+      return shared.nextObserver
+    }
+    let (stream, source) = BoundedStream.make(
+      of: DeviceConnection.State.self, limit: limit,
+      onTermination: { [weak self] in self?.shared.withLock { $0.observers[id] = nil } })
+    let isOver = shared.withLock { shared in
+      source.yield(shared.state)
+      if case .ended = shared.state { return true }
+      shared.observers[id] = source
+      return false
+    }
+    if isOver { source.finish() }
+    return stream
+  }
+
+  private func enter(_ state: DeviceConnection.State) {
+    let finished = shared.withLock { shared -> [BoundedStream<DeviceConnection.State>.Source] in
+      if case .ended = shared.state { return [] }
+      shared.state = state
+      for source in shared.observers.values { source.yield(state) }
+      guard case .ended = state else { return [] }
+      defer { shared.observers = [:] }
+      return Array(shared.observers.values)
+    }
+    // Outside the lock: it takes the observer out.
+    for source in finished { source.finish() }
+  }
+
+  // MARK: The loop
+
+  /// Tries until there is a link.
+  /// - Returns: what is to be done from then on, by ``keep(_:_:)``.
+  /// - Throws: ``BlueZError`` when it is over before, `CancellationError`.
+  func connect() async throws -> ConnectMachine {
+    var machine = ConnectMachine(options)
+    var action = machine.handle(.start, at: now, random: 0)
+    while action != .watch {
+      if case .finish(let error) = action { throw error }
+      action = try await step(action, &machine)
+    }
+    return machine
+  }
+
+  /// Goes on in the background, from the beginning or from the link that there is.
+  func keep(_ machine: ConnectMachine?) {
+    let work = Task { [self] in
+      var machine = machine ?? ConnectMachine(options)
+      var action: ConnectMachine.Action
+      if case .connected = state { action = .watch } else { action = machine.handle(.start, at: now, random: 0) }
+      do {
+        while true {
+          if case .finish(let error) = action { return enter(.ended(error)) }
+          action = try await step(action, &machine)
+        }
+      } catch {
+        // Cancelled: `end` says so when the link is down too.
+      }
+    }
+    shared.withLock { $0.work = work }
+  }
+
+  private func step(
+    _ action: ConnectMachine.Action, _ machine: inout ConnectMachine
+  ) async throws -> ConnectMachine.Action {
+    let event = try await perform(action)
+    let next = machine.handle(event, at: now, random: .random(in: -1...1))
+    switch event {
+    case .failed(_, let error), .lost(let error):
+      adapter.core.logger.debug("no link to \(target)", metadata: ["error": "\(error)"])
+      enter(.waiting(error))
+    case .start, .connected, .due: break
+    }
+    return next
+  }
+
+  private var now: Duration { ContinuousClock.now - begun }
+
+  /// - Throws: `CancellationError`.
+  private func perform(_ action: ConnectMachine.Action) async throws -> ConnectMachine.Event {
+    switch action {
+    case .attempt: return try await attempt(afresh: false)
+    case .attemptAfresh: return try await attempt(afresh: true)
+    case .pause(let pause):
+      try await Task.sleep(for: pause, clock: .steady)
+      return .due
+    case .waitForAdapter:
+      try await waitForAdapter()
+      return .due
+    case .watch: return .lost(try await untilLost())
+    case .finish(let error): throw error
+    }
+  }
+
+  private func attempt(afresh: Bool) async throws -> ConnectMachine.Event {
+    enter(.connecting)
+    do {
+      let device = try await ConnectFailure.in(.search) {
+        if afresh { try await forget() }
+        return try await adapter.find(target, timeout: options.timeout)
+      }
+      try await device.attempt(options.timeout, requiring: required)
+      enter(.connected(device))
+      return .connected
+    } catch let failure as ConnectFailure {
+      return .failed(failure.step, failure.error)
+    }
+  }
+
+  /// Has bluetoothd forget what it keeps of the services. It has no call for that but to forget the device, which would
+  /// cost a bonded one its keys.
+  private func forget() async throws {
+    guard let device = adapter.device(target), !device.isBonded else { return }
+    try await device.remove()
+  }
+
+  private func waitForAdapter() async throws {
+    let changes = adapter.core.stream(of: Bool.self, limit: 1) { _ in true }
+    if adapter.isPowered { return }
+    for await _ in changes where adapter.isPowered { return }
+    throw CancellationError()
+  }
+
+  // MARK: The end
+
+  func end() async {
+    let work = shared.withLock { $0.work }
+    work?.cancel()
+    await work?.value
+    if case .ended = state { return }
+    if let device = adapter.device(target) {
+      do {
+        try await device.disconnect()
+      } catch {
+        adapter.core.logger.debug("not disconnected", metadata: ["error": "\(error)"])
+      }
+    }
+    enter(.ended(nil))
+  }
+
+  /// Nobody holds the connection any more.
+  func abandon() {
+    switch options {
+    case .direct: shared.withLock { $0.work }?.cancel()
+    case .keepConnected: Task { await end() }
+    }
+  }
+}

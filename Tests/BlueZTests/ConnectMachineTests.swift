@@ -1,0 +1,94 @@
+import Testing
+
+@testable import BlueZ
+
+/// When to try, to wait and to give up, under a clock that the test moves.
+@Suite struct ConnectMachineTests {
+  private typealias Machine = ConnectMachine
+
+  private static let refused = BlueZError(.connectFailed, "le-connection-abort-by-local")
+  private static let stalled = BlueZError(.timedOut, "reading the services")
+  private static let ended = BlueZError(.notConnected, "the link ended")
+  private static let down = BlueZError(.serviceUnavailable, "bluetoothd is not there")
+
+  /// Hands in events a second apart, without jitter.
+  private func actions(_ options: ConnectOptions, _ events: [Machine.Event]) -> [Machine.Action] {
+    var machine = Machine(options)
+    return events.enumerated().map { machine.handle($1, at: .seconds($0), random: 0) }
+  }
+
+  @Test func aDirectConnectionTriesAsOftenAsToldAndPausesLonger() {
+    let failed = Machine.Event.failed(.link, Self.refused)
+    let options = ConnectOptions.direct(attempts: 3, backoff: .milliseconds(100))
+    #expect(
+      actions(options, [.start, failed, .due, failed, .due, failed]) == [
+        .attempt, .pause(.milliseconds(100)), .attempt, .pause(.milliseconds(200)), .attempt, .finish(Self.refused),
+      ])
+  }
+
+  @Test(arguments: [
+    BlueZError.Code.notPermitted, .staleHandle, .serviceUnavailable, .notPowered, .authenticationFailed, .notSupported,
+  ])
+  func whatWillNotPassIsNotTriedAgain(_ code: BlueZError.Code) {
+    let error = BlueZError(code, "")
+    #expect(actions(.direct(), [.start, .failed(.link, error)]) == [.attempt, .finish(error)])
+  }
+
+  @Test func servicesThatNeverComeAreReadAfreshOnce() {
+    let failed = Machine.Event.failed(.services, Self.stalled)
+    #expect(
+      actions(.direct(attempts: 1), [.start, failed, failed]) == [.attempt, .attemptAfresh, .finish(Self.stalled)])
+    let lacking = BlueZError(.notSupported, "no such characteristic")
+    #expect(
+      actions(.direct(attempts: 3), [.start, .failed(.services, lacking), .failed(.services, lacking)])
+        == [.attempt, .attemptAfresh, .finish(lacking)])
+    // The cache has no part in a link that ends, or is not made.
+    #expect(
+      actions(.direct(attempts: 1), [.start, .failed(.services, Self.ended)]) == [.attempt, .finish(Self.ended)])
+    #expect(
+      actions(.direct(attempts: 1), [.start, .failed(.link, Self.stalled)]) == [.attempt, .finish(Self.stalled)])
+  }
+
+  @Test func aDirectConnectionIsOverWithItsLink() {
+    #expect(
+      actions(.direct(), [.start, .connected, .lost(Self.ended)]) == [.attempt, .watch, .finish(Self.ended)])
+  }
+
+  @Test func aKeptConnectionPausesUpToTheLongestPauseForEver() {
+    var machine = Machine(.keepConnected(backoff: .seconds(1), longestPause: .seconds(5)))
+    #expect(machine.handle(.start, at: .zero, random: 0) == .attempt)
+    var pauses: [Machine.Action] = []
+    for second in 1...40 {
+      pauses.append(machine.handle(.failed(.link, Self.refused), at: .seconds(second), random: 0))
+      #expect(machine.handle(.due, at: .seconds(second), random: 0) == .attempt)
+    }
+    #expect(Array(pauses.prefix(4)) == [1, 2, 4, 5].map { .pause(.seconds($0)) })
+    #expect(pauses.last == .pause(.seconds(5)))
+  }
+
+  @Test func aLinkThatHeldForgivesTheFailuresBeforeIt() {
+    for (held, pause) in [(Machine.stableAfter, 1), (.seconds(9), 4)] {
+      var machine = Machine(.keepConnected(backoff: .seconds(1)))
+      _ = machine.handle(.start, at: .zero, random: 0)
+      for _ in 0..<2 { _ = machine.handle(.failed(.link, Self.refused), at: .zero, random: 0) }
+      #expect(machine.handle(.connected, at: .zero, random: 0) == .watch)
+      #expect(machine.handle(.lost(Self.ended), at: held, random: 0) == .pause(.seconds(pause)))
+    }
+  }
+
+  @Test func aKeptConnectionWaitsForTheAdapterAndDoesNotSpin() {
+    let failed = Machine.Event.failed(.search, Self.down)
+    #expect(
+      actions(.keepConnected(backoff: .seconds(1)), [.start, failed, .due, failed, .due, failed]) == [
+        .attempt, .waitForAdapter, .attempt, .pause(.seconds(1)), .attempt, .waitForAdapter,
+      ])
+  }
+
+  @Test func pausesDifferByAnEighth() {
+    for (random, expected) in [(-1.0, 875), (1.0, 1125)] {
+      var machine = Machine(.keepConnected(backoff: .seconds(1)))
+      #expect(
+        machine.handle(.failed(.link, Self.refused), at: .zero, random: random) == .pause(.milliseconds(expected)))
+    }
+  }
+}
