@@ -1,0 +1,71 @@
+import BlueZ
+import Foundation
+import Testing
+
+/// What must be there after bluetoothd was killed, and what must not be left behind. `Benchmarks/radio/run` does the same
+/// a hundred and a thousand times.
+extension RadioTests {
+  @Suite struct Survival {
+    private static let service: BluetoothUUID = "ec0d0201-ec0d-ec0d-ec0d-ec0d0201ec0d"
+    private static let value: BluetoothUUID = "ec0d0202-ec0d-ec0d-ec0d-ec0d0202ec0d"
+
+    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(4)))
+    func restartsAndLinksLeaveEverythingInPlaceAndNothingBehind() async throws {
+      let session = try await Session.open()
+      let phone = try await session.adapter(Radio.phone)
+      let mac = try await session.adapter(Radio.mac)
+      for adapter in [phone, mac] { try await adapter.setPowered(true) }
+      let value = LocalCharacteristic(Self.value, .read, read: { _ in [42] })
+      let application = try await phone.offer([LocalService(Self.service, characteristics: [value])])
+      let agent = try await session.register(PairingAgent())
+      let sightings = try await mac.discover(.init(services: [Self.service]))
+      let advertisement = try await phone.advertise(.init(services: [Self.service]))
+      let before = try await bounded(.seconds(30), "the advertisement") { () -> Device in
+        for await sighting in sightings where !sighting.isLost { return sighting.device }
+        throw TestTimeout(phase: "the scan ended")
+      }
+
+      var descriptors = 0
+      for round in 0..<5 {
+        let events = session.events()
+        try await Radio.fault("bluetoothd", "kill")
+        try await Radio.fault("bluetoothd", "start")
+        let took = try await bounded(.seconds(30), "everything in place again") { () -> Duration in
+          var began: ContinuousClock.Instant?
+          for await event in events {
+            if event == .serviceUp { began = .now }
+            if event == .restored, let began { return .now - began }
+          }
+          throw TestTimeout(phase: "the session ended")
+        }
+        #expect(took < .seconds(2), "restart \(round)")
+        #expect(phone.property("UUIDs")?.strings?.contains(Self.service.description) == true)
+        #expect(mac.isDiscovering)
+        #expect(before.isConnected == false)
+        let error = await #expect(throws: BlueZError.self) { try await before.connect() }
+        #expect(error?.code == .staleHandle)
+        // The first restart opens what stays open.
+        if round == 0 { descriptors = try Self.openDescriptors() }
+      }
+      #expect(try Self.openDescriptors() == descriptors)
+
+      // By address; the device is not there yet.
+      try await advertisement.stop()
+      async let found = mac.connect(to: phone.address, .direct(timeout: .seconds(60)))
+      let again = try await phone.advertise(.init(services: [Self.service]))
+      let device = try await found.device()
+      for cycle in 0..<10 {
+        _ = try await device.connect(.direct(), requiring: [Self.service: [Self.value]])
+        let got = try await device.characteristic(Self.value, in: Self.service).read()
+        #expect(got == [42], "cycle \(cycle)")
+        try await device.disconnect()
+      }
+      #expect(try Self.openDescriptors() == descriptors)
+      withExtendedLifetime((application, again, agent)) {}
+    }
+
+    private static func openDescriptors() throws -> Int {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    }
+  }
+}
