@@ -20,9 +20,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = pathlib.Path(sys.argv[1])
 RADIO_BENCH, EDGEBLUE = str(PROGRAMS / "radio-bench"), str(PROGRAMS / "edgeblue")
 PHONE, MAC = os.environ["EDGEBLUE_ADAPTERS"].split(",")[:2]
-ROUNDS, TRIPS, REQUESTS = (int(os.environ[name]) for name in ("BENCH_ROUNDS", "BENCH_TRIPS", "BENCH_REQUESTS"))
+ROUNDS, TRIPS, REQUESTS, RESTARTS, CYCLES = (
+    int(os.environ[f"BENCH_{name}"]) for name in ("ROUNDS", "TRIPS", "REQUESTS", "RESTARTS", "CYCLES"))
 REPLY_BYTES = 200 << 10
 PATIENCE = 60.0
+# Cycles before the first sample that counts.
+WARM_UP = 20
+BUS = "org.freedesktop.DBus"
 UUID = "ec0d000{0}-ec0d-ec0d-ec0d-ec0d000{0}ec0d"
 
 
@@ -71,6 +75,9 @@ class Program:
         sizes = {key: int(value.split()[0]) << 10 for key, value in (line.split(":", 1) for line in lines) if "kB" in value}
         return sizes["RssAnon"], sizes["VmRSS"]
 
+    def descriptors(self):
+        return len(list(pathlib.Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
     def end(self):
         self.process.terminate()
         try:
@@ -117,6 +124,19 @@ class BlueZ:
         if reply.message_type is MessageType.ERROR:
             raise DBusError(reply.error_name, str(reply.body))
         return reply.body
+
+    async def watch_name(self):
+        """A queue of the times at which bluetoothd came to the bus."""
+        times = asyncio.Queue()
+        rule = "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='org.bluez'"
+        await self.bus.call(Message(BUS, "/org/freedesktop/DBus", BUS, "AddMatch", signature="s", body=[rule]))
+
+        def note(message):
+            if message.member == "NameOwnerChanged" and message.body[0] == "org.bluez" and message.body[2]:
+                times.put_nowait(time.monotonic())
+
+        self.bus.add_message_handler(note)
+        return times
 
     async def objects(self):
         return (await self.call("/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"))[0]
@@ -233,6 +253,58 @@ def sample(requests, central, phone):
     say(f"  {requests} requests")
 
 
+async def survival(bluez):
+    """bluetoothd is killed and started again, many times, under a program that has declared one of each kind. In place
+    is what bluetoothd itself shows; of the agent, which it shows nobody, the program says so."""
+    await bluez.forget_all()
+    came_back = await bluez.watch_name()
+    async with Program(RADIO_BENCH, "survivor", PHONE, MAC) as survivor:
+        await survivor.wait_for("ready")
+        for count in range(RESTARTS + 1):
+            if count:
+                started = asyncio.create_task(asyncio.to_thread(restart_bluetoothd))
+                began = await asyncio.wait_for(came_back.get(), PATIENCE)
+                await survivor.wait_for("restored")
+                took = time.monotonic() - began
+                await started
+                tell(what="survival", microseconds=took * 1e6, kept=kept(await bluez.objects()))
+            if count % 10 == 0:
+                sample_soak("survival", count, survivor=survivor)
+
+
+def restart_bluetoothd():
+    subprocess.run(["lab-fault", "bluetoothd", "kill"], check=True)
+    subprocess.run(["lab-fault", "bluetoothd", "start"], check=True)
+
+
+def kept(objects):
+    phone, mac = (objects[f"/org/bluez/{name}"] for name in (PHONE, MAC))
+    return {
+        "services": UUID.format(1) in phone["org.bluez.Adapter1"]["UUIDs"].value,
+        "advertisement": phone["org.bluez.LEAdvertisingManager1"]["ActiveInstances"].value == 1,
+        "scan": mac["org.bluez.Adapter1"]["Discovering"].value,
+    }
+
+
+async def connections(bluez):
+    """A link is made, used and ended, many times."""
+    server, address, path, _, _ = await bluez.connected(lambda: Program(RADIO_BENCH, "server", PHONE))
+    async with server, Program(RADIO_BENCH, "linker", MAC, address, str(CYCLES)) as client:
+        await client.wait_for("ready")
+        client.process.stdin.write("go\n")
+        for count in range(1, CYCLES + 1):
+            await client.wait_for(str(count))
+            if count in (1, WARM_UP) or count % 100 == 0:
+                sample_soak("connections", count, central=client, peripheral=server)
+
+
+def sample_soak(part, count, **programs):
+    for name, program in programs.items():
+        own, _ = program.resident()
+        tell(what=part, role=name, count=count, own=own, descriptors=program.descriptors())
+    say(f"  {part}: {count}")
+
+
 def prompt(number):
     body = json.dumps({"prompt": f"prompt {number}", "stream": False}).encode()
     with urllib.request.urlopen("http://127.0.0.1:11435/api/generate", body, timeout=PATIENCE) as reply:
@@ -270,6 +342,10 @@ async def main():
     if "memory" in parts:
         say("memory")
         await memory(bluez)
+    if "survival" in parts:
+        await survival(bluez)
+    if "connections" in parts:
+        await connections(bluez)
 
 
 asyncio.run(main())

@@ -9,6 +9,8 @@ import Foundation
 ///     radio-bench client ADAPTER ADDRESS COUNT          writes values, each when the last one came back
 ///     radio-bench phone ADAPTER PACE_MS BYTES           answers every prompt with BYTES bytes
 ///     radio-bench central ADAPTER COUNT                 asks that phone
+///     radio-bench survivor ADAPTER OTHER                declares all there is, and says when it is in place again
+///     radio-bench linker ADAPTER ADDRESS COUNT          connects to the server, has a value back, disconnects
 ///
 /// The servers print "ready" and run until they are killed. The clients print "ready", wait for a line, then print
 /// microseconds, one a line, and an empty line.
@@ -32,11 +34,13 @@ struct Main {
     case ("client", 2): try await trips(on: adapter, rest[0], Int(rest[1]) ?? 0)
     case ("phone", 2): try await phone(on: adapter, .milliseconds(Int(rest[0]) ?? 10), Int(rest[1]) ?? 0)
     case ("central", 1): try await ask(on: adapter, Int(rest[0]) ?? 0)
+    case ("survivor", 1): try await survive(on: adapter, and: rest[0])
+    case ("linker", 2): try await link(on: adapter, rest[0], Int(rest[1]) ?? 0)
     default: throw Failure(what: "\(role): wrong arguments")
     }
   }
 
-  private static func uuid(_ text: String) throws -> BluetoothUUID {
+  static func uuid(_ text: String) throws -> BluetoothUUID {
     guard let uuid = BluetoothUUID(text) else { throw Failure(what: "\(text) is not a UUID") }
     return uuid
   }
@@ -74,7 +78,7 @@ struct Main {
     finish(took)
   }
 
-  private static func trip(
+  static func trip(
     _ number: Int, _ writer: CharacteristicWriter, _ arrived: inout Notifications.Iterator
   ) async throws {
     let value = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 20)
@@ -130,7 +134,7 @@ struct Main {
     _ = readLine()
   }
 
-  private static func say(_ line: String) {
+  static func say(_ line: String) {
     print(line)
     fflush(nil)
   }
