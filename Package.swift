@@ -18,6 +18,7 @@ let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 var products: [Product] = [
   .library(name: "DBus", targets: ["DBus"]),
+  .library(name: "DBusTesting", targets: ["DBusTesting"]),
   .library(name: "BlueZ", targets: ["BlueZ"]),
   .library(name: "EdgeCoder", targets: ["EdgeCoder"]),
 ]
@@ -29,8 +30,9 @@ var dependencies: [Package.Dependency] = [
 var targets: [Target] = [
   .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
   .target(name: "DBus", dependencies: ["CDBus", log], swiftSettings: settings),
+  .target(name: "DBusTesting", dependencies: ["DBus"], swiftSettings: settings),
   .target(name: "BlueZ", dependencies: ["DBus", log], swiftSettings: settings),
-  .testTarget(name: "DBusTests", dependencies: ["DBus"], exclude: ["Peers"], swiftSettings: settings),
+  .testTarget(name: "DBusTests", dependencies: ["DBus", "DBusTesting"], exclude: ["Peers"], swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: ["BlueZ", "DBus", log], swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "DBus"], swiftSettings: settings),
   .testTarget(name: "RadioTests", dependencies: ["BlueZ", "DBus", "EdgeCoder"], swiftSettings: settings),

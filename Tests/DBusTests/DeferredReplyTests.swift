@@ -1,4 +1,5 @@
 import DBus
+import DBusTesting
 import Testing
 
 @Suite("Replies that come later", .timeLimit(.minutes(5)))

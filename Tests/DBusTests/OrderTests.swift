@@ -1,4 +1,5 @@
 import DBus
+import DBusTesting
 import Testing
 
 /// The two rules every user of ``Connection`` leans on.

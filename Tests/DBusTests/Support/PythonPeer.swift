@@ -1,3 +1,4 @@
+import DBusTesting
 import Foundation
 
 /// A peer written with Python's dbus-fast, which shares no code with libdbus: `Peers/peer.py`.

@@ -1,46 +1,8 @@
+import DBusTesting
 import Foundation
-
-/// A process a test started, which ends with the test.
-final class ChildProcess: @unchecked Sendable {
-  // Sound: `process` is started in `init` and afterwards only signalled and waited for, which Foundation locks.
-  private let process = Process()
-  private let output = Pipe()
-
-  /// Starts a program found in `PATH`, or at an absolute path.
-  init(_ program: String, _ arguments: [String]) throws {
-    guard let path = Tool.path(of: program) else { throw Tool.Missing(program: program) }
-    process.executableURL = URL(filePath: path)
-    process.arguments = arguments
-    process.standardOutput = output
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-  }
-
-  deinit { kill() }
-
-  /// Waits for the line with which the program says that it is ready.
-  func firstLine() throws -> String {
-    var line: [UInt8] = []
-    while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {
-      line.append(byte)
-    }
-    guard !line.isEmpty else { throw Tool.Missing(program: "\(process.executableURL?.path ?? "") (it ended at once)") }
-    return String(decoding: line, as: UTF8.self)
-  }
-
-  /// Ends it with SIGKILL and waits until it is gone.
-  func kill() {
-    guard process.isRunning else { return }
-    Foundation.kill(process.processIdentifier, SIGKILL)
-    process.waitUntilExit()
-  }
-}
 
 /// Programs nobody here wrote, which check our side of the bus from outside.
 enum Tool {
-  /// A program that is needed is not there.
-  struct Missing: Error { let program: String }
-
   /// How a program ended.
   struct Result {
     var status: Int32
@@ -49,20 +11,13 @@ enum Tool {
   }
 
   /// Whether a program is there; tests that need it skip by name when it is not.
-  static func isInstalled(_ program: String) -> Bool { path(of: program) != nil }
-
-  static func path(of program: String) -> String? {
-    if program.hasPrefix("/") { return FileManager.default.isExecutableFile(atPath: program) ? program : nil }
-    let folders = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-    return folders.split(separator: ":").map { "\($0)/\(program)" }
-      .first { FileManager.default.isExecutableFile(atPath: $0) }
-  }
+  static func isInstalled(_ program: String) -> Bool { ChildProcess.path(of: program) != nil }
 
   /// Runs a program to its end, for 20 seconds at most, without blocking a thread of the test's executor.
   static func run(_ program: String, _ arguments: [String], environment: [String: String] = [:]) async throws -> Result
   {
-    guard let bounded = path(of: "timeout") else { throw Missing(program: "timeout") }
-    guard let path = path(of: program) else { throw Missing(program: program) }
+    guard let bounded = ChildProcess.path(of: "timeout") else { throw MissingProgram("timeout") }
+    guard let path = ChildProcess.path(of: program) else { throw MissingProgram(program) }
     return try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {
         let process = Process()

@@ -1,17 +1,19 @@
-import DBus
+public import DBus
 import Foundation
-import Testing
 
 /// A `dbus-daemon` of a test's own: nobody else's names, policies or load, and it can be killed.
-final class PrivateBus: Sendable {
+///
+/// It needs the program `dbus-daemon` (Debian's package of the same name) and ends with this object.
+public final class PrivateBus: Sendable {
   /// Where to connect to.
-  let address: String
+  public let address: String
   private let daemon: ChildProcess
   private let folder: URL
 
   /// Starts the daemon and waits until it answers.
-  /// - Parameter limits: limits of the daemon's configuration, by name.
-  init(limits: [String: Int] = [:]) throws {
+  /// - Parameter limits: limits of the daemon's configuration, by name, such as `max_match_rules_per_connection`.
+  /// - Throws: ``MissingProgram``; what the file system says.
+  public init(limits: [String: Int] = [:]) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "edgeblue-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     self.folder = folder
@@ -45,20 +47,9 @@ final class PrivateBus: Sendable {
   }
 
   /// Ends the daemon the hard way, as a crash would.
-  func kill() { daemon.kill() }
+  public func kill() { daemon.kill() }
 
   /// A new connection to this bus.
-  func connect() async throws -> Connection { try await .open(.address(address)) }
-}
-
-/// A peer of ours on a bus: its connection and the name it owns.
-struct NamedPeer {
-  let connection: Connection
-  let name: String
-
-  init(_ bus: PrivateBus, _ name: String = "org.edgeblue.Test") async throws {
-    connection = try await bus.connect()
-    self.name = name
-    #expect(try await connection.requestName(name) == .owner)
-  }
+  /// - Throws: `DBusError`.
+  public func connect() async throws -> Connection { try await .open(.address(address)) }
 }
