@@ -11,7 +11,11 @@ extension BlueZVersion {
     do {
       let pid = try await core.connection().processID(of: SessionCore.service)
       // Readable for root and for the daemon's own user only; the usual places serve everyone else.
-      if let running = readLink("/proc/\(pid)/exe") { places.insert(running, at: 0) }
+      if let running = readLink("/proc/\(pid)/exe") {
+        // A fake, in this process or another, is no program to run for its version.
+        guard running.contains("bluetoothd") else { return nil }
+        places.insert(running, at: 0)
+      }
     } catch {
       core.logger.debug("no process of bluetoothd", metadata: ["error": "\(error)"])
     }

@@ -35,12 +35,13 @@ public final class Session: Sendable {
   /// Connects to the bus. bluetoothd need not run yet.
   /// - Parameters:
   ///   - bus: the bus bluetoothd is on.
+  ///   - version: the release that runs, for where it cannot be asked, as from inside a container; `nil` asks it.
   ///   - logger: gets what the supervisor does and what it cannot do.
   /// - Throws: ``BlueZError`` with code `.serviceUnavailable` or `.notPermitted` when the bus cannot be reached.
   public static func open(
-    bus: Connection.Bus = .system, logger: Logger = Logger(label: "edgeblue.bluez")
+    bus: Connection.Bus = .system, version: BlueZVersion? = nil, logger: Logger = Logger(label: "edgeblue.bluez")
   ) async throws -> Session {
-    let core = SessionCore(bus: bus, logger: logger)
+    let core = SessionCore(bus: bus, version: version, logger: logger)
     try await core.connect()
     return Session(core: core)
   }
@@ -120,8 +121,10 @@ public final class Session: Sendable {
     }
   }
 
-  /// The release of the bluetoothd that runs; `nil` when it cannot be told, as from inside a container.
+  /// The release of the bluetoothd that runs; `nil` when it cannot be told, as from inside a container, and was not
+  /// said when the session was opened.
   public func version() async -> BlueZVersion? {
-    await BlueZVersion.ofRunningService(core)
+    if let known = core.version { return known }
+    return await BlueZVersion.ofRunningService(core)
   }
 }

@@ -35,6 +35,8 @@ final class SessionCore: Sendable {
   }
 
   let bus: Connection.Bus
+  /// The release, when whoever opened the session knows it.
+  let version: BlueZVersion?
   let logger: Logger
   let state = Lock(State())
   /// Agents and pairing windows that come and go: the end of one must not cross the beginning of the next.
@@ -43,8 +45,9 @@ final class SessionCore: Sendable {
   let pokes: BoundedStream<Void>
   private let pokeSource: BoundedStream<Void>.Source
 
-  init(bus: Connection.Bus, logger: Logger) {
+  init(bus: Connection.Bus, version: BlueZVersion?, logger: Logger) {
     self.bus = bus
+    self.version = version
     self.logger = logger
     (pokes, pokeSource) = BoundedStream.make(of: Void.self, limit: 1)
   }
