@@ -20,6 +20,7 @@ var products: [Product] = [
   .library(name: "DBus", targets: ["DBus"]),
   .library(name: "DBusTesting", targets: ["DBusTesting"]),
   .library(name: "BlueZ", targets: ["BlueZ"]),
+  .library(name: "BlueZTesting", targets: ["BlueZTesting"]),
   .library(name: "EdgeCoder", targets: ["EdgeCoder"]),
 ]
 
@@ -32,9 +33,10 @@ var targets: [Target] = [
   .target(name: "DBus", dependencies: ["CDBus", log], swiftSettings: settings),
   .target(name: "DBusTesting", dependencies: ["DBus"], swiftSettings: settings),
   .target(name: "BlueZ", dependencies: ["DBus", log], swiftSettings: settings),
+  .target(name: "BlueZTesting", dependencies: ["BlueZ", "DBus", "DBusTesting", log], swiftSettings: settings),
   .testTarget(name: "DBusTests", dependencies: ["DBus", "DBusTesting"], exclude: ["Peers"], swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: ["BlueZ", "DBus", log], swiftSettings: settings),
-  .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "DBus"], swiftSettings: settings),
+  .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
   .testTarget(name: "RadioTests", dependencies: ["BlueZ", "DBus", "EdgeCoder"], swiftSettings: settings),
   .testTarget(name: "EdgeCoderTests", dependencies: ["DBus", "EdgeCoder", log], swiftSettings: settings),
 ]

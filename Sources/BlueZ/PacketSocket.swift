@@ -1,11 +1,11 @@
-import DBus
+package import DBus
 import Glibc
 
 /// One end of a `SOCK_SEQPACKET` pair shared with bluetoothd: every packet is one attribute value.
 ///
 /// Reading is done by one thread for all sockets of the process, which never runs user code: bluetoothd drops what the
 /// socket has no room for, without a word, so it must be emptied whatever the program is busy with.
-final class PacketSocket: Sendable {
+package final class PacketSocket: Sendable {
   /// The longest attribute value (Core Specification 3.F.3.2.9), in bytes.
   static let longestValue = 512
 
@@ -17,7 +17,7 @@ final class PacketSocket: Sendable {
   /// - Parameters:
   ///   - onPacket: gets every packet, in order, on the reading thread.
   ///   - onClose: called once, when the other end is gone; not after ``close()``.
-  init(
+  package init(
     owning descriptor: FileDescriptor, onPacket: @escaping @Sendable ([UInt8]) -> Void,
     onClose: @escaping @Sendable () -> Void
   ) throws {
@@ -38,13 +38,13 @@ final class PacketSocket: Sendable {
   }
 
   /// Closes this end; bluetoothd sees it at once.
-  func close() {
+  package func close() {
     loop.remove(id)
     descriptor.close()
   }
 
   /// Makes a connected pair of sockets.
-  static func pair() throws -> (FileDescriptor, FileDescriptor) {
+  package static func pair() throws -> (FileDescriptor, FileDescriptor) {
     var ends: [Int32] = [0, 0]
     let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
@@ -74,7 +74,7 @@ final class PacketSocket: Sendable {
 
   /// Sends one value if there is room.
   /// - Returns: `false` when there is none.
-  func sendNow(_ value: [UInt8]) throws -> Bool {
+  package func sendNow(_ value: [UInt8]) throws -> Bool {
     let error: Int32? = descriptor.withNumber { number in
       while true {
         if Glibc.send(number, value, value.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)) >= 0 {

@@ -1,17 +1,19 @@
 import DBus
 
 /// Runs asynchronous steps one after the other, in the order they were handed in.
-final class SerialQueue: Sendable {
+package final class SerialQueue: Sendable {
   private let last = Lock<Task<Void, any Error>?>(nil)
 
+  package init() {}
+
   /// Runs a step when all before it are done, and waits for it.
-  func run(_ body: @escaping @Sendable () async throws -> Void) async throws {
+  package func run(_ body: @escaping @Sendable () async throws -> Void) async throws {
     try await enqueue(body).value
   }
 
   /// Has a step run when all before it are done.
   @discardableResult
-  func enqueue(_ body: @escaping @Sendable () async throws -> Void) -> Task<Void, any Error> {
+  package func enqueue(_ body: @escaping @Sendable () async throws -> Void) -> Task<Void, any Error> {
     last.withLock { last in
       let previous = last
       let task = Task {

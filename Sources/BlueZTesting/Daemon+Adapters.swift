@@ -1,0 +1,100 @@
+import BlueZ
+import DBus
+
+/// `org.bluez.Adapter1`, and what happens to adapters.
+extension Daemon {
+  /// Puts an adapter on the bus.
+  func serve(_ adapter: VirtualAdapter) throws {
+    let index = adapter.index
+    let device = Interface.Argument("device", "o")
+    let part = ServedObject.Part(
+      name: Names.adapter,
+      types: [
+        "Address": "s", "AddressType": "s", "Name": "s", "Alias": "s", "Class": "u", "Powered": "b",
+        "Discoverable": "b", "DiscoverableTimeout": "u", "Pairable": "b", "PairableTimeout": "u", "Discovering": "b",
+        "UUIDs": "as", "Roles": "as",
+      ],
+      values: [
+        "Address": .string(adapter.address.description), "AddressType": "public", "Name": .string(adapter.name),
+        "Alias": .string(adapter.name), "Class": .uint32(0), "Powered": .bool(configuration.switchesOnAdapters),
+        "Discoverable": false, "DiscoverableTimeout": .uint32(180), "Pairable": .bool(!defaultAgents.isEmpty),
+        "PairableTimeout": .uint32(0), "Discovering": false, "UUIDs": .strings(Self.ownServices),
+        "Roles": .strings(["central", "peripheral", "central-peripheral"]),
+      ],
+      setters: [
+        "Powered": setter(index) { $0.setPowered($1.bool ?? false, $0.adapters[index]) },
+        "Alias": property("Alias", index), "Discoverable": property("Discoverable", index),
+        "DiscoverableTimeout": property("DiscoverableTimeout", index), "Pairable": property("Pairable", index),
+        "PairableTimeout": property("PairableTimeout", index),
+      ],
+      methods: [
+        method("StartDiscovery", of: index) { try $0.startScan(of: $1.sender ?? "", at: $0.adapters[index]) },
+        method("StopDiscovery", of: index) { daemon, call in
+          guard daemon.stopScan(of: call.sender ?? "", at: daemon.adapters[index]) else {
+            throw DBusError.bluez("Failed", "No discovery started")
+          }
+          return []
+        },
+        method("SetDiscoveryFilter", [.init("properties", "a{sv}")], of: index) { daemon, call in
+          try daemon.setFilter(call.arguments[0].properties ?? [:], of: call.sender ?? "", at: daemon.adapters[index])
+        },
+        method("GetDiscoveryFilters", out: [.init("filters", "as")], of: index) { _, _ in
+          [.strings(["Discoverable", "DuplicateData", "Pathloss", "Pattern", "RSSI", "Transport", "UUIDs"])]
+        },
+        method("RemoveDevice", [device], of: index) { daemon, call in
+          let adapter = daemon.adapters[index]
+          guard let path = call.arguments[0].objectPath,
+            let device = adapter.devices.values.first(where: { $0.object.path == path })
+          else { throw DBusError.doesNotExist }
+          adapter.bonds.remove(device.address)
+          daemon.forget(device, at: adapter)
+          return []
+        },
+      ])
+    adapter.object = try ServedObject(
+      try living(), adapter.path, [part, gattManager(index), advertisingManager(index)], logger: logger)
+  }
+
+  /// Generic Access and Generic Attribute.
+  static let ownServices = ["00001800-0000-1000-8000-00805f9b34fb", "00001801-0000-1000-8000-00805f9b34fb"]
+
+  private nonisolated func setter(
+    _ index: Int, _ body: @escaping @Sendable (isolated Daemon, Value) -> Void
+  ) -> @Sendable (Value) async throws -> Void {
+    { [weak self] value in
+      guard let self else { throw DBusError.doesNotExist }
+      await body(self, value)
+    }
+  }
+
+  private nonisolated func property(_ name: String, _ index: Int) -> @Sendable (Value) async throws -> Void {
+    setter(index) { $0.adapters[index].object?.set(Names.adapter, [name: $1]) }
+  }
+
+  func setPowered(_ on: Bool, _ adapter: VirtualAdapter) {
+    guard on != adapter.isPowered else { return }
+    if !on {
+      for device in adapter.devices.values { end(device, at: adapter, "org.bluez.Reason.Local") }
+      for client in adapter.scans.keys { stopScan(of: client, at: adapter) }
+      for client in adapter.advertisements.keys { adapter.advertisements[client]?.isOnAir = false }
+    }
+    adapter.object?.set(Names.adapter, ["Powered": .bool(on)])
+  }
+
+  func setPluggedIn(_ plugged: Bool, _ index: Int) throws {
+    let adapter = adapters[index]
+    guard plugged != adapter.isPluggedIn else { return }
+    adapter.isPluggedIn = plugged
+    guard connection != nil else { return }
+    if plugged { return try serve(adapter) }
+    for device in adapter.devices.values { end(device, at: adapter, "org.bluez.Reason.Local") }
+    for client in adapter.advertisements.keys { release(client) }
+    adapter.clear()
+  }
+
+  /// The adapter, when it is switched on.
+  func powered(_ index: Int) throws -> VirtualAdapter {
+    guard adapters[index].isPowered else { throw DBusError.notReady }
+    return adapters[index]
+  }
+}

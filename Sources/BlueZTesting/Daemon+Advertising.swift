@@ -1,0 +1,80 @@
+import BlueZ
+import DBus
+
+/// `org.bluez.LEAdvertisingManager1`.
+extension Daemon {
+  /// As many as common controllers have.
+  private static let instances = 5
+
+  func advertisingManager(_ index: Int) -> ServedObject.Part {
+    ServedObject.Part(
+      name: Names.advertisingManager,
+      types: [
+        "ActiveInstances": "y", "SupportedInstances": "y", "SupportedIncludes": "as",
+        "SupportedCapabilities": "a{sv}", "SupportedFeatures": "as",
+      ],
+      values: [
+        "ActiveInstances": .byte(0), "SupportedInstances": .byte(UInt8(Self.instances)),
+        "SupportedIncludes": .strings(["tx-power", "appearance", "local-name"]),
+        "SupportedCapabilities": .properties(["MaxAdvLen": .byte(31), "MaxScnRspLen": .byte(31)]),
+        "SupportedFeatures": .strings([]),
+      ],
+      methods: [
+        method(
+          "RegisterAdvertisement", [.init("advertisement", "o"), .init("options", "a{sv}")], of: index
+        ) { daemon, call in
+          try await daemon.begin(try client(of: call), at: daemon.adapters[index])
+          return []
+        },
+        method("UnregisterAdvertisement", [.init("advertisement", "o")], of: index) { daemon, call in
+          guard daemon.end(try client(of: call), at: daemon.adapters[index]) else { throw DBusError.doesNotExist }
+          return []
+        },
+      ])
+  }
+
+  private func begin(_ client: VirtualAdapter.Client, at adapter: VirtualAdapter) async throws {
+    guard adapter.advertisements[client] == nil else { throw DBusError.alreadyExists }
+    guard adapter.advertisements.count < Self.instances else {
+      throw DBusError.bluez("NotPermitted", "Maximum advertisements reached")
+    }
+    let properties = try await RemoteObject(try living(), client.name, client.path).getAll(Names.advertisement)
+    guard adapter.isPowered else { throw DBusError.bluez("Failed", "Failed to register advertisement") }
+    let content = try AirAdvertisement(properties, alias: adapter.alias)
+    adapter.advertisements[client] = .init(content: content, isOnAir: true)
+    countAdvertisements(adapter)
+    report(adapter)
+  }
+
+  /// - Returns: whether there was one.
+  @discardableResult
+  func end(_ client: VirtualAdapter.Client, at adapter: VirtualAdapter) -> Bool {
+    guard adapter.advertisements.removeValue(forKey: client) != nil else { return false }
+    countAdvertisements(adapter)
+    return true
+  }
+
+  /// Tells a program that its advertisement has ended.
+  func release(_ client: VirtualAdapter.Client) {
+    do {
+      try connection?.callWithoutReply(client.name, client.path, Names.advertisement, "Release")
+    } catch {
+      logger.debug("no release", metadata: ["error": "\(error)"])
+    }
+  }
+
+  private func countAdvertisements(_ adapter: VirtualAdapter) {
+    let count = adapter.advertisements.count
+    adapter.object?.set(
+      Names.advertisingManager,
+      ["ActiveInstances": .byte(UInt8(count)), "SupportedInstances": .byte(UInt8(Self.instances - count))])
+  }
+}
+
+/// The client that calls, and the object of its that it names first.
+func client(of call: Interface.Call) throws -> VirtualAdapter.Client {
+  guard let name = call.sender, let path = call.arguments.first?.objectPath else {
+    throw DBusError.bluez("InvalidArguments", "Invalid arguments in method call")
+  }
+  return .init(name: name, path: path)
+}

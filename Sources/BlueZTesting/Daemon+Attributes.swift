@@ -1,0 +1,182 @@
+import BlueZ
+import DBus
+
+/// Reading, writing and subscribing across a link.
+extension Daemon {
+  /// The longest attribute value (Core Specification 3.F.3.2.9), in bytes.
+  private static let longestValue = 512
+
+  /// What a request needs to reach the program that offers the attribute.
+  struct Way {
+    let connection: Connection
+    let link: Link
+    /// The side that asks, and the device that it asks.
+    let central: VirtualAdapter
+    let device: VirtualDevice
+    let peripheral: VirtualAdapter
+    /// The central as the program sees it.
+    let asked: ObjectPath
+
+    var options: [String: Value] { ["device": .objectPath(asked), "mtu": .uint16(link.mtu), "link": "LE"] }
+  }
+
+  func way(to place: Place) throws -> Way {
+    let central = adapters[place.adapter]
+    guard let device = central.devices[place.device], let link = device.link, let peripheral = peer(of: device),
+      let other = peripheral.devices[central.address]
+    else { throw DBusError.notConnected }
+    return Way(
+      connection: try living(), link: link, central: central, device: device, peripheral: peripheral,
+      asked: other.object.path)
+  }
+
+  /// Encrypts the link for an attribute that asks for it, as bluetoothd does by itself.
+  func encrypt(_ way: Way) async throws {
+    do {
+      try await encrypt(way.device, at: way.central)
+    } catch is DBusError {
+      throw DBusError.bluez("NotPermitted", "Not paired")
+    }
+  }
+
+  /// What characteristics and descriptors have in common.
+  nonisolated func attributeMethods(
+    _ attribute: Attribute, _ interface: String, at place: Place
+  ) -> [Interface.Method] {
+    let options = Interface.Argument("options", "a{sv}")
+    return [
+      method("ReadValue", [options], out: [.init("value", "ay")], of: place.adapter) { daemon, call in
+        let value = try await daemon.read(attribute, interface, call.arguments[0].properties ?? [:], at: place)
+        return [.bytes(value)]
+      },
+      method("WriteValue", [.init("value", "ay"), options], of: place.adapter) { daemon, call in
+        try await daemon.write(
+          call.arguments[0].bytes ?? [], to: attribute, interface, call.arguments[1].properties ?? [:], at: place)
+        return []
+      },
+    ]
+  }
+
+  // MARK: Reading
+
+  private func read(
+    _ attribute: Attribute, _ interface: String, _ options: [String: Value], at place: Place
+  ) async throws -> [UInt8] {
+    let way = try way(to: place)
+    guard let path = attribute.path else {
+      let isOn = way.device.characteristic(attribute.handle)?.isNotifying ?? false
+      return [isOn ? 1 : 0, 0]
+    }
+    guard attribute.allows("read") else { throw DBusError.bluez("NotPermitted", "Read not permitted") }
+    if attribute.protects("read") { try await encrypt(way) }
+    var value: [UInt8] = []
+    let start = options["offset"]?.integer(as: Int.self) ?? 0
+    // A piece that fills the packet may have a next one (Core Specification 3.F.3.4.4.5).
+    let longest = Int(way.link.mtu) - 1
+    var mayHaveMore = true
+    while mayHaveMore, start + value.count < Self.longestValue {
+      var options = way.options
+      if start + value.count > 0 { options["offset"] = .uint16(UInt16(clamping: start + value.count)) }
+      let reply = try await ask(way, attribute, path, interface, "ReadValue", [.properties(options)], "ay")
+      let piece = (reply[0].bytes ?? []).prefix(longest)
+      value += piece
+      mayHaveMore = piece.count == longest
+    }
+    value = Array(value.prefix(Self.longestValue - min(start, Self.longestValue)))
+    way.device.characteristic(attribute.handle)?.object.set(
+      Names.characteristic, ["Value": .bytes(value)], repeating: ["Value"])
+    return value
+  }
+
+  // MARK: Writing
+
+  private func write(
+    _ value: [UInt8], to attribute: Attribute, _ interface: String, _ options: [String: Value], at place: Place
+  ) async throws {
+    let way = try way(to: place)
+    guard let path = attribute.path else { throw DBusError.bluez("NotPermitted", "Write not permitted") }
+    let offset = options["offset"]?.integer(as: UInt16.self) ?? 0
+    let type = options["type"]?.string ?? (attribute.allows("write") || interface == Names.descriptor ? "" : "command")
+    guard way.device.characteristic(attribute.handle)?.hasWriteSocket != true else {
+      throw DBusError.bluez("NotPermitted", "Write acquired")
+    }
+    if type == "command" {
+      guard attribute.allows("write-without-response") else { throw DBusError.notSupported }
+      guard value.count <= Int(way.link.mtu) - 3 else { throw DBusError.bluez("Failed", "Failed to initiate write") }
+      return Commands(to: attribute, path, way, try await programsWriteSocket(attribute, path, way)).send(value)
+    }
+    guard attribute.allows("write") else { throw DBusError.bluez("NotPermitted", "Write not permitted") }
+    if attribute.protects("write") { try await encrypt(way) }
+    let isLong = type == "reliable" || offset > 0 || value.count > Int(way.link.mtu) - 3
+    let longest = configuration.version.longestWrite
+    guard Int(offset) + value.count <= (isLong ? longest.inPieces : longest.whole) else {
+      throw DBusError.bluez("InvalidArguments", "Invalid Length")
+    }
+    var request = way.options
+    request["type"] = isLong ? "reliable" : "request"
+    if offset > 0 { request["offset"] = .uint16(offset) }
+    if let socket = try await programsWriteSocket(attribute, path, way) {
+      guard try socket.sendNow(value) else { throw DBusError.attributeError(0x11) }
+      return
+    }
+    _ = try await ask(way, attribute, path, interface, "WriteValue", [.bytes(value), .properties(request)], "")
+  }
+
+  /// The socket that the program takes writes from; `nil` when it wants none.
+  func programsWriteSocket(
+    _ attribute: Attribute, _ path: ObjectPath, _ way: Way
+  ) async throws -> PacketSocket? {
+    guard attribute.givesWriteSocket else { return nil }
+    if let open = way.peripheral.writeSockets[attribute] { return open }
+    let reply = try await ask(
+      way, attribute, path, Names.characteristic, "AcquireWrite", [.properties(way.options)], "hq")
+    guard let descriptor = reply[0].fileDescriptor else { throw DBusError.attributeError(0x0e) }
+    let socket = try PacketSocket(owning: descriptor, onPacket: { _ in }, onClose: {})
+    way.peripheral.writeSockets[attribute] = socket
+    return socket
+  }
+
+  // MARK: The program's answer
+
+  private func ask(
+    _ way: Way, _ attribute: Attribute, _ path: ObjectPath, _ interface: String, _ member: String,
+    _ arguments: [Value], _ returning: Signature
+  ) async throws -> [Value] {
+    let reply: [Value]
+    do {
+      reply = try await way.connection.call(
+        attribute.owner, path, interface, member, arguments, returning: returning)
+    } catch let error as DBusError {
+      throw error.overTheAir(member)
+    }
+    guard way.device.link === way.link else { throw DBusError.notConnected }
+    return reply
+  }
+}
+
+/// Sends values without response to the program that offers a characteristic; how it takes them, nobody is told.
+struct Commands: Sendable {
+  private let connection: Connection
+  private let owner: String
+  private let path: ObjectPath
+  private let options: [String: Value]
+  private let socket: PacketSocket?
+
+  init(to attribute: Attribute, _ path: ObjectPath, _ way: Daemon.Way, _ socket: PacketSocket?) {
+    connection = way.connection
+    owner = attribute.owner
+    self.path = path
+    options = way.options.merging(["type": "command"]) { $1 }
+    self.socket = socket
+  }
+
+  func send(_ value: [UInt8]) {
+    // A full socket or a program that is gone loses it, as the air would.
+    if let socket {
+      _ = try? socket.sendNow(value)
+    } else {
+      try? connection.callWithoutReply(
+        owner, path, Names.characteristic, "WriteValue", [.bytes(value), .properties(options)])
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import BlueZ
+import DBus
+
+/// Who hears whom.
+extension Daemon {
+  func startScan(of client: String, at adapter: VirtualAdapter) throws -> [Value] {
+    guard adapter.isPowered else { throw DBusError.notReady }
+    guard adapter.scans[client] == nil, !adapter.faults.refusesDiscovery() else { throw DBusError.inProgress }
+    adapter.scans[client] = adapter.filters[client] ?? ScanFilter()
+    adapter.object?.set(Names.adapter, ["Discovering": true])
+    lookAround(adapter)
+    return []
+  }
+
+  func setFilter(_ options: [String: Value], of client: String, at adapter: VirtualAdapter) throws -> [Value] {
+    let filter = try ScanFilter(options)
+    adapter.filters[client] = filter
+    if adapter.scans[client] != nil {
+      adapter.scans[client] = filter
+      lookAround(adapter)
+    }
+    return []
+  }
+
+  /// - Returns: whether the client was scanning.
+  @discardableResult
+  func stopScan(of client: String, at adapter: VirtualAdapter) -> Bool {
+    guard adapter.scans.removeValue(forKey: client) != nil else { return false }
+    if adapter.scans.isEmpty {
+      // What was measured while scanning is not known any more.
+      for device in adapter.devices.values { device.object.set(Names.device, ["RSSI": nil, "TxPower": nil]) }
+      adapter.object?.set(Names.adapter, ["Discovering": false])
+    }
+    return true
+  }
+
+  /// Whatever is on the air reaches an adapter that scans.
+  private func lookAround(_ adapter: VirtualAdapter) {
+    for other in adapters where other !== adapter { hear(other, at: adapter) }
+    for address in adapter.strangers.keys.sorted(by: { $0.description < $1.description }) {
+      hear(stranger: address, at: adapter)
+    }
+  }
+
+  /// What an adapter advertises reaches the others: those that scan, and those that want to connect to it.
+  func report(_ adapter: VirtualAdapter) {
+    for other in adapters where other !== adapter {
+      hear(adapter, at: other)
+      if adapter.air?.isConnectable == true { other.devices[adapter.address]?.attempt?.yield(.tryAgain) }
+    }
+  }
+
+  private func hear(_ adapter: VirtualAdapter, at listener: VirtualAdapter) {
+    if let air = adapter.air { hear(air, from: adapter.address, rssi: configuration.rssi, at: listener) }
+  }
+
+  func hear(stranger address: BluetoothAddress, at adapter: VirtualAdapter) {
+    if let (air, rssi) = adapter.strangers[address] { hear(air, from: address, rssi: rssi, at: adapter) }
+  }
+
+  private func hear(_ air: AirAdvertisement, from address: BluetoothAddress, rssi: Int16, at adapter: VirtualAdapter) {
+    guard adapter.scans.values.contains(where: { $0.matches(air, address, rssi: rssi) }) else { return }
+    var properties = air.properties(rssi: rssi)
+    guard let known = adapter.devices[address] else {
+      addDevice(address, properties, at: adapter)
+      return
+    }
+    // Once the services were read, their list is no longer updated from advertisements.
+    if !known.mirrored.isEmpty { properties["UUIDs"] = nil }
+    let repeats = adapter.scans.values.contains(where: \.duplicates)
+    known.object.set(
+      Names.device, properties.mapValues(Optional.some),
+      repeating: repeats ? ["RSSI", "ManufacturerData", "ServiceData"] : [])
+  }
+
+  @discardableResult
+  func addDevice(
+    _ address: BluetoothAddress, _ properties: [String: Value], at adapter: VirtualAdapter
+  ) -> VirtualDevice? {
+    let isBonded = adapter.bonds.contains(address)
+    var values: [String: Value] = [
+      "Address": .string(address.description), "AddressType": "public", "Alias": .string(address.description),
+      "Adapter": .objectPath(adapter.path), "Paired": .bool(isBonded), "Bonded": .bool(isBonded), "Trusted": false,
+      "Blocked": false, "LegacyPairing": false, "Connected": false, "ServicesResolved": false, "UUIDs": .strings([]),
+    ]
+    values.merge(properties) { _, new in new }
+    do {
+      let path = try adapter.path.appending("dev_" + address.description.replacing(":", with: "_"))
+      let object = try ServedObject(
+        try living(), path, [devicePart(address, values, adapter.index)], logger: logger)
+      let device = VirtualDevice(address: address, object: object)
+      adapter.devices[address] = device
+      return device
+    } catch {
+      // The daemon is being killed: nobody will miss the device.
+      logger.debug("no device", metadata: ["error": "\(error)"])
+      return nil
+    }
+  }
+
+  /// Forgets a device.
+  func forget(_ device: VirtualDevice, at adapter: VirtualAdapter) {
+    end(device, at: adapter, "org.bluez.Reason.Local")
+    adapter.devices[device.address] = nil
+    device.remove()
+  }
+}

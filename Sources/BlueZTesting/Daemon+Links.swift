@@ -1,0 +1,140 @@
+import BlueZ
+import DBus
+
+/// `org.bluez.Device1`, and the links between adapters.
+extension Daemon {
+  func devicePart(_ address: BluetoothAddress, _ values: [String: Value], _ index: Int) -> ServedObject.Part {
+    let settable: (String) -> @Sendable (Value) async throws -> Void = { name in
+      { [weak self] value in await self?.set(name, value, of: address, at: index) }
+    }
+    return ServedObject.Part(
+      name: Names.device,
+      types: [
+        "Address": "s", "AddressType": "s", "Name": "s", "Alias": "s", "Appearance": "q", "Adapter": "o",
+        "Paired": "b", "Bonded": "b", "Trusted": "b", "Blocked": "b", "LegacyPairing": "b", "Connected": "b",
+        "ServicesResolved": "b", "UUIDs": "as", "RSSI": "n", "TxPower": "n", "ManufacturerData": "a{qv}",
+        "ServiceData": "a{sv}",
+      ],
+      values: values, setters: ["Trusted": settable("Trusted"), "Blocked": settable("Blocked")],
+      methods: [
+        longMethod("Connect", of: index) { daemon, _ in
+          let (adapter, device) = try daemon.known(address, at: index)
+          try await daemon.connect(device, at: adapter)
+          return []
+        },
+        method("Disconnect", of: index) { daemon, _ in
+          let (adapter, device) = try daemon.known(address, at: index)
+          guard device.link != nil || device.attempt != nil else {
+            throw DBusError.bluez("NotConnected", "Not Connected")
+          }
+          daemon.end(device, at: adapter, "org.bluez.Reason.Local")
+          return []
+        },
+        longMethod("Pair", of: index) { daemon, call in
+          let (adapter, device) = try daemon.known(address, at: index)
+          try await daemon.pair(device, at: adapter, for: call.sender ?? "")
+          return []
+        },
+        method("CancelPairing", of: index) { daemon, _ in
+          guard let pairing = try daemon.known(address, at: index).1.pairing else { throw DBusError.doesNotExist }
+          pairing.cancel()
+          return []
+        },
+      ])
+  }
+
+  private func known(_ address: BluetoothAddress, at index: Int) throws -> (VirtualAdapter, VirtualDevice) {
+    guard let device = adapters[index].devices[address] else { throw DBusError.doesNotExist }
+    return (adapters[index], device)
+  }
+
+  private func set(_ name: String, _ value: Value, of address: BluetoothAddress, at index: Int) {
+    guard let device = adapters[index].devices[address] else { return }
+    device.object.set(Names.device, [name: value])
+    if name == "Blocked", value.bool == true { end(device, at: adapters[index], "org.bluez.Reason.Local") }
+  }
+
+  /// The other end of a device's link, or of the link it would have.
+  func peer(of device: VirtualDevice) -> VirtualAdapter? {
+    adapters.first { $0.address == device.address && $0.object != nil }
+  }
+
+  func connect(_ device: VirtualDevice, at adapter: VirtualAdapter) async throws {
+    guard adapter.isPowered else { throw DBusError.notReady }
+    guard device.link == nil else { return }
+    guard device.attempt == nil else { throw DBusError.inProgress }
+    if adapter.faults.abortsConnect() { throw DBusError.connectAborted }
+
+    let (turns, source) = BoundedStream.make(of: VirtualDevice.Attempt.self, limit: 4, policy: .dropNewest)
+    device.attempt = source
+    let hangs = adapter.faults.has(.connectHangs)
+    let limit = configuration.connectTimeout
+    let timer = Task {
+      guard !hangs else { return }
+      try await Task.sleep(for: limit, clock: .steady)
+      source.yield(.giveUp)
+    }
+    defer {
+      timer.cancel()
+      device.attempt = nil
+    }
+    source.yield(.tryAgain)
+    for await turn in turns {
+      if turn == .giveUp { break }
+      if !hangs, let peer = peer(of: device), peer.air?.isConnectable == true, isWelcome(adapter, at: peer) {
+        return link(device, at: adapter, to: peer)
+      }
+    }
+    throw DBusError.connectAborted
+  }
+
+  private func isWelcome(_ adapter: VirtualAdapter, at peer: VirtualAdapter) -> Bool {
+    peer.devices[adapter.address]?["Blocked"]?.bool != true
+  }
+
+  private func link(_ device: VirtualDevice, at adapter: VirtualAdapter, to peer: VirtualAdapter) {
+    guard let other = peer.devices[adapter.address] ?? addDevice(adapter.address, [:], at: peer) else { return }
+    let link = Link(mtu: configuration.mtu)
+    for (side, at) in [(other, peer), (device, adapter)] {
+      side.link = link
+      side.object.set(
+        Names.device, ["Connected": true], silently: at.faults.has(.connectedIsNotSignalled))
+    }
+    for (side, at) in [(other, peer), (device, adapter)] where !at.faults.leavesServicesUnresolved() {
+      // `Connect` is answered before the services are read.
+      Task { resolveServices(of: side, over: link, at: at) }
+    }
+  }
+
+  /// Ends a device's link, or the attempt to make one. Both sides lose it.
+  /// - Parameter reason: why, as this side sees it.
+  func end(_ device: VirtualDevice, at adapter: VirtualAdapter, _ reason: String) {
+    device.attempt?.yield(.giveUp)
+    guard device.link != nil, let peer = peer(of: device), let other = peer.devices[adapter.address] else { return }
+    let remote = reason == "org.bluez.Reason.Local" ? "org.bluez.Reason.Remote" : reason
+    unsubscribe(adapter, from: peer)
+    unsubscribe(peer, from: adapter)
+    unlink(device, at: adapter, reason)
+    unlink(other, at: peer, remote)
+  }
+
+  private func unlink(_ device: VirtualDevice, at adapter: VirtualAdapter, _ reason: String) {
+    device.link = nil
+    device.pairing?.cancel()
+    if !adapter.devices.values.contains(where: { $0.link != nil }) { adapter.closeWriteSockets() }
+    for (_, mirror) in device.mirrored { mirror.linkEnded() }
+    if configuration.version.tellsDisconnectReasons {
+      device.object.emit(Names.device, "Disconnected", [.string(reason), .string("")])
+    }
+    let silently = adapter.faults.has(.connectedIsNotSignalled)
+    device.object.set(Names.device, ["ServicesResolved": false], silently: silently)
+    let isBonded = adapter.bonds.contains(device.address)
+    device.object.set(
+      Names.device, ["Connected": false, "Paired": .bool(isBonded), "Bonded": .bool(isBonded)], silently: silently)
+  }
+
+  /// Ends all links of an adapter as when it goes out of range.
+  func loseLinks(_ index: Int) {
+    for device in adapters[index].devices.values { end(device, at: adapters[index], "org.bluez.Reason.Timeout") }
+  }
+}

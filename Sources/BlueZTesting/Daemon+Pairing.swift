@@ -1,0 +1,140 @@
+import BlueZ
+import DBus
+
+/// `org.bluez.AgentManager1`, and pairing by Just Works or by comparing numbers.
+extension Daemon {
+  func agentManager() -> ServedObject.Part {
+    let agent = Interface.Argument("agent", "o")
+    return ServedObject.Part(
+      name: Names.agentManager,
+      methods: [
+        method("RegisterAgent", [agent, .init("capability", "s")]) { daemon, call in
+          let client = try client(of: call)
+          guard !daemon.agents.keys.contains(where: { $0.name == client.name }) else { throw DBusError.alreadyExists }
+          daemon.agents[client] = call.arguments[1].string ?? ""
+          return []
+        },
+        method("RequestDefaultAgent", [agent]) { daemon, call in
+          let client = try client(of: call)
+          guard daemon.agents[client] != nil else { throw DBusError.doesNotExist }
+          daemon.defaultAgents.removeAll { $0 == client }
+          daemon.defaultAgents.append(client)
+          daemon.setPairable(true)
+          return []
+        },
+        method("UnregisterAgent", [agent]) { daemon, call in
+          guard daemon.drop(try client(of: call)) else { throw DBusError.doesNotExist }
+          return []
+        },
+      ])
+  }
+
+  /// - Returns: whether there was such an agent.
+  @discardableResult
+  func drop(_ agent: VirtualAdapter.Client) -> Bool {
+    guard agents.removeValue(forKey: agent) != nil else { return false }
+    defaultAgents.removeAll { $0 == agent }
+    if defaultAgents.isEmpty { setPairable(false) }
+    return true
+  }
+
+  private func setPairable(_ pairable: Bool) {
+    for adapter in adapters { adapter.object?.set(Names.adapter, ["Pairable": .bool(pairable)]) }
+  }
+
+  // MARK: Pairing
+
+  func pair(_ device: VirtualDevice, at adapter: VirtualAdapter, for client: String) async throws {
+    guard device["Paired"]?.bool != true else { throw DBusError.alreadyExists }
+    guard device.pairing == nil else { throw DBusError.inProgress }
+    if device.link == nil { try await connect(device, at: adapter) }
+    try await encrypt(device, at: adapter, for: client)
+  }
+
+  /// Encrypts a device's link, by pairing when there are no keys.
+  /// - Parameter client: who wants it, and whose agent is asked first.
+  func encrypt(_ device: VirtualDevice, at adapter: VirtualAdapter, for client: String = "") async throws {
+    guard let link = device.link, let peer = peer(of: device), let other = peer.devices[adapter.address] else {
+      throw DBusError.notConnected
+    }
+    if adapter.bonds.contains(peer.address), peer.bonds.contains(adapter.address) { link.isEncrypted = true }
+    guard !link.isEncrypted else { return }
+    guard device.pairing == nil else { throw DBusError.inProgress }
+    guard peer.object?[Names.adapter, "Pairable"]?.bool == true else {
+      throw DBusError.bluez("AuthenticationFailed", "Authentication Failed")
+    }
+    let own = agents.keys.first { $0.name == client } ?? defaultAgents.last
+    let (mine, theirs) = (device.object.path, other.object.path)
+    let questions = questions(own, mine, defaultAgents.last, theirs)
+    let connection = try living()
+    let pairing = Task { try await Self.ask(questions, over: connection) }
+    device.pairing = pairing
+    defer { device.pairing = nil }
+    do {
+      try await pairing.value
+    } catch is CancellationError {
+      throw DBusError.bluez("AuthenticationCanceled", "Authentication Canceled")
+    } catch {
+      logger.debug("pairing failed", metadata: ["error": "\(error)"])
+      throw DBusError.bluez("AuthenticationFailed", "Authentication Failed")
+    }
+    guard device.link === link else { throw DBusError.bluez("AuthenticationCanceled", "Authentication Canceled") }
+    paired(device, adapter, other, peer)
+  }
+
+  private func paired(
+    _ device: VirtualDevice, _ adapter: VirtualAdapter, _ other: VirtualDevice, _ peer: VirtualAdapter
+  ) {
+    device.link?.isEncrypted = true
+    let keeps = [adapter, peer].allSatisfy { $0.object?[Names.adapter, "Pairable"]?.bool == true }
+    for (side, at) in [(other, peer), (device, adapter)] {
+      if keeps { at.bonds.insert(side.address) }
+      side.object.set(Names.device, ["Paired": true, "Bonded": .bool(keeps)])
+    }
+  }
+
+  private struct Question: Sendable {
+    var agent: VirtualAdapter.Client
+    var member: String
+    var arguments: [Value]
+  }
+
+  /// Whom to ask what: both sides for the same number where both can show one, else the side that did not begin.
+  private func questions(
+    _ own: VirtualAdapter.Client?, _ device: ObjectPath, _ other: VirtualAdapter.Client?, _ seen: ObjectPath
+  ) -> [Question] {
+    func compares(_ agent: VirtualAdapter.Client?) -> Bool {
+      // The empty capability is KeyboardDisplay.
+      agent.flatMap { agents[$0] }.map { ["DisplayYesNo", "KeyboardDisplay", ""].contains($0) } ?? false
+    }
+    guard let other else { return [] }
+    guard let own, compares(own), compares(other) else {
+      return [Question(agent: other, member: "RequestAuthorization", arguments: [.objectPath(seen)])]
+    }
+    let passkey = Value.uint32(.random(in: 0...999_999))
+    return [(own, device), (other, seen)].map { agent, device in
+      Question(agent: agent, member: "RequestConfirmation", arguments: [.objectPath(device), passkey])
+    }
+  }
+
+  /// Puts the questions all at once. When one is answered with no, or the pairing is given up, the others are taken back.
+  private static func ask(_ questions: [Question], over connection: Connection) async throws {
+    do {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for question in questions {
+          group.addTask {
+            try await connection.call(
+              question.agent.name, question.agent.path, Names.agent, question.member, question.arguments,
+              returning: "", timeout: .seconds(30))
+          }
+        }
+        try await group.waitForAll()
+      }
+    } catch {
+      for question in questions {
+        try? connection.callWithoutReply(question.agent.name, question.agent.path, Names.agent, "Cancel")
+      }
+      throw error
+    }
+  }
+}

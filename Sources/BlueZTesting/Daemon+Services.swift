@@ -1,0 +1,101 @@
+import BlueZ
+import DBus
+
+/// `org.bluez.GattManager1`, and the services as the other side sees them.
+extension Daemon {
+  func gattManager(_ index: Int) -> ServedObject.Part {
+    let application = Interface.Argument("application", "o")
+    return ServedObject.Part(
+      name: Names.gattManager,
+      methods: [
+        method("RegisterApplication", [application, .init("options", "a{sv}")], of: index) { daemon, call in
+          try await daemon.offer(try client(of: call), at: daemon.adapters[index])
+          return []
+        },
+        method("UnregisterApplication", [application], of: index) { daemon, call in
+          guard daemon.withdraw(try client(of: call), at: daemon.adapters[index]) else { throw DBusError.doesNotExist }
+          return []
+        },
+      ])
+  }
+
+  private func offer(_ client: VirtualAdapter.Client, at adapter: VirtualAdapter) async throws {
+    guard !adapter.applications.contains(where: { $0.client == client }) else { throw DBusError.alreadyExists }
+    let objects = try await RemoteObject(try living(), client.name, client.path).managedObjects()
+    var handle = adapter.nextHandle
+    let services = try AttributeService.read(objects, of: client.name, from: &handle)
+    adapter.nextHandle = handle
+    adapter.applications.append((client, services))
+    servicesChanged(adapter)
+  }
+
+  /// - Returns: whether there were any.
+  @discardableResult
+  func withdraw(_ client: VirtualAdapter.Client, at adapter: VirtualAdapter) -> Bool {
+    guard let index = adapter.applications.firstIndex(where: { $0.client == client }) else { return false }
+    let gone = adapter.applications.remove(at: index).services
+    for attribute in gone.flatMap(\.characteristics).map(\.attribute) {
+      adapter.notifiers.removeValue(forKey: attribute)?.close()
+    }
+    servicesChanged(adapter)
+    return true
+  }
+
+  private func servicesChanged(_ adapter: VirtualAdapter) {
+    adapter.object?.set(
+      Names.adapter, ["UUIDs": .strings(Self.ownServices + adapter.services.map(\.attribute.uuid))])
+    // Those who are connected are told at once (Core Specification 3.G.7.1).
+    for other in adapters {
+      if let device = other.devices[adapter.address], device.link != nil, device["ServicesResolved"]?.bool == true {
+        mirror(adapter, at: device, of: other)
+      }
+    }
+  }
+
+  func resolveServices(of device: VirtualDevice, over link: Link, at adapter: VirtualAdapter) {
+    guard device.link === link, let peer = peer(of: device) else { return }
+    mirror(peer, at: device, of: adapter)
+    // The device name of Generic Access is read with the rest.
+    let name: Value = device["Name"] ?? .string(peer.alias)
+    device.object.set(Names.device, ["Name": name, "Alias": name])
+    device.object.set(
+      Names.device, ["ServicesResolved": true], silently: adapter.faults.has(.connectedIsNotSignalled))
+  }
+
+  /// Makes the objects below a device those of the other side's services.
+  private func mirror(_ peer: VirtualAdapter, at device: VirtualDevice, of adapter: VirtualAdapter) {
+    let services = peer.services
+    for (service, mirror) in device.mirrored where !services.contains(service) { mirror.remove() }
+    device.mirrored.removeAll { !services.contains($0.service) }
+    for (_, mirror) in device.mirrored { mirror.setMTU(configuration.mtu) }
+    for service in services where !device.mirrored.contains(where: { $0.service == service }) {
+      do {
+        let paths = try Dictionary(
+          services.compactMap { one in
+            try one.attribute.path.map { ($0, try device.object.path.appending(one.attribute.name("service"))) }
+          }, uniquingKeysWith: { first, _ in first })
+        let place = Place(adapter: adapter.index, device: device.address)
+        device.mirrored.append(
+          (
+            service,
+            try MirroredService(
+              service, at: place, of: device.object, includes: service.includes.compactMap { paths[$0] },
+              faults: adapter.faults, daemon: self, connection: try living(), mtu: configuration.mtu)
+          ))
+      } catch {
+        logger.debug("no mirror of a service", metadata: ["error": "\(error)"])
+      }
+    }
+    let uuids = Self.ownServices + services.map(\.attribute.uuid)
+    let known = device["UUIDs"]?.strings ?? []
+    device.object.set(Names.device, ["UUIDs": .strings(Set(known + uuids).sorted())])
+  }
+
+  /// Ends what the devices of one adapter are subscribed to at another.
+  func unsubscribe(_ central: VirtualAdapter, from adapter: VirtualAdapter) {
+    guard let path = adapter.devices[central.address]?.object.path else { return }
+    for (attribute, notifier) in adapter.notifiers where notifier.remove(path) {
+      adapter.notifiers[attribute] = nil
+    }
+  }
+}

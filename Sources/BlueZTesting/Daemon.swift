@@ -1,0 +1,133 @@
+import BlueZ
+import DBus
+import DBusTesting
+import Logging
+
+/// The fake bluetoothd: one life of it after the other, on one bus.
+actor Daemon {
+  let configuration: FakeBlueZ.Configuration
+  let logger: Logger
+  private let bus: PrivateBus
+  private(set) var connection: Connection?
+  private var root: ExportedObject?
+  private var service: ServedObject?
+  private var departures: Subscription?
+  let adapters: [VirtualAdapter]
+  /// The agents, and which of them decide for everyone: the last one does.
+  var agents: [VirtualAdapter.Client: String] = [:]
+  var defaultAgents: [VirtualAdapter.Client] = []
+
+  init(adapters count: Int, _ configuration: FakeBlueZ.Configuration, _ bus: PrivateBus, logger: Logger) throws {
+    self.configuration = configuration
+    self.bus = bus
+    self.logger = logger
+    adapters = try (0..<count).map { try VirtualAdapter($0) }
+  }
+
+  // MARK: Its life
+
+  /// Starts it: the name first, then the adapters, as bluetoothd does.
+  func start() async throws {
+    guard connection == nil else { return }
+    let connection = try await Connection.open(.address(bus.address), logger: logger)
+    self.connection = connection
+    root = try connection.export(.root, objectManager: true)
+    service = try ServedObject(connection, Names.root, [agentManager()], logger: logger)
+    departures = try await connection.observe(
+      MatchRule(sender: "org.freedesktop.DBus", interface: "org.freedesktop.DBus", member: "NameOwnerChanged")
+    ) { [weak self] change in
+      guard let name = change.arguments.first?.string, name.hasPrefix(":"), change.arguments.last?.string == "" else {
+        return
+      }
+      Task { [weak self] in await self?.clientLeft(name) }
+    }
+    guard try await connection.requestName(Names.service) == .owner else {
+      throw DBusError.bluez("Failed", "somebody else on the private bus has the name \(Names.service)")
+    }
+    for adapter in adapters where adapter.isPluggedIn { try serve(adapter) }
+  }
+
+  /// Kills it, as SIGKILL does: nobody is told anything. Returns when the bus has noticed.
+  func kill() async throws {
+    guard let dying = connection else { return }
+    let observer = try await bus.connect()
+    defer { observer.close() }
+    let changes = try await observer.signals(
+      MatchRule(sender: "org.freedesktop.DBus", member: "NameOwnerChanged", argument0: Names.service))
+    end(dying)
+    for await change in changes where change.arguments.last?.string == "" { return }
+  }
+
+  /// Ends it with the lab.
+  func end() {
+    if let connection { end(connection) }
+  }
+
+  private func end(_ dying: Connection) {
+    connection = nil
+    dying.close()
+    for adapter in adapters { adapter.clear() }
+    (agents, defaultAgents) = ([:], [])
+    (root, service, departures) = (nil, nil, nil)
+  }
+
+  /// A program left the bus; what it had registered goes.
+  private func clientLeft(_ name: String) {
+    for agent in agents.keys where agent.name == name { drop(agent) }
+    for adapter in adapters {
+      for advertisement in adapter.advertisements.keys where advertisement.name == name {
+        end(advertisement, at: adapter)
+      }
+      for application in adapter.applications where application.client.name == name {
+        withdraw(application.client, at: adapter)
+      }
+      if adapter.scans[name] != nil { stopScan(of: name, at: adapter) }
+      adapter.filters[name] = nil
+      for device in adapter.devices.values {
+        for (_, mirror) in device.mirrored { mirror.clientLeft(name) }
+      }
+    }
+  }
+
+  // MARK: Its methods
+
+  typealias Body = @Sendable (isolated Daemon, Interface.Call) async throws -> [Value]
+
+  /// A method whose calls are served one after the other.
+  nonisolated func method(
+    _ name: String, _ input: [Interface.Argument] = [], out output: [Interface.Argument] = [], of adapter: Int? = nil,
+    _ body: @escaping Body
+  ) -> Interface.Method {
+    .init(name, in: input, out: output) { [weak self] call in
+      guard let self else { throw DBusError.doesNotExist }
+      return try await serve(call, of: adapter, body)
+    }
+  }
+
+  /// A method that may take long, while others of its object are served.
+  nonisolated func longMethod(_ name: String, of adapter: Int, _ body: @escaping Body) -> Interface.Method {
+    .init(
+      name,
+      deferred: { [weak self] call, reply in
+        Task { [weak self] in
+          do {
+            reply.finish(.success(try await self?.serve(call, of: adapter, body) ?? []))
+          } catch {
+            reply.finish(.failure(error))
+          }
+        }
+      })
+  }
+
+  private func serve(_ call: Interface.Call, of adapter: Int?, _ body: Body) async throws -> [Value] {
+    let delay = adapter.map { adapters[$0].faults.delay } ?? .zero
+    if delay > .zero { try await Task.sleep(for: delay, clock: .steady) }
+    return try await body(self, call)
+  }
+
+  /// The connection of the life that is now.
+  func living() throws -> Connection {
+    guard let connection else { throw DBusError.notReady }
+    return connection
+  }
+}

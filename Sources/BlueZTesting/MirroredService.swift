@@ -1,0 +1,70 @@
+import BlueZ
+import DBus
+
+/// Where a remote device is in the fake.
+struct Place: Sendable, Hashable {
+  var adapter: Int
+  var device: BluetoothAddress
+}
+
+/// The objects of one service of a remote device.
+final class MirroredService: Sendable {
+  private let object: ServedObject
+  private let characteristics: [MirroredCharacteristic]
+  private let descriptors: [ServedObject]
+
+  init(
+    _ service: AttributeService, at place: Place, of device: ServedObject, includes: [ObjectPath], faults: Faults,
+    daemon: Daemon, connection: Connection, mtu: UInt16
+  ) throws {
+    let path = try device.path.appending(service.attribute.name("service"))
+    object = try ServedObject(
+      connection, path,
+      [
+        .init(
+          name: Names.gattService, types: ["UUID": "s", "Device": "o", "Primary": "b", "Includes": "ao"],
+          values: [
+            "UUID": .string(service.attribute.uuid), "Device": .objectPath(device.path),
+            "Primary": .bool(service.isPrimary), "Includes": .objectPaths(includes),
+          ])
+      ], logger: daemon.logger)
+    var (characteristics, descriptors): ([MirroredCharacteristic], [ServedObject]) = ([], [])
+    for one in service.characteristics {
+      let characteristic = try MirroredCharacteristic(
+        one.attribute, at: place, below: path, faults: faults, daemon: daemon, connection: connection, mtu: mtu)
+      characteristics.append(characteristic)
+      for descriptor in one.descriptors {
+        let path = try characteristic.object.path.appending(descriptor.name("desc"))
+        let part = characteristic.part(of: descriptor, at: place, daemon: daemon)
+        descriptors.append(try ServedObject(connection, path, [part], logger: daemon.logger))
+      }
+    }
+    self.characteristics = characteristics
+    self.descriptors = descriptors
+  }
+
+  func characteristic(_ handle: UInt16) -> MirroredCharacteristic? {
+    characteristics.first { $0.attribute.handle == handle }
+  }
+
+  /// Takes all of it off the bus, the innermost first.
+  func remove() {
+    linkEnded()
+    for object in descriptors + characteristics.map(\.object) + [object] { object.remove() }
+  }
+
+  func linkEnded() {
+    for characteristic in characteristics { characteristic.linkEnded() }
+  }
+
+  func clientLeft(_ client: String) {
+    for characteristic in characteristics { characteristic.removeClient(client) }
+  }
+
+  /// bluetoothd does not signal the MTU of services that it remembers from an earlier link.
+  func setMTU(_ mtu: UInt16) {
+    for characteristic in characteristics {
+      characteristic.object.set(Names.characteristic, ["MTU": .uint16(mtu)], silently: true)
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import BlueZ
+import DBus
+
+/// Takes what a program sends as notifications of one characteristic, and hands it to those who subscribed.
+final class Notifier: Sendable {
+  typealias Listener = @Sendable ([UInt8]) -> Void
+
+  private struct State {
+    /// By the device objects of the subscribed centrals, at the adapter of the program.
+    var listeners: [ObjectPath: Listener] = [:]
+    /// By the central a socket was made for; below 5.69 there is one for all.
+    var sockets: [ObjectPath?: PacketSocket] = [:]
+    /// What stands in for a socket where the program has none.
+    var changes: Subscription?
+  }
+
+  private let attribute: Attribute
+  private let path: ObjectPath
+  private let version: BlueZVersion
+  private let connection: Connection
+  private let state = Lock(State())
+  /// One subscription after the other.
+  private let queue = SerialQueue()
+
+  init(_ attribute: Attribute, _ path: ObjectPath, _ version: BlueZVersion, _ connection: Connection) {
+    self.attribute = attribute
+    self.path = path
+    self.version = version
+    self.connection = connection
+  }
+
+  /// Subscribes a central. What the program sends from now on reaches the listener.
+  func add(_ central: ObjectPath, mtu: UInt16, _ listener: @escaping Listener) async throws {
+    state.withLock { $0.listeners[central] = listener }
+    do {
+      try await queue.run { [self] in try await open(for: central, mtu) }
+    } catch {
+      remove(central)
+      throw error
+    }
+  }
+
+  private func open(for central: ObjectPath, _ mtu: UInt16) async throws {
+    let key = version.socketForEachPeer ? central : nil
+    guard state.withLock({ $0.sockets[key] == nil && $0.changes == nil }) else { return }
+    guard attribute.givesNotifySocket else { return try await startNotify() }
+    let options: [String: Value] = ["device": .objectPath(central), "mtu": .uint16(mtu), "link": "LE"]
+    let reply = try await connection.call(
+      attribute.owner, path, Names.characteristic, "AcquireNotify", [.properties(options)], returning: "hq")
+    guard let descriptor = reply[0].fileDescriptor else { throw DBusError.bluez("Failed", "Operation failed") }
+    let socket = try PacketSocket(
+      owning: descriptor, onPacket: { [weak self] in self?.deliver($0, from: key) },
+      onClose: { [weak self] in self?.state.withLock { $0.sockets[key] = nil } })
+    state.withLock { $0.sockets[key] = socket }
+  }
+
+  private func startNotify() async throws {
+    let rule = MatchRule(sender: attribute.owner, path: path, member: "PropertiesChanged")
+    let changes = try await connection.observe(rule) { [weak self] signal in
+      guard let value = signal.propertiesChanged?.changed["Value"]?.bytes else { return }
+      self?.deliver(value, from: nil)
+    }
+    state.withLock { $0.changes = changes }
+    try await connection.call(attribute.owner, path, Names.characteristic, "StartNotify", returning: "")
+  }
+
+  private func deliver(_ value: [UInt8], from socket: ObjectPath?) {
+    let listeners = state.withLock { state -> [Listener] in
+      guard version.notifiesPeersApart, let socket else { return Array(state.listeners.values) }
+      return state.listeners[socket].map { [$0] } ?? []
+    }
+    for listener in listeners { listener(value) }
+  }
+
+  /// Tells the program that a central has confirmed an indication, in the way of this release.
+  func confirmed(by central: ObjectPath) {
+    if version.confirmsOnSocket {
+      // A full socket loses the byte, as bluetoothd does.
+      _ = try? state.withLock({ $0.sockets[central] })?.sendNow([1])
+    } else if !version.losesConfirmations {
+      callWithoutReply("Confirm")
+    }
+  }
+
+  private func callWithoutReply(_ member: String) {
+    // A program that is gone wants to know nothing.
+    try? connection.callWithoutReply(attribute.owner, path, Names.characteristic, member)
+  }
+
+  /// Ends a central's subscription; the last one ends it all.
+  /// - Returns: whether nobody is left.
+  @discardableResult
+  func remove(_ central: ObjectPath) -> Bool {
+    let isLast = state.withLock { state in
+      state.listeners[central] = nil
+      // The key is of an optional type: `[central] = nil` alone would be of another.
+      state.sockets.removeValue(forKey: .some(central))?.close()
+      return state.listeners.isEmpty
+    }
+    if isLast { close() }
+    return isLast
+  }
+
+  /// Ends it for everyone.
+  func close() {
+    let (sockets, hadChanges) = state.withLock { state in
+      defer { state = State() }
+      return (Array(state.sockets.values), state.changes != nil)
+    }
+    for socket in sockets { socket.close() }
+    if hadChanges { callWithoutReply("StopNotify") }
+  }
+}

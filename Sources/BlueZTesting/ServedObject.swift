@@ -1,0 +1,112 @@
+import DBus
+import Logging
+
+/// One of the daemon's objects: its methods, and properties that change.
+final class ServedObject: Sendable {
+  /// An interface of it.
+  struct Part {
+    var name: String
+    /// Every property it may have.
+    var types: [String: Signature] = [:]
+    /// Those it has now.
+    var values: [String: Value] = [:]
+    var setters: [String: @Sendable (Value) async throws -> Void] = [:]
+    var methods: [Interface.Method] = []
+  }
+
+  let path: ObjectPath
+  private let values: Lock<[String: [String: Value]]>
+  private let exported: ExportedObject
+  private let logger: Logger
+
+  init(_ connection: Connection, _ path: ObjectPath, _ parts: [Part], logger: Logger) throws {
+    self.path = path
+    self.logger = logger
+    let values = Lock(Dictionary(uniqueKeysWithValues: parts.map { ($0.name, $0.values) }))
+    self.values = values
+    exported = try connection.export(
+      path,
+      parts.map { part in
+        Interface(
+          part.name, methods: part.methods,
+          properties: part.types.map { name, type in
+            .init(name, type, get: { values.withLock { $0[part.name]?[name] } }, set: part.setters[name])
+          })
+      })
+  }
+
+  /// Takes it off the bus.
+  func remove() { exported.remove() }
+
+  subscript(_ interface: String, _ property: String) -> Value? { values.withLock { $0[interface]?[property] } }
+
+  /// Changes properties and tells of those that are different now.
+  /// - Parameters:
+  ///   - changes: the new values; `nil` takes a property away.
+  ///   - repeating: properties that are told even when they are the same.
+  ///   - silently: whether nobody is told.
+  func set(
+    _ interface: String, _ changes: [String: Value?], repeating: Set<String> = [], silently: Bool = false
+  ) {
+    let (changed, gone) = values.withLock { values in
+      var (changed, gone): ([String: Value], [String]) = ([:], [])
+      for (name, value) in changes {
+        let old = values[interface]?[name]
+        values[interface]?[name] = value
+        if let value {
+          if value != old || repeating.contains(name) { changed[name] = value }
+        } else if old != nil {
+          gone.append(name)
+        }
+      }
+      return (changed, gone)
+    }
+    guard !silently, !changed.isEmpty || !gone.isEmpty else { return }
+    logging { try exported.emitPropertiesChanged(interface, changed, invalidated: gone.sorted()) }
+  }
+
+  /// Sends a signal.
+  func emit(_ interface: String, _ member: String, _ arguments: [Value]) {
+    logging { try exported.emit(interface, member, arguments) }
+  }
+
+  /// A daemon that is being killed has nobody to tell anything; any other failure is of interest.
+  private func logging(_ body: () throws -> Void) {
+    do {
+      try body()
+    } catch {
+      logger.debug("no signal from \(path)", metadata: ["error": "\(error)"])
+    }
+  }
+}
+
+/// The interfaces of bluetoothd that the fake serves or uses.
+enum Names {
+  static let service = "org.bluez"
+  static let root: ObjectPath = "/org/bluez"
+  static let adapter = "org.bluez.Adapter1"
+  static let device = "org.bluez.Device1"
+  static let gattManager = "org.bluez.GattManager1"
+  static let gattService = "org.bluez.GattService1"
+  static let characteristic = "org.bluez.GattCharacteristic1"
+  static let descriptor = "org.bluez.GattDescriptor1"
+  static let advertisingManager = "org.bluez.LEAdvertisingManager1"
+  static let advertisement = "org.bluez.LEAdvertisement1"
+  static let agentManager = "org.bluez.AgentManager1"
+  static let agent = "org.bluez.Agent1"
+}
+
+extension DBusError {
+  /// An error as bluetoothd sends it.
+  static func bluez(_ name: String, _ message: String) -> DBusError {
+    DBusError(name: "org.bluez.Error." + name, message: message)
+  }
+
+  static let notReady = bluez("NotReady", "Resource Not Ready")
+  static let alreadyExists = bluez("AlreadyExists", "Already Exists")
+  static let doesNotExist = bluez("DoesNotExist", "Does Not Exist")
+  static let inProgress = bluez("InProgress", "Operation already in progress")
+  static let notConnected = bluez("Failed", "Not connected")
+  static let connectAborted = bluez("Failed", "le-connection-abort-by-local")
+  static let notSupported = bluez("NotSupported", "Operation is not supported")
+}

@@ -1,0 +1,137 @@
+import BlueZ
+import DBus
+
+/// An adapter as the daemon knows it. Belongs to the ``Daemon`` actor.
+final class VirtualAdapter {
+  /// An object of a client: bluetoothd knows advertisements, applications and agents by both.
+  struct Client: Hashable {
+    var name: String
+    var path: ObjectPath
+  }
+
+  struct Advertising {
+    var content: AirAdvertisement
+    /// Whether the controller has it; it forgets all when it is switched off.
+    var isOnAir: Bool
+  }
+
+  let index: Int
+  let name: String
+  let path: ObjectPath
+  let address: BluetoothAddress
+  let faults = Faults()
+
+  // What outlives bluetoothd.
+  var isPluggedIn = true
+  var bonds: Set<BluetoothAddress> = []
+  /// Devices that are no adapters of the fake, and what they advertise.
+  var strangers: [BluetoothAddress: (air: AirAdvertisement, rssi: Int16)] = [:]
+
+  // What does not.
+  var object: ServedObject?
+  var scans: [String: ScanFilter] = [:]
+  /// Filters of clients that do not scan yet.
+  var filters: [String: ScanFilter] = [:]
+  var advertisements: [Client: Advertising] = [:]
+  var applications: [(client: Client, services: [AttributeService])] = []
+  var nextHandle = firstHandle
+  var devices: [BluetoothAddress: VirtualDevice] = [:]
+  var notifiers: [Attribute: Notifier] = [:]
+  /// The sockets that programs take writes from.
+  var writeSockets: [Attribute: PacketSocket] = [:]
+
+  /// The handles below are those of the Generic Access and Generic Attribute services.
+  static let firstHandle: UInt16 = 0x0010
+
+  /// Whoever asks the kernel about a fake adapter must find none, and not a real one of this machine.
+  static let firstNumber = 1000
+
+  init(_ index: Int) throws {
+    self.index = index
+    name = "hci\(Self.firstNumber + index)"
+    path = try Names.root.appending(name)
+    // A locally administered address.
+    let number = String(index, radix: 16)
+    guard let address = BluetoothAddress("02:EB:00:00:00:" + (number.count < 2 ? "0" : "") + number) else {
+      throw DBusError.bluez("InvalidArguments", "there are at most 256 adapters, not \(index + 1)")
+    }
+    self.address = address
+  }
+
+  var isPowered: Bool { object?[Names.adapter, "Powered"]?.bool ?? false }
+  var alias: String { object?[Names.adapter, "Alias"]?.string ?? name }
+  var services: [AttributeService] { applications.flatMap(\.services) }
+
+  /// What it sends out now; several advertisements are heard as one, as BlueZ shows them.
+  var air: AirAdvertisement? {
+    let onAir = advertisements.filter(\.value.isOnAir).sorted {
+      ($0.key.name, $0.key.path) < ($1.key.name, $1.key.path)
+    }.map(\.value.content)
+    guard isPowered, var all = onAir.first else { return nil }
+    for one in onAir.dropFirst() { all.add(one) }
+    return all
+  }
+
+  /// Forgets what bluetoothd knew of it, as when it ends or the adapter is unplugged.
+  func clear() {
+    for device in devices.values { device.remove() }
+    for notifier in notifiers.values { notifier.close() }
+    closeWriteSockets()
+    object?.remove()
+    object = nil
+    (scans, filters, advertisements, applications, devices, notifiers) = ([:], [:], [:], [], [:], [:])
+    nextHandle = Self.firstHandle
+  }
+}
+
+extension VirtualAdapter {
+  func closeWriteSockets() {
+    for socket in writeSockets.values { socket.close() }
+    writeSockets = [:]
+  }
+}
+
+/// A remote device as one adapter knows it. Belongs to the ``Daemon`` actor.
+final class VirtualDevice {
+  /// How an attempt to connect goes on.
+  enum Attempt: Sendable {
+    case tryAgain, giveUp
+  }
+
+  let address: BluetoothAddress
+  let object: ServedObject
+  var link: Link?
+  var attempt: BoundedStream<Attempt>.Source?
+  var pairing: Task<Void, any Error>?
+  /// The services of the other side, as objects below this one.
+  var mirrored: [(service: AttributeService, mirror: MirroredService)] = []
+
+  init(address: BluetoothAddress, object: ServedObject) {
+    self.address = address
+    self.object = object
+  }
+
+  subscript(_ property: String) -> Value? { object[Names.device, property] }
+
+  /// The characteristic of the other side with a handle.
+  func characteristic(_ handle: UInt16) -> MirroredCharacteristic? {
+    mirrored.lazy.compactMap { $0.mirror.characteristic(handle) }.first
+  }
+
+  /// Takes it and what is below it off the bus.
+  func remove() {
+    attempt?.yield(.giveUp)
+    pairing?.cancel()
+    for (_, mirror) in mirrored { mirror.remove() }
+    mirrored = []
+    object.remove()
+  }
+}
+
+/// A link between two adapters.
+final class Link {
+  let mtu: UInt16
+  var isEncrypted = false
+
+  init(mtu: UInt16) { self.mtu = mtu }
+}

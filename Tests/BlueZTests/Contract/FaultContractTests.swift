@@ -1,0 +1,111 @@
+import BlueZ
+import BlueZTesting
+import DBus
+import Testing
+
+extension ContractTests {
+  @Test("A connection that the controller aborts is tried again, as often as asked")
+  func aborts() async throws {
+    let lab = try await FakeBlueZ.start()
+    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let opened = try await Parlour().open(on: phone)
+    let device = try await firstSeen(by: central)
+    let options = ConnectOptions.direct(attempts: 3, backoff: .milliseconds(1))
+
+    lab.adapters[1].inject(.connectAborts(times: 3))
+    #expect(try await code { try await device.connect(options) } == .connectFailed)
+    lab.adapters[1].inject(.connectAborts(times: 2))
+    _ = try await device.connect(options)
+    #expect(device.servicesResolved)
+    withExtendedLifetime(opened) {}
+    try await lab.stop()
+  }
+
+  @Test("Services that never come, and an answer that never comes, end in the step that names them")
+  func hangs() async throws {
+    let lab = try await FakeBlueZ.start()
+    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let opened = try await Parlour().open(on: phone)
+    let once = ConnectOptions.direct(timeout: .milliseconds(500), attempts: 1)
+    let device = try await firstSeen(by: central)
+
+    // Not the first time: then bluetoothd is made to forget the device, and it is found again.
+    lab.adapters[1].inject(.servicesNeverResolve(times: 1))
+    _ = try await device.connect(.direct(timeout: .seconds(1), attempts: 1))
+    try await central.find(phone.address).disconnect()
+    lab.adapters[1].inject(.servicesNeverResolve(times: 2))
+    let services = await #expect(throws: BlueZError.self) { try await central.find(phone.address).connect(once) }
+    #expect(services?.code == .timedOut)
+    #expect(services?.message.contains("services") == true)
+    #expect(central.connectedPeers.isEmpty)
+
+    lab.adapters[1].inject(.connectHangs)
+    let link = await #expect(throws: BlueZError.self) { try await central.find(phone.address).connect(once) }
+    #expect(link?.code == .timedOut)
+    #expect(link?.message.contains("connecting") == true)
+
+    lab.adapters[1].repair()
+    lab.adapters[1].inject(.connectedIsNotSignalled)
+    let silent = try await central.find(phone.address)
+    _ = try await silent.connect(.direct(attempts: 1))
+    #expect(silent.servicesResolved)
+    withExtendedLifetime(opened) {}
+    try await lab.stop()
+  }
+
+  @Test("A discovery that bluetoothd believes to be running is started over")
+  func inProgress() async throws {
+    let lab = try await FakeBlueZ.start()
+    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let opened = try await Parlour().open(on: phone)
+    lab.adapters[1].inject(.discoveryInProgress(times: 1))
+    #expect(try await firstSeen(by: central).name == "Parlour")
+    lab.adapters[0].inject(.discoveryInProgress(times: 2))
+    #expect(try await code { try await phone.discover() } == .inProgress)
+    withExtendedLifetime(opened) {}
+    try await lab.stop()
+  }
+
+  @Test("Notifications that stall come late and in order; lost ones are lost; a lost link ends them")
+  func notifications() async throws {
+    let lab = try await FakeBlueZ.start()
+    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let parlour = Parlour()
+    let opened = try await parlour.open(on: phone)
+    let device = try await firstSeen(by: central)
+    try await device.connect()
+    let bell = try await device.characteristic(Parlour.bell, in: Parlour.service).notifications()
+    var heard = bell.makeAsyncIterator()
+
+    lab.adapters[1].inject(.notificationsStall)
+    for number: UInt8 in 1...10 { try await parlour.bell.notify([number]) }
+    // A read goes the same way and is answered: what is missing then does not merely take its time.
+    _ = try await device.characteristic(Parlour.box, in: Parlour.service).read()
+    #expect(bell.received == 0)
+    lab.adapters[1].repair()
+    for number: UInt8 in 1...10 { #expect(try await heard.next() == [number]) }
+
+    lab.adapters[1].inject(.notificationsDrop(every: 2))
+    for number: UInt8 in 1...10 { try await parlour.bell.notify([number]) }
+    for _ in 1...5 { #expect(try await heard.next() != nil) }
+    await lab.adapters[1].loseLinks()
+    #expect(try await heard.next() == nil)
+    withExtendedLifetime(opened) {}
+    try await lab.stop()
+  }
+
+  @Test("Slow answers are waited for, and given up in time")
+  func slow() async throws {
+    let lab = try await FakeBlueZ.start()
+    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let opened = try await Parlour().open(on: phone)
+    let device = try await firstSeen(by: central)
+    try await device.connect()
+    let box = try device.characteristic(Parlour.box, in: Parlour.service)
+    lab.adapters[1].inject(.slowReplies(.milliseconds(100)))
+    #expect(try await code { try await box.read(timeout: .milliseconds(20)) } == .timedOut)
+    #expect(try await box.read().count == 18)
+    withExtendedLifetime(opened) {}
+    try await lab.stop()
+  }
+}

@@ -1,0 +1,51 @@
+import BlueZ
+import BlueZTesting
+import DBus
+import Testing
+
+extension ContractTests {
+  @Test("Two persons compare one number; a protected value is read only after that, and a bond survives a restart")
+  func pairing() async throws {
+    let lab = try await FakeBlueZ.start()
+    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let secret: BluetoothUUID = "ec0d0005-ec0d-ec0d-ec0d-ec0d0005ec0d"
+    let application = try await phone.offer([
+      LocalService(
+        Parlour.service,
+        characteristics: [LocalCharacteristic(secret, [.read, .encryptRead], read: { _ in [42] })])
+    ])
+    let advertisement = try await phone.advertise(.init(services: [Parlour.service]))
+    let device = try await firstSeen(by: central)
+    try await device.connect()
+    let value = try device.characteristic(secret, in: Parlour.service)
+    #expect(try await code { try await value.read() } == .notPermitted)
+
+    let (shown, agree) = (Lock<[Passkey]>([]), Lock(false))
+    let agent = PairingAgent(
+      displayPasskey: { _, _ in },
+      confirmPasskey: { _, passkey in
+        shown.withLock { $0.append(passkey) }
+        return agree.withLock { $0 }
+      })
+    // The last one decides for everyone who has no agent of their own: here, for the side that did not begin.
+    let agents = [try await central.session.register(agent), try await phone.session.register(agent)]
+    #expect(try await code { try await device.pair() } == .authenticationFailed)
+    agree.withLock { $0 = true }
+    shown.withLock { $0 = [] }
+    try await device.pair()
+    let numbers = shown.withLock { $0 }
+    #expect(numbers.count == 2 && numbers[0] == numbers[1])
+    #expect(device.isBonded)
+    #expect(try await value.read() == [42])
+
+    let events = central.session.events()
+    try await lab.restart()
+    for await event in events where event == .restored { break }
+    let again = try await firstSeen(by: central)
+    #expect(again.isBonded)
+    try await again.connect()
+    #expect(try await again.characteristic(secret, in: Parlour.service).read() == [42])
+    withExtendedLifetime((application, advertisement, agents)) {}
+    try await lab.stop()
+  }
+}
