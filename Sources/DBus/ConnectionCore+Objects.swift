@@ -175,10 +175,8 @@ extension ConnectionCore {
   }
 
   private func emitFromManager(of path: ObjectPath, _ member: String, _ arguments: [Value]) {
-    let managers = state.withLock { state in
-      state.objects.filter { $0.value.isObjectManager && $0.key != path && path.isWithin($0.key) }.keys.sorted()
-    }
-    for manager in managers {
+    let managers = state.withLock { $0.objectManagers }
+    for manager in managers.sorted() where manager != path && path.isWithin(manager) {
       do {
         let message = try RawMessage.signal(path: manager, interface: Self.objectManager, member: member)
         try message.append(arguments)

@@ -21,6 +21,8 @@ final class ConnectionCore: @unchecked Sendable {
     var rules: [String: RuleUse] = [:]
     var owners: [String: OwnerTracking] = [:]
     var objects: [ObjectPath: ExportedObject.Node] = [:]
+    /// Those of them that manage others: few, and looked for whenever an object comes or goes.
+    var objectManagers: Set<ObjectPath> = []
   }
 
   let raw: OpaquePointer

@@ -35,6 +35,7 @@ public final class ExportedObject: Sendable {
       state.nextSubscription += 1
       state.objects[path] = Node(
         interfaces: interfaces, isObjectManager: isObjectManager, mailbox: mailbox, identity: identity)
+      if isObjectManager { state.objectManagers.insert(path) }
       return identity
     }
     // One task per object takes its calls in the order they came.
@@ -51,6 +52,7 @@ public final class ExportedObject: Sendable {
     let node = core.state.withLock { state -> Node? in
       guard let node = state.objects[path], node.identity == identity else { return nil }
       state.objects[path] = nil
+      state.objectManagers.remove(path)
       return node
     }
     guard let node else { return }
