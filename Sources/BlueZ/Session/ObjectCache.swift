@@ -20,6 +20,8 @@ struct ObjectCache: Sendable {
   }
 
   private(set) var objects: [ObjectPath: Interfaces] = [:]
+  /// Where each interface is: whoever looks for the two adapters must not look through thousands of devices.
+  private var places: [String: Set<ObjectPath>] = [:]
   private(set) var heardServices = HeardServices()
   /// Why the last link of a device ended; bluetoothd tells it just before it says that the link is gone.
   private(set) var disconnectReasons: [ObjectPath: DisconnectReason] = [:]
@@ -28,12 +30,14 @@ struct ObjectCache: Sendable {
     removeAll()
     self.objects = objects
     for (path, interfaces) in objects {
+      for interface in interfaces.keys { places[interface, default: []].insert(path) }
       if let device = interfaces[Device.interface] { heardServices.note(path, device) }
     }
   }
 
   mutating func removeAll() {
     objects = [:]
+    places = [:]
     heardServices = HeardServices()
     disconnectReasons = [:]
   }
@@ -46,13 +50,17 @@ struct ObjectCache: Sendable {
       guard signal.arguments.count == 2, let path = signal.arguments[0].objectPath else { return nil }
       let added = signal.arguments[1].interfaces
       objects[path, default: [:]].merge(added) { _, new in new }
+      for interface in added.keys { places[interface, default: []].insert(path) }
       if let device = added[Device.interface] { heardServices.note(path, device) }
       return .added(path, interfaces: added.keys.sorted())
     case "InterfacesRemoved":
       guard signal.arguments.count == 2, let path = signal.arguments[0].objectPath,
         let removed = signal.arguments[1].strings
       else { return nil }
-      for interface in removed { objects[path]?[interface] = nil }
+      for interface in removed {
+        objects[path]?[interface] = nil
+        places[interface]?.remove(path)
+      }
       if removed.contains(Device.interface) { disconnectReasons[path] = nil }
       if objects[path]?.isEmpty == true { objects[path] = nil }
       if removed.contains(Device.interface) { heardServices.forget(path) }
@@ -97,6 +105,6 @@ struct ObjectCache: Sendable {
 
   /// The objects with an interface, below a path, in order.
   func paths(with interface: String, below root: ObjectPath = .root) -> [ObjectPath] {
-    objects.filter { $0.value[interface] != nil && $0.key != root && $0.key.isWithin(root) }.keys.sorted()
+    (places[interface] ?? []).filter { $0 != root && $0.isWithin(root) }.sorted()
   }
 }
