@@ -30,12 +30,13 @@ var dependencies: [Package.Dependency] = [
 
 var targets: [Target] = [
   .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+  .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
   .target(name: "DBus", dependencies: ["CDBus", log], swiftSettings: settings),
   .target(name: "DBusTesting", dependencies: ["DBus"], swiftSettings: settings),
   .target(name: "BlueZ", dependencies: ["DBus", log], swiftSettings: settings),
   .target(name: "BlueZTesting", dependencies: ["BlueZ", "DBus", "DBusTesting", log], swiftSettings: settings),
   .testTarget(name: "DBusTests", dependencies: ["DBus", "DBusTesting"], exclude: ["Peers"], swiftSettings: settings),
-  .target(name: "EdgeCoder", dependencies: ["BlueZ", "DBus", log], swiftSettings: settings),
+  .target(name: "EdgeCoder", dependencies: ["BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
   .testTarget(name: "RadioTests", dependencies: ["BlueZ", "DBus", "EdgeCoder"], swiftSettings: settings),
   .testTarget(name: "EdgeCoderTests", dependencies: ["DBus", "EdgeCoder", log], swiftSettings: settings),

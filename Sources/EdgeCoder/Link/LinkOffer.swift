@@ -1,0 +1,28 @@
+/// What a phone says of its v2 link: the value of the characteristic ``EdgeCoderUUIDs/link``.
+///
+/// ```
+/// version 1 · bearers 1 · PSM 2      little-endian; what follows belongs to later versions
+/// ```
+public struct LinkOffer: Sendable, Hashable {
+  /// The PSM on which the phone listens for L2CAP channels; `nil` when it does not.
+  public var psm: UInt16?
+
+  private static let l2cap: UInt8 = 1
+
+  /// Makes an offer.
+  public init(psm: UInt16?) { self.psm = psm }
+
+  /// Reads an offer.
+  /// - Returns: `nil` for a version that is not ours, or bytes that are no offer.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count >= 4, bytes[0] == LinkTerms.version else { return nil }
+    let number = UInt16(bytes[2]) | UInt16(bytes[3]) << 8
+    psm = bytes[1] & Self.l2cap != 0 && number != 0 ? number : nil
+  }
+
+  /// The offer as bytes.
+  public var bytes: [UInt8] {
+    let number = psm ?? 0
+    return [LinkTerms.version, psm == nil ? 0 : Self.l2cap, UInt8(truncatingIfNeeded: number), UInt8(number >> 8)]
+  }
+}
