@@ -1,4 +1,5 @@
 import ArgumentParser
+import DBus
 import EdgeCoder
 import EdgeCoderHTTP
 import Foundation
@@ -48,7 +49,8 @@ struct AskCommand: AsyncParsableCommand {
   func run() async throws {
     try await common.run { terminal in
       let text = try readPrompt()
-      let (reply, way) = try await untilInterrupted { try await ask(text, terminal) }
+      let shown = Shown()
+      let (reply, way) = try await untilInterrupted { try await ask(text, terminal, shown) }
       if common.json {
         terminal.print(
           json: .object([
@@ -56,7 +58,9 @@ struct AskCommand: AsyncParsableCommand {
             "durationMs": .number(reply.durationMs), "phone": .string(reply.phone), "via": .string(way),
           ]))
       } else if reply.ok {
-        terminal.say(reply.output)
+        terminal.say(String(decoding: reply.output.utf8.dropFirst(shown.text.utf8.count), as: UTF8.self))
+      } else if !shown.text.isEmpty {
+        terminal.say()
       }
       guard reply.ok else {
         throw Failure(
@@ -67,7 +71,9 @@ struct AskCommand: AsyncParsableCommand {
   }
 
   /// The reply and the way it took: `central` or `direct`.
-  private func ask(_ prompt: String, _ terminal: Terminal) async throws -> (reply: InferenceReply, way: String) {
+  private func ask(
+    _ prompt: String, _ terminal: Terminal, _ shown: Shown
+  ) async throws -> (reply: InferenceReply, way: String) {
     if !direct {
       let client = CentralClient(url: centralURL ?? CentralClient.defaultURL, replyTime: .seconds(timeout))
       // A central that was asked for must be there; one that only might be is not missed.
@@ -83,9 +89,24 @@ struct AskCommand: AsyncParsableCommand {
     let reply = try await PhoneFinder.withPhone(
       on: radio, wait: .seconds(wait), replyTime: .seconds(timeout), progress: { terminal.whisper($0) }
     ) {
-      try await $0.generate(prompt: prompt, maxTokens: maxTokens)
+      try await $0.generate(prompt: prompt, maxTokens: maxTokens) { piece in
+        // A person reads along; a program gets the answer when it is known to be one.
+        if terminal.isLive { shown.show(piece) }
+      }
     }
     return (reply, "direct")
+  }
+
+  /// What of the answer was printed while it came.
+  private final class Shown: Sendable {
+    private let state = Lock("")
+
+    var text: String { state.withLock { $0 } }
+
+    func show(_ piece: String) {
+      state.withLock { $0 += piece }
+      Output.write(piece)
+    }
   }
 
   private func readPrompt() throws -> String {

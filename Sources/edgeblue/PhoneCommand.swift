@@ -26,6 +26,8 @@ struct PhoneCommand: AsyncParsableCommand {
   var paceMs = 10
   @Option(help: ArgumentHelp("The most bytes of a reply; text beyond is cut off.", valueName: "bytes"))
   var maxOutput = Wire.messageLimit
+  @Flag(help: "Offer a v2 link too: replies come as they are made, several at a time, and much faster.")
+  var link = false
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
@@ -40,7 +42,8 @@ struct PhoneCommand: AsyncParsableCommand {
       let engine = try self.engine.makeEngine()
       let radio = try await Radio.open(adapter, terminal)
       let shown = name ?? "EdgeCoder-\(ProcessInfo.processInfo.hostName.prefix(16))"
-      let transport = try await BlueZPhoneTransport.start(on: radio.adapter, name: shown, access: .open)
+      let transport = try await BlueZPhoneTransport.start(
+        on: radio.adapter, name: shown, access: .open, offersLink: link)
       var configuration = PhoneConfiguration()
       configuration.chunkInterval = .milliseconds(paceMs)
       configuration.replyLimit = maxOutput

@@ -80,6 +80,16 @@ final class BlueZPhoneConnection: PhoneConnection {
     try await remote(.request).write(piece, .withResponse)
   }
 
+  func openLink() async throws -> (any LinkChannel)? {
+    let (uuid, service) = (EdgeCoderUUIDs.link, EdgeCoderUUIDs.service)
+    guard
+      let offer = try? device.characteristic(
+        BluetoothUUID(stringLiteral: uuid), in: BluetoothUUID(stringLiteral: service))
+    else { return nil }
+    guard let psm = LinkOffer(try await offer.read())?.psm else { return nil }
+    return L2CAPLinkChannel(try await device.openChannel(psm: psm, mtu: L2CAPLinkChannel.mtu))
+  }
+
   func disconnect() async {
     stop()
     source.finish()

@@ -3,7 +3,9 @@ import FoundationEssentials
 
 extension Central {
   /// Sends one prompt to the best phone that is ready and returns its reply; see ``InferenceService``.
-  public func generate(prompt: String, maxTokens: Int?) async throws -> InferenceReply {
+  public func generate(
+    prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
+  ) async throws -> InferenceReply {
     let request = Wire.Request(id: UUID().uuidString, prompt: prompt, maxTokens: maxTokens)
     let bytes = request.encoded()
     context.count { $0.requests += 1 }
@@ -13,7 +15,7 @@ extension Central {
           .requestTooLarge, "the request has \(bytes.count) bytes, the limit is \(configuration.messageLimit)")
       }
       let started = context.time.now
-      let (response, phone) = try await exchange(request.id, bytes)
+      let (response, phone) = try await exchange(request, bytes, onText)
       context.count { $0.replies += 1 }
       return InferenceReply(
         id: response.id, output: response.output, ok: response.ok,
@@ -24,7 +26,9 @@ extension Central {
     }
   }
 
-  private func exchange(_ id: String, _ bytes: [UInt8]) async throws -> (Wire.Response, phone: String) {
+  private func exchange(
+    _ request: Wire.Request, _ bytes: [UInt8], _ onText: @Sendable @escaping (String) async -> Void
+  ) async throws -> (Wire.Response, phone: String) {
     let limit = configuration.requestTimeLimit
     let phase = Lock("waiting for a phone")
     return try await context.time.withLimit(
@@ -36,7 +40,7 @@ extension Central {
       let link = try await self.acquire()
       phase.withLock { $0 = "waiting for the reply of \(link.name)" }
       do {
-        let response = try await link.send(id: id, bytes)
+        let response = try await link.send(request, bytes, onText: onText)
         await self.release(link.id)
         return (response, link.name)
       } catch {
@@ -137,7 +141,7 @@ extension Central {
       return PhoneStatus(
         id: id.rawValue, name: links[id]?.name ?? id.rawValue, state: report.state.rawValue,
         modelState: report.status?.modelState ?? "unknown", batteryPct: report.status?.batteryPct, rssi: report.rssi,
-        pending: (held[id] ?? 0) + report.abandoned, lastSeenMs: report.lastSeenMs)
+        pending: (held[id] ?? 0) + report.abandoned, lastSeenMs: report.lastSeenMs, linkVersion: report.linkVersion)
     }
     for sighting in roster.sightings.values.sorted(by: { $0.id < $1.id }) where current[sighting.id] == nil {
       phones.append(

@@ -25,6 +25,8 @@ public struct CentralConfiguration: Sendable, Hashable {
   public var subscribeLimit = Duration.seconds(10)
   /// How long the phone may take to confirm one write. ATT itself gives up after 30 s.
   public var writeLimit = Duration.seconds(30)
+  /// Whether to use a phone's v2 link where it offers one.
+  public var usesLink = true
   /// How the pauses between attempts to connect grow.
   public var backoff = Backoff()
   /// After how many failed attempts in a row a phone is forgotten until it is seen again.

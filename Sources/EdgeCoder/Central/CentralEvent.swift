@@ -14,7 +14,7 @@ public enum CentralEvent: Sendable, Hashable {
 
 /// What the central did since it started.
 public struct CentralCounters: Sendable, Hashable, Codable {
-  /// Prompts given to ``Central/generate(prompt:maxTokens:)``.
+  /// Prompts given to ``Central/generate(prompt:maxTokens:onText:)``.
   public var requests = 0
   /// Prompts that got their reply.
   public var replies = 0

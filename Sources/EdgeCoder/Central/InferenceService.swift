@@ -6,11 +6,23 @@ public protocol InferenceService: Sendable {
   /// - Parameters:
   ///   - prompt: the prompt; its request must fit the wire limit (256 KiB encoded unless configured otherwise).
   ///   - maxTokens: the most tokens the phone may produce; `nil` leaves the phone's default (512).
+  ///   - onText: gets the output as it comes from a phone with a v2 link, which is held up while it waits; its pieces
+  ///     are the beginning of the reply's output. Another phone's output comes only with the reply.
   /// - Throws: ``InferenceError``, or `CancellationError`.
-  func generate(prompt: String, maxTokens: Int?) async throws -> InferenceReply
+  func generate(
+    prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
+  ) async throws -> InferenceReply
 
   /// A snapshot of the central: whether a phone is there, and which.
   func status() async -> CentralStatus
+}
+
+extension InferenceService {
+  /// Sends one prompt to the best phone that is ready and returns its reply, as
+  /// ``generate(prompt:maxTokens:onText:)``.
+  public func generate(prompt: String, maxTokens: Int?) async throws -> InferenceReply {
+    try await generate(prompt: prompt, maxTokens: maxTokens, onText: { _ in })
+  }
 }
 
 /// A phone's answer to one prompt.
@@ -92,11 +104,13 @@ public struct PhoneStatus: Sendable, Hashable, Codable {
   public var pending: Int
   /// When it was last heard, Unix milliseconds.
   public var lastSeenMs: Int?
+  /// 2 when requests go over a v2 link, 1 when they go over the characteristics.
+  public var linkVersion: Int
 
   /// Makes a phone status.
   public init(
     id: String, name: String, state: String, modelState: String = "unknown", batteryPct: Int? = nil, rssi: Int? = nil,
-    pending: Int = 0, lastSeenMs: Int? = nil
+    pending: Int = 0, lastSeenMs: Int? = nil, linkVersion: Int = 1
   ) {
     self.id = id
     self.name = name
@@ -106,6 +120,7 @@ public struct PhoneStatus: Sendable, Hashable, Codable {
     self.rssi = rssi
     self.pending = pending
     self.lastSeenMs = lastSeenMs
+    self.linkVersion = linkVersion
   }
 }
 

@@ -22,8 +22,19 @@ struct LinkRequests {
 
 extension PhoneLink {
   /// Sends one request and waits for its reply; cancelling gives it up.
+  /// - Parameters:
+  ///   - request: the request.
+  ///   - bytes: the request as it is written where the phone has no v2 link.
+  ///   - onText: gets the reply's text as it comes, where the phone has one.
   /// - Throws: ``InferenceError``, or `CancellationError`.
-  func send(id: String, _ bytes: [UInt8]) async throws -> Wire.Response {
+  func send(
+    _ request: Wire.Request, _ bytes: [UInt8], onText: @Sendable (String) async -> Void
+  ) async throws -> Wire.Response {
+    if let client = link?.client { return try await send(request, over: client, onText: onText) }
+    return try await write(id: request.id, bytes)
+  }
+
+  private func write(id: String, _ bytes: [UInt8]) async throws -> Wire.Response {
     guard let writerWake else {
       throw InferenceError(.disconnected, "the link to \(name) ended: \(machine.reason ?? "not ready")")
     }

@@ -10,6 +10,8 @@ struct LinkReport: Sendable, Equatable {
   var rssi: Int?
   var abandoned: Int
   var lastSeenMs: Int?
+  /// 2 when requests go over a v2 link, 1 when they go over the characteristics.
+  var linkVersion = 1
 }
 
 /// One phone: keeps a connection to it, sends it requests, and hands its replies to those who wait.
@@ -27,6 +29,8 @@ actor PhoneLink {
 
   var machine: LinkMachine
   var connection: (any PhoneConnection)?
+  /// The phone's v2 link, while it has one.
+  var link: (client: LinkClient, task: Task<Void, Never>)?
   var requests = LinkRequests()
   var responseScanner: JSONObjectScanner
   var statusScanner: JSONObjectScanner
@@ -60,7 +64,7 @@ actor PhoneLink {
   var current: LinkReport {
     LinkReport(
       id: id, state: machine.state, reason: machine.reason, status: status, rssi: rssi,
-      abandoned: requests.abandoned.count, lastSeenMs: lastSeenMs)
+      abandoned: requests.abandoned.count, lastSeenMs: lastSeenMs, linkVersion: link == nil ? 1 : 2)
   }
 
   /// Keeps the link until it is stopped, the task is cancelled, or the phone failed too often.
@@ -142,6 +146,7 @@ actor PhoneLink {
           try await connection.subscribe(to: characteristic)
         }
       }
+      if configuration.usesLink { await openLink(over: connection) }
       return .subscribed
     } catch {
       return .failed("\(error)")
@@ -158,6 +163,7 @@ actor PhoneLink {
   }
 
   private func disconnect() async {
+    link.take()?.task.cancel()
     if let connection = connection.take() { await Self.end(connection) }
     status = nil
     responseScanner.reset()

@@ -17,12 +17,16 @@ public final class BlueZPhoneTransport: PhoneTransport {
   /// What happens on the radio, for one consumer.
   public let events: BoundedStream<PhoneEvent>
 
+  /// The v2 links that centrals open; `nil` when none is offered.
+  public let links: BoundedStream<any LinkChannel>?
+
   /// Writes wait here at most; one more is refused with an ATT error. 1024 of 512 bytes are half a megabyte.
   private let source: BoundedStream<PhoneEvent>.Source
   private let values: Lock<[EdgeCoderCharacteristic: [UInt8]]>
   private let control: AccessControl
   private let characteristics: [EdgeCoderCharacteristic: LocalCharacteristic]
   private let registrations = Lock<(application: GATTApplication, advertisement: Advertisement)?>(nil)
+  private let linkListener: LinkListener?
   private let watchers = Lock<[Task<Void, Never>]>([])
 
   /// Registers the service and advertises it.
@@ -31,15 +35,17 @@ public final class BlueZPhoneTransport: PhoneTransport {
   ///   - name: the name to advertise; what is over ``nameLimit`` UTF-8 bytes is cut off. `nil` advertises none.
   ///   - access: who may ask. In the closed modes peers must have paired; for that a person opens a window
   ///     (`Adapter.openPairingWindow(for:)`, with an agent of a session), here or in another program.
+  ///   - offersLink: whether to offer a v2 link over an L2CAP channel; see `docs/link-v2.md`.
   /// - Throws: `BlueZError`, as `Adapter.offer`, `Adapter.advertise` and, in the closed modes, `Adapter.links`.
   public static func start(
-    on adapter: Adapter, name: String? = nil, access: AccessPolicy = .encrypted()
+    on adapter: Adapter, name: String? = nil, access: AccessPolicy = .encrypted(), offersLink: Bool = false
   ) async throws -> BlueZPhoneTransport {
     // Whether a link is encrypted only the kernel tells; where it may not be asked, no closed mode holds.
     if access.mode != .open { _ = try adapter.links() }
     let version = await adapter.session.version()
-    let transport = BlueZPhoneTransport(
-      addressesSinglePeer: version?.has(.notifiesOnePeer) ?? false, adapter: adapter, access: access)
+    let transport = try BlueZPhoneTransport(
+      addressesSinglePeer: version?.has(.notifiesOnePeer) ?? false, adapter: adapter, access: access,
+      offersLink: offersLink)
     // Listening first: a central may come the moment the service is there.
     transport.watch(adapter, tellsPeers: version?.has(.socketPerPeer) ?? false)
     do {
@@ -56,7 +62,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
     return transport
   }
 
-  private init(addressesSinglePeer: Bool, adapter: Adapter, access: AccessPolicy) {
+  private init(addressesSinglePeer: Bool, adapter: Adapter, access: AccessPolicy, offersLink: Bool) throws {
     self.addressesSinglePeer = addressesSinglePeer
     let (events, source) = BoundedStream.make(of: PhoneEvent.self, limit: 1024, policy: .dropNewest)
     let values = Lock<[EdgeCoderCharacteristic: [UInt8]]>([:])
@@ -65,6 +71,8 @@ public final class BlueZPhoneTransport: PhoneTransport {
     self.source = source
     self.values = values
     self.control = control
+    linkListener = offersLink ? try LinkListener(adapter, access, control) : nil
+    links = linkListener?.channels
 
     func notifying(_ characteristic: EdgeCoderCharacteristic) -> LocalCharacteristic {
       LocalCharacteristic(
@@ -88,9 +96,10 @@ public final class BlueZPhoneTransport: PhoneTransport {
   }
 
   private var service: LocalService {
-    LocalService(
+    let offer = linkListener?.characteristic
+    return LocalService(
       BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service),
-      characteristics: EdgeCoderCharacteristic.allCases.compactMap { characteristics[$0] })
+      characteristics: EdgeCoderCharacteristic.allCases.compactMap { characteristics[$0] } + (offer.map { [$0] } ?? []))
   }
 
   deinit { end() }
@@ -133,6 +142,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
   private func end() {
     for watcher in watchers.withLock({ $0 }) { watcher.cancel() }
     source.finish()
+    linkListener?.close()
   }
 
   // MARK: What happens

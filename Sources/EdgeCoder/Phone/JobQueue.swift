@@ -6,6 +6,16 @@ public struct PhoneJob: Sendable, Hashable {
   public var peer: PeerID
   /// The request.
   public var request: Wire.Request
+  /// Where the reply goes; `nil` for the response characteristic.
+  var ticket: LinkTicket?
+}
+
+/// A request on one of a phone's v2 links.
+struct LinkTicket: Sendable, Hashable {
+  /// Numbers the phone's links; unique while it runs.
+  var link: Int
+  /// The request's stream on that link.
+  var stream: UInt32
 }
 
 /// The phone's requests: first in, first out, one at a time, at most so many waiting.
@@ -32,14 +42,14 @@ struct JobQueue: Sendable {
     self.limitPerPeer = max(1, limitPerPeer)
   }
 
-  mutating func submit(_ request: Wire.Request, from peer: PeerID) -> Admission {
+  mutating func submit(_ request: Wire.Request, from peer: PeerID, ticket: LinkTicket? = nil) -> Admission {
     if contains(request.id, of: peer) { return .duplicate }
     // With nothing running and nobody waiting there is always room for one.
     guard waiting.count < limit || (running == nil && waiting.isEmpty) else { return .full }
     guard waiting.count(where: { $0.peer == peer }) + (running?.peer == peer ? 1 : 0) < limitPerPeer else {
       return .fullForPeer
     }
-    waiting.append(PhoneJob(number: nextNumber, peer: peer, request: request))
+    waiting.append(PhoneJob(number: nextNumber, peer: peer, request: request, ticket: ticket))
     nextNumber += 1
     return .accepted
   }
@@ -62,9 +72,15 @@ struct JobQueue: Sendable {
   /// Removes the jobs of one peer, or of all.
   /// - Returns: how many waited, and the running one if it is to be cancelled.
   mutating func cancel(_ peer: PeerID?) -> (waiting: Int, running: PhoneJob?) {
+    cancel { peer == nil || $0.peer == peer }
+  }
+
+  /// Removes the jobs that are meant.
+  /// - Returns: how many waited, and the running one if it is to be cancelled.
+  mutating func cancel(_ isMeant: (PhoneJob) -> Bool) -> (waiting: Int, running: PhoneJob?) {
     let before = waiting.count
-    waiting.removeAll { peer == nil || $0.peer == peer }
-    guard let job = running, peer == nil || job.peer == peer else { return (before - waiting.count, nil) }
+    waiting.removeAll(where: isMeant)
+    guard let job = running, isMeant(job) else { return (before - waiting.count, nil) }
     running = nil
     return (before - waiting.count, job)
   }

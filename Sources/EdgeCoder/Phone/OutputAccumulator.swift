@@ -14,23 +14,25 @@ struct OutputAccumulator: Sendable {
   }
 
   /// Takes a piece.
-  /// - Returns: false when the limit is reached and the engine may stop.
-  mutating func append(_ piece: String) -> Bool {
-    guard !isCut else { return false }
+  /// - Returns: what went into the text: less than the piece, and the note, when it reached the limit.
+  mutating func append(_ piece: String) -> String {
+    guard !isCut else { return "" }
     let length = JSONObjectWriter.encodedLength(of: piece)
     if length <= room {
       text += piece
       room -= length
-      return true
+      return piece
     }
+    var taken = ""
     for character in piece {
       let length = JSONObjectWriter.encodedLength(of: String(character))
       guard length <= room else { break }
-      text.append(character)
+      taken.append(character)
       room -= length
     }
-    text += Self.cutNote
+    taken += Self.cutNote
+    text += taken
     isCut = true
-    return false
+    return taken
   }
 }

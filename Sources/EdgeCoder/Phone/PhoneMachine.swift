@@ -1,12 +1,24 @@
 /// What came of one job.
 struct JobOutcome: Sendable, Equatable {
   var output: String
-  var ok: Bool
+  var status: LinkStatus
   var durationMs: Int
   /// Whether the output was cut at the limit.
   var isCut = false
   /// Whether the engine failed, as opposed to having no model or nothing to say.
   var engineFailed = false
+
+  var ok: Bool { status == .ok }
+
+  /// What came of a job that was not run.
+  static func refusal(_ status: LinkStatus, _ reason: String) -> JobOutcome {
+    JobOutcome(output: "[\(reason)]", status: status, durationMs: 0)
+  }
+
+  /// The output as the reason of a failure: the brackets are only for who expects a model's text.
+  var reason: String {
+    output.hasPrefix("[") && output.hasSuffix("]") ? String(output.dropFirst().dropLast()) : output
+  }
 }
 
 /// The phone role's decisions: who is there, what they asked, what they are told.
@@ -25,6 +37,8 @@ struct PhoneMachine: Sendable {
     case pushStatus
     /// Put the read values back: the service was registered anew.
     case restoreValues
+    /// A reply over a v2 link is complete.
+    case endReply(LinkTicket, JobOutcome)
     /// A request was refused; to be logged.
     case noteRefusal(PeerID, Refusal)
   }
@@ -42,11 +56,11 @@ struct PhoneMachine: Sendable {
   let configuration: PhoneConfiguration
   let addressesSinglePeer: Bool
   private(set) var isUp = false
-  private(set) var counters = PhoneCounters()
+  var counters = PhoneCounters()
   private(set) var peers: PeerTable
-  private(set) var queue: JobQueue
-  private var outbox: ReplyOutbox
-  private var rates: PeerRates
+  var queue: JobQueue
+  var outbox: ReplyOutbox
+  var rates: PeerRates
 
   init(configuration: PhoneConfiguration, addressesSinglePeer: Bool) {
     self.configuration = configuration
@@ -124,80 +138,6 @@ struct PhoneMachine: Sendable {
     }
   }
 
-  // MARK: Requests
-
-  private mutating func accept(_ bytes: [UInt8], from peer: PeerID, at now: Duration) -> [Action] {
-    let shortage = rates.admit(peer, at: now)
-    var request: Wire.Request
-    do {
-      request = try Wire.Request.decode(bytes)
-    } catch {
-      counters.malformed += 1
-      guard shortage == nil else { return refuse(nil, of: peer, .malformed) }
-      return refuse(error.id, of: peer, .malformed, "malformed request: \(error.reason)")
-    }
-    counters.requests += 1
-    counters.requestBytes += bytes.count
-    let maxTokens = request.maxTokens ?? Wire.defaultMaxTokens
-    request.maxTokens = min(max(1, maxTokens), configuration.maxTokensLimit)
-    if let shortage { return limit(request.id, of: peer, shortage) }
-    switch queue.submit(request, from: peer) {
-    case .accepted: return [.wakeRunner]
-    case .duplicate:
-      counters.duplicates += 1
-      return []
-    case .full:
-      counters.busy += 1
-      return refuse(request.id, of: peer, .queueFull, "busy: \(queue.waiting.count) requests are waiting")
-    case .fullForPeer:
-      counters.busy += 1
-      counters.limited += 1
-      return refuse(
-        request.id, of: peer, .queueFullForPeer, "busy: \(configuration.requestsPerPeer) requests of yours are waiting")
-    }
-  }
-
-  private mutating func limit(_ id: String, of peer: PeerID, _ shortage: PeerRates.Shortage) -> [Action] {
-    counters.busy += 1
-    counters.limited += 1
-    func busy(_ limit: String, _ wait: Duration) -> String {
-      "busy: at most \(limit) a minute; try again in \(wait.components.seconds + 1) s"
-    }
-    switch shortage {
-    case .requests(let wait):
-      return refuse(id, of: peer, .tooManyRequests, busy("\(configuration.requestsPerMinute) requests", wait))
-    case .bytes(let wait):
-      return refuse(id, of: peer, .tooManyBytes, busy("\(configuration.bytesPerMinute) bytes", wait))
-    }
-  }
-
-  private mutating func discard(
-    _ refusal: JSONObjectScanner.Refusal, from peer: PeerID, at now: Duration
-  ) -> [Action] {
-    let (kind, reason): (Refusal, String)
-    switch refusal.reason {
-    case .tooLarge: (kind, reason) = (.tooLarge, "request larger than \(configuration.requestLimit) bytes")
-    case .malformed:
-      (kind, reason) = (.malformed, "malformed request: it is no JSON from byte \(refusal.bytes) on")
-    case .idle, .notAnObject:
-      counters.discardedBytes += refusal.bytes
-      return []
-    }
-    counters.malformed += 1
-    guard rates.admit(peer, at: now) == nil else { return refuse(nil, of: peer, kind) }
-    return refuse(Wire.recoverID(fromHead: refusal.head), of: peer, kind, reason)
-  }
-
-  /// Tells a central why its request is refused; without an id there is nobody to tell.
-  private mutating func refuse(_ id: String?, of peer: PeerID, _ kind: Refusal, _ reason: String = "") -> [Action] {
-    let note = Action.noteRefusal(peer, kind)
-    guard let id else { return [note] }
-    let response = Wire.Response(id: id, output: "[\(reason)]", ok: false, durationMs: 0)
-    if outbox.add(PhoneReply(peer: peer, bytes: response.encoded(), isRefusal: true)) { return [note, .wakeSender] }
-    counters.refusalsDropped += 1
-    return [note]
-  }
-
   /// Throws away what stood still for too long, so that its memory is free before its central writes again.
   mutating func expire(at now: Duration) {
     for refusal in peers.expire(at: now) { counters.discardedBytes += refusal.bytes }
@@ -216,6 +156,7 @@ struct PhoneMachine: Sendable {
     guard let job = queue.finish(number) else { return [.wakeRunner] }
     if outcome.isCut { counters.cut += 1 }
     if outcome.engineFailed { counters.engineFailures += 1 }
+    if let ticket = job.ticket { return finish(ticket, outcome) }
     let response = Wire.Response(
       id: job.request.id, output: outcome.output, ok: outcome.ok, durationMs: outcome.durationMs)
     _ = outbox.add(PhoneReply(peer: job.peer, bytes: response.encoded(), isRefusal: false))

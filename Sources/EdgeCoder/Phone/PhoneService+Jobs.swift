@@ -22,7 +22,7 @@ extension PhoneService {
   }
 
   private func runCancellably(_ job: PhoneJob) async -> JobOutcome {
-    let task = Task { await answer(job.request) }
+    let task = Task { await answer(job) }
     answering = (job.number, task)
     defer { answering = nil }
     return await withTaskCancellationHandler {
@@ -32,11 +32,13 @@ extension PhoneService {
     }
   }
 
-  private func answer(_ request: Wire.Request) async -> JobOutcome {
+  private func answer(_ job: PhoneJob) async -> JobOutcome {
+    let request = job.request
     let started = time.now
     func outcome(_ output: String, ok: Bool, isCut: Bool = false, engineFailed: Bool = false) -> JobOutcome {
       JobOutcome(
-        output: output, ok: ok, durationMs: (time.now - started).milliseconds, isCut: isCut, engineFailed: engineFailed)
+        output: output, status: ok ? .ok : .failed, durationMs: (time.now - started).milliseconds, isCut: isCut,
+        engineFailed: engineFailed)
     }
     if board.current?.modelState != ModelState.ready.rawValue {
       // What was known is not that the model is ready; ask again before saying no.
@@ -45,7 +47,7 @@ extension PhoneService {
       guard status.modelState == ModelState.ready.rawValue else {
         let isAbsent = status.modelState == ModelState.notInstalled.rawValue
         let output = isAbsent ? Self.noModelOutput : "\(Self.noModelOutput) its state is \(status.modelState)"
-        return JobOutcome(output: output, ok: false, durationMs: 0)
+        return JobOutcome(output: output, status: .noModel, durationMs: 0)
       }
     }
     let engine = engine
@@ -60,7 +62,8 @@ extension PhoneService {
         var output = empty
         let maxTokens = request.maxTokens ?? Wire.defaultMaxTokens
         for try await piece in engine.generate(prompt: request.prompt, maxTokens: maxTokens) {
-          guard output.append(piece) else { break }
+          await self.say(output.append(piece), job)
+          if output.isCut { break }
         }
         return output
       }

@@ -17,6 +17,10 @@ public actor PhoneService {
   /// The job being answered, to cancel it.
   var answering: (number: Int, task: Task<JobOutcome, Never>)?
 
+  /// The v2 links, by number.
+  var links: [Int: LinkServer] = [:]
+  var nextLink = 1
+
   let runnerWake = Wake()
   let senderWake = Wake()
   let statusWake = Wake()
@@ -51,6 +55,7 @@ public actor PhoneService {
       group.addTask { await self.runJobs() }
       group.addTask { await self.sendReplies() }
       group.addTask { await self.keepStatus() }
+      if let links = transport.links { group.addTask { await self.serve(links) } }
       await group.next()
       group.cancelAll()
     }
@@ -84,6 +89,9 @@ public actor PhoneService {
         logger.info("request refused", metadata: ["central": "\(peer)", "reason": "\(reason.rawValue)"])
       case .restoreValues:
         if let status = board.current { await transport.setValue(status.encoded(), of: .status) }
+      case .endReply(let ticket, let outcome):
+        await links[ticket.link]?.finish(
+          ticket.stream, outcome.status, durationMs: outcome.durationMs, reason: outcome.ok ? "" : outcome.reason)
       }
     }
   }

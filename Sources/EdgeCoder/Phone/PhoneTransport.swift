@@ -18,6 +18,9 @@ public protocol PhoneTransport: Sendable {
   /// then replies are broadcast and each central picks its own by the id.
   var addressesSinglePeer: Bool { get }
 
+  /// The v2 links that centrals open, for one consumer; `nil` when the transport offers none.
+  var links: BoundedStream<any LinkChannel>? { get }
+
   /// Sends one notification and returns when the stack has taken it.
   /// - Parameters:
   ///   - characteristic: response or status.
@@ -28,6 +31,11 @@ public protocol PhoneTransport: Sendable {
 
   /// Sets what a read of a characteristic returns, at most 512 bytes; the transport slices by offset itself.
   func setValue(_ value: [UInt8], of characteristic: EdgeCoderCharacteristic) async
+}
+
+extension PhoneTransport {
+  /// None.
+  public var links: BoundedStream<any LinkChannel>? { nil }
 }
 
 /// A central, as the phone knows it: its D-Bus object path or address. Stable for one connection.

@@ -11,6 +11,8 @@ public enum EdgeCoderUUIDs {
   public static let response = "ec0d0003-ec0d-ec0d-ec0d-ec0d0003ec0d"
   /// The phone's status, phone to central: notify and read.
   public static let status = "ec0d0004-ec0d-ec0d-ec0d-ec0d0004ec0d"
+  /// What the phone says of its v2 link: read. Only where the phone has one; see ``LinkOffer``.
+  public static let link = "ec0d0005-ec0d-ec0d-ec0d-ec0d0005ec0d"
 
   /// Brings a 128-bit UUID into the lower-case 8-4-4-4-12 form.
   ///

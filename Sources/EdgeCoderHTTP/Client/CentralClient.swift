@@ -77,9 +77,12 @@ public final class CentralClient: InferenceService {
     }
   }
 
-  /// Sends one prompt through the central; see ``InferenceService/generate(prompt:maxTokens:)``.
+  /// Sends one prompt through the central; see ``InferenceService/generate(prompt:maxTokens:onText:)``. The central
+  /// answers whole, so no text is handed on before.
   /// - Throws: ``InferenceError``, ``CentralClientError``, or `CancellationError`.
-  public func generate(prompt: String, maxTokens: Int?) async throws -> InferenceReply {
+  public func generate(
+    prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
+  ) async throws -> InferenceReply {
     let request = Request(prompt: prompt, maxTokens: maxTokens)
     let (status, body) = try await send(.POST, "/api/generate", JSONEncoder().encode(request), within: replyTime)
     do {

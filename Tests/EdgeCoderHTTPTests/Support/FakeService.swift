@@ -32,7 +32,9 @@ final class FakeService: InferenceService {
 
   var calls: [Call] { recorded.withLockedValue { $0 } }
 
-  func generate(prompt: String, maxTokens: Int?) async throws -> InferenceReply {
+  func generate(
+    prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
+  ) async throws -> InferenceReply {
     let call = Call(prompt: prompt, maxTokens: maxTokens)
     recorded.withLockedValue { $0.append(call) }
     return try await answer(call)

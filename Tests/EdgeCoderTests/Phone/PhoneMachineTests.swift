@@ -113,7 +113,8 @@ import Testing
         case 8: if job == nil { job = machine.startJob() }
         case 9:
           if let number = job?.number {
-            _ = machine.finish(number, JobOutcome(output: String(repeating: "o", count: 99), ok: true, durationMs: 1))
+            _ = machine.finish(
+              number, JobOutcome(output: String(repeating: "o", count: 99), status: .ok, durationMs: 1))
             job = nil
           }
         case 10:
@@ -154,7 +155,7 @@ import Testing
       Issue.record("no job")
       return
     }
-    _ = machine.finish(job.number, JobOutcome(output: String(repeating: "o", count: 900), ok: true, durationMs: 1))
+    _ = machine.finish(job.number, JobOutcome(output: String(repeating: "o", count: 900), status: .ok, durationMs: 1))
     var sizes: [Int] = []
     for step in 0... {
       guard case .send(let chunk, _) = machine.nextStep(at: .milliseconds(10 * step)) else { break }
@@ -173,7 +174,7 @@ import Testing
     var started = 0
     while let job = machine.startJob() {
       started += 1
-      _ = machine.finish(job.number, JobOutcome(output: "o", ok: true, durationMs: 1))
+      _ = machine.finish(job.number, JobOutcome(output: "o", status: .ok, durationMs: 1))
     }
     #expect(started == 2, "two replies wait to be sent")
     guard case .send = machine.nextStep(at: .zero) else {

@@ -40,6 +40,7 @@ final class LoopbackConnection: PhoneConnection {
   private struct State {
     var subscriptions: Set<EdgeCoderCharacteristic> = []
     var isOpen = true
+    var link: MemoryChannel?
     /// It holds its connections; they must not hold it.
     weak var phone: LoopbackPhone?
   }
@@ -84,7 +85,19 @@ final class LoopbackConnection: PhoneConnection {
     try phone.receive(.write(PhoneWrite(peer: peer, bytes: piece, mtu: linkMTU)))
   }
 
-  func disconnect() async { drop("disconnected") }
+  func openLink() async throws -> (any LinkChannel)? {
+    let link = try openPhone().openLink(from: peer)
+    state.withLock { $0.link = link }
+    return link
+  }
+
+  /// Ends the v2 link alone.
+  func dropLink() async { await state.withLock { $0.link }?.close() }
+
+  func disconnect() async {
+    await dropLink()
+    drop("disconnected")
+  }
 
   // MARK: For the air
 

@@ -42,9 +42,11 @@ final class LoopbackPhone: PhoneTransport {
   let name: String
   let addressesSinglePeer: Bool
   let (events, source) = BoundedStream.make(of: PhoneEvent.self, limit: 4096, policy: .dropNewest)
+  private let offer: (stream: BoundedStream<any LinkChannel>, source: BoundedStream<any LinkChannel>.Source)?
   private let state = Lock(State())
 
-  init(_ name: String = "phone", addressesSinglePeer: Bool = false) {
+  init(_ name: String = "phone", addressesSinglePeer: Bool = false, offersLink: Bool = false) {
+    offer = offersLink ? BoundedStream.make(limit: 8, policy: .dropNewest) : nil
     id = PhoneID("/loopback/" + name)
     self.name = name
     self.addressesSinglePeer = addressesSinglePeer
@@ -52,6 +54,8 @@ final class LoopbackPhone: PhoneTransport {
   }
 
   // MARK: PhoneTransport
+
+  var links: BoundedStream<any LinkChannel>? { offer?.stream }
 
   func notify(_ characteristic: EdgeCoderCharacteristic, _ value: [UInt8], to peer: PeerID?) async throws {
     let (receivers, count, hook) = state.withLock { state -> ([LoopbackConnection], Int, (@Sendable (Int) -> Void)?) in
@@ -99,6 +103,13 @@ final class LoopbackPhone: PhoneTransport {
     return connection
   }
 
+  func openLink(from peer: PeerID) throws -> MemoryChannel? {
+    guard let offer else { return nil }
+    let (near, far) = MemoryChannel.pair(peer: peer)
+    guard offer.source.yield(far) else { throw LoopbackError("the phone takes no more links") }
+    return near
+  }
+
   func remove(_ connection: LoopbackConnection) {
     let wasThere = state.withLock { $0.connections.removeValue(forKey: connection.peer) != nil }
     if wasThere { source.yield(.disconnected(connection.peer)) }
@@ -125,6 +136,11 @@ final class LoopbackPhone: PhoneTransport {
   /// Cuts every link.
   func dropAll(_ reason: String = "radio lost") {
     for connection in state.withLock({ Array($0.connections.values) }) { connection.drop(reason) }
+  }
+
+  /// Ends all v2 links, and only them.
+  func dropLinks() async {
+    for connection in state.withLock({ Array($0.connections.values) }) { await connection.dropLink() }
   }
 
   /// Cuts one link.

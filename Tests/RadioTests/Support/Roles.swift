@@ -62,10 +62,11 @@ func withCentral<R: Sendable>(
 /// Runs a phone on an adapter while the body runs.
 func withPhone<R: Sendable>(
   on name: String, as title: String = "EdgeCoder-radio-test", engine: any Engine = SizedEngine(),
-  pace: Duration = .milliseconds(10), access: AccessPolicy = .open,
+  pace: Duration = .milliseconds(10), access: AccessPolicy = .open, offersLink: Bool = false,
   _ body: @escaping @Sendable (PhoneService) async throws -> R
 ) async throws -> R {
-  let transport = try await BlueZPhoneTransport.start(on: try await Radio.adapter(name), name: title, access: access)
+  let transport = try await BlueZPhoneTransport.start(
+    on: try await Radio.adapter(name), name: title, access: access, offersLink: offersLink)
   var configuration = PhoneConfiguration()
   configuration.chunkInterval = pace
   let phone = PhoneService(transport: transport, engine: engine, configuration: configuration)

@@ -1,0 +1,88 @@
+import DBus
+import Testing
+
+@testable import EdgeCoder
+
+/// Central and phone with a v2 link between them, in memory.
+@Suite(.timeLimit(.minutes(1))) struct CentralLinkV2Tests {
+  private let air = LoopbackCentral()
+  private let phone = LoopbackPhone(offersLink: true)
+  private let engine = GatedEngine()
+
+  private func withBoth(_ body: @Sendable @escaping (Central) async throws -> Void) async throws {
+    var configuration = CentralConfiguration()
+    configuration.settle = .zero
+    let central = Central(scanner: air, connector: air, configuration: configuration)
+    let service = PhoneService(transport: phone, engine: engine)
+    try await running([service.run, central.run]) {
+      air.see(phone)
+      try await eventually { await central.status().phones.first?.linkVersion == 2 }
+      try await body(central)
+    }
+  }
+
+  @Test func aReplyIsHeardWhileItIsMade() async throws {
+    try await withBoth { central in
+      let heard = Lock("")
+      async let reply = central.generate(prompt: "tell me", maxTokens: 7) { piece in heard.withLock { $0 += piece } }
+      let asked = try await engine.next()
+      #expect(asked.text == "tell me" && asked.maxTokens == 7)
+      for piece in ["Once ", "upon ", "a time"] {
+        asked.say(piece)
+        try await eventually { heard.withLock { $0.hasSuffix(piece) } }
+      }
+      asked.end()
+      let received = try await reply
+      #expect(received.output == "Once upon a time" && received.ok && received.phone == "phone")
+      #expect(phone.sent.allSatisfy { $0.characteristic == .status })
+    }
+  }
+
+  @Test func failuresAreToldAsElsewhere() async throws {
+    try await withBoth { central in
+      async let failing = central.generate(prompt: "x", maxTokens: nil)
+      try await engine.next().fail(EngineError(.interrupted, "it died"))
+      let failed = try await failing
+      #expect(!failed.ok && failed.output == "[engine interrupted: it died]")
+      async let silent = central.generate(prompt: "x", maxTokens: nil)
+      try await engine.next().end()
+      let empty = try await silent
+      #expect(!empty.ok && empty.output == "[empty response]")
+    }
+  }
+
+  @Test func whoGivesUpFreesThePhone() async throws {
+    try await withBoth { central in
+      let given = Task { try await central.generate(prompt: "x", maxTokens: nil) }
+      _ = try await engine.next()
+      given.cancel()
+      await #expect(throws: CancellationError.self) { try await given.value }
+      // The phone would not take the next prompt before the engine has let go of the first.
+      async let reply = central.generate(prompt: "y", maxTokens: nil)
+      let asked = try await engine.next()
+      #expect(asked.text == "y")
+      asked.say("done")
+      asked.end()
+      let received = try await reply
+      #expect(received.output == "done")
+    }
+  }
+
+  @Test func whenTheLinkEndsTheCharacteristicsServe() async throws {
+    try await withBoth { central in
+      let lost = Task { try await central.generate(prompt: "x", maxTokens: nil) }
+      _ = try await engine.next()
+      await phone.dropLinks()
+      let error = await #expect(throws: InferenceError.self) { try await lost.value }
+      #expect(error?.code == .disconnected)
+      try await eventually { await central.status().phones.first?.linkVersion == 1 }
+      async let reply = central.generate(prompt: "y", maxTokens: nil)
+      let asked = try await engine.next()
+      asked.say("still here")
+      asked.end()
+      let received = try await reply
+      #expect(received.output == "still here")
+      #expect(phone.sent.contains { $0.characteristic == .response })
+    }
+  }
+}
