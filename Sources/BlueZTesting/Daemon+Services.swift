@@ -42,14 +42,14 @@ extension Daemon {
   }
 
   private func servicesChanged(_ adapter: VirtualAdapter) {
-    adapter.object?.set(
-      Names.adapter, ["UUIDs": .strings(Self.ownServices + adapter.services.map(\.attribute.uuid))])
     // Those who are connected are told at once (Core Specification 3.G.7.1).
     for other in adapters {
       if let device = other.devices[adapter.address], device.link != nil, device["ServicesResolved"]?.bool == true {
         mirror(adapter, at: device, of: other)
       }
     }
+    adapter.object?.set(
+      Names.adapter, ["UUIDs": .strings(Self.ownServices + adapter.services.map(\.attribute.uuid))])
   }
 
   func resolveServices(of device: VirtualDevice, over link: Link, at adapter: VirtualAdapter) {

@@ -23,7 +23,8 @@ public import Logging
 ///
 /// - **time and loss of the air**: everything is heard at once and arrives. A device advertises once for each scan,
 ///   and bluetoothd does not forget it after 30 s; ``FakeAdapter/forget(_:)`` does.
-/// - **the kernel**: L2CAP channels, management sockets and controllers' limits are not there.
+/// - **the kernel**: L2CAP channels, the management socket, controllers' limits, and `Adapter.links()` (who asks which
+///   links are encrypted is told that there are none; EdgeCoder's phone needs the access mode `open` here).
 /// - **private addresses**, passkey entry, LE Secure Connections as different from other encryption, profiles, BR/EDR,
 ///   advertisement monitors, prepared-write authorization, EATT.
 /// - **the order in which bluetoothd adds one adapter's interfaces**: here they come all at once.
