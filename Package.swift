@@ -39,7 +39,9 @@ var targets: [Target] = [
   .target(name: "EdgeCoder", dependencies: ["BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
   .testTarget(name: "RadioTests", dependencies: ["BlueZ", "DBus", "EdgeCoder"], swiftSettings: settings),
-  .testTarget(name: "EdgeCoderTests", dependencies: ["DBus", "EdgeCoder", log], swiftSettings: settings),
+  .testTarget(
+    name: "EdgeCoderTests", dependencies: ["BlueZ", "BlueZTesting", "DBus", "EdgeCoder", log],
+    swiftSettings: settings),
 ]
 
 if !lean {
