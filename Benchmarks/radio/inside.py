@@ -226,6 +226,15 @@ async def paced(bluez):
     tell(what="paced", microseconds=took, bytes=REPLY_BYTES)
 
 
+async def link(bluez):
+    """The v2 link, the raw protocol and a plain copy over L2CAP, each in turn."""
+    await bluez.forget_all()
+    async with Program(RADIO_BENCH, "link", PHONE, MAC, str(ROUNDS)) as both:
+        while (text := await both.line()) != "end":
+            who, figure, number = text.split()
+            tell(what="link", who=who, figure=figure, number=float(number))
+
+
 async def memory(bluez):
     """`edgeblue phone` and `edgeblue central` as a person runs them, and many prompts over HTTP."""
     await bluez.forget_all()
@@ -339,6 +348,9 @@ async def main():
     if "paced" in parts:
         say("paced replies")
         await paced(bluez)
+    if "link" in parts:
+        say("v2 link")
+        await link(bluez)
     if "memory" in parts:
         say("memory")
         await memory(bluez)

@@ -11,6 +11,7 @@ import Foundation
 ///     radio-bench central ADAPTER COUNT                 asks that phone
 ///     radio-bench survivor ADAPTER OTHER                declares all there is, and says when it is in place again
 ///     radio-bench linker ADAPTER ADDRESS COUNT          connects to the server, has a value back, disconnects
+///     radio-bench link ADAPTER OTHER ROUNDS             the v2 link beside the raw protocol and a plain L2CAP copy
 ///
 /// The servers print "ready" and run until they are killed. The clients print "ready", wait for a line, then print
 /// microseconds, one a line, and an empty line.
@@ -36,6 +37,7 @@ struct Main {
     case ("central", 1): try await ask(on: adapter, Int(rest[0]) ?? 0)
     case ("survivor", 1): try await survive(on: adapter, and: rest[0])
     case ("linker", 2): try await link(on: adapter, rest[0], Int(rest[1]) ?? 0)
+    case ("link", 2): try await compareLinks(on: adapter, and: rest[0], Int(rest[1]) ?? 1)
     default: throw Failure(what: "\(role): wrong arguments")
     }
   }

@@ -27,6 +27,8 @@ public struct CentralConfiguration: Sendable, Hashable {
   public var writeLimit = Duration.seconds(30)
   /// Whether to use a phone's v2 link where it offers one.
   public var usesLink = true
+  /// Whether to offer that text over a v2 link is compressed.
+  public var compressesLink = true
   /// How the pauses between attempts to connect grow.
   public var backoff = Backoff()
   /// After how many failed attempts in a row a phone is forgotten until it is seen again.

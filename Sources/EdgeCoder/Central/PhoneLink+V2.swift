@@ -8,7 +8,8 @@ extension PhoneLink {
         try await connection.openLink()
       }
       guard let channel = opened else { return }
-      let client = LinkClient(channel, deflates: true, replyLimit: configuration.messageLimit, time: time)
+      let client = LinkClient(
+        channel, deflates: configuration.compressesLink, replyLimit: configuration.messageLimit, time: time)
       let task = Task {
         let reason = await client.run()
         linkEnded(client, reason)
