@@ -1,4 +1,4 @@
-public import DBus
+import DBus
 
 /// A Bluetooth controller of this machine, known by its address.
 ///
@@ -18,29 +18,6 @@ public struct Adapter: Sendable, Hashable {
 
   /// Hashes the address.
   public func hash(into hasher: inout Hasher) { hasher.combine(address) }
-
-  /// The kernel's name, such as `hci0`; `nil` while the adapter is not there.
-  public var name: String? { path.map { String($0.lastElement) } }
-
-  /// The kind of its address; `nil` while the adapter is not there.
-  public var addressType: AddressType? { property("AddressType")?.string.flatMap(AddressType.init) }
-
-  /// The name it shows to others.
-  public var alias: String? { property("Alias")?.string }
-
-  /// Whether it is switched on.
-  public var isPowered: Bool { property("Powered")?.bool ?? false }
-
-  /// Whether bluetoothd is scanning with it, for us or for anyone.
-  public var isDiscovering: Bool { property("Discovering")?.bool ?? false }
-
-  /// What it can be: `central`, `peripheral`, `central-peripheral`.
-  public var roles: [String] { property("Roles")?.strings ?? [] }
-
-  /// Any property as bluetoothd has it; `nil` when there is none.
-  public func property(_ name: String) -> Value? {
-    path.flatMap { core.property($0, Self.interface, name) }
-  }
 
   /// Switches it on or off, and waits until it is.
   ///
@@ -71,30 +48,26 @@ public struct Adapter: Sendable, Hashable {
     }
   }
 
-  /// Changes the name it shows to others.
+  /// Changes the name it shows to others; an empty one puts ``systemName`` back.
   /// - Throws: ``BlueZError``.
   public func setAlias(_ alias: String) async throws {
     let path = try requirePath()
     try await core.set(path, Self.interface, "Alias", .string(alias), doing: "renaming \(path.lastElement)")
   }
 
-  /// A change of one of the adapter's properties.
-  public struct PropertyChange: Sendable, Hashable {
-    /// The property's name in `org.bluez.Adapter1`.
-    public var name: String
-    /// The new value; `nil` when it is gone.
-    public var value: Value?
-  }
-
-  /// The changes of the adapter's properties from now on.
-  public func propertyChanges(limit: Int = 64) -> BoundedStream<[PropertyChange]> {
-    let (core, address) = (core, address)
-    return core.stream(limit: limit) { change in
-      guard case .changed(let path, Self.interface, let changed, let invalidated) = change,
-        Self.path(of: address, core) == path
-      else { return nil }
-      return changed.map { PropertyChange(name: $0.key, value: $0.value) }
-        + invalidated.map { PropertyChange(name: $0, value: nil) }
+  /// Lets Classic devices find it, or not any more; an LE advertisement has a flag of its own for that.
+  /// - Parameter timeout: after what time it ends by itself, in whole seconds; `nil` is never.
+  /// - Throws: ``BlueZError`` with code `.noAdapter`, `.notPowered`, `.notPermitted` or `.serviceUnavailable`.
+  public func setDiscoverable(_ discoverable: Bool, for timeout: Duration? = nil) async throws {
+    let path = try requirePath()
+    let doing = "making \(path.lastElement) \(discoverable ? "" : "not ")discoverable"
+    if discoverable {
+      let seconds = UInt32(clamping: timeout.map { max($0.components.seconds, 1) } ?? 0)
+      try await core.set(path, Self.interface, "DiscoverableTimeout", .uint32(seconds), doing: doing)
+    }
+    try await core.set(path, Self.interface, "Discoverable", .bool(discoverable), doing: doing)
+    try await core.wait(doing, .seconds(5)) { state in
+      state.cache.properties(path, Self.interface)?["Discoverable"]?.bool == discoverable ? () : nil
     }
   }
 

@@ -16,11 +16,11 @@ public struct AdvertisementData: Sendable, Hashable {
   /// The strength it was heard with, in dBm; `nil` when the controller does not measure it (it then reports 127, Core
   /// Specification 4.E.7.7.65.2), or when the device is not heard now.
   public var rssi: Int?
-  /// The flags; `nil` when it sends none. Below BlueZ 5.77 they are known only with `bluetoothd -E`.
+  /// The flags; `nil` when it sends none. BlueZ 5.66 tells them only when started as `bluetoothd -E`.
   public var flags: Flags?
   /// What it looks like to a person, as assigned by the Bluetooth SIG; `nil` when it does not say.
   public var appearance: UInt16?
-  /// The content of every other element, by AD type. Below BlueZ 5.77 it is known only with `bluetoothd -E`.
+  /// The content of every other element, by AD type. BlueZ 5.66 tells it only when started as `bluetoothd -E`.
   public var other: [UInt8: [UInt8]]
 
   /// Makes one, for tests.

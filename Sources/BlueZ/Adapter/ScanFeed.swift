@@ -42,8 +42,11 @@ final class ScanFeed: Sendable {
 
   /// - Parameter isHeard: whether the device advertised just now.
   private func see(_ path: ObjectPath, isHeard: Bool = false) {
-    guard let root = adapter.path, path.isWithin(root) else { return }
     let device = Device(session: adapter.session, path: path)
+    // By the device's own word: looking for our adapter among all objects costs too much in a crowd.
+    guard let root = device.property("Adapter")?.objectPath,
+      adapter.core.property(root, Adapter.interface, "Address")?.string == adapter.address.description
+    else { return }
     let data = device.advertisement
     let mayHaveForgotten = isHeard && !device.isConnected && data.services.contains(Self.genericAttribute)
     guard filter.matches(data, address: device.address, mayHaveForgotten: mayHaveForgotten) else { return }

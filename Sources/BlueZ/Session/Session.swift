@@ -11,7 +11,7 @@ public import Logging
 ///
 /// A session outlives bluetoothd. Two rules:
 ///
-/// 1. **What was declared is put back.** Advertisements, applications, discoveries and "powered on" hold from the
+/// 1. **What was declared is put back.** Advertisements, applications, discoveries, monitors and "powered on" hold from the
 ///    moment their call returned until they are given up: when bluetoothd restarts, an adapter is unplugged and comes
 ///    back, or the bus itself is lost, they are registered again as soon as that is possible.
 /// 2. **A handle to something that is gone says so.** A ``Device`` or ``RemoteCharacteristic`` from before a restart
@@ -66,7 +66,7 @@ public final class Session: Sendable {
   /// Finds an adapter, and waits a little for it when it is not there yet (bluetoothd shows itself before its
   /// adapters do).
   /// - Parameters:
-  ///   - name: `hci0`, or an address; `nil` takes the first.
+  ///   - name: `hci0`, its number `0`, or an address; `nil` takes the first.
   ///   - timeout: how long to wait.
   /// - Throws: ``BlueZError`` with code `.serviceUnavailable` or `.noAdapter`.
   public func adapter(_ name: String? = nil, timeout: Duration = .seconds(5)) async throws -> Adapter {
@@ -77,7 +77,8 @@ public final class Session: Sendable {
           guard cache.properties(path, "org.bluez.GattManager1") != nil,
             let address = cache.properties(path, Adapter.interface)?["Address"]?.string.flatMap(BluetoothAddress.init)
           else { return nil }
-          let wanted = name.map { $0 == path.lastElement || BluetoothAddress($0) == address } ?? true
+          let element = String(path.lastElement)
+          let wanted = name.map { [$0, "hci" + $0].contains(element) || BluetoothAddress($0) == address } ?? true
           return wanted ? Adapter(session: self, address: address) : nil
         }.first
       }

@@ -33,10 +33,10 @@ enum AdapterState: Sendable, Equatable {
         source.yield(now)
       }
     }
-    let (events, properties) = (adapter.session.events(), adapter.propertyChanges())
+    let (events, power) = (adapter.session.events(), adapter.values(of: \.isPowered))
     let watchers = [
       Task { for await _ in events { look() } },
-      Task { for await _ in properties { look() } },
+      Task { for await _ in power { look() } },
     ]
     tasks.withLock { $0 = watchers }
     look()

@@ -93,10 +93,10 @@ struct BlueZChecks {
   }
 
   private func roles(_ adapter: Adapter, _ name: String) -> Finding {
-    let roles = Set(adapter.roles)
-    let both = roles.contains("central-peripheral")
-    guard both || (roles.contains("central") && roles.contains("peripheral")) else {
-      let missing = roles.contains("central") ? "a phone" : roles.contains("peripheral") ? "a central" : "either role"
+    let roles = adapter.roles
+    let both = roles.contains(.centralAndPeripheral)
+    guard both || roles.isSuperset(of: [.central, .peripheral]) else {
+      let missing = roles.contains(.central) ? "a phone" : roles.contains(.peripheral) ? "a central" : "either role"
       return Finding(
         name, roles.isEmpty ? .fail : .warn, "it cannot be \(missing)", fix: "use another adapter (4.0 or later, LE)")
     }

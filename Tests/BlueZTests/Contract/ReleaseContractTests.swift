@@ -82,18 +82,17 @@ extension ContractTests {
 
     // The central's session sees the phone's adapter too, as every program does.
     let seen = try await central.session.adapter(lab.adapters[0].name)
-    func offers() -> Bool { seen.property("UUIDs")?.strings?.contains(Parlour.service.description) == true }
-    #expect(offers())
-    let (offered, scanned) = (seen.propertyChanges(), central.propertyChanges())
+    #expect(seen.services.contains(Parlour.service))
+    let (offered, scanned) = (seen.values(of: \.services), central.values(of: \.isDiscovering))
     phone.session.close()
-    for await _ in offered where !offers() { break }
+    for await services in offered where !services.contains(Parlour.service) { break }
     #expect(device.services.isEmpty)
     let connection = try await Connection.open(lab.bus)
     let manager = RemoteObject(connection, "org.bluez", "/org/bluez/hci1000")
     #expect(try await manager.get("org.bluez.LEAdvertisingManager1", "ActiveInstances") == .byte(0))
     #expect(central.isDiscovering)
     other.close()
-    for await _ in scanned where !central.isDiscovering { break }
+    for await isOn in scanned where !isOn { break }
     connection.close()
     withExtendedLifetime((opened, scanning)) {}
     try await lab.stop()
