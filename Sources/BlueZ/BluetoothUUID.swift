@@ -67,6 +67,12 @@ public struct BluetoothUUID: Sendable, Hashable, CustomStringConvertible, Expres
     return short <= 0xffff ? 2 : 4
   }
 
+  /// As it is sent over the air: the least significant byte first, in as few bytes as it takes.
+  var advertisedBytes: [UInt8] {
+    let all = [low, high].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
+    return advertisedSize == 16 ? all : Array(all[12..<(12 + advertisedSize)])
+  }
+
   private static func hex(_ digits: some Sequence<UInt8>) -> UInt64? {
     var value: UInt64 = 0
     for digit in digits {

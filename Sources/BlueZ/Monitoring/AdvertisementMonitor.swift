@@ -1,0 +1,186 @@
+public import DBus
+
+/// A standing watch for advertisements, while nobody scans; it ends with this object, or with ``stop()``.
+///
+/// The adapter listens passively, and asks no device for its scan response. Where the controller can watch by itself
+/// the computer may sleep meanwhile. It is declared: after a restart of bluetoothd, a power cycle or a replug it is
+/// registered again.
+public final class AdvertisementMonitor: Registration {
+  static let interface = "org.bluez.AdvertisementMonitor1"
+
+  /// What a monitor tells.
+  public enum Event: Sendable, Hashable {
+    /// A device that matches is near; without thresholds this comes with every advertisement bluetoothd hears.
+    case found(Device)
+    /// A device is far or silent.
+    case lost(Device)
+  }
+
+  /// What is watched for.
+  public let content: Content
+  /// What it finds; the oldest go when the reader is behind.
+  public let events: BoundedStream<Event>
+
+  let place: RegistrationPlace
+  let manager = "org.bluez.AdvertisementMonitorManager1"
+  let needsPower = true
+  let order = 2
+  let title = "the advertisement monitor"
+
+  private let session: Session
+  private let root: ObjectPath
+  private let source: BoundedStream<Event>.Source
+  private let state = Lock(State())
+
+  private struct State {
+    var id: Int?
+    var entry: ForwardingRegistration?
+    var objects: [ExportedObject] = []
+    /// Where bluetoothd's verdict is waited for.
+    var verdict: BoundedStream<Bool>.Source?
+  }
+
+  private static let counter = Lock(0)
+
+  init(session: Session, adapter: BluetoothAddress, content: Content, limit: Int) {
+    self.session = session
+    self.content = content
+    place = .adapter(adapter)
+    (events, source) = BoundedStream.make(of: Event.self, limit: limit)
+    let number = Self.counter.withLock { counter in
+      counter += 1
+      return counter
+    }
+    root = ObjectPath(stringLiteral: "/org/edgeblue/monitor\(number)")
+  }
+
+  deinit {
+    source.finish()
+    guard let id = state.withLock({ $0.id }), let (_, adapter) = session.core.unregister(id) else { return }
+    let (core, root, manager) = (session.core, root, manager)
+    Task { try await core.call(adapter, manager, "UnregisterMonitor", [.objectPath(root)], doing: "") }
+  }
+
+  func start() async throws {
+    let entry = ForwardingRegistration(self)
+    state.withLock { $0.entry = entry }
+    let id = try await session.core.register(entry)
+    state.withLock { $0.id = id }
+  }
+
+  /// Ends the watch, and ``events`` with it.
+  /// - Throws: ``BlueZError`` when bluetoothd refuses.
+  public func stop() async throws {
+    let id = state.withLock { state in
+      defer { state.id = nil }
+      return state.id
+    }
+    source.finish()
+    defer { state.withLock { $0.objects = [] } }
+    guard let id, let (_, adapter) = session.core.unregister(id) else { return }
+    try await session.core.call(adapter, manager, "UnregisterMonitor", [.objectPath(root)], doing: "ending \(title)")
+  }
+
+  func establish(on connection: Connection, at adapter: ObjectPath) async throws {
+    do {
+      try await register(on: connection, at: adapter)
+    } catch let error as DBusError where error.name == "org.bluez.Error.AlreadyExists" {
+      // Kept over a power cycle by bluetoothd, but the controller has forgotten it: once more from the start.
+      try await call("UnregisterMonitor", on: connection, at: adapter)
+      try await register(on: connection, at: adapter)
+    }
+  }
+
+  private func register(on connection: Connection, at adapter: ObjectPath) async throws {
+    // New objects each time: they must not hear the Release that ends an earlier registration.
+    state.withLock { $0.objects = [] }
+    let (verdicts, source) = BoundedStream.make(of: Bool.self, limit: 1, policy: .dropNewest)
+    let objects = [
+      try connection.export(root, objectManager: true),
+      try connection.export(try root.appending("watch"), [interface()]),
+    ]
+    state.withLock { state in
+      state.objects = objects
+      state.verdict = source
+    }
+    defer { state.withLock { $0.verdict = nil } }
+    try await call("RegisterMonitor", on: connection, at: adapter)
+    // The reply only means that the objects were read; whether they are watched for comes as a call to them.
+    let isActive = try await withTimeout(.seconds(5), "activating \(title)") {
+      for await verdict in verdicts { return verdict }
+      throw CancellationError()
+    }
+    guard isActive else {
+      throw BlueZError(.notSupported, "bluetoothd does not take \(title)", hint: "its log says why")
+    }
+  }
+
+  private func call(_ member: String, on connection: Connection, at adapter: ObjectPath) async throws {
+    try await connection.call(SessionCore.service, adapter, manager, member, [.objectPath(root)], returning: "")
+  }
+
+  private func interface() -> Interface {
+    var properties: [Interface.Property] = [
+      .init("Type", "or_patterns"),
+      .init(
+        "Patterns",
+        .array(
+          of: "(yyay)",
+          content.patterns.map { .structure([.byte(UInt8($0.start)), .byte($0.type), .bytes($0.bytes)]) })),
+    ]
+    if let thresholds = content.thresholds {
+      properties += [
+        .init("RSSIHighThreshold", .int16(Int16(thresholds.high))),
+        .init("RSSIHighTimeout", .uint16(UInt16(thresholds.highTimeout.components.seconds))),
+        .init("RSSILowThreshold", .int16(Int16(thresholds.low))),
+        .init("RSSILowTimeout", .uint16(UInt16(thresholds.lowTimeout.components.seconds))),
+      ]
+    }
+    if let period = content.sampling?.period { properties.append(.init("RSSISamplingPeriod", .uint16(period))) }
+    return Interface(
+      Self.interface,
+      methods: [
+        .init("Activate") { [weak self] _ in
+          self?.decided(true)
+          return []
+        },
+        .init("Release") { [weak self] _ in
+          self?.decided(false)
+          return []
+        },
+        .init("DeviceFound", in: [.init("device", "o")]) { [weak self] call in self?.tell(call, Event.found) ?? [] },
+        .init("DeviceLost", in: [.init("device", "o")]) { [weak self] call in self?.tell(call, Event.lost) ?? [] },
+      ], properties: properties)
+  }
+
+  private func tell(_ call: Interface.Call, _ event: (Device) -> Event) -> [Value] {
+    if let path = call.arguments[0].objectPath { source.yield(event(Device(session: session, path: path))) }
+    return []
+  }
+
+  /// bluetoothd watches now, or does not take it, or has dropped it; the supervisor then puts it back.
+  private func decided(_ isActive: Bool) {
+    let (verdict, entry) = state.withLock { ($0.verdict, $0.entry) }
+    if let verdict {
+      verdict.yield(isActive)
+    } else if !isActive, let entry {
+      session.core.lost(entry)
+    }
+  }
+}
+
+extension Adapter {
+  /// Watches for advertisements, until the returned object is given up.
+  /// - Parameters:
+  ///   - content: what to watch for.
+  ///   - limit: how many events may wait for the reader; beyond that the oldest go.
+  /// - Throws: ``BlueZError``: `.invalidArgument` when the content is out of bluetoothd's ranges, `.notSupported` when
+  ///   this bluetoothd has no monitors (they need `bluetoothd -E`, and Linux 5.10 or later), `.notPowered`,
+  ///   `.notPermitted`, `.noAdapter`, `.serviceUnavailable`.
+  public func monitor(_ content: AdvertisementMonitor.Content, limit: Int = 256) async throws -> AdvertisementMonitor {
+    try content.check()
+    let monitor = AdvertisementMonitor(session: session, adapter: address, content: content, limit: limit)
+    try await monitor.start()
+    return monitor
+  }
+}

@@ -1,0 +1,62 @@
+import Testing
+
+@testable import BlueZ
+
+@Suite struct AdvertisementMonitorTests {
+  typealias Content = AdvertisementMonitor.Content
+  typealias Pattern = AdvertisementPattern
+
+  /// Every start and length there can be, and those just outside: what is let through never reaches past byte 31.
+  @Test func onlyPatternsWithinAnAdvertisementPass() {
+    for start in -1...33 {
+      for length in 0...33 {
+        let fits = start >= 0 && length >= 1 && start + length <= 31
+        let pattern = Pattern(start: start, type: 0xff, bytes: [UInt8](repeating: 0, count: length))
+        #expect(passes(Content(patterns: [pattern])) == fits, "\(length) bytes from \(start)")
+      }
+    }
+    #expect(!passes(Content(patterns: [])))
+    #expect(!passes(Content(patterns: [Pattern(start: .max, type: 0, bytes: [1])])))
+  }
+
+  @Test func thresholdsAreWithinBluetoothdsRanges() {
+    func passes(_ high: Int, _ low: Int, _ time: Duration = .seconds(1), _ other: Duration = .seconds(300)) -> Bool {
+      let thresholds = AdvertisementMonitor.Thresholds(high: high, highTimeout: time, low: low, lowTimeout: other)
+      return self.passes(Content(patterns: [Pattern(type: 1, bytes: [6])], thresholds: thresholds))
+    }
+    #expect(passes(20, -127))
+    #expect(!passes(21, -127))
+    #expect(!passes(20, -128))
+    #expect(!passes(-60, -60))
+    #expect(!passes(-60, -70, .milliseconds(999)))
+    #expect(!passes(-60, -70, .seconds(1), .milliseconds(300_001)))
+  }
+
+  @Test func samplingIsCountedInTenths() {
+    #expect(AdvertisementMonitor.Sampling.all.period == 0)
+    #expect(AdvertisementMonitor.Sampling.once.period == 255)
+    #expect(AdvertisementMonitor.Sampling.every(.milliseconds(25_400)).period == 254)
+    #expect(AdvertisementMonitor.Sampling.every(.milliseconds(25_500)).period == nil)
+    #expect(AdvertisementMonitor.Sampling.every(.zero).period == nil)
+    #expect(!passes(Content(patterns: [Pattern(type: 1, bytes: [6])], sampling: .every(.seconds(60)))))
+  }
+
+  @Test func patternsAreInTheOrderOfTheAir() {
+    #expect(Pattern.manufacturerData(0x004c, beginsWith: [2]) == Pattern(type: 0xff, bytes: [0x4c, 0x00, 2]))
+    #expect(Pattern.serviceData("180f", beginsWith: [99]) == Pattern(type: 0x16, bytes: [0x0f, 0x18, 99]))
+    #expect(Pattern.serviceData("12345678") == Pattern(type: 0x20, bytes: [0x78, 0x56, 0x34, 0x12]))
+    let long = Pattern.firstService("ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d")
+    #expect(long.map(\.type) == [0x06, 0x07])
+    #expect(
+      long[0].bytes == [0x0d, 0xec, 0x01, 0, 0x0d, 0xec, 0x0d, 0xec, 0x0d, 0xec, 0x0d, 0xec, 0x01, 0, 0x0d, 0xec])
+  }
+
+  private func passes(_ content: Content) -> Bool {
+    do {
+      try content.check()
+      return true
+    } catch {
+      return false
+    }
+  }
+}
