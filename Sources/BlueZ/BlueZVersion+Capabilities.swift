@@ -71,6 +71,11 @@ extension BlueZVersion {
       without: "indications and their confirmations go over the bus, and no confirmation says whose it is",
       source: "commits 6b34b05 and f863d01")
 
+    /// More than the name in a scan response, with `bluetoothd -E`.
+    public static let scanResponses = Capability(
+      "scan responses", since: BlueZVersion(5, 80), without: "only the name is in the scan response",
+      source: "f863d01")
+
     /// A signal that says why a link ended.
     public static let tellsDisconnectReason = Capability(
       "the reason why a link ended", since: BlueZVersion(5, 83), without: "a lost link looks like one that was ended",
@@ -89,7 +94,8 @@ extension BlueZVersion {
     /// Every row, by release.
     public static let all = [
       registersServices, confirmsIndications, tellsMTU, tellsBonded, socketPerPeer, fullLengthWrites, notifiesOnePeer,
-      advertisingInterval, indicationSockets, tellsDisconnectReason, tellsAdvertisingInstance, keepsOthersSubscribed,
+      advertisingInterval, indicationSockets, scanResponses, tellsDisconnectReason, tellsAdvertisingInstance,
+      keepsOthersSubscribed,
     ]
   }
 

@@ -81,25 +81,28 @@ import Testing
       BlueZVersion(5, 66), 510, 508,
       [
         Capability.socketPerPeer, .fullLengthWrites, .notifiesOnePeer, .advertisingInterval, .indicationSockets,
+        .scanResponses,
         .tellsDisconnectReason, .tellsAdvertisingInstance,
       ]
     ),
     (
       BlueZVersion(5, 72), 512, 512,
       [
-        .notifiesOnePeer, .advertisingInterval, .indicationSockets, .tellsDisconnectReason, .tellsAdvertisingInstance,
+        .notifiesOnePeer, .advertisingInterval, .indicationSockets, .scanResponses, .tellsDisconnectReason,
+        .tellsAdvertisingInstance,
       ]
     ),
     (
       BlueZVersion(5, 74), 512, 512,
       [
         .registersServices, .confirmsIndications, .notifiesOnePeer, .advertisingInterval, .indicationSockets,
+        .scanResponses,
         .tellsDisconnectReason, .tellsAdvertisingInstance,
       ]
     ),
     (
       BlueZVersion(5, 79), 512, 512,
-      [.confirmsIndications, .indicationSockets, .tellsDisconnectReason, .tellsAdvertisingInstance]
+      [.confirmsIndications, .indicationSockets, .scanResponses, .tellsDisconnectReason, .tellsAdvertisingInstance]
     ),
     (BlueZVersion(5, 82), 512, 512, [.tellsDisconnectReason, .tellsAdvertisingInstance]),
     (BlueZVersion(5, 87), 512, 512, []),

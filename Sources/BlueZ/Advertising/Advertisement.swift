@@ -1,40 +1,15 @@
 import DBus
 
-/// A running LE advertisement; it ends with this object, or with ``stop()``.
+/// A running LE advertisement; it ends with this object, with ``stop()``, or after its timeout.
+///
+/// There may be several: as many as ``AdvertisingCapabilities/freeInstances`` says. One radio takes turns.
 public final class Advertisement: Registration {
-  /// What is advertised.
-  public struct Content: Sendable, Hashable {
-    /// The name, in the scan response; `nil` advertises none.
-    public var name: String?
-    /// The services, in the advertising data.
-    public var services: [BluetoothUUID]
-    /// Data by company identifier.
-    public var manufacturerData: [UInt16: [UInt8]]
-    /// Data by service.
-    public var serviceData: [BluetoothUUID: [UInt8]]
-    /// Whether centrals may connect.
-    public var isConnectable: Bool
-
-    /// Describes an advertisement.
-    public init(
-      name: String? = nil, services: [BluetoothUUID] = [], manufacturerData: [UInt16: [UInt8]] = [:],
-      serviceData: [BluetoothUUID: [UInt8]] = [:], isConnectable: Bool = true
-    ) {
-      self.name = name
-      self.services = services
-      self.manufacturerData = manufacturerData
-      self.serviceData = serviceData
-      self.isConnectable = isConnectable
-    }
-
-    /// What it takes of the legacy advertising bytes.
-    public var budget: AdvertisementBudget { AdvertisementBudget(self) }
-  }
-
   static let interface = "org.bluez.LEAdvertisement1"
 
-  /// What is advertised.
+  /// What is wished to be advertised; ``concessions`` says what of it is not.
   public let content: Content
+  /// How it is wished to be advertised.
+  public let parameters: Parameters
   let place: RegistrationPlace
   let manager = "org.bluez.LEAdvertisingManager1"
   let needsPower = true
@@ -43,21 +18,26 @@ public final class Advertisement: Registration {
 
   private let session: Session
   private let path: ObjectPath
+  private let deadline: ContinuousClock.Instant?
   private let state = Lock(State())
 
   private struct State {
     var id: Int?
     var entry: ForwardingRegistration?
-    var connection: Connection?
     var object: ExportedObject?
+    var plan: AdvertisementPlan?
+    var txPower: Int?
+    var isRunning = true
   }
 
   private static let counter = Lock(0)
 
-  init(session: Session, adapter: BluetoothAddress, content: Content) {
+  init(session: Session, adapter: BluetoothAddress, content: Content, parameters: Parameters) {
     self.session = session
     place = .adapter(adapter)
     self.content = content
+    self.parameters = parameters
+    deadline = parameters.timeout.map { SteadyClock.steady.now + $0 }
     let number = Self.counter.withLock { counter in
       counter += 1
       return counter
@@ -74,6 +54,15 @@ public final class Advertisement: Registration {
     }
   }
 
+  /// What was given up for it to be there, in this order; it may be less or more after bluetoothd's restart.
+  public var concessions: [Concession] { state.withLock { $0.plan?.concessions ?? [] } }
+
+  /// The power the controller chose, in dBm; `nil` when none was wished, or it does not tell.
+  public var txPower: Int? { state.withLock { $0.txPower } }
+
+  /// Whether it is declared; not any more after ``stop()`` and its timeout.
+  public var isRunning: Bool { state.withLock { $0.isRunning } }
+
   func start() async throws {
     let entry = ForwardingRegistration(self)
     state.withLock { $0.entry = entry }
@@ -84,83 +73,96 @@ public final class Advertisement: Registration {
   /// Ends the advertisement.
   /// - Throws: ``BlueZError`` when bluetoothd refuses.
   public func stop() async throws {
-    let id = state.withLock { state in
-      defer { state.id = nil }
-      return state.id
-    }
-    defer { state.withLock { $0.object = nil } }
-    guard let id, let (_, adapter) = session.core.unregister(id) else { return }
+    guard let (_, adapter) = end() else { return }
     try await session.core.call(
       adapter, manager, "UnregisterAdvertisement", [.objectPath(path)], doing: "ending \(title)")
   }
 
+  /// - Returns: where bluetoothd still has it.
+  private func end() -> (Connection, ObjectPath)? {
+    let id = state.withLock { state in
+      defer { state.id = nil }
+      state.isRunning = false
+      return state.id
+    }
+    return id.flatMap(session.core.unregister)
+  }
+
   func establish(on connection: Connection, at adapter: ObjectPath) async throws {
-    if state.withLock({ $0.connection !== connection || $0.object == nil }) {
-      state.withLock { $0.object = nil }
-      let object = try connection.export(path, [interface()])
-      state.withLock { state in
-        state.connection = connection
-        state.object = object
+    let remaining = deadline.map { SteadyClock.steady.now.duration(to: $0) }
+    // It may have run out while bluetoothd was away.
+    if let remaining, remaining <= .zero { return _ = end() }
+    let capabilities = AdvertisingCapabilities(
+      session.core.state.withLock { $0.cache.properties(adapter, manager) } ?? [:])
+    // Monitors are there only under `bluetoothd -E`, and it has no other way to tell.
+    let isExperimental =
+      session.core.state.withLock { $0.cache.properties(adapter, "org.bluez.AdvertisementMonitorManager1") } != nil
+    var plan = try AdvertisementPlan(
+      content, parameters, on: capabilities, await session.version(), isExperimental: isExperimental)
+    while true {
+      do {
+        try await register(plan, remaining, on: connection, at: adapter)
+        return state.withLock { $0.plan = plan }
+      } catch let error as DBusError where error.name == "org.bluez.Error.Failed" {
+        guard let next = plan.next() else { throw error }
+        session.core.logger.info("bluetoothd refuses \(title); trying with less", metadata: ["error": "\(error)"])
+        plan = next
       }
     }
-    let arguments: [Value] = [.objectPath(path), .properties([:])]
-    do {
+  }
+
+  private func register(
+    _ plan: AdvertisementPlan, _ remaining: Duration?, on connection: Connection, at adapter: ObjectPath
+  ) async throws {
+    func call(_ member: String, _ more: Value...) async throws {
       try await connection.call(
-        SessionCore.service, adapter, manager, "RegisterAdvertisement", arguments, returning: "")
+        SessionCore.service, adapter, manager, member, [.objectPath(path)] + more, returning: "")
+    }
+    // bluetoothd reads the properties once, so each attempt has an object of its own.
+    state.withLock { $0.object = nil }
+    let object = try connection.export(
+      path,
+      [
+        plan.interface(
+          remaining: remaining, chosen: { [weak self] power in self?.state.withLock { $0.txPower = power } },
+          released: { [weak self] in self?.released() })
+      ])
+    state.withLock { $0.object = object }
+    do {
+      try await call("RegisterAdvertisement", .properties([:]))
     } catch let error as DBusError where error.name == "org.bluez.Error.AlreadyExists" {
       // Kept over a power cycle by bluetoothd, but the controller has forgotten it: once more from the start.
-      try await connection.call(
-        SessionCore.service, adapter, manager, "UnregisterAdvertisement", [.objectPath(path)], returning: "")
-      try await connection.call(
-        SessionCore.service, adapter, manager, "RegisterAdvertisement", arguments, returning: "")
+      try await call("UnregisterAdvertisement")
+      try await call("RegisterAdvertisement", .properties([:]))
     }
   }
 
-  private func interface() -> Interface {
-    var properties: [Interface.Property] = [
-      .init("Type", .string(content.isConnectable ? "peripheral" : "broadcast"))
-    ]
-    if content.isConnectable { properties.append(.init("Discoverable", true)) }
-    if let name = content.name { properties.append(.init("LocalName", .string(name))) }
-    if !content.services.isEmpty {
-      properties.append(.init("ServiceUUIDs", .strings(content.services.map(\.description))))
-    }
-    if !content.manufacturerData.isEmpty {
-      properties.append(
-        .init(
-          "ManufacturerData",
-          .dictionary(
-            of: "qv", content.manufacturerData.map { Value.Entry(.uint16($0.key), .variant(.bytes($0.value))) })))
-    }
-    if !content.serviceData.isEmpty {
-      properties.append(
-        .init(
-          "ServiceData",
-          .properties(
-            Dictionary(uniqueKeysWithValues: content.serviceData.map { ($0.key.description, .bytes($0.value)) }))))
-    }
-    let release = Interface.Method("Release") { [weak self] _ in
-      self?.released()
-      return []
-    }
-    return Interface(Self.interface, methods: [release], properties: properties)
-  }
-
-  /// bluetoothd ended it, because the adapter went away or was reset; the supervisor puts it back.
+  /// bluetoothd ended it: because its time is over, or the adapter went away or was reset; the supervisor puts it back.
   private func released() {
-    if let entry = state.withLock({ $0.entry }) { session.core.lost(entry) }
+    // bluetoothd's clock counts from a moment after ours and in whole seconds.
+    if let deadline, SteadyClock.steady.now.duration(to: deadline) < .seconds(1) {
+      _ = end()
+    } else if let entry = state.withLock({ $0.entry }) {
+      session.core.lost(entry)
+    }
   }
 }
 
 extension Adapter {
   /// Advertises, until the returned object is given up.
   ///
-  /// It is declared: after a restart of bluetoothd, a power cycle or a replug it is registered again.
-  /// - Throws: ``BlueZError``: `.advertisementTooLong` before anything is sent, `.notPowered`, `.notPermitted` when
-  ///   all of the adapter's advertising instances are taken, `.noAdapter`, `.serviceUnavailable`.
-  public func advertise(_ content: Advertisement.Content) async throws -> Advertisement {
-    try content.budget.check()
-    let advertisement = Advertisement(session: session, adapter: address, content: content)
+  /// It is declared: after a restart of bluetoothd, a power cycle or a replug it is registered again, for what is left
+  /// of its time.
+  /// - Parameters:
+  ///   - content: what to advertise.
+  ///   - parameters: how; what may be given up of that, and of the content, is among them.
+  /// - Throws: ``BlueZError``: `.advertisementTooLong` and `.invalidArgument` before anything is sent, `.notSupported`
+  ///   when this bluetoothd or adapter has not what is wished and it must not be given up, `.notPowered`,
+  ///   `.notPermitted` when all of the adapter's advertising instances are taken, `.noAdapter`, `.serviceUnavailable`.
+  public func advertise(
+    _ content: Advertisement.Content, _ parameters: Advertisement.Parameters = Advertisement.Parameters()
+  ) async throws -> Advertisement {
+    let advertisement = Advertisement(session: session, adapter: address, content: content, parameters: parameters)
     try await advertisement.start()
     return advertisement
   }

@@ -1,41 +1,79 @@
-/// How many of the 31 bytes of legacy advertising data an advertisement takes, and of the 31 of its scan response.
+/// How many bytes an advertisement takes, and how many there are.
 ///
-/// Every element costs two bytes of header (Core Specification 3.C.11, Supplement A).
+/// Every element costs two bytes of header (Core Specification 3.C.11, Supplement A). bluetoothd answers too many with
+/// a bare "Failed", so they are counted before.
 public struct AdvertisementBudget: Sendable, Hashable {
-  /// The bytes of advertising data, and of a scan response.
+  /// The bytes of legacy advertising data, and of a scan response.
   public static let limit = 31
 
-  /// Bytes in the advertising data: flags (3), services, manufacturer and service data.
+  /// Bytes in the advertising data: flags (3), services, manufacturer and service data, appearance, power.
   public var advertisingData: Int
   /// Bytes in the scan response, where bluetoothd puts the name.
   public var scanResponse: Int
+  /// How many bytes of advertising data there are.
+  public var advertisingDataLimit = limit
+  /// How many bytes of scan response there are.
+  public var scanResponseLimit = limit
 
-  init(_ advertisement: Advertisement.Content) {
+  init(
+    _ content: Advertisement.Content, on channel: Advertisement.SecondaryChannel? = nil,
+    _ capabilities: AdvertisingCapabilities = .legacy
+  ) {
+    // Where bluetoothd sends no flags the kernel of an LE-only adapter adds them.
     var data = 3
-    for size in [2, 4, 16] {
-      let count = advertisement.services.filter { $0.advertisedSize == size }.count
-      if count > 0 { data += 2 + count * size }
+    data += Self.size(content.services) + Self.size(content.solicitedServices)
+    data += Self.size(content.manufacturerData, content.serviceData, content.other)
+    if content.appearance != nil || content.includes.contains(.appearance) { data += 2 + 2 }
+    if content.includes.contains(.txPower) { data += 2 + 1 }
+    if content.includes.contains(.resolvableSetIdentifier) { data += 2 + 6 }
+
+    var name = content.name.map { 2 + $0.utf8.count } ?? 0
+    // The kernel shortens the adapter's name to 10 bytes (HCI_MAX_SHORT_NAME_LENGTH).
+    if content.includes.contains(.localName) { name += 2 + 10 }
+    var response = 0
+    if let more = content.scanResponse {
+      response += Self.size(more.services) + Self.size(more.solicitedServices)
+      response += Self.size(more.manufacturerData, more.serviceData, more.other)
     }
-    for (_, bytes) in advertisement.manufacturerData { data += 2 + 2 + bytes.count }
-    for (uuid, bytes) in advertisement.serviceData { data += 2 + uuid.advertisedSize + bytes.count }
-    advertisingData = data
-    scanResponse = advertisement.name.map { 2 + $0.utf8.count } ?? 0
+    // Extended advertising that is connectable has no scan response (Core Specification 6.B.4.4.2.4).
+    let hasResponse = channel == nil || !content.isConnectable
+    advertisingData = hasResponse ? data : data + name
+    scanResponse = hasResponse ? response + name : response
+    if channel != nil { advertisingDataLimit = max(capabilities.maxAdvertisingData, Self.limit) }
+    scanResponseLimit = hasResponse ? Self.limit : 0
+  }
+
+  private static func size(_ services: [BluetoothUUID]) -> Int {
+    [2, 4, 16].reduce(0) { sum, size in
+      let count = services.count { $0.advertisedSize == size }
+      return count > 0 ? sum + 2 + count * size : sum
+    }
+  }
+
+  private static func size(
+    _ manufacturerData: [UInt16: [UInt8]], _ serviceData: [BluetoothUUID: [UInt8]], _ other: [UInt8: [UInt8]]
+  ) -> Int {
+    manufacturerData.reduce(0) { $0 + 2 + 2 + $1.value.count }
+      + serviceData.reduce(0) { $0 + 2 + $1.key.advertisedSize + $1.value.count }
+      + other.reduce(0) { $0 + 2 + $1.value.count }
   }
 
   /// Whether it fits.
-  public var fits: Bool { advertisingData <= Self.limit && scanResponse <= Self.limit }
+  public var fits: Bool { advertisingData <= advertisingDataLimit && scanResponse <= scanResponseLimit }
 
   func check() throws {
-    guard advertisingData <= Self.limit else {
+    guard advertisingData <= advertisingDataLimit else {
       throw BlueZError(
         .advertisementTooLong,
-        "services and data take \(advertisingData) bytes; \(Self.limit) fit (flags are 3 of them)",
+        "the advertising data takes \(advertisingData) bytes; \(advertisingDataLimit) fit (flags are 3 of them)",
         hint: "a 128-bit service takes 18, so one fits; advertise the others after connecting")
     }
-    guard scanResponse <= Self.limit else {
+    guard scanResponse <= scanResponseLimit else {
       throw BlueZError(
-        .advertisementTooLong, "the name takes \(scanResponse) bytes of the scan response; \(Self.limit) fit",
-        hint: "a name of at most \(Self.limit - 2) bytes fits")
+        .advertisementTooLong, "the scan response takes \(scanResponse) bytes; \(scanResponseLimit) fit",
+        hint: scanResponseLimit == 0
+          ? "extended advertising that is connectable has none"
+          : "a name of at most \(scanResponseLimit - 2) bytes fits")
     }
   }
 }

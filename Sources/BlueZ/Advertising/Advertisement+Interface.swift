@@ -1,0 +1,74 @@
+import DBus
+
+/// The advertisement as bluetoothd reads it: `org.bluez.LEAdvertisement1`.
+extension AdvertisementPlan {
+  /// - Parameters:
+  ///   - remaining: how long it is still to last.
+  ///   - chosen: gets the power the controller chose, in dBm.
+  func interface(
+    remaining: Duration?, chosen: @escaping @Sendable (Int) -> Void, released: @escaping @Sendable () -> Void
+  ) -> Interface {
+    var properties: [String: Value] = ["Type": content.isConnectable ? "peripheral" : "broadcast"]
+    if content.isConnectable { properties["Discoverable"] = .bool(content.isDiscoverable) }
+    properties["LocalName"] = content.name.map(Value.string)
+    properties["Appearance"] = content.appearance.map(Value.uint16)
+    if !content.includes.isEmpty { properties["Includes"] = .strings(content.includes.map(\.rawValue).sorted()) }
+    add(
+      content.services, content.solicitedServices, content.manufacturerData, content.serviceData, content.other,
+      to: &properties, prefix: "")
+    if let more = content.scanResponse {
+      add(
+        more.services, more.solicitedServices, more.manufacturerData, more.serviceData, more.other, to: &properties,
+        prefix: "ScanResponse")
+    }
+    if let interval = parameters.interval {
+      properties["MinInterval"] = .uint32(UInt32(interval.lowerBound / .milliseconds(1)))
+      properties["MaxInterval"] = .uint32(UInt32(interval.upperBound / .milliseconds(1)))
+    }
+    properties["SecondaryChannel"] = parameters.secondaryChannel.map { .string($0.rawValue) }
+    properties["Duration"] = parameters.turn.map(Self.seconds)
+    properties["Timeout"] = remaining.map(Self.seconds)
+    properties["DiscoverableTimeout"] = parameters.discoverableTimeout.map(Self.seconds)
+    var declared = properties.map { Interface.Property($0.key, $0.value) }
+    if let txPower = parameters.txPower {
+      let power = Value.int16(Int16(txPower))
+      // bluetoothd writes back what the controller made of it.
+      declared.append(
+        Interface.Property(
+          "TxPower", "n", get: { power }, set: { value in if let power = value.integer(as: Int.self) { chosen(power) } }
+        ))
+    }
+    let release = Interface.Method("Release") { _ in
+      released()
+      return []
+    }
+    return Interface(Advertisement.interface, methods: [release], properties: declared)
+  }
+
+  private func add(
+    _ services: [BluetoothUUID], _ solicited: [BluetoothUUID], _ manufacturerData: [UInt16: [UInt8]],
+    _ serviceData: [BluetoothUUID: [UInt8]], _ other: [UInt8: [UInt8]], to properties: inout [String: Value],
+    prefix: String
+  ) {
+    if !services.isEmpty { properties[prefix + "ServiceUUIDs"] = .strings(services.map(\.description)) }
+    if !solicited.isEmpty { properties[prefix + "SolicitUUIDs"] = .strings(solicited.map(\.description)) }
+    if !manufacturerData.isEmpty {
+      properties[prefix + "ManufacturerData"] = .dictionary(
+        of: "qv", manufacturerData.map { Value.Entry(.uint16($0.key), .variant(.bytes($0.value))) })
+    }
+    if !serviceData.isEmpty {
+      properties[prefix + "ServiceData"] = .properties(
+        Dictionary(uniqueKeysWithValues: serviceData.map { ($0.key.description, .bytes($0.value)) }))
+    }
+    if !other.isEmpty {
+      properties[prefix + "Data"] = .dictionary(
+        of: "yv", other.map { Value.Entry(.byte($0.key), .variant(.bytes($0.value))) })
+    }
+  }
+
+  /// Whole seconds, rounded up.
+  private static func seconds(_ time: Duration) -> Value {
+    let (whole, rest) = time.components
+    return .uint16(UInt16(clamping: whole + (rest > 0 ? 1 : 0)))
+  }
+}
