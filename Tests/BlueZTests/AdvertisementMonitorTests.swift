@@ -1,3 +1,4 @@
+import BlueZTesting
 import Testing
 
 @testable import BlueZ
@@ -58,5 +59,41 @@ import Testing
     } catch {
       return false
     }
+  }
+}
+
+extension ContractTests {
+  @Test("A bluetoothd without monitors is told from one that is not ready yet")
+  func noMonitors() async throws {
+    let lab = try await FakeBlueZ.start()
+    let adapter = try await lab.adapter(0)
+    let clock = ContinuousClock.now
+    let error = await #expect(throws: BlueZError.self) {
+      try await adapter.monitor(.init(patterns: [.manufacturerData(0xffff)]))
+    }
+    #expect(error?.code == .notSupported)
+    #expect(error?.hint?.contains("-E") == true)
+    #expect(ContinuousClock.now - clock < .seconds(5))
+    try await lab.stop()
+  }
+
+  @Test("Each scan of a session sees what it asked for")
+  func scansShareADiscovery() async throws {
+    let lab = try await FakeBlueZ.start()
+    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let advertisement = try await phone.advertise(
+      .init(name: "Parlour", services: [Parlour.service], manufacturerData: [0xffff: [1]]))
+    let others = try await central.discover(.init(services: ["180f"]))
+    let named = try await central.discover(.init(pattern: "Parl"))
+    var seen = named.makeAsyncIterator()
+    let said = try #require(await seen.next()?.advertisement)
+    #expect(said.name == "Parlour")
+    #expect(said.services == [Parlour.service])
+    #expect(said.manufacturerData == [0xffff: [1]])
+    let second = try await phone.advertise(.init(services: ["180f"]))
+    var other = others.makeAsyncIterator()
+    #expect(await other.next()?.advertisement?.services.contains("180f") == true)
+    try await lab.stop()
+    withExtendedLifetime((advertisement, second)) {}
   }
 }

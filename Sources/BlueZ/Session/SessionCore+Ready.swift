@@ -47,6 +47,14 @@ extension SessionCore {
     guard let path = Adapter.path(of: address, in: state) else {
       return BlueZError(.noAdapter, "the adapter \(address) is not there")
     }
+    // The advertising manager is the last thing bluetoothd adds to an adapter.
+    if state.cache.properties(path, "org.bluez.LEAdvertisingManager1") != nil,
+      state.cache.properties(path, registration.manager) == nil
+    {
+      return BlueZError(
+        .notSupported, "\(registration.title): bluetoothd does not offer \(registration.manager)",
+        hint: "is it one that only `bluetoothd -E` has?")
+    }
     let isComingOn = state.powerWishes.contains(address) && state.unpowered.contains(path)
     guard isOff(registration, in: state), !isComingOn else { return nil }
     return BlueZError(.notPowered, "\(path.lastElement) is switched off", hint: "power it first")
