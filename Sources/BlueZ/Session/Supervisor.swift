@@ -178,7 +178,11 @@ extension SessionCore {
         // It stays among the unpowered until bluetoothd says that it is on.
         try await set(path, Adapter.interface, "Powered", true, doing: "switching \(path.lastElement) on again")
       } catch {
-        logger.warning("could not switch \(path.lastElement) on again", metadata: ["error": "\(error)"])
+        // bluetoothd may be switching it on by itself (AutoEnable in main.conf).
+        let isBusy = (error as? BlueZError)?.code == .inProgress
+        logger.log(
+          level: isBusy ? .debug : .warning, "could not switch \(path.lastElement) on again",
+          metadata: ["error": "\(error)"])
         pokeLater(after: .milliseconds(500))
       }
     }
