@@ -5,7 +5,7 @@ import DBus
 public struct AdvertisementData: Sendable, Hashable {
   /// The local name; bluetoothd keeps the last one it heard or read.
   public var name: String?
-  /// The services. Once their GATT services were read, bluetoothd adds those to the list of bonded and connected devices.
+  /// The services it was heard to advertise, and those that were read from it.
   public var services: Set<BluetoothUUID>
   /// Data by service.
   public var serviceData: [BluetoothUUID: [UInt8]]
