@@ -13,7 +13,8 @@ struct Inspector: Sendable {
   let progress: @Sendable (String) -> Void
 
   func inspect() async throws -> Inspection {
-    let device = try await find()
+    if adapter.device(address) == nil { progress("looking for \(address) …") }
+    let device = try await adapter.find(address, timeout: wait)
     let wasConnected = device.isConnected
     progress("connecting to \(address) and reading …")
     let result: Result<Inspection, any Error>
@@ -25,32 +26,6 @@ struct Inspector: Sendable {
     }
     if !wasConnected { await hangUp(device) }
     return try result.get()
-  }
-
-  private func find() async throws -> Device {
-    if let known = adapter.device(address) { return known }
-    progress("looking for \(address) …")
-    let found = try await withThrowingTaskGroup(of: Device?.self) { group in
-      group.addTask { [adapter, address] in
-        for await sighting in try await adapter.discover(.init(duplicates: true))
-        where !sighting.isLost && sighting.device.address == address { return sighting.device }
-        return nil
-      }
-      group.addTask { [wait] in
-        try await Task.sleep(for: wait, clock: .steady)
-        return nil
-      }
-      defer { group.cancelAll() }
-      return try await group.next() ?? nil
-    }
-    try Task.checkCancellation()
-    guard let found else {
-      throw Failure(
-        "\(address) was not heard within \(Int(wait / .seconds(1))) s",
-        hint: "`edgeblue scan --all` shows who is near; many devices stop advertising while they are connected",
-        status: .unavailable)
-    }
-    return found
   }
 
   private func read(_ device: Device) async throws -> Inspection {
