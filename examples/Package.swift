@@ -6,8 +6,15 @@ let package = Package(
   name: "Examples",
   dependencies: [.package(name: "EdgeBlue", path: "..")],
   targets: [
-    .executableTarget(name: "HeartRate", dependencies: [.product(name: "BlueZ", package: "EdgeBlue")]),
-    .executableTarget(name: "Nearby", dependencies: [.product(name: "BlueZ", package: "EdgeBlue")]),
-    .executableTarget(name: "UARTBridge", dependencies: [.product(name: "BlueZ", package: "EdgeBlue")]),
+    example("Greeter", ["DBus"]),
+    example("HeartRate", ["BlueZ"]),
+    example("Nearby", ["BlueZ"]),
+    example("Phone", ["BlueZ", "EdgeCoder"]),
+    example("PulseReader", ["BlueZ"]),
+    example("UARTBridge", ["BlueZ"]),
   ],
   swiftLanguageModes: [.v6])
+
+func example(_ name: String, _ libraries: [String]) -> Target {
+  .executableTarget(name: name, dependencies: libraries.map { .product(name: $0, package: "EdgeBlue") })
+}

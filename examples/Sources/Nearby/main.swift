@@ -1,10 +1,13 @@
-// Who advertises around here and what they say, for as long as you like to look. Nearby -60 shows only who is near.
+// Who advertises around here and what they say, for as long as you like to look.
+//
+//     Nearby [ADAPTER] [DBM]      -60 shows only who is near
 import BlueZ
 
+let words = CommandLine.arguments.dropFirst()
 let session = try await Session.open()
-let adapter = try await session.adapter()
+let adapter = try await session.adapter(words.first { Int($0) == nil })
 try await adapter.setPowered(true)
-let strength = CommandLine.arguments.dropFirst().first.flatMap { Int($0) }
+let strength = words.compactMap { Int($0) }.first
 for await sighting in try await adapter.discover(.init(minimumRSSI: strength)) {
   guard let said = sighting.advertisement else {
     print(sighting.device, "is gone")

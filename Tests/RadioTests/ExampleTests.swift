@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+
+extension RadioTests {
+  /// The programs people copy from, and the command, as somebody runs them who has just built them.
+  @Suite struct Examples {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../..").standardized.path
+    private static let folder = root + "/.build-examples/debug/"
+    private static let edgeblue = root + "/.build/debug/edgeblue"
+    private static let areBuilt = ["HeartRate", "Nearby", "Phone", "PulseReader", "UARTBridge"].allSatisfy {
+      FileManager.default.isExecutableFile(atPath: folder + $0)
+    }
+    private static let needed: Comment = "needs the examples: scripts/build-examples"
+
+    /// A heart-rate sensor takes the first adapter there is.
+    private var others: String { get throws { try #require(Radio.names.sorted().dropFirst().first) } }
+
+    /// Starts an example that prints a line when it has one.
+    private func start(_ name: String, _ arguments: String...) throws -> Subprocess {
+      try Subprocess("/usr/bin/stdbuf", ["-oL", Self.folder + name] + arguments)
+    }
+
+    /// What a command printed, when it ended with success.
+    private func output(of command: String, _ arguments: [String]) async throws -> [String] {
+      let process = try Subprocess(command, arguments)
+      return try await bounded(.seconds(60), "\(command) \(arguments)") {
+        var lines: [String] = []
+        for await line in process.lines { lines.append(line) }
+        let status = await process.status()
+        try #require(status == 0, "\(arguments) ended with \(status): \(lines)")
+        return lines
+      }
+    }
+
+    private func line(with word: String, from process: Subprocess) async throws -> String {
+      let lines = process.lines
+      return try await bounded(.seconds(60), "a line with \(word)") {
+        for await line in lines where line.contains(word) { return line }
+        throw TestTimeout(phase: "the program ended before it printed \(word)")
+      }
+    }
+
+    @Test(.enabled(if: areBuilt, needed))
+    func aHeartRateSensorIsSeenAndReadAndInspected() async throws {
+      let sensor = try start("HeartRate")
+      defer { sensor.terminate() }
+      let adapter = try others
+
+      let nearby = try start("Nearby", adapter)
+      let seen = try await line(with: "Pulse", from: nearby)
+      nearby.terminate()
+      #expect(seen.contains("180d"))
+
+      let reader = try start("PulseReader", adapter)
+      _ = try await line(with: "connected to", from: reader)
+      let beats = try await line(with: "beats a minute", from: reader)
+      reader.terminate()
+      #expect(Int(beats.prefix { $0.isNumber }).map { $0 >= 60 } == true)
+
+      let scan = try await output(
+        of: Self.edgeblue, ["scan", "--service", "180d", "--seconds", "3", "--adapter", adapter])
+      let found = try #require(scan.last)
+      #expect(scan.count == 2 && found.contains("Heart Rate"), "\(scan)")
+      let address = try #require(found.split(separator: " ").first { $0.filter { $0 == ":" }.count == 5 })
+
+      let tree = try await output(of: Self.edgeblue, ["inspect", "--adapter", adapter, String(address)])
+      #expect(tree.contains { $0.hasPrefix("Heart Rate  180d") }, "\(tree)")
+      #expect(tree.contains { $0.contains("Heart Rate Measurement  2a37") && $0.contains("notify") }, "\(tree)")
+      #expect(
+        tree.contains { $0.contains("Client Characteristic Configuration  2902") && $0.contains("= off") }, "\(tree)")
+    }
+
+    /// In a terminal the table is drawn over itself, and the last one stays.
+    @Test(.enabled(if: areBuilt, needed))
+    func aPhoneIsShownInATerminalAndAnswers() async throws {
+      let phone = try start("Phone", Radio.phone)
+      defer { phone.terminate() }
+      _ = try await line(with: "A phone at", from: phone)
+      let scan = "TERM=xterm \(Self.edgeblue) scan --seconds 3 --adapter \(Radio.mac)"
+      let frames = try await output(of: "/usr/bin/script", ["-qec", scan, "/dev/null"])
+      #expect(frames.contains { $0.contains("\u{1b}[2A") }, "\(frames)")
+      #expect(frames.contains { $0.contains("Mirror") && $0.contains("EdgeCoder") }, "\(frames)")
+
+      let answer = try await output(
+        of: Self.edgeblue, ["ask", "--direct", "--adapter", Radio.mac, "one two three"])
+      #expect(answer.last?.hasPrefix("three two one") == true, "\(answer)")
+    }
+
+    @Test(.enabled(if: areBuilt, needed))
+    func aSerialCable() async throws {
+      let listener = try start("UARTBridge", "listen", Radio.phone)
+      defer { listener.terminate() }
+      let call = "echo what goes in comes out | \(Self.folder)UARTBridge call \(Radio.mac)"
+      _ = try await output(of: "/bin/sh", ["-c", call])
+      let came = try await line(with: "what", from: listener)
+      #expect(came == "what goes in comes out")
+    }
+  }
+}
