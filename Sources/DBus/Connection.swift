@@ -5,7 +5,7 @@ public import Logging
 ///
 /// Two rules hold for every connection, and the rest of this library leans on them:
 ///
-/// 1. **What came first on the wire is seen first.** Handlers given to ``observe(_:handler:)`` run on the connection's
+/// 1. **What came first on the wire is seen first.** Handlers given to ``observe(_:onEnd:handler:)`` run on the connection's
 ///    own thread before anything that came later is looked at. A cache they keep is up to date before a caller whose
 ///    reply came after the signal goes on.
 /// 2. **Calls to one exported object are served one at a time, in the order they came**, also when the handler

@@ -16,7 +16,7 @@ public struct RemoteObject: Sendable {
     self.path = path
   }
 
-  /// Calls a method; see ``Connection/call(_:_:_:_:_:returning:timeout:)``.
+  /// Calls a method; see ``Connection/call(_:_:_:_:_:returning:timeout:onArrival:)``.
   @discardableResult
   public func call(
     _ interface: String, _ member: String, _ arguments: Value..., returning: Signature? = nil,

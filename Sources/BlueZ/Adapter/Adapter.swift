@@ -56,7 +56,9 @@ public struct Adapter: Sendable, Hashable {
   }
 
   /// Lets Classic devices find it, or not any more; an LE advertisement has a flag of its own for that.
-  /// - Parameter timeout: after what time it ends by itself, in whole seconds; `nil` is never.
+  /// - Parameters:
+  ///   - discoverable: which of the two.
+  ///   - timeout: after what time it ends by itself, in whole seconds; `nil` is never.
   /// - Throws: ``BlueZError`` with code `.noAdapter`, `.notPowered`, `.notPermitted` or `.serviceUnavailable`.
   public func setDiscoverable(_ discoverable: Bool, for timeout: Duration? = nil) async throws {
     let path = try requirePath()

@@ -1,7 +1,7 @@
 import DBus
 
 extension Device {
-  /// Connects, and waits until the services can be used, within the usual limits of ``ConnectOptions/direct``. Nothing
+  /// Connects, and waits until the services can be used, within the usual limits of ``ConnectOptions/direct(timeout:attempts:backoff:)``. Nothing
   /// happens when both are so already.
   ///
   /// Cancelling the task gives the attempt up.

@@ -45,7 +45,7 @@ extension Device {
   /// - Parameter timeout: the most time for pairing, persons' decisions included.
   /// - Throws: ``BlueZError``: `.authenticationFailed` when the keys do not match or the peer does not pair now,
   ///   `.authenticationRejected` and `.authenticationCancelled` when a side said no, `.timedOut`, `.inProgress` when it
-  ///   is being paired already, and as ``connect(_:)``; or `CancellationError`.
+  ///   is being paired already, and as ``connect(_:requiring:)``; or `CancellationError`.
   public func pair(timeout: Duration = .seconds(60)) async throws {
     try check()
     guard !isPaired else { return }

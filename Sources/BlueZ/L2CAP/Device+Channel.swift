@@ -2,7 +2,7 @@ extension Device {
   /// Opens an L2CAP channel to a PSM that the device listens on.
   ///
   /// The device need not be connected: the kernel makes the link when it hears the device advertise. One that
-  /// ``connect(_:)`` made is used. A peer that grants no credits at first is waited for until it does. Cancelling the
+  /// ``connect(_:requiring:)`` made is used. A peer that grants no credits at first is waited for until it does. Cancelling the
   /// task gives the attempt up.
   /// - Parameters:
   ///   - psm: 0x01 to 0xff.

@@ -77,9 +77,9 @@ public final class CentralClient: InferenceService {
     }
   }
 
-  /// Sends one prompt through the central; see ``InferenceService/generate(prompt:maxTokens:onText:)``. The central
+  /// Sends one prompt through the central; see `InferenceService.generate(prompt:maxTokens:onText:)`. The central
   /// answers whole, so no text is handed on before.
-  /// - Throws: ``InferenceError``, ``CentralClientError``, or `CancellationError`.
+  /// - Throws: `InferenceError`, ``CentralClientError``, or `CancellationError`.
   public func generate(
     prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {

@@ -7,7 +7,7 @@ public struct EngineLimits: Sendable, Hashable {
   public var firstPiece: Duration
   /// Between two pieces of text; default 30 s.
   public var idle: Duration
-  /// For ``Engine/modelState()`` as a whole; default 2 s, as the protocol asks.
+  /// For `Engine.modelState()` as a whole; default 2 s, as the protocol asks.
   public var state: Duration
   /// The longest line the engine may send, in bytes; default 1 MiB.
   public var lineBytes: Int

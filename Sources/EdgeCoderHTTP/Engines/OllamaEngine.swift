@@ -24,13 +24,13 @@ public struct OllamaEngine: Engine {
   let http: EngineHTTP
 
   /// Makes an engine; connects to nothing yet.
-  /// - Throws: ``EngineError`` when `url` is no HTTP address.
+  /// - Throws: `EngineError` when `url` is no HTTP address.
   public init(url: String = defaultURL, model: String? = nil, limits: EngineLimits = EngineLimits()) throws {
     http = try EngineHTTP(url: url, limits: limits)
     self.model = model
   }
 
-  /// Streams the model's text; see ``Engine/generate(prompt:maxTokens:)``.
+  /// Streams the model's text; see `Engine.generate(prompt:maxTokens:)`.
   public func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
     engineStream { deliver in
       guard let model = try await chooseModel() else {

@@ -27,7 +27,7 @@ public struct OpenAIEngine: Engine {
   ///   - model: see ``model``.
   ///   - apiKey: sent as a bearer token; never logged.
   ///   - limits: the bounds of every wait and buffer.
-  /// - Throws: ``EngineError`` when `url` is no HTTP address.
+  /// - Throws: `EngineError` when `url` is no HTTP address.
   public init(
     url: String = defaultURL, model: String? = nil, apiKey: APIKey? = nil, limits: EngineLimits = EngineLimits()
   ) throws {
@@ -38,7 +38,7 @@ public struct OpenAIEngine: Engine {
     self.model = model
   }
 
-  /// Streams the model's text; see ``Engine/generate(prompt:maxTokens:)``.
+  /// Streams the model's text; see `Engine.generate(prompt:maxTokens:)`.
   public func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
     engineStream { deliver in
       let model = try await chooseModel()

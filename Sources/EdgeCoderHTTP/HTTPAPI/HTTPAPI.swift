@@ -5,7 +5,7 @@ public import Logging
 internal import NIOCore
 public import ServiceLifecycle
 
-/// Serves an ``InferenceService`` to every program on this machine: EdgeCoder's own clients, Ollama clients and OpenAI
+/// Serves an `InferenceService` to every program on this machine: EdgeCoder's own clients, Ollama clients and OpenAI
 /// clients, on one loopback port.
 ///
 /// | path | for |
