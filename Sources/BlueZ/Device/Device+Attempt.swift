@@ -1,4 +1,5 @@
 import DBus
+import Glibc
 
 /// One attempt to connect, step by step.
 extension Device {
@@ -20,6 +21,7 @@ extension Device {
         }
       } catch let error as BlueZError where error.code == .timedOut || error.code == .notSupported {
         // A link without the services is of no use, and the next attempt must not take it for a good one.
+        if error.code == .timedOut { await waitForRequest() }
         await giveUp()
         throw error
       }
@@ -73,15 +75,50 @@ extension Device {
   /// Gives up what bluetoothd may still be trying, and returns when the link is gone: the next attempt must not meet
   /// the end of this one.
   func giveUp() async {
-    let (path, generation) = (path, generation)
     do {
-      try await core.call(path, Self.interface, "Disconnect", timeout: .seconds(5), doing: "giving up on \(peer)")
-      try await core.wait("giving up on \(peer)", .seconds(5)) { state in
-        guard state.generation == generation else { return () }
-        return state.cache.properties(path, Self.interface)?["Connected"]?.bool == true ? nil : ()
-      }
+      try await endLink(timeout: .seconds(5), doing: "giving up on \(peer)")
     } catch {
       core.logger.debug("nothing to give up", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Ends the link, or the attempt to make it, and waits until it is ended.
+  func endLink(timeout: Duration, doing: String) async throws {
+    try await core.call(path, Self.interface, "Disconnect", timeout: timeout, doing: doing)
+    try await waitForLink(timeout, doing) { $0["Connected"]?.bool != true }
+  }
+
+  /// Waits until bluetoothd has an answer to its ATT request, or has given it up and the link with it.
+  ///
+  /// Linux 6.1.192, the kernel of Debian 12, crashes when a link ends before: the ATT socket outlives the link then, and
+  /// closing it frees once more what went with the link (`hci_chan_del`). Debian's release says only that it is 6.1.
+  private func waitForRequest() async {
+    guard Self.kernelRelease.hasPrefix("6.1.") else { return }
+    do {
+      try await waitForLink(Self.requestTimeout, "waiting for an answer of \(peer)") { link in
+        link["Connected"]?.bool != true || link["ServicesResolved"]?.bool == true
+      }
+    } catch {
+      core.logger.debug("no answer", metadata: ["error": "\(error)"])
+    }
+  }
+
+  private static let kernelRelease: String = {
+    var names = utsname()
+    guard uname(&names) == 0 else { return "" }
+    return withUnsafeBytes(of: names.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+  }()
+
+  /// The ATT transaction timeout (Core Specification 3.F.3.3.3), and what bluetoothd needs to act on it.
+  private static let requestTimeout = Duration.seconds(32)
+
+  private func waitForLink(
+    _ timeout: Duration, _ doing: String, _ isSo: @escaping @Sendable ([String: Value]) -> Bool
+  ) async throws {
+    let (path, generation) = (path, generation)
+    try await core.wait(doing, timeout) { state in
+      guard state.generation == generation, let device = state.cache.properties(path, Self.interface) else { return () }
+      return isSo(device) ? () : nil
     }
   }
 }

@@ -14,7 +14,8 @@ extension Device {
   ///
   /// Services that never come, or that lack what is required, may be the fault of what bluetoothd keeps of a device: it
   /// is then made to forget the device, and there is one more attempt that begins by finding it again. A bonded device
-  /// is not forgotten, because that would cost its keys.
+  /// is not forgotten, because that would cost its keys. On Linux 6.1 a link to a peer that does not answer
+  /// is given up only when bluetoothd has lost patience with it: 30 s after its last request.
   /// - Parameters:
   ///   - options: how often, and for how long.
   ///   - required: the characteristics, by service, without which the link is of no use.
@@ -41,21 +42,21 @@ extension Device {
   public func disconnect(timeout: Duration = .seconds(10)) async throws {
     try check()
     guard isConnected else { return }
-    let (path, generation) = (path, generation)
-    try await core.call(path, Self.interface, "Disconnect", timeout: timeout, doing: "disconnecting \(peer)")
-    try await core.wait("disconnecting \(peer)", timeout) { state in
-      guard state.generation == generation, let device = state.cache.properties(path, Self.interface) else { return () }
-      return device["Connected"]?.bool == true ? nil : ()
-    }
+    try await endLink(timeout: timeout, doing: "disconnecting \(peer)")
   }
 
-  /// Has bluetoothd forget the device, with its bond and what it cached of its services.
+  /// Has bluetoothd forget the device, with its link, its bond and what it cached of its services; returns when it has.
   /// - Throws: ``BlueZError``.
   public func remove() async throws {
     try check()
-    let adapter = property("Adapter")?.objectPath
-    guard let adapter else { throw BlueZError(.staleHandle, "\(peer) belongs to no adapter") }
-    try await core.call(adapter, Adapter.interface, "RemoveDevice", [.objectPath(path)], doing: "removing \(peer)")
+    let (path, generation, doing) = (path, generation, "removing \(peer)")
+    guard let adapter = property("Adapter")?.objectPath else {
+      throw BlueZError(.staleHandle, "\(peer) belongs to no adapter")
+    }
+    try await core.call(adapter, Adapter.interface, "RemoveDevice", [.objectPath(path)], doing: doing)
+    try await core.wait(doing, .seconds(5)) { state in
+      state.generation != generation || state.cache.properties(path, Self.interface) == nil ? () : nil
+    }
   }
 }
 

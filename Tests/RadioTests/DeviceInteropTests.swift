@@ -1,0 +1,128 @@
+import BlueZ
+import DBus
+import Testing
+
+/// Devices nobody here wrote, with lives of their own: one that stalls and one that changes its services, one behind
+/// private addresses, and a central that comes to see us meanwhile.
+extension RadioTests {
+  @Suite(.enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
+  struct DeviceInteroperability {
+    private static func uuid(_ number: Int) -> BluetoothUUID {
+      let pair = (number < 16 ? "0" : "") + String(number, radix: 16)
+      return BluetoothUUID(stringLiteral: "ec0d03\(pair)-ec0d-ec0d-ec0d-ec0d03\(pair)ec0d")
+    }
+    private static let service = uuid(1)
+    private static let visited = uuid(0x11)
+
+    @Test(.timeLimit(.minutes(4)))
+    func devicesWithLivesOfTheirOwn() async throws {
+      let peer = try LabPeer("device_peer.py", ["--timeout", "230"])
+      defer { peer.terminate() }
+      let first = try await peer.next("adapter")
+      let adapter = try await Radio.adapter(try #require(first["name"] as? String))
+      let moody = try #require((first["moody"] as? String).flatMap(BluetoothAddress.init))
+      let identity = try #require((first["private"] as? String).flatMap(BluetoothAddress.init))
+      let result: Result<Void, any Error>
+      do {
+        try await reach(moody, at: adapter, peer)
+        try await identify(identity, at: adapter)
+        result = .success(())
+      } catch {
+        result = .failure(error)
+      }
+      // Linux 6.1 does not survive an adapter that is pulled while it has links.
+      for device in adapter.devices where device.isConnected { try await device.disconnect() }
+      try result.get()
+    }
+
+    /// One adapter in both roles, and a device that is hard to reach and to keep.
+    private func reach(_ moody: BluetoothAddress, at adapter: Adapter, _ peer: LabPeer) async throws {
+      // From here on somebody has a link to us.
+      #expect(adapter.roles.isSuperset(of: [.central, .peripheral]))
+      let value = LocalCharacteristic(Self.uuid(0x12), .read, read: { _ in Array("come in".utf8) })
+      let application = try await adapter.offer([LocalService(Self.visited, characteristics: [value])])
+      let advertisement = try await adapter.advertise(.init(services: [Self.visited]))
+      let read = try await peer.next("visited")["text"] as? String
+      #expect(read == "come in")
+
+      // Never seen; its services never come on the first link; the second has what is asked for.
+      var connection = try await adapter.connect(
+        to: moody, .direct(timeout: .seconds(6), attempts: 1), requiring: [Self.service: [Self.uuid(2)]])
+      for number in 1...2 {
+        let link = try await peer.next("link")["number"] as? Int
+        #expect(link == number)
+      }
+      var device = try await connection.device()
+      #expect(device.id == .address(moody))
+      #expect(try await device.characteristic(Self.uuid(2), in: Self.service).read() == [2])
+      #expect(adapter.connectedPeers.count == 2)
+      try await device.disconnect()
+
+      // Behind bluetoothd's back it has other services now.
+      connection = try await device.connect(.direct(), requiring: [Self.service: [Self.uuid(3)]])
+      device = try await connection.device()
+      #expect(try await device.characteristic(Self.uuid(3), in: Self.service).read() == [3])
+      let error = await #expect(throws: BlueZError.self) {
+        _ = try await device.connect(.direct(attempts: 1), requiring: [Self.service: [Self.uuid(2)]])
+      }
+      #expect(error?.code == .notSupported)
+
+      // Kept over a lost radio and a restart of bluetoothd.
+      let kept = try await adapter.connect(to: moody, .keepConnected())
+      for fault in [["radio", "loss"], ["bluetoothd", "restart"]] {
+        _ = try await kept.device()
+        let states = kept.states(limit: 64)
+        try await Radio.fault(fault[0], fault[1])
+        try await bounded(.seconds(60), "the link again after \(fault)") {
+          var wasLost = false
+          for await state in states {
+            switch state {
+            case .waiting: wasLost = true
+            case .connected(let device) where wasLost:
+              #expect(try await device.characteristic(Self.uuid(3), in: Self.service).read() == [3])
+              return
+            default: break
+            }
+          }
+          throw TestTimeout(phase: "the connection ended")
+        }
+      }
+      await kept.end()
+      #expect(kept.state == .ended(nil))
+      #expect(adapter.device(moody)?.isConnected != true)
+
+      try await advertisement.stop()
+      try await application.unregister()
+    }
+
+    /// A device behind private addresses is one and the same before and after it was bonded.
+    private func identify(_ identity: BluetoothAddress, at adapter: Adapter) async throws {
+      let agent = try await adapter.session.register(PairingAgent())
+      try await adapter.setPairable(true)
+      let sightings = try await adapter.discover(.init(services: [Self.service]))
+      let device = try await bounded(.seconds(30), "the private device") { () -> Device in
+        for await sighting in sightings where !sighting.isLost && sighting.device.name == "private" {
+          return sighting.device
+        }
+        throw TestTimeout(phase: "the scan ended")
+      }
+      #expect(device.id == .object(device.path))
+      let events = device.events()
+      try await device.pair()
+      try await bounded(.seconds(10), "the identity") {
+        for await event in events where event == .identityResolved(identity) { return }
+        throw TestTimeout(phase: "the device is gone")
+      }
+      #expect(device.id == .address(identity))
+      try await device.disconnect()
+      // It has another address now; it is connected to by the one that stays.
+      let connection = try await adapter.connect(to: identity)
+      let again = try await connection.device()
+      #expect(again.id == .address(identity))
+      #expect(try await again.characteristic(Self.uuid(4), in: Self.service).read() == [4])
+      await connection.end()
+      try await again.remove()
+      withExtendedLifetime(agent) {}
+    }
+  }
+}
