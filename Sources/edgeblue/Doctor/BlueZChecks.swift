@@ -101,6 +101,6 @@ struct BlueZChecks {
         name, roles.isEmpty ? .fail : .warn, "it cannot be \(missing)", fix: "use another adapter (4.0 or later, LE)")
     }
     return Finding(
-      name, .ok, both ? "it can be phone and central at once" : "it can be phone or central, not both at once")
+      name, .ok, "it can be phone and central" + (both ? " at once" : "; the kernel does not vouch for both at once"))
   }
 }
