@@ -26,10 +26,14 @@ extension RadioTests {
       }
 
       var descriptors = 0
-      for round in 0..<5 {
+      for round in 0..<6 {
         let events = session.events()
-        try await Radio.fault("bluetoothd", "kill")
-        try await Radio.fault("bluetoothd", "start")
+        if round == 5 {
+          try await Radio.fault("bus", "restart")
+        } else {
+          try await Radio.fault("bluetoothd", "kill")
+          try await Radio.fault("bluetoothd", "start")
+        }
         let took = try await bounded(.seconds(30), "everything in place again") { () -> Duration in
           var began: ContinuousClock.Instant?
           for await event in events {

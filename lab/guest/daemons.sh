@@ -26,7 +26,7 @@ signal() { is_running "$1" && kill -s "$2" "$(cat "$STATE/$1.pid")"; }
 
 start_dbus() {
   # With --fork the command returns once the bus listens.
-  dbus-daemon --system --fork --nopidfile
+  dbus-daemon --system --fork --nopidfile --print-pid > "$STATE/bus.pid"
 }
 
 start_controllers() {

@@ -150,6 +150,7 @@ class Runs:
             lab-fault bluetoothd restart; bluetoothctl list | wc -l
             lab-fault bluetoothd stop; pidof bluetoothd || echo stopped
             lab-fault bluetoothd start
+            lab-fault bus restart; bluetoothctl list | wc -l
             lab-fault controllers kill; ls /sys/class/bluetooth | wc -l
             lab-fault controllers start; bluetoothctl list | wc -l
             lab-fault capture start /lab/some.btsnoop; lab-fault capture stop; btmon -r /lab/some.btsnoop > /dev/null; echo captured
@@ -157,7 +158,7 @@ class Runs:
             """)
         self.assertEqual(
             done.stdout.splitlines(),
-            ["Powered: no", "Powered: yes", "killed", "2", "2", "stopped", "0", "2", "captured", "refused"],
+            ["Powered: no", "Powered: yes", "killed", "2", "2", "stopped", "2", "0", "2", "captured", "refused"],
             done.stderr,
         )
 
