@@ -10,8 +10,8 @@ extension RadioTests {
     /// What the stranger tries; of a write without response nobody learns what became of it.
     private static let attempts = 10
 
-    /// First a stranger without a bond tries everything. Then our central pairs, and after it a guest who is not on
-    /// the list: it may be subscribed while the central gets a reply.
+    /// First a stranger without a bond tries everything. Then our central is told to pair, does it when a window opens,
+    /// and so does a guest who is not on the list: it may be subscribed while the central gets a reply.
     @Test(.timeLimit(.minutes(4)))
     func aClosedPhoneAnswersWhoIsOnItsListAndNobodyElse() async throws {
       let peer = try LabPeer("edgecoder_stranger.py", ["--adapters", "2", "--timeout", "200"])
@@ -28,11 +28,12 @@ extension RadioTests {
         let counters = await phone.snapshot().counters
         #expect(counters.requests == 0 && counters.discardedBytes == 0 && counters.accessRefused == 0)
 
-        let isOpen = Lock(false)
-        let agent = PairingAgent(authorizePairing: { $0.address == mac.address || isOpen.withLock { $0 } })
-        try await withWindow(on: phoneName, agent) {
-          try await pair(mac)
-          try await withCentral(on: macName) { central in
+        try await withCentral(on: macName) { central in
+          let reason = try await refusal(of: central)
+          #expect(reason.contains("answers only who has paired") && reason.contains("edgeblue pair"))
+          let isOpen = Lock(false)
+          let agent = PairingAgent(authorizePairing: { $0.address == mac.address || isOpen.withLock { $0 } })
+          try await withWindow(on: phoneName, agent) {
             try await central.waitForPhones()
             isOpen.withLock { $0 = true }
             _ = try await peer.next("paired")
@@ -62,14 +63,13 @@ extension RadioTests {
       try await registration.unregister()
     }
 
-    private func pair(_ mac: Adapter) async throws {
-      let sightings = try await mac.discover(.init(services: [BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)]))
-      let device = try await bounded(.seconds(60), "the phone's advertisement") { () -> Device in
-        for await sighting in sightings where !sighting.isLost { return sighting.device }
-        throw TestTimeout(phase: "the scan ended")
+    /// Why the central's link did not come up.
+    private func refusal(of central: Central) async throws -> String {
+      let events = await central.events()
+      return try await bounded(.seconds(60), "the phone's refusal") {
+        for await case .link(_, _, .waiting, let reason?) in events { return reason }
+        throw TestTimeout(phase: "the central ended")
       }
-      try await device.pair()
-      try await device.disconnect()
     }
   }
 }

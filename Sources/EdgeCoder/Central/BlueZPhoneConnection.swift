@@ -55,6 +55,32 @@ final class BlueZPhoneConnection: PhoneConnection {
 
   var mtu: Int? { device.mtu }
 
+  /// - Throws: `BlueZError` as `Device.pair`, with a hint; `.notPermitted` when this cannot be done without a person.
+  func secure() async throws {
+    let access = try device.characteristics(
+      BluetoothUUID(stringLiteral: EdgeCoderUUIDs.access),
+      in: BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)
+    ).first
+    guard let access, !device.isPaired else { return }
+    let mode = AccessPolicy.Mode(rawValue: String(decoding: try await access.read(), as: UTF8.self))
+    guard mode != .authenticated else {
+      throw BlueZError(
+        .notPermitted, "\(device) answers only who has paired by a passkey or a comparison",
+        hint: "run `edgeblue pair` at the phone, and here `edgeblue pair with \(device.peer)`")
+    }
+    do {
+      try await device.pair()
+    } catch let error as BlueZError where Self.refusals.contains(error.code) {
+      throw BlueZError(
+        error.code, "\(device) answers only who has paired, and does not pair now",
+        hint: "run `edgeblue pair` at the phone; this central tries again by itself")
+    }
+  }
+
+  private static let refusals: [BlueZError.Code] = [
+    .authenticationFailed, .authenticationRejected, .authenticationCancelled,
+  ]
+
   func subscribe(to characteristic: EdgeCoderCharacteristic) async throws {
     let values = try await remote(characteristic).notifications(limit: Self.backlog)
     let source = source

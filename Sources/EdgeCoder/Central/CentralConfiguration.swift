@@ -21,6 +21,8 @@ public struct CentralConfiguration: Sendable, Hashable {
   public var idleLimit = Wire.idleLimit
   /// How long one attempt to connect may take, services found included.
   public var connectLimit = Duration.seconds(20)
+  /// How long pairing with a phone that demands it may take, the decisions of persons included.
+  public var pairingLimit = Duration.seconds(60)
   /// How long each subscription, and the reading of the status, may take.
   public var subscribeLimit = Duration.seconds(10)
   /// How long the phone may take to confirm one write. ATT itself gives up after 30 s.

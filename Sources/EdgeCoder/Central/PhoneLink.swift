@@ -139,8 +139,11 @@ actor PhoneLink {
 
   private func subscribe() async -> LinkMachine.Event {
     guard let connection else { return .failed("the connection ended") }
-    let (time, limit) = (context.time, configuration.subscribeLimit)
+    let (time, limit, pairingLimit) = (context.time, configuration.subscribeLimit, configuration.pairingLimit)
     do {
+      try await time.withLimit(pairingLimit, orThrow: LinkError("pairing", pairingLimit)) {
+        try await connection.secure()
+      }
       for characteristic in [EdgeCoderCharacteristic.response, .status] {
         try await time.withLimit(limit, orThrow: LinkError("subscribing to \(characteristic)", limit)) {
           try await connection.subscribe(to: characteristic)

@@ -69,6 +69,11 @@ public protocol PhoneConnection: Sendable {
   var events: BoundedStream<PhoneConnectionEvent> { get }
   /// The ATT MTU of the link; `nil` while unknown.
   var mtu: Int? { get async }
+  /// Pairs with a phone that answers only who has paired; does nothing at one that answers everybody.
+  ///
+  /// The caller bounds the time by cancelling.
+  /// - Throws: any error; its description tells a person what to do.
+  func secure() async throws
   /// Subscribes to response or status and returns when the subscription is live.
   func subscribe(to characteristic: EdgeCoderCharacteristic) async throws
   /// Reads a characteristic's whole value.

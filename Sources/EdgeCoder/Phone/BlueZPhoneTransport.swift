@@ -25,6 +25,8 @@ public final class BlueZPhoneTransport: PhoneTransport {
   private let values: Lock<[EdgeCoderCharacteristic: [UInt8]]>
   private let control: AccessControl
   private let characteristics: [EdgeCoderCharacteristic: LocalCharacteristic]
+  /// What tells a central that it has to pair; none in the open mode.
+  private let closed: [LocalCharacteristic]
   private let registrations = Lock<(application: GATTApplication, advertisement: Advertisement)?>(nil)
   private let linkListener: LinkListener?
   private let watchers = Lock<[Task<Void, Never>]>([])
@@ -92,6 +94,9 @@ public final class BlueZPhoneTransport: PhoneTransport {
           withResponse: request.kind != .command)
         guard source.yield(.write(write)) else { throw AttributeRefusal.failed }
       })
+    let mode = LocalCharacteristic(
+      BluetoothUUID(stringLiteral: EdgeCoderUUIDs.access), .read, read: { _ in Array(access.mode.rawValue.utf8) })
+    closed = access.mode == .open ? [] : [mode]
     characteristics = [.request: request, .response: notifying(.response), .status: notifying(.status)]
   }
 
@@ -99,7 +104,8 @@ public final class BlueZPhoneTransport: PhoneTransport {
     let offer = linkListener?.characteristic
     return LocalService(
       BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service),
-      characteristics: EdgeCoderCharacteristic.allCases.compactMap { characteristics[$0] } + (offer.map { [$0] } ?? []))
+      characteristics: EdgeCoderCharacteristic.allCases.compactMap { characteristics[$0] } + closed
+        + (offer.map { [$0] } ?? []))
   }
 
   deinit { end() }

@@ -13,6 +13,10 @@ public enum EdgeCoderUUIDs {
   public static let status = "ec0d0004-ec0d-ec0d-ec0d-ec0d0004ec0d"
   /// What the phone says of its v2 link: read. Only where the phone has one; see ``LinkOffer``.
   public static let link = "ec0d0005-ec0d-ec0d-ec0d-ec0d0005ec0d"
+  /// Who may ask: read, without encryption; ``AccessPolicy/Mode`` as text. An extension of EdgeBlue: only a phone in a
+  /// closed mode has it, and tells a central by it that they have to pair. BlueZ 5.66 tells that in no other way; what
+  /// wants an encrypted link and gets none stands still for 30 s.
+  public static let access = "ec0d0006-ec0d-ec0d-ec0d-ec0d0006ec0d"
 
   /// Brings a 128-bit UUID into the lower-case 8-4-4-4-12 form.
   ///

@@ -41,6 +41,21 @@ import Testing
     }
   }
 
+  @Test func aPhoneThatDoesNotPairIsAskedAgainAndThePersonTold() async throws {
+    let phone = LoopbackPhone()
+    phone.faults.refusesToPair = "it answers only who has paired"
+    let central = central()
+    try await running([central.run]) {
+      air.see(phone)
+      await clock.waitForSleeper(until: .milliseconds(500))
+      let error = await #expect(throws: InferenceError.self) { try await central.generate(prompt: "", maxTokens: 1) }
+      #expect(error?.message == "phone is waiting (it answers only who has paired)")
+      phone.faults.refusesToPair = nil
+      await clock.advance(toSleeperAt: .milliseconds(500))
+      try await eventually { await central.status().connected }
+    }
+  }
+
   @Test func aFailedConnectIsTriedAgainAfterGrowingPauses() async throws {
     let phone = LoopbackPhone()
     phone.faults.failingConnects = 4

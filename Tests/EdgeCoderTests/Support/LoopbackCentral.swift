@@ -70,6 +70,11 @@ final class LoopbackConnection: PhoneConnection {
         ? .subscribed(peer, characteristic, mtu: linkMTU) : .subscribed(nil, characteristic, mtu: linkMTU))
   }
 
+  func secure() async throws {
+    guard let refusal = try openPhone().faults.refusesToPair else { return }
+    throw LoopbackError(refusal)
+  }
+
   func read(_ characteristic: EdgeCoderCharacteristic) async throws -> [UInt8] {
     let phone = try openPhone()
     try phone.receive(.mtu(peer, linkMTU))

@@ -20,6 +20,8 @@ final class LoopbackPhone: PhoneTransport {
     /// Connection attempts that never end.
     var hangingConnects = 0
     /// A characteristic whose subscription never comes about.
+    /// Why it does not pair, if it demands that.
+    var refusesToPair: String?
     var hangingSubscription: EdgeCoderCharacteristic?
     /// Whether writes fail.
     var failsWrites = false
