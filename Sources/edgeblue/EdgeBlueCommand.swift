@@ -13,6 +13,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
       EXAMPLES
         edgeblue doctor                      what is missing, and what helps
         edgeblue phone --engine ollama       this machine answers prompts
+        edgeblue pair                        let a central pair with the phone
         edgeblue central                     offer the phones around, port 11435
         edgeblue ask "Why is the sky blue?"  one prompt, one answer
         edgeblue scan                        which phones are near
@@ -23,7 +24,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      PhoneCommand.self, CentralCommand.self, AskCommand.self, ScanCommand.self, InspectCommand.self,
+      PhoneCommand.self, PairCommand.self, CentralCommand.self, AskCommand.self, ScanCommand.self, InspectCommand.self,
       DoctorCommand.self,
     ])
 }

@@ -11,14 +11,19 @@ struct PhoneCommand: AsyncParsableCommand {
     discussion: """
       Advertises the EdgeCoder service until Ctrl-C. An API key for the engine is read from EDGEBLUE_API_KEY.
 
+      Only centrals that have paired with this machine may ask, unless --access says otherwise; `edgeblue pair` lets \
+      them pair. One central may ask \(PhoneConfiguration().requestsPerMinute) times a minute.
+
       EXAMPLES
         edgeblue phone                                   try it out: the echo engine repeats each prompt
         edgeblue phone --engine ollama --model llama3.2
         edgeblue phone --engine openai --engine-url http://127.0.0.1:8080 --adapter hci1 --name Workshop
+        edgeblue phone --access authenticated --allow 00:AA:01:00:00:42
       """)
 
   @OptionGroup var engine: EngineOptions
   @OptionGroup var adapter: AdapterOptions
+  @OptionGroup var access: AccessOptions
   @Option(
     help: ArgumentHelp("The name to show, at most 26 bytes. Without it EdgeCoder- and this machine's name.")) var name:
     String?
@@ -42,8 +47,10 @@ struct PhoneCommand: AsyncParsableCommand {
       let engine = try self.engine.makeEngine()
       let radio = try await Radio.open(adapter, terminal)
       let shown = name ?? "EdgeCoder-\(ProcessInfo.processInfo.hostName.prefix(16))"
+      let isVirtual = VirtualController.isVirtual(radio.name)
+      let policy = access.policy(isVirtual: isVirtual)
       let transport = try await BlueZPhoneTransport.start(
-        on: radio.adapter, name: shown, access: .open, offersLink: link)
+        on: radio.adapter, name: shown, access: policy, offersLink: link)
       var configuration = PhoneConfiguration()
       configuration.chunkInterval = .milliseconds(paceMs)
       configuration.replyLimit = maxOutput
@@ -53,6 +60,12 @@ struct PhoneCommand: AsyncParsableCommand {
       if self.engine.engine == .echo {
         terminal.say("The echo engine only repeats prompts; --engine ollama or openai answers them.")
       }
+      terminal.happened(
+        access.words(for: policy, isVirtual: isVirtual), "access",
+        [
+          "mode": .string(policy.mode.rawValue),
+          "allowed": policy.allowed.map { .list($0.map(\.description).sorted().map(JSON.string)) } ?? .null,
+        ])
       let diary = PhoneDiary(terminal: terminal)
       let work = Role {
         await withTaskGroup(of: Void.self) { group in

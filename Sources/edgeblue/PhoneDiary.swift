@@ -55,6 +55,10 @@ struct PhoneDiary: Sendable {
     }
     if new.repliesFailed > old.repliesFailed { terminal.happened("a reply could not be sent", "replyFailed") }
     if new.cancelled > old.cancelled { terminal.happened("a central left before its reply", "cancelled") }
+    if new.busy > old.busy { terminal.happened("a prompt was told that the phone is busy", "busy") }
+    if new.accessRefused > old.accessRefused {
+      terminal.happened("somebody was turned away who may not ask", "accessRefused")
+    }
     if new.malformed > old.malformed { terminal.happened("something that is no request", "malformed") }
   }
 
@@ -68,6 +72,8 @@ struct PhoneDiary: Sendable {
         "requests": .number(counters.requests), "replies": .number(counters.replies),
         "engineFailures": .number(counters.engineFailures), "cancelled": .number(counters.cancelled),
         "malformed": .number(counters.malformed), "repliesFailed": .number(counters.repliesFailed),
+        "busy": .number(counters.busy), "limited": .number(counters.limited),
+        "accessRefused": .number(counters.accessRefused),
       ])
   }
 

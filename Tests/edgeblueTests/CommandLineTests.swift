@@ -15,6 +15,9 @@ import Testing
     ["ask", "--central-url", "http://127.0.0.1:1", "--max-tokens", "5", "-"], ["scan", "--seconds", "3", "--all"],
     ["scan", "--service", "180d", "--service", "0x1816"], ["inspect", "00:aa:01:00:00:42", "--no-values"],
     ["doctor", "--engine", "openai", "--json"],
+    ["phone", "--access", "authenticated", "--allow", "00:AA:01:00:00:42", "00:aa:01:00:00:43", "--json"],
+    ["pair"], ["pair", "--for", "120s"], ["pair", "open", "--for", "2m", "--yes", "--adapter", "hci0"],
+    ["pair", "with", "00:AA:01:00:00:42"], ["pair", "list", "--json"], ["pair", "remove", "00:AA:01:00:00:42"],
   ])
   func whatTheHelpPromises(arguments: [String]) throws {
     _ = try EdgeBlueCommand.parseAsRoot(arguments)
@@ -27,7 +30,9 @@ import Testing
     ["phone", "--max-output", "9"], ["ask", "--max-tokens", "0", "hi"], ["scan", "--seconds", "0"],
     ["scan", "--service", "heart"], ["scan", "--all", "--service", "180d"], ["inspect"], ["inspect", "Pulse"],
     ["inspect", "--timeout", "0", "00:AA:01:00:00:42"],
-    ["doctor", "--log-level", "loud"],
+    ["doctor", "--log-level", "loud"], ["phone", "--access", "secret"], ["phone", "--allow", "me"],
+    ["phone", "--access", "open", "--allow", "00:AA:01:00:00:42"], ["pair", "--for", "0s"], ["pair", "--for", "61m"],
+    ["pair", "--for", "9223372036854775807m"], ["pair", "--for", "long"], ["pair", "remove"], ["pair", "with", "it"],
   ])
   func mistakesEndWithStatus64(arguments: [String]) {
     let error = #expect(throws: (any Error).self) { try EdgeBlueCommand.parseAsRoot(arguments) }

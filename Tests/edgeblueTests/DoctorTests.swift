@@ -66,6 +66,12 @@ import Testing
     #expect(found[2].level == .ok)
   }
 
+  @Test(arguments: [("JustWorksRepairing = always", 1), ("JustWorksRepairing = never", 0), ("", 0)])
+  func strangersInThePlaceOfPairedDevices(line: String, findings count: Int) throws {
+    let found = try findings(["etc/bluetooth/main.conf": "[General]\n\(line)\n[GATT]\nChannels = 1\n"]).dropFirst(3)
+    #expect(found.map(\.level) == Array(repeating: .warn, count: count))
+  }
+
   @Test func batteries() throws {
     let root = FileManager.default.temporaryDirectory.appending(path: "battery-\(UUID().uuidString)")
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: root) } }

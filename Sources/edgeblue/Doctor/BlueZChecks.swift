@@ -88,8 +88,21 @@ struct BlueZChecks {
             name, .warn, "\(found.address), switched off",
             fix: "edgeblue switches it on; by hand: bluetoothctl power on"),
         roles(found, name),
+        access(found, name),
       ]
     }
+  }
+
+  /// Who may ask a phone at this adapter, and whether others can join them now.
+  private func access(_ adapter: Adapter, _ name: String) -> Finding {
+    let count = adapter.bondedDevices.count
+    let paired = "\(count) \(count == 1 ? "device has" : "devices have") paired with it"
+    guard adapter.isPairable else {
+      return Finding(name, .ok, "\(paired); no other can now, `edgeblue pair` lets one")
+    }
+    return Finding(
+      name, .warn, "\(paired), and others can now, if a program or a person agrees",
+      fix: "where no pairing window is open: bluetoothctl pairable off")
   }
 
   private func roles(_ adapter: Adapter, _ name: String) -> Finding {

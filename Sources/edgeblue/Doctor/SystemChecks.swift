@@ -4,7 +4,7 @@ struct SystemChecks {
   var root = ""
 
   func findings() -> [Finding] {
-    [kernel] + switches + [channels]
+    [kernel] + switches + [channels] + repairing
   }
 
   private var kernel: Finding {
@@ -49,6 +49,18 @@ struct SystemChecks {
       "EATT", .warn,
       "several ATT channels: notifications overtake one another in bursts, or when a host is too busy to keep up",
       fix: "put Channels = 1 under [GATT] in \(file), then: systemctl restart bluetooth")
+  }
+
+  /// Whether a stranger may take the place of a paired device; bluetoothd's default is that it may not.
+  private var repairing: [Finding] {
+    let file = configurationFile
+    let text = SystemFiles.text(of: root + file) ?? ""
+    guard Self.value(of: "JustWorksRepairing", in: "General", of: text) == "always" else { return [] }
+    return [
+      Finding(
+        "pairing", .warn, "whoever uses the address of a paired device can pair in its place, without a question",
+        fix: "take JustWorksRepairing = always out of \(file), then: systemctl restart bluetooth")
+    ]
   }
 
   /// The file that the running bluetoothd was started with (`-f`, `--configfile`), or the usual one.

@@ -30,6 +30,11 @@ enum SystemFiles {
     return String(decoding: data, as: UTF8.self)
   }
 
+  /// What a symbolic link says; `nil` when there is none.
+  static func target(of path: String) -> String? {
+    do { return try FileManager.default.destinationOfSymbolicLink(atPath: path) } catch { return nil }
+  }
+
   /// The first line.
   static func line(of path: String) -> String? {
     text(of: path)?.split(separator: "\n").first.map(String.init)

@@ -1,0 +1,48 @@
+import EdgeCoder
+import Foundation
+import Testing
+
+@testable import edgeblue
+
+/// Who may ask a phone when nothing else is said, and what the person is told of it.
+@Suite struct AccessOptionTests {
+  private func options(_ arguments: String...) throws -> AccessOptions { try AccessOptions.parse(arguments) }
+
+  @Test func realControllersAreClosedAndVirtualOnesOpen() throws {
+    let none = try options()
+    #expect(none.policy(isVirtual: false) == .encrypted())
+    #expect(none.policy(isVirtual: true) == .open)
+    #expect(none.words(for: .open, isVirtual: true).hasSuffix("may ask (default on a virtual controller)"))
+    #expect(none.words(for: .encrypted(), isVirtual: false).contains("default; edgeblue pair"))
+  }
+
+  @Test func whatIsAskedForHolds() throws {
+    #expect(try options("--access", "open").policy(isVirtual: false) == .open)
+    let listed = try options("--allow", "00:AA:01:00:00:42", "00:AA:01:00:00:43")
+    #expect(listed.policy(isVirtual: true) == .encrypted(allowed: Set(listed.allow)))
+    #expect(listed.allow.count == 2)
+    let strict = try options("--access", "authenticated")
+    #expect(strict.policy(isVirtual: true) == .authenticated())
+    #expect(!strict.words(for: .authenticated(), isVirtual: true).contains("default"))
+  }
+
+  /// The kernel's class folder holds links into the tree of devices.
+  @Test func aVirtualControllerIsToldByItsPlace() throws {
+    let root = FileManager.default.temporaryDirectory.appending(path: "class-\(UUID().uuidString)")
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: root) } }
+    let folder = root.appending(path: "sys/class/bluetooth")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    for (name, place) in [("hci0", "virtual/bluetooth/hci0"), ("hci1", "pci0000:00/usb1/1-2/1-2:1.0/bluetooth/hci1")] {
+      try FileManager.default.createSymbolicLink(
+        atPath: folder.appending(path: name).path, withDestinationPath: "../../devices/\(place)")
+    }
+    #expect(VirtualController.isVirtual("hci0", root: root.path))
+    #expect(!VirtualController.isVirtual("hci1", root: root.path))
+    #expect(!VirtualController.isVirtual("hci2", root: root.path))
+  }
+
+  @Test(arguments: [("120", 120), ("120s", 120), ("2m", 120), ("60m", 3600), ("3600s", 3600)])
+  func timesOfAWindow(_ text: String, _ seconds: Int) {
+    #expect(PairOpenCommand.seconds(text) == seconds)
+  }
+}
