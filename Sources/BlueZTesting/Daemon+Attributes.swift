@@ -64,8 +64,10 @@ extension Daemon {
   ) async throws -> [UInt8] {
     let way = try way(to: place)
     guard let path = attribute.path else {
-      let isOn = way.device.characteristic(attribute.handle)?.isNotifying ?? false
-      return [isOn ? 1 : 0, 0]
+      // The client configuration follows the characteristic's declaration and value.
+      guard let characteristic = way.device.characteristic(attribute.handle - 2) else { throw DBusError.notConnected }
+      guard characteristic.isNotifying else { return [0, 0] }
+      return [characteristic.attribute.allows("notify") ? 1 : 2, 0]
     }
     guard attribute.allows("read") else { throw DBusError.bluez("NotPermitted", "Read not permitted") }
     if attribute.protects("read") { try await encrypt(way) }
@@ -73,16 +75,15 @@ extension Daemon {
     let start = options["offset"]?.integer(as: Int.self) ?? 0
     // A piece that fills the packet may have a next one (Core Specification 3.F.3.4.4.5).
     let longest = Int(way.link.mtu) - 1
-    var mayHaveMore = true
-    while mayHaveMore, start + value.count < Self.longestValue {
+    var piece: ArraySlice<UInt8>
+    repeat {
       var options = way.options
       if start + value.count > 0 { options["offset"] = .uint16(UInt16(clamping: start + value.count)) }
       let reply = try await ask(way, attribute, path, interface, "ReadValue", [.properties(options)], "ay")
-      let piece = (reply[0].bytes ?? []).prefix(longest)
+      piece = (reply[0].bytes ?? []).prefix(longest)
       value += piece
-      mayHaveMore = piece.count == longest
-    }
-    value = Array(value.prefix(Self.longestValue - min(start, Self.longestValue)))
+    } while piece.count == longest && start + value.count < Self.longestValue
+    value = Array(value.prefix(max(Self.longestValue - start, 0)))
     way.device.characteristic(attribute.handle)?.object.set(
       Names.characteristic, ["Value": .bytes(value)], repeating: ["Value"])
     return value
@@ -116,7 +117,8 @@ extension Daemon {
     request["type"] = isLong ? "reliable" : "request"
     if offset > 0 { request["offset"] = .uint16(offset) }
     if let socket = try await programsWriteSocket(attribute, path, way) {
-      guard try socket.sendNow(value) else { throw DBusError.attributeError(0x11) }
+      // 0x11 is "insufficient resources".
+      guard (try? socket.sendNow(value)) == true else { throw DBusError.attributeError(0x11) }
       return
     }
     _ = try await ask(way, attribute, path, interface, "WriteValue", [.bytes(value), .properties(request)], "")

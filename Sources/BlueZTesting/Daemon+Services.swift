@@ -36,6 +36,7 @@ extension Daemon {
     let gone = adapter.applications.remove(at: index).services
     for attribute in gone.flatMap(\.characteristics).map(\.attribute) {
       adapter.notifiers.removeValue(forKey: attribute)?.close()
+      adapter.writeSockets.removeValue(forKey: attribute)?.close()
     }
     servicesChanged(adapter)
     return true

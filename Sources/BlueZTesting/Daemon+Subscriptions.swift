@@ -56,21 +56,21 @@ extension Daemon {
       onClose: { [weak self, weak mirror] in
         Task { [weak self, weak mirror] in
           guard let self, let mirror else { return }
-          await self.notifySocketClosed(mirror, at: place)
+          await self.notifySocketClosed(mirror, ours, at: place)
         }
       })
-    mirror.setNotifySocket(socket)
+    mirror.acquire(notify: .init(socket: socket, end: ours))
     do {
       try await subscribe(mirror, way)
     } catch {
-      mirror.setNotifySocket(nil)
+      mirror.releaseNotify()
       throw error
     }
     return [.fileDescriptor(theirs), .uint16(way.link.mtu)]
   }
 
-  private func notifySocketClosed(_ mirror: MirroredCharacteristic, at place: Place) {
-    mirror.setNotifySocket(nil)
+  private func notifySocketClosed(_ mirror: MirroredCharacteristic, _ end: FileDescriptor, at place: Place) {
+    mirror.releaseNotify(end)
     // Without a link there is nothing to unsubscribe from.
     if let way = try? way(to: place) { unsubscribeIfUnused(mirror, way) }
   }
@@ -110,9 +110,9 @@ extension Daemon {
     guard !mirror.hasWriteSocket else { throw DBusError.bluez("NotPermitted", "Write acquired") }
     let commands = Commands(to: attribute, path, way, try await programsWriteSocket(attribute, path, way))
     let (ours, theirs) = try PacketSocket.pair()
-    mirror.setWriteSocket(
-      try PacketSocket(
-        owning: ours, onPacket: commands.send, onClose: { [weak mirror] in mirror?.setWriteSocket(nil) }))
+    let socket = try PacketSocket(
+      owning: ours, onPacket: commands.send, onClose: { [weak mirror] in mirror?.releaseWrite(ours) })
+    mirror.acquire(write: .init(socket: socket, end: ours))
     return [.fileDescriptor(theirs), .uint16(way.link.mtu)]
   }
 }

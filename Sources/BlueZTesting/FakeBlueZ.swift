@@ -78,9 +78,12 @@ public final class FakeBlueZ: Sendable {
 
   /// One of the adapters, in a session of its own.
   /// - Parameter index: its place in ``adapters``.
-  /// - Throws: `BlueZError`, with code `.noAdapter` when it is unplugged.
+  /// - Throws: `BlueZError`, with code `.noAdapter` when there is none or it is unplugged.
   public func adapter(_ index: Int) async throws -> Adapter {
-    try await session().adapter(adapters[index].name)
+    guard adapters.indices.contains(index) else {
+      throw BlueZError(.noAdapter, "there is no adapter \(index); the fake was started with \(adapters.count)")
+    }
+    return try await session().adapter(adapters[index].name)
   }
 
   /// Ends everything. Sessions see bluetoothd go.

@@ -3,10 +3,16 @@ import DBus
 
 /// A characteristic of a remote device: `org.bluez.GattCharacteristic1` as a central sees it.
 final class MirroredCharacteristic: Sendable {
+  /// A socket whose other end is held by a program.
+  struct Acquired: Sendable {
+    let socket: PacketSocket
+    /// Our end of it, by which one socket is told from the next.
+    let end: FileDescriptor
+  }
+
   private struct State {
-    /// Held by the program that acquired it.
-    var notifySocket: PacketSocket?
-    var writeSocket: PacketSocket?
+    var notifySocket: Acquired?
+    var writeSocket: Acquired?
     /// Who called `StartNotify`.
     var clients: Set<String> = []
     /// What waits while notifications stall.
@@ -85,7 +91,7 @@ final class MirroredCharacteristic: Sendable {
   }
 
   private func show(_ value: [UInt8], _ state: State) {
-    if let socket = state.notifySocket {
+    if let socket = state.notifySocket?.socket {
       // bluetoothd does not wait for a reader: what the socket has no room for is lost, and so is a closed socket's.
       _ = try? socket.sendNow(value)
     } else if !state.clients.isEmpty {
@@ -99,30 +105,50 @@ final class MirroredCharacteristic: Sendable {
   var hasNotifySocket: Bool { state.withLock { $0.notifySocket != nil } }
   var hasWriteSocket: Bool { state.withLock { $0.writeSocket != nil } }
 
-  func setNotifySocket(_ socket: PacketSocket?) {
-    let old = state.withLock { state in
-      defer { state.notifySocket = socket }
-      return state.notifySocket
-    }
-    old?.close()
-    if attribute.allows("notify") {
-      object.set(Names.characteristic, ["NotifyAcquired": .bool(socket != nil), "Notifying": .bool(isNotifying)])
-    }
+  func acquire(notify socket: Acquired) {
+    state.withLock { $0.notifySocket = socket }
+    tellNotifying()
   }
 
-  func setWriteSocket(_ socket: PacketSocket?) {
-    let old = state.withLock { state in
-      defer { state.writeSocket = socket }
-      return state.writeSocket
+  func acquire(write socket: Acquired) {
+    state.withLock { $0.writeSocket = socket }
+    object.set(Names.characteristic, ["WriteAcquired": true])
+  }
+
+  /// Closes the notify socket.
+  /// - Parameter end: which one, when that matters: the news that one is closed may come when there is another.
+  func releaseNotify(_ end: FileDescriptor? = nil) {
+    release(\.notifySocket, end)
+    tellNotifying()
+  }
+
+  /// Closes the write socket; see ``releaseNotify(_:)``.
+  func releaseWrite(_ end: FileDescriptor? = nil) {
+    guard release(\.writeSocket, end) else { return }
+    object.set(Names.characteristic, ["WriteAcquired": false])
+  }
+
+  @discardableResult
+  private func release(_ which: WritableKeyPath<State, Acquired?>, _ end: FileDescriptor?) -> Bool {
+    let old = state.withLock { state -> Acquired? in
+      guard let held = state[keyPath: which], end == nil || end == held.end else { return nil }
+      state[keyPath: which] = nil
+      return held
     }
-    old?.close()
-    object.set(Names.characteristic, ["WriteAcquired": .bool(socket != nil)])
+    old?.socket.close()
+    return old != nil
+  }
+
+  private func tellNotifying() {
+    var changes: [String: Value?] = ["Notifying": .bool(isNotifying)]
+    if attribute.allows("notify") { changes["NotifyAcquired"] = .bool(hasNotifySocket) }
+    object.set(Names.characteristic, changes)
   }
 
   /// - Returns: whether it was not there before.
   func addClient(_ client: String) -> Bool {
     let isNew = state.withLock { $0.clients.insert(client).inserted }
-    object.set(Names.characteristic, ["Notifying": .bool(isNotifying)])
+    tellNotifying()
     return isNew
   }
 
@@ -130,7 +156,7 @@ final class MirroredCharacteristic: Sendable {
   @discardableResult
   func removeClient(_ client: String) -> Bool {
     let wasThere = state.withLock { $0.clients.remove(client) != nil }
-    object.set(Names.characteristic, ["Notifying": .bool(isNotifying)])
+    tellNotifying()
     return wasThere
   }
 
@@ -139,8 +165,7 @@ final class MirroredCharacteristic: Sendable {
       state.clients = []
       state.stalled = []
     }
-    if hasNotifySocket { setNotifySocket(nil) }
-    if hasWriteSocket { setWriteSocket(nil) }
-    object.set(Names.characteristic, ["Notifying": false])
+    releaseNotify()
+    releaseWrite()
   }
 }

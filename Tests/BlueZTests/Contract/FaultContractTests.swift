@@ -53,6 +53,39 @@ extension ContractTests {
     try await lab.stop()
   }
 
+  @Test("A link that is to be kept comes back after every fault")
+  func kept() async throws {
+    let lab = try await FakeBlueZ.start()
+    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let opened = try await Parlour().open(on: phone)
+    let options = ConnectOptions.keepConnected(backoff: .milliseconds(10), longestPause: .milliseconds(50))
+    let connection = try await central.connect(to: phone.address, options)
+    var states = connection.states().makeAsyncIterator()
+    func untilConnected() async throws {
+      while let state = await states.next() {
+        if case .connected(let device) = state {
+          return #expect(try await device.characteristic(Parlour.box, in: Parlour.service).read().count == 18)
+        }
+      }
+      throw CancellationError()
+    }
+    try await untilConnected()
+    await lab.adapters[0].loseLinks()
+    try await untilConnected()
+    try await lab.adapters[0].unplug()
+    try await lab.adapters[0].plugIn()
+    try await untilConnected()
+    await lab.adapters[1].switchOff()
+    lab.adapters[1].inject(.connectAborts(times: 2))
+    await lab.adapters[1].switchOn()
+    try await untilConnected()
+    try await lab.restart()
+    try await untilConnected()
+    await connection.end()
+    withExtendedLifetime(opened) {}
+    try await lab.stop()
+  }
+
   @Test("A discovery that bluetoothd believes to be running is started over")
   func inProgress() async throws {
     let lab = try await FakeBlueZ.start()

@@ -36,6 +36,7 @@ extension ContractTests {
       let bell = try device.characteristic(Parlour.bell, in: Parlour.service)
       let notifications = try await bell.notifications()
       #expect(try await code { try await bell.notifications() } == .inProgress)
+      #expect(try await bell.descriptor("2902").read() == [1, 0])
       for number in 1...100 { try await parlour.bell.notify([UInt8(number)]) }
       var heard = notifications.makeAsyncIterator()
       for number in 1...100 { #expect(try await heard.next() == [UInt8(number)]) }
@@ -43,6 +44,7 @@ extension ContractTests {
       let drop = try device.characteristic(Parlour.drop, in: Parlour.service)
       let writer = try await drop.writer()
       #expect(writer.longestValue == min(Int(mtu) - 3, 512))
+      #expect(try await code { try await drop.write([0], .withoutResponse) } == .inProgress)
       for number in 1...10 { try await writer.write([UInt8(number)]) }
       var dropped = parlour.dropped.stream.makeAsyncIterator()
       for number in 1...10 { #expect(await dropped.next() == [UInt8(number)]) }
