@@ -37,10 +37,38 @@ extension ConnectionCore {
           DBusError(
             name: "org.freedesktop.DBus.Error.UnknownObject", message: "the object at \(path) is gone")))
     }
+    if call.reads { return await read(call, path, node) }
     do {
       if let values = try await result(of: call, path, node) { answer(call, .success(values)) }
     } catch {
       answer(call, .failure(error))
+    }
+  }
+
+  /// How often properties are read anew because others changed meanwhile; nothing changes so fast for long.
+  private static let mostReadings = 20
+
+  /// Answers with what the properties are when the answer is sent: who keeps a cache gets changes and answers in one
+  /// order, and an answer that is older than a change before it would undo the change for good.
+  private func read(_ call: RawMessage, _ path: ObjectPath, _ node: ExportedObject.Node) async {
+    for reading in 1... {
+      let before = told.withLock { $0 }
+      let values: Result<[Value], any Error>
+      do { values = .success(try await result(of: call, path, node) ?? []) } catch { values = .failure(error) }
+      let isSent = told.withLock { now in
+        guard now == before || reading == Self.mostReadings else { return false }
+        answer(call, values)
+        return true
+      }
+      if isSent { return }
+    }
+  }
+
+  /// Sends a signal about what exported objects are.
+  func tell(_ message: RawMessage) throws(DBusError) {
+    try told.withLock { count throws(DBusError) in
+      count += 1
+      try send(message)
     }
   }
 
@@ -180,12 +208,23 @@ extension ConnectionCore {
       do {
         let message = try RawMessage.signal(path: manager, interface: Self.objectManager, member: member)
         try message.append(arguments)
-        try send(message)
+        try tell(message)
       } catch {
         if error.code != .disconnected {
           logger.error("\(member) could not be sent", metadata: ["error": "\(error)"])
         }
       }
+    }
+  }
+}
+
+extension RawMessage {
+  /// Whether this asks for properties, of one object or of many.
+  fileprivate var reads: Bool {
+    switch interface {
+    case RemoteObject.properties: member == "Get" || member == "GetAll"
+    case "org.freedesktop.DBus.ObjectManager": member == "GetManagedObjects"
+    default: false
     }
   }
 }

@@ -3,7 +3,7 @@ import Logging
 
 /// What the connection's own thread and its users share.
 ///
-/// Locks, in the order they may be taken: `loop.ioLock` (around libdbus's transport), libdbus's own, `state`.
+/// Locks, in the order they may be taken: `told`, `loop.ioLock` (around libdbus's transport), libdbus's own, `state`.
 /// Nothing outside this library runs under any of them, but for the observers of signals, which run on the thread
 /// with no lock held.
 final class ConnectionCore: @unchecked Sendable {
@@ -31,6 +31,8 @@ final class ConnectionCore: @unchecked Sendable {
   let logger: Logger
   let uniqueName: String?
   let state = Lock(State())
+  /// Counts what was told of exported objects, so that no answer older than that is sent after it; held while sending.
+  let told = Lock(0)
   /// Readers to wake once everything that arrived together has been looked at; the thread's own.
   private var sleepers: [UnsafeContinuation<Void, Never>] = []
   /// The names in the last signal, which are mostly those of the next; the thread's own.

@@ -70,9 +70,9 @@ public final class ExportedObject: Sendable {
   public func emitPropertiesChanged(
     _ interface: String, _ changed: [String: Value], invalidated: [String] = []
   ) throws {
-    try emit(
-      RemoteObject.properties, "PropertiesChanged",
-      [.string(interface), .properties(changed), .strings(invalidated)])
+    let message = try RawMessage.signal(path: path, interface: RemoteObject.properties, member: "PropertiesChanged")
+    try message.append([.string(interface), .properties(changed), .strings(invalidated)])
+    try core.tell(message)
   }
 
   /// Sends a signal from this object.
