@@ -108,15 +108,16 @@ final class PacketLoop: Sendable {
 
   /// - Returns: whether the other end is gone and everything it had sent is read.
   private func drain(_ entry: Entry, to receiver: Receiver, hungUp: Bool, _ buffer: inout [UInt8]) -> Bool {
-    for _ in 0..<Self.burst {
+    for turn in 0..<Self.burst {
       // Through the owning object: after a close the number may already be somebody else's.
       let result = entry.descriptor.withNumber { number in recv(number, &buffer, buffer.count, Int32(MSG_DONTWAIT)) }
       guard let count = result else { return true }
       if count > 0 {
         receiver.onPacket(Array(buffer[..<count]))
       } else if count == 0 {
-        // An empty packet is an empty value; end of file comes with POLLHUP only.
-        if hungUp { return true }
+        // An empty packet is an empty value; end of file comes with POLLHUP only, which may have come since the poll
+        // before this burst.
+        if hungUp || turn > 0 && hasHungUp(entry) { return true }
         receiver.onPacket([])
         return false
       } else if errno == EINTR {
@@ -126,5 +127,12 @@ final class PacketLoop: Sendable {
       }
     }
     return false
+  }
+
+  private func hasHungUp(_ entry: Entry) -> Bool {
+    entry.descriptor.withNumber { number in
+      var polled = pollfd(fd: number, events: 0, revents: 0)
+      return poll(&polled, 1, 0) > 0 && Int32(polled.revents) & POLLHUP != 0
+    } ?? true
   }
 }

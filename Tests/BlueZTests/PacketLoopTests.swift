@@ -68,6 +68,24 @@ import Testing
     loop.remove(id)
   }
 
+  /// The other end goes after the thread has begun to read: that is no empty value.
+  @Test(.timeLimit(.minutes(1)))
+  func theEndIsNoValue() async throws {
+    let (packets, source) = BoundedStream.make(of: [UInt8].self, limit: 8)
+    let (ours, theirs) = try PacketSocket.pair()
+    let socket = try PacketSocket(
+      owning: ours,
+      onPacket: { packet in
+        source.yield(packet)
+        theirs.close()
+      }, onClose: { source.finish() })
+    #expect(theirs.withNumber { Foundation.send($0, [1], 1, 0) } == 1)
+    var all: [[UInt8]] = []
+    for await packet in packets { all.append(packet) }
+    #expect(all == [[1]])
+    socket.close()
+  }
+
   private static func ticksOfTheThread() throws -> Int {
     let folder = "/proc/self/task"
     let stat = try FileManager.default.contentsOfDirectory(atPath: folder).lazy
