@@ -39,6 +39,8 @@ package final class PacketSocket: Sendable {
 
   /// Closes this end; bluetoothd sees it at once.
   package func close() {
+    // The thread that polls it would keep it open for a moment, and what is sent to it then would be lost.
+    _ = descriptor.withNumber { shutdown($0, Int32(SHUT_RDWR)) }
     loop.remove(id)
     descriptor.close()
   }

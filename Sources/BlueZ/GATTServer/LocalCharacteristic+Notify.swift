@@ -47,9 +47,13 @@ extension LocalCharacteristic {
   ///   longer than 512 bytes or than the smallest known MTU − 3 (bluetoothd would cut it silently);
   ///   `CancellationError`.
   public func notify(_ value: [UInt8], timeout: Duration = .seconds(10)) async throws {
-    let links = try state.withLock { try recipients(of: value, in: $0) }
-    let left = try await send(value, over: links, timeout: timeout)
-    if left.count == links.count { throw nobody }
+    while true {
+      let links = try state.withLock { try recipients(of: value, in: $0) }
+      let left = try await send(value, over: links, timeout: timeout)
+      if left.count < links.count { return }
+      // Where one socket serves all, another does once its central has left.
+      for link in left { ended(link) }
+    }
   }
 
   /// The sockets a value for everyone is written to.
