@@ -1,6 +1,7 @@
 import BlueZ
 import DBus
 import EdgeCoder
+import Foundation
 import Testing
 
 /// Who may use a phone in its closed modes.
@@ -50,6 +51,53 @@ extension RadioTests {
         try await withCentral(on: macName) { central in
           let reply = try await central.askUntilAnswered("still me", within: .seconds(60))
           #expect(reply.output == "still me")
+        }
+      }
+    }
+
+    /// Four centrals attack an open phone, each in its way, and another one asks all the while. For
+    /// `EDGEBLUE_ATTACK_SECONDS`, ten when nothing is said.
+    @Test(.timeLimit(.minutes(4)))
+    func aPhoneUnderAttackStillAnswersOthers() async throws {
+      let seconds = Int(ProcessInfo.processInfo.environment["EDGEBLUE_ATTACK_SECONDS"] ?? "") ?? 10
+      let peer = try LabPeer("edgecoder_attacker.py", ["--adapters", "2", "--seconds", "\(seconds)"])
+      defer { peer.terminate() }
+      let phoneName = try #require(try await peer.next("adapter")["name"] as? String)
+      let macName = try #require(try await peer.next("adapter")["name"] as? String)
+      try await withCentral(on: macName) { central in
+        // Low enough to be reached also where an attacker on an emulated CPU manages only a few writes a second.
+        let limits = { (configuration: inout PhoneConfiguration) in
+          configuration.requestsPerMinute = 40
+          configuration.requestLimit = 16 << 10
+        }
+        try await withPhone(on: phoneName, limits: limits) { phone in
+          try await central.waitForPhones()
+          let isOver = Lock(false)
+          let asking = Task {
+            var slowest = Duration.zero
+            var count = 0
+            while !isOver.withLock({ $0 }) {
+              let begun = ContinuousClock.now
+              let reply = try await central.generate(prompt: "\(count) is my number", maxTokens: nil)
+              #expect(reply.output == "\(count) is my number")
+              slowest = max(slowest, ContinuousClock.now - begun)
+              count += 1
+              // Within its own forty a minute.
+              try await Task.sleep(for: .milliseconds(1500), clock: .steady)
+            }
+            return (count, slowest)
+          }
+          let done = try await peer.next("done", within: .seconds(seconds + 60))
+          isOver.withLock { $0 = true }
+          let (count, slowest) = try await asking.value
+          let counters = await phone.snapshot().counters
+          print("\(count) replies during the attack, the slowest after \(slowest); \(done); \(counters)")
+          #expect(count >= seconds / 3)
+          #expect(slowest < .seconds(15))
+          let ways = ["flood", "oversized", "offsets", "half-open"].filter { (done[$0] as? Int ?? 0) > 0 }
+          // On an emulated CPU not all have a link in time.
+          #expect(ways.count >= (seconds < 60 ? 2 : 4), "\(ways)")
+          #expect(counters.limited + counters.malformed > 0)
         }
       }
     }

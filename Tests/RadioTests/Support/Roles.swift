@@ -63,12 +63,13 @@ func withCentral<R: Sendable>(
 func withPhone<R: Sendable>(
   on name: String, as title: String = "EdgeCoder-radio-test", engine: any Engine = SizedEngine(),
   pace: Duration = .milliseconds(10), access: AccessPolicy = .open, offersLink: Bool = false,
-  _ body: @escaping @Sendable (PhoneService) async throws -> R
+  limits: (inout PhoneConfiguration) -> Void = { _ in }, _ body: @escaping @Sendable (PhoneService) async throws -> R
 ) async throws -> R {
   let transport = try await BlueZPhoneTransport.start(
     on: try await Radio.adapter(name), name: title, access: access, offersLink: offersLink)
   var configuration = PhoneConfiguration()
   configuration.chunkInterval = pace
+  limits(&configuration)
   let phone = PhoneService(transport: transport, engine: engine, configuration: configuration)
   do {
     let result = try await withThrowingTaskGroup(of: R?.self) { group in

@@ -1,0 +1,134 @@
+"""Centrals that mean harm: four on Bumble at once, to test that an open phone on BlueZ keeps answering others.
+
+    lab/radio-lab run --no-btvirt -- sh -c 'PYTHON lab/python/edgecoder_attacker.py & the-phone-under-test --adapter hci0; wait'
+
+PYTHON is what `lab/radio-lab venv` prints. The program gives BlueZ its adapters (named in its first lines of output), waits
+for a phone, and attacks it for --seconds, each central in its own way: requests without end
+(flood), requests that never end (oversized), long writes with offsets that fit nothing (offsets), and links that are left in
+the middle (half-open). It prints JSON lines and ends when it is told to:
+
+    {"event":"adapter","name":"hci0","address":"0A:0B:0C:0D:0E:00"}
+    {"event":"attacking","how":"flood"}                      the link is there
+    {"event":"done","flood":812,"oversized":903,"offsets":77,"half-open":6}    what each got rid of
+"""
+import argparse
+import asyncio
+import random
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+from bumble.att import ATT_Execute_Write_Request, ATT_Prepare_Write_Request
+from bumble.core import BaseBumbleError
+from bumble.device import Connection, Device, Peer
+from bumble.hci import Address, OwnAddressType
+
+import edgecoder
+from edgecoder import REQUEST, SERVICE, tell
+from radiolab import Lab, find
+
+STEP_LIMIT = 10
+# Between two writes: the others on this air, and this very program, need a moment too.
+BREATH = 0.004
+# From the first sight of the phone: time for a well-behaved central to be linked before.
+DELAY = 4
+
+Attack = Callable[[Peer, int, Counter], Awaitable[None]]
+
+
+async def flood(peer: Peer, request: int, done: Counter) -> None:
+    while True:
+        done["flood"] += 1
+        prompt = edgecoder.encode({"id": f"flood-{done['flood']}", "prompt": "3"})
+        await peer.gatt_client.write_value(request, prompt, with_response=False)
+        await asyncio.sleep(BREATH)
+
+
+async def oversized(peer: Peer, request: int, done: Counter) -> None:
+    await peer.gatt_client.write_value(request, b'{"id":"oversized","prompt":"', with_response=False)
+    while True:
+        done["oversized"] += 1
+        await peer.gatt_client.write_value(request, b"x" * 500, with_response=False)
+        await asyncio.sleep(BREATH)
+
+
+async def offsets(peer: Peer, request: int, done: Counter) -> None:
+    client, chance = peer.gatt_client, random.Random(1)
+    while True:
+        for _ in range(chance.randint(1, 6)):
+            offset = chance.choice([0, 1, 17, 508, 511, 512, 513, 40000, 65535])
+            part = b'{"id":"offsets","prompt":1}'[: chance.randint(0, 27)]
+            await asyncio.wait_for(client.send_request(ATT_Prepare_Write_Request(request, offset, part)), STEP_LIMIT)
+            done["offsets"] += 1
+        await asyncio.wait_for(client.send_request(ATT_Execute_Write_Request(chance.choice([0, 1]))), STEP_LIMIT)
+        await asyncio.sleep(BREATH)
+
+
+async def half_open(peer: Peer, request: int, done: Counter) -> None:
+    """Begins a request and a long write, ends neither, and goes."""
+    done["half-open"] += 1
+    await peer.gatt_client.write_value(request, b'{"id":"half","prompt":"', with_response=True)
+    await peer.gatt_client.send_request(ATT_Prepare_Write_Request(request, 0, b"half"))
+    await asyncio.sleep(0.5)
+
+
+known: list[int] = []
+
+
+async def handle_of_request(peer: Peer) -> int:
+    """Asked for once: on a slow machine the discovery takes longer than the attack."""
+    if not known:
+        await peer.discover_service(SERVICE)
+        await peer.discover_characteristics(service=peer.get_services_by_uuid(SERVICE)[0])
+        known.append(peer.get_characteristics_by_uuid(REQUEST)[0].handle)
+    return known[0]
+
+
+async def attack(address: Address, device: Device, how: Attack, done: Counter) -> None:
+    """Again and again, as the phone, or bluetoothd, may well end the link."""
+    while True:
+        connection: Connection | None = None
+        try:
+            connection = await device.connect(address, own_address_type=OwnAddressType.RANDOM)
+            peer = Peer(connection)
+            await peer.request_mtu(517)
+            request = await handle_of_request(peer)
+            tell("attacking", how=how.__name__)
+            await how(peer, request, done)
+        except (BaseBumbleError, IndexError, ValueError, TimeoutError):
+            await asyncio.sleep(0.1)
+        finally:
+            if connection and connection in device.connections.values():
+                await connection.disconnect()
+
+
+async def run(options: argparse.Namespace) -> int:
+    async with Lab(options) as lab:
+        for _ in range(options.adapters):
+            adapter = await lab.add_adapter()
+            tell("adapter", name=adapter.name, address=adapter.address)
+        done: Counter[str] = Counter()
+        ways = (flood, oversized, offsets, half_open)
+        devices = [await lab.add_device(way.__name__) for way in ways]
+        address = await find(devices[0], SERVICE)
+        await asyncio.sleep(DELAY)
+        attacks = [asyncio.ensure_future(attack(address, *each, done)) for each in zip(devices, ways)]
+        await asyncio.sleep(options.seconds)
+        tell("done", **done)
+        for each in attacks:
+            each.cancel()
+        await asyncio.Event().wait()
+    return 0
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="edgecoder_attacker.py", description=__doc__, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("--seconds", type=edgecoder.seconds, default=60.0, metavar="S", help="how long (default 60)")
+    edgecoder.add_radio_options(parser)
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(run(parse(sys.argv[1:]))))
