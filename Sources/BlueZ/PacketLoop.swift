@@ -18,9 +18,21 @@ final class PacketLoop: Sendable {
     var hasWaiters: Bool { !readers.isEmpty || !writers.isEmpty }
   }
 
-  struct Receiver: Sendable {
+  /// One object, because each packet passes it on.
+  final class Receiver: Sendable {
     let onPacket: @Sendable ([UInt8]) -> Void
+    /// Called some time after packets, when it is time to wake who reads them.
+    let onPause: @Sendable () -> Void
     let onClose: @Sendable () -> Void
+
+    init(
+      onPacket: @escaping @Sendable ([UInt8]) -> Void, onPause: @escaping @Sendable () -> Void,
+      onClose: @escaping @Sendable () -> Void
+    ) {
+      self.onPacket = onPacket
+      self.onPause = onPause
+      self.onClose = onClose
+    }
   }
 
   struct State {
@@ -40,14 +52,20 @@ final class PacketLoop: Sendable {
   static func shared() throws -> PacketLoop {
     try made.withLock { made in
       if let made { return made }
-      let loop = PacketLoop(wakeUp: try WakeUp())
+      let loop = PacketLoop(wakeUp: try WakeUp(), timer: try KernelTimer())
       try startThread(named: "ble-packets") { loop.run() }
       made = loop
       return loop
     }
   }
 
-  private init(wakeUp: WakeUp) { self.wakeUp = wakeUp }
+  /// Says when packets have gathered long enough; the kernel's own limit of `poll` would be set for each packet.
+  private let timer: KernelTimer
+
+  private init(wakeUp: WakeUp, timer: KernelTimer) {
+    self.wakeUp = wakeUp
+    self.timer = timer
+  }
 
   func add(_ entry: Entry) -> Int {
     defer { wakeUp.signal() }
@@ -65,21 +83,50 @@ final class PacketLoop: Sendable {
   }
 
   private func run() {
+    // Where it is allowed: a reader that waits behind what it reads for loses packets. On Linux this is the thread's.
+    _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -10)
     var buffer = [UInt8](repeating: 0, count: 2048)
     var watched: [(id: Int, entry: Entry)] = []
     var polled: [pollfd] = []
+    var bursts = PacketBursts()
+    var untold: [Receiver] = []
+    var mayHaveChanged = true
     while true {
-      if let entries = changedEntries() {
+      if mayHaveChanged, let entries = changedEntries() {
         watched = entries
-        polled = [pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)]
+        polled = [wakeUp.descriptor, timer.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         polled += watched.map { pollfd(fd: $0.entry.number, events: Int16($0.entry.events), revents: 0) }
       }
       guard poll(&polled, nfds_t(polled.count), -1) > 0 else { continue }
-      if polled[0].revents != 0 { wakeUp.clear() }
-      for (index, (id, entry)) in watched.enumerated() where polled[index + 1].revents != 0 {
-        serve(id, entry, Int32(polled[index + 1].revents), &buffer)
+      // Who changes the entries wakes the thread; and serving who waits changes them.
+      mayHaveChanged = polled[0].revents != 0
+      if mayHaveChanged { wakeUp.clear() }
+      var isTime = polled[1].revents != 0
+      for index in watched.indices where polled[index + 2].revents != 0 {
+        let (id, entry) = watched[index]
+        let count = serve(id, entry, Int32(polled[index + 2].revents), &buffer)
+        mayHaveChanged = mayHaveChanged || count == 0 || entry.hasWaiters
+        guard count > 0, let receiver = entry.receiver else { continue }
+        bursts.read(count, at: Self.nanoseconds)
+        if !bursts.isGathering {
+          isTime = true
+        } else if untold.isEmpty {
+          timer.start(PacketBursts.patience)
+        }
+        if !untold.contains(where: { $0 === receiver }) { untold.append(receiver) }
       }
+      if polled[1].revents != 0 { timer.stop() }
+      guard isTime, !untold.isEmpty else { continue }
+      for receiver in untold { receiver.onPause() }
+      untold.removeAll(keepingCapacity: true)
+      bursts.told()
     }
+  }
+
+  private static var nanoseconds: Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
   }
 
   /// What to wait for; `nil` when it is the same as before.
@@ -91,42 +138,48 @@ final class PacketLoop: Sendable {
     }
   }
 
-  private func serve(_ id: Int, _ entry: Entry, _ events: Int32, _ buffer: inout [UInt8]) {
+  /// - Returns: how many packets there were.
+  private func serve(_ id: Int, _ entry: Entry, _ events: Int32, _ buffer: inout [UInt8]) -> Int {
     let failed = events & (POLLERR | POLLNVAL) != 0
     if entry.hasWaiters { wakeWaiters(id, events) }
-    guard let receiver = entry.receiver else { return }
-    var ended = failed
+    guard let receiver = entry.receiver else { return 0 }
+    var (count, ended) = (0, failed)
     if events & (POLLIN | POLLHUP) != 0 {
-      ended = drain(entry, to: receiver, hungUp: events & POLLHUP != 0, &buffer) || ended
+      let drained = drain(entry, to: receiver, hungUp: events & POLLHUP != 0, &buffer)
+      (count, ended) = (drained.count, drained.hasEnded || failed)
     }
-    guard ended else { return }
-    let known = state.withLock { $0.entries.removeValue(forKey: id) }
-    guard let known else { return }
+    guard ended, let known = state.withLock({ $0.entries.removeValue(forKey: id) }) else { return count }
     known.dismissWaiters()
     receiver.onClose()
+    return count
   }
 
-  /// - Returns: whether the other end is gone and everything it had sent is read.
-  private func drain(_ entry: Entry, to receiver: Receiver, hungUp: Bool, _ buffer: inout [UInt8]) -> Bool {
-    for turn in 0..<Self.burst {
+  /// - Returns: how many packets there were, and whether the other end is gone and everything it had sent is read.
+  private func drain(
+    _ entry: Entry, to receiver: Receiver, hungUp: Bool, _ buffer: inout [UInt8]
+  ) -> (count: Int, hasEnded: Bool) {
+    for count in 0..<Self.burst {
       // Through the owning object: after a close the number may already be somebody else's.
-      let result = entry.descriptor.withNumber { number in recv(number, &buffer, buffer.count, Int32(MSG_DONTWAIT)) }
-      guard let count = result else { return true }
-      if count > 0 {
-        receiver.onPacket(Array(buffer[..<count]))
-      } else if count == 0 {
+      let result = entry.descriptor.withNumber { number in
+        while true {
+          let count = recv(number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+          if count >= 0 || errno != EINTR { return count }
+        }
+      }
+      guard let size = result else { return (count, true) }
+      if size > 0 {
+        receiver.onPacket(Array(buffer[..<size]))
+      } else if size == 0 {
         // An empty packet is an empty value; end of file comes with POLLHUP only, which may have come since the poll
         // before this burst.
-        if hungUp || turn > 0 && hasHungUp(entry) { return true }
+        if hungUp || count > 0 && hasHungUp(entry) { return (count, true) }
         receiver.onPacket([])
-        return false
-      } else if errno == EINTR {
-        continue
+        return (count + 1, false)
       } else {
-        return errno != EAGAIN
+        return (count, errno != EAGAIN)
       }
     }
-    return false
+    return (Self.burst, false)
   }
 
   private func hasHungUp(_ entry: Entry) -> Bool {

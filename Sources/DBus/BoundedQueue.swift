@@ -11,6 +11,7 @@ final class BoundedQueue<Element: Sendable>: Sendable {
     var ring: [Element?] = []
     var first = 0
     var count = 0
+    var received = 0
     var dropped = 0
     var hasEnded = false
     var waiter: Waiter?
@@ -27,6 +28,8 @@ final class BoundedQueue<Element: Sendable>: Sendable {
     state = Lock(State(onTermination: onTermination))
   }
 
+  var received: Int { state.withLock { $0.received } }
+
   var dropped: Int { state.withLock { $0.dropped } }
 
   /// Puts an element in, unless the stream has ended.
@@ -36,6 +39,7 @@ final class BoundedQueue<Element: Sendable>: Sendable {
     var loser: Element?
     let outcome = state.withLock { state -> (Bool, Waiter?) in
       guard !state.hasEnded else { return (false, nil) }
+      state.received += 1
       let isFull = state.count == limit
       if isFull {
         state.dropped += 1
@@ -54,6 +58,7 @@ final class BoundedQueue<Element: Sendable>: Sendable {
   func put(_ element: Element, orEndWith last: Element) -> Bool {
     let (hasFit, waiter, onTermination) = state.withLock { state in
       guard !state.hasEnded else { return (false, Waiter?.none, OnTermination?.none) }
+      state.received += 1
       let fits = state.count < limit - 1
       if fits {
         append(element, &state)

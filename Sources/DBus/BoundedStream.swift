@@ -29,6 +29,9 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
     return (BoundedStream(reader: Reader(queue: queue)), Source(queue: queue))
   }
 
+  /// How many elements were put in so far, those that were dropped among them.
+  public var received: Int { reader.queue.received }
+
   /// How many elements were dropped so far because the reader was too slow.
   public var dropped: Int { reader.queue.dropped }
 
@@ -65,8 +68,11 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
     }
 
     /// Puts an element in without waking the reader.
-    /// - Returns: what wakes it, when it waits. It must be called, and soon: it is for who has more to put in first.
-    func yieldQuietly(_ element: Element) -> UnsafeContinuation<Void, Never>? { queue.put(element).waiter }
+    /// - Returns: whether nothing was dropped, and what wakes the reader, when it waits. That must be called, and soon:
+    ///   it is for who has more to put in first.
+    package func yieldQuietly(_ element: Element) -> (wasRoom: Bool, waiter: UnsafeContinuation<Void, Never>?) {
+      queue.put(element)
+    }
 
     /// Ends the stream; what waits is still delivered.
     public func finish() { queue.end(discarding: false) }

@@ -92,7 +92,7 @@ extension Connection {
       of: Signal.self, limit: limit, onTermination: { held.withLock { $0 = nil } })
     let subscription = try await observe(rule, onEnd: { source.finish() }) { [weak core] signal in
       // Signals come in bursts: the reader is woken once for all that arrived together.
-      if let reader = source.yieldQuietly(signal) { core?.afterBurst(reader) }
+      if let reader = source.yieldQuietly(signal).waiter { core?.afterBurst(reader) }
     }
     held.withLock { $0 = subscription }
     return stream

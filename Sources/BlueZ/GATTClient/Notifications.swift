@@ -26,7 +26,6 @@ public struct Notifications: AsyncSequence, Sendable {
   /// What happens beyond the limit.
   public let overflow: Overflow
   private let values: BoundedStream<[UInt8]>
-  private let count: Lock<Int>
 
   static func make(
     of uuid: BluetoothUUID, limit: Int, overflow: Overflow, onTermination: @escaping @Sendable () -> Void
@@ -34,15 +33,16 @@ public struct Notifications: AsyncSequence, Sendable {
     let (stream, source) = BoundedStream.make(
       of: [UInt8].self, limit: limit, policy: overflow == .dropOldest ? .dropOldest : .dropNewest,
       onTermination: onTermination)
-    let count = Lock(0)
+    // Who feeds it has more to put in before the reader is woken.
+    let waiter = Lock<UnsafeContinuation<Void, Never>?>(nil)
     return (
-      Notifications(uuid: uuid, overflow: overflow, values: stream, count: count),
-      Source(values: source, count: count, overflow: overflow)
+      Notifications(uuid: uuid, overflow: overflow, values: stream),
+      Source(values: source, overflow: overflow, waiter: waiter)
     )
   }
 
   /// How many values came so far.
-  public var received: Int { count.withLock { $0 } }
+  public var received: Int { values.received }
 
   /// How many values were dropped so far because the reader was too slow.
   public var dropped: Int { values.dropped }
@@ -72,14 +72,27 @@ public struct Notifications: AsyncSequence, Sendable {
   /// The end that is fed.
   struct Source: Sendable {
     fileprivate let values: BoundedStream<[UInt8]>.Source
-    fileprivate let count: Lock<Int>
     fileprivate let overflow: Overflow
+    fileprivate let waiter: Lock<UnsafeContinuation<Void, Never>?>
 
+    /// Puts a value in; ``wake()`` must follow, soon.
     func yield(_ value: [UInt8]) {
-      count.withLock { $0 += 1 }
-      if !values.yield(value), overflow == .fail { values.finish() }
+      let (wasRoom, waiting) = values.yieldQuietly(value)
+      if let waiting { waiter.withLock { $0 = waiting } }
+      if !wasRoom, overflow == .fail { finish() }
     }
 
-    func finish() { values.finish() }
+    /// Wakes the reader, if it waits.
+    func wake() {
+      waiter.withLock { waiter in
+        defer { waiter = nil }
+        return waiter
+      }?.resume()
+    }
+
+    func finish() {
+      wake()
+      values.finish()
+    }
   }
 }

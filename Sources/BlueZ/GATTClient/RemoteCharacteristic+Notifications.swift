@@ -49,7 +49,8 @@ extension RemoteCharacteristic {
     let socket = Lock<PacketSocket?>(nil)
     let (notifications, source) = Notifications.make(
       of: uuid, limit: limit, overflow: overflow, onTermination: { socket.withLock { $0 = nil } })
-    let opened = try PacketSocket(owning: descriptor, onPacket: { source.yield($0) }, onClose: { source.finish() })
+    let opened = try PacketSocket(
+      owning: descriptor, onPacket: { source.yield($0) }, onPause: { source.wake() }, onClose: { source.finish() })
     socket.withLock { $0 = opened }
     return notifications
   }
@@ -66,7 +67,9 @@ extension RemoteCharacteristic {
     let id = core.observe { change in
       switch change {
       case .changed(path, Self.interface, let changed, _):
-        if let value = changed["Value"]?.bytes { source.yield(value) }
+        guard let value = changed["Value"]?.bytes else { break }
+        source.yield(value)
+        source.wake()
       case .changed(device.path, Device.interface, let changed, _) where changed["Connected"]?.bool == false:
         source.finish()
       case .removed(path, _), .serviceDown: source.finish()
