@@ -6,6 +6,7 @@ let package = Package(
   name: "Examples",
   dependencies: [.package(name: "EdgeBlue", path: "..")],
   targets: [
+    example("Explorer", ["BlueZ"]),
     example("Greeter", ["DBus"]),
     example("HeartRate", ["BlueZ"]),
     example("Nearby", ["BlueZ"]),

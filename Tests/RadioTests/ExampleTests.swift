@@ -8,7 +8,7 @@ extension RadioTests {
       .appendingPathComponent("../..").standardized.path
     private static let folder = root + "/.build-examples/debug/"
     private static let edgeblue = root + "/.build/debug/edgeblue"
-    private static let areBuilt = ["HeartRate", "Nearby", "Phone", "PulseReader", "UARTBridge"].allSatisfy {
+    private static let areBuilt = ["Explorer", "HeartRate", "Nearby", "Phone", "PulseReader", "UARTBridge"].allSatisfy {
       FileManager.default.isExecutableFile(atPath: folder + $0)
     }
     private static let needed: Comment = "needs the examples: scripts/build-examples"
@@ -69,6 +69,10 @@ extension RadioTests {
       #expect(tree.contains { $0.contains("Heart Rate Measurement  2a37") && $0.contains("notify") }, "\(tree)")
       #expect(
         tree.contains { $0.contains("Client Characteristic Configuration  2902") && $0.contains("= off") }, "\(tree)")
+
+      let explored = try await output(of: Self.folder + "Explorer", [String(address), adapter])
+      #expect(explored.contains { $0.contains("Measurement  2a37") && $0.contains("[notify]") }, "\(explored)")
+      #expect(explored.contains { $0.contains("  2902") && $0.hasSuffix("= 0000") }, "\(explored)")
     }
 
     /// In a terminal the table is drawn over itself, and the last one stays.
