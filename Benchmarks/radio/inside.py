@@ -23,6 +23,7 @@ PHONE, MAC = os.environ["EDGEBLUE_ADAPTERS"].split(",")[:2]
 ROUNDS, TRIPS, REQUESTS, RESTARTS, CYCLES = (
     int(os.environ[f"BENCH_{name}"]) for name in ("ROUNDS", "TRIPS", "REQUESTS", "RESTARTS", "CYCLES"))
 REPLY_BYTES = 200 << 10
+STREAM_VALUES, STREAM_BYTES, STALL_MS = 10_000, 244, 5000
 PATIENCE = 60.0
 # Cycles before the first sample that counts.
 WARM_UP = 20
@@ -215,6 +216,22 @@ async def unpaced(bluez, writer, number):
     tell(what="unpaced", writer=writer, round=number, microseconds=took[0], server_cpu=server_cpu)
 
 
+async def notifications(bluez, reader, stall, number):
+    """The same C server for all readers: what differs is the reader."""
+    server, address, path, request, response = await bluez.connected(lambda: Program(str(PROGRAMS / "server"), PHONE))
+    count, size, pause = str(STREAM_VALUES), str(STREAM_BYTES), str(STALL_MS if stall else 0)
+    readers = {
+        "edgeblue": (RADIO_BENCH, "stream", MAC, address, count, size, pause),
+        "c": (str(PROGRAMS / "client"), request, response, "stream", count, size, pause),
+        "python": (sys.executable, str(HERE / "peers/client_bleak.py"), path, address, count, size),
+    }
+    async with server, Program(*readers[reader]) as client:
+        await client.wait_for("ready")
+        (microseconds, received, dropped), (cpu,) = await client.measure()
+    tell(what="notifications", reader=reader, stall=stall, round=number, microseconds=microseconds, received=received,
+         dropped=dropped, sent=STREAM_VALUES, size=STREAM_BYTES, cpu=cpu)
+
+
 async def paced(bluez):
     """EdgeBlue's own roles at both ends."""
     await bluez.forget_all()
@@ -345,6 +362,13 @@ async def main():
             for writer in writers[number % 2 :] + writers[: number % 2]:
                 say(f"round {number + 1} of {ROUNDS}: unpaced reply, {writer}")
                 await unpaced(bluez, writer, number)
+        if "notifications" in parts:
+            for reader in pairs[number % 3 :] + pairs[: number % 3]:
+                say(f"round {number + 1} of {ROUNDS}: notifications, {reader}")
+                await notifications(bluez, reader, False, number)
+            for reader in writers:
+                say(f"round {number + 1} of {ROUNDS}: notifications with a stall, {reader}")
+                await notifications(bluez, reader, True, number)
     if "paced" in parts:
         say("paced replies")
         await paced(bluez)

@@ -7,6 +7,7 @@ import Foundation
 ///
 ///     radio-bench server ADAPTER                        sends back every value of 20 bytes
 ///     radio-bench client ADAPTER ADDRESS COUNT          writes values, each when the last one came back
+///     radio-bench stream ADAPTER ADDRESS N SIZE MS      N numbered values of SIZE bytes, blocking MS ms after a tenth
 ///     radio-bench phone ADAPTER PACE_MS BYTES           answers every prompt with BYTES bytes
 ///     radio-bench central ADAPTER COUNT                 asks that phone
 ///     radio-bench survivor ADAPTER OTHER                declares all there is, and says when it is in place again
@@ -14,7 +15,8 @@ import Foundation
 ///     radio-bench link ADAPTER OTHER ROUNDS             the v2 link beside the raw protocol and a plain L2CAP copy
 ///
 /// The servers print "ready" and run until they are killed. The clients print "ready", wait for a line, then print
-/// microseconds, one a line, and an empty line.
+/// microseconds, one a line, and an empty line. For a stream these are the microseconds from the first value to the
+/// last, how many came, and how many were dropped and counted.
 @main
 struct Main {
   /// What went wrong, for the person who runs the benchmark.
@@ -25,7 +27,7 @@ struct Main {
   static func main() async throws {
     let words = CommandLine.arguments.dropFirst()
     guard let role = words.first, let name = words.dropFirst().first else {
-      throw Failure(what: "usage: radio-bench server|client|phone|central ADAPTER …")
+      throw Failure(what: "usage: radio-bench server|client|stream|phone|central ADAPTER …")
     }
     let session = try await Session.open()
     let adapter = try await session.adapter(name, timeout: .seconds(30))
@@ -33,6 +35,7 @@ struct Main {
     switch (role, rest.count) {
     case ("server", 0): try await serve(on: adapter)
     case ("client", 2): try await trips(on: adapter, rest[0], Int(rest[1]) ?? 0)
+    case ("stream", 4): try await stream(on: adapter, rest[0], rest[1...].map { Int($0) ?? 0 })
     case ("phone", 2): try await phone(on: adapter, .milliseconds(Int(rest[0]) ?? 10), Int(rest[1]) ?? 0)
     case ("central", 1): try await ask(on: adapter, Int(rest[0]) ?? 0)
     case ("survivor", 1): try await survive(on: adapter, and: rest[0])
@@ -61,13 +64,7 @@ struct Main {
   }
 
   private static func trips(on adapter: Adapter, _ address: String, _ count: Int) async throws {
-    guard let device = BluetoothAddress(address).flatMap(adapter.device) else {
-      throw Failure(what: "\(address) is not known")
-    }
-    try await device.connect()
-    let service = try uuid(EdgeCoderUUIDs.service)
-    let values = try await device.characteristic(try uuid(EdgeCoderUUIDs.response), in: service).notifications()
-    let writer = try await device.characteristic(try uuid(EdgeCoderUUIDs.request), in: service).writer()
+    let (values, writer) = try await sockets(of: address, on: adapter, limit: 4096)
     var arrived = values.makeAsyncIterator()
     for number in 0..<warmUp { try await trip(number, writer, &arrived) }
     start()
@@ -124,7 +121,7 @@ struct Main {
   }
 
   /// Says that measuring can begin, and waits for the word.
-  private static func start() {
+  static func start() {
     say("ready")
     _ = readLine()
   }

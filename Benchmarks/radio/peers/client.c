@@ -1,12 +1,14 @@
 // The plain C yardstick, client: writes and notifications over the sockets of AcquireWrite and AcquireNotify.
 //   client REQUEST_PATH RESPONSE_PATH trips N         N values of 20 bytes, each written when the last one came back
 //   client REQUEST_PATH RESPONSE_PATH reply TEXT N    one write of TEXT; from the first value to the Nth byte
-// Prints "ready", waits for a line, then prints what it measured: microseconds, one a line, and an empty line.
+//   client REQUEST_PATH RESPONSE_PATH stream N S MS   N numbered values of S bytes, pausing MS ms after a tenth of them
+// Prints "ready", waits for a line, then prints what it measured: microseconds, one a line, and an empty line. For a
+// stream these are the microseconds from the first value to the last, how many came, and how many it dropped itself.
 #include "link.h"
 #include <sys/socket.h>
 #include <time.h>
 
-enum { WARM_UP = 20, TRIP = 20, PATIENCE = 30000 };
+enum { WARM_UP = 20, TRIP = 20, PATIENCE = 30000, SILENCE = 3000 };
 
 static double seconds(void) {
   struct timespec now;
@@ -46,9 +48,30 @@ static void trip(int writes, int notifications, uint8_t number) {
   if (next_value(notifications, came) != TRIP || memcmp(sent, came, TRIP)) fail("trip", "another value came back");
 }
 
+// Reads until the last value, or until nothing comes any more: bluetoothd drops what a slow reader leaves in the socket.
+static void stream(int writes, int notifications, long wanted, const char *size, long pause) {
+  uint8_t value[LONGEST_VALUE];
+  char request[64];
+  snprintf(request, sizeof request, "stream %ld %s", wanted, size);
+  put(writes, request, strlen(request));
+  double begun = 0, last = 0;
+  long came = 0;
+  struct pollfd end = {notifications, POLLIN, 0};
+  for (uint32_t number = 0; (long)number + 1 < wanted && (!came || poll(&end, 1, SILENCE) > 0);) {
+    next_value(notifications, value);
+    memcpy(&number, value, sizeof number);
+    last = seconds();
+    if (!came++) begun = last;
+    if (came == wanted / 10 && pause) usleep((useconds_t)pause * 1000);
+  }
+  printf("%.1f\n%ld\n0\n", (last - begun) * 1e6, came);
+}
+
 int main(int argc, char **argv) {
   int trips = argc == 5 && !strcmp(argv[3], "trips"), reply = argc == 6 && !strcmp(argv[3], "reply");
-  if (!trips && !reply) fail("usage", "client REQUEST_PATH RESPONSE_PATH trips N | reply TEXT N");
+  int streams = argc == 7 && !strcmp(argv[3], "stream");
+  if (!trips && !reply && !streams)
+    fail("usage", "client REQUEST_PATH RESPONSE_PATH trips N | reply TEXT N | stream N S MS");
   sd_bus *bus;
   checked(sd_bus_open_system(&bus), "bus");
   int notifications = acquire(bus, argv[2], "AcquireNotify"), writes = acquire(bus, argv[1], "AcquireWrite");
@@ -67,6 +90,8 @@ int main(int argc, char **argv) {
       took[i] = seconds() - begun;
     }
     for (int i = 0; i < count; i++) printf("%.1f\n", took[i] * 1e6);
+  } else if (streams) {
+    stream(writes, notifications, atol(argv[4]), argv[5], atol(argv[6]));
   } else {
     uint8_t value[LONGEST_VALUE];
     size_t wanted = (size_t)atol(argv[5]);

@@ -1,6 +1,7 @@
 // The plain C yardstick, server: a GATT service whose values go over the sockets of AcquireWrite and AcquireNotify.
 //   server ADAPTER        prints "ready" when it advertises; runs until it is killed
-// A value of 20 bytes comes back as it is. "burst N" brings N bytes in values of 512, as fast as the socket takes them.
+// A value of 20 bytes comes back as it is. "burst N" brings N bytes in values of 512, as fast as the socket takes them;
+// "stream N S" brings N values of S bytes, each with its number, from 0, in the first four.
 #include "link.h"
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -113,7 +114,14 @@ static void serve(void) {
     return;
   }
   value[count] = 0;
-  unsigned long left;
+  unsigned long left, size;
+  if (sscanf(value, "stream %lu %lu", &left, &size) == 2 && size >= 4 && size <= LONGEST_VALUE) {
+    for (uint32_t number = 0; number < left; number++) {
+      memcpy(filler, &number, sizeof number);
+      send_value(filler, size);
+    }
+    return;
+  }
   if (sscanf(value, "burst %lu", &left) != 1) return send_value(value, (size_t)count);
   while (left > 0) {
     size_t part = left < LONGEST_VALUE ? left : LONGEST_VALUE;
