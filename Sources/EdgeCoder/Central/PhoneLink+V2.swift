@@ -14,13 +14,15 @@ extension PhoneLink {
         let reason = await client.run()
         linkEnded(client, reason)
       }
+      // Before anything waits: the link may end at any moment, and its end must find it here.
+      link = (client, task)
       try await withTaskCancellationHandler {
         try await client.waitUntilReady()
       } onCancel: {
         task.cancel()
       }
-      link = (client, task)
     } catch {
+      link = nil
       context.logger.notice("no v2 link", metadata: ["phone": "\(id)", "reason": "\(error)"])
     }
   }

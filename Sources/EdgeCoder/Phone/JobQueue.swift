@@ -43,7 +43,7 @@ struct JobQueue: Sendable {
   }
 
   mutating func submit(_ request: Wire.Request, from peer: PeerID, ticket: LinkTicket? = nil) -> Admission {
-    if contains(request.id, of: peer) { return .duplicate }
+    if contains(request.id, of: peer, ticket) { return .duplicate }
     // With nothing running and nobody waiting there is always room for one.
     guard waiting.count < limit || (running == nil && waiting.isEmpty) else { return .full }
     guard waiting.count(where: { $0.peer == peer }) + (running?.peer == peer ? 1 : 0) < limitPerPeer else {
@@ -85,8 +85,8 @@ struct JobQueue: Sendable {
     return (before - waiting.count, job)
   }
 
-  private func contains(_ id: String, of peer: PeerID) -> Bool {
-    if let running, running.peer == peer, running.request.id == id { return true }
-    return waiting.contains { $0.peer == peer && $0.request.id == id }
+  private func contains(_ id: String, of peer: PeerID, _ ticket: LinkTicket?) -> Bool {
+    let isIt = { (job: PhoneJob) in job.peer == peer && job.ticket == ticket && job.request.id == id }
+    return running.map(isIt) ?? false || waiting.contains(where: isIt)
   }
 }

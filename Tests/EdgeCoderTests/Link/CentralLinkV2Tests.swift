@@ -9,14 +9,18 @@ import Testing
   private let phone = LoopbackPhone(offersLink: true)
   private let engine = GatedEngine()
 
-  private func withBoth(_ body: @Sendable @escaping (Central) async throws -> Void) async throws {
+  private func withBoth(
+    linkVersion: Int = 2, _ body: @Sendable @escaping (Central) async throws -> Void
+  ) async throws {
     var configuration = CentralConfiguration()
     configuration.settle = .zero
     let central = Central(scanner: air, connector: air, configuration: configuration)
     let service = PhoneService(transport: phone, engine: engine)
     try await running([service.run, central.run]) {
       air.see(phone)
-      try await eventually { await central.status().phones.first?.linkVersion == 2 }
+      try await eventually {
+        await central.status().phones.first.map { $0.state == "ready" && $0.linkVersion == linkVersion } ?? false
+      }
       try await body(central)
     }
   }
@@ -66,6 +70,30 @@ import Testing
       let received = try await reply
       #expect(received.output == "done")
     }
+  }
+
+  @Test(arguments: 0..<20) func aLinkThatEndsAsItBeginsIsNotUsed(_: Int) async throws {
+    phone.faults.endsLinksAtOnce = true
+    try await withBoth(linkVersion: 1) { central in
+      async let reply = central.generate(prompt: "x", maxTokens: nil)
+      let asked = try await engine.next()
+      asked.say("heard")
+      asked.end()
+      let received = try await reply
+      #expect(received.output == "heard")
+    }
+  }
+
+  @Test func aStreamIsNoDuplicateOfARequestThatBearsItsName() throws {
+    var machine = PhoneMachine(configuration: PhoneConfiguration(), addressesSinglePeer: true)
+    let peer = PeerID("central")
+    let request = Wire.Request(id: "1.1", prompt: "x", maxTokens: nil)
+    _ = machine.handle(.write(PhoneWrite(peer: peer, bytes: request.encoded())), at: .zero)
+    for stream in UInt32(1)...2 {
+      let actions = machine.handle(request, ticket: LinkTicket(link: 1, stream: stream), from: peer, at: .zero)
+      #expect(actions == [.wakeRunner])
+    }
+    #expect(machine.queue.waiting.count == 3 && machine.counters.duplicates == 0)
   }
 
   @Test func whenTheLinkEndsTheCharacteristicsServe() async throws {

@@ -19,9 +19,11 @@ final class LoopbackPhone: PhoneTransport {
     var failingConnects = 0
     /// Connection attempts that never end.
     var hangingConnects = 0
-    /// A characteristic whose subscription never comes about.
     /// Why it does not pair, if it demands that.
     var refusesToPair: String?
+    /// A v2 link says welcome and ends.
+    var endsLinksAtOnce = false
+    /// A characteristic whose subscription never comes about.
     var hangingSubscription: EdgeCoderCharacteristic?
     /// Whether writes fail.
     var failsWrites = false
@@ -108,6 +110,14 @@ final class LoopbackPhone: PhoneTransport {
   func openLink(from peer: PeerID) throws -> MemoryChannel? {
     guard let offer else { return nil }
     let (near, far) = MemoryChannel.pair(peer: peer)
+    if faults.endsLinksAtOnce {
+      Task {
+        _ = try await far.receive()
+        try await far.send(LinkFrame.welcome(far.terms(inflates: false)).encoded())
+        await far.close()
+      }
+      return near
+    }
     guard offer.source.yield(far) else { throw LoopbackError("the phone takes no more links") }
     return near
   }
