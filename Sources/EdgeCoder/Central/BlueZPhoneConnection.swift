@@ -57,11 +57,7 @@ final class BlueZPhoneConnection: PhoneConnection {
 
   /// - Throws: `BlueZError` as `Device.pair`, with a hint; `.notPermitted` when this cannot be done without a person.
   func secure() async throws {
-    let access = try device.characteristics(
-      BluetoothUUID(stringLiteral: EdgeCoderUUIDs.access),
-      in: BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)
-    ).first
-    guard let access, !device.isPaired else { return }
+    guard let access = try addition(EdgeCoderUUIDs.access), !device.isPaired else { return }
     let mode = AccessPolicy.Mode(rawValue: String(decoding: try await access.read(), as: UTF8.self))
     guard mode != .authenticated else {
       throw BlueZError(
@@ -107,13 +103,16 @@ final class BlueZPhoneConnection: PhoneConnection {
   }
 
   func openLink() async throws -> (any LinkChannel)? {
-    let (uuid, service) = (EdgeCoderUUIDs.link, EdgeCoderUUIDs.service)
-    guard
-      let offer = try? device.characteristic(
-        BluetoothUUID(stringLiteral: uuid), in: BluetoothUUID(stringLiteral: service))
-    else { return nil }
-    guard let psm = LinkOffer(try await offer.read())?.psm else { return nil }
+    guard let offer = try addition(EdgeCoderUUIDs.link), let psm = LinkOffer(try await offer.read())?.psm else {
+      return nil
+    }
     return L2CAPLinkChannel(try await device.openChannel(psm: psm, mtu: L2CAPLinkChannel.mtu))
+  }
+
+  /// A characteristic that not every phone has.
+  private func addition(_ uuid: String) throws -> RemoteCharacteristic? {
+    let service = BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)
+    return try device.characteristics(BluetoothUUID(stringLiteral: uuid), in: service).first
   }
 
   func disconnect() async {

@@ -30,6 +30,7 @@ final class LinkListener: Sendable {
       while !Task.isCancelled {
         do {
           guard let channel = try await accepted.next() else { break }
+          // Who is refused, `check` has told.
           guard (try? control.check(channel.peer)) != nil, source.yield(L2CAPLinkChannel(channel)) else {
             channel.close()
             continue

@@ -53,14 +53,14 @@ struct LinkOutbox: Sendable {
   /// More of a reply.
   mutating func append(_ stream: UInt32, _ text: some Sequence<UInt8>) {
     guard streams[stream] != nil else { return }
-    if turns.firstIndex(of: stream) == nil { turns.append(stream) }
+    giveTurn(stream)
     streams[stream]?.text.append(contentsOf: text)
   }
 
   /// The end of a reply. Text that waits still goes out before it.
   mutating func finish(_ stream: UInt32, _ status: LinkStatus, durationMs: UInt32, reason: String = "") {
     guard streams[stream] != nil else { return }
-    if turns.firstIndex(of: stream) == nil { turns.append(stream) }
+    giveTurn(stream)
     streams[stream]?.end = (status, durationMs, Array(reason.utf8.prefix(LinkFrame.reasonLimit)))
     streams[stream]?.isComplete = true
   }
@@ -78,7 +78,11 @@ struct LinkOutbox: Sendable {
     guard let credit = streams[stream]?.credit else { return }
     // Nobody needs more than this; a sum that overflows would trap.
     streams[stream]?.credit = min(credit + bytes, 1 << 30)
-    if turns.firstIndex(of: stream) == nil { turns.append(stream) }
+    giveTurn(stream)
+  }
+
+  private mutating func giveTurn(_ stream: UInt32) {
+    if !turns.contains(stream) { turns.append(stream) }
   }
 
   /// The next frame; `nil` when there is nothing that may be sent now.
