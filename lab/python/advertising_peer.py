@@ -15,16 +15,14 @@ it answers nobody who asks for its services, hangs up a second later, and advert
 import argparse
 import asyncio
 import collections
-import signal
-import sys
 from typing import Any
 
 from bumble import att, hci
 from bumble.core import UUID, AdvertisingData
 from bumble.device import Connection, Device
 
-import edgecoder
 from edgecoder import tell
+from peer import command_line, main, serve
 from radiolab import Adapter, Lab
 
 SERVICE = UUID("ad000001-ad00-ad00-ad00-ad00ad000001")
@@ -96,10 +94,7 @@ async def be_fickle(device: Device) -> None:
 
 
 async def run(options: argparse.Namespace) -> int:
-    stopped = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    async with Lab(options) as lab:
+    async def begin(lab: Lab) -> None:
         adapter = await lab.add_adapter()
         tell("adapter", name=adapter.name, address=adapter.address)
         beacon = await lab.add_device("beacon", rssi=-50)
@@ -107,20 +102,9 @@ async def run(options: argparse.Namespace) -> int:
         await advertise(beacon, BEACON, BEACON_RESPONSE)
         tell("advertising", name="beacon", address=str(beacon.random_address))
         await be_fickle(await lab.add_device("fickle", rssi=-80))
-        try:
-            await asyncio.wait_for(stopped.wait(), options.timeout)
-        except TimeoutError:
-            pass
-    return 0
 
-
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="advertising_peer.py", description=__doc__, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    edgecoder.add_radio_options(parser)
-    return parser.parse_args(arguments)
+    return await serve(options, begin)
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(run(parse(sys.argv[1:]))))
+    main(run, command_line(__file__, __doc__).parse_args())

@@ -19,10 +19,7 @@ It prints JSON lines; "moody" and "private" are the addresses that never change:
 """
 import argparse
 import asyncio
-import contextlib
 import secrets
-import signal
-import sys
 
 from bumble.att import ATT_PDU, Bearer
 from bumble.core import UUID
@@ -34,7 +31,8 @@ from bumble.keys import MemoryKeyStore
 from bumble.pairing import PairingConfig
 from bumble.profiles.gap import GenericAccessService
 
-from edgecoder import add_radio_options, tell
+from edgecoder import tell
+from peer import command_line, main, serve
 from radiolab import Lab, advertise, find
 
 
@@ -125,34 +123,21 @@ async def visit(device: Device) -> None:
 
 
 async def run(options: argparse.Namespace) -> int:
-    stopped = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    async with Lab(options) as lab:
+    async def begin(lab: Lab) -> list[asyncio.Task[None]]:
         adapter = await lab.add_adapter()
         moody, private = Moody(await lab.add_device("moody")), Private(await lab.add_device("private"))
         tell("adapter", name=adapter.name, address=adapter.address,
              moody=plain(moody.device), private=plain(private.device))  # fmt: skip
         for each in (moody, private):
             await each.advertise()
-        visitor = asyncio.create_task(visit(await lab.add_device("visitor")))
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopped.wait(), options.timeout)
-        visitor.cancel()
-    return 0
+        return [asyncio.create_task(visit(await lab.add_device("visitor")))]
+
+    return await serve(options, begin)
 
 
 def plain(device: Device) -> str:
     return str(device.static_address).split("/")[0]
 
 
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="device_peer.py", description=__doc__, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    add_radio_options(parser)
-    return parser.parse_args(arguments)
-
-
 if __name__ == "__main__":
-    sys.exit(asyncio.run(run(parse(sys.argv[1:]))))
+    main(run, command_line(__file__, __doc__).parse_args())

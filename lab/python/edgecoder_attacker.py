@@ -14,7 +14,6 @@ the middle (half-open). It prints JSON lines and ends when it is told to:
 import argparse
 import asyncio
 import random
-import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
@@ -25,6 +24,7 @@ from bumble.hci import Address, OwnAddressType
 
 import edgecoder
 from edgecoder import REQUEST, SERVICE, tell
+from peer import add_adapters, command_line, main
 from radiolab import Lab, find
 
 STEP_LIMIT = 10
@@ -104,9 +104,7 @@ async def attack(address: Address, device: Device, how: Attack, done: Counter) -
 
 async def run(options: argparse.Namespace) -> int:
     async with Lab(options) as lab:
-        for _ in range(options.adapters):
-            adapter = await lab.add_adapter()
-            tell("adapter", name=adapter.name, address=adapter.address)
+        await add_adapters(lab, options)
         done: Counter[str] = Counter()
         ways = (flood, oversized, offsets, half_open)
         devices = [await lab.add_device(way.__name__) for way in ways]
@@ -121,14 +119,7 @@ async def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="edgecoder_attacker.py", description=__doc__, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("--seconds", type=edgecoder.seconds, default=60.0, metavar="S", help="how long (default 60)")
-    edgecoder.add_radio_options(parser)
-    return parser.parse_args(arguments)
-
-
 if __name__ == "__main__":
-    sys.exit(asyncio.run(run(parse(sys.argv[1:]))))
+    line = command_line(__file__, __doc__)
+    line.add_argument("--seconds", type=edgecoder.seconds, default=60.0, metavar="S", help="how long (default 60)")
+    main(run, line.parse_args())

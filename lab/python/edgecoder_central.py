@@ -32,13 +32,13 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from bumble.core import BaseBumbleError
 from bumble.device import Connection, Device, Peer
 from bumble.gatt_client import CharacteristicProxy
 from bumble.hci import Address, OwnAddressType
 
 import edgecoder
 from edgecoder import REQUEST, RESPONSE, SERVICE, STATUS, Collector, tell
+from peer import Failure, add_adapters, command_line, judge, main
 from radiolab import Lab, find
 
 # BlueZ before 5.70 refuses writes of 511 and 512 bytes and long writes of more than 508 to its own GATT server.
@@ -55,10 +55,6 @@ MALFORMED = {
     "unterminated": b'{"id":"malformed","prompt":"this never ends',
     "endless": b'{"id":"malformed","prompt":"' + b"x" * 300_000,
 }
-
-
-class Failure(Exception):
-    """Why a prompt has no whole reply."""
 
 
 @dataclass
@@ -240,31 +236,21 @@ class Central:
             raise Failure(f"{problem} within {PHASE_LIMIT} s") from error
 
 
+async def ask(lab: Lab, options: argparse.Namespace) -> None:
+    devices = [await lab.add_device(f"central-{index}", options.mtu) for index in range(options.centrals)]
+    await asyncio.gather(*(Central(index, device, lab, options).work() for index, device in enumerate(devices)))
+
+
 async def run(options: argparse.Namespace) -> int:
-    async with Lab(options) as lab:
-        for _ in range(options.adapters):
-            adapter = await lab.add_adapter()
-            tell("adapter", name=adapter.name, address=adapter.address)
-        devices = [await lab.add_device(f"central-{index}", options.mtu) for index in range(options.centrals)]
-        work = [Central(index, device, lab, options).work() for index, device in enumerate(devices)]
-        try:
-            await asyncio.wait_for(asyncio.gather(*work), options.timeout)
-        except TimeoutError:
-            return end(f"not done within {options.timeout:g} s")
-        except (Failure, BaseBumbleError, asyncio.CancelledError) as error:
-            return end(f"{type(error).__name__}: {error}")
-    return end(None)
+    async def work(lab: Lab) -> None:
+        await add_adapters(lab, options)
+        await ask(lab, options)
 
-
-def end(problem: str | None) -> int:
-    tell("result", passed=problem is None, problem=problem)
-    return 0 if problem is None else 1
+    return await judge(options, work)
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="edgecoder_central.py", description=__doc__, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser = command_line(__file__, __doc__)
     number = edgecoder.whole_number
     add = parser.add_argument
     add("--prompt", dest="prompts", action="append", default=[], metavar="TEXT", help="ask this; repeatable")
@@ -282,7 +268,6 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     broken.add_argument("--disconnect-after-chunks", type=number(1, 10**6), metavar="N")
     broken.add_argument("--radio-loss-after-chunks", type=number(1, 10**6), metavar="N")
     add("--no-retry", action="store_true", help="end after the fault")
-    edgecoder.add_radio_options(parser)
     options = parser.parse_args(arguments)
     options.prompts += [edgecoder.reproducible_text(size) for size in options.prompt_bytes]
     options.prompts = options.prompts or ["hello"]
@@ -290,4 +275,4 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(run(parse(sys.argv[1:]))))
+    main(run, parse(sys.argv[1:]))

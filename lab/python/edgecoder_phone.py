@@ -19,7 +19,6 @@ first one only, so that a central can show that it recovers; --stall and --endle
 import argparse
 import asyncio
 import hashlib
-import signal
 import sys
 import time
 from typing import Any
@@ -30,6 +29,7 @@ from bumble.gatt import Characteristic, CharacteristicValue, Service
 
 import edgecoder
 from edgecoder import MAX_CHUNK, PACE_SECONDS, REQUEST, RESPONSE, SERVICE, STATUS, Collector, tell
+from peer import add_adapters, command_line, main, serve
 from radiolab import Lab, advertise
 
 EMOJI = "😀"  # four bytes in UTF-8
@@ -182,33 +182,23 @@ def straddling_text(length: int, offset: int, chunk: int) -> str:
 
 
 async def run(options: argparse.Namespace) -> int:
-    stopped = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    async with Lab(options) as lab:
-        for _ in range(options.adapters):
-            adapter = await lab.add_adapter()
-            tell("adapter", name=adapter.name, address=adapter.address)
+    async def begin(lab: Lab) -> list[asyncio.Task[None]]:
+        await add_adapters(lab, options)
         serving = []
         for index in range(options.phones):
             rssi = -options.rssi[index % len(options.rssi)]
             phone = Phone(index, await lab.add_device(f"{options.name}-{index}", options.mtu, rssi), options)
             await phone.start()
-            serving.append(asyncio.ensure_future(phone.serve()))
-        try:
-            await asyncio.wait_for(stopped.wait(), options.timeout)
-        except TimeoutError:
-            pass
-        for task in serving:
-            task.cancel()
+            serving.append(asyncio.create_task(phone.serve()))
+        return serving
+
+    status = await serve(options, begin)
     tell("stopped")
-    return 0
+    return status
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="edgecoder_phone.py", description=__doc__, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser = command_line(__file__, __doc__)
     number = edgecoder.whole_number
     add = parser.add_argument
     add("--name", default="EdgeCoder-lab", help="advertised name; the phone's number is appended")
@@ -231,10 +221,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     fault.add_argument("--interleave", action="store_true", help="mix the first reply with another one, chunk by chunk")
     fault.add_argument("--endless", type=number(1, 10**7), metavar="N", help="replies of N bytes whose object never ends")
     fault.add_argument("--stall", action="store_true", help="read requests and never reply")
-    edgecoder.add_radio_options(parser)
     parser.set_defaults(timeout=600.0)
     return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(run(parse(sys.argv[1:]))))
+    main(run, parse(sys.argv[1:]))

@@ -17,7 +17,6 @@ told to:
 """
 import argparse
 import asyncio
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -31,6 +30,7 @@ from bumble.pairing import PairingConfig
 
 import edgecoder
 from edgecoder import REQUEST, RESPONSE, SERVICE, STATUS, tell
+from peer import add_adapters, command_line, main
 from radiolab import Lab, find
 
 STEP_LIMIT = 20
@@ -128,22 +128,12 @@ async def gone(connection: Connection) -> None:
 
 async def run(options: argparse.Namespace) -> int:
     async with Lab(options) as lab:
-        for _ in range(options.adapters):
-            adapter = await lab.add_adapter()
-            tell("adapter", name=adapter.name, address=adapter.address)
+        await add_adapters(lab, options)
         await asyncio.wait_for(be_stranger(await lab.add_device("stranger")), options.timeout)
         await asyncio.wait_for(be_guest(await lab.add_device("guest")), options.timeout)
         await asyncio.Event().wait()
     return 0
 
 
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="edgecoder_stranger.py", description=__doc__, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    edgecoder.add_radio_options(parser)
-    return parser.parse_args(arguments)
-
-
 if __name__ == "__main__":
-    sys.exit(asyncio.run(run(parse(sys.argv[1:]))))
+    main(run, command_line(__file__, __doc__).parse_args())

@@ -22,8 +22,6 @@ It prints JSON lines:
 """
 import argparse
 import asyncio
-import signal
-import sys
 from typing import Any
 
 from bumble import att
@@ -33,7 +31,8 @@ from bumble.gatt import (
     GATT_CHARACTERISTIC_EXTENDED_PROPERTIES_DESCRIPTOR, GATT_CHARACTERISTIC_USER_DESCRIPTION_DESCRIPTOR, Characteristic,
     CharacteristicValue, Descriptor, Service)  # fmt: skip
 
-from edgecoder import add_radio_options, tell
+from edgecoder import tell
+from peer import add_adapters, command_line, main, serve
 from radiolab import Lab, advertise
 
 NAME = "gatt-lab"
@@ -133,27 +132,12 @@ class Peer:
 
 
 async def run(options: argparse.Namespace) -> int:
-    stopped = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    async with Lab(options) as lab:
-        adapter = await lab.add_adapter()
-        tell("adapter", name=adapter.name, address=adapter.address)
+    async def begin(lab: Lab) -> None:
+        await add_adapters(lab, options)
         await Peer(await lab.add_device(NAME)).start()
-        try:
-            await asyncio.wait_for(stopped.wait(), options.timeout)
-        except TimeoutError:
-            pass
-    return 0
 
-
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="gatt_peer.py", description=__doc__, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    add_radio_options(parser)
-    return parser.parse_args(arguments)
+    return await serve(options, begin)
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(run(parse(sys.argv[1:]))))
+    main(run, command_line(__file__, __doc__).parse_args())

@@ -27,18 +27,16 @@ Exit code 0 when all steps were taken, 1 if not (the last line, "result", says w
 """
 import argparse
 import asyncio
-import sys
 from typing import Any
 
 from bumble import att
-from bumble.core import UUID, BaseBumbleError
+from bumble.core import UUID
 from bumble.device import Device, Peer
 from bumble.gatt_client import CharacteristicProxy
 from bumble.hci import OwnAddressType
 
-import edgecoder
 from edgecoder import tell
-from pairing_peer import end
+from peer import add_adapters, command_line, judge, main
 from radiolab import Lab, find
 
 MTU = 23
@@ -143,25 +141,12 @@ async def visit(device: Device) -> None:
 
 
 async def run(options: argparse.Namespace) -> int:
-    async with Lab(options) as lab:
-        adapter = await lab.add_adapter()
-        tell("adapter", name=adapter.name, address=adapter.address)
-        try:
-            await asyncio.wait_for(visit(await lab.add_device("stranger", MTU)), options.timeout)
-        except TimeoutError:
-            return end(f"not done within {options.timeout:g} s")
-        except (BaseBumbleError, asyncio.CancelledError) as error:
-            return end(f"{type(error).__name__}: {error}")
-    return end(None)
+    async def work(lab: Lab) -> None:
+        await add_adapters(lab, options)
+        await visit(await lab.add_device("stranger", MTU))
 
-
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="gatt_stranger.py", description=__doc__, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    edgecoder.add_radio_options(parser)
-    return parser.parse_args(arguments)
+    return await judge(options, work)
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(run(parse(sys.argv[1:]))))
+    main(run, command_line(__file__, __doc__).parse_args())

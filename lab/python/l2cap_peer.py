@@ -21,9 +21,7 @@ It prints JSON lines:
 """
 import argparse
 import asyncio
-import signal
 import struct
-import sys
 from typing import Callable
 
 from bumble import l2cap
@@ -32,7 +30,8 @@ from bumble.device import Connection, Device
 from bumble.l2cap import LeCreditBasedChannel, LeCreditBasedChannelSpec
 from bumble.pairing import PairingConfig, PairingDelegate
 
-from edgecoder import add_radio_options, tell
+from edgecoder import tell
+from peer import add_adapters, command_line, main, serve
 from radiolab import Lab, advertise
 
 SERVICE = UUID("c0c00002-c0c0-c0c0-c0c0-c0c0c0c00002")
@@ -134,28 +133,12 @@ class Peer:
 
 
 async def run(options: argparse.Namespace) -> int:
-    stopped = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    async with Lab(options) as lab:
-        for _ in range(options.adapters):
-            adapter = await lab.add_adapter()
-            tell("adapter", name=adapter.name, address=adapter.address)
+    async def begin(lab: Lab) -> None:
+        await add_adapters(lab, options)
         await Peer(await lab.add_device(NAME), lab).start()
-        try:
-            await asyncio.wait_for(stopped.wait(), options.timeout)
-        except TimeoutError:
-            pass
-    return 0
 
-
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="l2cap_peer.py", description=__doc__, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    add_radio_options(parser)
-    return parser.parse_args(arguments)
+    return await serve(options, begin)
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(run(parse(sys.argv[1:]))))
+    main(run, command_line(__file__, __doc__).parse_args())

@@ -16,8 +16,6 @@ Exit code 0 if it came to the secret, 1 if not (the last line, "result", says wh
 """
 import argparse
 import asyncio
-import sys
-from typing import Any
 
 from bumble.core import UUID, BaseBumbleError
 from bumble.device import Connection, Device, Peer
@@ -26,8 +24,8 @@ from bumble.hci import OwnAddressType
 from bumble.keys import MemoryKeyStore, PairingKeys
 from bumble.pairing import PairingConfig, PairingDelegate
 
-import edgecoder
 from edgecoder import tell
+from peer import add_adapters, command_line, judge, main
 from radiolab import Lab, advertise, find
 
 SERVICE = UUID("ec0d0101-ec0d-ec0d-ec0d-ec0d0101ec0d")
@@ -100,35 +98,17 @@ def note_pairing(keys: PairingKeys) -> None:
 
 
 async def run(options: argparse.Namespace) -> int:
-    async with Lab(options) as lab:
-        adapter = await lab.add_adapter()
-        tell("adapter", name=adapter.name, address=adapter.address)
+    async def work(lab: Lab) -> None:
+        await add_adapters(lab, options)
         device = await lab.add_device("stranger")
         prepare(device, options.method)
-        work = be_central(device) if options.role == "central" else be_peripheral(device)
-        try:
-            await asyncio.wait_for(work, options.timeout)
-        except TimeoutError:
-            return end(f"not done within {options.timeout:g} s")
-        except (BaseBumbleError, asyncio.CancelledError) as error:
-            return end(f"{type(error).__name__}: {error}")
-    return end(None)
+        await (be_central(device) if options.role == "central" else be_peripheral(device))
 
-
-def end(problem: str | None) -> int:
-    tell("result", passed=problem is None, problem=problem)
-    return 0 if problem is None else 1
-
-
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="pairing_peer.py", description=__doc__, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("role", choices=["central", "peripheral"])
-    parser.add_argument("method", choices=sorted(METHODS), help="what it can do, and so how the two will pair")
-    edgecoder.add_radio_options(parser)
-    return parser.parse_args(arguments)
+    return await judge(options, work)
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(run(parse(sys.argv[1:]))))
+    line = command_line(__file__, __doc__)
+    line.add_argument("role", choices=["central", "peripheral"])
+    line.add_argument("method", choices=sorted(METHODS), help="what it can do, and so how the two will pair")
+    main(run, line.parse_args())

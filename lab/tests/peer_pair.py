@@ -10,29 +10,23 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
 import edgecoder_central  # noqa: E402
 import edgecoder_phone  # noqa: E402
-from bumble.core import BaseBumbleError  # noqa: E402
+from peer import judge  # noqa: E402
 from radiolab import Lab  # noqa: E402
 
 
 async def pair(phone_options: list[str], central_options: list[str]) -> int:
     of_phone, of_central = edgecoder_phone.parse(phone_options), edgecoder_central.parse(central_options)
-    async with Lab(of_central) as lab:
+
+    async def work(lab: Lab) -> None:
         phone = edgecoder_phone.Phone(0, await lab.add_device("phone", of_phone.mtu), of_phone)
         await phone.start()
-        serving = asyncio.ensure_future(phone.serve())
-        work = [
-            edgecoder_central.Central(index, await lab.add_device(f"central-{index}", of_central.mtu), lab, of_central).work()
-            for index in range(of_central.centrals)
-        ]
+        serving = asyncio.create_task(phone.serve())
         try:
-            await asyncio.wait_for(asyncio.gather(*work), of_central.timeout)
-        except TimeoutError:
-            return edgecoder_central.end("not done in time")
-        except (edgecoder_central.Failure, BaseBumbleError) as error:
-            return edgecoder_central.end(str(error))
+            await edgecoder_central.ask(lab, of_central)
         finally:
             serving.cancel()
-    return edgecoder_central.end(None)
+
+    return await judge(of_central, work)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ LAB = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(LAB))
 
 from runner.cli import main, parse_run  # noqa: E402
-from runner.terminal import LabError  # noqa: E402
 
 
 class Accepted(unittest.TestCase):
