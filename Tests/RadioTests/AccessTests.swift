@@ -17,8 +17,8 @@ extension RadioTests {
     func aClosedPhoneAnswersWhoIsOnItsListAndNobodyElse() async throws {
       let peer = try LabPeer("edgecoder_stranger.py", ["--adapters", "2", "--timeout", "200"])
       defer { peer.terminate() }
-      let phoneName = try #require(try await peer.next("adapter")["name"] as? String)
-      let macName = try #require(try await peer.next("adapter")["name"] as? String)
+      let phoneName = try await peer.adapterName()
+      let macName = try await peer.adapterName()
       let mac = try await Radio.adapter(macName)
       try await withPhone(on: phoneName, access: .encrypted(allowed: [mac.address])) { phone in
         for _ in 0..<Self.attempts {
@@ -62,8 +62,8 @@ extension RadioTests {
       let seconds = Int(ProcessInfo.processInfo.environment["EDGEBLUE_ATTACK_SECONDS"] ?? "") ?? 10
       let peer = try LabPeer("edgecoder_attacker.py", ["--adapters", "2", "--seconds", "\(seconds)"])
       defer { peer.terminate() }
-      let phoneName = try #require(try await peer.next("adapter")["name"] as? String)
-      let macName = try #require(try await peer.next("adapter")["name"] as? String)
+      let phoneName = try await peer.adapterName()
+      let macName = try await peer.adapterName()
       try await withCentral(on: macName) { central in
         // Low enough to be reached also where an attacker on an emulated CPU manages only a few writes a second.
         let limits = { (configuration: inout PhoneConfiguration) in

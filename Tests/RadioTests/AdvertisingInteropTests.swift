@@ -13,8 +13,7 @@ extension RadioTests {
     func aBumbleDevice() async throws {
       let peer = try LabPeer("advertising_peer.py", ["--timeout", "180"])
       defer { peer.terminate() }
-      let name = try #require(try await peer.next("adapter")["name"] as? String)
-      let adapter = try await Radio.adapter(name)
+      let adapter = try await peer.adapter()
       _ = try await peer.next("advertising")
 
       try await whatItSaysIsTyped(adapter)
@@ -68,12 +67,8 @@ extension RadioTests {
     /// bluetoothd forgets which services it heard when the link ends while it reads them.
     private func aLinkThatEndsEarlyHidesNobody(_ adapter: Adapter, _ peer: LabPeer) async throws {
       for _ in 0..<2 {
-        let device = try await bounded(.seconds(30), "the fickle device") { () -> Device in
-          for await sighting in try await adapter.discover(.init(services: [Self.service])) where !sighting.isLost {
-            return sighting.device
-          }
-          throw TestTimeout(phase: "the scan ended")
-        }
+        let device = try await adapter.discover(.init(services: [Self.service])).firstDevice(
+          "the fickle device", within: .seconds(30))
         await #expect(throws: BlueZError.self) { try await device.connect(.direct(timeout: .seconds(10), attempts: 1)) }
         _ = try await peer.next("hung-up")
       }

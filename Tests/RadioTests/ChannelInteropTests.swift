@@ -12,15 +12,9 @@ extension RadioTests {
     func aBumbleDevice() async throws {
       let peer = try LabPeer("l2cap_peer.py", ["--timeout", "180"])
       defer { peer.terminate() }
-      let name = try #require(try await peer.next("adapter")["name"] as? String)
-      let adapter = try await Radio.adapter(name)
+      let adapter = try await peer.adapter()
       _ = try await peer.next("advertising")
-      let device = try await bounded(.seconds(60), "the peer's advertisement") { () -> Device in
-        for await sighting in try await adapter.discover(.init(services: [Self.service])) where !sighting.isLost {
-          return sighting.device
-        }
-        throw TestTimeout(phase: "the scan ended")
-      }
+      let device = try await adapter.discover(.init(services: [Self.service])).firstDevice("the peer's advertisement")
 
       try await echoes(device)
       try await oneCreditAtATime(device)

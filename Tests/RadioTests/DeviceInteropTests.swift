@@ -100,12 +100,7 @@ extension RadioTests {
       let agent = try await adapter.session.register(PairingAgent())
       try await adapter.setPairable(true)
       let sightings = try await adapter.discover(.init(services: [Self.service]))
-      let device = try await bounded(.seconds(30), "the private device") { () -> Device in
-        for await sighting in sightings where !sighting.isLost && sighting.device.name == "private" {
-          return sighting.device
-        }
-        throw TestTimeout(phase: "the scan ended")
-      }
+      let device = try await sightings.firstDevice("the private device", within: .seconds(30)) { $0.name == "private" }
       #expect(device.id == .object(device.path))
       let events = device.events()
       try await device.pair()

@@ -19,15 +19,9 @@ extension RadioTests {
     func aBumbleServer() async throws {
       let peer = try LabPeer("gatt_peer.py", ["--timeout", "180"])
       defer { peer.terminate() }
-      let name = try #require(try await peer.next("adapter")["name"] as? String)
-      let adapter = try await Radio.adapter(name)
+      let adapter = try await peer.adapter()
       _ = try await peer.next("advertising")
-      let device = try await bounded(.seconds(60), "the peer's advertisement") { () -> Device in
-        for await sighting in try await adapter.discover(.init(services: [Self.service])) where !sighting.isLost {
-          return sighting.device
-        }
-        throw TestTimeout(phase: "the scan ended")
-      }
+      let device = try await adapter.discover(.init(services: [Self.service])).firstDevice("the peer's advertisement")
       #expect(device.mtu == nil)
       #expect(device.longestValue == 20)
       var mtus = device.mtus().makeAsyncIterator()
@@ -143,8 +137,7 @@ extension RadioTests {
     func aBumbleClient() async throws {
       let peer = try LabPeer("gatt_stranger.py", ["--timeout", "120"])
       defer { peer.terminate() }
-      let name = try #require(try await peer.next("adapter")["name"] as? String)
-      let adapter = try await Radio.adapter(name)
+      let adapter = try await peer.adapter()
       let served = ServedGATT()
       let subscriptions = [served.indicating.subscriptions(), served.both.subscriptions()]
       let application = try await adapter.offer([served.service])

@@ -12,7 +12,7 @@ extension RadioTests {
     ) async throws {
       let peer = try LabPeer("edgecoder_central.py", arguments + ["--timeout", "180"])
       defer { peer.terminate() }
-      let adapter = try #require(try await peer.next("adapter")["name"] as? String)
+      let adapter = try await peer.adapterName()
       try await withPhone(on: adapter) { phone in
         var seen: [[String: any Sendable]] = []
         for _ in 0..<replies { seen.append(try await peer.next("reply", within: .seconds(150))) }
@@ -67,7 +67,7 @@ extension RadioTests {
     ) async throws {
       let peer = try LabPeer("edgecoder_phone.py", arguments + ["--timeout", "240"])
       defer { peer.terminate() }
-      let adapter = try #require(try await peer.next("adapter")["name"] as? String)
+      let adapter = try await peer.adapterName()
       try await withCentral(on: adapter) { try await body($0) }
     }
 

@@ -18,10 +18,7 @@ extension RadioTests {
       let local = LocalCharacteristic(Self.source, .notify)
       let application = try await peripheral.offer([LocalService(Self.service, characteristics: [local])])
       let advertisement = try await peripheral.advertise(.init(services: [Self.service]))
-      let device = try await bounded(.seconds(60), "the advertisement") { () -> Device in
-        for await sighting in sightings where !sighting.isLost { return sighting.device }
-        throw TestTimeout(phase: "the scan ended")
-      }
+      let device = try await sightings.firstDevice("the advertisement")
       try await device.connect()
       try await body(local, application, device)
       try await device.disconnect()

@@ -9,8 +9,7 @@ extension RadioTests {
     /// A peer, and the adapter it gave to BlueZ.
     private func start(_ role: String, _ method: String) async throws -> (LabPeer, Adapter) {
       let peer = try LabPeer("pairing_peer.py", [role, method])
-      let name = try #require(try await peer.next("adapter")["name"] as? String)
-      return (peer, try await Radio.adapter(name))
+      return (peer, try await peer.adapter())
     }
 
     @Test(.timeLimit(.minutes(2)))
@@ -49,11 +48,8 @@ extension RadioTests {
         return try #require(number.flatMap { Passkey(UInt32($0)) })
       })
       let registration = try await adapter.session.register(agent)
-      let device = try await bounded(.seconds(60), "the peer's advertisement") { () -> Device in
-        for await sighting in try await adapter.discover(.init(services: [PairingPair.service]))
-        where !sighting.isLost { return sighting.device }
-        throw TestTimeout(phase: "the scan ended")
-      }
+      let device = try await adapter.discover(.init(services: [PairingPair.service])).firstDevice(
+        "the peer's advertisement")
       try await device.connect()
       try await device.pair()
       #expect(device.isBonded)

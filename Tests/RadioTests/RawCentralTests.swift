@@ -17,10 +17,7 @@ extension RadioTests {
       let adapter = try await Radio.adapter(Radio.mac)
       let sightings = try await adapter.discover(.init(services: [Self.service]))
       try await withPhone(on: Radio.phone) { _ in
-        let device = try await bounded(.seconds(60), "the phone's advertisement") { () -> Device in
-          for await sighting in sightings where !sighting.isLost { return sighting.device }
-          throw TestTimeout(phase: "the scan ended")
-        }
+        let device = try await sightings.firstDevice("the phone's advertisement")
         try await device.connect()
         try await body(
           try device.characteristic(Self.request, in: Self.service),

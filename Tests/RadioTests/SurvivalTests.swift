@@ -20,10 +20,7 @@ extension RadioTests {
       let agent = try await session.register(PairingAgent())
       let sightings = try await mac.discover(.init(services: [Self.service]))
       let advertisement = try await phone.advertise(.init(services: [Self.service]))
-      let before = try await bounded(.seconds(30), "the advertisement") { () -> Device in
-        for await sighting in sightings where !sighting.isLost { return sighting.device }
-        throw TestTimeout(phase: "the scan ended")
-      }
+      let before = try await sightings.firstDevice("the advertisement", within: .seconds(30))
 
       var descriptors = 0
       for round in 0..<6 {

@@ -22,12 +22,8 @@ struct ChannelPair: Sendable {
     let sightings = try await guest.discover(.init(services: [service]))
     let host = try await Radio.adapter(Radio.phone)
     let advertisement = try await host.advertise(.init(name: "channels", services: [service]))
-    return try await bounded(.seconds(60), "the host's advertisement") {
-      for await sighting in sightings where !sighting.isLost {
-        return ChannelPair(host: host, device: sighting.device, advertisement: advertisement)
-      }
-      throw TestTimeout(phase: "the scan ended")
-    }
+    let device = try await sightings.firstDevice("the host's advertisement")
+    return ChannelPair(host: host, device: device, advertisement: advertisement)
   }
 
   /// A channel, at both its ends.

@@ -1,3 +1,4 @@
+import BlueZ
 import Foundation
 import Testing
 
@@ -16,6 +17,12 @@ final class LabPeer: Sendable {
   deinit { process.terminate() }
 
   func terminate() { process.terminate() }
+
+  /// The next adapter it gives to BlueZ.
+  func adapter() async throws -> Adapter { try await Radio.adapter(adapterName()) }
+
+  /// The name of the next adapter it gives to BlueZ.
+  func adapterName() async throws -> String { try #require(try await next("adapter")["name"] as? String) }
 
   /// The next line it prints about an event of this kind.
   func next(_ kind: String, within limit: Duration = .seconds(120)) async throws -> [String: any Sendable] {

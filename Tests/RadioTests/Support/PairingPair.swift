@@ -52,10 +52,7 @@ struct PairingPair: Sendable {
   private func find() async throws -> (Device, Advertisement) {
     let sightings = try await central.discover(.init(services: [Self.service]))
     let advertisement = try await peripheral.advertise(.init(services: [Self.service]))
-    let device = try await bounded(.seconds(30), "the peripheral's advertisement") { () -> Device in
-      for await sighting in sightings where !sighting.isLost { return sighting.device }
-      throw TestTimeout(phase: "the scan ended")
-    }
+    let device = try await sightings.firstDevice("the peripheral's advertisement", within: .seconds(30))
     return (device, advertisement)
   }
 
