@@ -102,7 +102,10 @@ extension Daemon {
     }
     for (side, at) in [(other, peer), (device, adapter)] where !at.faults.leavesServicesUnresolved() {
       // `Connect` is answered before the services are read.
-      Task { resolveServices(of: side, over: link, at: at) }
+      Task {
+        try await Task.sleep(for: at.faults.servicesDelay, clock: .steady)
+        resolveServices(of: side, over: link, at: at)
+      }
     }
   }
 

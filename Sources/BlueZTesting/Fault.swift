@@ -10,6 +10,8 @@ public enum Fault: Sendable, Hashable {
   case connectHangs
   /// On the next so many links the services are not resolved.
   case servicesNeverResolve(times: Int)
+  /// Reading the services takes so much longer.
+  case slowServices(Duration)
   /// `Connected` changes without a signal, as bluetoothd 5.66 does now and then.
   case connectedIsNotSignalled
   /// The next so many calls of `StartDiscovery` end with `org.bluez.Error.InProgress`.
@@ -87,12 +89,13 @@ final class Faults: Sendable {
   func has(_ fault: Fault) -> Bool { state.withLock { $0.active.contains(fault) } }
 
   /// How much longer an answer takes.
-  var delay: Duration {
-    state.withLock { state in
-      state.active.reduce(.zero) { sum, fault in
-        if case .slowReplies(let delay) = fault { sum + delay } else { sum }
-      }
-    }
+  var delay: Duration { sum { if case .slowReplies(let delay) = $0 { delay } else { nil } } }
+
+  /// How much longer it takes to read the services.
+  var servicesDelay: Duration { sum { if case .slowServices(let delay) = $0 { delay } else { nil } } }
+
+  private func sum(_ delay: (Fault) -> Duration?) -> Duration {
+    state.withLock { $0.active.compactMap(delay).reduce(.zero, +) }
   }
 
   /// Whether the notification that comes now is lost.

@@ -9,8 +9,6 @@ extension Device {
       try check()
       guard !isConnected else { return }
       try await link(timeout)
-      // bluetoothd 5.66 does not always tell that Connected and ServicesResolved changed.
-      try await core.refresh(path, Self.interface, doing: "looking at \(peer)")
     }
     try await ConnectFailure.in(.services) {
       do {
@@ -28,7 +26,25 @@ extension Device {
     }
   }
 
+  /// bluetoothd 5.66 does not always tell that Connected and ServicesResolved changed: this often it is asked.
+  private static let checkInterval = Duration.seconds(1)
+
   private func waitForServices(_ timeout: Duration) async throws {
+    try await withThrowingTaskGroup { [self] group in
+      group.addTask { [self] in
+        while true {
+          // What it finds out reaches whoever waits.
+          try await core.refresh(path, Self.interface, doing: "looking at \(peer)")
+          try await Task.sleep(for: Self.checkInterval, clock: .steady)
+        }
+      }
+      group.addTask { [self] in try await untilServicesAreResolved(timeout) }
+      defer { group.cancelAll() }
+      try await group.next()
+    }
+  }
+
+  private func untilServicesAreResolved(_ timeout: Duration) async throws {
     let (path, peer, generation) = (path, peer, generation)
     let linked = Lock(false)
     try await core.wait("reading the services of \(peer)", timeout) { state -> Void? in

@@ -46,6 +46,7 @@ extension ContractTests {
 
     lab.adapters[1].repair()
     lab.adapters[1].inject(.connectedIsNotSignalled)
+    lab.adapters[1].inject(.slowServices(.milliseconds(100)))
     let silent = try await central.find(phone.address)
     _ = try await silent.connect(.direct(attempts: 1))
     #expect(silent.servicesResolved)
