@@ -115,10 +115,13 @@ final class BlueZPhoneConnection: PhoneConnection {
     return try device.characteristics(BluetoothUUID(stringLiteral: uuid), in: service).first
   }
 
+  /// The subscriptions end after the link. To end one while there is a link is a write to the phone, and bluetoothd 5.66
+  /// corrupts its memory when the phone takes its services away before that write is answered (`disable_ccc_callback`
+  /// of its gatt-client.c then uses the subscription that it has freed).
   func disconnect() async {
-    stop()
     source.finish()
     await Self.end(device, logger)
+    stop()
   }
 
   /// Ends a link; that it cannot be ended is no reason to keep it.
