@@ -67,7 +67,7 @@ extension RadioTests {
       try await withCentral(on: macName) { central in
         // Low enough to be reached also where an attacker on an emulated CPU manages only a few writes a second.
         let limits = { (configuration: inout PhoneConfiguration) in
-          configuration.requestsPerMinute = 40
+          configuration.requestsPerMinute = 20
           configuration.requestLimit = 16 << 10
         }
         try await withPhone(on: phoneName, limits: limits) { phone in
@@ -82,8 +82,8 @@ extension RadioTests {
               #expect(reply.output == "\(count) is my number")
               slowest = max(slowest, ContinuousClock.now - begun)
               count += 1
-              // Within its own forty a minute.
-              try await Task.sleep(for: .milliseconds(1500), clock: .steady)
+              // Within its own twenty a minute.
+              try await Task.sleep(for: .milliseconds(3100), clock: .steady)
             }
             return (count, slowest)
           }
