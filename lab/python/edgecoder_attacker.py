@@ -40,7 +40,7 @@ Attack = Callable[[Peer, int, Counter], Awaitable[None]]
 
 
 async def flood(peer: Peer, request: int, done: Counter) -> None:
-    while True:
+    while not over.is_set():
         done["flood"] += 1
         prompt = edgecoder.encode({"id": f"flood-{done['flood']}", "prompt": "3"})
         await peer.gatt_client.write_value(request, prompt, with_response=False)
@@ -49,7 +49,7 @@ async def flood(peer: Peer, request: int, done: Counter) -> None:
 
 async def oversized(peer: Peer, request: int, done: Counter) -> None:
     await peer.gatt_client.write_value(request, b'{"id":"oversized","prompt":"', with_response=False)
-    while True:
+    while not over.is_set():
         done["oversized"] += 1
         await peer.gatt_client.write_value(request, b"x" * 500, with_response=False)
         await asyncio.sleep(BREATH)
@@ -57,7 +57,7 @@ async def oversized(peer: Peer, request: int, done: Counter) -> None:
 
 async def offsets(peer: Peer, request: int, done: Counter) -> None:
     client, chance = peer.gatt_client, random.Random(1)
-    while True:
+    while not over.is_set():
         for _ in range(chance.randint(1, 6)):
             offset = chance.choice([0, 1, 17, 508, 511, 512, 513, 40000, 65535])
             part = b'{"id":"offsets","prompt":1}'[: chance.randint(0, 27)]
@@ -76,6 +76,7 @@ async def half_open(peer: Peer, request: int, done: Counter) -> None:
 
 
 known: list[int] = []
+over = asyncio.Event()
 
 
 async def handle_of_request(peer: Peer) -> int:
@@ -88,8 +89,8 @@ async def handle_of_request(peer: Peer) -> int:
 
 
 async def attack(address: Address, device: Device, how: Attack, done: Counter) -> None:
-    """Again and again, until it is cancelled."""
-    while True:
+    """Again and again, until it is over."""
+    while not over.is_set():
         connection: Connection | None = None
         try:
             connection = await device.connect(address, own_address_type=OwnAddressType.RANDOM)
@@ -126,6 +127,8 @@ async def run(options: argparse.Namespace) -> int:
         await asyncio.sleep(DELAY)
         attacks = [asyncio.ensure_future(attack(address, *each, done)) for each in zip(devices, ways)]
         await asyncio.sleep(options.seconds)
+        # `asyncio.wait_for` of Python 3.11 may swallow a cancellation.
+        over.set()
         for each in attacks:
             each.cancel()
         await asyncio.wait(attacks)
