@@ -72,7 +72,7 @@ if !lean {
     .testTarget(
       name: "EdgeCoderHTTPTests",
       dependencies: [
-        "EdgeCoder", "EdgeCoderHTTP", log,
+        "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTests", log,
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ] + http,

@@ -12,13 +12,15 @@ struct CentralCommand: AsyncParsableCommand {
     abstract: "Find EdgeCoder phones and offer them to the programs on this machine.",
     discussion: """
       Serves http://127.0.0.1:11435 until Ctrl-C, for EdgeCoder's own clients and for Ollama and OpenAI clients. The \
-      phones are the model `edgecoder`. Only this machine can reach it.
+      phones are the model `edgecoder`. Only this machine can reach it. The replies of phones with a v2 link stream as \
+      they are made; those of others come whole.
 
       EXAMPLES
         edgeblue central
         edgeblue central --adapter hci1 --port 8000 --max-phones 2
         curl http://127.0.0.1:11435/status
         curl http://127.0.0.1:11435/api/generate -d '{"prompt": "Why is the sky blue?"}'
+        curl -N http://127.0.0.1:11435/api/generate -d '{"prompt": "Why is the sky blue?", "stream": true}'
         OPENAI_BASE_URL=http://127.0.0.1:11435/v1 your-program
       """)
 

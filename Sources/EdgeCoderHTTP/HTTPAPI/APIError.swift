@@ -13,8 +13,8 @@ struct APIError: Error, Sendable {
   var message: String
   /// A word for programs, in OpenAI's `code`.
   var code: String?
-  /// How long the request took, for the EdgeCoder proxy's `durationMs`.
-  var durationMs: Int?
+  /// What the phone said, when it is the one that failed.
+  var reply: InferenceReply?
   var headers: HTTPFields = [:]
 
   init(_ status: HTTPResponse.Status, _ message: String, code: String? = nil) {
@@ -39,9 +39,22 @@ struct APIError: Error, Sendable {
   /// The phone answered that it could not do it.
   static func phoneFailed(_ reply: InferenceReply) -> APIError {
     var error = APIError(.badGateway, "the phone could not answer: \(reply.output.excerpt)", code: "phone_failed")
-    error.durationMs = reply.durationMs
+    error.reply = reply
     return error
   }
+
+  /// Whatever went wrong.
+  init(any error: any Error) {
+    switch error {
+    case let error as APIError: self = error
+    case is CancellationError:
+      self.init(.serviceUnavailable, "the central is shutting down", code: "shutting_down")
+    default: self.init(.internalServerError, "internal error", code: Self.internalError)
+    }
+  }
+
+  /// The code of what should not happen.
+  static let internalError = "internal_error"
 
   init(_ error: InferenceError) {
     let (status, code): (HTTPResponse.Status, String) =
@@ -53,7 +66,7 @@ struct APIError: Error, Sendable {
       case .timedOut: (.gatewayTimeout, "timeout")
       case .requestTooLarge: (.contentTooLarge, "prompt_too_large")
       case .badReply: (.badGateway, "damaged_reply")
-      default: (.internalServerError, "internal_error")
+      default: (.internalServerError, Self.internalError)
       }
     self.init(status, error.message + (error.hint.map { " (\($0))" } ?? ""), code: code)
     if error.code == .busy { headers[.retryAfter] = "1" }

@@ -18,18 +18,18 @@ enum APIFamily: Sendable, Hashable {
     }
   }
 
-  /// The error in this family's shape.
+  /// The error in this family's shape; also as a line or an event of a stream that has begun.
+  func body(_ error: APIError) -> any Encodable & Sendable {
+    switch self {
+    case .generate: ProxyFailure(error: error.message, code: error.code, durationMs: error.reply?.durationMs)
+    case .ollama: OllamaFailure(error: error.message)
+    case .openAI: OpenAIFailure(error)
+    }
+  }
+
+  /// The error as a whole answer.
   func response(_ error: APIError) -> Response {
-    var response =
-      switch self {
-      case .generate:
-        Response.json(
-          ProxyFailure(error: error.message, code: error.code, durationMs: error.durationMs), status: error.status)
-      case .ollama:
-        Response.json(OllamaFailure(error: error.message), status: error.status)
-      case .openAI:
-        Response.json(OpenAIFailure(error), status: error.status)
-      }
+    var response = Response.json(body(error), status: error.status)
     for field in error.headers { response.headers[field.name] = field.value }
     // A prompt that ran out of time or failed on a phone is not made better by the OpenAI clients' silent retries.
     if self == .openAI, error.status.code == 502 || error.status.code == 504 {
@@ -38,7 +38,7 @@ enum APIFamily: Sendable, Hashable {
     return response
   }
 
-  private struct ProxyFailure: Encodable {
+  private struct ProxyFailure: Encodable, Sendable {
     let ok = false
     let error: String
     let code: String?
@@ -47,12 +47,12 @@ enum APIFamily: Sendable, Hashable {
     let durationMs: Int?
   }
 
-  private struct OllamaFailure: Encodable {
+  private struct OllamaFailure: Encodable, Sendable {
     let error: String
   }
 
-  private struct OpenAIFailure: Encodable {
-    struct Detail: Encodable {
+  private struct OpenAIFailure: Encodable, Sendable {
+    struct Detail: Encodable, Sendable {
       let message: String
       let type: String
       let code: String?

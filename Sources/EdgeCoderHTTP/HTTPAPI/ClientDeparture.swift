@@ -72,7 +72,8 @@ struct APIContext: RequestContext {
     }
   }
 
-  private func departure() async throws -> EventLoopFuture<Void>? {
+  /// Completes when the client has gone; `nil` for one that cannot go away.
+  func departure() async throws -> EventLoopFuture<Void>? {
     let channel = channel
     return try await channel.eventLoop.submit {
       do {

@@ -27,14 +27,19 @@ struct EdgeCoderRoutes: Sendable {
   private func generate(_ body: GenerateRequest, _ context: APIContext) async throws -> Response {
     let start = ContinuousClock.now
     let prompt = try body.checkedPrompt()
-    let reply = try await runner.run(prompt: prompt, maxTokens: try body.tokenLimit(), for: context)
-    // Truncating a failure's reason at a stop sequence would hide it.
-    let text = reply.ok ? ReplyText.cut(reply.output, atFirstOf: body.options?.stop?.values ?? []) : reply.output
-    let final = FinalFields(prompt: prompt, text: text, wall: start.duration(to: .now), reply: reply)
-    let piece = GenerateReply(model: HTTPAPI.modelName, response: text)
-    let answer = GenerateReply(model: HTTPAPI.modelName, response: text, done: true, final: final)
-      .answered(by: reply)
-    guard body.stream == true, reply.ok else { return .json(answer) }
-    return try .lines([piece, answer.withoutText()])
+    func whole(_ reply: InferenceReply) -> Response {
+      // Truncating a failure's reason at a stop sequence would hide it.
+      let text = reply.ok ? ReplyText.cut(reply.output, atFirstOf: prompt.stops) : reply.output
+      let final = FinalFields(prompt: prompt.text, text: text, wall: start.duration(to: .now), reply: reply)
+      return .json(
+        GenerateReply(model: HTTPAPI.modelName, response: text, done: true, final: final).answered(by: reply))
+    }
+    guard body.stream == true else { return whole(try await runner.run(prompt, for: context)) }
+    do {
+      return try await runner.stream(prompt, for: context, as: .generate(model: HTTPAPI.modelName))
+    } catch let error as APIError {
+      guard let failed = error.reply else { throw error }
+      return whole(failed)
+    }
   }
 }

@@ -21,19 +21,18 @@ struct GenerateRequest: Decodable, Sendable {
   let think: JSONPresence?
   let keep_alive: JSONPresence?
 
-  /// The whole prompt.
-  /// - Throws: ``APIError`` 400 when there is none, or it asks for what a phone cannot do.
-  func checkedPrompt() throws -> String {
+  /// What to ask a phone.
+  /// - Throws: ``APIError`` 400 when there is no prompt, or it asks for what a phone cannot do.
+  func checkedPrompt() throws -> Prompt {
     guard let prompt, !prompt.isEmpty else { throw APIError.badRequest("`prompt` is missing or empty") }
     let unsupported = [("images", images), ("suffix", suffix), ("format", format), ("think", think)]
     for (name, field) in unsupported where field?.isSet == true {
       throw APIError.badRequest("`\(name)` is not supported: phones take and give plain text only")
     }
-    return PromptTemplate.join(system, prompt)
-  }
-
-  func tokenLimit() throws -> Int? {
-    try TokenLimit.checked(maxTokens, name: "maxTokens") ?? options?.tokenLimit()
+    return Prompt(
+      text: PromptTemplate.join(system, prompt),
+      maxTokens: try TokenLimit.checked(maxTokens, name: "maxTokens") ?? options?.tokenLimit(),
+      stops: options?.stop?.values ?? [])
   }
 }
 
@@ -95,12 +94,13 @@ struct GenerateReply: Encodable, Sendable {
     return copy
   }
 
-  /// The last line of a stream whose text has already gone out.
-  func withoutText() -> GenerateReply {
-    var copy = self
-    copy.response = ""
-    copy.output = nil
-    return copy
+  /// The last line of a stream, whose text has already gone out.
+  static func end(model: String, of live: LiveReply) -> GenerateReply {
+    var last = GenerateReply(model: model, response: "", done: true, final: live.final)
+    if let reply = live.reply { last = last.answered(by: reply) }
+    last.ok = true
+    last.output = nil
+    return last
   }
 
   private enum CodingKeys: CodingKey {
@@ -133,13 +133,13 @@ struct FinalFields: Encodable, Sendable {
   let eval_count: Int
   let eval_duration: Int
 
-  init(prompt: String, text: String, wall: Duration, reply: InferenceReply) {
+  init(prompt: String, text: String, wall: Duration, reply: InferenceReply?) {
     done_reason = "stop"
     total_duration = wall.nanoseconds
     prompt_eval_count = ReplyText.estimatedTokens(prompt)
     eval_count = ReplyText.estimatedTokens(text)
     // Never 0: clients divide by it.
-    eval_duration = max(1, reply.durationMs) * 1_000_000
+    eval_duration = max(1, reply?.durationMs ?? wall.milliseconds) * 1_000_000
   }
 
   /// The answer to an empty prompt, with which Ollama clients load (or drop) a model.

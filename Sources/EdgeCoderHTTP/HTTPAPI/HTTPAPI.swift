@@ -18,8 +18,11 @@ public import ServiceLifecycle
 /// **One model.** Every phone answers as the model `edgecoder`; the central chooses the phone. A request for another
 /// model gets 404, so that nobody takes a phone's answer for another model's; a request that names none is served.
 ///
-/// **Streams.** A phone answers whole. A stream therefore starts when the reply is complete and carries it in pieces of
-/// at most 4 KiB; until then the client waits for the status line, which in turn tells the truth about failures.
+/// **Streams.** Over a v2 link a phone's text comes as it is made, and goes on to the client at once; a client that
+/// reads slowly holds up its phone. Another phone answers whole. In both cases the stream starts with the first text, so
+/// that until then the status line tells the truth about failures; what fails later is told in the stream: in a line
+/// with `error` where Ollama's clients look for it, in an event with `error` and without `[DONE]` for OpenAI's. A piece
+/// has at most 4 KiB.
 ///
 /// **Conversations.** A phone takes one prompt. A single user message goes out as it is, after the system text and an
 /// empty line if there is one; a longer conversation as the system text and then `User: …`, `Assistant: …` and `Tool: …`

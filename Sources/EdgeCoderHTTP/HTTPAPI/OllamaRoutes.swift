@@ -39,11 +39,9 @@ struct OllamaRoutes: Sendable {
         GenerateReply(model: model, response: "", done: true, final: FinalFields(doneReason: reason)))
     }
     let prompt = try body.checkedPrompt()
-    let (text, final, reply) = try await run(prompt, try body.tokenLimit(), stops: body.options?.stop, context)
-    let pieces = ReplyText.pieces(text).map { GenerateReply(model: model, response: $0) }
-    let last = GenerateReply(model: model, response: text, done: true, final: final).answered(by: reply)
-    guard body.stream ?? true else { return .json(last) }
-    return try .lines(pieces + [last.withoutText()])
+    if body.stream ?? true { return try await runner.stream(prompt, for: context, as: .generate(model: model)) }
+    let (text, final, reply) = try await run(prompt, context)
+    return .json(GenerateReply(model: model, response: text, done: true, final: final).answered(by: reply))
   }
 
   private func chat(_ body: OllamaChatRequest, _ context: APIContext) async throws -> Response {
@@ -54,24 +52,39 @@ struct OllamaRoutes: Sendable {
         OllamaChatReply(model: model, content: "", done: true, final: FinalFields(doneReason: "load")))
     }
     try body.refuseUnsupported()
-    let prompt = try PromptTemplate.render(body.messages)
-    let limit = try TokenLimit.checked(body.maxTokens, name: "maxTokens") ?? body.options?.tokenLimit()
-    let (text, final, _) = try await run(prompt, limit, stops: body.options?.stop, context)
-    guard body.stream ?? true else {
-      return .json(OllamaChatReply(model: model, content: text, done: true, final: final))
-    }
-    let pieces = ReplyText.pieces(text).map { OllamaChatReply(model: model, content: $0) }
-    return try .lines(pieces + [OllamaChatReply(model: model, content: "", done: true, final: final)])
+    let prompt = Prompt(
+      text: try PromptTemplate.render(body.messages),
+      maxTokens: try TokenLimit.checked(body.maxTokens, name: "maxTokens") ?? body.options?.tokenLimit(),
+      stops: body.options?.stop?.values ?? [])
+    if body.stream ?? true { return try await runner.stream(prompt, for: context, as: .chat(model: model)) }
+    let (text, final, _) = try await run(prompt, context)
+    return .json(OllamaChatReply(model: model, content: text, done: true, final: final))
   }
 
   private func run(
-    _ prompt: String, _ maxTokens: Int?, stops: StringOrList?, _ context: APIContext
+    _ prompt: Prompt, _ context: APIContext
   ) async throws -> (text: String, final: FinalFields, reply: InferenceReply) {
     let start = ContinuousClock.now
-    let reply = try await runner.run(prompt: prompt, maxTokens: maxTokens, for: context)
+    let reply = try await runner.run(prompt, for: context)
     guard reply.ok else { throw APIError.phoneFailed(reply) }
-    let text = ReplyText.cut(reply.output, atFirstOf: stops?.values ?? [])
-    return (text, FinalFields(prompt: prompt, text: text, wall: start.duration(to: .now), reply: reply), reply)
+    let text = ReplyText.cut(reply.output, atFirstOf: prompt.stops)
+    return (text, FinalFields(prompt: prompt.text, text: text, wall: start.duration(to: .now), reply: reply), reply)
+  }
+}
+
+extension StreamFormat {
+  /// The lines of `/api/generate`, for both of its families.
+  static func generate(model: String) -> StreamFormat {
+    StreamFormat(
+      family: .generate, framing: .lines, piece: { GenerateReply(model: model, response: $0) },
+      closing: { [GenerateReply.end(model: model, of: $0)] })
+  }
+
+  /// The lines of `/api/chat`.
+  static func chat(model: String) -> StreamFormat {
+    StreamFormat(
+      family: .ollama, framing: .lines, piece: { OllamaChatReply(model: model, content: $0) },
+      closing: { [OllamaChatReply(model: model, content: "", done: true, final: $0.final)] })
   }
 }
 

@@ -41,21 +41,30 @@ struct OpenAIRoutes: Sendable {
   private func answer(
     _ kind: OpenAIReply.Kind, prompt: String, _ common: OpenAICommonRequest, _ context: APIContext
   ) async throws -> Response {
-    let reply = try await runner.run(prompt: prompt, maxTokens: try common.tokenLimit(), for: context)
-    guard reply.ok else { throw APIError.phoneFailed(reply) }
-    let text = ReplyText.cut(reply.output, atFirstOf: common.stop?.values ?? [])
-    let made = OpenAIReply.Header(
-      id: kind.idPrefix + reply.id, created: Int(Date().timeIntervalSince1970),
-      model: common.model ?? HTTPAPI.modelName, kind: kind)
-    let usage = OpenAIUsage(
-      prompt_tokens: ReplyText.estimatedTokens(prompt), completion_tokens: ReplyText.estimatedTokens(text))
-    guard common.stream == true else {
-      return .json(OpenAIReply(made, content: text, usage: usage))
+    let asked = Prompt(text: prompt, maxTokens: try common.tokenLimit(), stops: common.stop?.values ?? [])
+    func header(_ id: String) -> OpenAIReply.Header {
+      OpenAIReply.Header(
+        id: kind.idPrefix + id, created: Int(Date().timeIntervalSince1970), model: common.model ?? HTTPAPI.modelName,
+        kind: kind)
     }
-    var chunks = [OpenAIReply(made, delta: "", isFirst: true)]
-    chunks += ReplyText.pieces(text).map { OpenAIReply(made, delta: $0) }
-    chunks.append(OpenAIReply(made, finish: "stop"))
-    if common.stream_options?.include_usage == true { chunks.append(OpenAIReply(made, usage: usage)) }
-    return try .events(chunks)
+    @Sendable func usage(_ text: String) -> OpenAIUsage {
+      OpenAIUsage(
+        prompt_tokens: ReplyText.estimatedTokens(prompt), completion_tokens: ReplyText.estimatedTokens(text))
+    }
+    if common.stream == true {
+      // The first chunk names it, long before the phone's reply does.
+      let (made, tellsUsage) = (header(UUID().uuidString), common.stream_options?.include_usage == true)
+      let format = StreamFormat(
+        family: .openAI, framing: .events, opening: [OpenAIReply(made, delta: "", isFirst: true)],
+        piece: { OpenAIReply(made, delta: $0) },
+        closing: { live in
+          [OpenAIReply(made, finish: "stop")] + (tellsUsage ? [OpenAIReply(made, usage: usage(live.text))] : [])
+        })
+      return try await runner.stream(asked, for: context, as: format)
+    }
+    let reply = try await runner.run(asked, for: context)
+    guard reply.ok else { throw APIError.phoneFailed(reply) }
+    let text = ReplyText.cut(reply.output, atFirstOf: asked.stops)
+    return .json(OpenAIReply(header(reply.id), content: text, usage: usage(text)))
   }
 }

@@ -10,6 +10,14 @@ internal import NIOCore
   internal import Foundation
 #endif
 
+/// What is asked of a phone.
+struct Prompt: Sendable {
+  var text: String
+  var maxTokens: Int?
+  /// Where the text is to end; the phone does not know.
+  var stops: [String] = []
+}
+
 /// What all routes share: read a bounded body, run one prompt under the limits.
 struct PromptRunner: Sendable {
   let service: any InferenceService
@@ -28,13 +36,30 @@ struct PromptRunner: Sendable {
 
   /// Sends one prompt and waits for the whole reply; a client that goes away cancels it.
   /// - Throws: ``APIError``, or `CancellationError` when the server stops.
-  func run(prompt: String, maxTokens: Int?, for context: APIContext) async throws -> InferenceReply {
+  func run(_ prompt: Prompt, for context: APIContext) async throws -> InferenceReply {
+    try await context.whileClientListens { try await generate(prompt) { _ in } }
+  }
+
+  /// Sends one prompt and answers with its text as it comes; a client that goes away cancels it.
+  ///
+  /// The answer begins with the first piece, or with the whole reply where a phone sends no pieces: what fails before
+  /// has its own status.
+  /// - Throws: ``APIError``, or `CancellationError` when the server stops.
+  func stream(_ prompt: Prompt, for context: APIContext, as format: StreamFormat) async throws -> Response {
+    let generation = Generation { onText in try await generate(prompt, onText) }
+    try await context.departure()?.whenComplete { [weak generation] _ in generation?.abandon() }
+    var live = LiveReply(prompt, generation)
+    let first = try await live.next()
+    return format.response(live, first: first)
+  }
+
+  private func generate(
+    _ prompt: Prompt, _ onText: @Sendable @escaping (String) async -> Void
+  ) async throws -> InferenceReply {
     let limit = configuration.replyTime
     do {
-      return try await context.whileClientListens { [service] in
-        try await withLimit(limit, late: APIError.tooLate(limit)) {
-          try await service.generate(prompt: prompt, maxTokens: maxTokens)
-        }
+      return try await withLimit(limit, late: APIError.tooLate(limit)) { [service] in
+        try await service.generate(prompt: prompt.text, maxTokens: prompt.maxTokens, onText: onText)
       }
     } catch let error as InferenceError {
       throw APIError(error)

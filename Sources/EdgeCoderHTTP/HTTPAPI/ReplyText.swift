@@ -2,11 +2,10 @@ internal import EdgeCoder
 
 /// What becomes of a phone's text on its way to a client.
 enum ReplyText {
-  /// The text up to the first of the stop sequences, which phones know nothing of.
+  /// The text up to the first of the stop sequences.
   static func cut(_ text: String, atFirstOf stops: [String]) -> String {
-    let starts = stops.filter { !$0.isEmpty }.compactMap { text.firstRange(of: $0)?.lowerBound }
-    guard let first = starts.min() else { return text }
-    return String(text[..<first])
+    var filter = StopFilter(stops)
+    return filter.take(text) + filter.rest()
   }
 
   /// The text in pieces of at most `limit` bytes, cut between characters; a character longer than that stays whole.

@@ -19,13 +19,12 @@ struct RequestGate: RouterMiddleware {
     do {
       try admit(request)
       response = isPreflight(request) ? preflight() : try await next(request, context)
-    } catch let error as APIError {
-      response = family.response(error)
-    } catch is CancellationError {
-      response = family.response(APIError(.serviceUnavailable, "the central is shutting down", code: "shutting_down"))
     } catch {
-      logger.error("request failed", metadata: ["path": "\(request.uri.path)", "error": "\(type(of: error))"])
-      response = family.response(APIError(.internalServerError, "internal error", code: "internal_error"))
+      let told = APIError(any: error)
+      if told.code == APIError.internalError {
+        logger.error("request failed", metadata: ["path": "\(request.uri.path)", "error": "\(type(of: error))"])
+      }
+      response = family.response(told)
     }
     if let origin = request.headers[.origin], LoopbackRule.allows(origin: origin) {
       response.headers[.accessControlAllowOrigin] = origin

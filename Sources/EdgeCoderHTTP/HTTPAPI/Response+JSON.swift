@@ -23,29 +23,8 @@ extension Response {
     }
   }
 
-  /// One JSON object a line, as Ollama streams.
-  static func lines(_ values: [any Encodable & Sendable]) throws -> Response {
-    try stream(values.map { try text($0) + "\n" }, contentType: "application/x-ndjson")
-  }
-
-  /// Server-sent events ending with `[DONE]`, as OpenAI streams.
-  static func events(_ values: [any Encodable & Sendable]) throws -> Response {
-    var response = try stream(
-      values.map { "data: \(try text($0))\n\n" } + ["data: [DONE]\n\n"], contentType: "text/event-stream")
-    response.headers[.cacheControl] = "no-cache"
-    return response
-  }
-
-  private static func stream(_ pieces: [String], contentType: String) -> Response {
-    Response(
-      status: .ok, headers: [.contentType: contentType],
-      body: ResponseBody { writer in
-        for piece in pieces { try await writer.write(ByteBuffer(string: piece)) }
-        try await writer.finish(nil)
-      })
-  }
-
-  private static func text(_ value: any Encodable) throws -> String {
+  /// The value as JSON on one line.
+  static func text(_ value: any Encodable) throws -> String {
     String(decoding: try encoder.encode(value), as: UTF8.self)
   }
 

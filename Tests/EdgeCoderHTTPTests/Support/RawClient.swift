@@ -41,7 +41,12 @@ final class RawClient: @unchecked Sendable {
   func finishSending() { shutdown(socket, Int32(SHUT_WR)) }
 
   /// Everything up to the end of the connection.
-  func readToEnd() async throws -> String {
+  func readToEnd() async throws -> String { try await read { _ in false } }
+
+  /// What comes until some text was among it.
+  func read(until text: String) async throws -> String { try await read { $0.contains(text) } }
+
+  private func read(until isEnough: @Sendable @escaping (String) -> Bool) async throws -> String {
     let socket = socket
     return try await withCheckedThrowingContinuation { continuation in
       // A thread of its own: a blocked thread of Dispatch's pool would be one less for every task of every test.
@@ -53,6 +58,7 @@ final class RawClient: @unchecked Sendable {
           if count == 0 || (count < 0 && errno == ECONNRESET) { break }
           if count < 0 { return continuation.resume(throwing: Failure(step: "recv")) }
           all += buffer[..<count]
+          if isEnough(String(decoding: all, as: UTF8.self)) { break }
         }
         continuation.resume(returning: String(decoding: all, as: UTF8.self))
       }
