@@ -244,7 +244,7 @@ async def paced(bluez):
 
 
 async def link(bluez):
-    """The v2 link, the raw protocol and a plain copy over L2CAP, each in turn."""
+    """The v2 link over both its bearers, the raw protocol and a plain copy over L2CAP, each in turn."""
     await bluez.forget_all()
     async with Program(RADIO_BENCH, "link", PHONE, MAC, str(ROUNDS)) as both:
         while (text := await both.line()) != "end":

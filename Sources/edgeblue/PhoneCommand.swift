@@ -19,6 +19,7 @@ struct PhoneCommand: AsyncParsableCommand {
         edgeblue phone --engine ollama --model llama3.2
         edgeblue phone --engine openai --engine-url http://127.0.0.1:8080 --adapter hci1 --name Workshop
         edgeblue phone --access authenticated --allow 00:AA:01:00:00:42
+        edgeblue phone --link auto                       replies stream, token by token
       """)
 
   @OptionGroup var engine: EngineOptions
@@ -31,8 +32,13 @@ struct PhoneCommand: AsyncParsableCommand {
   var paceMs = 10
   @Option(help: ArgumentHelp("The most bytes of a reply; text beyond is cut off.", valueName: "bytes"))
   var maxOutput = Wire.messageLimit
-  @Flag(help: "Offer a v2 link too: replies come as they are made, several at a time, and much faster.")
-  var link = false
+  @Option(
+    help: ArgumentHelp(
+      """
+      Offer a v2 link too, by which replies come as they are made, several at a time, and faster: over l2cap, over \
+      gatt, over what there is (auto), or off. A central takes L2CAP before GATT.
+      """, valueName: "bearer"))
+  var link = LinkOption.off
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
@@ -50,7 +56,7 @@ struct PhoneCommand: AsyncParsableCommand {
       let isVirtual = VirtualController.isVirtual(radio.name)
       let policy = access.policy(isVirtual: isVirtual)
       let transport = try await BlueZPhoneTransport.start(
-        on: radio.adapter, name: shown, access: policy, offersLink: link)
+        on: radio.adapter, name: shown, access: policy, links: link.bearers)
       var configuration = PhoneConfiguration()
       configuration.chunkInterval = .milliseconds(paceMs)
       configuration.replyLimit = maxOutput
@@ -66,6 +72,12 @@ struct PhoneCommand: AsyncParsableCommand {
           "mode": .string(policy.mode.rawValue),
           "allowed": policy.allowed.map { .list($0.map(\.description).sorted().map(JSON.string)) } ?? .null,
         ])
+      if link != .off {
+        let bearers = transport.linkBearers.map(\.rawValue).sorted()
+        terminal.happened(
+          "v2 link offered over \(bearers.joined(separator: " and "))", "link",
+          ["bearers": .list(bearers.map(JSON.string))])
+      }
       let diary = PhoneDiary(terminal: terminal)
       let work = Role {
         await withTaskGroup(of: Void.self) { group in
@@ -79,6 +91,20 @@ struct PhoneCommand: AsyncParsableCommand {
       }
       try await runUntilStopped([work])
       diary.conclude(await phone.snapshot().counters)
+    }
+  }
+}
+
+/// Over what a phone offers v2 links.
+enum LinkOption: String, ExpressibleByArgument, CaseIterable {
+  case auto, l2cap, gatt, off
+
+  var bearers: Set<LinkBearer> {
+    switch self {
+    case .auto: Set(LinkBearer.allCases)
+    case .l2cap: [.l2cap]
+    case .gatt: [.gatt]
+    case .off: []
     }
   }
 }

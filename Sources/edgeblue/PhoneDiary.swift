@@ -59,6 +59,7 @@ struct PhoneDiary: Sendable {
     if new.accessRefused > old.accessRefused {
       terminal.happened("somebody was turned away who may not ask", "accessRefused")
     }
+    if new.writesRefused > old.writesRefused { terminal.happened("a write was refused", "writeRefused") }
     if new.malformed > old.malformed { terminal.happened("something that is no request", "malformed") }
   }
 
@@ -73,6 +74,7 @@ struct PhoneDiary: Sendable {
         "engineFailures": .number(counters.engineFailures), "cancelled": .number(counters.cancelled),
         "malformed": .number(counters.malformed), "repliesFailed": .number(counters.repliesFailed),
         "busy": .number(counters.busy), "limited": .number(counters.limited),
+        "writesRefused": .number(counters.writesRefused),
         "accessRefused": .number(counters.accessRefused),
       ])
   }

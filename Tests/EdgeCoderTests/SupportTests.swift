@@ -25,7 +25,7 @@ import struct DBus.Lock
   }
 
   @Test func theGateLetsOneThroughAtATimeInOrder() async throws {
-    let gate = ConnectGate()
+    let gate = Gate()
     let (entered, order) = (Counter(), Lock<[Int]>([]))
     let (stream, door) = AsyncStream<Void>.makeStream()
     var tasks: [Task<Void, any Error>] = []

@@ -1,27 +1,31 @@
 import BlueZ
+import DBus
 import EdgeCoder
 import Foundation
 import Testing
 
-/// The v2 link over an L2CAP channel, between two radios.
+/// The v2 link over an L2CAP channel and over GATT, between two radios.
 extension RadioTests {
   @Suite struct LinkV2 {
     @Test(.timeLimit(.minutes(4)))
     func everythingGoesOverTheLinkAndFallsBackWithoutIt() async throws {
       try await withCentral(on: Radio.mac) { central in
-        try await withPhone(on: Radio.phone, offersLink: true) { phone in
-          try await central.waitForPhones()
-          #expect(await central.status().phones.first?.linkVersion == 2)
-          for length in [20, 20_000] {
-            let prompt = "é" + String(repeating: "p", count: length - 2)
-            #expect(try await central.generate(prompt: prompt, maxTokens: nil).output == prompt)
+        for bearer in LinkBearer.allCases {
+          try await withPhone(on: Radio.phone, links: [bearer]) { phone in
+            // The phone before it may still be on its way out.
+            _ = try await central.askUntilAnswered("are you there", within: .seconds(60))
+            #expect(await central.status().phones.first?.linkBearer == bearer)
+            for length in [20, 20_000] {
+              let prompt = "é" + String(repeating: "p", count: length - 2)
+              #expect(try await central.generate(prompt: prompt, maxTokens: nil).output == prompt)
+            }
+            for length in [10, 2000, 200 << 10] {
+              let reply = try await central.generate(prompt: "\(length)", maxTokens: nil)
+              #expect(reply.ok && reply.output == SizedEngine.text(length), "a reply of \(length) bytes")
+            }
+            let counters = await phone.snapshot().counters
+            #expect(counters.requests == 6 && counters.replies == 6 && counters.chunks == 0)
           }
-          for length in [10, 2000, 200 << 10] {
-            let reply = try await central.generate(prompt: "\(length)", maxTokens: nil)
-            #expect(reply.ok && reply.output == SizedEngine.text(length), "a reply of \(length) bytes")
-          }
-          let counters = await phone.snapshot().counters
-          #expect(counters.requests == 5 && counters.replies == 5 && counters.chunks == 0)
         }
         // The next phone on the same radio offers none.
         try await withPhone(on: Radio.phone) { phone in
@@ -30,6 +34,90 @@ extension RadioTests {
           #expect(await central.status().phones.first?.linkVersion == 1)
           #expect(await phone.snapshot().counters.chunks > 0)
         }
+      }
+    }
+
+    private static let edgeblue = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../.build/debug/edgeblue").standardized.path
+
+    /// Each piece is made only when the one before has reached the HTTP client.
+    @Test(
+      .enabled(
+        if: FileManager.default.isExecutableFile(atPath: edgeblue), "needs the command: swift build --product edgeblue"),
+      .timeLimit(.minutes(2)))
+    func anHTTPClientReadsAlongAndHangsUp() async throws {
+      let engine = SpokenEngine()
+      let central = try Subprocess(
+        Self.edgeblue, ["central", "--json", "--port", "0", "--adapter", Radio.mac, "--max-phones", "1"])
+      defer { central.terminate() }
+      let port = try await Self.line(with: "serving", of: central).components(separatedBy: #""port":"#)[1]
+        .prefix { $0.isNumber }
+      try await withPhone(on: Radio.phone, engine: engine, links: Set(LinkBearer.allCases)) { _ in
+        _ = try await Self.line(with: #""state":"ready""#, of: central)
+
+        let reader = try Self.ask(port: port)
+        for word in ["Once", "upon", "a", "time"] {
+          engine.say(word)
+          #expect(try await Self.line(with: #""response":""# + word, of: reader).contains(#""done":false"#))
+        }
+        engine.end()
+        _ = try await Self.line(with: #""done":true"#, of: reader)
+
+        // One line is enough for it.
+        let leaver = try Self.ask(
+          port: port, reading: "while read -r line; do echo $line; [[ $line != *response* ]] || exit; done")
+        engine.say("Once")
+        _ = try await Self.line(with: #""response":"Once""#, of: leaver)
+        try await bounded(.seconds(30), "the engine stops") {
+          for await _ in engine.cancellations { return }
+        }
+      }
+    }
+
+    private static func ask(port: Substring, reading reader: String = "cat") throws -> Subprocess {
+      let body = #"{"model":"edgecoder","prompt":"go"}"#
+      let request =
+        #"POST /api/generate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: \#(body.utf8.count)"#
+        + #"\r\n\r\n"#
+      return try Subprocess(
+        "/bin/bash",
+        ["-c", "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(request)' >&3; printf '%s' '\(body)' >&3; \(reader) <&3"])
+    }
+
+    private static func line(with word: String, of process: Subprocess) async throws -> String {
+      let lines = process.lines
+      return try await bounded(.seconds(60), "a line with \(word)") {
+        for await line in lines where line.contains(word) { return line }
+        throw TestTimeout(phase: "the program ended before it printed \(word)")
+      }
+    }
+  }
+}
+
+/// An engine that says what the test says, when it does.
+private final class SpokenEngine: Engine {
+  let name = "spoken"
+  private let (words, speaker) = AsyncStream.makeStream(of: String?.self)
+  let (cancellations, cancelled) = AsyncStream.makeStream(of: Void.self)
+
+  func say(_ word: String) { speaker.yield(word) }
+  func end() { speaker.yield(nil) }
+
+  func modelState() async -> ModelState { .ready }
+
+  func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
+    let (words, cancelled) = (words, cancelled)
+    return AsyncThrowingStream { continuation in
+      let task = Task {
+        for await word in words {
+          guard let word else { break }
+          continuation.yield(word)
+        }
+        continuation.finish()
+      }
+      continuation.onTermination = { reason in
+        task.cancel()
+        if case .cancelled = reason { cancelled.yield() }
       }
     }
   }

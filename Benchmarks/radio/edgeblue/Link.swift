@@ -14,16 +14,19 @@ extension Main {
   static func compareLinks(on phoneAdapter: Adapter, and central: String, _ rounds: Int) async throws {
     let centralAdapter = try await phoneAdapter.session.adapter(central, timeout: .seconds(30))
     for _ in 0..<rounds {
-      try await roles(phoneAdapter, centralAdapter, name: "raw", link: false)
-      try await roles(phoneAdapter, centralAdapter, name: "v2", link: true)
+      try await roles(phoneAdapter, centralAdapter, name: "raw", link: nil)
+      try await roles(phoneAdapter, centralAdapter, name: "gatt", link: .gatt)
+      try await roles(phoneAdapter, centralAdapter, name: "v2", link: .l2cap)
     }
     say("end")
   }
 
   /// One phone and one central: the protocol as it is, or over the link.
-  private static func roles(_ phoneAdapter: Adapter, _ centralAdapter: Adapter, name: String, link: Bool) async throws {
+  private static func roles(
+    _ phoneAdapter: Adapter, _ centralAdapter: Adapter, name: String, link: LinkBearer?
+  ) async throws {
     let transport = try await BlueZPhoneTransport.start(
-      on: phoneAdapter, name: "bench", access: .open, offersLink: link)
+      on: phoneAdapter, name: "bench", access: .open, links: link.map { [$0] } ?? [])
     var limits = PhoneConfiguration()
     (limits.requestsPerMinute, limits.bytesPerMinute) = (.max, .max)
     let phone = PhoneService(transport: transport, engine: SizedEcho(), configuration: limits)
@@ -34,7 +37,7 @@ extension Main {
     let central = Central(scanner: radio, connector: radio, configuration: configuration)
     let work = [Task { await phone.run() }, Task { await central.run() }]
     while await central.status().phones.first?.state != "ready" { try await Task.sleep(for: .milliseconds(50)) }
-    guard await central.status().phones.first?.linkVersion == (link ? 2 : 1) else {
+    guard await central.status().phones.first?.linkBearer == link else {
       throw Failure(what: "the phone has another link than it should")
     }
     for _ in 0..<10 { _ = try await answer(".", 1, central) }
@@ -42,11 +45,11 @@ extension Main {
     for _ in 0..<trips { try await answer("12345678901234567890", 20, central) }
     say("\(name) trips \(Double(trips) / ((ContinuousClock.now - begun) / .seconds(1)))")
     begun = ContinuousClock.now
-    for _ in 0..<(link ? replies : 1) { try await answer("#\(replyBytes)", replyBytes, central) }
-    let bytes = Double(replyBytes * (link ? replies : 1))
+    for _ in 0..<(link == nil ? 1 : replies) { try await answer("#\(replyBytes)", replyBytes, central) }
+    let bytes = Double(replyBytes * (link == nil ? 1 : replies))
     say("\(name) goodput \(bytes / ((ContinuousClock.now - begun) / .seconds(1)))")
     // Over the same link, so that the radio is in the same state for both.
-    if link { try await copy(phoneAdapter, centralAdapter) }
+    if link == .l2cap { try await copy(phoneAdapter, centralAdapter) }
     for task in work { task.cancel() }
     for task in work { await task.value }
     try await transport.stop()

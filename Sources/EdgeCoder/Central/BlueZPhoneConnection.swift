@@ -10,6 +10,7 @@ final class BlueZPhoneConnection: PhoneConnection {
   private let logger: Logger
   private let characteristics: [EdgeCoderCharacteristic: RemoteCharacteristic]
   private let source: BoundedStream<PhoneConnectionEvent>.Source
+  private let offer = Lock<LinkOffer?>(nil)
   private let tasks = Lock<[Task<Void, Never>]>([])
 
   /// How many notifications may wait for their reader: 2 MiB of them, 40 s of a phone that sends one every 10 ms.
@@ -102,11 +103,25 @@ final class BlueZPhoneConnection: PhoneConnection {
     try await remote(.request).write(piece, .withResponse)
   }
 
-  func openLink() async throws -> (any LinkChannel)? {
-    guard let offer = try addition(EdgeCoderUUIDs.link), let psm = LinkOffer(try await offer.read())?.psm else {
-      return nil
+  func linkBearers() async throws -> [LinkBearer] {
+    guard let characteristic = try addition(EdgeCoderUUIDs.link) else { return [] }
+    let found = LinkOffer(try await characteristic.read())
+    offer.withLock { $0 = found }
+    return found?.bearers ?? []
+  }
+
+  func openLink(over bearer: LinkBearer) async throws -> any LinkChannel {
+    switch bearer {
+    case .l2cap:
+      guard let psm = offer.withLock({ $0?.psm }) else { break }
+      return L2CAPLinkChannel(try await device.openChannel(psm: psm, mtu: LinkFrame.longest))
+    case .gatt:
+      guard let values = try addition(EdgeCoderUUIDs.linkValues) else { break }
+      let (channel, reader) = try await GATTLinkChannel.open(over: values)
+      tasks.withLock { $0.append(reader) }
+      return channel
     }
-    return L2CAPLinkChannel(try await device.openChannel(psm: psm, mtu: L2CAPLinkChannel.mtu))
+    throw BlueZError(.notSupported, "\(device) offers no v2 link over \(bearer.rawValue)")
   }
 
   /// A characteristic that not every phone has.

@@ -141,7 +141,7 @@ extension Central {
       return PhoneStatus(
         id: id.rawValue, name: links[id]?.name ?? id.rawValue, state: report.state.rawValue,
         modelState: report.status?.modelState ?? "unknown", batteryPct: report.status?.batteryPct, rssi: report.rssi,
-        pending: (held[id] ?? 0) + report.abandoned, lastSeenMs: report.lastSeenMs, linkVersion: report.linkVersion)
+        pending: (held[id] ?? 0) + report.abandoned, lastSeenMs: report.lastSeenMs, linkBearer: report.linkBearer)
     }
     for sighting in roster.sightings.values.sorted(by: { $0.id < $1.id }) where current[sighting.id] == nil {
       phones.append(

@@ -10,7 +10,9 @@ public actor Central: InferenceService {
   let context: CentralContext
   let scanner: any PhoneScanner
   let connector: any PhoneConnector
-  let gate = ConnectGate()
+  /// One attempt to connect at a time: a controller makes no two LE connections at once, and two attempts in parallel
+  /// abort each other (`le-connection-abort-by-local`).
+  let gate = Gate()
 
   var roster: Roster
   var links: [PhoneID: PhoneLink] = [:]

@@ -27,8 +27,8 @@ public struct CentralConfiguration: Sendable, Hashable {
   public var subscribeLimit = Duration.seconds(10)
   /// How long the phone may take to confirm one write. ATT itself gives up after 30 s.
   public var writeLimit = Duration.seconds(30)
-  /// Whether to use a phone's v2 link where it offers one.
-  public var usesLink = true
+  /// Over what to use a phone's v2 link, of what it offers; nothing for never.
+  public var linkBearers = Set(LinkBearer.allCases)
   /// Whether to offer that text over a v2 link is compressed.
   public var compressesLink = true
   /// How the pauses between attempts to connect grow.

@@ -106,11 +106,13 @@ public struct PhoneStatus: Sendable, Hashable, Codable {
   public var lastSeenMs: Int?
   /// 2 when requests go over a v2 link, 1 when they go over the characteristics.
   public var linkVersion: Int
+  /// What carries the v2 link; absent without one.
+  public var linkBearer: LinkBearer?
 
   /// Makes a phone status.
   public init(
     id: String, name: String, state: String, modelState: String = "unknown", batteryPct: Int? = nil, rssi: Int? = nil,
-    pending: Int = 0, lastSeenMs: Int? = nil, linkVersion: Int = 1
+    pending: Int = 0, lastSeenMs: Int? = nil, linkBearer: LinkBearer? = nil
   ) {
     self.id = id
     self.name = name
@@ -120,7 +122,8 @@ public struct PhoneStatus: Sendable, Hashable, Codable {
     self.rssi = rssi
     self.pending = pending
     self.lastSeenMs = lastSeenMs
-    self.linkVersion = linkVersion
+    self.linkBearer = linkBearer
+    linkVersion = linkBearer == nil ? 1 : 2
   }
 }
 

@@ -1,13 +1,27 @@
 extension PhoneLink {
-  /// Opens the phone's v2 link, if it offers one. Without it everything goes over the characteristics, so a failure is
-  /// logged and no more.
-  func openLink(over connection: any PhoneConnection) async {
+  /// Opens the phone's v2 link over the best of what it offers. Where none comes about everything goes over the
+  /// characteristics, so a failure is logged and no more.
+  func openLink(of connection: any PhoneConnection) async {
+    guard !configuration.linkBearers.isEmpty else { return }
     let (time, limit) = (context.time, configuration.subscribeLimit)
     do {
-      let opened = try await time.withLimit(limit, orThrow: LinkError("opening the v2 link", limit)) {
-        try await connection.openLink()
+      let offered = try await time.withLimit(limit, orThrow: LinkError("asking for v2 links", limit)) {
+        try await connection.linkBearers()
       }
-      guard let channel = opened else { return }
+      for bearer in offered where configuration.linkBearers.contains(bearer) && link == nil {
+        await openLink(of: connection, over: bearer)
+      }
+    } catch {
+      context.logger.notice("no v2 link", metadata: ["phone": "\(id)", "reason": "\(error)"])
+    }
+  }
+
+  private func openLink(of connection: any PhoneConnection, over bearer: LinkBearer) async {
+    let (time, limit) = (context.time, configuration.subscribeLimit)
+    do {
+      let channel = try await time.withLimit(limit, orThrow: LinkError("opening the v2 link", limit)) {
+        try await connection.openLink(over: bearer)
+      }
       let client = LinkClient(
         channel, deflates: configuration.compressesLink, replyLimit: configuration.messageLimit, time: time)
       let task = Task {
@@ -15,7 +29,7 @@ extension PhoneLink {
         linkEnded(client, reason)
       }
       // Before anything waits: the link may end at any moment, and its end must find it here.
-      link = (client, task)
+      link = (client, bearer, task)
       try await withTaskCancellationHandler {
         try await client.waitUntilReady()
       } onCancel: {
@@ -23,7 +37,8 @@ extension PhoneLink {
       }
     } catch {
       link = nil
-      context.logger.notice("no v2 link", metadata: ["phone": "\(id)", "reason": "\(error)"])
+      context.logger.notice(
+        "no v2 link", metadata: ["phone": "\(id)", "bearer": "\(bearer.rawValue)", "reason": "\(error)"])
     }
   }
 

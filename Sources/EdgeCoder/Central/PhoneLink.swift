@@ -10,8 +10,8 @@ struct LinkReport: Sendable, Equatable {
   var rssi: Int?
   var abandoned: Int
   var lastSeenMs: Int?
-  /// 2 when requests go over a v2 link, 1 when they go over the characteristics.
-  var linkVersion = 1
+  /// What carries the v2 link; `nil` when requests go over the characteristics.
+  var linkBearer: LinkBearer?
 }
 
 /// One phone: keeps a connection to it, sends it requests, and hands its replies to those who wait.
@@ -24,13 +24,13 @@ actor PhoneLink {
   let configuration: CentralConfiguration
   let context: CentralContext
   let connector: any PhoneConnector
-  let gate: ConnectGate
+  let gate: Gate
   let report: @Sendable (LinkReport) async -> Void
 
   var machine: LinkMachine
   var connection: (any PhoneConnection)?
   /// The phone's v2 link, while it has one.
-  var link: (client: LinkClient, task: Task<Void, Never>)?
+  var link: (client: LinkClient, bearer: LinkBearer, task: Task<Void, Never>)?
   var requests = LinkRequests()
   var responseScanner: JSONObjectScanner
   var statusScanner: JSONObjectScanner
@@ -44,7 +44,7 @@ actor PhoneLink {
 
   init(
     _ sighting: PhoneSighting, configuration: CentralConfiguration, context: CentralContext,
-    connector: any PhoneConnector, gate: ConnectGate, report: @Sendable @escaping (LinkReport) async -> Void
+    connector: any PhoneConnector, gate: Gate, report: @Sendable @escaping (LinkReport) async -> Void
   ) {
     id = sighting.id
     name = sighting.name
@@ -64,7 +64,7 @@ actor PhoneLink {
   var current: LinkReport {
     LinkReport(
       id: id, state: machine.state, reason: machine.reason, status: status, rssi: rssi,
-      abandoned: requests.abandoned.count, lastSeenMs: lastSeenMs, linkVersion: link == nil ? 1 : 2)
+      abandoned: requests.abandoned.count, lastSeenMs: lastSeenMs, linkBearer: link?.bearer)
   }
 
   /// Keeps the link until it is stopped, the task is cancelled, or the phone failed too often.
@@ -149,7 +149,7 @@ actor PhoneLink {
           try await connection.subscribe(to: characteristic)
         }
       }
-      if configuration.usesLink { await openLink(over: connection) }
+      await openLink(of: connection)
       return .subscribed
     } catch {
       return .failed("\(error)")

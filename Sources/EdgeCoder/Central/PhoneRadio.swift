@@ -81,10 +81,12 @@ public protocol PhoneConnection: Sendable {
   /// Writes one piece of a request with a plain write request, and returns when the phone has confirmed it.
   /// - Parameter piece: at most min(508, MTU − 3) bytes.
   func write(_ piece: [UInt8]) async throws
-  /// Opens the phone's v2 link.
-  /// - Returns: `nil` when the phone offers none; then requests go over the characteristics.
-  /// - Throws: when it offers one that cannot be opened. The caller bounds the time by cancelling.
-  func openLink() async throws -> (any LinkChannel)?
+  /// What the phone offers a v2 link over, the best first; nothing when requests go over the characteristics.
+  /// - Throws: when it cannot be found out. The caller bounds the time by cancelling.
+  func linkBearers() async throws -> [LinkBearer]
+  /// Opens the phone's v2 link over a bearer that it offers.
+  /// - Throws: when it cannot be opened. The caller bounds the time by cancelling.
+  func openLink(over bearer: LinkBearer) async throws -> any LinkChannel
   /// Ends the connection and returns when it has ended, or when the stack has been told. Bounded.
   func disconnect() async
 }

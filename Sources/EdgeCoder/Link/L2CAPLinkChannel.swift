@@ -5,9 +5,6 @@ final class L2CAPLinkChannel: LinkChannel {
   let peer: PeerID
   private let channel: L2CAPChannel
 
-  /// The longest packet to receive. Longer ones gain nothing: the radio cuts them all.
-  static let mtu = 2048
-
   init(_ channel: L2CAPChannel) {
     self.channel = channel
     peer = PeerID(channel.peer)

@@ -32,6 +32,8 @@ enum LinkFrame: Sendable, Hashable {
   static let reasonLimit = 512
   /// The least a bearer must carry: the longest frame that cannot be cut.
   static let smallestLimit = overhead + endHead + reasonLimit
+  /// The longest frame this side takes. Longer ones gain nothing: the radio cuts them all.
+  static let longest = 2048
 }
 
 /// What one side of a link is ready for.

@@ -6,11 +6,17 @@
 public struct LinkOffer: Sendable, Hashable {
   /// The PSM on which the phone listens for L2CAP channels; `nil` when it does not.
   public var psm: UInt16?
+  /// Whether it has the characteristic ``EdgeCoderUUIDs/linkValues``.
+  public var hasValues: Bool
 
   private static let l2cap: UInt8 = 1
+  private static let gatt: UInt8 = 2
 
   /// Makes an offer.
-  public init(psm: UInt16?) { self.psm = psm }
+  public init(psm: UInt16?, hasValues: Bool = false) {
+    self.psm = psm
+    self.hasValues = hasValues
+  }
 
   /// Reads an offer.
   /// - Returns: `nil` for a version that is not ours, or bytes that are no offer.
@@ -18,11 +24,16 @@ public struct LinkOffer: Sendable, Hashable {
     guard bytes.count >= 4, bytes[0] == LinkTerms.version else { return nil }
     let number = UInt16(bytes[2]) | UInt16(bytes[3]) << 8
     psm = bytes[1] & Self.l2cap != 0 && number != 0 ? number : nil
+    hasValues = bytes[1] & Self.gatt != 0
   }
 
   /// The offer as bytes.
   public var bytes: [UInt8] {
+    let bearers = (psm == nil ? 0 : Self.l2cap) | (hasValues ? Self.gatt : 0)
     let number = psm ?? 0
-    return [LinkTerms.version, psm == nil ? 0 : Self.l2cap, UInt8(truncatingIfNeeded: number), UInt8(number >> 8)]
+    return [LinkTerms.version, bearers, UInt8(truncatingIfNeeded: number), UInt8(number >> 8)]
   }
+
+  /// What it offers, the best first.
+  var bearers: [LinkBearer] { (psm == nil ? [] : [.l2cap]) + (hasValues ? [.gatt] : []) }
 }

@@ -64,4 +64,13 @@ public struct AccessPolicy: Sendable, Hashable {
     case .authenticated: [.read, .notify, .encryptAuthenticatedRead, .encryptAuthenticatedNotify]
     }
   }
+
+  /// What an L2CAP channel demands of its link.
+  var securityLevel: SecurityLevel {
+    switch mode {
+    case .open: .low
+    case .encrypted: .medium
+    case .authenticated: .high
+    }
+  }
 }

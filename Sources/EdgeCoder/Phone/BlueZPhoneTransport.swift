@@ -14,6 +14,13 @@ public final class BlueZPhoneTransport: PhoneTransport {
   /// Whether this bluetoothd can notify one central alone: from 5.76.
   public let addressesSinglePeer: Bool
 
+  /// Over what it takes v2 links. Of those asked for, L2CAP is missing where the kernel gives no channels and GATT was
+  /// asked for, too.
+  public var linkBearers: Set<LinkBearer> { linkOffer?.bearers ?? [] }
+
+  /// Writes refused so far; see ``PhoneTransport/writesRefused``.
+  public var writesRefused: Int { refusals.value }
+
   /// What happens on the radio, for one consumer.
   public let events: BoundedStream<PhoneEvent>
 
@@ -28,7 +35,8 @@ public final class BlueZPhoneTransport: PhoneTransport {
   /// What tells a central that it has to pair; none in the open mode.
   private let closed: [LocalCharacteristic]
   private let registrations = Lock<(application: GATTApplication, advertisement: Advertisement)?>(nil)
-  private let linkListener: LinkListener?
+  private let linkOffer: PhoneLinkOffer?
+  private let refusals: Counter
   private let watchers = Lock<[Task<Void, Never>]>([])
 
   /// Registers the service and advertises it.
@@ -37,17 +45,17 @@ public final class BlueZPhoneTransport: PhoneTransport {
   ///   - name: the name to advertise; what is over ``nameLimit`` UTF-8 bytes is cut off. `nil` advertises none.
   ///   - access: who may ask. In the closed modes peers must have paired; for that a person opens a window
   ///     (`Adapter.openPairingWindow(for:)`, with an agent of a session), here or in another program.
-  ///   - offersLink: whether to offer a v2 link over an L2CAP channel; see `docs/link-v2.md`.
+  ///   - links: over what to offer v2 links, if at all; see `docs/link-v2.md` and ``linkBearers``.
   /// - Throws: `BlueZError`, as `Adapter.offer`, `Adapter.advertise` and, in the closed modes, `Adapter.links`.
   public static func start(
-    on adapter: Adapter, name: String? = nil, access: AccessPolicy = .encrypted(), offersLink: Bool = false
+    on adapter: Adapter, name: String? = nil, access: AccessPolicy = .encrypted(), links: Set<LinkBearer> = []
   ) async throws -> BlueZPhoneTransport {
     // Whether a link is encrypted only the kernel tells; where it may not be asked, no closed mode holds.
     if access.mode != .open { _ = try adapter.links() }
     let version = await adapter.session.version()
     let transport = try BlueZPhoneTransport(
       addressesSinglePeer: version?.has(.notifiesOnePeer) ?? false, adapter: adapter, access: access,
-      offersLink: offersLink)
+      links: links)
     // Listening first: a central may come the moment the service is there.
     transport.watch(adapter, tellsPeers: version?.has(.socketPerPeer) ?? false)
     do {
@@ -64,7 +72,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
     return transport
   }
 
-  private init(addressesSinglePeer: Bool, adapter: Adapter, access: AccessPolicy, offersLink: Bool) throws {
+  private init(addressesSinglePeer: Bool, adapter: Adapter, access: AccessPolicy, links: Set<LinkBearer>) throws {
     self.addressesSinglePeer = addressesSinglePeer
     let (events, source) = BoundedStream.make(of: PhoneEvent.self, limit: 1024, policy: .dropNewest)
     let values = Lock<[EdgeCoderCharacteristic: [UInt8]]>([:])
@@ -73,8 +81,15 @@ public final class BlueZPhoneTransport: PhoneTransport {
     self.source = source
     self.values = values
     self.control = control
-    linkListener = offersLink ? try LinkListener(adapter, access, control) : nil
-    links = linkListener?.channels
+    let refusals = Counter()
+    self.refusals = refusals
+    linkOffer =
+      links.isEmpty
+      ? nil
+      : try PhoneLinkOffer(
+        adapter, access, control, bearers: links, addressesSinglePeer: addressesSinglePeer,
+        refused: refusals.increment)
+    self.links = linkOffer?.channels
 
     func notifying(_ characteristic: EdgeCoderCharacteristic) -> LocalCharacteristic {
       LocalCharacteristic(
@@ -92,7 +107,10 @@ public final class BlueZPhoneTransport: PhoneTransport {
         let write = PhoneWrite(
           peer: PeerID(request.peer), bytes: request.value, offset: request.offset, mtu: request.mtu,
           withResponse: request.kind != .command)
-        guard source.yield(.write(write)) else { throw AttributeRefusal.failed }
+        guard source.yield(.write(write)) else {
+          refusals.increment()
+          throw AttributeRefusal.failed
+        }
       })
     let mode = LocalCharacteristic(
       BluetoothUUID(stringLiteral: EdgeCoderUUIDs.access), .read, read: { _ in Array(access.mode.rawValue.utf8) })
@@ -101,11 +119,10 @@ public final class BlueZPhoneTransport: PhoneTransport {
   }
 
   private var service: LocalService {
-    let offer = linkListener?.characteristic
     return LocalService(
       BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service),
       characteristics: EdgeCoderCharacteristic.allCases.compactMap { characteristics[$0] } + closed
-        + (offer.map { [$0] } ?? []))
+        + (linkOffer?.characteristics ?? []))
   }
 
   deinit { end() }
@@ -148,7 +165,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
   private func end() {
     for watcher in watchers.withLock({ $0 }) { watcher.cancel() }
     source.finish()
-    linkListener?.close()
+    linkOffer?.close()
   }
 
   // MARK: What happens
@@ -174,14 +191,16 @@ public final class BlueZPhoneTransport: PhoneTransport {
         })
     }
     tasks.append(Task { [control] in await control.watch() })
-    let connections = adapter.connectionEvents()
+    let (connections, hub) = (adapter.connectionEvents(), linkOffer?.hub)
     for peer in adapter.connectedPeers { source.yield(.connected(PeerID(peer))) }
     tasks.append(
       Task {
         for await event in connections {
           switch event {
           case .connected(let peer): source.yield(.connected(PeerID(peer)))
-          case .disconnected(let peer, _): source.yield(.disconnected(PeerID(peer)))
+          case .disconnected(let peer, _):
+            hub?.end(PeerID(peer))
+            source.yield(.disconnected(PeerID(peer)))
           }
         }
       })
@@ -191,7 +210,9 @@ public final class BlueZPhoneTransport: PhoneTransport {
         for await state in states {
           switch state {
           case .up: source.yield(.transportUp)
-          case .down(let reason): source.yield(.transportDown(reason))
+          case .down(let reason):
+            hub?.endAll()
+            source.yield(.transportDown(reason))
           }
         }
       })

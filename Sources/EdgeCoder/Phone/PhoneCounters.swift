@@ -31,7 +31,7 @@ public struct PhoneCounters: Sendable, Hashable, Codable {
   public var repliesFailed = 0
   /// Refusals dropped because too many waited.
   public var refusalsDropped = 0
-  /// Writes refused: a bad offset, or one central too many.
+  /// Writes refused: a bad offset, one central too many, more than could be taken in, or of no v2 link.
   public var writesRefused = 0
   /// Accesses refused to centrals that may not ask, and links of theirs ended; see ``AccessPolicy``. What they try
   /// over a link that is not encrypted bluetoothd refuses by itself, and is not counted.

@@ -63,9 +63,11 @@ public actor PhoneService {
 
   /// The role at this moment.
   public func snapshot() -> PhoneSnapshot {
-    PhoneSnapshot(
+    var counters = machine.counters
+    counters.writesRefused += transport.writesRefused
+    return PhoneSnapshot(
       isUp: machine.isUp, peers: machine.peers.peers.count, queued: machine.queue.waiting.count,
-      isAnswering: machine.queue.running != nil, status: board.current, counters: machine.counters)
+      isAnswering: machine.queue.running != nil, status: board.current, counters: counters)
   }
 
   private func receiveEvents() async {

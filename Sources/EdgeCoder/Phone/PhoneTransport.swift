@@ -21,6 +21,9 @@ public protocol PhoneTransport: Sendable {
   /// The v2 links that centrals open, for one consumer; `nil` when the transport offers none.
   var links: BoundedStream<any LinkChannel>? { get }
 
+  /// Writes that were refused before they became an event: nobody read the events, or they belonged to no v2 link.
+  var writesRefused: Int { get }
+
   /// Sends one notification and returns when the stack has taken it.
   /// - Parameters:
   ///   - characteristic: response or status.
@@ -36,6 +39,9 @@ public protocol PhoneTransport: Sendable {
 extension PhoneTransport {
   /// None.
   public var links: BoundedStream<any LinkChannel>? { nil }
+
+  /// None.
+  public var writesRefused: Int { 0 }
 }
 
 /// A central, as the phone knows it: its D-Bus object path or address. Stable for one connection.

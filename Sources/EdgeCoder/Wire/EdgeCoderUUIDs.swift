@@ -18,6 +18,10 @@ public enum EdgeCoderUUIDs {
   /// wants an encrypted link and gets none stands still for 30 s.
   public static let access = "ec0d0006-ec0d-ec0d-ec0d-ec0d0006ec0d"
 
+  /// What carries v2 links over GATT: write without response and notify. Only where the phone has that; see
+  /// ``LinkOffer``.
+  public static let linkValues = "ec0d0007-ec0d-ec0d-ec0d-ec0d0007ec0d"
+
   /// Brings a 128-bit UUID into the lower-case 8-4-4-4-12 form.
   ///
   /// Accepts the proper form, 32 digits without hyphens, and the shifted form 4-4-4-4-4-12 of the phone application's

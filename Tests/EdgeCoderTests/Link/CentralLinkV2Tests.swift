@@ -6,11 +6,11 @@ import Testing
 /// Central and phone with a v2 link between them, in memory.
 @Suite(.timeLimit(.minutes(1))) struct CentralLinkV2Tests {
   private let air = LoopbackCentral()
-  private let phone = LoopbackPhone(offersLink: true)
+  private let phone = LoopbackPhone(offersLink: true, over: [.l2cap, .gatt])
   private let engine = GatedEngine()
 
   private func withBoth(
-    linkVersion: Int = 2, _ body: @Sendable @escaping (Central) async throws -> Void
+    over bearer: LinkBearer? = .l2cap, _ body: @Sendable @escaping (Central) async throws -> Void
   ) async throws {
     var configuration = CentralConfiguration()
     configuration.settle = .zero
@@ -19,14 +19,15 @@ import Testing
     try await running([service.run, central.run]) {
       air.see(phone)
       try await eventually {
-        await central.status().phones.first.map { $0.state == "ready" && $0.linkVersion == linkVersion } ?? false
+        await central.status().phones.first.map { $0.state == "ready" && $0.linkBearer == bearer } ?? false
       }
       try await body(central)
     }
   }
 
-  @Test func aReplyIsHeardWhileItIsMade() async throws {
-    try await withBoth { central in
+  @Test(arguments: LinkBearer.allCases) func aReplyIsHeardWhileItIsMade(bearer: LinkBearer) async throws {
+    if bearer == .gatt { phone.faults.failingBearers = [.l2cap] }
+    try await withBoth(over: bearer) { central in
       let heard = Lock("")
       async let reply = central.generate(prompt: "tell me", maxTokens: 7) { piece in heard.withLock { $0 += piece } }
       let asked = try await engine.next()
@@ -74,7 +75,8 @@ import Testing
 
   @Test(arguments: 0..<20) func aLinkThatEndsAsItBeginsIsNotUsed(_: Int) async throws {
     phone.faults.endsLinksAtOnce = true
-    try await withBoth(linkVersion: 1) { central in
+    phone.faults.failingBearers = [.gatt]
+    try await withBoth(over: nil) { central in
       async let reply = central.generate(prompt: "x", maxTokens: nil)
       let asked = try await engine.next()
       asked.say("heard")
@@ -96,8 +98,21 @@ import Testing
     #expect(machine.queue.waiting.count == 3 && machine.counters.duplicates == 0)
   }
 
-  @Test func whenTheLinkEndsTheCharacteristicsServe() async throws {
-    try await withBoth { central in
+  @Test func withoutAnyBearerTheCharacteristicsServe() async throws {
+    phone.faults.failingBearers = [.l2cap, .gatt]
+    try await withBoth(over: nil) { central in
+      async let reply = central.generate(prompt: "x", maxTokens: nil)
+      let asked = try await engine.next()
+      asked.say("heard")
+      asked.end()
+      let received = try await reply
+      #expect(received.output == "heard")
+    }
+  }
+
+  @Test(arguments: LinkBearer.allCases) func whenTheLinkEndsTheCharacteristicsServe(bearer: LinkBearer) async throws {
+    if bearer == .gatt { phone.faults.failingBearers = [.l2cap] }
+    try await withBoth(over: bearer) { central in
       let lost = Task { try await central.generate(prompt: "x", maxTokens: nil) }
       _ = try await engine.next()
       await phone.dropLinks()

@@ -40,7 +40,8 @@ final class LoopbackConnection: PhoneConnection {
   private struct State {
     var subscriptions: Set<EdgeCoderCharacteristic> = []
     var isOpen = true
-    var link: MemoryChannel?
+    var link: (any LinkChannel)?
+    var values: GATTLinkChannel?
     /// It holds its connections; they must not hold it.
     weak var phone: LoopbackPhone?
   }
@@ -90,10 +91,32 @@ final class LoopbackConnection: PhoneConnection {
     try phone.receive(.write(PhoneWrite(peer: peer, bytes: piece, mtu: linkMTU)))
   }
 
-  func openLink() async throws -> (any LinkChannel)? {
-    let link = try openPhone().openLink(from: peer)
+  func linkBearers() async throws -> [LinkBearer] { try openPhone().linkBearers }
+
+  func openLink(over bearer: LinkBearer) async throws -> any LinkChannel {
+    let phone = try openPhone()
+    guard !phone.faults.failingBearers.contains(bearer) else { throw LoopbackError("no \(bearer)") }
+    let link: any LinkChannel = try bearer == .l2cap ? phone.openLink(from: peer) : openValues()
     state.withLock { $0.link = link }
     return link
+  }
+
+  private func openValues() -> GATTLinkChannel {
+    let (mtu, peer) = (linkMTU, peer)
+    let channel = GATTLinkChannel(
+      link: .random(in: .min ... .max), peer: peer,
+      bearer: .init(
+        valueLimit: { Chunker.requestSize(mtu: mtu) },
+        send: { [weak self] in try self?.openPhone().receive(linkValue: $0, mtu: mtu, from: peer) }, end: {}))
+    state.withLock { $0.values = channel }
+    return channel
+  }
+
+  /// A notification of a v2 link, which may be another central's.
+  func deliver(linkValue: [UInt8]) {
+    let (channel, isOpen) = state.withLock { ($0.values, $0.isOpen) }
+    guard isOpen, let value = LinkValue(linkValue), value.link == channel?.link else { return }
+    channel?.deliver(value)
   }
 
   /// Ends the v2 link alone.
@@ -120,6 +143,7 @@ final class LoopbackConnection: PhoneConnection {
       return (state.isOpen, state.phone)
     }
     guard wasOpen else { return }
+    state.withLock { $0.values }?.end()
     source.yield(.disconnected(reason))
     source.finish()
     phone?.remove(self)

@@ -21,6 +21,8 @@ final class LoopbackPhone: PhoneTransport {
     var hangingConnects = 0
     /// Why it does not pair, if it demands that.
     var refusesToPair: String?
+    /// Bearers over which no v2 link can be opened.
+    var failingBearers: Set<LinkBearer> = []
     /// A v2 link says welcome and ends.
     var endsLinksAtOnce = false
     /// A characteristic whose subscription never comes about.
@@ -40,21 +42,38 @@ final class LoopbackPhone: PhoneTransport {
     var replyChunks = 0
     var faults = Faults()
     var connects = 0
+    var writesRefused = 0
   }
 
   let id: PhoneID
   let name: String
   let addressesSinglePeer: Bool
   let (events, source) = BoundedStream.make(of: PhoneEvent.self, limit: 4096, policy: .dropNewest)
+  let linkBearers: [LinkBearer]
   private let offer: (stream: BoundedStream<any LinkChannel>, source: BoundedStream<any LinkChannel>.Source)?
+  private let hub = Lock<LinkValueHub?>(nil)
   private let state = Lock(State())
 
-  init(_ name: String = "phone", addressesSinglePeer: Bool = false, offersLink: Bool = false) {
+  init(
+    _ name: String = "phone", addressesSinglePeer: Bool = false, offersLink: Bool = false,
+    over bearers: [LinkBearer] = [.l2cap]
+  ) {
+    linkBearers = offersLink ? bearers : []
     offer = offersLink ? BoundedStream.make(limit: 8, policy: .dropNewest) : nil
     id = PhoneID("/loopback/" + name)
     self.name = name
     self.addressesSinglePeer = addressesSinglePeer
     source.yield(.transportUp)
+    guard let offer else { return }
+    let radio = LinkValueHub.Radio(
+      valueLimit: { Chunker.notificationSize(mtu: $0) },
+      notify: { [weak self] value, peer in
+        let connections = self?.state.withLock { Array($0.connections.values) } ?? []
+        for connection in connections where !addressesSinglePeer || connection.peer == peer {
+          connection.deliver(linkValue: value)
+        }
+      })
+    hub.withLock { $0 = LinkValueHub(radio, source: offer.source) }
   }
 
   // MARK: PhoneTransport
@@ -107,8 +126,14 @@ final class LoopbackPhone: PhoneTransport {
     return connection
   }
 
-  func openLink(from peer: PeerID) throws -> MemoryChannel? {
-    guard let offer else { return nil }
+  /// A central wrote a value of a v2 link over GATT.
+  func receive(linkValue: [UInt8], mtu: Int, from peer: PeerID) {
+    let isOne = hub.withLock { $0 }?.receive(linkValue, mtu: mtu, from: peer)
+    if isOne != true { state.withLock { $0.writesRefused += 1 } }
+  }
+
+  func openLink(from peer: PeerID) throws -> MemoryChannel {
+    guard let offer else { throw LoopbackError("the phone takes no links") }
     let (near, far) = MemoryChannel.pair(peer: peer)
     if faults.endsLinksAtOnce {
       Task {
@@ -124,7 +149,9 @@ final class LoopbackPhone: PhoneTransport {
 
   func remove(_ connection: LoopbackConnection) {
     let wasThere = state.withLock { $0.connections.removeValue(forKey: connection.peer) != nil }
-    if wasThere { source.yield(.disconnected(connection.peer)) }
+    guard wasThere else { return }
+    hub.withLock { $0 }?.end(connection.peer)
+    source.yield(.disconnected(connection.peer))
   }
 
   func receive(_ event: PhoneEvent) throws {
@@ -143,6 +170,7 @@ final class LoopbackPhone: PhoneTransport {
   }
 
   var sent: [Sent] { state.withLock { $0.sent } }
+  var writesRefused: Int { state.withLock { $0.writesRefused } }
   var connects: Int { state.withLock { $0.connects } }
 
   /// Cuts every link.

@@ -62,11 +62,11 @@ func withCentral<R: Sendable>(
 /// Runs a phone on an adapter while the body runs.
 func withPhone<R: Sendable>(
   on name: String, as title: String = "EdgeCoder-radio-test", engine: any Engine = SizedEngine(),
-  pace: Duration = .milliseconds(10), access: AccessPolicy = .open, offersLink: Bool = false,
+  pace: Duration = .milliseconds(10), access: AccessPolicy = .open, links: Set<LinkBearer> = [],
   limits: (inout PhoneConfiguration) -> Void = { _ in }, _ body: @escaping @Sendable (PhoneService) async throws -> R
 ) async throws -> R {
   let transport = try await BlueZPhoneTransport.start(
-    on: try await Radio.adapter(name), name: title, access: access, offersLink: offersLink)
+    on: try await Radio.adapter(name), name: title, access: access, links: links)
   var configuration = PhoneConfiguration()
   configuration.chunkInterval = pace
   limits(&configuration)

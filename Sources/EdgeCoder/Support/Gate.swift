@@ -1,13 +1,10 @@
-/// Lets one attempt to connect through at a time, first come, first served.
-///
-/// A controller makes one LE connection at a time anyway; two attempts in parallel abort each other
-/// (`le-connection-abort-by-local`).
-actor ConnectGate {
+/// Lets one operation through at a time, first come, first served.
+actor Gate {
   private var isTaken = false
   private var waiting: [(ticket: Int, continuation: CheckedContinuation<Void, any Error>)] = []
   private var nextTicket = 0
 
-  /// Attempts under way or waiting.
+  /// Operations under way or waiting.
   var count: Int { (isTaken ? 1 : 0) + waiting.count }
 
   /// Runs an operation when it is its turn.
