@@ -5,7 +5,7 @@ extension FakeBlueZ {
   public struct Configuration: Sendable, Hashable {
     /// The release it behaves like, where releases differ in what a GATT server sees. Sessions of
     /// ``FakeBlueZ/session(logger:)`` are told it.
-    public var version: BlueZVersion
+    public var version: BlueZRelease
     /// The ATT MTU of every link, in bytes, 23…517.
     public var mtu: UInt16
     /// The strength with which the adapters hear each other, in dBm.
@@ -21,7 +21,7 @@ extension FakeBlueZ {
 
     /// Makes a configuration; without arguments it is Debian 12's bluetoothd with two good radios.
     public init(
-      version: BlueZVersion = BlueZVersion(5, 66), mtu: UInt16 = 517, rssi: Int16 = -55,
+      version: BlueZRelease = BlueZRelease(5, 66), mtu: UInt16 = 517, rssi: Int16 = -55,
       switchesOnAdapters: Bool = true, connectTimeout: Duration = .seconds(2), busLimits: [String: Int] = [:]
     ) {
       self.version = version
@@ -35,19 +35,19 @@ extension FakeBlueZ {
 }
 
 /// What differs between releases. Not asked of the library: a double that believes what it tests finds no fault in it.
-extension BlueZVersion {
+extension BlueZRelease {
   /// A notify socket for each subscribed central (commit 8eb1dee).
-  var socketForEachPeer: Bool { self >= BlueZVersion(5, 69) }
+  var socketForEachPeer: Bool { self >= BlueZRelease(5, 69) }
   /// What is written to a central's socket goes to no other (commit a08ec1a).
-  var notifiesPeersApart: Bool { self >= BlueZVersion(5, 76) }
+  var notifiesPeersApart: Bool { self >= BlueZRelease(5, 76) }
   /// A byte on the notify socket says that an indication was confirmed (commit 6b34b05); before, `Confirm` is called.
-  var confirmsOnSocket: Bool { self >= BlueZVersion(5, 80) }
+  var confirmsOnSocket: Bool { self >= BlueZRelease(5, 80) }
   /// Confirmations of indications get lost.
-  var losesConfirmations: Bool { (BlueZVersion(5, 74)...BlueZVersion(5, 79)).contains(self) }
+  var losesConfirmations: Bool { (BlueZRelease(5, 74)...BlueZRelease(5, 79)).contains(self) }
   /// A notify socket for characteristics that only indicate (commit f863d01).
-  var givesSocketForIndications: Bool { self >= BlueZVersion(5, 80) }
+  var givesSocketForIndications: Bool { self >= BlueZRelease(5, 80) }
   /// `Device1` tells why a link ended (commit 8b08f90).
-  var tellsDisconnectReasons: Bool { self >= BlueZVersion(5, 83) }
+  var tellsDisconnectReasons: Bool { self >= BlueZRelease(5, 83) }
   /// The longest value in one write with response, and in a long one, in bytes (commit 8bf3a4a26).
-  var longestWrite: (whole: Int, inPieces: Int) { self >= BlueZVersion(5, 70) ? (512, 512) : (510, 508) }
+  var longestWrite: (whole: Int, inPieces: Int) { self >= BlueZRelease(5, 70) ? (512, 512) : (510, 508) }
 }

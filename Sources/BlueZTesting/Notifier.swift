@@ -16,13 +16,13 @@ final class Notifier: Sendable {
 
   private let attribute: Attribute
   private let path: ObjectPath
-  private let version: BlueZVersion
+  private let version: BlueZRelease
   private let connection: Connection
   private let state = Lock(State())
   /// One subscription after the other.
   private let queue = SerialQueue()
 
-  init(_ attribute: Attribute, _ path: ObjectPath, _ version: BlueZVersion, _ connection: Connection) {
+  init(_ attribute: Attribute, _ path: ObjectPath, _ version: BlueZRelease, _ connection: Connection) {
     self.attribute = attribute
     self.path = path
     self.version = version

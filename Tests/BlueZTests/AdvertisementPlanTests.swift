@@ -18,7 +18,7 @@ import Testing
 
   private func plan(
     _ content: Content, _ parameters: Parameters = Parameters(), on adapter: AdvertisingCapabilities = Self.adapter,
-    version: BlueZVersion? = BlueZVersion(5, 66), isExperimental: Bool = false
+    version: BlueZRelease? = BlueZRelease(5, 66), isExperimental: Bool = false
   ) throws -> AdvertisementPlan {
     try AdvertisementPlan(content, parameters, on: adapter, version, isExperimental: isExperimental)
   }
@@ -83,22 +83,22 @@ import Testing
     let wished = Parameters(interval: .milliseconds(100)...(.milliseconds(200)), txPower: 4)
     #expect(try plan(Content(), wished).concessions == [.txPower, .interval])
     #expect(try plan(Content(), wished, isExperimental: true).concessions.isEmpty)
-    #expect(try plan(Content(), wished, version: BlueZVersion(5, 77)).concessions.isEmpty)
+    #expect(try plan(Content(), wished, version: BlueZRelease(5, 77)).concessions.isEmpty)
     #expect(try plan(Content(), wished, version: nil).parameters.interval == nil)
     var strict = wished
     strict.mayGiveUp = [.txPower]
     #expect(throws: BlueZError.self) { try plan(Content(), strict) }
 
     let response = Content(scanResponse: .init(manufacturerData: [1: [2]]))
-    #expect(throws: BlueZError.self) { try plan(response, version: BlueZVersion(5, 80)) }
-    #expect(throws: BlueZError.self) { try plan(response, version: BlueZVersion(5, 79), isExperimental: true) }
-    #expect(try plan(response, version: BlueZVersion(5, 80), isExperimental: true).content == response)
+    #expect(throws: BlueZError.self) { try plan(response, version: BlueZRelease(5, 80)) }
+    #expect(throws: BlueZError.self) { try plan(response, version: BlueZRelease(5, 79), isExperimental: true) }
+    #expect(try plan(response, version: BlueZRelease(5, 80), isExperimental: true).content == response)
   }
 
   @Test func theLadderIsGoneDownInItsOrder() throws {
     let wished = Parameters(
       interval: .milliseconds(100)...(.milliseconds(200)), txPower: 4, mayGiveUp: [.txPowerElement, .interval])
-    var plan: AdvertisementPlan? = try plan(Content(includes: [.txPower]), wished, version: BlueZVersion(5, 77))
+    var plan: AdvertisementPlan? = try plan(Content(includes: [.txPower]), wished, version: BlueZRelease(5, 77))
     var steps: [[Advertisement.Concession]] = []
     while let now = plan {
       steps.append(now.concessions)

@@ -97,7 +97,7 @@ import Testing
       _ = end.withNumber { send($0, [1], 1, 0) }
     }
     try await done
-    characteristic.state.withLock { $0.version = BlueZVersion(5, 75) }
+    characteristic.state.withLock { $0.version = BlueZRelease(5, 75) }
     await #expect { try await characteristic.indicate([1]) } throws: { ($0 as? BlueZError)?.code == .notSupported }
     for end in ends { end.close() }
   }

@@ -66,19 +66,19 @@ import Testing
   }
 
   @Test func versionsAreReadAndCompared() throws {
-    #expect(BlueZVersion("5.66") == BlueZVersion(5, 66))
-    #expect(BlueZVersion("5.72-1ubuntu\n") == BlueZVersion(5, 72))
-    #expect(BlueZVersion("bluez") == nil)
-    #expect(BlueZVersion("5.") == nil)
-    #expect(BlueZVersion(5, 9) < BlueZVersion(5, 10))
+    #expect(BlueZRelease("5.66") == BlueZRelease(5, 66))
+    #expect(BlueZRelease("5.72-1ubuntu\n") == BlueZRelease(5, 72))
+    #expect(BlueZRelease("bluez") == nil)
+    #expect(BlueZRelease("5.") == nil)
+    #expect(BlueZRelease(5, 9) < BlueZRelease(5, 10))
   }
 
-  typealias Capability = BlueZVersion.Capability
+  typealias Capability = BlueZRelease.Capability
 
   /// The releases that people run, and what each lacks.
   @Test(arguments: [
     (
-      BlueZVersion(5, 66), 510, 508,
+      BlueZRelease(5, 66), 510, 508,
       [
         Capability.socketPerPeer, .fullLengthWrites, .notifiesOnePeer, .advertisingInterval, .indicationSockets,
         .scanResponses,
@@ -86,14 +86,14 @@ import Testing
       ]
     ),
     (
-      BlueZVersion(5, 72), 512, 512,
+      BlueZRelease(5, 72), 512, 512,
       [
         .notifiesOnePeer, .advertisingInterval, .indicationSockets, .scanResponses, .tellsDisconnectReason,
         .tellsAdvertisingInstance,
       ]
     ),
     (
-      BlueZVersion(5, 74), 512, 512,
+      BlueZRelease(5, 74), 512, 512,
       [
         .registersServices, .confirmsIndications, .notifiesOnePeer, .advertisingInterval, .indicationSockets,
         .scanResponses,
@@ -101,13 +101,13 @@ import Testing
       ]
     ),
     (
-      BlueZVersion(5, 79), 512, 512,
+      BlueZRelease(5, 79), 512, 512,
       [.confirmsIndications, .indicationSockets, .scanResponses, .tellsDisconnectReason, .tellsAdvertisingInstance]
     ),
-    (BlueZVersion(5, 82), 512, 512, [.tellsDisconnectReason, .tellsAdvertisingInstance]),
-    (BlueZVersion(5, 87), 512, 512, []),
+    (BlueZRelease(5, 82), 512, 512, [.tellsDisconnectReason, .tellsAdvertisingInstance]),
+    (BlueZRelease(5, 87), 512, 512, []),
   ])
-  func whatAVersionLacks(_ version: BlueZVersion, _ write: Int, _ long: Int, _ lacks: [Capability]) {
+  func whatAVersionLacks(_ version: BlueZRelease, _ write: Int, _ long: Int, _ lacks: [Capability]) {
     // No release has that yet.
     #expect(Set(Capability.all.filter { !version.has($0) }) == Set(lacks + [.keepsOthersSubscribed]))
     #expect(version.largestServerWrite == write)

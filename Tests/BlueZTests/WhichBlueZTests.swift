@@ -10,11 +10,11 @@ import Testing
   @Test func theTableIsTheCodes() throws {
     let text = try String(contentsOf: Self.article, encoding: .utf8)
     let rows = text.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2).map(String.init)
-    let expected = BlueZVersion.Capability.all.map { "| \($0.title) | \(since($0)) | \($0.without) | \($0.source) |" }
+    let expected = BlueZRelease.Capability.all.map { "| \($0.title) | \(since($0)) | \($0.without) | \($0.source) |" }
     #expect(rows == expected)
   }
 
-  private func since(_ capability: BlueZVersion.Capability) -> String {
+  private func since(_ capability: BlueZRelease.Capability) -> String {
     guard let lost = capability.lostIn else { return capability.since?.description ?? "none yet" }
     let last = lost.upperBound == lost.lowerBound ? "" : " to \(lost.upperBound)"
     return "all but \(lost.lowerBound)\(last)"

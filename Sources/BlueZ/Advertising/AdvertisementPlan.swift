@@ -11,7 +11,7 @@ struct AdvertisementPlan: Sendable, Hashable {
   /// - Throws: ``BlueZError`` with code `.invalidArgument`, `.advertisementTooLong` or `.notSupported`.
   init(
     _ content: Advertisement.Content, _ parameters: Advertisement.Parameters, on capabilities: AdvertisingCapabilities,
-    _ version: BlueZVersion?, isExperimental: Bool
+    _ version: BlueZRelease?, isExperimental: Bool
   ) throws {
     self.content = content
     self.parameters = parameters

@@ -37,7 +37,7 @@ public final class LocalCharacteristic: Sendable {
     var observers: [Int: BoundedStream<SubscriptionEvent>.Source] = [:]
     var nextID = 0
     /// What this bluetoothd does with several sockets; `nil` while not known.
-    var version: BlueZVersion?
+    var version: BlueZRelease?
   }
 
   /// A socket to bluetoothd that carries notifications.

@@ -39,7 +39,7 @@ public final class Session: Sendable {
   ///   - logger: gets what the supervisor does and what it cannot do.
   /// - Throws: ``BlueZError`` with code `.serviceUnavailable` or `.notPermitted` when the bus cannot be reached.
   public static func open(
-    bus: Connection.Bus = .system, version: BlueZVersion? = nil, logger: Logger = Logger(label: "edgeblue.bluez")
+    bus: Connection.Bus = .system, version: BlueZRelease? = nil, logger: Logger = Logger(label: "edgeblue.bluez")
   ) async throws -> Session {
     let core = SessionCore(bus: bus, version: version, logger: logger)
     try await core.connect()
@@ -124,8 +124,8 @@ public final class Session: Sendable {
 
   /// The release of the bluetoothd that runs; `nil` when it cannot be told, as from inside a container, and was not
   /// said when the session was opened.
-  public func version() async -> BlueZVersion? {
+  public func version() async -> BlueZRelease? {
     if let known = core.version { return known }
-    return await BlueZVersion.ofRunningService(core)
+    return await BlueZRelease.ofRunningService(core)
   }
 }

@@ -36,7 +36,7 @@ final class SessionCore: Sendable {
 
   let bus: Connection.Bus
   /// The release, when whoever opened the session knows it.
-  let version: BlueZVersion?
+  let version: BlueZRelease?
   let logger: Logger
   let state = Lock(State())
   /// Agents and pairing windows that come and go: the end of one must not cross the beginning of the next.
@@ -45,7 +45,7 @@ final class SessionCore: Sendable {
   let pokes: BoundedStream<Void>
   private let pokeSource: BoundedStream<Void>.Source
 
-  init(bus: Connection.Bus, version: BlueZVersion?, logger: Logger) {
+  init(bus: Connection.Bus, version: BlueZRelease?, logger: Logger) {
     self.bus = bus
     self.version = version
     self.logger = logger

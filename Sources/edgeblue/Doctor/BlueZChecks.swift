@@ -51,8 +51,8 @@ struct BlueZChecks {
   }
 
   /// What the release has, in one line, and what it lacks, in one line each. None of it stops anything.
-  static func capabilities(of version: BlueZVersion) -> [Finding] {
-    let all = BlueZVersion.Capability.all
+  static func capabilities(of version: BlueZRelease) -> [Finding] {
+    let all = BlueZRelease.Capability.all
     let present = all.filter(version.has).map(\.title).joined(separator: ", ")
     return [Finding("BlueZ \(version)", .ok, "has \(present)")]
       + all.filter { !version.has($0) }.map { missing in

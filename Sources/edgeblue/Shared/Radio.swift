@@ -5,7 +5,7 @@ import Logging
 struct Radio: Sendable {
   let session: Session
   let adapter: Adapter
-  let version: BlueZVersion?
+  let version: BlueZRelease?
 
   /// Opens the adapter; one that is off is switched on, and the person told.
   /// - Throws: `BlueZError`.

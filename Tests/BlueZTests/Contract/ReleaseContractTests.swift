@@ -6,8 +6,8 @@ import Testing
 extension ContractTests {
   @Test(
     "What is told to one of two centrals reaches it alone where the release can, and both where it cannot",
-    arguments: [BlueZVersion(5, 66), BlueZVersion(5, 72), BlueZVersion(5, 76), BlueZVersion(5, 83)])
-  func twoCentrals(version: BlueZVersion) async throws {
+    arguments: [BlueZRelease(5, 66), BlueZRelease(5, 72), BlueZRelease(5, 76), BlueZRelease(5, 83)])
+  func twoCentrals(version: BlueZRelease) async throws {
     let lab = try await FakeBlueZ.start(adapters: 3, .init(version: version))
     let phone = try await lab.adapter(0)
     let parlour = Parlour()
@@ -25,7 +25,7 @@ extension ContractTests {
     for index in heard.indices { #expect(try await heard[index].next() == [1]) }
 
     let second = Peer(path: "/org/bluez/hci1000/dev_02_EB_00_00_00_02")
-    if version >= BlueZVersion(5, 76) {
+    if version >= BlueZRelease(5, 76) {
       try await parlour.bell.notify([2], to: second)
       #expect(try await heard[1].next() == [2])
     } else {
@@ -37,7 +37,7 @@ extension ContractTests {
     // One that leaves takes nothing from the other.
     let events = devices[0].events()
     await lab.adapters[1].loseLinks()
-    let reason: DisconnectReason? = version >= BlueZVersion(5, 83) ? .timeout : nil
+    let reason: DisconnectReason? = version >= BlueZRelease(5, 83) ? .timeout : nil
     for await event in events where event == .disconnected(reason) { break }
     try await parlour.bell.notify([4])
     #expect(try await heard[1].next() == [3])
@@ -49,8 +49,8 @@ extension ContractTests {
 
   @Test(
     "An indication is confirmed, in the way of each release, over a socket or a property",
-    arguments: [BlueZVersion(5, 66), BlueZVersion(5, 77), BlueZVersion(5, 80)])
-  func indications(version: BlueZVersion) async throws {
+    arguments: [BlueZRelease(5, 66), BlueZRelease(5, 77), BlueZRelease(5, 80)])
+  func indications(version: BlueZRelease) async throws {
     let lab = try await FakeBlueZ.start(.init(version: version))
     let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
     let lamp = LocalCharacteristic("2a05", [.indicate])
@@ -59,7 +59,7 @@ extension ContractTests {
     let device = try await firstSeen(by: central)
     try await device.connect()
     var values = try await device.characteristic("2a05", in: Parlour.service).notifications().makeAsyncIterator()
-    if (BlueZVersion(5, 74)...BlueZVersion(5, 79)).contains(version) {
+    if (BlueZRelease(5, 74)...BlueZRelease(5, 79)).contains(version) {
       #expect(try await code { try await lamp.indicate([1]) } == .notSupported)
       try await lamp.notify([1])
     } else {

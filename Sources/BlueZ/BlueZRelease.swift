@@ -1,11 +1,11 @@
 /// A release of BlueZ. What it can and cannot do is in ``Capability``.
-public struct BlueZVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
+public struct BlueZRelease: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The first number.
   public var major: Int
   /// The second number.
   public var minor: Int
 
-  /// Makes a version.
+  /// Makes a release.
   public init(_ major: Int, _ minor: Int) {
     self.major = major
     self.minor = minor
@@ -24,5 +24,5 @@ public struct BlueZVersion: Sendable, Hashable, Comparable, CustomStringConverti
   public var description: String { "\(major).\(minor)" }
 
   /// By age.
-  public static func < (a: BlueZVersion, b: BlueZVersion) -> Bool { (a.major, a.minor) < (b.major, b.minor) }
+  public static func < (a: BlueZRelease, b: BlueZRelease) -> Bool { (a.major, a.minor) < (b.major, b.minor) }
 }

@@ -1,12 +1,12 @@
 import DBus
 import Glibc
 
-extension BlueZVersion {
+extension BlueZRelease {
   /// Where distributions put bluetoothd.
   private static let usualPlaces = ["/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd"]
 
   /// Asks the program that owns `org.bluez` for its version; bluetoothd does not tell over D-Bus.
-  static func ofRunningService(_ core: SessionCore) async -> BlueZVersion? {
+  static func ofRunningService(_ core: SessionCore) async -> BlueZRelease? {
     var places = usualPlaces
     do {
       let pid = try await core.connection().processID(of: SessionCore.service)
@@ -20,7 +20,7 @@ extension BlueZVersion {
       core.logger.debug("no process of bluetoothd", metadata: ["error": "\(error)"])
     }
     for place in places where access(place, X_OK) == 0 {
-      if let version = BlueZVersion(output(of: [place, "--version"])) { return version }
+      if let version = BlueZRelease(output(of: [place, "--version"])) { return version }
     }
     return nil
   }
