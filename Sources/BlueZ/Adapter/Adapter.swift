@@ -32,7 +32,7 @@ public struct Adapter: Sendable, Hashable {
     core.state.withLock { state in
       if on { state.powerWishes.insert(address) } else { state.powerWishes.remove(address) }
     }
-    let path = try requirePath()
+    let path = try await core.whenThere(address)
     let doing = "switching \(path.lastElement) \(on ? "on" : "off")"
     try await withTimeout(timeout, doing, hint: "is it blocked? see `rfkill list`") {
       while true {
@@ -43,15 +43,13 @@ public struct Adapter: Sendable, Hashable {
         }
       }
     }
-    try await core.wait(doing, timeout) { state in
-      state.cache.properties(path, Self.interface)?["Powered"]?.bool == on ? () : nil
-    }
+    try await wait(doing, timeout, until: "Powered", is: on, at: path)
   }
 
   /// Changes the name it shows to others; an empty one puts ``systemName`` back.
   /// - Throws: ``BlueZError``.
   public func setAlias(_ alias: String) async throws {
-    let path = try requirePath()
+    let path = try await core.whenThere(address)
     try await core.set(path, Self.interface, "Alias", .string(alias), doing: "renaming \(path.lastElement)")
   }
 
@@ -61,15 +59,25 @@ public struct Adapter: Sendable, Hashable {
   ///   - timeout: after what time it ends by itself, in whole seconds; `nil` is never.
   /// - Throws: ``BlueZError`` with code `.noAdapter`, `.notPowered`, `.notPermitted` or `.serviceUnavailable`.
   public func setDiscoverable(_ discoverable: Bool, for timeout: Duration? = nil) async throws {
-    let path = try requirePath()
+    let path = try await core.whenThere(address)
     let doing = "making \(path.lastElement) \(discoverable ? "" : "not ")discoverable"
     if discoverable {
       let seconds = UInt32(clamping: timeout.map { max($0.components.seconds, 1) } ?? 0)
       try await core.set(path, Self.interface, "DiscoverableTimeout", .uint32(seconds), doing: doing)
     }
     try await core.set(path, Self.interface, "Discoverable", .bool(discoverable), doing: doing)
-    try await core.wait(doing, .seconds(5)) { state in
-      state.cache.properties(path, Self.interface)?["Discoverable"]?.bool == discoverable ? () : nil
+    try await wait(doing, .seconds(5), until: "Discoverable", is: discoverable, at: path)
+  }
+
+  /// Waits for a property, as long as the adapter is there.
+  func wait(
+    _ doing: String, _ timeout: Duration, until property: String, is wanted: Bool, at path: ObjectPath
+  ) async throws {
+    try await core.wait(doing, timeout) { [address] state in
+      guard let properties = state.cache.properties(path, Self.interface) else {
+        throw BlueZError(.noAdapter, "\(doing): the adapter \(address) went away")
+      }
+      return properties[property]?.bool == wanted ? () : nil
     }
   }
 
@@ -88,11 +96,10 @@ public struct Adapter: Sendable, Hashable {
     }
   }
 
+  /// Where it is now, for what does not wait.
   func requirePath() throws -> ObjectPath {
     if let path { return path }
-    guard session.isServiceUp else {
-      throw BlueZError(.serviceUnavailable, "bluetoothd is not there", hint: "start it: `systemctl start bluetooth`")
-    }
-    throw BlueZError(.noAdapter, "the adapter \(address) is not there")
+    let absence = core.state.withLock { SessionCore.absence(of: address, in: $0) }
+    throw absence ?? BlueZError(.noAdapter, "the adapter \(address) has not come back yet")
   }
 }

@@ -19,6 +19,9 @@ final class SessionCore: Sendable {
     /// Counts how often each adapter appeared, and how often it was switched on.
     var appearances: [ObjectPath: Int] = [:]
     var powerUps: [ObjectPath: Int] = [:]
+    /// Adapters that went with bluetoothd, or the bus, and have not come back with it as they were: whether they were
+    /// on.
+    var awaited: [BluetoothAddress: Bool] = [:]
     /// Adapters that appeared and whose power is still to be looked at.
     var unpowered: Set<ObjectPath> = []
     var observers: [Int: @Sendable (ObjectCache.Change) -> Void] = [:]
@@ -151,6 +154,7 @@ final class SessionCore: Sendable {
   private func serviceDown() {
     let observers = state.withLock { state -> [@Sendable (ObjectCache.Change) -> Void] in
       guard !state.isClosed else { return [] }
+      for path in state.cache.paths(with: Adapter.interface) { state.adapterWent(path) }
       state.cache.removeAll()
       state.isUp = false
       state.isWhole = false
@@ -169,6 +173,7 @@ final class SessionCore: Sendable {
         state.adapterAppeared(path)
       case .changed(let path, Adapter.interface, let changed, _) where changed["Powered"]?.bool == true:
         state.powerUps[path, default: 0] += 1
+        state.adapterCameBack(path)
       default: break
       }
       return (change, Array(state.observers.values))
@@ -190,5 +195,23 @@ extension SessionCore.State {
   mutating func adapterAppeared(_ path: ObjectPath) {
     appearances[path, default: 0] += 1
     unpowered.insert(path)
+    adapterCameBack(path)
+  }
+
+  fileprivate mutating func adapterWent(_ path: ObjectPath) {
+    guard let (address, isOn) = addressAndPower(of: path) else { return }
+    awaited[address] = isOn || awaited[address] == true
+  }
+
+  /// It is here; where it was on it may take bluetoothd a moment more to switch it on.
+  fileprivate mutating func adapterCameBack(_ path: ObjectPath) {
+    guard let (address, isOn) = addressAndPower(of: path), isOn || awaited[address] == false else { return }
+    awaited[address] = nil
+  }
+
+  private func addressAndPower(of path: ObjectPath) -> (BluetoothAddress, Bool)? {
+    let properties = cache.properties(path, Adapter.interface)
+    let isOn = properties?["Powered"]?.bool == true
+    return properties?["Address"]?.string.flatMap(BluetoothAddress.init).map { ($0, isOn) }
   }
 }

@@ -143,3 +143,34 @@ extension ContractTests {
     try await lab.stop()
   }
 }
+
+/// What comes back in a moment is waited for.
+extension ContractTests {
+  @Test("An adapter that went with bluetoothd is waited for, one that was pulled out is not")
+  func adapterComesBack() async throws {
+    let lab = try await FakeBlueZ.start()
+    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let opened = try await Parlour().open(on: phone)
+    var events = central.session.events().makeAsyncIterator()
+    try await lab.kill()
+    // bluetoothd is on the bus before its adapters are.
+    try await lab.adapters[1].unplug()
+    try await lab.startAgain()
+    while let event = await events.next(), event != .serviceUp {}
+    #expect(central.alias == nil)
+    async let seen = firstSeen(by: central)
+    async let renamed: Void = central.setAlias("back")
+    try await lab.adapters[1].plugIn()
+    let device = try await seen
+    #expect(device.name == "Parlour")
+    try await renamed
+    #expect(central.alias == "back")
+
+    try await lab.adapters[1].unplug()
+    while let event = await events.next() { if case .adapterRemoved = event { break } }
+    #expect(try await code { try await central.discover() } == .noAdapter)
+    #expect(try await code { try await central.setAlias("gone") } == .noAdapter)
+    withExtendedLifetime(opened) {}
+    try await lab.stop()
+  }
+}
