@@ -46,12 +46,8 @@ public final class Advertisement: Registration {
   }
 
   deinit {
-    guard let id = state.withLock({ $0.id }), let (_, adapter) = session.core.unregister(id) else { return }
-    let (core, path) = (session.core, path)
-    Task {
-      try await core.call(
-        adapter, "org.bluez.LEAdvertisingManager1", "UnregisterAdvertisement", [.objectPath(path)], doing: "")
-    }
+    let (core, id, placement) = (session.core, end(), placement)
+    Task { await core.takeDownQuietly(id, placement) }
   }
 
   /// What was given up for it to be there, in this order; it may be less or more after bluetoothd's restart.
@@ -70,28 +66,34 @@ public final class Advertisement: Registration {
     state.withLock { $0.id = id }
   }
 
-  /// Ends the advertisement.
+  /// Ends the advertisement. Where it, the adapter or bluetoothd is gone there is nothing to end.
   /// - Throws: ``BlueZError`` when bluetoothd refuses.
   public func stop() async throws {
-    guard let (_, adapter) = end() else { return }
-    try await session.core.call(
-      adapter, manager, "UnregisterAdvertisement", [.objectPath(path)], doing: "ending \(title)")
+    try await session.core.takeDown(end(), placement)
   }
 
-  /// - Returns: where bluetoothd still has it.
-  private func end() -> (Connection, ObjectPath)? {
-    let id = state.withLock { state in
+  private var placement: Placement {
+    Placement(manager: manager, member: "UnregisterAdvertisement", object: path, title: title)
+  }
+
+  /// - Returns: the number to give it up with.
+  private func end() -> Int? {
+    state.withLock { state in
       defer { state.id = nil }
       state.isRunning = false
       return state.id
     }
-    return id.flatMap(session.core.unregister)
+  }
+
+  /// Its time is over, and bluetoothd does not have it.
+  private func giveUp() {
+    if let id = end() { _ = session.core.unregister(id) }
   }
 
   func establish(on connection: Connection, at adapter: ObjectPath) async throws {
     let remaining = deadline.map { SteadyClock.steady.now.duration(to: $0) }
     // It may have run out while bluetoothd was away.
-    if let remaining, remaining <= .zero { return _ = end() }
+    if let remaining, remaining <= .zero { return giveUp() }
     let capabilities = AdvertisingCapabilities(
       session.core.state.withLock { $0.cache.properties(adapter, manager) } ?? [:])
     // Monitors are there only under `bluetoothd -E`, and it has no other way to tell.
@@ -141,7 +143,7 @@ public final class Advertisement: Registration {
   private func released() {
     // bluetoothd's clock counts from a moment after ours and in whole seconds.
     if let deadline, SteadyClock.steady.now.duration(to: deadline) < .seconds(1) {
-      _ = end()
+      giveUp()
     } else if let entry = state.withLock({ $0.entry }) {
       session.core.lost(entry)
     }

@@ -36,17 +36,21 @@ extension Device {
     return Dial(adapter, address, options, requiring: required)
   }
 
-  /// Ends the link, and waits until it is ended. Without effect when there is none.
+  /// Ends the link, and waits until it is ended. Without effect when there is none, also because the device, the
+  /// adapter or bluetoothd is gone.
   /// - Parameter timeout: bluetoothd takes about two seconds.
-  /// - Throws: ``BlueZError`` with code `.staleHandle`, `.timedOut` or `.serviceUnavailable`.
+  /// - Throws: ``BlueZError`` with code `.timedOut`, or what bluetoothd refuses with.
   public func disconnect(timeout: Duration = .seconds(10)) async throws {
-    try check()
     guard isConnected else { return }
-    try await endLink(timeout: timeout, doing: "disconnecting \(peer)")
+    do {
+      try await endLink(timeout: timeout, doing: "disconnecting \(peer)")
+    } catch let error as BlueZError where error.meansGone {
+      core.logger.debug("no link to end", metadata: ["error": "\(error)"])
+    }
   }
 
   /// Has bluetoothd forget the device, with its link, its bond and what it cached of its services; returns when it has.
-  /// - Throws: ``BlueZError``.
+  /// - Throws: ``BlueZError``; with code `.staleHandle` when it has forgotten the device, or restarted, which keeps bonds.
   public func remove() async throws {
     try check()
     let (path, generation, doing) = (path, generation, "removing \(peer)")

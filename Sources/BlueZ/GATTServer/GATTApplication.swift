@@ -44,13 +44,8 @@ public final class GATTApplication: Registration {
   deinit {
     let (id, observer) = state.withLock { ($0.id, $0.observer) }
     if let observer { session.core.stopObserving(observer) }
-    if let id, let (_, path) = session.core.unregister(id) {
-      let root = root
-      let core = session.core
-      Task {
-        try await core.call(path, "org.bluez.GattManager1", "UnregisterApplication", [.objectPath(root)], doing: "")
-      }
-    }
+    let (core, placement) = (session.core, placement)
+    Task { await core.takeDownQuietly(id, placement) }
     reset()
   }
 
@@ -94,7 +89,12 @@ public final class GATTApplication: Registration {
     try await addition.unregister()
   }
 
-  /// Takes the services away. Centrals that use them lose them.
+  private var placement: Placement {
+    Placement(manager: manager, member: "UnregisterApplication", object: root, title: title)
+  }
+
+  /// Takes the services away. Centrals that use them lose them. Where the adapter or bluetoothd is gone they are gone
+  /// with it.
   /// - Throws: ``BlueZError`` when bluetoothd refuses; the services are gone from this program all the same.
   public func unregister() async throws {
     for addition in additions.withLock({ $0 }) { try await addition.unregister() }
@@ -108,9 +108,7 @@ public final class GATTApplication: Registration {
       state.withLock { $0.objects = [] }
       reset()
     }
-    guard let (_, path) = session.core.unregister(id) else { return }
-    try await session.core.call(
-      path, manager, "UnregisterApplication", [.objectPath(root)], doing: "taking away \(title)")
+    try await session.core.takeDown(id, placement)
   }
 
   private func reset() {
@@ -207,7 +205,6 @@ extension Adapter {
   /// - Throws: ``BlueZError``: `.invalidArgument` when bluetoothd finds a fault in the services, `.noAdapter`,
   ///   `.serviceUnavailable`, `.notPermitted`.
   public func offer(_ services: [LocalService]) async throws -> GATTApplication {
-    _ = try requirePath()
     let application = GATTApplication(session: session, adapter: address, services: services)
     try await application.start()
     return application

@@ -56,9 +56,8 @@ public final class AdvertisementMonitor: Registration {
 
   deinit {
     source.finish()
-    guard let id = state.withLock({ $0.id }), let (_, adapter) = session.core.unregister(id) else { return }
-    let (core, root, manager) = (session.core, root, manager)
-    Task { try await core.call(adapter, manager, "UnregisterMonitor", [.objectPath(root)], doing: "") }
+    let (core, id, placement) = (session.core, state.withLock { $0.id }, placement)
+    Task { await core.takeDownQuietly(id, placement) }
   }
 
   func start() async throws {
@@ -68,7 +67,11 @@ public final class AdvertisementMonitor: Registration {
     state.withLock { $0.id = id }
   }
 
-  /// Ends the watch, and ``events`` with it.
+  private var placement: Placement {
+    Placement(manager: manager, member: "UnregisterMonitor", object: root, title: title)
+  }
+
+  /// Ends the watch, and ``events`` with it. Where it, the adapter or bluetoothd is gone there is nothing to end.
   /// - Throws: ``BlueZError`` when bluetoothd refuses.
   public func stop() async throws {
     let id = state.withLock { state in
@@ -77,8 +80,7 @@ public final class AdvertisementMonitor: Registration {
     }
     source.finish()
     defer { state.withLock { $0.objects = [] } }
-    guard let id, let (_, adapter) = session.core.unregister(id) else { return }
-    try await session.core.call(adapter, manager, "UnregisterMonitor", [.objectPath(root)], doing: "ending \(title)")
+    try await session.core.takeDown(id, placement)
   }
 
   func establish(on connection: Connection, at adapter: ObjectPath) async throws {

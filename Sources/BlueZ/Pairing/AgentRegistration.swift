@@ -40,14 +40,10 @@ public final class AgentRegistration: Registration {
 
   deinit {
     let (id, observer) = state.withLock { ($0.id, $0.observer) }
-    let (core, path) = (session.core, path)
+    let (core, placement) = (session.core, placement)
     if let observer { core.stopObserving(observer) }
-    guard let id, let (_, manager) = core.unregister(id) else { return }
     // In turn: bluetoothd takes one agent per connection, and the next one may be on its way.
-    core.pairingSteps.enqueue {
-      try await core.call(
-        manager, "org.bluez.AgentManager1", "UnregisterAgent", [.objectPath(path)], doing: "taking away the agent")
-    }
+    core.pairingSteps.enqueue { await core.takeDownQuietly(id, placement) }
   }
 
   func start() async throws {
@@ -70,7 +66,11 @@ public final class AgentRegistration: Registration {
     }
   }
 
-  /// Ends the agent's decisions; one that is open refuses.
+  private var placement: Placement {
+    Placement(manager: manager, member: "UnregisterAgent", object: path, title: title)
+  }
+
+  /// Ends the agent's decisions; one that is open refuses. Where bluetoothd is gone there is nothing to end.
   /// - Throws: ``BlueZError`` when bluetoothd refuses.
   public func unregister() async throws {
     let id = state.withLock { state in
@@ -79,11 +79,8 @@ public final class AgentRegistration: Registration {
     }
     questions.cancel()
     defer { state.withLock { $0.object = nil } }
-    let (core, path) = (session.core, path)
-    guard let id, let (_, manager) = core.unregister(id) else { return }
-    try await core.pairingSteps.run { [title, interface = self.manager] in
-      try await core.call(manager, interface, "UnregisterAgent", [.objectPath(path)], doing: "taking away \(title)")
-    }
+    let (core, placement) = (session.core, placement)
+    try await core.pairingSteps.run { try await core.takeDown(id, placement) }
   }
 
   func establish(on connection: Connection, at manager: ObjectPath) async throws {

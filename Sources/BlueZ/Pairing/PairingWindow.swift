@@ -66,8 +66,12 @@ public final class PairingWindow: Registration {
   }
 
   private static func shut(_ adapter: Adapter, _ formerTimeout: Value?) async throws {
-    try await adapter.setPairable(false)
-    if let formerTimeout { try await setTimeout(formerTimeout, of: adapter) }
+    do {
+      try await adapter.setPairable(false)
+      if let formerTimeout { try await setTimeout(formerTimeout, of: adapter) }
+    } catch let error as BlueZError where error.meansGone {
+      adapter.core.logger.debug("no pairing window to end", metadata: ["error": "\(error)"])
+    }
   }
 
   func establish(on connection: Connection, at path: ObjectPath) async throws {
@@ -80,7 +84,7 @@ public final class PairingWindow: Registration {
   }
 
   private static func setTimeout(_ value: Value, of adapter: Adapter) async throws {
-    let path = try adapter.requirePath()
+    let path = try await adapter.core.whenThere(adapter.address)
     try await adapter.core.set(
       path, Adapter.interface, "PairableTimeout", value, doing: "limiting how long \(path.lastElement) is pairable")
   }
@@ -105,7 +109,7 @@ extension Adapter {
   /// - Throws: ``BlueZError``: `.invalidArgument` when the duration is not in the range, `.inProgress` when the session
   ///   has a window at this adapter, `.noAdapter`, `.notPermitted`, `.serviceUnavailable`.
   public func openPairingWindow(for duration: Duration) async throws -> PairingWindow {
-    _ = try requirePath()
+    _ = try await core.whenThere(address)
     guard duration > .zero, duration <= .seconds(UInt32.max) else {
       throw BlueZError(.invalidArgument, "a pairing window of \(duration)", hint: "1 s to 2³² − 1 s")
     }

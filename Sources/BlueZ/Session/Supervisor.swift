@@ -70,12 +70,12 @@ extension SessionCore {
 
   /// Gives a registration up.
   /// - Returns: where it is still established, so that the caller can take it down there.
-  func unregister(_ id: Int) -> (Connection, ObjectPath)? {
+  func unregister(_ id: Int) -> ObjectPath? {
     state.withLock { state in
-      guard let entry = state.registrations.removeValue(forKey: id), let connection = state.connection,
-        let life = entry.life, life == Self.life(of: entry.registration, in: state)
+      guard let entry = state.registrations.removeValue(forKey: id), let life = entry.life,
+        life == Self.life(of: entry.registration, in: state)
       else { return nil }
-      return (connection, life.path)
+      return life.path
     }
   }
 

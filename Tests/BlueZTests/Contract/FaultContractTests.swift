@@ -144,8 +144,41 @@ extension ContractTests {
   }
 }
 
-/// What comes back in a moment is waited for.
+/// What is gone already needs no ending, and what comes back in a moment is waited for.
 extension ContractTests {
+  @Test("Whatever ends while it is being ended has ended", arguments: ["bluetoothd", "adapter", "registration"])
+  func endings(gone: String) async throws {
+    let lab = try await FakeBlueZ.start()
+    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let agent = try await phone.session.register(PairingAgent())
+    let window = try await phone.openPairingWindow(for: .seconds(60))
+    let (application, advertisement) = try await Parlour().open(on: phone)
+    let device = try await firstSeen(by: central)
+    try await device.connect()
+
+    // The calls are under way when what they are about goes.
+    for adapter in lab.adapters { adapter.inject(.slowReplies(.milliseconds(300))) }
+    async let endings: [BlueZError.Code?] = [
+      code { try await advertisement.stop() }, code { try await application.unregister() },
+      code { try await window.close() }, code { try await agent.unregister() }, code { try await device.disconnect() },
+    ]
+    switch gone {
+    case "bluetoothd": try await lab.kill()
+    case "adapter": for adapter in lab.adapters { try await adapter.unplug() }
+    default: break
+    }
+    let codes = try await endings
+    #expect(codes == [nil, nil, nil, nil, nil])
+    // Once more, when there is nothing.
+    try await advertisement.stop()
+    try await application.unregister()
+    try await window.close()
+    try await agent.unregister()
+    try await device.disconnect()
+    #expect(!advertisement.isRunning)
+    try await lab.stop()
+  }
+
   @Test("An adapter that went with bluetoothd is waited for, one that was pulled out is not")
   func adapterComesBack() async throws {
     let lab = try await FakeBlueZ.start()
