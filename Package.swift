@@ -21,6 +21,7 @@ var products: [Product] = [
   .library(name: "DBusTesting", targets: ["DBusTesting"]),
   .library(name: "BlueZ", targets: ["BlueZ"]),
   .library(name: "BlueZTesting", targets: ["BlueZTesting"]),
+  .library(name: "NetworkPath", targets: ["NetworkPath"]),
   .library(name: "EdgeCoder", targets: ["EdgeCoder"]),
 ]
 
@@ -30,14 +31,19 @@ var dependencies: [Package.Dependency] = [
 
 var targets: [Target] = [
   .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+  .systemLibrary(name: "CNetlink"),
   .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
   .target(name: "DBus", dependencies: ["CDBus", log], swiftSettings: settings),
   .target(name: "DBusTesting", dependencies: ["DBus"], swiftSettings: settings),
   .target(name: "BlueZ", dependencies: ["DBus", log], swiftSettings: settings),
   .target(name: "BlueZTesting", dependencies: ["BlueZ", "DBus", "DBusTesting", log], swiftSettings: settings),
   .testTarget(name: "DBusTests", dependencies: ["DBus", "DBusTesting"], exclude: ["Peers"], swiftSettings: settings),
+  .target(name: "NetworkPath", dependencies: ["CNetlink", "DBus", log], swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: ["BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
+  .testTarget(
+    name: "NetworkPathTests", dependencies: ["CNetlink", "DBus", "DBusTesting", "NetworkPath", log],
+    swiftSettings: settings),
   .testTarget(name: "RadioTests", dependencies: ["BlueZ", "DBus", "EdgeCoder"], swiftSettings: settings),
   .testTarget(
     name: "EdgeCoderTests", dependencies: ["BlueZ", "BlueZTesting", "DBus", "EdgeCoder", log],

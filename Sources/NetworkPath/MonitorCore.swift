@@ -1,0 +1,144 @@
+internal import CNetlink
+internal import DBus
+internal import Logging
+
+/// What the monitor, its thread and its helpers share. Only the monitor itself ends it, so nothing here keeps that.
+final class MonitorCore: Sendable {
+  enum Input: Sendable {
+    case metered(Metered?)
+    case probed(Reachability, wayOut: Int)
+    case close
+  }
+
+  private struct State {
+    var inputs: [Input] = []
+    var newest: PathUpdate?
+    var readers: [Int: BoundedStream<PathUpdate>.Source] = [:]
+    var nextReader = 0
+    var statistics = NetworkPathMonitor.Statistics()
+    /// Why the kernel could not be asked, last time.
+    var problem: NetworkPathError?
+    var hasEnded = false
+    var probed: ProbeRunner.WayOut = nil
+  }
+
+  let options: NetworkPathMonitor.Options
+  let wakeUp: WakeUp
+  /// Where the kernel tells of changes.
+  let events: NetlinkSocket
+  /// Where it is asked.
+  let questions: NetlinkSocket
+  let resolver: ResolverFile
+  /// The ways out, for a probe.
+  let waysOut: BoundedStream<ProbeRunner.WayOut>
+  private let waysOutSource: BoundedStream<ProbeRunner.WayOut>.Source
+  private let state = Lock(State())
+
+  /// How long the kernel may take to answer.
+  private static let answerLimit: Duration = .seconds(2)
+
+  init(_ options: NetworkPathMonitor.Options) throws(NetworkPathError) {
+    self.options = options
+    do {
+      wakeUp = try WakeUp()
+    } catch {
+      throw NetworkPathError(.limitExceeded, error.message)
+    }
+    let groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE
+    events = try NetlinkSocket(groups: UInt32(groups), receiveBuffer: options.receiveBuffer)
+    events.keepBackOtherRoutes()
+    questions = try NetlinkSocket(answerLimit: Self.answerLimit)
+    resolver = ResolverFile(path: options.resolverFile)
+    (waysOut, waysOutSource) = BoundedStream.make(limit: 1)
+  }
+
+  /// Starts the thread, in the network namespace of the caller's.
+  func startWorking() throws(NetworkPathError) {
+    do {
+      try startThread(named: "network-path") {
+        do throws(NetworkPathError) {
+          var worker = PathWorker(self)
+          try worker.run()
+        } catch {
+          self.options.logger.error("the network path is no longer watched", metadata: ["error": "\(error)"])
+          self.state.withLock { $0.problem = error }
+        }
+        self.end()
+      }
+    } catch {
+      throw NetworkPathError(.limitExceeded, error.message)
+    }
+  }
+
+  var newest: PathUpdate? { state.withLock { $0.newest } }
+  var problem: NetworkPathError? { state.withLock { $0.problem } }
+  var statistics: NetworkPathMonitor.Statistics { state.withLock { $0.statistics } }
+
+  func count(_ change: (inout NetworkPathMonitor.Statistics) -> Void) { state.withLock { change(&$0.statistics) } }
+
+  func dumpFailed(_ error: NetworkPathError) {
+    options.logger.warning("the kernel's network tables cannot be read", metadata: ["error": "\(error)"])
+    state.withLock { state in
+      state.problem = error
+      state.statistics.failedDumps += 1
+    }
+  }
+
+  /// The updates from now on, after the newest there is.
+  func updates(limit: Int) -> BoundedStream<PathUpdate> {
+    let id = state.withLock { state in
+      state.nextReader += 1
+      return state.nextReader
+    }
+    let (stream, source) = BoundedStream.make(of: PathUpdate.self, limit: limit) { [weak self] in
+      _ = self?.state.withLock { $0.readers.removeValue(forKey: id) }
+    }
+    let hasEnded = state.withLock { state in
+      // Under the lock, so that the newest comes first.
+      if let newest = state.newest { source.yield(newest) }
+      if !state.hasEnded { state.readers[id] = source }
+      return state.hasEnded
+    }
+    if hasEnded { source.finish() }
+    return stream
+  }
+
+  func tell(_ update: PathUpdate) {
+    let readers = state.withLock { state in
+      (state.newest, state.problem) = (update, nil)
+      return Array(state.readers.values)
+    }
+    for reader in readers { reader.yield(update) }
+  }
+
+  func tellProbe(_ wayOut: ProbeRunner.WayOut) {
+    let isNew = state.withLock { state in
+      defer { state.probed = wayOut }
+      return state.probed != wayOut
+    }
+    if isNew { waysOutSource.yield(wayOut) }
+  }
+
+  func put(_ input: Input) {
+    // Without a thread nobody would take it.
+    state.withLock { if !$0.hasEnded { $0.inputs.append(input) } }
+    wakeUp.signal()
+  }
+
+  func takeInputs() -> [Input] {
+    state.withLock { state in
+      defer { state.inputs = [] }
+      return state.inputs
+    }
+  }
+
+  private func end() {
+    let readers = state.withLock { state in
+      defer { state.readers = [:] }
+      state.hasEnded = true
+      return Array(state.readers.values)
+    }
+    for reader in readers { reader.finish() }
+    waysOutSource.finish()
+  }
+}

@@ -1,0 +1,37 @@
+internal import CNetlink
+import Glibc
+
+extension NetlinkSocket {
+  /// Has the kernel keep back what is told of routes other than default ones. A router may change thousands of those
+  /// a second; none of them is worth waking this process.
+  ///
+  /// Only for a socket that hears of events: each comes in a datagram of its own, while an answer packs many into one.
+  func keepBackOtherRoutes() {
+    let typeOffset: UInt32 = 4
+    let destinationLengthOffset = UInt32(MemoryLayout<nlmsghdr>.size) + 1
+    let (halfWord, byte) = (BPF_LD | BPF_H | BPF_ABS, BPF_LD | BPF_B | BPF_ABS)
+    let isEqual = BPF_JMP | BPF_JEQ | BPF_K
+    // `jt` and `jf` are how many of the next instructions to leave out.
+    var program = [
+      Self.instruction(halfWord, typeOffset),
+      Self.instruction(isEqual, Self.asRead(RTM_NEWROUTE), then: 1, else: 0),
+      Self.instruction(isEqual, Self.asRead(RTM_DELROUTE), then: 0, else: 2),
+      Self.instruction(byte, destinationLengthOffset),
+      Self.instruction(isEqual, 0, then: 0, else: 1),
+      Self.instruction(BPF_RET | BPF_K, UInt32.max),
+      Self.instruction(BPF_RET | BPF_K, 0),
+    ]
+    program.withUnsafeMutableBufferPointer { program in
+      set(SOL_SOCKET, SO_ATTACH_FILTER, sock_fprog(len: UInt16(program.count), filter: program.baseAddress))
+    }
+  }
+
+  private static func instruction(
+    _ code: Int32, _ operand: UInt32, then: UInt8 = 0, else otherwise: UInt8 = 0
+  ) -> sock_filter {
+    sock_filter(code: UInt16(code), jt: then, jf: otherwise, k: operand)
+  }
+
+  /// A filter reads in network order, but netlink speaks the machine's own.
+  private static func asRead(_ type: Int) -> UInt32 { UInt32(UInt16(type).bigEndian) }
+}

@@ -1,0 +1,47 @@
+import DBus
+import DBusTesting
+import Testing
+
+@testable import NetworkPath
+
+/// Against an object that answers as NetworkManager does, on a bus of its own.
+@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"))
+struct MeteredTests {
+  private static let name = "org.freedesktop.NetworkManager"
+
+  @Test func itComesChangesAndGoes() async throws {
+    let bus = try PrivateBus()
+    var options = NetworkPathMonitor.Options()
+    options.networkManagerBus = .address(bus.address)
+    options.settleDown = .zero
+    options.resolverFile = "/nonexistent/resolv.conf"
+    let monitor = try await NetworkPathMonitor.start(options)
+    #expect(monitor.path.hintSource == .interfaceKind)
+    let seen = Watcher(monitor)
+
+    let number = Lock<UInt32>(1)
+    let service = try await bus.connect()
+    let manager = Interface(Self.name, properties: [.init("Metered", "u", get: { .uint32(number.withLock { $0 }) })])
+    let object = try service.export("/org/freedesktop/NetworkManager", [manager])
+    _ = try await service.requestName(Self.name)
+    let metered = try await seen.until("metered") { $0.hintSource == .networkManager }
+    #expect(metered.path.isExpensive && metered.path.isConstrained)
+    #expect(metered.changes.contains(.hints(isExpensive: true, isConstrained: true)))
+
+    number.withLock { $0 = 4 }
+    try object.emitPropertiesChanged(Self.name, ["Metered": .uint32(number.withLock { $0 })])
+    try await seen.until("not metered") { !$0.isExpensive && $0.hintSource == .networkManager }
+    number.withLock { $0 = 3 }
+    try object.emitPropertiesChanged(Self.name, ["Metered": .uint32(number.withLock { $0 })])
+    try await seen.until("probably metered") { $0.isExpensive && !$0.isConstrained }
+    service.close()
+    try await seen.until("nobody to ask") { $0.hintSource == .interfaceKind }
+  }
+
+  @Test func withoutABus() async throws {
+    var options = NetworkPathMonitor.Options()
+    options.networkManagerBus = .address("unix:path=/nonexistent/bus")
+    let monitor = try await NetworkPathMonitor.start(options)
+    #expect(monitor.path.hintSource == .interfaceKind)
+  }
+}

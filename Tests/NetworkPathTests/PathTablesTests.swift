@@ -1,0 +1,153 @@
+import Testing
+
+@testable import NetworkPath
+
+@Suite struct PathTablesTests {
+  @Test func aWiredMachine() throws {
+    let path = Say.path(Say.wired)
+    #expect(path.status == .satisfied)
+    #expect(path.obstacle == nil)
+    #expect(path.supportsIPv4 && !path.supportsIPv6 && !path.supportsDNS)
+    #expect(path.preferredInterface?.name == "eth0")
+    #expect(path.gateways.map(\.description) == ["via 192.0.2.1 on eth0"])
+    #expect(path.interfaces.map(\.name) == ["eth0", "lo"])
+    #expect(path.interfaces[0].addresses == [IPAddress("192.0.2.2")])
+    #expect(path.uses(.ethernet) && !path.uses(.loopback))
+  }
+
+  /// Each step takes one thing away that was there before, or adds the next one that is missing.
+  @Test func whatIsMissingHasAName() {
+    let cases: [(PathObstacle?, [RouteMessage])] = [
+      (.noInterface, []), (.noInterface, [Say.lo]),
+      (.interfacesDown, [Say.lo, Say.link(2, "eth0", isUp: false)]),
+      (.noCarrier, [Say.lo, Say.link(2, "eth0", state: 2), Say.link(3, "eth1", isUp: false)]),
+      (.waiting(interface: "eth0"), [Say.lo, Say.link(2, "eth0", state: 5)]),
+      (.noAddress, [Say.lo, Say.link(2, "eth0"), Say.address(2, "fe80::1", scope: 253)]),
+      (.noAddress, [Say.lo, Say.link(2, "eth0"), Say.address(2, "169.254.7.7")]),
+      (.noDefaultRoute, [Say.lo, Say.link(2, "eth0"), Say.address(2, "192.0.2.2")]),
+      (.unusableDefaultRoute, [Say.lo, Say.link(2, "eth0"), Say.routes(Say.route(2, via: "192.0.2.1"))]),
+      (nil, Say.wired),
+    ]
+    for (obstacle, messages) in cases {
+      let path = Say.path(messages)
+      #expect(path.obstacle == obstacle)
+      #expect((path.status == .satisfied) == (obstacle == nil))
+      #expect(path.isExpensive == false)
+    }
+    #expect(Say.path(cases[4].1).status == .requiresConnection)
+    #expect(Say.path(cases[5].1).status == .unsatisfied)
+  }
+
+  @Test func aModemThatHasNotDialled() {
+    let path = Say.path([Say.lo, Say.link(2, "wwan0", isUp: false, hardware: 519)])
+    #expect(path.status == .requiresConnection)
+    #expect(path.obstacle == .waiting(interface: "wwan0"))
+  }
+
+  @Test func addressesThatCannotBeUsed() {
+    let (tentative, failed, optimistic): (UInt32, UInt32, UInt32) = (0x40, 0x08, 0x04)
+    let base = [Say.lo, Say.link(2, "eth0"), Say.routes(Say.route(2, via: "fe80::1", .v6, metric: 1024))]
+    for (flags, isUsable) in [
+      (0, true), (tentative, false), (tentative | failed, false), (failed, false), (tentative | optimistic, true),
+    ] {
+      let path = Say.path(base + [Say.address(2, "2001:db8::2", flags: flags)])
+      #expect(path.supportsIPv6 == isUsable)
+      #expect(path.interfaces[0].addresses.isEmpty == !isUsable)
+    }
+  }
+
+  /// Docker's bridge has an address that no other interface can send from.
+  @Test func anAddressOfAnotherInterfaceDoesNotHelpButTheMachinesOwnDoes() {
+    let base = [
+      Say.lo, Say.link(2, "eth0"), Say.link(3, "docker0"), Say.address(3, "172.17.0.1"),
+      Say.routes(Say.route(2, via: "192.0.2.1")),
+    ]
+    #expect(Say.path(base).obstacle == .unusableDefaultRoute)
+    #expect(Say.path(base + [Say.address(1, "198.51.100.7")]).status == .satisfied)
+  }
+
+  @Test func theLowerMetricIsPreferredAndIPv4BeforeIPv6() {
+    let path = Say.path(
+      Say.wired + [
+        Say.link(3, "wlan0", device: .init(type: "wlan")), Say.address(3, "198.51.100.2"),
+        Say.address(3, "2001:db8::3"), Say.address(2, "2001:db8::2"),
+        Say.routes(Say.route(2, via: "192.0.2.1", metric: 600)),
+        Say.routes(Say.route(3, via: "198.51.100.1", metric: 50)),
+        Say.routes(Say.route(2, via: "fe80::1", .v6, metric: 1)),
+      ])
+    #expect(path.gateways.map(\.interface) == ["eth0", "wlan0", "eth0", "eth0"])
+    #expect(path.preferredInterface?.name == "eth0")
+    #expect(path.supportsIPv6)
+  }
+
+  @Test func aRouteThatRefusesHidesThoseBehindIt() {
+    func path(refusing metric: UInt32) -> PathSnapshot {
+      var refusing = Say.route(0, metric: metric)
+      refusing.refuses = true
+      let route = Say.routes(Say.route(2, via: "192.0.2.1", metric: 100))
+      return Say.path([Say.lo, Say.link(2, "eth0"), Say.address(2, "192.0.2.2"), route, Say.routes(refusing)])
+    }
+    #expect(path(refusing: 200).status == .satisfied)
+    #expect(path(refusing: 50).gateways.map(\.description) == [])
+  }
+
+  @Test func aRouteThatIsReplacedGoes() {
+    let tables = Held(PathTables(Say.wired))
+    #expect(tables { $0.apply(Say.routes(Say.route(2, via: "192.0.2.254"), replaces: true)) })
+    #expect(tables.value.snapshot().gateways.map(\.description) == ["via 192.0.2.254 on eth0"])
+    #expect(!tables { $0.apply(Say.routes(Say.route(2, via: "192.0.2.254"), replaces: true)) })
+  }
+
+  /// The kernel says nothing of the IPv4 route that goes with its link.
+  @Test func aLinkThatGoesDownTakesItsRoutesAndAsksForADump() {
+    let tables = Held(PathTables(Say.wired))
+    #expect(tables { $0.apply(Say.link(2, "eth0", isUp: false)) })
+    #expect(tables.value.routes.isEmpty)
+    #expect(tables { $0.apply(Say.link(2, "eth0")) })
+    #expect(tables.value.snapshot().obstacle == .noDefaultRoute)
+    #expect(!tables { $0.apply(Say.link(2, "eth0")) })
+  }
+
+  @Test func aLinkThatIsRemovedTakesEverythingWithIt() {
+    let tables = Held(PathTables(Say.wired))
+    #expect(tables { $0.apply(.linkGone(index: 2)) })
+    #expect(tables.value == PathTables([Say.lo, Say.address(1, "127.0.0.1", scope: 254)]))
+    #expect(!tables { $0.apply(.linkGone(index: 2)) })
+  }
+
+  @Test func hintsOfTheInterface() {
+    func path(_ device: DeviceFacts) -> PathSnapshot {
+      Say.path(Say.wired + [Say.link(2, "x0", device: device)])
+    }
+    for (device, isExpensive, isConstrained) in [
+      (DeviceFacts(), false, false), (.init(type: "wwan"), true, false), (.init(type: "wlan"), false, false),
+      (.init(driver: "rndis_host"), true, false), (.init(type: "bluetooth"), true, true),
+    ] {
+      #expect(path(device).isExpensive == isExpensive)
+      #expect(path(device).isConstrained == isConstrained)
+      #expect(path(device).hintSource == .interfaceKind)
+    }
+  }
+
+  @Test func hintsOfNetworkManagerGoBeforeThoseOfTheInterface() {
+    let modem = Say.wired + [Say.link(2, "wwan0", device: .init(type: "wwan"))]
+    for (metered, isExpensive, isConstrained) in [
+      (Metered.yes, true, true), (.probably, true, false), (.no, false, false),
+    ] {
+      let path = Say.path(modem, PathSurroundings(metered: metered))
+      #expect(path.isExpensive == isExpensive)
+      #expect(path.isConstrained == isConstrained)
+      #expect(path.hintSource == .networkManager)
+    }
+    #expect((0...5).map { Metered(UInt32($0)) } == [nil, .yes, .no, .probably, .no, nil])
+  }
+
+  @Test func whatAProbeFindsIsPartOfTheStatus() {
+    func path(_ found: Reachability?) -> PathSnapshot { Say.path(Say.wired, PathSurroundings(reachability: found)) }
+    #expect(path(nil).status == .satisfied)
+    #expect(path(.reachable).status == .satisfied)
+    #expect(path(.portal).status == .requiresConnection)
+    #expect(path(.unreachable).obstacle == .unreachable)
+    #expect(path(.unreachable).status == .unsatisfied)
+  }
+}

@@ -1,0 +1,60 @@
+import CNetlink
+import Glibc
+
+@testable import NetworkPath
+
+/// Messages as the kernel writes them.
+enum Wire {
+  static func bytes<T: BitwiseCopyable>(_ value: T) -> [UInt8] { withUnsafeBytes(of: value) { Array($0) } }
+
+  static func text(_ text: String) -> [UInt8] { Array(text.utf8) + [0] }
+
+  static func padded(_ bytes: [UInt8]) -> [UInt8] {
+    bytes + [UInt8](repeating: 0, count: (4 - bytes.count % 4) % 4)
+  }
+
+  static func attribute(_ type: Int, _ value: [UInt8]) -> [UInt8] {
+    padded(bytes(rtattr(rta_len: UInt16(4 + value.count), rta_type: UInt16(type))) + value)
+  }
+
+  static func message(_ type: Int, _ body: [UInt8], flags: UInt16 = 0) -> [UInt8] {
+    let header = nlmsghdr(
+      nlmsg_len: UInt32(16 + body.count), nlmsg_type: UInt16(type), nlmsg_flags: flags, nlmsg_seq: 1, nlmsg_pid: 0)
+    return padded(bytes(header) + body)
+  }
+
+  static func link(
+    _ type: Int, index: Int32, family: UInt8 = 0, flags: UInt32 = 0, hardware: UInt16 = 1, _ attributes: [UInt8]
+  ) -> [UInt8] {
+    var header = ifinfomsg()
+    (header.ifi_index, header.ifi_family, header.ifi_flags, header.ifi_type) = (index, family, flags, hardware)
+    return message(type, bytes(header) + attributes)
+  }
+
+  static func route(
+    _ type: Int, _ attributes: [UInt8], prefix: UInt8 = 0, type kind: Int = RTN_UNICAST,
+    flags: UInt16 = 0
+  ) -> [UInt8] {
+    var header = rtmsg()
+    (header.rtm_family, header.rtm_dst_len, header.rtm_type) = (UInt8(AF_INET), prefix, UInt8(kind))
+    header.rtm_table = UInt8(RT_TABLE_MAIN.rawValue)
+    return message(type, bytes(header) + attributes, flags: flags)
+  }
+
+  static func read(_ bytes: [UInt8]) -> [RouteMessage] {
+    bytes.withUnsafeBytes { buffer in NetlinkMessage.all(in: Bytes(buffer)).map { RouteMessage($0) } }
+  }
+}
+
+/// The same numbers each time.
+struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
+    return value ^ (value >> 31)
+  }
+}
