@@ -13,6 +13,7 @@ let package = Package(
     example("Phone", ["BlueZ", "EdgeCoder"]),
     example("PulseReader", ["BlueZ"]),
     example("UARTBridge", ["BlueZ"]),
+    example("WayOut", ["NetworkPath"]),
   ],
   swiftLanguageModes: [.v6])
 
