@@ -87,14 +87,16 @@ if !lean {
     .executableTarget(
       name: "edgeblue",
       dependencies: [
-        "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", log,
+        "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "NetworkPath", log,
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: settings),
-    .testTarget(name: "edgeblueTests", dependencies: ["edgeblue", "EdgeCoder", "BlueZ"], swiftSettings: settings),
+    .testTarget(
+      name: "edgeblueTests", dependencies: ["edgeblue", "EdgeCoder", "BlueZ", "NetworkPath"], swiftSettings: settings),
   ]
 }
 

@@ -18,6 +18,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
         edgeblue ask "Why is the sky blue?"  one prompt, one answer
         edgeblue scan                        which phones are near
         edgeblue inspect 00:AA:01:00:00:42   what a device offers
+        edgeblue path --watch                whether there is a network, and what changes
 
       EXIT STATUS
         \(ExitStatus.help)
@@ -25,6 +26,6 @@ struct EdgeBlueCommand: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [
       PhoneCommand.self, PairCommand.self, CentralCommand.self, AskCommand.self, ScanCommand.self, InspectCommand.self,
-      DoctorCommand.self,
+      PathCommand.self, DoctorCommand.self,
     ])
 }

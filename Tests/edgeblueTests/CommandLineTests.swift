@@ -16,6 +16,8 @@ import Testing
     ["scan", "--service", "180d", "--service", "0x1816"], ["inspect", "00:aa:01:00:00:42", "--no-values"],
     ["doctor", "--engine", "openai", "--json"],
     ["phone", "--access", "authenticated", "--allow", "00:AA:01:00:00:42", "00:aa:01:00:00:43", "--json"],
+    ["path"], ["path", "--watch", "--settle-down", "0", "--settle-up", "2000", "--json"],
+    ["path", "--probe", "http://192.0.2.1/check"],
     ["pair"], ["pair", "--for", "120s"], ["pair", "open", "--for", "2m", "--yes", "--adapter", "hci0"],
     ["pair", "with", "00:AA:01:00:00:42"], ["pair", "list", "--json"], ["pair", "remove", "00:AA:01:00:00:42"],
   ])
@@ -30,6 +32,7 @@ import Testing
     ["phone", "--max-output", "9"], ["ask", "--max-tokens", "0", "hi"], ["scan", "--seconds", "0"],
     ["scan", "--service", "heart"], ["scan", "--all", "--service", "180d"], ["inspect"], ["inspect", "Pulse"],
     ["inspect", "--timeout", "0", "00:AA:01:00:00:42"],
+    ["path", "--settle-up", "-1"], ["path", "--probe", "192.0.2.1"], ["path", "--probe", "ftp://192.0.2.1"],
     ["doctor", "--log-level", "loud"], ["phone", "--access", "secret"], ["phone", "--allow", "me"],
     ["phone", "--access", "open", "--allow", "00:AA:01:00:00:42"], ["pair", "--for", "0s"], ["pair", "--for", "61m"],
     ["pair", "--for", "9223372036854775807m"], ["pair", "--for", "long"], ["pair", "remove"], ["pair", "with", "it"],

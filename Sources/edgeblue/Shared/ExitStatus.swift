@@ -15,7 +15,7 @@ enum ExitStatus: Int32 {
     0    done; also a role that was ended with Ctrl-C or SIGTERM
       64   the command line is wrong
       65   the prompt is too large
-      69   something is missing: bluetoothd, an adapter, a phone or device, an engine
+      69   something is missing: bluetoothd, an adapter, a phone or device, an engine, a way out
       70   the phone or device says that it failed, or a fault of this program
       75   not now, but trying again may help: link lost, no reply in time, busy
       77   not permitted

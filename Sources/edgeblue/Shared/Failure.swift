@@ -4,6 +4,7 @@ import EdgeCoder
 import EdgeCoderHTTP
 import Glibc
 import NIOCore
+import NetworkPath
 
 /// An error as a person at a terminal is told of it.
 struct Failure: Error {
@@ -28,6 +29,7 @@ struct Failure: Error {
         hint = hint ?? "is D-Bus there? `systemctl start dbus`; `edgeblue doctor` looks at the rest"
       }
     case let error as DBusError: self.init(error.message, hint: error.hint, status: .unavailable)
+    case let error as NetworkPathError: self.init(error.message, hint: error.hint, status: .unavailable)
     case let error as EngineError: self.init(error.message, hint: error.hint, status: .unavailable)
     case let error as InferenceError:
       self.init(error.message, hint: error.hint, status: Self.status(of: error.code))

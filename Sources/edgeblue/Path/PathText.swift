@@ -1,0 +1,61 @@
+import NetworkPath
+
+extension PathSnapshot {
+  /// The path in one sentence.
+  var headline: String {
+    if let obstacle {
+      return status == .requiresConnection ? "No way out yet: \(obstacle)." : "No way out: \(obstacle)."
+    }
+    guard let preferred = preferredInterface else { return "There is a way out." }
+    return "There is a way out, through \(preferred.name.printable) (\(preferred.kind.rawValue))."
+  }
+
+  /// The whole path, for a person.
+  var lines: [String] {
+    let facts = [
+      ("IPv4", out(.v4)), ("IPv6", out(.v6)),
+      ("Name servers", dnsServers.isEmpty ? "none known" : Self.list(dnsServers)),
+      ("Cost", cost),
+    ]
+    return [headline, ""] + facts.map { $0.0.padded(to: 14) + $0.1 } + [""] + table
+  }
+
+  private func out(_ family: IPAddress.Family) -> String {
+    let ways = gateways.filter { $0.family == family }
+    return ways.isEmpty ? "no way out" : ways.map(\.description.printable).joined(separator: ", then ")
+  }
+
+  private var cost: String {
+    let words = (isExpensive ? "costs money" : "free") + (isConstrained ? ", and to be spared" : "")
+    return words + (hintSource == .networkManager ? " (says NetworkManager)" : " (a guess from the kind of interface)")
+  }
+
+  private var table: [String] {
+    let rows = interfaces.map { interface in
+      [
+        interface.name.printable, interface.kind.rawValue, interface.link.words,
+        interface.addresses.isEmpty ? "-" : Self.list(interface.addresses),
+      ]
+    }
+    let all = [["INTERFACE", "KIND", "LINK", "ADDRESSES"]] + rows
+    let widths = (0..<3).map { column in 2 + (all.map { $0[column].count }.max() ?? 0) }
+    return all.map { row in
+      zip(row, widths).map { $0.padded(to: $1) }.joined() + row[3]
+    }
+  }
+
+  private static func list(_ addresses: [IPAddress]) -> String {
+    addresses.map(\.description).joined(separator: ", ")
+  }
+}
+
+extension PathInterface.Link {
+  fileprivate var words: String {
+    switch self {
+    case .up: "up"
+    case .down: "switched off"
+    case .noCarrier: "no carrier"
+    case .dormant: "waiting"
+    }
+  }
+}
