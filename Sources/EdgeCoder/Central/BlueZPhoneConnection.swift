@@ -58,8 +58,12 @@ final class BlueZPhoneConnection: PhoneConnection {
 
   /// - Throws: `BlueZError` as `Device.pair`, with a hint; `.notPermitted` when this cannot be done without a person.
   func secure() async throws {
-    guard let access = try addition(EdgeCoderUUIDs.access), !device.isPaired else { return }
+    guard let access = try addition(EdgeCoderUUIDs.access) else { return }
     let mode = AccessPolicy.Mode(rawValue: String(decoding: try await access.read(), as: UTF8.self))
+    guard !device.isPaired else {
+      if mode == .authenticated { try await checkAuthentication() }
+      return
+    }
     guard mode != .authenticated else {
       throw BlueZError(
         .notPermitted, "\(device) answers only who has paired by a passkey or a comparison",
@@ -71,6 +75,25 @@ final class BlueZPhoneConnection: PhoneConnection {
       throw BlueZError(
         error.code, "\(device) answers only who has paired, and does not pair now",
         hint: "run `edgeblue pair` at the phone; this central tries again by itself")
+    }
+  }
+
+  /// Finds out whether the two have paired well enough, which BlueZ does not say.
+  ///
+  /// Who wants more than a link gives makes the kernel pair anew. Where that fails the link ends, and bluetoothd 5.66
+  /// leaves the question that led to it unanswered.
+  private func checkAuthentication() async throws {
+    let status = try remote(.status)
+    let refused = BlueZError(
+      .notPermitted,
+      "\(device) answers only who has paired by a passkey or a comparison, and does not take the pairing there is",
+      hint: "forget it: `edgeblue pair remove \(device.peer)` here, and the same with this machine's address at the "
+        + "phone; then run `edgeblue pair` there, and here `edgeblue pair with \(device.peer)`")
+    do {
+      // Long enough for a person who is asked about the new pairing.
+      _ = try await TimeSource.continuous.withLimit(.seconds(15), orThrow: refused) { try await status.read() }
+    } catch let error as BlueZError where [.attributeError, .notPermitted, .notConnected].contains(error.code) {
+      throw refused
     }
   }
 
