@@ -33,14 +33,6 @@ extension RadioTests {
       }
     }
 
-    private func line(with word: String, from process: Subprocess) async throws -> String {
-      let lines = process.lines
-      return try await bounded(.seconds(60), "a line with \(word)") {
-        for await line in lines where line.contains(word) { return line }
-        throw TestTimeout(phase: "the program ended before it printed \(word)")
-      }
-    }
-
     @Test(.enabled(if: areBuilt, needed))
     func aHeartRateSensorIsSeenAndReadAndInspected() async throws {
       let sensor = try start("HeartRate")
@@ -48,13 +40,13 @@ extension RadioTests {
       let adapter = try others
 
       let nearby = try start("Nearby", adapter)
-      let seen = try await line(with: "Pulse", from: nearby)
+      let seen = try await nearby.line(with: "Pulse")
       nearby.terminate()
       #expect(seen.contains("180d"))
 
       let reader = try start("PulseReader", adapter)
-      _ = try await line(with: "connected to", from: reader)
-      let beats = try await line(with: "beats a minute", from: reader)
+      _ = try await reader.line(with: "connected to")
+      let beats = try await reader.line(with: "beats a minute")
       reader.terminate()
       #expect(Int(beats.prefix { $0.isNumber }).map { $0 >= 60 } == true)
 
@@ -80,7 +72,7 @@ extension RadioTests {
     func aPhoneIsShownInATerminalAndAnswers() async throws {
       let phone = try start("Phone", Radio.phone)
       defer { phone.terminate() }
-      _ = try await line(with: "A phone at", from: phone)
+      _ = try await phone.line(with: "A phone at")
       let scan = "TERM=xterm \(Self.edgeblue) scan --seconds 3 --adapter \(Radio.mac)"
       let frames = try await output(of: "/usr/bin/script", ["-qec", scan, "/dev/null"])
       #expect(frames.contains { $0.contains("\u{1b}[2A") }, "\(frames)")
@@ -99,7 +91,7 @@ extension RadioTests {
       defer { listener.terminate() }
       let call = "echo what goes in comes out | \(Self.folder)UARTBridge call \(Radio.mac)"
       _ = try await output(of: "/bin/sh", ["-c", call])
-      let came = try await line(with: "what", from: listener)
+      let came = try await listener.line(with: "what")
       #expect(came == "what goes in comes out")
     }
   }

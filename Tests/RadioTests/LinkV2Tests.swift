@@ -37,37 +37,31 @@ extension RadioTests {
       }
     }
 
-    private static let edgeblue = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../.build/debug/edgeblue").standardized.path
-
     /// Each piece is made only when the one before has reached the HTTP client.
-    @Test(
-      .enabled(
-        if: FileManager.default.isExecutableFile(atPath: edgeblue), "needs the command: swift build --product edgeblue"),
-      .timeLimit(.minutes(2)))
+    @Test(.enabled(if: Command.isBuilt, Command.needed), .timeLimit(.minutes(2)))
     func anHTTPClientReadsAlongAndHangsUp() async throws {
       let engine = SpokenEngine()
       let central = try Subprocess(
-        Self.edgeblue, ["central", "--json", "--port", "0", "--adapter", Radio.mac, "--max-phones", "1"])
+        Command.path, ["central", "--json", "--port", "0", "--adapter", Radio.mac, "--max-phones", "1"])
       defer { central.terminate() }
-      let port = try await Self.line(with: "serving", of: central).components(separatedBy: #""port":"#)[1]
+      let port = try await central.line(with: "serving").components(separatedBy: #""port":"#)[1]
         .prefix { $0.isNumber }
       try await withPhone(on: Radio.phone, engine: engine, links: Set(LinkBearer.allCases)) { _ in
-        _ = try await Self.line(with: #""state":"ready""#, of: central)
+        _ = try await central.line(with: #""state":"ready""#)
 
         let reader = try Self.ask(port: port)
         for word in ["Once", "upon", "a", "time"] {
           engine.say(word)
-          #expect(try await Self.line(with: #""response":""# + word, of: reader).contains(#""done":false"#))
+          #expect(try await reader.line(with: #""response":""# + word).contains(#""done":false"#))
         }
         engine.end()
-        _ = try await Self.line(with: #""done":true"#, of: reader)
+        _ = try await reader.line(with: #""done":true"#)
 
         // One line is enough for it.
         let leaver = try Self.ask(
           port: port, reading: "while read -r line; do echo $line; [[ $line != *response* ]] || exit; done")
         engine.say("Once")
-        _ = try await Self.line(with: #""response":"Once""#, of: leaver)
+        _ = try await leaver.line(with: #""response":"Once""#)
         try await bounded(.seconds(30), "the engine stops") {
           for await _ in engine.cancellations { return }
         }
@@ -82,14 +76,6 @@ extension RadioTests {
       return try Subprocess(
         "/bin/bash",
         ["-c", "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(request)' >&3; printf '%s' '\(body)' >&3; \(reader) <&3"])
-    }
-
-    private static func line(with word: String, of process: Subprocess) async throws -> String {
-      let lines = process.lines
-      return try await bounded(.seconds(60), "a line with \(word)") {
-        for await line in lines where line.contains(word) { return line }
-        throw TestTimeout(phase: "the program ended before it printed \(word)")
-      }
     }
   }
 }

@@ -39,25 +39,25 @@ extension RadioTests {
       withExtendedLifetime((registration, window, application, advertisement)) {}
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    /// A person at a terminal begins, and types what the peer shows.
+    @Test(.enabled(if: Command.isBuilt, Command.needed), .timeLimit(.minutes(2)))
     func aBumblePeripheralShowsThePasskey() async throws {
       let (peer, adapter) = try await start("peripheral", "display")
       defer { peer.terminate() }
-      let agent = PairingAgent(enterPasskey: { _ in
-        let number = try await peer.next("number")["number"] as? Int
-        return try #require(number.flatMap { Passkey(UInt32($0)) })
-      })
-      let registration = try await adapter.session.register(agent)
       let device = try await adapter.discover(.init(services: [PairingPair.service])).firstDevice(
         "the peer's advertisement")
+      let (address, name) = (try #require(device.address), try #require(adapter.name))
+      let terminal = try Command.terminal("pair with \(address) --adapter \(name)")
+      let number = try #require(try await peer.next("number")["number"] as? Int)
+      _ = try await terminal.line(with: "shows a passkey of six digits")
+      try terminal.type("\(try #require(Passkey(UInt32(number))))")
+      _ = try await terminal.line(with: "paired with")
       try await device.connect()
-      try await device.pair()
       #expect(device.isBonded)
       let secret = try device.characteristic(PairingPair.secret, in: PairingPair.service)
       #expect(try await secret.read() == Array("told".utf8))
       try await device.disconnect()
       #expect(await peer.status() == 0)
-      withExtendedLifetime(registration) {}
     }
   }
 }

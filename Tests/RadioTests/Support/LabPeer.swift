@@ -11,10 +11,14 @@ final class LabPeer: Sendable {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../../../lab/python").standardized
     process = try Subprocess(
-      try #require(Radio.python), ["-B", folder.appendingPathComponent(script).path] + arguments)
+      try #require(Radio.python), ["-B", folder.appendingPathComponent(script).path] + arguments,
+      hasKeyboard: true)
   }
 
   deinit { process.terminate() }
+
+  /// Sends it a line.
+  func type(_ line: String) throws { try process.type(line) }
 
   func terminate() { process.terminate() }
 

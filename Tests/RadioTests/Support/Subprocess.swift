@@ -5,14 +5,18 @@ final class Subprocess: Sendable {
   /// What it prints, line by line.
   let lines: AsyncStream<String>
   private let process: Process
+  private let keyboard: Pipe?
   private let exit: AsyncStream<Int32>
 
-  init(_ program: String, _ arguments: [String]) throws {
+  /// - Parameter hasKeyboard: whether the test types its input; without, it has the test's own.
+  init(_ program: String, _ arguments: [String], hasKeyboard: Bool = false) throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
     let pipe = Pipe()
     process.standardOutput = pipe
+    keyboard = hasKeyboard ? Pipe() : nil
+    if let keyboard { process.standardInput = keyboard }
     let (lines, line) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(4096))
     let (exit, exited) = AsyncStream.makeStream(of: Int32.self)
     process.terminationHandler = { process in
@@ -40,6 +44,18 @@ final class Subprocess: Sendable {
   }
 
   deinit { if process.isRunning { process.terminate() } }
+
+  /// Types a line.
+  func type(_ line: String) throws { try keyboard?.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
+
+  /// The next line that contains a word.
+  func line(with word: String, within limit: Duration = .seconds(60)) async throws -> String {
+    let lines = lines
+    return try await bounded(limit, "a line with \(word)") {
+      for await line in lines where line.contains(word) { return line }
+      throw TestTimeout(phase: "the program ended before it printed \(word)")
+    }
+  }
 
   /// Asks it to end.
   func terminate() { if process.isRunning { process.terminate() } }

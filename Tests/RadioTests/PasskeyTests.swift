@@ -1,0 +1,94 @@
+import BlueZ
+import EdgeCoder
+import Testing
+
+/// A phone that answers only who has paired by a passkey or a comparison.
+extension RadioTests {
+  @Suite struct Passkeys {
+    /// Centrals of Bumble pair in every way there is, and a person answers for the phone in a terminal.
+    @Test(
+      .enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded),
+      .enabled(if: Command.isBuilt, Command.needed), .timeLimit(.minutes(4)))
+    func whoHasPairedByAPasskeyIsServed() async throws {
+      let methods = ["just-works", "display", "keyboard", "compare"]
+      let peer = try LabPeer("edgecoder_pairer.py", ["--timeout", "200"] + methods)
+      defer { peer.terminate() }
+      let name = try await peer.adapterName()
+      try await withPhone(on: name, access: .authenticated()) { phone in
+        for method in methods {
+          _ = try await peer.next("connected")
+          let terminal = try Command.terminal("pair --for 60s --adapter \(name)")
+          _ = try await terminal.line(with: "lets one device pair")
+          try peer.type("")
+          switch method {
+          case "just-works":
+            _ = try await terminal.line(with: "can neither show nor compare a number")
+            try terminal.type("y")
+          case "display":
+            let number = try #require(try await peer.next("number")["number"] as? Int)
+            _ = try await terminal.line(with: "shows a passkey of six digits")
+            try terminal.type("\(Passkey(UInt32(number))!)")
+          case "keyboard":
+            let shown = try await terminal.line(with: "is to be given this passkey: ")
+            _ = try await peer.next("asked")
+            try peer.type(String(shown.filter(\.isNumber).suffix(6)))
+          default:
+            let number = try #require(try await peer.next("number")["number"] as? Int)
+            let shown = try await terminal.line(with: "shows this number?")
+            #expect(shown.contains("\(Passkey(UInt32(number))!)"))
+            try terminal.type("y")
+          }
+          _ = try await terminal.line(with: "paired with")
+          if method == "just-works" {
+            #expect(try await peer.next("refused")["problem"] as? String == "INSUFFICIENT_AUTHENTICATION")
+          } else {
+            #expect(try await peer.next("served")["output"] as? String == "hello", "\(method)")
+          }
+        }
+        #expect(await phone.snapshot().counters.requests == 3)
+      }
+      try peer.type("")
+      #expect(await peer.status() == 0)
+    }
+
+    /// A central that has paired before the phone demanded more says so, and what to do; when that was done it is served.
+    @Test(.timeLimit(.minutes(3)))
+    func aCentralWithAJustWorksBondSaysWhatIsToBeDone() async throws {
+      let anybody = PairingAgent(authorizePairing: { _ in true })
+      try await PairingPair.with(central: anybody, peripheral: anybody) { pair in
+        try await pair.forget()
+        let window = try await pair.peripheral.openPairingWindow(for: .seconds(60))
+        let reason = try await withCentral(on: Radio.mac) { central in
+          try await withPhone(on: Radio.phone, access: .encrypted()) { _ in try await central.waitForPhones() }
+          try await window.close()
+          let events = await central.events()
+          return try await withPhone(on: Radio.phone, access: .authenticated()) { _ in
+            try await bounded(.seconds(60), "the central's reason") {
+              for await case .link(_, _, .waiting, let reason?) in events
+              where reason.contains("answers only") { return reason }
+              throw TestTimeout(phase: "the central ended")
+            }
+          }
+        }
+        #expect(reason.contains("does not take the pairing there is"), "\(reason)")
+        #expect(reason.contains("edgeblue pair remove \(pair.peripheral.address)"), "\(reason)")
+      }
+      let person = PairingAgent(displayPasskey: { _, _ in }, confirmPasskey: { _, _ in true })
+      try await PairingPair.with(central: person, peripheral: person) { pair in
+        // Looking first: a virtual controller tells of an advertisement once.
+        let service = BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)
+        let sightings = try await pair.central.discover(.init(services: [service]))
+        try await withPhone(on: Radio.phone, access: .authenticated(), links: [.gatt]) { _ in
+          let window = try await pair.peripheral.openPairingWindow(for: .seconds(60))
+          try await sightings.firstDevice("the phone's advertisement").pair()
+          try await window.close()
+          try await withCentral(on: Radio.mac) { central in
+            let reply = try await central.askUntilAnswered("2000", within: .seconds(60))
+            #expect(reply.output == SizedEngine.text(2000))
+            #expect(await central.status().phones.first?.linkBearer == .gatt)
+          }
+        }
+      }
+    }
+  }
+}
