@@ -19,6 +19,11 @@ let package = Package(
       path: "dbus/client",
       swiftSettings: settings),
     .executableTarget(
+      name: "path-watch",
+      dependencies: [.product(name: "NetworkPath", package: "EdgeBlue")],
+      path: "path/watch",
+      swiftSettings: settings),
+    .executableTarget(
       name: "radio-bench",
       dependencies: [
         .product(name: "BlueZ", package: "EdgeBlue"), .product(name: "DBus", package: "EdgeBlue"),
