@@ -10,7 +10,8 @@ struct ScanCommand: AsyncParsableCommand {
     abstract: "List the EdgeCoder phones nearby, or with --all every LE device.",
     discussion: """
       In a terminal the table is redrawn in place while devices come and go; elsewhere it is printed once, at the end. \
-      AGE is the time since a device was heard.
+      AGE is the time since a device was heard. Of a device whose services were read once, by a connection or a \
+      pairing, bluetoothd does not tell which of them it advertises now: they are listed \"as read before\".
 
       EXAMPLES
         edgeblue scan

@@ -20,6 +20,12 @@ import Testing
           txPower: 4, rssi: -60, flags: [.generalDiscoverable, .classicNotSupported], appearance: 0x0180,
           other: [0x24: [3]]))
     #expect(data.pathLoss == 64)
+    #expect(!data.servicesWereRead)
+  }
+
+  @Test func aListWithTheGenericAttributeServiceWasRead() {
+    let read = ["00001801-0000-1000-8000-00805f9b34fb", "0000180f-0000-1000-8000-00805f9b34fb"]
+    #expect(AdvertisementData(["UUIDs": .strings(read)], heard: []).servicesWereRead)
   }
 
   @Test func whatIsMalformedOrUnmeasuredIsAbsent() {

@@ -32,6 +32,17 @@ import Testing
       ])
   }
 
+  @Test func servicesThatWereReadAreNoNews() {
+    var table = ScanTable()
+    table.see(row("00:AA:01:00:00:01", "lamp", -50, ["1816"]))
+    var read = row("00:AA:01:00:00:01", "lamp", -50, ["1801", "180f"])
+    read.servicesWereRead = true
+    table.see(read)
+    let lines = table.lines(now: start)
+    #expect(lines.count == 1)
+    #expect(lines[0].hasSuffix("Battery, Generic Attribute (as read before)"))
+  }
+
   @Test func theColumnsHold() {
     var table = ScanTable()
     table.see(row("00:AA:01:00:00:01", "a name\u{1b}[2J that has no end", -1, ["ec0d"], [0x59, 0xfffe]))

@@ -5,7 +5,7 @@ import DBus
 public struct AdvertisementData: Sendable, Hashable {
   /// The local name; bluetoothd keeps the last one it heard or read.
   public var name: String?
-  /// The services it was heard to advertise, and those that were read from it.
+  /// The services it was heard to advertise, and those that were read from it; see ``servicesWereRead``.
   public var services: Set<BluetoothUUID>
   /// Data by service.
   public var serviceData: [BluetoothUUID: [UInt8]]
@@ -38,6 +38,13 @@ public struct AdvertisementData: Sendable, Hashable {
     self.flags = flags
     self.appearance = appearance
     self.other = other
+  }
+
+  /// Whether ``services`` are what was read from the device, in this life of bluetoothd or an earlier one. bluetoothd
+  /// does not tell then which of them it advertises, and 5.66 does not notice when it begins or ceases to offer one.
+  public var servicesWereRead: Bool {
+    // Every GATT server has the Generic Attribute service and nobody advertises it.
+    services.contains(BluetoothUUID(short: 0x1801))
   }
 
   /// What the air took, in dB: sent power less received strength; `nil` when either is unknown.

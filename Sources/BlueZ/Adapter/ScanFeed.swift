@@ -48,7 +48,9 @@ final class ScanFeed: Sendable {
       adapter.core.property(root, Adapter.interface, "Address")?.string == adapter.address.description
     else { return }
     let data = device.advertisement
-    let mayHaveForgotten = isHeard && !device.isConnected && data.services.contains(Self.genericAttribute)
+    // A service that a device offers only now and then may be missing where they were read. It gets the benefit of the
+    // doubt when it was heard through the filter just now; whoever connects finds out.
+    let mayHaveForgotten = isHeard && !device.isConnected && data.servicesWereRead
     guard filter.matches(data, address: device.address, mayHaveForgotten: mayHaveForgotten) else { return }
     history.withLock { history in
       guard history.isNews(device, data) || filter.duplicates else { return }
@@ -57,9 +59,4 @@ final class ScanFeed: Sendable {
   }
 
   private func lose(_ device: Device) { source.yield(Adapter.Sighting(device: device, advertisement: nil)) }
-
-  /// The Generic Attribute service, which every GATT server has and nobody advertises. A device that has it was read,
-  /// in this life of bluetoothd or an earlier one; a service it offers only now and then may be missing in that list.
-  /// It gets the benefit of the doubt when it was heard through the filter just now; whoever connects finds out.
-  private static let genericAttribute = BluetoothUUID(short: 0x1801)
 }

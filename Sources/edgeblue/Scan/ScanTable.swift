@@ -7,6 +7,8 @@ struct ScanTable: Sendable {
     var name: String?
     var rssi: Int?
     var services: Set<BluetoothUUID> = []
+    /// Whether the services were read from it once, rather than heard now.
+    var servicesWereRead = false
     /// The company identifiers of the manufacturer data.
     var companies: Set<UInt16> = []
     /// When it was heard last.
@@ -21,7 +23,8 @@ struct ScanTable: Sendable {
     if let before = rows[sighted.address] {
       row.name = sighted.name ?? before.name
       row.rssi = sighted.rssi ?? before.rssi
-      row.services.formUnion(before.services)
+      // A list that was read is whole, and what bluetoothd heard before may be gone.
+      if !row.servicesWereRead { row.services.formUnion(before.services) }
       row.companies.formUnion(before.companies)
     }
     rows[sighted.address] = row
@@ -50,6 +53,7 @@ struct ScanTable: Sendable {
         + Self.age(row.heard.duration(to: now)).padded(to: 8)
         + row.companies.sorted().map(Self.company).joined(separator: ", ").cut(to: Self.companyWidth - 1)
         .padded(to: Self.companyWidth) + Self.services(row.services)
+        + (row.servicesWereRead ? " (as read before)" : "")
     }
     return shown + (shown.count < rows.count ? ["… and \(rows.count - shown.count) more"] : [])
   }
@@ -77,6 +81,7 @@ extension ScanTable.Row {
     .object([
       "address": .string(address), "name": JSON(name), "rssi": JSON(rssi), "edgecoder": .bool(isPhone),
       "ageSeconds": .number(Int(heard.duration(to: now) / .seconds(1))),
+      "servicesWereRead": .bool(servicesWereRead),
       "services": .list(
         services.sorted { $0.description < $1.description }.map {
           .object(["uuid": .string($0.description), "name": JSON(AttributeNames.service($0))])

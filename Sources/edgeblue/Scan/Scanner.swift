@@ -16,6 +16,7 @@ actor Scanner {
     table.see(
       .init(
         address: address, name: heard.name, rssi: heard.rssi, services: heard.services,
+        servicesWereRead: heard.servicesWereRead,
         companies: Set(heard.manufacturerData.keys), heard: .now))
   }
 }
