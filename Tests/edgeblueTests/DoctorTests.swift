@@ -27,7 +27,7 @@ import Testing
 
   @Test func anEmptyMachine() throws {
     let found = try findings([:])
-    #expect(found.map(\.level) == [.fail, .ok, .warn])
+    #expect(found.map(\.level) == [.fail, .ok, .warn, .warn])
     #expect(found[0].message == "the kernel has no Bluetooth")
   }
 
@@ -68,8 +68,19 @@ import Testing
 
   @Test(arguments: [("JustWorksRepairing = always", 1), ("JustWorksRepairing = never", 0), ("", 0)])
   func strangersInThePlaceOfPairedDevices(line: String, findings count: Int) throws {
-    let found = try findings(["etc/bluetooth/main.conf": "[General]\n\(line)\n[GATT]\nChannels = 1\n"]).dropFirst(3)
+    let found = try findings(["etc/bluetooth/main.conf": "[General]\n\(line)\n[GATT]\nChannels = 1\n"]).dropFirst(4)
     #expect(found.map(\.level) == Array(repeating: .warn, count: count))
+  }
+
+  @Test(arguments: [
+    ("[General]\nReverseServiceDiscovery = false\n", Finding.Level.ok),
+    ("[General]\nReverseServiceDiscovery = true\n", .warn), ("[General]\n#ReverseServiceDiscovery = false\n", .warn),
+    ("[GATT]\nReverseServiceDiscovery = false\n", .warn), ("", .warn),
+  ])
+  func centralsThatAreSearchedForServices(text: String, level: Finding.Level) throws {
+    let found = try findings(["etc/bluetooth/main.conf": text])[3]
+    #expect(found.level == level)
+    #expect(found.fix?.contains("/etc/bluetooth/main.conf") == (level == .warn ? true : nil))
   }
 
   @Test func batteries() throws {

@@ -4,7 +4,7 @@ struct SystemChecks {
   var root = ""
 
   func findings() -> [Finding] {
-    [kernel] + switches + [channels] + repairing
+    [kernel] + switches + [channels, reverseDiscovery] + repairing
   }
 
   private var kernel: Finding {
@@ -49,6 +49,19 @@ struct SystemChecks {
       "EATT", .warn,
       "several ATT channels: notifications overtake one another in bursts, or when a host is too busy to keep up",
       fix: "put Channels = 1 under [GATT] in \(file), then: systemctl restart bluetooth")
+  }
+
+  /// Whether bluetoothd reads the services of every central that connects; by default it does.
+  private var reverseDiscovery: Finding {
+    let file = configurationFile
+    let text = SystemFiles.text(of: root + file) ?? ""
+    if Self.value(of: "ReverseServiceDiscovery", in: "General", of: text) == "false" {
+      return Finding("GATT", .ok, "centrals that connect are not searched for services")
+    }
+    return Finding(
+      "GATT", .warn,
+      "bluetoothd searches every central that connects for services: a phone may ask its owner to pair for that, and requests wait meanwhile",
+      fix: "put ReverseServiceDiscovery = false under [General] in \(file), then: systemctl restart bluetooth")
   }
 
   /// Whether a stranger may take the place of a paired device; bluetoothd's default is that it may not.
