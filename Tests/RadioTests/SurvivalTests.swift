@@ -19,6 +19,7 @@ extension RadioTests {
       let application = try await phone.offer([LocalService(Self.service, characteristics: [value])])
       let agent = try await session.register(PairingAgent())
       let sightings = try await mac.discover(.init(services: [Self.service]))
+      let monitor = try await mac.monitor(.init(patterns: AdvertisementPattern.firstService(Self.service)))
       let advertisement = try await phone.advertise(.init(services: [Self.service]))
       let before = try await sightings.firstDevice("the advertisement", within: .seconds(30))
 
@@ -42,6 +43,13 @@ extension RadioTests {
         #expect(took < .seconds(2), "restart \(round)")
         #expect(phone.property("UUIDs")?.strings?.contains(Self.service.description) == true)
         #expect(mac.isDiscovering)
+        try await bounded(.seconds(30), "the monitor to find again") {
+          // What it found before has handles that are stale.
+          for await event in monitor.events {
+            if case .found(let device) = event, device.address == phone.address { return }
+          }
+          throw TestTimeout(phase: "the monitor ended")
+        }
         #expect(before.isConnected == false)
         let error = await #expect(throws: BlueZError.self) { try await before.connect() }
         #expect(error?.code == .staleHandle)
@@ -53,6 +61,7 @@ extension RadioTests {
 
       // By address; the device is not there yet.
       try await advertisement.stop()
+      try await monitor.stop()
       async let found = mac.connect(to: phone.address, .direct(timeout: .seconds(60)))
       let again = try await phone.advertise(.init(services: [Self.service]))
       let device = try await found.device()

@@ -4,7 +4,8 @@ import EdgeCoder
 
 /// What runs for long while something is done to it, and must not grow.
 extension Main {
-  /// Declares one of each kind: power of both adapters, services, an advertisement, an agent, a scan.
+  /// Declares one of each kind: power of both adapters, services, an advertisement, an agent, a scan, and a monitor where
+  /// bluetoothd has them.
   static func survive(on adapter: Adapter, and name: String) async throws {
     let session = adapter.session
     let other = try await session.adapter(name)
@@ -15,12 +16,21 @@ extension Main {
     let advertisement = try await adapter.advertise(.init(services: [service]))
     let agent = try await session.register(PairingAgent())
     let sightings = try await other.discover(.init(services: [service]))
+    let monitor = try await monitor(on: other, of: service)
     let reader = Task { for await _ in sightings {} }
     let events = session.events()
     say("ready")
     for await event in events where event == .restored { say("restored") }
     reader.cancel()
-    withExtendedLifetime((application, advertisement, agent)) {}
+    withExtendedLifetime((application, advertisement, agent, monitor)) {}
+  }
+
+  private static func monitor(on adapter: Adapter, of service: BluetoothUUID) async throws -> AdvertisementMonitor? {
+    do {
+      return try await adapter.monitor(.init(patterns: AdvertisementPattern.firstService(service)))
+    } catch let error as BlueZError where error.code == .notSupported {
+      return nil
+    }
   }
 
   static func link(on adapter: Adapter, _ address: String, _ count: Int) async throws {
