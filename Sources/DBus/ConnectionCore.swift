@@ -27,7 +27,7 @@ final class ConnectionCore: @unchecked Sendable {
 
   let raw: OpaquePointer
   let loop: WatchLoop
-  let executor: ConnectionExecutor
+  let executor: ThreadExecutor
   let logger: Logger
   let uniqueName: String?
   let state = Lock(State())
@@ -71,7 +71,7 @@ final class ConnectionCore: @unchecked Sendable {
       dbus_connection_unref(raw)
       throw error
     }
-    executor = ConnectionExecutor(loop: loop)
+    executor = ThreadExecutor(wake: { [loop] in loop.wake() })
     uniqueName = dbus_bus_get_unique_name(raw).map { String(cString: $0) }
     dbus_connection_set_exit_on_disconnect(raw, 0)
   }

@@ -1,20 +1,21 @@
 import Glibc
 
-/// Runs tasks on a connection's own thread, between the messages; after the connection's end, on the default executor.
-final class ConnectionExecutor: TaskExecutor {
+/// Runs tasks on a thread that has other work too, such as a connection's; after its end, on the default executor.
+package final class ThreadExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
-    /// The connection's thread, while it serves.
+    /// The thread, from its first jobs on.
     var thread: pthread_t?
     var hasEnded = false
   }
 
-  private let loop: WatchLoop
+  private let wake: @Sendable () -> Void
   private let state = Lock(State())
 
-  init(loop: WatchLoop) { self.loop = loop }
+  /// - Parameter wake: makes the thread look for jobs soon, wherever it waits.
+  package init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
-  func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     enum Next { case nothing, wake, passOn }
     let next = state.withLock { state -> Next in
@@ -26,17 +27,16 @@ final class ConnectionExecutor: TaskExecutor {
     }
     switch next {
     case .nothing: break
-    case .wake: loop.wake()
+    case .wake: wake()
     case .passOn: globalConcurrentExecutor.enqueue(ExecutorJob(job))
     }
   }
 
   /// Whether jobs wait to be run.
-  var hasJobs: Bool { state.withLock { !$0.jobs.isEmpty } }
+  package var hasJobs: Bool { state.withLock { !$0.jobs.isEmpty } }
 
-  /// Runs the jobs that are there; those they enqueue come after the messages that have arrived meanwhile. Only on
-  /// the connection's thread.
-  func runJobs() {
+  /// Runs the jobs that are there; those they enqueue come after the thread's own work. Only on that thread.
+  package func runJobs() {
     let jobs = state.withLock { state -> [UnownedJob] in
       if state.thread == nil { state.thread = pthread_self() }
       defer { state.jobs.removeAll() }
@@ -45,8 +45,8 @@ final class ConnectionExecutor: TaskExecutor {
     for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 
-  /// Passes on what waits and all that will come. Only on the connection's thread, when it has ended.
-  func end() {
+  /// Passes on what waits and all that will come. Only on the thread, when it ends.
+  package func end() {
     let jobs = state.withLock { state in
       state.hasEnded = true
       defer { state.jobs = [] }
