@@ -24,6 +24,8 @@ final class MonitorCore: Sendable {
 
   let options: NetworkPathMonitor.Options
   let wakeUp: WakeUp
+  /// Runs tasks on the monitor's thread.
+  let executor: ThreadExecutor
   /// Where the kernel tells of changes.
   let events: NetlinkSocket
   /// Where it is asked.
@@ -44,6 +46,7 @@ final class MonitorCore: Sendable {
     } catch {
       throw NetworkPathError(.limitExceeded, error.message)
     }
+    executor = ThreadExecutor(wake: { [wakeUp] in wakeUp.signal() })
     let groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE
     events = try NetlinkSocket(groups: UInt32(groups), receiveBuffer: options.receiveBuffer)
     events.keepBackOtherRoutes()
@@ -64,6 +67,7 @@ final class MonitorCore: Sendable {
           self.state.withLock { $0.problem = error }
         }
         self.end()
+        self.executor.end()
       }
     } catch {
       throw NetworkPathError(.limitExceeded, error.message)

@@ -97,6 +97,13 @@ public final class NetworkPathMonitor: Sendable {
   /// - Parameter limit: how many may wait for the reader, 1 or more.
   public func updates(limit: Int = 16) -> BoundedStream<PathUpdate> { core.updates(limit: limit) }
 
+  /// Runs tasks on the monitor's own thread, where updates arrive.
+  ///
+  /// A task that has to act at once and does little, such as one that switches to another radio, saves a change of
+  /// threads there: `Task(executorPreference: monitor.executor) { … }`. Whatever blocks or computes for long in such a
+  /// task holds up the monitor. After its end the tasks go on on the default executor.
+  public var executor: any TaskExecutor { core.executor }
+
   /// What was done so far.
   public var statistics: Statistics { core.statistics }
 

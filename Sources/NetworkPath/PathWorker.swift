@@ -47,6 +47,8 @@ struct PathWorker: ~Copyable {
     let wayOut = machine.wayOut
     if let update = machine.takeUpdate(at: .now) { core.tell(update) }
     core.tellProbe(machine.hasWayOut ? wayOut : nil)
+    // Readers on this thread, before anything else.
+    core.executor.runJobs()
   }
 
   private mutating func askForAll() {
@@ -114,7 +116,9 @@ struct PathWorker: ~Copyable {
     var polled = [core.wakeUp.descriptor, core.events.descriptor, core.resolver.descriptor]
       .map { pollfd(fd: $0, events: events, revents: 0) }
     var timeout: Int32 = -1
-    if let deadline = machine.deadline {
+    if core.executor.hasJobs {
+      timeout = 0
+    } else if let deadline = machine.deadline {
       let left = max(.zero, ContinuousClock.now.duration(to: deadline))
       // Rounded up, so that it is really over then.
       timeout = Int32(

@@ -195,6 +195,31 @@ struct NamespaceTests {
     }
   }
 
+  /// Also those who read on the monitor's own thread, and keep it busy.
+  @Test func readersOnTheMonitorsThread() async throws {
+    let namespace = try wired()
+    let monitor = try await namespace.monitor(quick)
+    let restless = Task(executorPreference: monitor.executor) {
+      while !Task.isCancelled { await Task.yield() }
+    }
+    let reader = Task(executorPreference: monitor.executor) { () -> (status: PathSnapshot.Status?, thread: String) in
+      for await update in monitor.updates() where update.path.status == .unsatisfied {
+        return (update.path.status, threadName())
+      }
+      return (nil, "")
+    }
+    try namespace.ip("route del default")
+    let read = await reader.value
+    #expect(read.status == .unsatisfied)
+    #expect(read.thread == "network-path\n")
+    monitor.close()
+    for await _ in monitor.updates() {}
+    let after = Task(executorPreference: monitor.executor) { threadName() }
+    #expect(await after.value != "network-path\n")
+    restless.cancel()
+    await restless.value
+  }
+
   @Test func closingEndsTheStreamsAndTheThread() async throws {
     let namespace = try wired()
     let monitor = try await namespace.monitor()
@@ -208,3 +233,5 @@ struct NamespaceTests {
     #expect(count == 2)
   }
 }
+
+private func threadName() -> String { SmallFile.text("/proc/thread-self/comm") ?? "" }

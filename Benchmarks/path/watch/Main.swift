@@ -14,8 +14,8 @@ struct Main {
     options.settleUp = .milliseconds(times[1])
     options.networkManagerBus = nil
     let monitor = try await NetworkPathMonitor.start(options)
-    // Not on the main actor, where a program for people would be: that is another change of threads.
-    await Task.detached { await tell(monitor) }.value
+    // As a program reads that has to act at once.
+    await Task(executorPreference: monitor.executor) { await tell(monitor) }.value
   }
 
   private static func tell(_ monitor: NetworkPathMonitor) async {
