@@ -80,7 +80,8 @@ final class BoundedQueue<Element: Sendable>: Sendable {
     return hasFit
   }
 
-  func next() async -> Element? {
+  /// Runs where its caller does: a reader on an actor must not leave it and come back for each element.
+  func next(isolation: isolated (any Actor)? = #isolation) async -> Element? {
     // The fast way, without the bookkeeping of waiting.
     if !Task.isCancelled, let element = state.withLock({ Self.take(&$0) }) { return element }
     await withTaskCancellationHandler {

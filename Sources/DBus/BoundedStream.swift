@@ -44,6 +44,11 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
 
     /// The next element; `nil` when the stream has ended or the task is cancelled.
     public mutating func next() async -> Element? { await reader.queue.next() }
+
+    /// The same for a reader on an actor, which stays there.
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+      await reader.queue.next(isolation: actor)
+    }
   }
 
   /// The feeding end of a ``BoundedStream``.

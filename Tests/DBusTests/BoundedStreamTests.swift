@@ -1,4 +1,5 @@
 import DBus
+import Dispatch
 import Testing
 
 @Suite("Bounded streams", .timeLimit(.minutes(5)))
@@ -122,5 +123,38 @@ struct BoundedStreamTests {
     #expect(gone.value == 5)
     source.yield(Token(gone))
     #expect(gone.value == 6)
+  }
+
+  @Test("a reader on an actor does not leave it for what is already there")
+  func staysOnItsActor() async {
+    let (stream, source) = BoundedStream.make(of: Int.self, limit: 1000)
+    for number in 0..<1000 { source.yield(number) }
+    source.finish()
+    let reader = Reader()
+    #expect(await reader.count(stream) == 1000)
+    #expect(reader.executor.jobs.value < 100)
+  }
+
+  private actor Reader {
+    let executor = CountingExecutor()
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    func count(_ stream: BoundedStream<Int>) async -> Int {
+      var count = 0
+      for await _ in stream { count += 1 }
+      return count
+    }
+  }
+
+  /// Counts how often somebody comes to its actor.
+  private final class CountingExecutor: SerialExecutor {
+    let jobs = Box(0)
+    private let queue = DispatchQueue(label: "reader")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      jobs.update { $0 += 1 }
+      let job = UnownedJob(job)
+      queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
   }
 }

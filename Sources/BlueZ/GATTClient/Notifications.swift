@@ -58,8 +58,11 @@ public struct Notifications: AsyncSequence, Sendable {
     /// The next value; `nil` when there are no more, or the task is cancelled.
     /// - Throws: ``BlueZError`` with code `.overflowed` behind the last value, when there was no room for another and
     ///   ``Notifications/overflow`` is `.fail`.
-    public mutating func next() async throws -> [UInt8]? {
-      if let value = await values.next() { return value }
+    public mutating func next() async throws -> [UInt8]? { try await next(isolation: #isolation) }
+
+    /// The same for a reader on an actor, which stays there.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
+      if let value = await values.next(isolation: actor) { return value }
       if notifications.overflow == .fail, notifications.dropped > 0, !Task.isCancelled {
         throw BlueZError(
           .overflowed, "the notifications of \(notifications.uuid) came faster than they were read",
