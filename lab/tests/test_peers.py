@@ -178,6 +178,21 @@ class WithBlueZ(Case):
         lost = [event for event in seen if event["event"] == "disconnected"]
         self.assertEqual([event["reason"] for event in lost], [8])
 
+    def test_peers_that_start_at_once(self):
+        seen = self.lab(
+            """
+            cd python
+            $python start.py air.py --nonsense 2> wrong.err; [ $? = 2 ] && grep -q nonsense wrong.err || exit 3
+            $python start.py air.py --timeout 0.1 || exit 4
+            $python start.py edgecoder_phone.py > phone.out & phone=$!
+            until grep -q advertising phone.out; do sleep 0.1; done
+            kill $phone
+            until grep -q stopped phone.out; do sleep 0.1; done
+            cat phone.out
+            """)
+        # The same one twice: the first had gone with its peer.
+        self.assertEqual([event["name"] for event in seen if event["event"] == "adapter"], ["hci0", "hci0"])
+
     def test_adapters_on_bumble(self):
         seen = self.lab(
             """

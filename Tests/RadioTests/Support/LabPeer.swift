@@ -10,9 +10,8 @@ final class LabPeer: Sendable {
   init(_ script: String, _ arguments: [String]) throws {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../../../lab/python").standardized
-    process = try Subprocess(
-      try #require(Radio.python), ["-B", folder.appendingPathComponent(script).path] + arguments,
-      hasKeyboard: true)
+    let program = ["start.py", script].map { folder.appendingPathComponent($0).path }
+    process = try Subprocess(try #require(Radio.python), ["-B"] + program + arguments, hasKeyboard: true)
   }
 
   deinit { process.terminate() }
