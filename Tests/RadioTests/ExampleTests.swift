@@ -1,3 +1,4 @@
+import BlueZ
 import Foundation
 import Testing
 
@@ -13,8 +14,14 @@ extension RadioTests {
     }
     private static let needed: Comment = "needs the examples: scripts/build-examples"
 
-    /// A heart-rate sensor takes the first adapter there is.
-    private var others: String { get throws { try #require(Radio.names.sorted().dropFirst().first) } }
+    /// A heart-rate sensor takes the first adapter there is. To the others it is new: of a device whose services an
+    /// earlier test has read, bluetoothd 5.66 goes on saying those.
+    private func others() async throws -> String {
+      let names = Radio.names.sorted()
+      let sensor = try await Radio.adapter(names[0]).address
+      try await Radio.adapter(names[1]).device(sensor)?.remove()
+      return names[1]
+    }
 
     /// Starts an example that prints a line when it has one.
     private func start(_ name: String, _ arguments: String...) throws -> Subprocess {
@@ -37,7 +44,7 @@ extension RadioTests {
     func aHeartRateSensorIsSeenAndReadAndInspected() async throws {
       let sensor = try start("HeartRate")
       defer { sensor.terminate() }
-      let adapter = try others
+      let adapter = try await others()
 
       let nearby = try start("Nearby", adapter)
       let seen = try await nearby.line(with: "Pulse")
