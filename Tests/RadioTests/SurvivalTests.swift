@@ -65,7 +65,7 @@ extension RadioTests {
       async let found = mac.connect(to: phone.address, .direct(timeout: .seconds(60)))
       let again = try await phone.advertise(.init(services: [Self.service]))
       let device = try await found.device()
-      for cycle in 0..<10 {
+      for cycle in 0..<5 {
         _ = try await device.connect(.direct(), requiring: [Self.service: [Self.value]])
         let got = try await device.characteristic(Self.value, in: Self.service).read()
         #expect(got == [42], "cycle \(cycle)")
