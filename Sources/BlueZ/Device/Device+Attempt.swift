@@ -13,6 +13,8 @@ extension Device {
     try await ConnectFailure.in(.services) {
       do {
         try await waitForServices(timeout)
+        // bluetoothd may tell that it has read the services before it tells them. It answers after both.
+        try await core.refresh(path, Self.interface, doing: "looking at \(peer)")
         try await refreshMTU()
         for (service, characteristics) in required {
           for characteristic in characteristics { _ = try self.characteristic(characteristic, in: service) }
