@@ -26,6 +26,13 @@ struct NamespaceTests {
     #expect(path.interfaces.first?.link == .up)
   }
 
+  /// The kernel makes the tables of routes when they are first needed.
+  @Test func aNamespaceAsTheKernelMakesIt() async throws {
+    let path = try await Namespace(isBare: true).monitor().path
+    #expect(path.obstacle == .noInterface)
+    #expect(path.interfaces.first?.link == .down)
+  }
+
   @Test func everyStepToAWayOutAndBack() async throws {
     let namespace = try Namespace()
     let monitor = try await namespace.monitor(quick)

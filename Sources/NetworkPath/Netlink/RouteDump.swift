@@ -55,8 +55,9 @@ struct RouteDump {
         if message.header.nlmsg_flags & UInt16(NLM_F_DUMP_INTR) != 0 { isWhole = false }
         switch RouteMessage(message) {
         case .done(errno: 0): return isWhole || acceptingChanges ? answer : nil
-        // Without IPv6 in the kernel.
-        case .refused(errno: EAFNOSUPPORT), .refused(errno: EOPNOTSUPP): return []
+        // Without IPv6 in the kernel, and in a namespace so new that it has no table of routes yet.
+        case .refused(errno: EAFNOSUPPORT), .refused(errno: EOPNOTSUPP), .refused(errno: ENOENT), .done(errno: ENOENT):
+          return []
         case .done(let number), .refused(let number):
           throw NetworkPathError(
             .unavailable, "the kernel does not say what its \(question) are: \(String(cString: strerror(number)))",

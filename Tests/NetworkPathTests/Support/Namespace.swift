@@ -24,7 +24,8 @@ final class Namespace: Sendable {
 
   private let jobs: BlockingQueue<Job>
 
-  init() throws {
+  /// - Parameter isBare: whether it stays as the kernel makes it, with the loopback down and no tables of routes.
+  init(isBare: Bool = false) throws {
     jobs = BlockingQueue()
     let started = BlockingQueue<Int32>()
     let jobs = jobs
@@ -37,7 +38,7 @@ final class Namespace: Sendable {
     }
     let status = started.take()
     guard status == 0 else { throw Failure(description: "no namespace: \(String(cString: strerror(status ?? 0)))") }
-    try ip("link set lo up")
+    if !isBare { try ip("link set lo up") }
   }
 
   deinit { jobs.close() }
