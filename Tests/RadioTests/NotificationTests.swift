@@ -39,7 +39,12 @@ extension RadioTests {
         let remote = try device.characteristic(Self.source, in: Self.service)
         let count = 2000
         for (limit, overflow) in [(count, Notifications.Overflow.fail), (500, .dropOldest), (500, .dropNewest)] {
+          let subscriptions = local.subscriptions()
           let values = try await remote.notifications(limit: limit, overflow: overflow)
+          // bluetoothd has answered the central before it tells the peripheral.
+          try await bounded(.seconds(30), "the subscription") {
+            for await case .subscribed in subscriptions { return }
+          }
           async let sent: Void = {
             for number in 0..<count { try await local.notify(Self.value(number, 244)) }
           }()
