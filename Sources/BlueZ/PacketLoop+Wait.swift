@@ -49,10 +49,8 @@ extension PacketLoop {
 
 extension PacketLoop.Entry {
   /// What to poll for; a socket nobody waits for is left out, or its being closed would keep the thread busy.
-  /// - Parameter atRest: whether packets are left in their sockets for now; an end is heard of all the same.
-  func events(atRest: Bool) -> Int32 {
-    let reads = atRest || receiver == nil ? !readers.isEmpty : true
-    return (reads ? POLLIN : 0) | (writers.isEmpty ? 0 : POLLOUT)
+  var events: Int32 {
+    (receiver == nil && readers.isEmpty ? 0 : POLLIN) | (writers.isEmpty ? 0 : POLLOUT)
   }
 
   func dismissWaiters() {

@@ -43,21 +43,28 @@ final class PacketLoop: Sendable {
   }
 
   private static let made = Lock<PacketLoop?>(nil)
+  /// How many packets of one socket are read before the others get their turn.
+  private static let burst = 64
+
   let state = Lock(State())
   let wakeUp: WakeUp
 
   static func shared() throws -> PacketLoop {
     try made.withLock { made in
       if let made { return made }
-      let loop = PacketLoop(wakeUp: try WakeUp())
+      let loop = PacketLoop(wakeUp: try WakeUp(), timer: try KernelTimer())
       try startThread(named: "ble-packets") { loop.run() }
       made = loop
       return loop
     }
   }
 
-  private init(wakeUp: WakeUp) {
+  /// Says when packets have gathered long enough; the kernel's own limit of `poll` would be set for each packet.
+  private let timer: KernelTimer
+
+  private init(wakeUp: WakeUp, timer: KernelTimer) {
     self.wakeUp = wakeUp
+    self.timer = timer
   }
 
   func add(_ entry: Entry) -> Int {
@@ -78,54 +85,41 @@ final class PacketLoop: Sendable {
   private func run() {
     // Where it is allowed: a reader that waits behind what it reads for loses packets. On Linux this is the thread's.
     _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -10)
-    let batch = PacketBatch()
+    var buffer = [UInt8](repeating: 0, count: 2048)
     var watched: [(id: Int, entry: Entry)] = []
     var polled: [pollfd] = []
     var bursts = PacketBursts()
-    /// Until when packets are left in their sockets, and who reads them is left asleep.
-    var (rest, sleep) = (Int64?.none, Int64?.none)
     var untold: [Receiver] = []
     var mayHaveChanged = true
     while true {
       if mayHaveChanged, let entries = changedEntries() {
         watched = entries
-        polled = [pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)]
-        polled += watched.map { pollfd(fd: $0.entry.number, events: 0, revents: 0) }
+        polled = [wakeUp.descriptor, timer.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        polled += watched.map { pollfd(fd: $0.entry.number, events: Int16($0.entry.events), revents: 0) }
       }
-      for index in watched.indices {
-        polled[index + 1].events = Int16(watched[index].entry.events(atRest: rest != nil))
-      }
-      let end = min(rest ?? .max, sleep ?? .max)
-      let timeout = end == .max ? -1 : max(end - Self.nanoseconds, 0) / 1_000_000 + 1
-      let ready = poll(&polled, nfds_t(polled.count), Int32(timeout))
-      let now = Self.nanoseconds
-      if let end = rest, now >= end { rest = nil }
+      guard poll(&polled, nfds_t(polled.count), -1) > 0 else { continue }
       // Who changes the entries wakes the thread; and serving who waits changes them.
-      mayHaveChanged = ready > 0 && polled[0].revents != 0
+      mayHaveChanged = polled[0].revents != 0
       if mayHaveChanged { wakeUp.clear() }
-      var (count, isFull) = (0, false)
-      for index in watched.indices where ready > 0 && polled[index + 1].revents != 0 {
+      var isTime = polled[1].revents != 0
+      for index in watched.indices where polled[index + 2].revents != 0 {
         let (id, entry) = watched[index]
-        let served = serve(id, entry, Int32(polled[index + 1].revents), batch)
-        mayHaveChanged = mayHaveChanged || served == 0 || entry.hasWaiters
-        guard served > 0, let receiver = entry.receiver else { continue }
-        count += served
-        isFull = isFull || served == PacketBatch.limit
+        let count = serve(id, entry, Int32(polled[index + 2].revents), &buffer)
+        mayHaveChanged = mayHaveChanged || count == 0 || entry.hasWaiters
+        guard count > 0, let receiver = entry.receiver else { continue }
+        bursts.read(count, at: Self.nanoseconds)
+        if !bursts.isGathering {
+          isTime = true
+        } else if untold.isEmpty {
+          timer.start(PacketBursts.patience)
+        }
         if !untold.contains(where: { $0 === receiver }) { untold.append(receiver) }
       }
-      if count > 0 {
-        bursts.read(count, at: now)
-        // A socket that was not emptied must not wait.
-        rest = bursts.isGathering && !isFull ? now + PacketBursts.rest : nil
-      }
-      guard !untold.isEmpty else { continue }
-      if bursts.isGathering, now < sleep ?? .max {
-        sleep = sleep ?? now + PacketBursts.patience
-      } else {
-        for receiver in untold { receiver.onPause() }
-        untold.removeAll(keepingCapacity: true)
-        sleep = nil
-      }
+      if polled[1].revents != 0 { timer.stop() }
+      guard isTime, !untold.isEmpty else { continue }
+      for receiver in untold { receiver.onPause() }
+      untold.removeAll(keepingCapacity: true)
+      bursts.told()
     }
   }
 
@@ -140,21 +134,58 @@ final class PacketLoop: Sendable {
     state.withLock { state in
       guard state.haveChanged else { return nil }
       state.haveChanged = false
-      return state.entries.filter { $0.value.events(atRest: false) != 0 }.map { (id: $0.key, entry: $0.value) }
+      return state.entries.filter { $0.value.events != 0 }.map { (id: $0.key, entry: $0.value) }
     }
   }
 
   /// - Returns: how many packets there were.
-  private func serve(_ id: Int, _ entry: Entry, _ events: Int32, _ batch: PacketBatch) -> Int {
+  private func serve(_ id: Int, _ entry: Entry, _ events: Int32, _ buffer: inout [UInt8]) -> Int {
+    let failed = events & (POLLERR | POLLNVAL) != 0
     if entry.hasWaiters { wakeWaiters(id, events) }
     guard let receiver = entry.receiver else { return 0 }
-    batch.clear()
-    // Through the owning object: after a close the number may already be somebody else's.
-    let hasEnded = entry.descriptor.withNumber(batch.read) ?? true
-    for index in 0..<batch.count { receiver.onPacket(batch[index]) }
-    guard hasEnded, let known = state.withLock({ $0.entries.removeValue(forKey: id) }) else { return batch.count }
+    var (count, ended) = (0, failed)
+    if events & (POLLIN | POLLHUP) != 0 {
+      let drained = drain(entry, to: receiver, hungUp: events & POLLHUP != 0, &buffer)
+      (count, ended) = (drained.count, drained.hasEnded || failed)
+    }
+    guard ended, let known = state.withLock({ $0.entries.removeValue(forKey: id) }) else { return count }
     known.dismissWaiters()
     receiver.onClose()
-    return batch.count
+    return count
+  }
+
+  /// - Returns: how many packets there were, and whether the other end is gone and everything it had sent is read.
+  private func drain(
+    _ entry: Entry, to receiver: Receiver, hungUp: Bool, _ buffer: inout [UInt8]
+  ) -> (count: Int, hasEnded: Bool) {
+    for count in 0..<Self.burst {
+      // Through the owning object: after a close the number may already be somebody else's.
+      let result = entry.descriptor.withNumber { number in
+        while true {
+          let count = recv(number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+          if count >= 0 || errno != EINTR { return count }
+        }
+      }
+      guard let size = result else { return (count, true) }
+      if size > 0 {
+        receiver.onPacket(Array(buffer[..<size]))
+      } else if size == 0 {
+        // An empty packet is an empty value; end of file comes with POLLHUP only, which may have come since the poll
+        // before this burst.
+        if hungUp || count > 0 && hasHungUp(entry) { return (count, true) }
+        receiver.onPacket([])
+        return (count + 1, false)
+      } else {
+        return (count, errno != EAGAIN)
+      }
+    }
+    return (Self.burst, false)
+  }
+
+  private func hasHungUp(_ entry: Entry) -> Bool {
+    entry.descriptor.withNumber { number in
+      var polled = pollfd(fd: number, events: 0, revents: 0)
+      return poll(&polled, 1, 0) > 0 && Int32(polled.revents) & POLLHUP != 0
+    } ?? true
   }
 }
