@@ -60,6 +60,7 @@ struct ExecutorTests {
     let restless = Task(executorPreference: client.executor) {
       while !Task.isCancelled { await Task.yield() }
     }
+    defer { restless.cancel() }
     try await within {
       for _ in 0..<100 { try await client.call(server.name, "/calls", CallTests.interface, "Double", [.uint32(1)]) }
     }

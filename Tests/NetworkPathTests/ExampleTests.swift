@@ -10,16 +10,16 @@ private let wayOut = URL(filePath: #filePath).deletingLastPathComponent()
   .enabled(if: FileManager.default.isExecutableFile(atPath: wayOut), "needs the examples: scripts/build-examples")
 )
 struct ExampleTests {
-  @Test func itEndsWhenThereIsAWayOut() throws {
-    let namespace = try Namespace()
-    func example() throws -> (status: Int32, output: String) {
-      try namespace.inside { try run("/usr/bin/env", ["timeout", "2", wayOut]) }
+  @Test func itEndsWhenThereIsAWayOut() async throws {
+    let namespace = try await Namespace()
+    func example() async throws -> (status: Int32, output: String) {
+      try await namespace.inside { try run("/usr/bin/env", ["timeout", "2", wayOut]) }
     }
     // Its output waits in a buffer, and goes with it when it is ended.
-    #expect(try example().status == 124)
-    try namespace.addCable("up0")
-    try namespace.ip("addr add 192.0.2.2/24 dev up0\nroute add default via 192.0.2.1")
-    let result = try example()
+    #expect(try await example().status == 124)
+    try await namespace.addCable("up0")
+    try await namespace.ip("addr add 192.0.2.2/24 dev up0\nroute add default via 192.0.2.1")
+    let result = try await example()
     #expect(result.status == 0)
     #expect(result.output.hasPrefix("There is a way out through up0"))
   }

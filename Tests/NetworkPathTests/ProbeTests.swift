@@ -72,19 +72,19 @@ import Testing
 
   @Test(.enabled(if: Namespace.isPermitted, "needs root, or to run under: unshare --user --map-root-user --net"))
   func aPortalIsNoWayOut() async throws {
-    let namespace = try Namespace()
+    let namespace = try await Namespace()
     let monitor = try await namespace.monitor { options in
       (options.settleDown, options.settleUp) = (.zero, .zero)
       options.probe = Probe { .portal }
     }
     #expect(monitor.path.reachability == nil)
     let seen = Watcher(monitor)
-    try namespace.addCable("up0")
-    try namespace.ip("addr add 192.0.2.2/24 dev up0\nroute add default via 192.0.2.1")
+    try await namespace.addCable("up0")
+    try await namespace.ip("addr add 192.0.2.2/24 dev up0\nroute add default via 192.0.2.1")
     let portal = try await seen.until("a portal") { $0.reachability == .portal }
     #expect(portal.path.status == .requiresConnection)
     #expect(portal.path.obstacle == .portal)
-    try namespace.ip("route del default")
+    try await namespace.ip("route del default")
     try await seen.until("nothing to ask") { $0.reachability == nil && $0.obstacle == .noDefaultRoute }
   }
 

@@ -1,3 +1,4 @@
+import DBus
 @testable import EdgeCoder
 
 /// Runs services while the body runs.
@@ -20,12 +21,10 @@ func running<Value: Sendable>(
   }
 }
 
-/// Yields until a condition holds; the test's time limit bounds it.
+/// Waits until a condition holds; the test's time limit bounds it. Resting between the looks, because hundreds of tests
+/// share a few threads.
 func eventually(_ condition: @Sendable () async throws -> Bool) async throws {
-  while try await !condition() {
-    try Task.checkCancellation()
-    await Task.yield()
-  }
+  while try await !condition() { try await Task.sleep(for: .milliseconds(1), clock: .steady) }
 }
 
 /// A central by hand: one connection, and the replies that came over it.

@@ -25,41 +25,41 @@ final class Namespace: Sendable {
   private let jobs: BlockingQueue<Job>
 
   /// - Parameter isBare: whether it stays as the kernel makes it, with the loopback down and no tables of routes.
-  init(isBare: Bool = false) throws {
+  init(isBare: Bool = false) async throws {
     jobs = BlockingQueue()
-    let started = BlockingQueue<Int32>()
     let jobs = jobs
     try startThread(named: "namespace") {
+      while let job = jobs.take() { job() }
+    }
+    let status = try await inside { () -> Int32 in
       // Swift's Glibc module has no unshare.
       let unshare = dlsym(nil, "unshare").map { unsafeBitCast($0, to: (@convention(c) (Int32) -> Int32).self) }
       let newNetwork: Int32 = 0x4000_0000
-      started.put(unshare?(newNetwork) == 0 ? 0 : max(errno, 1))
-      while let job = jobs.take() { job() }
+      return unshare?(newNetwork) == 0 ? 0 : max(errno, 1)
     }
-    let status = started.take()
-    guard status == 0 else { throw Failure(description: "no namespace: \(String(cString: strerror(status ?? 0)))") }
-    if !isBare { try ip("link set lo up") }
+    guard status == 0 else { throw Failure(description: "no namespace: \(String(cString: strerror(status)))") }
+    if !isBare { try await ip("link set lo up") }
   }
 
   deinit { jobs.close() }
 
-  /// Runs something in the namespace's thread.
-  func inside<R: Sendable>(_ body: @escaping @Sendable () throws -> R) throws -> R {
-    let result = BlockingQueue<Result<R, any Error>>()
-    jobs.put { result.put(Result { try body() }) }
-    guard let result = result.take() else { throw Failure(description: "the namespace is gone") }
-    return try result.get()
+  /// Runs something in the namespace's thread. No thread of the tests' tasks waits for it: there are as few as there are
+  /// processors, and the kernel changes one interface at a time, whatever namespace it is in.
+  func inside<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    try await withCheckedThrowingContinuation { waiter in
+      jobs.put { waiter.resume(with: Result { try body() }) }
+    }
   }
 
   /// Runs `ip` commands, one a line, in one process.
-  func ip(_ commands: String) throws {
-    let result = try inside { try run("/usr/bin/env", ["ip", "-batch", "-"], input: commands + "\n") }
+  func ip(_ commands: String) async throws {
+    let result = try await inside { try run("/usr/bin/env", ["ip", "-batch", "-"], input: commands + "\n") }
     guard result.status == 0 else { throw Failure(description: "\(commands): \(result.output)") }
   }
 
   /// A virtual cable: `name`, which is ours, and `name-peer`, the other end; both up.
-  func addCable(_ name: String) throws {
-    try ip(
+  func addCable(_ name: String) async throws {
+    try await ip(
       """
       link add \(name) type veth peer name \(name)-peer
       link set \(name)-peer up
@@ -74,7 +74,7 @@ final class Namespace: Sendable {
     options.resolverFile = "/nonexistent/resolv.conf"
     change(&options)
     let chosen = options
-    let monitor = try inside { try NetworkPathMonitor(opening: chosen) }
+    let monitor = try await inside { try NetworkPathMonitor(opening: chosen) }
     try await monitor.waitForFirst()
     return monitor
   }
