@@ -40,7 +40,8 @@ struct OrderTests {
     for number in 0..<800 as Range<UInt32> {
       try client.callWithoutReply(server.name, "/order", Self.interface, "Add", [.uint32(number)])
     }
-    try await client.call(server.name, "/order", Self.interface, "Done")
+    // Thousands of times the handlers let all the other tests go first: the suite's own limit is the bound.
+    try await client.call(server.name, "/order", Self.interface, "Done", timeout: nil)
     #expect(seen.value == Array(0..<800))
     #expect(!overlapped.value)
     withExtendedLifetime(object) {}
