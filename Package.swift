@@ -22,6 +22,7 @@ var products: [Product] = [
   .library(name: "BlueZ", targets: ["BlueZ"]),
   .library(name: "BlueZTesting", targets: ["BlueZTesting"]),
   .library(name: "NetworkPath", targets: ["NetworkPath"]),
+  .library(name: "SystemState", targets: ["SystemState"]),
   .library(name: "EdgeCoder", targets: ["EdgeCoder"]),
 ]
 
@@ -39,11 +40,14 @@ var targets: [Target] = [
   .target(name: "BlueZTesting", dependencies: ["BlueZ", "DBus", "DBusTesting", log], swiftSettings: settings),
   .testTarget(name: "DBusTests", dependencies: ["DBus", "DBusTesting"], exclude: ["Peers"], swiftSettings: settings),
   .target(name: "NetworkPath", dependencies: ["CNetlink", "DBus", log], swiftSettings: settings),
+  .target(name: "SystemState", dependencies: ["DBus", log], swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: ["BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
   .testTarget(
     name: "NetworkPathTests", dependencies: ["CNetlink", "DBus", "DBusTesting", "NetworkPath", log],
     swiftSettings: settings),
+  .testTarget(
+    name: "SystemStateTests", dependencies: ["DBus", "DBusTesting", "SystemState"], swiftSettings: settings),
   .testTarget(name: "RadioTests", dependencies: ["BlueZ", "DBus", "EdgeCoder"], swiftSettings: settings),
   .testTarget(
     name: "EdgeCoderTests", dependencies: ["BlueZ", "BlueZTesting", "DBus", "EdgeCoder", log],

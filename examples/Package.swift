@@ -11,6 +11,7 @@ let package = Package(
     example("HeartRate", ["BlueZ"]),
     example("Nearby", ["BlueZ"]),
     example("Phone", ["BlueZ", "EdgeCoder"]),
+    example("Plugged", ["SystemState"]),
     example("PulseReader", ["BlueZ"]),
     example("UARTBridge", ["BlueZ"]),
     example("WayOut", ["NetworkPath"]),

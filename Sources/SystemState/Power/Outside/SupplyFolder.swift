@@ -1,0 +1,116 @@
+import Glibc
+
+/// The kernel's power supplies, as files: `/sys/class/power_supply`, or a test's own folder.
+///
+/// They are read, and not waited for: the kernel's announcements reach no container, and many drivers announce a plug
+/// and never a level.
+struct SupplyFolder: Sendable {
+  let path: String
+
+  /// What the supplies tell now. A folder that is not there has no supplies.
+  func read() -> SupplyReading {
+    var faults: [SupplyFault] = []
+    var supplies: [PowerSupply] = []
+    for name in names() {
+      var files = SupplyFiles(folder: path, supply: name)
+      if let supply = files.read() { supplies.append(supply) }
+      faults += files.faults
+    }
+    var reading = SupplyReading(supplies)
+    reading.faults = faults
+    return reading
+  }
+
+  private func names() -> [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+        tuple.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names.sorted()
+  }
+}
+
+/// The files of one supply, as the kernel's sysfs-class-power describes them.
+struct SupplyFiles {
+  let folder: String
+  let supply: String
+  private(set) var faults: [SupplyFault] = []
+
+  init(folder: String, supply: String) {
+    self.folder = folder
+    self.supply = supply
+  }
+
+  /// The supply; `nil` when it is none of this machine: a mouse's battery, an empty bay, or no supply at all.
+  mutating func read() -> PowerSupply? {
+    guard let type = text("type"), text("scope") != "Device" else { return nil }
+    switch type {
+    case "Battery", "UPS": return battery()
+    case "Mains", "Wireless", "BrickID": return .line(isOnline: isOnline())
+    case let type where type.hasPrefix("USB"): return .line(isOnline: isOnline())
+    default: return nil
+    }
+  }
+
+  private mutating func battery() -> PowerSupply? {
+    if text("present") == "0" { return nil }
+    let state = text("status").map { PowerSupply.Battery.State(rawValue: $0) ?? fault("status", $0, .unknown) }
+    let full =
+      number("energy_full").map { PowerSupply.Battery.Full.energy($0) }
+      ?? number("charge_full").map { PowerSupply.Battery.Full.charge($0) }
+    return .battery(.init(level: level(), full: full, state: state ?? fault("status", nil, .unknown)))
+  }
+
+  /// Percent. Some batteries, just calibrated, claim a little more than 100.
+  private mutating func level() -> Double? {
+    if let text = text("capacity") {
+      guard let percent = Int(text), (0...110).contains(percent) else { return fault("capacity", text, nil) }
+      return Double(min(percent, 100))
+    }
+    for kind in ["energy", "charge"] {
+      if let now = number("\(kind)_now"), let full = number("\(kind)_full") { return min(100, 100 * now / full) }
+    }
+    return fault("capacity", nil, nil)
+  }
+
+  /// 1 is a fixed voltage, 2 a programmable one.
+  private mutating func isOnline() -> Bool {
+    guard let text = text("online") else { return fault("online", nil, false) }
+    guard let number = Int(text), (0...2).contains(number) else { return fault("online", text, false) }
+    return number > 0
+  }
+
+  /// A number above 0, in whatever unit. Many drivers have no such file; that is no fault.
+  private mutating func number(_ file: String) -> Double? {
+    guard let text = text(file) else { return nil }
+    guard let number = Int(text), number >= 0 else { return fault(file, text, nil) }
+    return number > 0 || file.hasSuffix("_now") ? Double(number) : nil
+  }
+
+  private mutating func fault<Value>(_ file: String, _ text: String?, _ value: Value) -> Value {
+    let fault = SupplyFault(supply: supply, file: file, text: text)
+    if !faults.contains(fault) { faults.append(fault) }
+    return value
+  }
+
+  /// The first line of a file, without blanks around it; `nil` when there is none to read.
+  private func text(_ file: String) -> String? {
+    // Not to wait, should somebody have put something else there than a file.
+    let descriptor = open("\(folder)/\(supply)/\(file)", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    // A page is all that a file of sysfs can hold.
+    let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
+      count = max(0, Glibc.read(descriptor, buffer.baseAddress, buffer.count))
+    }
+    let line = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != 0 }, as: UTF8.self)
+    let words = line.drop { $0.isWhitespace }
+    guard let end = words.lastIndex(where: { !$0.isWhitespace }) else { return nil }
+    return String(words[...end])
+  }
+}

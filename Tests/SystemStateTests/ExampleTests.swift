@@ -1,0 +1,40 @@
+import DBusTesting
+import Foundation
+import Testing
+
+private let plugged = URL(filePath: #filePath).deletingLastPathComponent()
+  .appending(path: "../../.build-examples/debug/Plugged").standardized.path
+
+/// The program people copy from, as somebody runs it who has just built it.
+@Suite(
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
+  .enabled(if: FileManager.default.isExecutableFile(atPath: plugged), "needs the examples: scripts/build-examples")
+)
+struct ExampleTests {
+  @Test func itEndsOnExternalPower() async throws {
+    let bus = try PrivateBus()
+    let upower = try await FakeUPower(bus, isOnBattery: true, percentage: 40)
+    // Its output waits in a buffer, and goes with it when it is ended.
+    #expect(try await run(bus, seconds: 2).status == 124)
+    try upower.set(isOnBattery: false)
+    let result = try await run(bus, seconds: 60)
+    #expect(result.status == 0)
+    #expect(result.output == "On external power: a power supply is connected\n")
+    upower.end()
+  }
+
+  /// Runs it with this bus for the system bus, and ends it after a time.
+  private func run(_ bus: PrivateBus, seconds: Int) async throws -> (status: Int32, output: String) {
+    let (process, output) = (Process(), Pipe())
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = ["DBUS_SYSTEM_BUS_ADDRESS=\(bus.address)", "timeout", "\(seconds)", plugged]
+    process.standardOutput = output
+    // No thread waits for it: the test's own daemon needs one.
+    let status = try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Int32, any Error>) in
+      process.terminationHandler = { ended.resume(returning: $0.terminationStatus) }
+      do { try process.run() } catch { ended.resume(throwing: error) }
+    }
+    let text = try output.fileHandleForReading.readToEnd() ?? Data()
+    return (status, String(decoding: text, as: UTF8.self))
+  }
+}

@@ -1,0 +1,11 @@
+// Waits until the machine is on external power: for work that is not worth a battery.
+//
+//     Plugged && make
+import SystemState
+
+let monitor = try await PowerMonitor.start()
+for await update in monitor.updates() {
+  for change in update.changes { print(change) }
+  if update.snapshot.telemetry.onExternalPower { break }
+}
+print("On external power:", monitor.snapshot.externalPower)
