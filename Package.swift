@@ -91,7 +91,7 @@ if !lean {
     .executableTarget(
       name: "edgeblue",
       dependencies: [
-        "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "NetworkPath", log,
+        "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "NetworkPath", "SystemState", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -100,7 +100,8 @@ if !lean {
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "edgeblueTests", dependencies: ["edgeblue", "EdgeCoder", "BlueZ", "NetworkPath"], swiftSettings: settings),
+      name: "edgeblueTests", dependencies: ["edgeblue", "EdgeCoder", "BlueZ", "NetworkPath", "SystemState"],
+      swiftSettings: settings),
   ]
 }
 

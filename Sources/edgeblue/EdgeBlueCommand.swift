@@ -19,6 +19,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
         edgeblue scan                        which phones are near
         edgeblue inspect 00:AA:01:00:00:42   what a device offers
         edgeblue path --watch                whether there is a network, and what changes
+        edgeblue power --watch               what this machine runs on, and what changes
 
       EXIT STATUS
         \(ExitStatus.help)
@@ -26,6 +27,6 @@ struct EdgeBlueCommand: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [
       PhoneCommand.self, PairCommand.self, CentralCommand.self, AskCommand.self, ScanCommand.self, InspectCommand.self,
-      PathCommand.self, DoctorCommand.self,
+      PathCommand.self, PowerCommand.self, DoctorCommand.self,
     ])
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import EdgeCoder
 import Foundation
 import ServiceLifecycle
+import SystemState
 
 /// `edgeblue phone`
 struct PhoneCommand: AsyncParsableCommand {
@@ -55,13 +56,15 @@ struct PhoneCommand: AsyncParsableCommand {
       let shown = name ?? "EdgeCoder-\(ProcessInfo.processInfo.hostName.prefix(16))"
       let isVirtual = VirtualController.isVirtual(radio.name)
       let policy = access.policy(isVirtual: isVirtual)
+      let power = try await PowerMonitor.start()
       let transport = try await BlueZPhoneTransport.start(
         on: radio.adapter, name: shown, access: policy, links: link.bearers)
       var configuration = PhoneConfiguration()
       configuration.chunkInterval = .milliseconds(paceMs)
       configuration.replyLimit = maxOutput
       let phone = PhoneService(
-        transport: transport, engine: engine, configuration: configuration, battery: { SystemBattery.percent() })
+        transport: transport, engine: engine, configuration: configuration,
+        battery: { power.telemetry.batteryLevelPct })
       terminal.say("EdgeBlue phone “\(shown)” on \(radio.title). Engine: \(self.engine.title). Ctrl-C ends it.")
       if self.engine.engine == .echo {
         terminal.say("The echo engine only repeats prompts; --engine ollama or openai answers them.")

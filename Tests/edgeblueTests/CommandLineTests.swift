@@ -17,7 +17,7 @@ import Testing
     ["doctor", "--engine", "openai", "--json"],
     ["phone", "--access", "authenticated", "--allow", "00:AA:01:00:00:42", "00:aa:01:00:00:43", "--json"],
     ["path"], ["path", "--watch", "--settle-down", "0", "--settle-up", "2000", "--json"],
-    ["path", "--probe", "http://192.0.2.1/check"],
+    ["path", "--probe", "http://192.0.2.1/check"], ["power"], ["power", "--watch", "--low-power", "--json"],
     ["pair"], ["pair", "--for", "120s"], ["pair", "open", "--for", "2m", "--yes", "--adapter", "hci0"],
     ["pair", "with", "00:AA:01:00:00:42"], ["pair", "list", "--json"], ["pair", "remove", "00:AA:01:00:00:42"],
   ])

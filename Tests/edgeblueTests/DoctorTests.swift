@@ -82,22 +82,6 @@ import Testing
     #expect(found.level == level)
     #expect(found.fix?.contains("/etc/bluetooth/main.conf") == (level == .warn ? true : nil))
   }
-
-  @Test func batteries() throws {
-    let root = FileManager.default.temporaryDirectory.appending(path: "battery-\(UUID().uuidString)")
-    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: root) } }
-    for (name, type, scope, capacity) in [
-      ("AC", "Mains", nil, "1"), ("BAT-mouse", "Battery", "Device", "5"), ("BAT0", "Battery", nil, "87"),
-    ] {
-      let folder = root.appending(path: name)
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      try Data("\(type)\n".utf8).write(to: folder.appending(path: "type"))
-      try Data("\(capacity)\n".utf8).write(to: folder.appending(path: "capacity"))
-      if let scope { try Data("\(scope)\n".utf8).write(to: folder.appending(path: "scope")) }
-    }
-    #expect(SystemBattery.percent(root: root.path) == 87)
-    #expect(SystemBattery.percent(root: root.path + "/none") == nil)
-  }
 }
 
 @Suite struct CapabilityChecksTests {

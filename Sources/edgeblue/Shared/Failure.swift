@@ -5,6 +5,7 @@ import EdgeCoderHTTP
 import Glibc
 import NIOCore
 import NetworkPath
+import SystemState
 
 /// An error as a person at a terminal is told of it.
 struct Failure: Error {
@@ -30,6 +31,7 @@ struct Failure: Error {
       }
     case let error as DBusError: self.init(error.message, hint: error.hint, status: .unavailable)
     case let error as NetworkPathError: self.init(error.message, hint: error.hint, status: .unavailable)
+    case let error as PowerError: self.init(error.message, hint: error.hint, status: .badInput)
     case let error as EngineError: self.init(error.message, hint: error.hint, status: .unavailable)
     case let error as InferenceError:
       self.init(error.message, hint: error.hint, status: Self.status(of: error.code))

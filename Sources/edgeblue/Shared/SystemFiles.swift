@@ -1,21 +1,5 @@
 import Foundation
 
-/// This machine's battery, from sysfs.
-enum SystemBattery {
-  /// Percent of the first battery, 0–100; `nil` when there is none.
-  static func percent(root: String = "/sys/class/power_supply") -> Int? {
-    for supply in SystemFiles.entries(of: root) {
-      let folder = "\(root)/\(supply)"
-      // `Device` is the battery of a mouse or a headset.
-      guard SystemFiles.line(of: "\(folder)/type") == "Battery", SystemFiles.line(of: "\(folder)/scope") != "Device",
-        let percent = SystemFiles.line(of: "\(folder)/capacity").flatMap({ Int($0) }), (0...100).contains(percent)
-      else { continue }
-      return percent
-    }
-    return nil
-  }
-}
-
 /// Small files of /sys and /etc.
 enum SystemFiles {
   /// The names in a folder, in order; none when it cannot be read.

@@ -1,0 +1,40 @@
+import SystemState
+import Testing
+
+@testable import edgeblue
+
+@Suite struct PowerTests {
+  private let laptop = PowerSnapshot(
+    telemetry: PowerTelemetry(onExternalPower: false, batteryLevelPct: 41, lowPowerMode: true, updatedAtMs: 1_000),
+    externalPower: .battery, source: .upower, profileSource: .hadess)
+  private let board = PowerSnapshot(
+    telemetry: PowerTelemetry(onExternalPower: true, batteryLevelPct: nil, lowPowerMode: false, updatedAtMs: 1_000),
+    externalPower: .noBattery, faults: [SupplyFault(supply: "AC", file: "online", text: "\u{1b}")])
+
+  @Test func forPeople() {
+    #expect(
+      laptop.lines == [
+        "On battery, at 41 %: no power supply is connected.", "",
+        "Battery     41 % (says UPower)", "Save power  yes (says power-profiles-daemon)",
+      ])
+    #expect(
+      board.lines == [
+        "On external power: there is no battery.", "",
+        "Battery     none (says the kernel)", "Save power  no (says the setting)",
+        "Not understood: AC: online says “\u{fffd}”",
+      ])
+  }
+
+  @Test func forPrograms() {
+    let update = PowerUpdate(number: 2, snapshot: laptop, changes: [.battery(from: 42, to: 41)])
+    #expect(
+      JSON.object(update.json).text == """
+        {"changes":["the battery is at 41 % (was 42 %)"],"externalPower":"battery","faults":[],"number":2,\
+        "powerTelemetry":{"batteryLevelPct":41,"lowPowerMode":true,"onExternalPower":false,"updatedAtMs":1000},\
+        "profileSource":"net.hadess.PowerProfiles","source":"upower"}
+        """)
+    #expect(
+      JSON.object(board.json).text.contains(
+        #""powerTelemetry":{"lowPowerMode":false,"onExternalPower":true,"updatedAtMs":1000}"#))
+  }
+}
