@@ -23,6 +23,7 @@ var products: [Product] = [
   .library(name: "BlueZTesting", targets: ["BlueZTesting"]),
   .library(name: "NetworkPath", targets: ["NetworkPath"]),
   .library(name: "SystemState", targets: ["SystemState"]),
+  .library(name: "Agent", targets: ["Agent"]),
   .library(name: "EdgeCoder", targets: ["EdgeCoder"]),
 ]
 
@@ -41,6 +42,7 @@ var targets: [Target] = [
   .testTarget(name: "DBusTests", dependencies: ["DBus", "DBusTesting"], exclude: ["Peers"], swiftSettings: settings),
   .target(name: "NetworkPath", dependencies: ["CNetlink", "DBus", log], swiftSettings: settings),
   .target(name: "SystemState", dependencies: ["DBus", log], swiftSettings: settings),
+  .target(name: "Agent", dependencies: ["SystemState"], swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: ["BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
   .testTarget(
@@ -48,6 +50,7 @@ var targets: [Target] = [
     swiftSettings: settings),
   .testTarget(
     name: "SystemStateTests", dependencies: ["DBus", "DBusTesting", "SystemState"], swiftSettings: settings),
+  .testTarget(name: "AgentTests", dependencies: ["Agent", "SystemState"], swiftSettings: settings),
   .testTarget(name: "RadioTests", dependencies: ["BlueZ", "DBus", "EdgeCoder"], swiftSettings: settings),
   .testTarget(
     name: "EdgeCoderTests", dependencies: ["BlueZ", "BlueZTesting", "DBus", "EdgeCoder", log],

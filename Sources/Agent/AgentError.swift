@@ -1,0 +1,36 @@
+/// Why the agent cannot do what was asked for.
+public struct AgentError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What kind of failure it was; new codes may be added.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
+    /// The code in words.
+    public let description: String
+    init(_ description: String) { self.description = description }
+
+    /// A caller's argument cannot be.
+    public static let invalidArgument = Code("invalid argument")
+    /// A file could not be read or written.
+    public static let storage = Code("storage failed")
+    /// A file does not hold what it should.
+    public static let damagedFile = Code("damaged file")
+  }
+
+  /// The kind of failure.
+  public var code: Code
+  /// What happened.
+  public var message: String
+  /// The kernel's error number behind it, when there is one.
+  public var errno: Int32?
+  /// What a person can do about it.
+  public var hint: String?
+
+  /// Makes an error.
+  public init(_ code: Code, _ message: String, errno: Int32? = nil, hint: String? = nil) {
+    self.code = code
+    self.message = message
+    self.errno = errno
+    self.hint = hint
+  }
+
+  /// The code, the message and the hint in one line.
+  public var description: String { "\(code): \(message)" + (hint.map { " (\($0))" } ?? "") }
+}
