@@ -1,0 +1,92 @@
+import Foundation
+import Testing
+
+@testable import Agent
+
+@Suite struct ModeStoreTests {
+  private let folder: URL
+  private let store: ModeStore
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appending(path: "edgeblue-mode-\(UUID().uuidString.prefix(8))")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    store = ModeStore(path: folder.appending(path: "mode.json").path)
+  }
+
+  private func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
+
+  @Test func whatIsSavedIsRestored() throws {
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    #expect(try store.load() == .init(record: ModeRecord(), problem: nil))
+    for mode in ComputeMode.allCases {
+      for cause in ModeRecord.Cause.allCases {
+        let record = ModeRecord(mode: mode, cause: cause, runOnlyWhileCharging: mode == .on)
+        try store.save(record)
+        #expect(try store.load() == .init(record: record, problem: nil))
+        #expect(try files() == ["mode.json"])
+      }
+    }
+    let rights = try FileManager.default.attributesOfItem(atPath: store.path)[.posixPermissions] as? Int
+    #expect(rights == 0o600)
+  }
+
+  @Test(arguments: [
+    "", "{", "null", #"{"version":2,"record":{"mode":"on","cause":"person","runOnlyWhileCharging":false}}"#,
+    #"{"version":1,"record":{"mode":"turbo","cause":"person","runOnlyWhileCharging":false}}"#,
+    #"{"version":1,"record":{"mode":"on"}}"#, "\u{0}\u{0}\u{0}\u{0}",
+    #"{"version":1,"record":{"mode":"on","cause":"person","runOnlyWhileCharging":false}}"#
+      + String(repeating: " ", count: 4096),
+  ])
+  func aDamagedFileIsKeptAsideAndTheModeIsOff(text: String) throws {
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    try Data(text.utf8).write(to: URL(filePath: store.path))
+    let loaded = try store.load()
+    #expect(loaded.record == ModeRecord())
+    #expect(loaded.problem?.code == .damagedFile)
+    #expect(loaded.problem?.hint?.contains(store.damagedPath) == true)
+    #expect(try files() == ["mode.json.damaged"])
+    #expect(try Data(contentsOf: URL(filePath: store.damagedPath)) == Data(text.utf8))
+    #expect(try store.load().problem == nil)
+  }
+
+  /// On by itself is none of the modes there are.
+  @Test func aCombinationThatCannotBe() throws {
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    let text = #"{"version":1,"record":{"mode":"on","cause":"network-loss","runOnlyWhileCharging":true}}"#
+    try Data(text.utf8).write(to: URL(filePath: store.path))
+    #expect(try store.load().record == ModeRecord(mode: .on, cause: .person, runOnlyWhileCharging: true))
+  }
+
+  @Test func whatCannotBeReadOrWrittenIsSaid() throws {
+    let lost = ModeStore(path: folder.appending(path: "nowhere/mode.json").path)
+    let error = #expect(throws: AgentError.self) { try lost.save(ModeRecord(mode: .on)) }
+    #expect(error?.code == .storage && error?.errno == ENOENT && error?.hint != nil)
+
+    // A folder in its place can be opened, and neither read nor replaced.
+    try FileManager.default.createDirectory(atPath: store.path, withIntermediateDirectories: false)
+    #expect(throws: AgentError.self) { try store.load() }
+    #expect(throws: AgentError.self) { try store.save(ModeRecord()) }
+    try FileManager.default.removeItem(at: folder)
+  }
+
+  /// What a crash leaves between writing and renaming is no obstacle.
+  @Test func aLeftOverIsReplaced() throws {
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    try store.save(ModeRecord(mode: .on))
+    try Data(repeating: 0x7b, count: 9000).write(to: folder.appending(path: "mode.json.new"))
+    #expect(try store.load().record.mode == .on)
+    try store.save(ModeRecord(mode: .bluetoothLocal, cause: .networkLoss))
+    #expect(try store.load().record == ModeRecord(mode: .bluetoothLocal, cause: .networkLoss))
+    #expect(try files() == ["mode.json"])
+  }
+
+  /// /dev/full takes nothing, as a full disk does.
+  @Test func aFullDiskLeavesWhatWasThere() throws {
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    try store.save(ModeRecord(mode: .on))
+    try FileManager.default.createSymbolicLink(atPath: store.path + ".new", withDestinationPath: "/dev/full")
+    let error = #expect(throws: AgentError.self) { try store.save(ModeRecord()) }
+    #expect(error?.errno == ENOSPC)
+    #expect(try store.load().record.mode == .on)
+  }
+}
