@@ -22,10 +22,14 @@ extension Daemon {
           try await daemon.connect(device, at: adapter)
           return []
         },
-        method("Disconnect", of: index) { daemon, _ in
+        longMethod("Disconnect", of: index) { daemon, _ in
           let (adapter, device) = try daemon.known(address, at: index)
           guard device.link != nil || device.attempt != nil else {
             throw DBusError.bluez("NotConnected", "Not Connected")
+          }
+          if let link = device.link {
+            try await Task.sleep(for: adapter.faults.disconnectDelay, clock: .steady)
+            guard device.link === link else { return [] }
           }
           daemon.end(device, at: adapter, "org.bluez.Reason.Local")
           return []

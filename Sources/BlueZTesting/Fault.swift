@@ -12,6 +12,8 @@ public enum Fault: Sendable, Hashable {
   case servicesNeverResolve(times: Int)
   /// Reading the services takes so much longer.
   case slowServices(Duration)
+  /// A link that is to be ended lasts so much longer, and `Connect` finds it meanwhile; with bluetoothd it is 2 s.
+  case slowDisconnects(Duration)
   /// `Connected` changes without a signal, as bluetoothd 5.66 does now and then.
   case connectedIsNotSignalled
   /// The next so many calls of `StartDiscovery` end with `org.bluez.Error.InProgress`.
@@ -93,6 +95,9 @@ final class Faults: Sendable {
 
   /// How much longer it takes to read the services.
   var servicesDelay: Duration { sum { if case .slowServices(let delay) = $0 { delay } else { nil } } }
+
+  /// How much longer a link lasts that is to be ended.
+  var disconnectDelay: Duration { sum { if case .slowDisconnects(let delay) = $0 { delay } else { nil } } }
 
   private func sum(_ delay: (Fault) -> Duration?) -> Duration {
     state.withLock { $0.active.compactMap(delay).reduce(.zero, +) }

@@ -6,6 +6,7 @@ extension Device {
   /// Connects, waits until the services can be used, and looks for those that must be there.
   func attempt(_ timeout: Duration, requiring required: [BluetoothUUID: Set<BluetoothUUID>]) async throws {
     try await ConnectFailure.in(.link) {
+      try await untilNoLinkEnds(timeout)
       try check()
       guard !isConnected else { return }
       try await link(timeout)
@@ -67,16 +68,16 @@ extension Device {
   /// Makes the link, with the radio to itself.
   private func link(_ timeout: Duration) async throws {
     try await withRadioToItself {
-      try await withTaskCancellationHandler {
-        do {
-          try await core.call(path, Self.interface, "Connect", timeout: timeout, doing: "connecting to \(peer)")
-        } catch let error as BlueZError {
-          if error.code == .timedOut { await giveUp() }
-          throw error.code == .failed || error.code == .attributeError
-            ? BlueZError(.connectFailed, error.message, underlying: error.underlying) : error
-        }
-      } onCancel: {
-        Task { await giveUp() }
+      do {
+        try await core.call(path, Self.interface, "Connect", timeout: timeout, doing: "connecting to \(peer)")
+      } catch let error as BlueZError {
+        if error.code == .timedOut { await giveUp() }
+        throw error.code == .failed || error.code == .attributeError
+          ? BlueZError(.connectFailed, error.message, underlying: error.underlying) : error
+      } catch {
+        // Cancelled; bluetoothd would go on.
+        await giveUp()
+        throw error
       }
     }
   }
@@ -88,22 +89,6 @@ extension Device {
     await discovery?.pause()
     defer { discovery?.resume() }
     try await body()
-  }
-
-  /// Gives up what bluetoothd may still be trying, and returns when the link is gone: the next attempt must not meet
-  /// the end of this one.
-  func giveUp() async {
-    do {
-      try await endLink(timeout: .seconds(5), doing: "giving up on \(peer)")
-    } catch {
-      core.logger.debug("nothing to give up", metadata: ["error": "\(error)"])
-    }
-  }
-
-  /// Ends the link, or the attempt to make it, and waits until it is ended.
-  func endLink(timeout: Duration, doing: String) async throws {
-    try await core.call(path, Self.interface, "Disconnect", timeout: timeout, doing: doing)
-    try await waitForLink(timeout, doing) { $0["Connected"]?.bool != true }
   }
 
   /// Waits until bluetoothd has an answer to its ATT request, or has given it up and the link with it.
@@ -129,16 +114,6 @@ extension Device {
 
   /// The ATT transaction timeout (Core Specification 3.F.3.3.3), and what bluetoothd needs to act on it.
   private static let requestTimeout = Duration.seconds(32)
-
-  private func waitForLink(
-    _ timeout: Duration, _ doing: String, _ isSo: @escaping @Sendable ([String: Value]) -> Bool
-  ) async throws {
-    let (path, generation) = (path, generation)
-    try await core.wait(doing, timeout) { state in
-      guard state.generation == generation, let device = state.cache.properties(path, Self.interface) else { return () }
-      return isSo(device) ? () : nil
-    }
-  }
 }
 
 /// Why an attempt failed, and at which step.

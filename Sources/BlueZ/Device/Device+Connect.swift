@@ -36,8 +36,11 @@ extension Device {
     return Dial(adapter, address, options, requiring: required)
   }
 
-  /// Ends the link, and waits until it is ended. Without effect when there is none, also because the device, the
-  /// adapter or bluetoothd is gone.
+  /// Ends the link, and waits until it is ended, also when the task is cancelled. Without effect when there is none,
+  /// also because the device, the adapter or bluetoothd is gone.
+  ///
+  /// Whoever connects meanwhile with the same session gets a link of their own, when this one has ended. bluetoothd
+  /// tells nobody that another program is ending a link.
   /// - Parameter timeout: bluetoothd takes about two seconds.
   /// - Throws: ``BlueZError`` with code `.timedOut`, or what bluetoothd refuses with.
   public func disconnect(timeout: Duration = .seconds(10)) async throws {

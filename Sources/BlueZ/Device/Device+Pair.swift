@@ -49,6 +49,7 @@ extension Device {
   public func pair(timeout: Duration = .seconds(60)) async throws {
     try check()
     guard !isPaired else { return }
+    try await untilNoLinkEnds(timeout)
     if !isConnected { try await connect() }
     guard core.state.withLock({ $0.pairings.insert(path).inserted }) else {
       throw BlueZError(.inProgress, "\(peer) is being paired already")

@@ -176,7 +176,14 @@ final class Dial: Sendable {
   func abandon() {
     switch options {
     case .direct: shared.withLock { $0.work }?.cancel()
-    case .keepConnected: Task { await end() }
+    case .keepConnected:
+      // From now on: who connects next is not to take the link that ends.
+      let ending = adapter.device(target)?.path
+      if let ending { adapter.core.linkEndBegins(ending) }
+      Task {
+        await end()
+        if let ending { adapter.core.linkEndIsOver(ending) }
+      }
     }
   }
 }

@@ -34,6 +34,8 @@ final class SessionCore: Sendable {
     var pairingWindows: Set<BluetoothAddress> = []
     /// The devices this session is pairing with by its own wish.
     var pairings: Set<ObjectPath> = []
+    /// The devices whose links this session is ending, and how many of its parts do.
+    var linkEnds: [ObjectPath: Int] = [:]
     var isClosed = false
   }
 

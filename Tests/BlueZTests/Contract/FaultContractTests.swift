@@ -54,6 +54,38 @@ extension ContractTests {
     try await lab.stop()
   }
 
+  @Test("A link that is being ended is not taken for a good one, and is ended also by a task that is cancelled")
+  func endingLink() async throws {
+    let lab = try await FakeBlueZ.start()
+    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let opened = try await Parlour().open(on: phone)
+    lab.adapters[1].inject(.slowDisconnects(.milliseconds(200)))
+    var connection: DeviceConnection? = try await central.connect(to: phone.address, .keepConnected())
+    let device = try #require(try await connection?.device())
+    let events = device.events()
+    connection = nil
+    _ = try await device.connect(.direct(attempts: 1))
+    let told = events.received
+    var links: [Bool] = []
+    for await event in events.prefix(told) {
+      switch event {
+      case .connected: links.append(true)
+      case .disconnected: links.append(false)
+      default: break
+      }
+    }
+    #expect(links == [false, true])
+
+    let end = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await device.disconnect()
+    }
+    try await end.value
+    #expect(!device.isConnected)
+    withExtendedLifetime(opened) {}
+    try await lab.stop()
+  }
+
   @Test("A link that is to be kept comes back after every fault")
   func kept() async throws {
     let lab = try await FakeBlueZ.start()

@@ -1,0 +1,65 @@
+import DBus
+
+/// The end of a link.
+///
+/// bluetoothd takes two seconds over it. Until then the link is there for all who ask, also for `Connect`, and who
+/// relies on it loses it. So whoever makes a link waits for the ends that its session has begun.
+extension Device {
+  /// Ends the link, or the attempt to make it, and waits until it is ended, also in a task that is cancelled: an end
+  /// cannot be taken back.
+  func endLink(timeout: Duration, doing: String) async throws {
+    core.linkEndBegins(path)
+    let end = Task {
+      defer { core.linkEndIsOver(path) }
+      try await core.call(path, Self.interface, "Disconnect", timeout: timeout, doing: doing)
+      try await waitForLink(timeout, doing) { $0["Connected"]?.bool != true }
+    }
+    try await end.value
+  }
+
+  /// Gives up what bluetoothd may still be trying, and returns when the link is gone: the next attempt must not meet
+  /// the end of this one.
+  func giveUp() async {
+    do {
+      try await endLink(timeout: .seconds(5), doing: "giving up on \(peer)")
+    } catch {
+      core.logger.debug("nothing to give up", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Waits until no link is being ended by this session.
+  func untilNoLinkEnds(_ timeout: Duration) async throws {
+    let path = path
+    try await core.wait("waiting for the end of the link to \(peer)", timeout) { state in
+      state.linkEnds[path] == nil ? () : nil
+    }
+  }
+
+  /// Waits until the link is as it should be, or the device is gone.
+  func waitForLink(
+    _ timeout: Duration, _ doing: String, _ isSo: @escaping @Sendable ([String: Value]) -> Bool
+  ) async throws {
+    let (path, generation) = (path, generation)
+    try await core.wait(doing, timeout) { state in
+      guard state.generation == generation, let device = state.cache.properties(path, Self.interface) else { return () }
+      return isSo(device) ? () : nil
+    }
+  }
+}
+
+extension SessionCore {
+  /// From now on nobody is to take the link to a device for a good one; ``linkEndIsOver(_:)`` must follow.
+  func linkEndBegins(_ device: ObjectPath) {
+    state.withLock { $0.linkEnds[device, default: 0] += 1 }
+  }
+
+  func linkEndIsOver(_ device: ObjectPath) {
+    let observers = state.withLock { state in
+      let left = state.linkEnds[device, default: 1] - 1
+      state.linkEnds[device] = left == 0 ? nil : left
+      return Array(state.observers.values)
+    }
+    // Nothing about the device itself: who waits looks again.
+    for observer in observers { observer(.changed(device, interface: Device.interface, [:], invalidated: [])) }
+  }
+}
