@@ -66,6 +66,8 @@ extension RadioTests {
           for await _ in engine.cancellations { return }
         }
       }
+      // It ends its link, which takes bluetoothd two seconds.
+      #expect(try await central.end() == 0)
     }
 
     private static func ask(port: Substring, reading reader: String = "cat") throws -> Subprocess {

@@ -60,6 +60,12 @@ final class Subprocess: Sendable {
   /// Asks it to end.
   func terminate() { if process.isRunning { process.terminate() } }
 
+  /// Ends it, and waits until it has ended: what it still does at its end must not meet the next test.
+  func end(within limit: Duration = .seconds(30)) async throws -> Int32 {
+    terminate()
+    return try await bounded(limit, "the end of the program") { await self.status() }
+  }
+
   /// Its exit status, when it has ended.
   func status() async -> Int32 {
     for await status in exit { return status }
