@@ -40,7 +40,14 @@ struct SizedEngine: Engine {
 func withCentral<R: Sendable>(
   on name: String, _ body: @escaping @Sendable (Central) async throws -> R
 ) async throws -> R {
-  let radio = BlueZPhoneRadio(adapter: try await Radio.adapter(name))
+  try await withCentral(at: try await Radio.adapter(name), body)
+}
+
+/// Runs a central at an adapter, in the adapter's session, while the body runs.
+func withCentral<R: Sendable>(
+  at adapter: Adapter, _ body: @escaping @Sendable (Central) async throws -> R
+) async throws -> R {
+  let radio = BlueZPhoneRadio(adapter: adapter)
   var configuration = CentralConfiguration()
   // A reconnection after a fault must not make a test wait for half a minute.
   configuration.backoff.cap = .seconds(2)
