@@ -1,5 +1,4 @@
 import DBus
-import Glibc
 
 /// One attempt to connect, step by step.
 extension Device {
@@ -22,8 +21,7 @@ extension Device {
         }
       } catch let error as BlueZError where error.code == .timedOut || error.code == .notSupported {
         // A link without the services is of no use, and the next attempt must not take it for a good one.
-        if error.code == .timedOut { await waitForRequest() }
-        await giveUp()
+        if error.code == .timedOut { try await giveUpOnceAnswered() } else { await giveUp() }
         throw error
       }
     }
@@ -90,30 +88,6 @@ extension Device {
     defer { discovery?.resume() }
     try await body()
   }
-
-  /// Waits until bluetoothd has an answer to its ATT request, or has given it up and the link with it.
-  ///
-  /// Linux 6.1.192, the kernel of Debian 12, crashes when a link ends before: the ATT socket outlives the link then, and
-  /// closing it frees once more what went with the link (`hci_chan_del`). Debian's release says only that it is 6.1.
-  private func waitForRequest() async {
-    guard Self.kernelRelease.hasPrefix("6.1.") else { return }
-    do {
-      try await waitForLink(Self.requestTimeout, "waiting for an answer of \(peer)") { link in
-        link["Connected"]?.bool != true || link["ServicesResolved"]?.bool == true
-      }
-    } catch {
-      core.logger.debug("no answer", metadata: ["error": "\(error)"])
-    }
-  }
-
-  private static let kernelRelease: String = {
-    var names = utsname()
-    guard uname(&names) == 0 else { return "" }
-    return withUnsafeBytes(of: names.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-  }()
-
-  /// The ATT transaction timeout (Core Specification 3.F.3.3.3), and what bluetoothd needs to act on it.
-  private static let requestTimeout = Duration.seconds(32)
 }
 
 /// Why an attempt failed, and at which step.

@@ -1,4 +1,5 @@
 import DBus
+import Glibc
 
 /// The end of a link.
 ///
@@ -26,6 +27,47 @@ extension Device {
       core.logger.debug("nothing to give up", metadata: ["error": "\(error)"])
     }
   }
+
+  /// Gives up a link whose peer may owe bluetoothd an answer. It goes on when the task is cancelled, and whoever connects
+  /// next waits for it: to end such a link at once is what ``waitForRequest()`` is there against.
+  /// - Throws: `CancellationError`.
+  func giveUpOnceAnswered() async throws {
+    core.linkEndBegins(path)
+    Task {
+      await waitForRequest()
+      await giveUp()
+      core.linkEndIsOver(path)
+    }
+    do {
+      try await untilNoLinkEnds(.seconds(45))
+    } catch let error as BlueZError {
+      core.logger.debug("not given up yet", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Waits until bluetoothd has an answer to its ATT request, or has given it up and the link with it.
+  ///
+  /// Linux 6.1.192, the kernel of Debian 12, crashes when a link ends before: the ATT socket outlives the link then, and
+  /// closing it frees once more what went with the link (`hci_chan_del`). Debian's release says only that it is 6.1.
+  private func waitForRequest() async {
+    guard Self.kernelRelease.hasPrefix("6.1.") else { return }
+    do {
+      try await waitForLink(Self.requestTimeout, "waiting for an answer of \(peer)") { link in
+        link["Connected"]?.bool != true || link["ServicesResolved"]?.bool == true
+      }
+    } catch {
+      core.logger.debug("no answer", metadata: ["error": "\(error)"])
+    }
+  }
+
+  private static let kernelRelease: String = {
+    var names = utsname()
+    guard uname(&names) == 0 else { return "" }
+    return withUnsafeBytes(of: names.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+  }()
+
+  /// The ATT transaction timeout (Core Specification 3.F.3.3.3), and what bluetoothd needs to act on it.
+  private static let requestTimeout = Duration.seconds(32)
 
   /// Waits until no link is being ended by this session.
   func untilNoLinkEnds(_ timeout: Duration) async throws {
