@@ -51,7 +51,8 @@ var targets: [Target] = [
   .testTarget(
     name: "SystemStateTests", dependencies: ["DBus", "DBusTesting", "SystemState"], swiftSettings: settings),
   .testTarget(name: "AgentTests", dependencies: ["Agent", "SystemState"], swiftSettings: settings),
-  .testTarget(name: "RadioTests", dependencies: ["BlueZ", "DBus", "EdgeCoder"], swiftSettings: settings),
+  .testTarget(
+    name: "RadioTests", dependencies: ["BlueZ", "DBus", "DBusTesting", "EdgeCoder"], swiftSettings: settings),
   .testTarget(
     name: "EdgeCoderTests", dependencies: ["BlueZ", "BlueZTesting", "DBus", "EdgeCoder", log],
     swiftSettings: settings),
@@ -85,7 +86,7 @@ if !lean {
     .testTarget(
       name: "EdgeCoderHTTPTests",
       dependencies: [
-        "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTests", log,
+        "DBusTesting", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTests", log,
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ] + http,

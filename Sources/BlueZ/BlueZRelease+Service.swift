@@ -33,25 +33,27 @@ extension BlueZRelease {
 
   /// The first bytes a program prints; empty when it cannot be run or takes more than two seconds.
   private static func output(of command: [String]) -> String {
-    var ends: [Int32] = [0, 0]
-    guard pipe(&ends) == 0 else { return "" }
-    let (reader, writer) = (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
+    guard let (reader, writer) = try? FileDescriptor.pipe() else { return "" }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
-    posix_spawn_file_actions_addclose(&actions, ends[0])
+    _ = writer.withNumber { posix_spawn_file_actions_adddup2(&actions, $0, STDOUT_FILENO) }
     var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     var environment: [UnsafeMutablePointer<CChar>?] = [nil]
     var pid: pid_t = 0
     guard posix_spawn(&pid, command[0], &actions, nil, &arguments, &environment) == 0 else { return "" }
     writer.close()
-    var readable = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
     var bytes = [UInt8](repeating: 0, count: 64)
     var count = 0
-    if poll(&readable, 1, 2_000) > 0 { count = max(read(ends[0], &bytes, bytes.count), 0) } else { kill(pid, SIGKILL) }
+    let hasAnswered = reader.withNumber { number in
+      var readable = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+      guard poll(&readable, 1, 2_000) > 0 else { return false }
+      count = max(read(number, &bytes, bytes.count), 0)
+      return true
+    }
     reader.close()
+    if hasAnswered != true { kill(pid, SIGKILL) }
     var status: Int32 = 0
     while waitpid(pid, &status, 0) == -1 && errno == EINTR {}
     return String(decoding: bytes[..<count], as: UTF8.self)

@@ -1,3 +1,4 @@
+internal import CDBus
 import Glibc
 
 /// A file descriptor that is closed exactly once: by ``close()``, or when the last reference goes.
@@ -11,6 +12,15 @@ public final class FileDescriptor: Sendable, Hashable {
   /// - Parameter number: an open file descriptor that nobody else will close.
   public init(owning number: Int32) {
     self.number = Lock(number)
+  }
+
+  /// The two ends of a new pipe, which no program inherits that is not given them.
+  package static func pipe() throws(DBusError) -> (reading: FileDescriptor, writing: FileDescriptor) {
+    var ends: [Int32] = [-1, -1]
+    guard pipe2(&ends, O_CLOEXEC) == 0 else {
+      throw DBusError(.limitExceeded, "pipe: \(String(cString: strerror(errno)))")
+    }
+    return (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
   }
 
   deinit {

@@ -16,32 +16,15 @@ enum Tool {
   /// Runs a program to its end, for 20 seconds at most, without blocking a thread of the test's executor.
   static func run(_ program: String, _ arguments: [String], environment: [String: String] = [:]) async throws -> Result
   {
-    guard let bounded = ChildProcess.path(of: "timeout") else { throw MissingProgram("timeout") }
-    guard let path = ChildProcess.path(of: program) else { throw MissingProgram(program) }
-    return try await withCheckedThrowingContinuation { continuation in
+    let process = try ChildProcess(
+      "timeout", ["-k", "1", "20", program] + arguments,
+      environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }, errors: .kept)
+    return await withCheckedContinuation { continuation in
       Thread.detachNewThread {
-        let process = Process()
-        let output = Pipe()
-        let error = Pipe()
-        process.executableURL = URL(filePath: bounded)
-        process.arguments = ["-k", "1", "20", path] + arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardOutput = output
-        process.standardError = error
-        process.standardInput = FileHandle.nullDevice
-        do {
-          try process.run()
-        } catch {
-          return continuation.resume(throwing: error)
-        }
         // Both pipes hold what these programs print; neither fills up while the other is read.
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let errors = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        continuation.resume(
-          returning: Result(
-            status: process.terminationStatus, output: text.trimmingCharacters(in: .whitespacesAndNewlines),
-            error: errors.trimmingCharacters(in: .whitespacesAndNewlines)))
+        let output = readToEnd(process.output).trimmingCharacters(in: .whitespacesAndNewlines)
+        let error = readToEnd(process.errors).trimmingCharacters(in: .whitespacesAndNewlines)
+        continuation.resume(returning: Result(status: process.wait(), output: output, error: error))
       }
     }
   }

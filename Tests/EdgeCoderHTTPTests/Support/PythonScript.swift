@@ -1,3 +1,4 @@
+import DBusTesting
 import Foundation
 
 /// A Python program of `Tests/EdgeCoderHTTPTests/Python`, run with the packages that `scripts/requirements.txt` pins.
@@ -18,41 +19,27 @@ final class PythonScript: Sendable {
     return false
   }
 
-  private let process = Process()
-  private let input = Pipe()
-  private let output = Pipe()
+  private let process: ChildProcess
 
   /// Starts the program.
   init(_ name: String, _ arguments: String...) throws {
-    process.executableURL = Self.environment.appending(path: "bin/python3")
-    process.arguments = ["-u", Self.root.appending(path: "Tests/EdgeCoderHTTPTests/Python/\(name)").path] + arguments
-    process.standardInput = input
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
+    let script = Self.root.appending(path: "Tests/EdgeCoderHTTPTests/Python/\(name)").path
+    process = try ChildProcess(
+      Self.environment.appending(path: "bin/python3").path, ["-u", script] + arguments, hasInput: true,
+      errors: .discarded)
   }
-
-  deinit { kill() }
 
   /// Everything it prints up to its end or, with `line`, its first line.
   func read(line: Bool = false) async throws -> String {
-    let handle = output.fileHandleForReading
-    return await withCheckedContinuation { continuation in
+    let process = process
+    return try await withCheckedThrowingContinuation { continuation in
       // A thread of its own: reading blocks.
       Thread.detachNewThread {
-        var data = Data()
-        while !(line && data.last == UInt8(ascii: "\n")) {
-          let more = line ? handle.readData(ofLength: 1) : handle.availableData
-          if more.isEmpty { break }
-          data.append(more)
-        }
-        continuation.resume(returning: String(decoding: data, as: UTF8.self))
+        continuation.resume(with: Result { line ? try process.firstLine() : readToEnd(process.output) })
       }
     }
   }
 
   /// Ends the program at once.
-  func kill() {
-    if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
-  }
+  func kill() { process.kill() }
 }
