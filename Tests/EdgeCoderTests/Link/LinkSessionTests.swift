@@ -13,9 +13,11 @@ import Testing
     _ body: @Sendable @escaping (LinkClient, (central: MemoryChannel, phone: MemoryChannel)) async throws -> Value
   ) async throws -> Value {
     let (near, far) = MemoryChannel.pair(limit: limit)
+    // Nobody moves it: however long a busy machine takes, neither end gives the other up.
+    let time = TimeSource(ManualClock())
     let (actions, feed) = BoundedStream.make(of: LinkServerMachine.Action.self, limit: 4096, policy: .dropNewest)
-    let server = LinkServer(far, requestLimit: requestLimit, time: .continuous) { feed.yield($0) }
-    let client = LinkClient(near, deflates: deflates, replyLimit: replyLimit, time: .continuous)
+    let server = LinkServer(far, requestLimit: requestLimit, time: time) { feed.yield($0) }
+    let client = LinkClient(near, deflates: deflates, replyLimit: replyLimit, time: time)
     return try await withThrowingTaskGroup(of: Value?.self) { group in
       group.addTask {
         _ = await server.run()
@@ -153,7 +155,7 @@ import Testing
     try await Self.withLink { _, _, _ in
     } _: { client, channels in
       let calls = (0..<5).map { _ in Task { try await client.exchange(prompt: "x", maxTokens: nil) } }
-      while channels.central.sent.withLock({ $0.count }) < 6 { await Task.yield() }
+      try await eventually { channels.central.sent.withLock { $0.count } >= 6 }
       await channels.phone.close()
       for call in calls { await #expect(throws: LinkClient.Ended.self) { try await call.value } }
       await #expect(throws: LinkClient.Ended.self) { try await client.exchange(prompt: "x", maxTokens: nil) }

@@ -1,4 +1,3 @@
-import DBus
 @testable import EdgeCoder
 
 /// Runs services while the body runs.
@@ -24,7 +23,7 @@ func running<Value: Sendable>(
 /// Waits until a condition holds; the test's time limit bounds it. Resting between the looks, because hundreds of tests
 /// share a few threads.
 func eventually(_ condition: @Sendable () async throws -> Bool) async throws {
-  while try await !condition() { try await Task.sleep(for: .milliseconds(1), clock: .steady) }
+  while try await !condition() { try await Task.sleep(for: .milliseconds(1)) }
 }
 
 /// A central by hand: one connection, and the replies that came over it.
