@@ -44,7 +44,9 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(4)), arguments: [Duration.milliseconds(300), .seconds(2)])
+    @Test(
+      .enabled(if: Radio.canSwitchOff, Radio.switchNeeded), .timeLimit(.minutes(4)),
+      arguments: [Duration.milliseconds(300), .seconds(2)])
     func thePhonesAdapterIsSwitchedOffAndOn(for time: Duration) async throws {
       try await withCentral(on: Radio.mac) { central in
         try await withPhone(on: Radio.phone) { _ in

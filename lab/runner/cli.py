@@ -27,7 +27,8 @@ A real Linux kernel, virtual Bluetooth LE controllers and a real bluetoothd arou
 
 RUN_EPILOG = """\
 Inside: the host's files (changes are thrown away), the current folder, root, no network but loopback,
-/lab (writable, the --out folder), `lab-fault` on PATH, EDGEBLUE_ADAPTERS=hci0,… and RADIO_LAB=1 in the environment.
+/lab (writable, the --out folder), `lab-fault` on PATH; EDGEBLUE_ADAPTERS=hci0,…, RADIO_LAB=1 and
+RADIO_LAB_RADIO=btvirt or bumble in the environment.
 
 Exit code: CMD's own; 124 when CMD exceeds --timeout; 125 when the guest dies or cannot be set up; 2 for wrong usage.
 """

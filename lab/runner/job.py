@@ -56,7 +56,7 @@ class Job:
 
     def _exported(self) -> dict[str, str]:
         adapters = ",".join(f"hci{index}" for index in range(self.controllers))
-        lab = {"HOME": str(Path.home())}
+        lab = {"HOME": str(Path.home()), "RADIO_LAB_RADIO": self.radio}
         if adapters:
             lab["EDGEBLUE_ADAPTERS"] = adapters
         return lab | self.environment

@@ -13,11 +13,17 @@ enum Radio {
   /// Whether faults can be injected by name.
   static let isLab = ProcessInfo.processInfo.environment["RADIO_LAB"] == "1"
 
+  /// Whether a controller that is switched off is off. btvirt's advertises on, for Linux 6.1 does not tell it to stop;
+  /// switched on again, it forgets the link it was given meanwhile and does not tell the other end, which can then
+  /// neither use nor end it.
+  static let canSwitchOff = ProcessInfo.processInfo.environment["RADIO_LAB_RADIO"] != "btvirt"
+
   /// The Python that has the peers nobody here wrote; they make controllers of their own, so they need the lab.
   static let python = ProcessInfo.processInfo.environment["EDGEBLUE_LAB_PYTHON"]
 
   static let needed: Comment = "needs two adapters, real or virtual: EDGEBLUE_ADAPTERS=hci0,hci1"
   static let labNeeded: Comment = "needs the radio lab, where bluetoothd may be killed"
+  static let switchNeeded: Comment = "needs controllers that can be switched off, which btvirt's cannot: --radio bumble"
   static let peersNeeded: Comment = "needs the radio lab and its Python peers: EDGEBLUE_LAB_PYTHON"
 
   static var phone: String { names[0] }
