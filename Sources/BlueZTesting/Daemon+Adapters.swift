@@ -30,6 +30,7 @@ extension Daemon {
       methods: [
         method("StartDiscovery", of: index) { try $0.startScan(of: $1.sender ?? "", at: $0.adapters[index]) },
         method("StopDiscovery", of: index) { daemon, call in
+          if daemon.adapters[index].faults.refusesToStopDiscovery() { throw DBusError.inProgress }
           guard daemon.stopScan(of: call.sender ?? "", at: daemon.adapters[index]) else {
             throw DBusError.bluez("Failed", "No discovery started")
           }

@@ -18,6 +18,8 @@ public enum Fault: Sendable, Hashable {
   case connectedIsNotSignalled
   /// The next so many calls of `StartDiscovery` end with `org.bluez.Error.InProgress`.
   case discoveryInProgress(times: Int)
+  /// The next so many calls of `StopDiscovery` do, and the scan goes on, as when the kernel is between two rounds.
+  case discoveryGoesOn(times: Int)
   /// Every answer to a call takes so much longer.
   case slowReplies(Duration)
   /// Notifications to this adapter wait, at most ``Fault/stalledLimit`` of each characteristic, and come all at once
@@ -86,6 +88,10 @@ final class Faults: Sendable {
 
   func refusesDiscovery() -> Bool {
     use { if case .discoveryInProgress(let times) = $0 { (times, Fault.discoveryInProgress) } else { nil } }
+  }
+
+  func refusesToStopDiscovery() -> Bool {
+    use { if case .discoveryGoesOn(let times) = $0 { (times, Fault.discoveryGoesOn) } else { nil } }
   }
 
   func has(_ fault: Fault) -> Bool { state.withLock { $0.active.contains(fault) } }

@@ -138,10 +138,18 @@ final class DiscoveryRegistration: Registration {
   }
 
   private func stop(at path: ObjectPath) async throws {
-    do {
-      try await core.call(path, Adapter.interface, "StopDiscovery", doing: "stopping \(title)")
-    } catch let error as BlueZError where Self.notRunning.contains(error.code) {
-      core.logger.debug("no discovery to stop", metadata: ["error": "\(error)"])
+    for attempt in 1... {
+      do {
+        try await core.call(path, Adapter.interface, "StopDiscovery", doing: "stopping \(title)")
+        break
+      } catch let error as BlueZError where Self.notRunning.contains(error.code) {
+        core.logger.debug("no discovery to stop", metadata: ["error": "\(error)"])
+        break
+      } catch let error as BlueZError where error.code == .inProgress && attempt < 20 {
+        // A round of the kernel's is just ending or beginning by itself, and bluetoothd goes on with the next one: it
+        // scanned for ever if this were believed.
+        try await Task.sleep(for: .milliseconds(100), clock: .steady)
+      }
     }
     state.withLock { $0.isRunning = false }
   }

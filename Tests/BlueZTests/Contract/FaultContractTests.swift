@@ -132,6 +132,19 @@ extension ContractTests {
     try await lab.stop()
   }
 
+  @Test("A discovery that cannot be stopped yet is stopped a little later")
+  func stopInProgress() async throws {
+    let lab = try await FakeBlueZ.start()
+    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let opened = try await Parlour().open(on: phone)
+    lab.adapters[1].inject(.discoveryGoesOn(times: 2))
+    // The scan ends with the device it looked for.
+    #expect(try await firstSeen(by: central).name == "Parlour")
+    while central.isDiscovering { try await Task.sleep(for: .milliseconds(1)) }
+    withExtendedLifetime(opened) {}
+    try await lab.stop()
+  }
+
   @Test("Notifications that stall come late and in order; lost ones are lost; a lost link ends them")
   func notifications() async throws {
     let lab = try await FakeBlueZ.start()
