@@ -60,12 +60,12 @@ extension RadioTests {
       }
     }
 
-    /// Four centrals attack an open phone, each in its way, and another one asks all the while. For
-    /// `EDGEBLUE_ATTACK_SECONDS`, ten when nothing is said.
+    /// Four centrals attack an open phone, each in its way, and another one asks all the while: for
+    /// `EDGEBLUE_ATTACK_SECONDS`, ten when nothing is said, and on until it was answered twice and an attack was noticed.
     @Test(.timeLimit(.minutes(4)))
     func aPhoneUnderAttackStillAnswersOthers() async throws {
       let seconds = Int(ProcessInfo.processInfo.environment["EDGEBLUE_ATTACK_SECONDS"] ?? "") ?? 10
-      let peer = try LabPeer("edgecoder_attacker.py", ["--adapters", "2", "--seconds", "\(seconds)"])
+      let peer = try LabPeer("edgecoder_attacker.py", ["--adapters", "2"])
       defer { peer.terminate() }
       let phoneName = try await peer.adapterName()
       let macName = try await peer.adapterName()
@@ -77,35 +77,31 @@ extension RadioTests {
         }
         try await withPhone(on: phoneName, limits: limits) { phone in
           try await central.waitForPhones()
-          let isOver = Lock(false)
-          let asking = Task {
-            var slowest = Duration.zero
-            var count = 0
-            while !isOver.withLock({ $0 }) {
-              let begun = ContinuousClock.now
-              let reply = try await central.generate(prompt: "\(count) is my number", maxTokens: nil)
-              #expect(reply.output == "\(count) is my number")
-              slowest = max(slowest, ContinuousClock.now - begun)
-              count += 1
-              // Within its own twenty a minute.
-              try await Task.sleep(for: .milliseconds(3100), clock: .steady)
-            }
-            return (count, slowest)
+          _ = try await peer.next("attacking")
+          let end = ContinuousClock.now + .seconds(seconds)
+          var slowest = Duration.zero
+          var count = 0
+          var noticed = 0
+          while ContinuousClock.now < end || count < 2 || noticed == 0 {
+            let begun = ContinuousClock.now
+            let reply = try await central.generate(prompt: "\(count) is my number", maxTokens: nil)
+            #expect(reply.output == "\(count) is my number")
+            slowest = max(slowest, ContinuousClock.now - begun)
+            count += 1
+            // Within its own twenty a minute.
+            try await Task.sleep(for: .milliseconds(3100), clock: .steady)
+            let counters = await phone.snapshot().counters
+            noticed = counters.limited + counters.malformed
           }
-          let done = try await peer.next("done", within: .seconds(seconds + 60))
-          isOver.withLock { $0 = true }
-          let (count, slowest) = try await asking.value
+          try peer.type("over")
+          let done = try await peer.next("done")
           let counters = await phone.snapshot().counters
           print("\(count) replies during the attack, the slowest after \(slowest); \(done); \(counters)")
-          // On a busy host the emulated machine answers at its own pace; no reply may take longer than this, and so
-          // there must be as many.
-          let patience = 15
-          #expect(slowest < .seconds(patience))
-          #expect(count >= max(2, seconds / patience))
+          // On a busy host the emulated machine answers at its own pace.
+          #expect(slowest < .seconds(15))
           let ways = ["flood", "oversized", "offsets", "half-open"].filter { (done[$0] as? Int ?? 0) > 0 }
           // On an emulated CPU not all have a link in time.
           #expect(ways.count >= (seconds < 60 ? 2 : 4), "\(ways)")
-          #expect(counters.limited + counters.malformed > 0)
         }
       }
     }

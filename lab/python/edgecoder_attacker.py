@@ -3,7 +3,7 @@
     lab/radio-lab run --no-btvirt -- sh -c 'PYTHON lab/python/edgecoder_attacker.py & the-phone-under-test --adapter hci0; wait'
 
 PYTHON is what `lab/radio-lab venv` prints. The program gives BlueZ its adapters (named in its first lines of output), waits
-for a phone, and attacks it for --seconds, each central in its own way: requests without end
+for a phone, and attacks it until a line is typed, each central in its own way: requests without end
 (flood), requests that never end (oversized), long writes with offsets that fit nothing (offsets), and links that are left in
 the middle (half-open). It prints JSON lines and ends when it is told to:
 
@@ -24,7 +24,7 @@ from bumble.hci import Address, OwnAddressType
 
 import edgecoder
 from edgecoder import REQUEST, SERVICE, tell
-from peer import add_adapters, command_line, main
+from peer import add_adapters, command_line, line, main
 from radiolab import Lab, find
 
 STEP_LIMIT = 10
@@ -126,7 +126,7 @@ async def run(options: argparse.Namespace) -> int:
         address = await find(devices[0], SERVICE)
         await asyncio.sleep(DELAY)
         attacks = [asyncio.ensure_future(attack(address, *each, done)) for each in zip(devices, ways)]
-        await asyncio.sleep(options.seconds)
+        await line()
         # `asyncio.wait_for` of Python 3.11 may swallow a cancellation.
         over.set()
         for each in attacks:
@@ -138,6 +138,4 @@ async def run(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    line = command_line(__file__, __doc__)
-    line.add_argument("--seconds", type=edgecoder.seconds, default=60.0, metavar="S", help="how long (default 60)")
-    main(run, line.parse_args())
+    main(run, command_line(__file__, __doc__).parse_args())

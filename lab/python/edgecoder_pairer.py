@@ -17,7 +17,6 @@ Exit code 0 if all paired, 1 if not (the last line, "result", says why), 2 for w
 """
 import argparse
 import asyncio
-import sys
 
 from bumble.core import BaseBumbleError
 from bumble.device import Connection, Device, Peer
@@ -27,7 +26,7 @@ from bumble.pairing import PairingConfig, PairingDelegate
 
 import edgecoder
 from edgecoder import REQUEST, RESPONSE, SERVICE, STATUS, Collector, tell
-from peer import Failure, add_adapters, command_line, judge, main
+from peer import Failure, add_adapters, command_line, judge, line, main
 from radiolab import Lab, find
 
 METHODS = {
@@ -37,10 +36,6 @@ METHODS = {
     "compare": PairingDelegate.DISPLAY_OUTPUT_AND_YES_NO_INPUT,
 }
 STEP_LIMIT = 30
-
-
-async def line() -> str:
-    return await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
 
 
 class Person(PairingDelegate):

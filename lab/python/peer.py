@@ -31,6 +31,11 @@ async def add_adapters(lab: Lab, options: argparse.Namespace) -> None:
         tell("adapter", name=adapter.name, address=adapter.address)
 
 
+async def line() -> str:
+    """The next line that is typed."""
+    return await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
+
+
 async def serve(options: argparse.Namespace, begin: Callable[[Lab], Awaitable[list[asyncio.Task[Any]] | None]]) -> int:
     """Runs what `begin` starts until SIGTERM, SIGINT or the limit, and ends the tasks it returns."""
     stopped = asyncio.Event()
