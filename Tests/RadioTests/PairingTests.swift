@@ -166,7 +166,8 @@ extension RadioTests {
         for state in states { #expect(await seen.next() == state) }
       }
       await expect(false, true, false)
-      #expect(window.remaining == .zero)
+      // GLib rounds a timer of whole seconds, by up to a quarter of a second downwards.
+      #expect(window.remaining < .milliseconds(250))
       // bluetoothd makes its adapters pairable for a first agent, and the window shuts itself again.
       let agent = try await adapter.session.register(PairingAgent())
       await expect(true, false)
