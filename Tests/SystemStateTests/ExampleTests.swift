@@ -25,16 +25,14 @@ struct ExampleTests {
 
   /// Runs it with this bus for the system bus, and ends it after a time.
   private func run(_ bus: PrivateBus, seconds: Int) async throws -> (status: Int32, output: String) {
-    let (process, output) = (Process(), Pipe())
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["DBUS_SYSTEM_BUS_ADDRESS=\(bus.address)", "timeout", "\(seconds)", plugged]
-    process.standardOutput = output
-    // No thread waits for it: the test's own daemon needs one.
-    let status = try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Int32, any Error>) in
-      process.terminationHandler = { ended.resume(returning: $0.terminationStatus) }
-      do { try process.run() } catch { ended.resume(throwing: error) }
+    let process = try ChildProcess(
+      "env", ["DBUS_SYSTEM_BUS_ADDRESS=\(bus.address)", "timeout", "\(seconds)", plugged])
+    return await withCheckedContinuation { continuation in
+      // A thread of its own: the test's own daemon needs those of the tasks.
+      Thread.detachNewThread {
+        let output = readToEnd(process.output)
+        continuation.resume(returning: (process.wait(), output))
+      }
     }
-    let text = try output.fileHandleForReading.readToEnd() ?? Data()
-    return (status, String(decoding: text, as: UTF8.self))
   }
 }
