@@ -1,6 +1,7 @@
 """Centrals that mean harm: four on Bumble at once, to test that an open phone on BlueZ keeps answering others.
 
-    lab/radio-lab run --no-btvirt -- sh -c 'PYTHON lab/python/edgecoder_attacker.py & the-phone-under-test --adapter hci0; wait'
+    lab/radio-lab run --no-btvirt -- sh -c '
+      (sleep 60; echo) | PYTHON lab/python/edgecoder_attacker.py & the-phone-under-test --adapter hci0; wait'
 
 PYTHON is what `lab/radio-lab venv` prints. The program gives BlueZ its adapters (named in its first lines of output), waits
 for a phone, and attacks it until a line is typed, each central in its own way: requests without end
