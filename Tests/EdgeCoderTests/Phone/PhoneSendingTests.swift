@@ -7,6 +7,8 @@ import Testing
   private let clock = ManualClock()
   private let engine = GatedEngine()
   private let log = RecordingLog()
+  /// No divisor of the five seconds an engine has to answer: a sleeper is then one or the other.
+  private let pollInterval = Duration.seconds(4)
 
   private func service(
     _ phone: LoopbackPhone, engine: (any Engine)? = nil, chunkInterval: Duration = .zero,
@@ -14,6 +16,7 @@ import Testing
   ) -> PhoneService {
     var configuration = PhoneConfiguration()
     configuration.chunkInterval = chunkInterval
+    configuration.statusPollInterval = pollInterval
     return PhoneService(
       transport: phone, engine: engine ?? self.engine, configuration: configuration, battery: battery,
       time: TimeSource(clock), logger: log.logger)
@@ -166,17 +169,24 @@ import Testing
     let phone = LoopbackPhone()
     let service = service(phone)
     try await running([service.run]) {
+      // The engine's answer is awaited before time goes on: it has five seconds for it.
+      try await eventually { engine.asked == 1 }
       let central = try await HandCentral(phone)
       try await central.connection.subscribe(to: .status)
       #expect(await central.status()?.modelState == "ready")
+      try await eventually { engine.asked == 2 }
       engine.model = .loading
-      await clock.advance(toSleeperAt: .seconds(5))
+      func poll(_ number: Int) async throws {
+        await clock.advance(toSleeperAt: pollInterval * number)
+        try await eventually { engine.asked == 2 + number }
+      }
+      try await poll(1)
       #expect(await central.status()?.modelState == "loading")
       let before = phone.sent.count { $0.characteristic == .status }
-      for second in stride(from: 10, through: 30, by: 5) { await clock.advance(toSleeperAt: .seconds(second)) }
-      await clock.waitForSleeper(until: .seconds(35))
-      #expect(phone.sent.count { $0.characteristic == .status } == before, "nothing changed for 25 s")
-      clock.advance(by: .seconds(5))
+      for number in 2...8 { try await poll(number) }
+      await clock.waitForSleeper(until: pollInterval * 9)
+      #expect(phone.sent.count { $0.characteristic == .status } == before, "nothing changed for 28 s")
+      clock.advance(by: pollInterval)
       #expect(await central.status()?.modelState == "loading")
     }
   }

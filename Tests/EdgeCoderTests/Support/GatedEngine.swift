@@ -19,6 +19,7 @@ final class GatedEngine: Engine {
 
   let name = "gated"
   private let state = Lock(ModelState.ready)
+  private let questions = Counter()
   private let cancellations = Counter()
   private let prompts = BoundedStream.make(of: Prompt.self, limit: 64, policy: .dropNewest)
 
@@ -30,7 +31,13 @@ final class GatedEngine: Engine {
   /// Generations whose consumer went away.
   var cancelled: Int { cancellations.value }
 
-  func modelState() async -> ModelState { model }
+  /// How often somebody asked for the model's state.
+  var asked: Int { questions.value }
+
+  func modelState() async -> ModelState {
+    defer { questions.increment() }
+    return model
+  }
 
   func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
     let (stream, continuation) = AsyncThrowingStream<String, any Error>.makeStream()
