@@ -50,11 +50,11 @@ var targets: [Target] = [
     swiftSettings: settings),
   .testTarget(
     name: "SystemStateTests", dependencies: ["DBus", "DBusTesting", "SystemState"], swiftSettings: settings),
-  .testTarget(name: "AgentTests", dependencies: ["Agent", "SystemState"], swiftSettings: settings),
+  .testTarget(name: "AgentTests", dependencies: ["Agent", "DBusTesting", "SystemState"], swiftSettings: settings),
   .testTarget(
     name: "RadioTests", dependencies: ["BlueZ", "DBus", "DBusTesting", "EdgeCoder"], swiftSettings: settings),
   .testTarget(
-    name: "EdgeCoderTests", dependencies: ["BlueZ", "BlueZTesting", "DBus", "EdgeCoder", log],
+    name: "EdgeCoderTests", dependencies: ["BlueZ", "BlueZTesting", "DBus", "DBusTesting", "EdgeCoder", log],
     swiftSettings: settings),
 ]
 

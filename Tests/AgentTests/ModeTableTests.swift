@@ -46,9 +46,35 @@ import Testing
       runState: .stopping),
   ]
 
-  /// What an event does in a situation: the effects, and what is then reported. Nothing is written down where nothing
-  /// happens.
-  static let rows: [String: [(event: Event, effects: [Effect], runState: RunState)]] = [
+  /// What an event does in a situation: the effects, and what is then reported.
+  typealias Row = (event: Event, effects: [Effect], runState: RunState)
+
+  /// The same whether the service is starting or running.
+  static let onAndServing: [Row] = [
+    (.shutDown, [.cancelBackgroundTasks, .stop(.heartbeat)], .stopping),
+    (.choose(.off), [.persist(.init()), .log(.chosen(.off)), .cancelBackgroundTasks, .stop(.heartbeat)], .stopping),
+    (
+      .choose(.bluetoothLocal),
+      [.persist(.init(mode: .bluetoothLocal)), .log(.chosen(.bluetoothLocal)), .stop(.heartbeat)], .stopping
+    ),
+    (
+      .setRunOnlyWhileCharging(true),
+      [
+        .persist(.init(mode: .on, runOnlyWhileCharging: true)), .log(.blocked(.powerUnknown)),
+        .cancelBackgroundTasks, .stop(.heartbeat),
+      ], .stopping
+    ),
+    (offline, [.persist(loss), .log(.downgraded(because: "no carrier")), .stop(.heartbeat)], .stopping),
+    (broken, [.log(.failed(.heartbeat, because: "broken")), .retryLater(.heartbeat)], .failed(because: "broken")),
+    (
+      .ended(.heartbeat, because: nil),
+      [.log(.failed(.heartbeat, because: "it ended by itself")), .retryLater(.heartbeat)],
+      .failed(because: "it ended by itself")
+    ),
+  ]
+
+  /// By situation. Nothing is written down where nothing happens.
+  static let rows: [String: [Row]] = [
     "Off": [
       (
         .choose(.on), [.persist(.init(mode: .on)), .log(.chosen(.on)), .start(.heartbeat), .scheduleBackgroundTasks],
@@ -64,51 +90,8 @@ import Testing
       ),
       (.setRunOnlyWhileCharging(true), [.persist(.init(runOnlyWhileCharging: true))], .stopped),
     ],
-    "On, starting": [
-      (.shutDown, [.cancelBackgroundTasks, .stop(.heartbeat)], .stopping),
-      (.choose(.off), [.persist(.init()), .log(.chosen(.off)), .cancelBackgroundTasks, .stop(.heartbeat)], .stopping),
-      (
-        .choose(.bluetoothLocal),
-        [.persist(.init(mode: .bluetoothLocal)), .log(.chosen(.bluetoothLocal)), .stop(.heartbeat)], .stopping
-      ),
-      (
-        .setRunOnlyWhileCharging(true),
-        [
-          .persist(.init(mode: .on, runOnlyWhileCharging: true)), .log(.blocked(.powerUnknown)),
-          .cancelBackgroundTasks, .stop(.heartbeat),
-        ], .stopping
-      ),
-      (offline, [.persist(loss), .log(.downgraded(because: "no carrier")), .stop(.heartbeat)], .stopping),
-      (.started(.heartbeat), [], .running),
-      (broken, [.log(.failed(.heartbeat, because: "broken")), .retryLater(.heartbeat)], .failed(because: "broken")),
-      (
-        .ended(.heartbeat, because: nil),
-        [.log(.failed(.heartbeat, because: "it ended by itself")), .retryLater(.heartbeat)],
-        .failed(because: "it ended by itself")
-      ),
-    ],
-    "On, running": [
-      (.shutDown, [.cancelBackgroundTasks, .stop(.heartbeat)], .stopping),
-      (.choose(.off), [.persist(.init()), .log(.chosen(.off)), .cancelBackgroundTasks, .stop(.heartbeat)], .stopping),
-      (
-        .choose(.bluetoothLocal),
-        [.persist(.init(mode: .bluetoothLocal)), .log(.chosen(.bluetoothLocal)), .stop(.heartbeat)], .stopping
-      ),
-      (
-        .setRunOnlyWhileCharging(true),
-        [
-          .persist(.init(mode: .on, runOnlyWhileCharging: true)), .log(.blocked(.powerUnknown)),
-          .cancelBackgroundTasks, .stop(.heartbeat),
-        ], .stopping
-      ),
-      (offline, [.persist(loss), .log(.downgraded(because: "no carrier")), .stop(.heartbeat)], .stopping),
-      (broken, [.log(.failed(.heartbeat, because: "broken")), .retryLater(.heartbeat)], .failed(because: "broken")),
-      (
-        .ended(.heartbeat, because: nil),
-        [.log(.failed(.heartbeat, because: "it ended by itself")), .retryLater(.heartbeat)],
-        .failed(because: "it ended by itself")
-      ),
-    ],
+    "On, starting": onAndServing + [(.started(.heartbeat), [], .running)],
+    "On, running": onAndServing,
     "On, failed": [
       (.shutDown, [.cancelBackgroundTasks], .stopped),
       (.choose(.off), [.persist(.init()), .log(.chosen(.off)), .cancelBackgroundTasks], .stopped),

@@ -1,4 +1,5 @@
 import DBus
+import DBusTesting
 import Testing
 
 /// A peer is never trusted: whatever it sends, a call ends with a value or a typed error and the program goes on.
@@ -163,21 +164,5 @@ struct MalformedTests {
     }
     // A fuzz that only ever sees one outcome tests nothing.
     #expect(outcomes["value", default: 0] > 20 && outcomes["disconnected", default: 0] > 100, "\(outcomes)")
-  }
-}
-
-/// A random sequence that is the same in every run.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  /// SplitMix64.
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -1,4 +1,5 @@
 import CNetlink
+import DBusTesting
 import Glibc
 import Testing
 
@@ -94,7 +95,7 @@ import Testing
 
   /// Whatever comes: it is read to its end, and neither traps nor hangs. Run with the address sanitizer, too.
   @Test func garbage() throws {
-    var random = SplitMix(state: 0x5eed)
+    var random = SeededGenerator(seed: 0x5eed)
     let name = Wire.attribute(IFLA_IFNAME, Wire.text("eth0"))
     let gateway = Wire.attribute(Int(RTA_GATEWAY.rawValue), [192, 0, 2, 1])
     let hops = Wire.attribute(
