@@ -104,7 +104,8 @@ if !lean {
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "edgeblueTests", dependencies: ["edgeblue", "EdgeCoder", "BlueZ", "NetworkPath", "SystemState"],
+      name: "edgeblueTests",
+      dependencies: ["edgeblue", "EdgeCoder", "BlueZ", "DBus", "DBusTesting", "NetworkPath", "SystemState"],
       swiftSettings: settings),
   ]
 }

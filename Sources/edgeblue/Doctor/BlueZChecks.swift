@@ -8,14 +8,16 @@ struct BlueZChecks {
 
   func findings() async -> [Finding] {
     let session: Session
+    let restart: [Finding]
     do {
       let connection = try await Connection.open(.system)
       defer { connection.close() }
+      restart = await RestartCheck.findings(on: connection)
       guard let service = try await service(on: connection) else {
         return [
           Finding("D-Bus", .ok, "the system bus answers"),
           Finding("bluetoothd", .fail, "it does not run", fix: "systemctl start bluetooth (package: bluez)"),
-        ]
+        ] + restart
       }
       guard service.level != .fail else { return [Finding("D-Bus", .ok, "the system bus answers"), service] }
       session = try await Session.open()
@@ -27,7 +29,7 @@ struct BlueZChecks {
     }
     defer { session.close() }
     return [Finding("D-Bus", .ok, "the system bus answers and its policy lets us talk to bluetoothd")]
-      + (await version(session)) + (await adapters(session))
+      + (await version(session)) + restart + (await adapters(session))
   }
 
   /// Whether bluetoothd runs and the policy lets us ask it; `nil` when it does not run.
