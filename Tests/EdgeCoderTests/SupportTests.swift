@@ -24,6 +24,46 @@ import struct DBus.Lock
     #expect(try await time.withLimit(.seconds(3), orThrow: LinkError("", .zero)) { 42 } == 42)
   }
 
+  @Test func whatGetsOnHasTimeAgainButNotForEver() async throws {
+    let clock = ManualClock()
+    let time = TimeSource(clock)
+    let (steps, next) = AsyncStream.makeStream(of: Void.self)
+    let taken = Counter()
+    let limits = ProgressLimits(first: .seconds(9), pause: .seconds(3), total: .seconds(14))
+    let task = Task {
+      try await time.withLimits(limits, orThrow: { LinkError("working", time.now) }) { step in
+        for await _ in steps {
+          step()
+          taken.increment()
+        }
+        try Task.checkCancellation()
+      }
+    }
+    await clock.waitForSleeper(until: .seconds(3))
+    // The first step has the most time; each moves the limit, at last only to the end of all.
+    for (count, second) in [8, 10, 12, 13].enumerated() {
+      clock.advance(by: .seconds(second) - clock.now.offset)
+      next.yield()
+      try await eventually { taken.value == count + 1 }
+    }
+    await clock.advance(toSleeperAt: .seconds(14))
+    let error = await #expect(throws: LinkError.self) { try await task.value }
+    #expect(error?.description == "working took longer than 14000 ms")
+
+    // Who stands still after a step is given up long before the first step's time is over.
+    let still = Task {
+      try await time.withLimits(limits, orThrow: { LinkError("working", time.now) }) { step in
+        step()
+        taken.increment()
+        try await hang()
+      }
+    }
+    try await eventually { taken.value == 5 }
+    await clock.advance(toSleeperAt: .seconds(17))
+    let second = await #expect(throws: LinkError.self) { try await still.value }
+    #expect(second?.description == "working took longer than 17000 ms")
+  }
+
   @Test func theGateLetsOneThroughAtATimeInOrder() async throws {
     let gate = Gate()
     let (entered, order) = (Counter(), Lock<[Int]>([]))

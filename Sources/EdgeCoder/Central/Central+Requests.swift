@@ -29,18 +29,24 @@ extension Central {
   private func exchange(
     _ request: Wire.Request, _ bytes: [UInt8], _ onText: @Sendable @escaping (String) async -> Void
   ) async throws -> (Wire.Response, phone: String) {
-    let limit = configuration.requestTimeLimit
-    let phase = Lock("waiting for a phone")
-    return try await context.time.withLimit(
-      limit,
-      orThrow: InferenceError(
-        .timedOut, "no reply within \(limit.milliseconds) ms, \(phase.withLock { $0 })",
-        hint: "ask for fewer tokens, or use a faster model on the phone")
-    ) {
+    let limits = ProgressLimits(
+      first: configuration.requestTimeLimit, pause: configuration.requestTimeLimit,
+      total: configuration.streamTimeLimit)
+    let (phase, started) = (Lock(RequestPhase.waiting), context.time.now)
+    return try await context.time.withLimits(
+      limits,
+      orThrow: { phase.withLock { $0.timedOut(after: self.context.time.now - started, limits) } }
+    ) { step in
       let link = try await self.acquire()
-      phase.withLock { $0 = "waiting for the reply of \(link.name)" }
+      phase.withLock { $0 = .asked(link.name) }
       do {
-        let response = try await link.send(request, bytes, onText: onText)
+        let response = try await link.send(request, bytes) { piece in
+          phase.withLock { $0 = .streaming(link.name) }
+          step()
+          await onText(piece)
+          // Who takes the text slowly holds up the phone: that it was taken is a step, too.
+          step()
+        }
         await self.release(link.id)
         return (response, link.name)
       } catch {
@@ -155,5 +161,24 @@ extension Central {
       connected: isConnected, scanning: isScanning, modelState: best?.modelState ?? "unknown",
       lastSeenMs: phones.compactMap(\.lastSeenMs).max() ?? best?.lastSeenMs, deviceName: best?.name,
       deviceId: best?.id, batteryPct: best?.batteryPct, rssi: best?.rssi, phones: phones)
+  }
+}
+
+/// How far a request has come.
+private enum RequestPhase: Sendable {
+  case waiting
+  case asked(String)
+  case streaming(String)
+
+  func timedOut(after time: Duration, _ limits: ProgressLimits) -> InferenceError {
+    let what =
+      switch self {
+      case .waiting: "no reply within \(limits.first.milliseconds) ms, waiting for a phone"
+      case .asked(let phone): "no reply within \(limits.first.milliseconds) ms, waiting for the reply of \(phone)"
+      case .streaming(let phone) where time < limits.total:
+        "no more text within \(limits.pause.milliseconds) ms, in the middle of the reply of \(phone)"
+      case .streaming(let phone): "the reply of \(phone) was not at its end after \(time.milliseconds) ms"
+      }
+    return InferenceError(.timedOut, what, hint: "ask for fewer tokens, or use a faster model on the phone")
   }
 }

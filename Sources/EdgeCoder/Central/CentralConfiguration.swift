@@ -13,8 +13,12 @@ public struct CentralConfiguration: Sendable, Hashable {
   public var requestsPerPhone = 1
   /// Requests that may wait for a phone; one more is refused as busy.
   public var waitingLimit = 32
-  /// How long a request may take, waiting included; 90 s as in the proxy.
+  /// How long a request may take, waiting included; 90 s as in the proxy. Over a v2 link: to the first text of the reply,
+  /// and from there from one piece to the next.
   public var requestTimeLimit = Duration.seconds(90)
+  /// How long a request may take in all whose reply comes in pieces, over a v2 link: 10 min, in which a phone makes the
+  /// most tokens it may be asked for (8192) at 14 a second. Never less than ``requestTimeLimit``.
+  public var streamTimeLimit = Duration.seconds(600)
   /// The most bytes of an encoded request, and of a reply.
   public var messageLimit = Wire.messageLimit
   /// How long a started reply may stand still.

@@ -136,7 +136,8 @@ public struct InferenceError: Error, Sendable, CustomStringConvertible {
     public static let noPhoneReady = Code(name: "no phone ready")
     /// The link to the phone ended before the reply was complete.
     public static let disconnected = Code(name: "disconnected")
-    /// No complete reply within the limit (90 s unless configured otherwise).
+    /// No complete reply within the limit (90 s unless configured otherwise); from a phone with a v2 link, no text for so
+    /// long, or no end of it within 10 min.
     public static let timedOut = Code(name: "timed out")
     /// The request is larger than the wire allows.
     public static let requestTooLarge = Code(name: "request too large")

@@ -22,8 +22,12 @@ public struct PhoneConfiguration: Sendable, Hashable {
   public var refusalsPerPeer = 8
   /// The most tokens a request may ask for; more count as this many. The EdgeCoder provider takes 1–8192.
   public var maxTokensLimit = 8192
-  /// How long the engine may take for one prompt. A central waits for 90 s.
+  /// How long the engine may take for one prompt. A central waits for 90 s. For a prompt over a v2 link: to the first
+  /// text, and from there from one piece to the next.
   public var jobLimit = Duration.seconds(90)
+  /// How long it may take in all for a prompt over a v2 link; 10 min, as long as a central waits. Never less than
+  /// ``jobLimit``.
+  public var streamLimit = Duration.seconds(600)
   /// The pause between chunks.
   public var chunkInterval = Duration.milliseconds(10)
   /// How often the status is pushed when nothing changes.

@@ -51,17 +51,20 @@ extension PhoneService {
       }
     }
     let engine = engine
-    let jobLimit = configuration.jobLimit
+    // Nobody hears what there is of a reply before its end but over a link.
+    let (jobLimit, isStream) = (configuration.jobLimit, job.ticket != nil)
+    let limits = ProgressLimits(
+      first: jobLimit, pause: jobLimit, total: isStream ? configuration.streamLimit : jobLimit)
     // What surrounds the output in an encoded reply: field names, numbers, and the id.
     let overhead = 96 + JSONObjectWriter.encodedLength(of: request.id)
     let empty = OutputAccumulator(limit: configuration.replyLimit - overhead)
     do {
-      let output = try await time.withLimit(
-        jobLimit, orThrow: EngineError(.timedOut, "no complete answer within \(jobLimit.milliseconds / 1000) s")
-      ) {
+      let output = try await time.withLimits(limits, orThrow: { [time] in Self.late(time.now - started, limits) }) {
+        step in
         var output = empty
         let maxTokens = request.maxTokens ?? Wire.defaultMaxTokens
         for try await piece in engine.generate(prompt: request.prompt, maxTokens: maxTokens) {
+          if isStream { step() }
           await self.say(output.append(piece), job)
           if output.isCut { break }
         }
@@ -73,5 +76,11 @@ extension PhoneService {
       let reason = (error as? EngineError)?.description ?? "engine failed: \(error)"
       return outcome("[\(reason)]", ok: false, engineFailed: !(error is CancellationError))
     }
+  }
+
+  private static func late(_ time: Duration, _ limits: ProgressLimits) -> EngineError {
+    let isStill = time < limits.total
+    let seconds = (isStill ? limits.pause : limits.total).milliseconds / 1000
+    return EngineError(.timedOut, isStill ? "no text within \(seconds) s" : "no complete answer within \(seconds) s")
   }
 }

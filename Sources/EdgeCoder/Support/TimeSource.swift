@@ -36,21 +36,58 @@ public struct TimeSource: Sendable {
   /// - Parameters:
   ///   - limit: the longest time the operation may take.
   ///   - error: what to throw when the time has run out; it names the phase.
-  func withLimit<Value: Sendable>(
+  package func withLimit<Value: Sendable>(
     _ limit: Duration, orThrow error: @autoclosure @Sendable @escaping () -> any Error,
     _ operation: @Sendable @escaping () async throws -> Value
   ) async throws -> Value {
-    let deadline = now + limit
+    try await withLimits(ProgressLimits(first: limit, pause: limit, total: limit), orThrow: error) { _ in
+      try await operation()
+    }
+  }
+
+  /// The same for an operation that gets on in steps.
+  /// - Parameters:
+  ///   - limits: how long it may take, and stand still.
+  ///   - error: what to throw when a limit is reached; it names the phase.
+  ///   - operation: calls `step` whenever it has got on.
+  package func withLimits<Value: Sendable>(
+    _ limits: ProgressLimits, orThrow error: @Sendable @escaping () -> any Error,
+    _ operation: @Sendable @escaping (_ step: @Sendable @escaping () -> Void) async throws -> Value
+  ) async throws -> Value {
+    let end = now + limits.total
+    let deadline = Lock(now + limits.first)
     return try await withThrowingTaskGroup(of: Value?.self) { group in
-      group.addTask { try await operation() }
       group.addTask {
-        try await self.sleep(until: deadline)
+        try await operation { deadline.withLock { $0 = min(self.now + limits.pause, end) } }
+      }
+      group.addTask {
+        while case let due = deadline.withLock({ $0 }), due > self.now {
+          // A step brings the deadline nearer where the first one has the longest time.
+          try await self.sleep(until: min(due, self.now + limits.pause))
+        }
         return nil
       }
       defer { group.cancelAll() }
       guard let first = try await group.next(), let value = first else { throw error() }
       return value
     }
+  }
+}
+
+/// How long something that gets on in steps may take.
+package struct ProgressLimits: Sendable {
+  /// To the first step.
+  package var first: Duration
+  /// From one step to the next.
+  package var pause: Duration
+  /// From the beginning to the end.
+  package var total: Duration
+
+  /// Makes limits; the whole never has less time than the first step.
+  package init(first: Duration, pause: Duration, total: Duration) {
+    self.first = first
+    self.pause = pause
+    self.total = max(first, total)
   }
 }
 

@@ -55,8 +55,7 @@ final class EngineHTTP: Sendable {
 
   /// Fetches a small JSON document within the state limit.
   func fetch(_ path: String) async throws -> (status: Int, body: Data) {
-    let mark = ProgressMark(first: limits.state, idle: limits.state)
-    return try await withProgressLimit(mark, late: { [address] in Self.late(address) }) {
+    try await TimeSource.continuous.withLimit(limits.state, orThrow: Self.late(self.address)) {
       let response = try await self.open(self.request(.GET, path))
       return (Int(response.status.code), try await self.collect(response.body, upTo: 4 << 20))
     }
@@ -69,8 +68,9 @@ final class EngineHTTP: Sendable {
   func stream(
     _ path: String, body: Data, decoder: any ReplyDecoder, deliver: @escaping @Sendable (String) -> Void
   ) async throws {
-    let mark = ProgressMark(first: limits.firstPiece, idle: limits.idle)
-    try await withProgressLimit(mark, late: { [address] in Self.late(address) }) {
+    // An hour is more than any who ask wait.
+    let steps = ProgressLimits(first: limits.firstPiece, pause: limits.idle, total: .seconds(3600))
+    try await TimeSource.continuous.withLimits(steps, orThrow: { [address] in Self.late(address) }) { step in
       var request = self.request(.POST, path)
       request.headers.add(name: "Content-Type", value: "application/json")
       request.body = .bytes(ByteBuffer(bytes: body))
@@ -82,10 +82,10 @@ final class EngineHTTP: Sendable {
       var reply = ReplyReader(limits: self.limits, decoder: decoder)
       do {
         for try await chunk in response.body {
-          let step = try reply.append(chunk.readableBytesView)
-          if step.progressed { mark.advance() }
-          for piece in step.pieces { deliver(piece) }
-          if step.finished { return }
+          let progress = try reply.append(chunk.readableBytesView)
+          if progress.progressed { step() }
+          for piece in progress.pieces { deliver(piece) }
+          if progress.finished { return }
         }
       } catch let error as EngineError {
         throw error
@@ -109,7 +109,7 @@ final class EngineHTTP: Sendable {
 
   private func open(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
     do {
-      // The progress mark is the real limit; this one only has to be later.
+      // The limits of the caller are the real ones; this one only has to be later.
       let bound = limits.firstPiece + limits.connect + limits.state
       return try await client.execute(request, timeout: TimeAmount(bound))
     } catch is CancellationError {

@@ -50,20 +50,24 @@ public struct HTTPAPI: Service {
     public var bodyBytes: Int
     /// The time a client has to send its body; default 20 s.
     public var bodyTime: Duration
-    /// The longest wait for a reply; default 95 s, a little more than the central's own limit.
+    /// The longest wait for a reply, or where it comes in pieces for the next one; default 95 s, a little more than the
+    /// central's own limit.
     public var replyTime: Duration
+    /// The longest wait for the end of a reply that comes in pieces; default 610 s, a little more than the central's own.
+    public var streamTime: Duration
     /// The most connections at once; more wait in the kernel's queue. Default 128.
     public var connections: Int
 
     /// Makes a configuration; see the properties for the defaults.
     public init(
       port: Int = 11435, bodyBytes: Int = 1 << 20, bodyTime: Duration = .seconds(20),
-      replyTime: Duration = .seconds(95), connections: Int = 128
+      replyTime: Duration = .seconds(95), streamTime: Duration = .seconds(610), connections: Int = 128
     ) {
       self.port = port
       self.bodyBytes = bodyBytes
       self.bodyTime = bodyTime
       self.replyTime = replyTime
+      self.streamTime = streamTime
       self.connections = connections
     }
   }

@@ -57,9 +57,15 @@ struct PromptRunner: Sendable {
     _ prompt: Prompt, _ onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {
     let limit = configuration.replyTime
+    let limits = ProgressLimits(first: limit, pause: limit, total: configuration.streamTime)
     do {
-      return try await withLimit(limit, late: APIError.tooLate(limit)) { [service] in
-        try await service.generate(prompt: prompt.text, maxTokens: prompt.maxTokens, onText: onText)
+      return try await TimeSource.continuous.withLimits(limits, orThrow: { APIError.tooLate(limit) }) {
+        [service] step in
+        try await service.generate(prompt: prompt.text, maxTokens: prompt.maxTokens) { piece in
+          step()
+          await onText(piece)
+          step()
+        }
       }
     } catch let error as InferenceError {
       throw APIError(error)
@@ -72,7 +78,7 @@ struct PromptRunner: Sendable {
     if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
     let late = APIError(.requestTimeout, "the body did not arrive in time", code: "body_timeout")
     do {
-      return try await withLimit(configuration.bodyTime, late: late) {
+      return try await TimeSource.continuous.withLimit(configuration.bodyTime, orThrow: late) {
         try await request.body.collect(upTo: limit)
       }
     } catch is NIOTooManyBytesError {

@@ -8,14 +8,20 @@ import Testing
   private let air = LoopbackCentral()
   private let phone = LoopbackPhone(offersLink: true, over: [.l2cap, .gatt])
   private let engine = GatedEngine()
+  private let clock = ManualClock()
 
+  /// - Parameter limits: the central's, and the phone's for its engine; the usual ones where nothing is said.
   private func withBoth(
-    over bearer: LinkBearer? = .l2cap, _ body: @Sendable @escaping (Central) async throws -> Void
+    over bearer: LinkBearer? = .l2cap, limits: (central: Duration?, phone: Duration?) = (nil, nil),
+    time: TimeSource = .continuous, _ body: @Sendable @escaping (Central) async throws -> Void
   ) async throws {
     var configuration = CentralConfiguration()
     configuration.settle = .zero
-    let central = Central(scanner: air, connector: air, configuration: configuration)
-    let service = PhoneService(transport: phone, engine: engine)
+    limits.central.map { configuration.requestTimeLimit = $0 }
+    var phoneConfiguration = PhoneConfiguration()
+    limits.phone.map { phoneConfiguration.jobLimit = $0 }
+    let central = Central(scanner: air, connector: air, configuration: configuration, time: time)
+    let service = PhoneService(transport: phone, engine: engine, configuration: phoneConfiguration, time: time)
     try await running([service.run, central.run]) {
       air.see(phone)
       try await eventually {
@@ -40,6 +46,60 @@ import Testing
       let received = try await reply
       #expect(received.output == "Once upon a time" && received.ok && received.phone == "phone")
       #expect(phone.sent.allSatisfy { $0.characteristic == .status })
+    }
+  }
+
+  /// Has the phone say `count` words, one every minute.
+  private func aWordAMinute(_ count: Int, _ asked: GatedEngine.Prompt, _ heard: Lock<String>) async throws {
+    for number in 1...count {
+      clock.advance(by: .seconds(60))
+      asked.say("\(number) ")
+      try await eventually { heard.withLock { $0.hasSuffix("\(number) ") } }
+    }
+  }
+
+  @Test func aReplyHasTimeWhileItComes() async throws {
+    try await withBoth(time: TimeSource(clock)) { central in
+      let heard = Lock("")
+      async let reply = central.generate(prompt: "x", maxTokens: nil) { piece in heard.withLock { $0 += piece } }
+      let asked = try await engine.next()
+      try await aWordAMinute(9, asked, heard)
+      asked.end()
+      let received = try await reply
+      #expect(received.ok && received.output == "1 2 3 4 5 6 7 8 9 ")
+    }
+  }
+
+  /// Where the one waits for longer it is the other that gives up.
+  @Test(arguments: [
+    (1, 90, "no more text within 90000 ms, in the middle of the reply of phone"),
+    (9, 60, "the reply of phone was not at its end after 600000 ms"),
+  ])
+  func theCentralGivesUpAReplyThatStandsStillOrHasNoEnd(words: Int, seconds: Int, message: String) async throws {
+    try await withBoth(limits: (nil, .seconds(1000)), time: TimeSource(clock)) { central in
+      let heard = Lock("")
+      let reply = Task {
+        try await central.generate(prompt: "x", maxTokens: nil) { piece in heard.withLock { $0 += piece } }
+      }
+      try await aWordAMinute(words, try await engine.next(), heard)
+      clock.advance(by: .seconds(seconds))
+      let error = await #expect(throws: InferenceError.self) { try await reply.value }
+      #expect(error?.code == .timedOut && error?.message == message)
+      try await eventually { engine.cancelled == 1 }
+    }
+  }
+
+  @Test(arguments: [(1, 90, "no text within 90 s"), (9, 60, "no complete answer within 600 s")])
+  func thePhoneGivesUpAnEngineThatStandsStillOrHasNoEnd(words: Int, seconds: Int, message: String) async throws {
+    try await withBoth(limits: (.seconds(1000), nil), time: TimeSource(clock)) { central in
+      let heard = Lock("")
+      let reply = Task {
+        try await central.generate(prompt: "x", maxTokens: nil) { piece in heard.withLock { $0 += piece } }
+      }
+      try await aWordAMinute(words, try await engine.next(), heard)
+      clock.advance(by: .seconds(seconds))
+      let received = try await reply.value
+      #expect(!received.ok && received.output == "[engine timed out: \(message)]")
     }
   }
 
