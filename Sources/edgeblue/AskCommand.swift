@@ -11,7 +11,8 @@ struct AskCommand: AsyncParsableCommand {
     abstract: "Send one prompt to a phone and print its answer.",
     discussion: """
       Goes through the central that runs on this machine; when none does, straight over the air. Only the answer is \
-      printed to standard output. With `-` the prompt comes from standard input.
+      printed to standard output: in a terminal as it comes where the phone has a v2 link, else when it is complete. \
+      With `-` the prompt comes from standard input.
 
       EXAMPLES
         edgeblue ask "Why is the sky blue?"
@@ -33,7 +34,10 @@ struct AskCommand: AsyncParsableCommand {
   var maxTokens: Int?
   @Option(help: ArgumentHelp("How long to look for a phone when going over the air.", valueName: "seconds"))
   var wait = 30
-  @Option(help: ArgumentHelp("The longest wait for the answer, without the search.", valueName: "seconds"))
+  @Option(
+    help: ArgumentHelp(
+      "The longest wait for the answer, or for more of one that comes in pieces; without the search.",
+      valueName: "seconds"))
   var timeout = 100
   @OptionGroup var common: CommonOptions
 
@@ -74,25 +78,24 @@ struct AskCommand: AsyncParsableCommand {
   private func ask(
     _ prompt: String, _ terminal: Terminal, _ shown: Shown
   ) async throws -> (reply: InferenceReply, way: String) {
+    // A person reads along; a program gets the answer when it is known to be one.
+    let read: @Sendable (String) async -> Void = { piece in if terminal.isLive { shown.show(piece) } }
     if !direct {
       let client = CentralClient(url: centralURL ?? CentralClient.defaultURL, replyTime: .seconds(timeout))
       // A central that was asked for must be there; one that only might be is not missed.
       if centralURL != nil {
-        return (try await client.generate(prompt: prompt, maxTokens: maxTokens), "central")
+        return (try await client.generate(prompt: prompt, maxTokens: maxTokens, onText: read), "central")
       }
       if try await client.isReachable() {
         terminal.whisper("asking the central at \(CentralClient.defaultURL) …")
-        return (try await client.generate(prompt: prompt, maxTokens: maxTokens), "central")
+        return (try await client.generate(prompt: prompt, maxTokens: maxTokens, onText: read), "central")
       }
     }
     let radio = try await Radio.open(adapter, terminal)
     let reply = try await PhoneFinder.withPhone(
       on: radio, wait: .seconds(wait), replyTime: .seconds(timeout), progress: { terminal.whisper($0) }
     ) {
-      try await $0.generate(prompt: prompt, maxTokens: maxTokens) { piece in
-        // A person reads along; a program gets the answer when it is known to be one.
-        if terminal.isLive { shown.show(piece) }
-      }
+      try await $0.generate(prompt: prompt, maxTokens: maxTokens, onText: read)
     }
     return (reply, "direct")
   }

@@ -23,7 +23,8 @@ public final class CentralClient: InferenceService {
   /// - Parameters:
   ///   - url: the central's address, without a path.
   ///   - statusTime: the longest wait for the status; default 2 s, as a central here answers in milliseconds.
-  ///   - replyTime: the longest wait for a reply; default 100 s, a little more than the central's own limit.
+  ///   - replyTime: the longest wait for a reply, or where it comes in pieces for the next one; default 100 s, a little
+  ///     more than the central's own limit.
   public init(
     url: String = defaultURL, statusTime: Duration = .seconds(2), replyTime: Duration = .seconds(100)
   ) {
@@ -59,8 +60,16 @@ public final class CentralClient: InferenceService {
   /// The central's status.
   /// - Throws: ``CentralClientError``.
   public func fetchStatus() async throws -> CentralStatus {
-    let (status, body) = try await send(.GET, "/status", nil, within: statusTime)
-    guard status == 200 else { throw notACentral }
+    let body = try await TimeSource.continuous.withLimit(statusTime, orThrow: self.late(self.statusTime)) {
+      do {
+        let response = try await self.client.execute(
+          self.request(.GET, "/status"), timeout: TimeAmount(self.statusTime))
+        guard response.status == .ok else { throw self.notACentral }
+        return Data(try await response.body.collect(upTo: 1 << 20).readableBytesView)
+      } catch {
+        throw try self.naming(error)
+      }
+    }
     do {
       return try JSONDecoder().decode(CentralStatus.self, from: body)
     } catch {
@@ -77,117 +86,67 @@ public final class CentralClient: InferenceService {
     }
   }
 
-  /// Sends one prompt through the central; see `InferenceService.generate(prompt:maxTokens:onText:)`. The central
-  /// answers whole, so no text is handed on before.
+  /// Sends one prompt through the central; see `InferenceService.generate(prompt:maxTokens:onText:)`.
   /// - Throws: `InferenceError`, ``CentralClientError``, or `CancellationError`.
   public func generate(
     prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {
-    let request = Request(prompt: prompt, maxTokens: maxTokens)
-    let (status, body) = try await send(.POST, "/api/generate", JSONEncoder().encode(request), within: replyTime)
-    do {
-      let reply = try JSONDecoder().decode(Reply.self, from: body)
-      if status == 200, let id = reply.id, let output = reply.output {
-        return InferenceReply(
-          id: id, output: output, ok: reply.ok, durationMs: reply.durationMs ?? 0, phone: reply.deviceName ?? "")
+    let request = try self.request(
+      .POST, "/api/generate", JSONEncoder().encode(Prompt(prompt: prompt, maxTokens: maxTokens)))
+    // An hour is more than any central lets a reply take.
+    let limits = ProgressLimits(first: replyTime, pause: replyTime, total: .seconds(3600))
+    return try await TimeSource.continuous.withLimits(limits, orThrow: { self.late(self.replyTime) }) { step in
+      var reader = CentralReplyReader(url: self.url)
+      do {
+        let response = try await self.client.execute(request, timeout: TimeAmount(self.replyTime))
+        for try await chunk in response.body {
+          for event in try reader.append(chunk.readableBytesView) {
+            step()
+            switch event {
+            case .text(let piece): await onText(piece)
+            case .end(let reply): return reply
+            }
+            step()
+          }
+        }
+      } catch {
+        throw try self.naming(error, hasBegun: reader.hasBegun)
       }
-      guard let message = reply.error else { throw notACentral }
-      throw Self.error(status: status, code: reply.code, message: message)
-    } catch is DecodingError {
-      throw notACentral
+      return try reader.end()
     }
   }
 
-  private struct Request: Encodable {
+  private struct Prompt: Encodable {
     let prompt: String
     let maxTokens: Int?
-    let stream = false
+    let stream = true
   }
 
-  private struct Reply: Decodable {
-    let id: String?
-    let output: String?
-    let ok: Bool
-    let durationMs: Int?
-    let deviceName: String?
-    let error: String?
-    let code: String?
+  private var notACentral: CentralClientError { .notACentral(at: url) }
+
+  private func late(_ limit: Duration) -> CentralClientError {
+    CentralClientError(.timedOut, "the central at \(url) did not answer within \(limit.seconds) s")
   }
 
-  private var notACentral: CentralClientError {
-    CentralClientError(.notACentral, "what answers at \(url) is no EdgeBlue central", hint: "is the port right?")
-  }
-
-  private static func error(status: Int, code: String?, message: String) -> any Error {
-    switch code {
-    case "no_phone_ready": InferenceError(.noPhoneReady, message)
-    case "phone_disconnected": InferenceError(.disconnected, message)
-    case "write_failed": InferenceError(.writeFailed, message)
-    case "busy": InferenceError(.busy, message)
-    case "timeout": InferenceError(.timedOut, message)
-    case "prompt_too_large", "body_too_large": InferenceError(.requestTooLarge, message)
-    default: CentralClientError(.refused, "the central refused the prompt: \(message)")
+  private func request(_ method: HTTPMethod, _ path: String, _ body: Data? = nil) -> HTTPClientRequest {
+    var request = HTTPClientRequest(url: url + path)
+    request.method = method
+    if let body {
+      request.headers.add(name: "Content-Type", value: "application/json")
+      request.body = .bytes(ByteBuffer(bytes: body))
     }
+    return request
   }
 
-  private func send(
-    _ method: HTTPMethod, _ path: String, _ body: Data?, within limit: Duration
-  ) async throws -> (status: Int, body: Data) {
-    let late = CentralClientError(.timedOut, "the central at \(url) did not answer within \(limit.seconds) s")
-    return try await withLimit(limit, late: late) { [client, url] in
-      var request = HTTPClientRequest(url: url + path)
-      request.method = method
-      if let body {
-        request.headers.add(name: "Content-Type", value: "application/json")
-        request.body = .bytes(ByteBuffer(bytes: body))
-      }
-      do {
-        let response = try await client.execute(request, timeout: TimeAmount(limit))
-        // A reply has at most 256 KiB on the air; escapes and the prompt's copy in errors make it a few times that.
-        let bytes = try await response.body.collect(upTo: 4 << 20)
-        return (Int(response.status.code), Data(bytes.readableBytesView))
-      } catch is CancellationError {
-        throw CancellationError()
-      } catch {
-        try Task.checkCancellation()
-        throw CentralClientError(
-          .unreachable, "no central answers at \(url)", hint: "start one with `edgeblue central`")
-      }
+  /// What an error of the connection means; others say themselves what they mean.
+  /// - Throws: `CancellationError`.
+  private func naming(_ error: any Error, hasBegun: Bool = false) throws -> any Error {
+    try Task.checkCancellation()
+    if error is CentralClientError || error is InferenceError || error is CancellationError { return error }
+    guard hasBegun else {
+      return CentralClientError(
+        .unreachable, "no central answers at \(url)", hint: "start one with `edgeblue central`")
     }
-  }
-}
-
-/// Why a central in another process could not be asked.
-public struct CentralClientError: Error, Sendable, CustomStringConvertible {
-  /// What kind of failure it was; new codes may be added.
-  public struct Code: Sendable, Hashable {
-    let name: String
-    /// Nothing answers at the address.
-    public static let unreachable = Code(name: "unreachable")
-    /// What answers there is not a central.
-    public static let notACentral = Code(name: "not a central")
-    /// The central did not answer in time.
-    public static let timedOut = Code(name: "timed out")
-    /// The central refused the request itself.
-    public static let refused = Code(name: "refused")
-  }
-
-  /// The kind of failure.
-  public var code: Code
-  /// What happened, for a person.
-  public var message: String
-  /// What a person can do about it.
-  public var hint: String?
-
-  /// Makes an error.
-  public init(_ code: Code, _ message: String, hint: String? = nil) {
-    self.code = code
-    self.message = message
-    self.hint = hint
-  }
-
-  /// The code, the message and the hint in one line.
-  public var description: String {
-    "\(code.name): \(message)" + (hint.map { " (\($0))" } ?? "")
+    return CentralClientError.interrupted(at: url)
   }
 }

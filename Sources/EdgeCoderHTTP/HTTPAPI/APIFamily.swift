@@ -21,7 +21,7 @@ enum APIFamily: Sendable, Hashable {
   /// The error in this family's shape; also as a line or an event of a stream that has begun.
   func body(_ error: APIError) -> any Encodable & Sendable {
     switch self {
-    case .generate: ProxyFailure(error: error.message, code: error.code, durationMs: error.reply?.durationMs)
+    case .generate: ProxyFailure(error)
     case .ollama: OllamaFailure(error: error.message)
     case .openAI: OpenAIFailure(error)
     }
@@ -42,9 +42,21 @@ enum APIFamily: Sendable, Hashable {
     let ok = false
     let error: String
     let code: String?
-    let output = ""
     let response = ""
+    /// What the phone said, where it is the one that failed.
+    let output: String
+    let id: String?
     let durationMs: Int?
+    let deviceName: String?
+
+    init(_ error: APIError) {
+      self.error = error.message
+      code = error.code
+      output = error.reply?.output ?? ""
+      id = error.reply?.id
+      durationMs = error.reply?.durationMs
+      deviceName = error.reply?.phone
+    }
   }
 
   private struct OllamaFailure: Encodable, Sendable {

@@ -1,4 +1,3 @@
-internal import DBus
 internal import EdgeCoder
 internal import HTTPTypes
 internal import Hummingbird
@@ -84,22 +83,5 @@ struct PromptRunner: Sendable {
     } catch is NIOTooManyBytesError {
       throw tooLarge
     }
-  }
-}
-
-/// Runs `operation`, and cancels it when it takes longer than `limit`.
-func withLimit<Value: Sendable>(
-  _ limit: Duration, late: @autoclosure @escaping @Sendable () -> any Error,
-  _ operation: @escaping @Sendable () async throws -> Value
-) async throws -> Value {
-  try await withThrowingTaskGroup(of: Value.self) { group in
-    group.addTask(operation: operation)
-    group.addTask {
-      try await Task.sleep(for: limit, clock: .steady)
-      throw late()
-    }
-    defer { group.cancelAll() }
-    guard let value = try await group.next() else { throw CancellationError() }
-    return value
   }
 }

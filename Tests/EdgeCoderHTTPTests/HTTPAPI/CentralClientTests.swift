@@ -1,6 +1,7 @@
 import EdgeCoder
 import EdgeCoderHTTP
 import HummingbirdTesting
+import NIOConcurrencyHelpers
 import Testing
 
 /// The client against the real API, and against what is none.
@@ -26,6 +27,61 @@ import Testing
     }
     #expect(!reply.ok)
     #expect(reply.output == "[no model loaded]")
+  }
+
+  enum Ending: Equatable {
+    case reply(InferenceReply)
+    case error(CentralClientError.Code)
+  }
+
+  /// What a central may send for a prompt, and what the client makes of it.
+  static let answers: [(lines: [String], heard: [String], end: Ending)] = [
+    (
+      [
+        #"{"response":"Once ","done":false}"#, #"{"response":"upon","done":false}"#,
+        #"{"response":" a time","done":true,"id":"7"}"#,
+      ],
+      ["Once ", "upon"],
+      .reply(InferenceReply(id: "7", output: "Once upon a time", ok: true, durationMs: 0, phone: ""))
+    ),
+    (
+      [
+        #"{"response":"Once ","done":false}"#,
+        #"{"ok":false,"error":"it died","code":"phone_failed","output":"[died]","deviceName":"p"}"#,
+      ],
+      ["Once "], .reply(InferenceReply(id: "", output: "[died]", ok: false, durationMs: 0, phone: "p"))
+    ),
+    ([#"{"response":"Once ","done":false}"#], ["Once "], .error(.interrupted)),
+    ([#"{"response":"Once ","done":false}"#, "nonsense"], ["Once "], .error(.notACentral)),
+    ([#"{"ok":false,"error":"no","code":"internal_error","output":""}"#], [], .error(.refused)),
+  ]
+
+  @Test(arguments: answers.indices) func eachPieceIsHandedOnBeforeTheNextIsSent(index: Int) async throws {
+    let (lines, pieces, end) = Self.answers[index]
+    let (taken, heard) = (Signal(), NIOLockedValueBox<[String]>([]))
+    let result = try await FakeEngineServer.run { request, connection in
+      #expect(String(decoding: request.body, as: UTF8.self).contains(#""stream":true"#))
+      try await connection.head()
+      for (number, line) in lines.enumerated() {
+        if number > 0 { await taken.wait() }
+        // Cut where it may be cut on the way.
+        try await connection.send(String(line.prefix(9)))
+        try await connection.send(String(line.dropFirst(9)) + "\n")
+      }
+    } test: { url in
+      do {
+        let client = CentralClient(url: url)
+        return Ending.reply(
+          try await client.generate(prompt: "x", maxTokens: nil) { piece in
+            heard.withLockedValue { $0.append(piece) }
+            taken.fire()
+          })
+      } catch let error as CentralClientError {
+        return Ending.error(error.code)
+      }
+    }
+    #expect(heard.withLockedValue { $0 } == pieces)
+    #expect(result == end)
   }
 
   @Test func theStatusComesBackWhole() async throws {

@@ -1,6 +1,7 @@
 import EdgeCoder
 import Foundation
 import HummingbirdTesting
+import NIOConcurrencyHelpers
 import Testing
 
 @testable import EdgeCoderHTTP
@@ -98,6 +99,36 @@ import Testing
       let isProxys = stream.0 == "/api/generate" && !stream.1.contains("model")
       #expect(all.hasPrefix(isProxys ? "HTTP/1.1 200" : "HTTP/1.1 502"))
       #expect(all.contains("[engine interrupted: it died]"))
+    }
+  }
+
+  @Test func aClientInAnotherProcessHearsEachPieceToo() async throws {
+    var configuration = CentralConfiguration()
+    configuration.settle = .zero
+    let central = Central(scanner: air, connector: air, configuration: configuration)
+    let service = PhoneService(transport: phone, engine: engine)
+    try await running([service.run, central.run]) {
+      air.see(phone)
+      try await eventually { await central.status().phones.first?.linkVersion == 2 }
+      try await eventually { await central.status().connected }
+      try await withAPI(central, .live) { http in
+        let client = CentralClient(url: "http://127.0.0.1:\(try #require(http.port))")
+        for ending in [nil, EngineError(.interrupted, "it died")] as [EngineError?] {
+          let heard = NIOLockedValueBox("")
+          async let reply = client.generate(prompt: "go", maxTokens: nil) { piece in
+            heard.withLockedValue { $0 += piece }
+          }
+          let asked = try await engine.next()
+          for piece in ["Once ", "upon"] {
+            asked.say(piece)
+            try await eventually { heard.withLockedValue { $0.hasSuffix(piece) } }
+          }
+          if let ending { asked.fail(ending) } else { asked.end() }
+          let received = try await reply
+          #expect(received.ok == (ending == nil) && received.phone == "phone")
+          #expect(received.output == (ending == nil ? "Once upon" : "[engine interrupted: it died]"))
+        }
+      }
     }
   }
 
