@@ -1,6 +1,6 @@
+import DBus
+import DBusTesting
 import Testing
-
-import struct DBus.Lock
 
 @testable import EdgeCoder
 

@@ -1,4 +1,4 @@
-import DBus
+public import DBus
 
 /// An engine without a model: it says that it is the echo engine and repeats the prompt.
 ///

@@ -1,3 +1,5 @@
+import DBus
+
 /// What carries the frames of a v2 link, whole and in order: an L2CAP channel, GATT, or memory in tests.
 public protocol LinkChannel: Sendable {
   /// The other side; a phone's connections from one central share it.

@@ -1,3 +1,5 @@
+import DBus
+
 /// The phone's end of a v2 link: takes requests from one central and sends their replies as they are made.
 actor LinkServer {
   private let channel: any LinkChannel

@@ -1,4 +1,5 @@
 import BlueZ
+import DBus
 import Logging
 
 /// Holds an adapter's links against an access policy: who may ask is let in, who may not is turned away, and nothing

@@ -1,3 +1,5 @@
+import DBus
+
 extension PhoneService {
   /// What a phone answers when no model is ready, as the phone application does.
   static let noModelOutput = "[no model loaded]"

@@ -1,3 +1,4 @@
+public import DBus
 public import Logging
 
 /// The phone role: accepts prompts from centrals, has them answered by an engine, and sends the replies.

@@ -14,7 +14,7 @@
 /// - **Too large**: an object over the limit is followed to its end without being kept.
 /// - **Idle**: an object that does not grow for the idle limit is thrown away.
 ///
-/// A value type without a clock: the caller supplies instants of one monotonic clock (``TimeSource``).
+/// A value type without a clock: the caller supplies instants of one monotonic clock (`DBus.TimeSource`).
 public struct JSONObjectScanner: Sendable {
   /// What a piece of the stream led to.
   public enum Event: Sendable, Hashable {

@@ -1,4 +1,5 @@
 internal import AsyncHTTPClient
+internal import DBus
 public import EdgeCoder
 internal import NIOCore
 internal import NIOHTTP1

@@ -1,4 +1,5 @@
 internal import AsyncHTTPClient
+internal import DBus
 internal import EdgeCoder
 internal import Logging
 internal import NIOCore

@@ -1,3 +1,4 @@
+internal import DBus
 internal import EdgeCoder
 internal import HTTPTypes
 internal import Hummingbird

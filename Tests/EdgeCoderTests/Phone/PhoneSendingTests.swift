@@ -1,3 +1,5 @@
+import DBus
+import DBusTesting
 import Testing
 
 @testable import EdgeCoder

@@ -1,14 +1,12 @@
-import struct DBus.Lock
-
-@testable import EdgeCoder
+import DBus
 
 /// A clock that stands still until the test moves it.
-final class ManualClock: Clock, Sendable {
-  struct Instant: InstantProtocol {
-    var offset: Duration
-    func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-    func duration(to other: Instant) -> Duration { other.offset - offset }
-    static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+package final class ManualClock: Clock, Sendable {
+  package struct Instant: InstantProtocol {
+    package var offset: Duration
+    package func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    package func duration(to other: Instant) -> Duration { other.offset - offset }
+    package static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
   }
 
   private struct Sleeper {
@@ -27,10 +25,12 @@ final class ManualClock: Clock, Sendable {
 
   private let state = Lock(State())
 
-  var now: Instant { Instant(offset: state.withLock { $0.now }) }
-  var minimumResolution: Duration { .nanoseconds(1) }
+  package init() {}
 
-  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+  package var now: Instant { Instant(offset: state.withLock { $0.now }) }
+  package var minimumResolution: Duration { .nanoseconds(1) }
+
+  package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
     try Task.checkCancellation()
     let id = state.withLock { state in
       state.nextID += 1
@@ -59,7 +59,7 @@ final class ManualClock: Clock, Sendable {
   }
 
   /// Moves the clock and wakes whoever is due.
-  func advance(by duration: Duration) {
+  package func advance(by duration: Duration) {
     let due = state.withLock { state in
       state.now += duration
       let due = state.sleepers.filter { $0.deadline <= state.now }.sorted { $0.deadline < $1.deadline }
@@ -70,7 +70,7 @@ final class ManualClock: Clock, Sendable {
   }
 
   /// Waits until something sleeps until exactly this instant.
-  func waitForSleeper(until deadline: Duration) async {
+  package func waitForSleeper(until deadline: Duration) async {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in
         if state.sleepers.contains(where: { $0.deadline == deadline }) { return true }
@@ -82,7 +82,7 @@ final class ManualClock: Clock, Sendable {
   }
 
   /// Waits until something sleeps until exactly this instant, and moves there.
-  func advance(toSleeperAt deadline: Duration) async {
+  package func advance(toSleeperAt deadline: Duration) async {
     await waitForSleeper(until: deadline)
     advance(by: deadline - now.offset)
   }

@@ -1,10 +1,8 @@
-import DBus
-
 /// A monotonic clock, injected wherever something waits or measures.
 ///
-/// Instants are durations since an origin that only this source knows; the state machines of this module compare and
-/// add them and need no clock of their own. In production it is the clock of `ContinuousClock`, which on Linux also
-/// counts the time a machine sleeps; tests pass a clock they move by hand.
+/// Instants are durations since an origin that only this source knows; state machines compare and add them and need no
+/// clock of their own. In production it is the clock of `ContinuousClock`, which on Linux also counts the time a machine
+/// sleeps; tests pass a clock they move by hand.
 public struct TimeSource: Sendable {
   private let read: @Sendable () -> Duration
   private let wait: @Sendable (Duration) async throws -> Void
@@ -88,12 +86,5 @@ package struct ProgressLimits: Sendable {
     self.first = first
     self.pause = pause
     self.total = max(first, total)
-  }
-}
-
-extension Duration {
-  /// Whole milliseconds, rounded down.
-  var milliseconds: Int {
-    Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)
   }
 }
