@@ -42,7 +42,7 @@ var targets: [Target] = [
   .testTarget(name: "DBusTests", dependencies: ["DBus", "DBusTesting"], exclude: ["Peers"], swiftSettings: settings),
   .target(name: "NetworkPath", dependencies: ["CNetlink", "DBus", log], swiftSettings: settings),
   .target(name: "SystemState", dependencies: ["DBus", log], swiftSettings: settings),
-  .target(name: "Agent", dependencies: ["SystemState"], swiftSettings: settings),
+  .target(name: "Agent", dependencies: ["DBus", "NetworkPath", "SystemState", log], swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: ["BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
   .testTarget(
@@ -50,7 +50,9 @@ var targets: [Target] = [
     swiftSettings: settings),
   .testTarget(
     name: "SystemStateTests", dependencies: ["DBus", "DBusTesting", "SystemState"], swiftSettings: settings),
-  .testTarget(name: "AgentTests", dependencies: ["Agent", "DBusTesting", "SystemState"], swiftSettings: settings),
+  .testTarget(
+    name: "AgentTests", dependencies: ["Agent", "DBus", "DBusTesting", "NetworkPath", "SystemState"],
+    swiftSettings: settings),
   .testTarget(
     name: "RadioTests", dependencies: ["BlueZ", "DBus", "DBusTesting", "EdgeCoder"], swiftSettings: settings),
   .testTarget(

@@ -12,6 +12,22 @@ public struct AgentError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let storage = Code("storage failed")
     /// A file does not hold what it should.
     public static let damagedFile = Code("damaged file")
+    /// A service was to stop and did not.
+    public static let serviceHangs = Code("service hangs")
+    /// What tells of the network or the power has ended.
+    public static let inputEnded = Code("input ended")
+    /// What a service needs was not set up.
+    public static let notConfigured = Code("not configured")
+    /// Another agent runs already.
+    public static let alreadyRunning = Code("already running")
+    /// No agent runs that could be asked.
+    public static let notRunning = Code("not running")
+    /// The bus does not allow it.
+    public static let notPermitted = Code("not permitted")
+    /// The bus over which the agent is controlled has gone.
+    public static let busLost = Code("bus lost")
+    /// The agent's answer cannot be understood.
+    public static let unexpectedReply = Code("unexpected reply")
   }
 
   /// The kind of failure.

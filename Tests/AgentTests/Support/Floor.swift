@@ -1,0 +1,124 @@
+import DBus
+
+@testable import Agent
+
+/// Where a test's services work, and what happened there in order.
+final class Floor: Sendable {
+  private struct State {
+    var active: [ComputeService] = []
+    var ready: Set<ComputeService> = []
+    var mostAtOnce = 0
+    var journal: [String] = []
+    var disk: ModeRecord
+    var diskIsFull = false
+  }
+
+  private let state: Lock<State>
+  private let (news, newsSource) = BoundedStream.make(of: Void.self, limit: 1)
+
+  /// What was started and has not ended.
+  var active: [ComputeService] { state.withLock { $0.active } }
+  /// Of these, what said that it works.
+  var ready: Set<ComputeService> { state.withLock { $0.ready } }
+  /// How many were ever active at a time.
+  var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
+  var journal: [String] { state.withLock { $0.journal } }
+  var disk: ModeRecord { state.withLock { $0.disk } }
+
+  init(disk: ModeRecord = ModeRecord()) { state = Lock(State(disk: disk)) }
+
+  func enter(_ service: ComputeService) {
+    change { state in
+      state.active.append(service)
+      state.mostAtOnce = max(state.mostAtOnce, state.active.count)
+      state.journal.append("\(service) begins")
+    }
+  }
+
+  func works(_ service: ComputeService) { change { $0.ready.insert(service) } }
+
+  func leave(_ service: ComputeService) {
+    change { state in
+      state.active.removeAll { $0 == service }
+      state.ready.remove(service)
+      state.journal.append("\(service) ends")
+    }
+  }
+
+  func note(_ line: String) { change { $0.journal.append(line) } }
+
+  func fillDisk(_ isFull: Bool) { change { $0.diskIsFull = isFull } }
+
+  func save(_ record: ModeRecord) throws(AgentError) {
+    let isFull = change { state in
+      state.journal.append("save \(record.mode.rawValue)")
+      if !state.diskIsFull { state.disk = record }
+      return state.diskIsFull
+    }
+    if isFull { throw AgentError(.storage, "the disk is full") }
+  }
+
+  /// Looks again.
+  func wake() { newsSource.yield(()) }
+
+  /// Waits until something is so; it is looked at whenever something happens. One caller at a time.
+  func until(_ condition: () -> Bool) async {
+    if condition() { return }
+    for await _ in news where condition() { return }
+  }
+
+  @discardableResult
+  private func change<R>(_ body: (inout State) -> R) -> R {
+    defer { wake() }
+    return state.withLock(body)
+  }
+}
+
+/// A service that does what a test says.
+final class FakeRunner: ComputeRunner {
+  enum Order: Sendable {
+    case work
+    case fail(String)
+    case end
+  }
+
+  let service: ComputeService
+  private let floor: Floor
+  private let orders = Lock<BoundedStream<Order>.Source?>(nil)
+  private let lingers = Lock(false)
+  private let (leave, leaveSource) = BoundedStream.make(of: Void.self, limit: 1)
+
+  init(_ service: ComputeService, _ floor: Floor) { (self.service, self.floor) = (service, floor) }
+
+  func order(_ order: Order) { orders.withLock { $0 }?.yield(order) }
+
+  /// From now on it does not end when it is to, but when it may.
+  func linger() { lingers.withLock { $0 = true } }
+
+  func mayEnd() { leaveSource.yield(()) }
+
+  func run(whenReady: @escaping @Sendable () async -> Void) async throws {
+    let (stream, source) = BoundedStream.make(of: Order.self, limit: 8)
+    orders.withLock { $0 = source }
+    floor.enter(service)
+    defer { floor.leave(service) }
+    for await order in stream {
+      switch order {
+      case .work:
+        floor.works(service)
+        await whenReady()
+      case .fail(let reason): throw Broken(description: reason)
+      case .end: return
+      }
+    }
+    guard lingers.withLock({ $0 }) else { return }
+    floor.note("\(service) lingers")
+    // In a task of its own: this one is cancelled.
+    let leave = leave
+    await Task { for await _ in leave { return } }.value
+  }
+
+  struct Broken: Error, CustomStringConvertible {
+    var description: String
+  }
+}
