@@ -1,0 +1,21 @@
+internal import DBus
+
+/// Where the agent is on the bus. The contract is `dbus/io.edgecoder.Agent1.xml`.
+enum AgentBus {
+  static let name = "io.edgecoder.Agent1"
+  static let path: ObjectPath = "/io/edgecoder/Agent1"
+  static let interface = "io.edgecoder.Agent1"
+  static let invalidArgument = "io.edgecoder.Agent1.Error.InvalidArgument"
+}
+
+extension AgentEvent {
+  /// The event as it goes over the bus: `(txss)`.
+  var values: [Value] { [.uint64(UInt64(number)), .int64(atMs), .string(kind.rawValue), .string(text)] }
+
+  init?(values: [Value]) {
+    guard values.count == 4, let number: Int = values[0].integer(), let atMs: Int64 = values[1].integer(),
+      let kind = values[2].string, let text = values[3].string
+    else { return nil }
+    self.init(number: number, atMs: atMs, kind: Kind(rawValue: kind), text: text)
+  }
+}

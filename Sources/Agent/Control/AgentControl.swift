@@ -1,0 +1,100 @@
+public import DBus
+
+/// The agent on the bus, as `io.edgecoder.Agent1`: others read what it does, and who may, controls it.
+public final class AgentControl: Sendable {
+  private let runner: ModeRunner
+  private let connection: Connection
+  private let object: ExportedObject
+
+  private init(_ runner: ModeRunner, _ connection: Connection) throws {
+    (self.runner, self.connection) = (runner, connection)
+    object = try connection.export(AgentBus.path, [Self.interface(of: runner)])
+  }
+
+  /// Puts a runner on the bus.
+  /// - Throws: ``AgentError``: `.alreadyRunning` when another agent has the name, `.notPermitted` when the bus does not
+  ///   allow it; `DBusError` when there is no bus.
+  public static func open(_ runner: ModeRunner, on bus: Connection.Bus = .system) async throws -> AgentControl {
+    let connection = try await Connection.open(bus)
+    let control = try AgentControl(runner, connection)
+    do {
+      switch try await connection.requestName(AgentBus.name) {
+      case .owner, .alreadyOwner: return control
+      case .taken, .queued:
+        throw AgentError(
+          .alreadyRunning, "another agent runs on this bus", hint: "`edgeblue status` tells of it; end it first")
+      }
+    } catch let error as DBusError where error.name == "org.freedesktop.DBus.Error.AccessDenied" {
+      throw AgentError(
+        .notPermitted, "the bus does not let this program be the agent",
+        hint: "copy dbus/io.edgecoder.Agent1.conf to /etc/dbus-1/system.d; then root and the group edgeblue may")
+    }
+  }
+
+  /// Tells of what changes, until the task is cancelled or the runner ends.
+  /// - Throws: ``AgentError`` with code `.busLost`, when the bus has gone: nobody can control the agent any more.
+  public func run() async throws {
+    let (runner, object, connection) = (runner, object, connection)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      let (statuses, events) = (runner.statuses(), runner.log.events())
+      group.addTask {
+        var last = runner.status
+        for await status in statuses {
+          try Self.tell(status, after: last, by: object)
+          last = status
+        }
+      }
+      group.addTask {
+        for await event in events { try object.emit(AgentBus.interface, "Event", event.values) }
+      }
+      group.addTask {
+        let reason: DBusError
+        do { reason = try await connection.waitUntilClosed() } catch is CancellationError { return }
+        throw AgentError(.busLost, "the bus has gone: \(reason.message)")
+      }
+      defer { group.cancelAll() }
+      try await group.next()
+    }
+  }
+
+  private static func tell(_ status: AgentStatus, after last: AgentStatus, by object: ExportedObject) throws {
+    var changed: [String: Value] = [:]
+    var gone: [String] = []
+    for (new, old) in zip(status.properties, last.properties) where new.value != old.value {
+      if let value = new.value { changed[new.name] = value } else { gone.append(new.name) }
+    }
+    if !changed.isEmpty || !gone.isEmpty {
+      try object.emitPropertiesChanged(AgentBus.interface, changed, invalidated: gone)
+    }
+  }
+
+  private static func interface(of runner: ModeRunner) -> Interface {
+    Interface(
+      AgentBus.interface,
+      methods: [
+        .init("SetMode", in: [.init("mode", "s")]) { call in
+          let text = call.arguments[0].string ?? ""
+          guard let mode = ComputeMode(rawValue: text) else {
+            throw DBusError(
+              name: AgentBus.invalidArgument, message: "a mode is off, on or bluetooth-local, not “\(text.prefix(40))”")
+          }
+          await runner.choose(mode)
+          return []
+        },
+        .init("SetRunOnlyWhileCharging", in: [.init("only", "b")]) { call in
+          await runner.setRunOnlyWhileCharging(call.arguments[0].bool ?? false)
+          return []
+        },
+        .init("GetEvents", in: [.init("limit", "u")], out: [.init("events", "a(txss)")]) { call in
+          let limit = call.arguments[0].integer() ?? 0
+          return [.array(of: "(txss)", runner.log.newest(limit).map { .structure($0.values) })]
+        },
+      ],
+      properties: runner.status.properties.map { property in
+        .init(property.name, property.type) {
+          runner.status.properties.first { $0.name == property.name }?.value
+        }
+      },
+      signals: [.init("Event", [.init("number", "t"), .init("atMs", "x"), .init("kind", "s"), .init("text", "s")])])
+  }
+}

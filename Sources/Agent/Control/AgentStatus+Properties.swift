@@ -1,0 +1,113 @@
+internal import DBus
+internal import NetworkPath
+internal import SystemState
+
+extension AgentStatus {
+  /// The properties of `io.edgecoder.Agent1`: each with its type, and its value where there is one.
+  var properties: [(name: String, type: Signature, value: Value?)] {
+    let counts = [
+      ("downgrades", counters.downgrades), ("starts", counters.starts), ("failures", counters.failures),
+      ("savesFailed", counters.savesFailed),
+    ]
+    return [
+      ("Mode", "s", .string(mode.rawValue)),
+      ("Cause", "s", .string(cause.rawValue)),
+      ("RunOnlyWhileCharging", "b", .bool(runOnlyWhileCharging)),
+      ("RunState", "s", .string(runState.name)),
+      ("RunStateReason", "s", runState.reason.map(Value.string)),
+      ("Network", "s", network.map { .string($0.status.rawValue) }),
+      ("NetworkReason", "s", network?.reason.map(Value.string)),
+      ("NetworkInterface", "s", network?.interface.map(Value.string)),
+      ("OnExternalPower", "b", power.map { .bool($0.onExternalPower) }),
+      ("BatteryLevelPct", "i", power?.batteryLevelPct.map { .int32(Int32($0)) }),
+      ("LowPowerMode", "b", power.map { .bool($0.lowPowerMode) }),
+      ("PowerUpdatedAtMs", "x", power.map { .int64($0.updatedAtMs) }),
+      (
+        "Counters", "a{st}",
+        .dictionary(of: "st", counts.map { Value.Entry(.string($0.0), .uint64(UInt64($0.1))) })
+      ),
+      ("LastFailure", "s", lastFailure.map(Value.string)),
+      ("StorageProblem", "s", storageProblem.map(Value.string)),
+      ("EventCount", "t", .uint64(UInt64(eventCount))),
+    ]
+  }
+
+  /// Reads the properties.
+  /// - Throws: ``AgentError`` with code `.unexpectedReply`, when one that is always there is missing or means nothing
+  ///   to this version.
+  init(properties: [String: Value]) throws(AgentError) {
+    func text(_ name: String) -> String? { properties[name]?.string }
+    func need<T>(_ name: String, _ value: T?) throws(AgentError) -> T {
+      guard let value else {
+        throw AgentError(
+          .unexpectedReply, "the agent says \(properties[name].map { "\($0)" } ?? "nothing") for \(name)",
+          hint: "it may be of another version")
+      }
+      return value
+    }
+    let mode = try need("Mode", text("Mode").flatMap(ComputeMode.init))
+    let cause = try need("Cause", text("Cause").flatMap(ModeRecord.Cause.init))
+    let only = try need("RunOnlyWhileCharging", properties["RunOnlyWhileCharging"]?.bool)
+    let runState = try need(
+      "RunState", text("RunState").flatMap { RunState(name: $0, reason: text("RunStateReason")) })
+    self.init(mode: mode, cause: cause, runOnlyWhileCharging: only, runState: runState)
+    network = text("Network").flatMap(PathSnapshot.Status.init).map {
+      Network(status: $0, reason: text("NetworkReason"), interface: text("NetworkInterface"))
+    }
+    power = properties["OnExternalPower"]?.bool.map {
+      PowerTelemetry(
+        onExternalPower: $0, batteryLevelPct: properties["BatteryLevelPct"]?.integer(),
+        lowPowerMode: properties["LowPowerMode"]?.bool ?? false,
+        updatedAtMs: properties["PowerUpdatedAtMs"]?.integer() ?? 0)
+    }
+    for entry in properties["Counters"]?.entries ?? [] {
+      let count = entry.value.integer() ?? 0
+      switch entry.key.string {
+      case "downgrades": counters.downgrades = count
+      case "starts": counters.starts = count
+      case "failures": counters.failures = count
+      case "savesFailed": counters.savesFailed = count
+      default: break
+      }
+    }
+    lastFailure = text("LastFailure")
+    storageProblem = text("StorageProblem")
+    eventCount = properties["EventCount"]?.integer() ?? 0
+  }
+}
+
+extension RunState {
+  /// The state in a word, for programs.
+  public var name: String {
+    switch self {
+    case .stopped: "stopped"
+    case .blocked: "blocked"
+    case .starting: "starting"
+    case .running: "running"
+    case .stopping: "stopping"
+    case .failed: "failed"
+    }
+  }
+
+  /// Why: the raw value of a ``ModeMachine/Block``, or words; `nil` where there is nothing to say.
+  public var reason: String? {
+    switch self {
+    case .blocked(let block): block.rawValue
+    case .failed(let reason): reason
+    case .stopped, .starting, .running, .stopping: nil
+    }
+  }
+
+  init?(name: String, reason: String?) {
+    let plain: [RunState] = [.stopped, .starting, .running, .stopping]
+    if let state = plain.first(where: { $0.name == name }) {
+      self = state
+    } else if name == "failed" {
+      self = .failed(because: reason ?? "it is not known why")
+    } else if name == "blocked", let block = reason.flatMap(ModeMachine.Block.init) {
+      self = .blocked(block)
+    } else {
+      return nil
+    }
+  }
+}

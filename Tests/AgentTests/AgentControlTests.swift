@@ -1,0 +1,153 @@
+import DBus
+import DBusTesting
+import Foundation
+import Testing
+
+@testable import Agent
+
+/// The agent on a bus of its own, as we see it and as others do.
+@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
+struct AgentControlTests {
+  /// A bus, an agent on it, and a client.
+  private func served(
+    _ record: ModeRecord, _ body: @escaping @Sendable (Fixture, AgentClient, PrivateBus) async throws -> Void
+  ) async throws {
+    let bus = try PrivateBus()
+    let fixture = Fixture(record)
+    let control = try await AgentControl.open(fixture.runner, on: .address(bus.address))
+    let client = try await AgentClient.open(on: .address(bus.address))
+    try await fixture.running { fixture in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await control.run() }
+        group.addTask { try await body(fixture, client, bus) }
+        try await group.next()
+        group.cancelAll()
+      }
+    }
+  }
+
+  @Test func aPersonControlsItAndReadsAllOfIt() async throws {
+    try await served(ModeRecord()) { fixture, client, _ in
+      #expect(try await client.status() == fixture.status)
+      await fixture.runner.take(Fixture.wired)
+      await fixture.runner.take(Fixture.power(true))
+      #expect(try await client.choose(.on).runState == .starting)
+      await fixture.works(.heartbeat)
+      await fixture.runner.take(Fixture.lost)
+      await fixture.works(.phone)
+      fixture.phone.order(.fail("no adapter"))
+      await fixture.until { $0.runState == .failed(because: "no adapter") }
+      fixture.floor.fillDisk(true)
+      let status = try await client.setRunOnlyWhileCharging(true)
+      #expect(status == fixture.status && status.storageProblem != nil && status.lastFailure != nil)
+      #expect(status.cause == .networkLoss && status.network?.reason != nil && status.power?.batteryLevelPct == 50)
+      #expect(status.counters.downgrades == 1 && status.counters.starts == 2)
+      await fixture.runner.take(Fixture.power(false))
+      #expect(try await client.status().runState == .blocked(.notCharging))
+      #expect(try await client.events() == fixture.runner.log.newest())
+      #expect(try await client.events(limit: 2) == fixture.runner.log.newest(2))
+    }
+  }
+
+  @Test func whatChangesIsTold() async throws {
+    try await served(ModeRecord()) { fixture, client, bus in
+      let connection = try await bus.connect()
+      let events = try await connection.signals(MatchRule(interface: "io.edgecoder.Agent1", member: "Event"))
+      let seen = BoundedStream.make(of: AgentStatus.self, limit: 64)
+      let follower = Task { try await client.follow { seen.source.yield($0) } }
+      var statuses = seen.stream.makeAsyncIterator()
+      #expect(await statuses.next()?.mode == .off)
+      await fixture.runner.choose(.bluetoothLocal)
+      while let status = await statuses.next(), status.runState != .starting {}
+      await fixture.works(.phone)
+      while let status = await statuses.next(), status.runState != .running {}
+      var iterator = events.makeAsyncIterator()
+      let first = await iterator.next().flatMap { AgentEvent(values: $0.arguments) }
+      #expect(first == fixture.runner.log.newest().first { $0.kind == .chosen })
+      follower.cancel()
+      await #expect(throws: CancellationError.self) { try await follower.value }
+    }
+  }
+
+  @Test func whoCanNoLongerBeControlledEnds() async throws {
+    let bus = try PrivateBus()
+    let control = try await AgentControl.open(Fixture(ModeRecord()).runner, on: .address(bus.address))
+    let run = Task { try await control.run() }
+    bus.kill()
+    let error = await #expect(throws: AgentError.self) { try await run.value }
+    #expect(error?.code == .busLost)
+  }
+
+  @Test func whatCannotBeIsRefused() async throws {
+    try await served(ModeRecord()) { fixture, client, bus in
+      let connection = try await bus.connect()
+      let agent = RemoteObject(connection, AgentBus.name, AgentBus.path)
+      let error = await #expect(throws: DBusError.self) { try await agent.call(AgentBus.interface, "SetMode", "turbo") }
+      #expect(error?.name == "io.edgecoder.Agent1.Error.InvalidArgument")
+      await #expect(throws: DBusError.self) { try await agent.set(AgentBus.interface, "Mode", "on") }
+      #expect(fixture.status.mode == .off)
+
+      let second = await #expect(throws: AgentError.self) {
+        _ = try await AgentControl.open(fixture.runner, on: .address(bus.address))
+      }
+      #expect(second?.code == .alreadyRunning)
+    }
+  }
+
+  @Test func withoutAnAgent() async throws {
+    let bus = try PrivateBus()
+    let client = try await AgentClient.open(on: .address(bus.address))
+    let calls: [@Sendable () async throws -> Void] = [
+      { _ = try await client.status() }, { _ = try await client.choose(.on) }, { try await client.follow { _ in } },
+    ]
+    for call in calls {
+      let error = await #expect(throws: AgentError.self) { try await call() }
+      #expect(error?.code == .notRunning && error?.hint != nil)
+    }
+  }
+
+  /// GLib's own reader of D-Bus finds what the contract says, nothing more and nothing less.
+  @Test(.enabled(if: ChildProcess.path(of: "gdbus") != nil, "needs gdbus"))
+  func gdbusReadsTheContract() async throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+    let contract = try String(contentsOf: root.appending(path: "dbus/io.edgecoder.Agent1.xml"), encoding: .utf8)
+    try await served(ModeRecord(mode: .bluetoothLocal)) { fixture, _, bus in
+      let told = try await gdbus(bus, "introspect", "--xml")
+      #expect(declarations(told) == declarations(contract))
+      #expect(declarations(contract).count == 20)
+      _ = try await gdbus(bus, "call", "--method", "io.edgecoder.Agent1.SetMode", "'off'")
+      await fixture.until { $0.mode == .off }
+      let events = try await gdbus(bus, "call", "--method", "io.edgecoder.Agent1.GetEvents", "1")
+      #expect(events.contains("'chosen', 'a person has chosen the mode Off'"))
+    }
+  }
+
+  private func gdbus(_ bus: PrivateBus, _ verb: String, _ rest: String...) async throws -> String {
+    let process = try ChildProcess(
+      "gdbus",
+      [verb, "--address", bus.address, "--dest", AgentBus.name, "--object-path", AgentBus.path.description] + rest)
+    return await withCheckedContinuation { continuation in
+      // A thread of its own: the test's own agent needs those of the tasks.
+      Thread.detachNewThread { continuation.resume(returning: readToEnd(process.output)) }
+    }
+  }
+}
+
+/// What the interface in introspection XML declares, each line with the member it belongs to.
+private func declarations(_ xml: String) -> [String] {
+  let text = xml.replacing(#/<!--(?s:.*?)-->/#, with: "")
+  let interface = #/<interface name="io\.edgecoder\.Agent1">(?s:(.*?))<\/interface>/#
+  guard let body = text.firstMatch(of: interface) else { return [] }
+  // Members in any order, arguments in theirs.
+  var members: [String] = []
+  for match in body.1.matches(of: #/<(method|signal|property|arg) ([^>]*?)\/?>/#) {
+    let attributes = match.2.matches(of: #/(\w+)="([^"]*)"/#).map { "\($0.1)=\($0.2)" }.sorted()
+    let line = "\(match.1) \(attributes.joined(separator: " "))"
+    if match.1 == "arg", let last = members.popLast() {
+      members.append("\(last), \(line)")
+    } else {
+      members.append(line)
+    }
+  }
+  return members.sorted()
+}
