@@ -53,14 +53,16 @@ def _installed_version() -> str | None:
 def _keep(root: Path, version: str) -> Path:
     wanted = [line for line in MODULES.read_text().split("\n") if line and not line.startswith("#")]
     modules = ModuleTree(root / "lib/modules" / version).in_loading_order(wanted)
-    with cache.new_folder(cache.folder() / version) as folder:
+    # Checkouts that want other modules keep their own, instead of taking the place of each other's.
+    target = cache.folder() / f"{version}-{hashlib.sha256(MODULES.read_bytes()).hexdigest()[:8]}"
+    with cache.new_folder(target) as folder:
         (folder / "vmlinux").write_bytes(uncompressed_kernel((root / f"boot/vmlinuz-{version}").read_bytes()))
         for name, content in modules.items():
             (folder / f"{name}.ko").write_bytes(content)
         (folder / "order").write_text("\n".join(modules))
         (folder / "wanted").write_bytes(MODULES.read_bytes())
-    say(f"kernel {version} is ready in {cache.folder() / version}")
-    return cache.folder() / version
+    say(f"kernel {version} is ready in {target}")
+    return target
 
 
 def _initramfs(folder: Path) -> Path:
