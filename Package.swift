@@ -97,7 +97,7 @@ if !lean {
     .executableTarget(
       name: "edgeblue",
       dependencies: [
-        "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "NetworkPath", "SystemState", log,
+        "Agent", "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "NetworkPath", "SystemState", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -107,7 +107,9 @@ if !lean {
       swiftSettings: settings),
     .testTarget(
       name: "edgeblueTests",
-      dependencies: ["edgeblue", "EdgeCoder", "BlueZ", "DBus", "DBusTesting", "NetworkPath", "SystemState"],
+      dependencies: [
+        "Agent", "edgeblue", "EdgeCoder", "BlueZ", "DBus", "DBusTesting", "NetworkPath", "SystemState",
+      ],
       swiftSettings: settings),
   ]
 }

@@ -20,6 +20,8 @@ struct EdgeBlueCommand: AsyncParsableCommand {
         edgeblue inspect 00:AA:01:00:00:42   what a device offers
         edgeblue path --watch                whether there is a network, and what changes
         edgeblue power --watch               what this machine runs on, and what changes
+        edgeblue agent --engine ollama       offer compute in the mode that was chosen
+        edgeblue mode local                  choose it: off, on or local; `edgeblue status` shows what came of it
 
       EXIT STATUS
         \(ExitStatus.help)
@@ -27,6 +29,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [
       PhoneCommand.self, PairCommand.self, CentralCommand.self, AskCommand.self, ScanCommand.self, InspectCommand.self,
-      PathCommand.self, PowerCommand.self, DoctorCommand.self,
+      PathCommand.self, PowerCommand.self, AgentCommand.self, ModeCommand.self, StatusCommand.self, EventsCommand.self,
+      DoctorCommand.self,
     ])
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import EdgeCoder
-import Foundation
 import ServiceLifecycle
 import SystemState
 
@@ -23,59 +22,29 @@ struct PhoneCommand: AsyncParsableCommand {
         edgeblue phone --link auto                       replies stream, token by token
       """)
 
-  @OptionGroup var engine: EngineOptions
-  @OptionGroup var adapter: AdapterOptions
-  @OptionGroup var access: AccessOptions
-  @Option(
-    help: ArgumentHelp("The name to show, at most 26 bytes. Without it EdgeCoder- and this machine's name.")) var name:
-    String?
-  @Option(help: ArgumentHelp("The pause between the chunks of a reply, 0 to 1000 ms.", valueName: "ms"))
-  var paceMs = 10
-  @Option(help: ArgumentHelp("The most bytes of a reply; text beyond is cut off.", valueName: "bytes"))
-  var maxOutput = Wire.messageLimit
-  @Option(
-    help: ArgumentHelp(
-      """
-      Offer a v2 link too, by which replies come as they are made, several at a time, and faster: over l2cap, over \
-      gatt, over what there is (auto), or off. A central takes L2CAP before GATT.
-      """, valueName: "bearer"))
-  var link = LinkOption.off
+  @OptionGroup var options: PhoneOptions
   @OptionGroup var common: CommonOptions
-
-  func validate() throws {
-    guard (0...1000).contains(paceMs) else { throw ValidationError("--pace-ms is 0 to 1000.") }
-    guard (1024...Wire.messageLimit).contains(maxOutput) else {
-      throw ValidationError("--max-output is 1024 to \(Wire.messageLimit) bytes.")
-    }
-  }
 
   func run() async throws {
     try await common.run { terminal in
-      let engine = try self.engine.makeEngine()
-      let radio = try await Radio.open(adapter, terminal)
-      let shown = name ?? "EdgeCoder-\(ProcessInfo.processInfo.hostName.prefix(16))"
-      let isVirtual = VirtualController.isVirtual(radio.name)
-      let policy = access.policy(isVirtual: isVirtual)
+      let engine = try options.engine.makeEngine()
+      let radio = try await Radio.open(options.adapter, terminal)
       let power = try await PowerMonitor.start()
-      let transport = try await BlueZPhoneTransport.start(
-        on: radio.adapter, name: shown, access: policy, links: link.bearers)
-      var configuration = PhoneConfiguration()
-      configuration.chunkInterval = .milliseconds(paceMs)
-      configuration.replyLimit = maxOutput
-      let phone = PhoneService(
-        transport: transport, engine: engine, configuration: configuration,
-        battery: { power.telemetry.batteryLevelPct })
-      terminal.say("EdgeBlue phone “\(shown)” on \(radio.title). Engine: \(self.engine.title). Ctrl-C ends it.")
-      if self.engine.engine == .echo {
+      let (transport, phone) = try await options.start(on: radio, engine: engine, power: power)
+      terminal.say(
+        "EdgeBlue phone “\(options.shownName)” on \(radio.title). Engine: \(options.engine.title). Ctrl-C ends it.")
+      if options.engine.engine == .echo {
         terminal.say("The echo engine only repeats prompts; --engine ollama or openai answers them.")
       }
+      let (access, isVirtual) = (options.access, radio.isVirtual)
+      let policy = access.policy(isVirtual: isVirtual)
       terminal.happened(
         access.words(for: policy, isVirtual: isVirtual), "access",
         [
           "mode": .string(policy.mode.rawValue),
           "allowed": policy.allowed.map { .list($0.map(\.description).sorted().map(JSON.string)) } ?? .null,
         ])
-      if link != .off {
+      if options.link != .off {
         let bearers = transport.linkBearers.map(\.rawValue).sorted()
         terminal.happened(
           "v2 link offered over \(bearers.joined(separator: " and "))", "link",
@@ -94,20 +63,6 @@ struct PhoneCommand: AsyncParsableCommand {
       }
       try await runUntilStopped([work])
       diary.conclude(await phone.snapshot().counters)
-    }
-  }
-}
-
-/// Over what a phone offers v2 links.
-enum LinkOption: String, ExpressibleByArgument, CaseIterable {
-  case auto, l2cap, gatt, off
-
-  var bearers: Set<LinkBearer> {
-    switch self {
-    case .auto: Set(LinkBearer.allCases)
-    case .l2cap: [.l2cap]
-    case .gatt: [.gatt]
-    case .off: []
     }
   }
 }

@@ -1,3 +1,4 @@
+import Agent
 import ArgumentParser
 import BlueZ
 import EdgeCoder
@@ -18,6 +19,10 @@ import Testing
     ["phone", "--access", "authenticated", "--allow", "00:AA:01:00:00:42", "00:aa:01:00:00:43", "--json"],
     ["path"], ["path", "--watch", "--settle-down", "0", "--settle-up", "2000", "--json"],
     ["path", "--probe", "http://192.0.2.1/check"], ["power"], ["power", "--watch", "--low-power", "--json"],
+    ["agent"], ["agent", "--engine", "ollama", "--state", "/tmp/agent", "--bus", "session", "--access", "open"],
+    ["status", "--watch", "--bus", "unix:path=/run/bus"], ["mode", "on"], ["mode", "local", "--json"],
+    ["mode", "off", "--only-while-charging", "yes"], ["mode", "--only-while-charging", "no"],
+    ["events", "--limit", "3"],
     ["pair"], ["pair", "--for", "120s"], ["pair", "open", "--for", "2m", "--yes", "--adapter", "hci0"],
     ["pair", "with", "00:AA:01:00:00:42"], ["pair", "list", "--json"], ["pair", "remove", "00:AA:01:00:00:42"],
   ])
@@ -35,6 +40,8 @@ import Testing
     ["path", "--settle-up", "-1"], ["path", "--probe", "192.0.2.1"], ["path", "--probe", "ftp://192.0.2.1"],
     ["doctor", "--log-level", "loud"], ["phone", "--access", "secret"], ["phone", "--allow", "me"],
     ["phone", "--access", "open", "--allow", "00:AA:01:00:00:42"], ["pair", "--for", "0s"], ["pair", "--for", "61m"],
+    ["mode"], ["mode", "turbo"], ["mode", "on", "--only-while-charging", "sometimes"], ["events", "--limit", "0"],
+    ["status", "--bus", "bus"], ["agent", "--pace-ms", "-1"],
     ["pair", "--for", "9223372036854775807m"], ["pair", "--for", "long"], ["pair", "remove"], ["pair", "with", "it"],
   ])
   func mistakesEndWithStatus64(arguments: [String]) {
@@ -49,6 +56,8 @@ import Testing
     #expect(Failure(BlueZError(.notPermitted, "x")).status == .notPermitted)
     #expect(Failure(BlueZError(.noAdapter, "x", hint: "h")).hint == "h")
     #expect(Failure(EngineError(.unreachable, "x")).status == .unavailable)
+    #expect(Failure(AgentError(.notRunning, "x")).status == .unavailable)
+    #expect(Failure(AgentError(.notPermitted, "x")).status == .notPermitted)
     #expect(Failure(CancellationError()).status == .interrupted)
   }
 

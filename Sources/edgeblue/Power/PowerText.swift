@@ -19,17 +19,23 @@ extension PowerSnapshot {
   }
 
   var json: [String: JSON] {
-    var telemetry: [String: JSON] = [
-      "onExternalPower": .bool(telemetry.onExternalPower), "lowPowerMode": .bool(telemetry.lowPowerMode),
-      "updatedAtMs": .number(Int(telemetry.updatedAtMs)),
-    ]
-    // Absent when unknown, as it is sent.
-    telemetry["batteryLevelPct"] = self.telemetry.batteryLevelPct.map(JSON.number)
-    return [
-      "powerTelemetry": .object(telemetry), "externalPower": .string(externalPower.rawValue),
+    [
+      "powerTelemetry": .object(telemetry.json), "externalPower": .string(externalPower.rawValue),
       "source": .string(source.rawValue), "profileSource": .string(profileSource.rawValue),
       "faults": .list(faults.map { .string($0.description) }),
     ]
+  }
+}
+
+extension PowerTelemetry {
+  /// As it is sent: a battery that is unknown is not there.
+  var json: [String: JSON] {
+    var fields: [String: JSON] = [
+      "onExternalPower": .bool(onExternalPower), "lowPowerMode": .bool(lowPowerMode),
+      "updatedAtMs": .number(Int(updatedAtMs)),
+    ]
+    fields["batteryLevelPct"] = batteryLevelPct.map(JSON.number)
+    return fields
   }
 }
 

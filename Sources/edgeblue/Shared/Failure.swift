@@ -1,3 +1,4 @@
+import Agent
 import BlueZ
 import DBus
 import EdgeCoder
@@ -31,6 +32,7 @@ struct Failure: Error {
       }
     case let error as DBusError: self.init(error.message, hint: error.hint, status: .unavailable)
     case let error as NetworkPathError: self.init(error.message, hint: error.hint, status: .unavailable)
+    case let error as AgentError: self.init(error.message, hint: error.hint, status: Self.status(of: error.code))
     case let error as PowerError: self.init(error.message, hint: error.hint, status: .badInput)
     case let error as EngineError: self.init(error.message, hint: error.hint, status: .unavailable)
     case let error as InferenceError:
@@ -44,6 +46,15 @@ struct Failure: Error {
         "the port is in use", hint: "another central may run already; choose a port with --port", status: .unavailable)
     case is CancellationError: self.init("interrupted", status: .interrupted)
     default: self.init("\(error)", status: .failed)
+    }
+  }
+
+  private static func status(of code: AgentError.Code) -> ExitStatus {
+    switch code {
+    case .invalidArgument: .badInput
+    case .notPermitted: .notPermitted
+    case .serviceHangs, .inputEnded, .busLost: .failed
+    default: .unavailable
     }
   }
 

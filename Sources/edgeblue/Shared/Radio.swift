@@ -20,6 +20,9 @@ struct Radio: Sendable {
     return radio
   }
 
+  /// Whether no radio reaches it.
+  var isVirtual: Bool { VirtualController.isVirtual(name) }
+
   var name: String { adapter.name ?? adapter.address.description }
 
   /// `hci0 (BlueZ 5.66)`

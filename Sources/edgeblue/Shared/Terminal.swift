@@ -66,12 +66,23 @@ struct Terminal: Sendable {
   }
 
   /// Local wall time, to the second.
-  static func clock() -> String {
-    var now = time(nil)
+  static func clock() -> String { clock(time(nil)).time }
+
+  /// The day and the local wall time, to the second, of an instant in milliseconds since 1970.
+  static func clock(atMs instant: Int64) -> String {
+    let (day, time) = clock(Int(instant / 1000))
+    return "\(day) \(time)"
+  }
+
+  private static func clock(_ instant: time_t) -> (day: String, time: String) {
+    var instant = instant
     var parts = tm()
-    localtime_r(&now, &parts)
+    localtime_r(&instant, &parts)
     func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    return "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+    return (
+      "\(Int(parts.tm_year) + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))",
+      "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+    )
   }
 
   private static func timestamp() -> String {

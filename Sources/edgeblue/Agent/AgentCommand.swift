@@ -1,0 +1,105 @@
+import Agent
+import ArgumentParser
+import DBus
+import Foundation
+import NetworkPath
+import SystemState
+
+/// `edgeblue agent`
+struct AgentCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "agent",
+    abstract: "Offer compute in the mode a person has chosen, for as long as this machine runs.",
+    discussion: """
+      Applies the compute mode and watches the network and the power until Ctrl-C:
+
+        off    \(ComputeMode.off.meaning)
+        on     \(ComputeMode.on.meaning)
+        local  \(ComputeMode.bluetoothLocal.meaning)
+
+      `edgeblue mode` chooses, `edgeblue status` and `edgeblue events` tell. When the network goes away, On becomes \
+      Bluetooth Local by itself; back to On only a person goes. The coordinator of On is not there yet: On says so, \
+      and nothing runs.
+
+      The mode and the events are kept in a folder: that of --state, else STATE_DIRECTORY, else /var/lib/edgeblue for \
+      root and ~/.local/state/edgeblue for others. On the system bus the agent needs dbus/io.edgecoder.Agent1.conf in \
+      /etc/dbus-1/system.d. In Bluetooth Local it is a phone, with the options of `edgeblue phone`.
+
+      EXAMPLES
+        edgeblue agent --engine ollama --model llama3.2
+        edgeblue agent --bus session --state /tmp/agent
+        edgeblue agent --json                            one JSON object for each thing that happens
+      """)
+
+  @Option(help: ArgumentHelp("The folder with what outlives the agent.", valueName: "folder"))
+  var state: String?
+  @OptionGroup var bus: BusOptions
+  @OptionGroup var phone: PhoneOptions
+  @OptionGroup var common: CommonOptions
+
+  func run() async throws {
+    try await common.run { terminal in
+      let engine = try phone.engine.makeEngine()
+      let folder = try openFolder()
+      defer { withExtendedLifetime(folder) {} }
+      let path = try await NetworkPathMonitor.start()
+      defer { path.close() }
+      let power = try await PowerMonitor.start()
+      defer { power.close() }
+      let log = EventLog(path: folder.events)
+      let diary = AgentDiary(log, terminal)
+      var options = ModeRunner.Options()
+      options.notify = { terminal.happened($0.description, "notice", ["notice": .string($0.rawValue)]) }
+      let runner = try ModeRunner(
+        store: folder.modes, log: log,
+        phone: PhoneRunner(options: phone, engine: engine, power: power, terminal: terminal),
+        heartbeat: NoCoordinator(), options: options)
+      let control = try await AgentControl.open(runner, on: bus.bus)
+      await runner.take(path.path)
+      await runner.take(power.snapshot)
+      terminal.say("EdgeBlue agent, mode \(runner.status.mode), state in \(folder.path). Ctrl-C ends it.")
+      let told = Task { await diary.follow() }
+      defer { told.cancel() }
+      try await runUntilStopped([
+        Role {
+          try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await control.run() }
+            group.addTask { try await runner.run(paths: path.updates(), powers: power.updates()) }
+            // Each ends when the other has; what fails is thrown when both have ended.
+            defer { group.cancelAll() }
+            while try await group.next() != nil {}
+          }
+        }
+      ])
+    }
+  }
+
+  private func openFolder() throws -> StateFolder {
+    let usual = StateFolder.usualPath(environment: ProcessInfo.processInfo.environment, isRoot: geteuid() == 0)
+    guard let path = state ?? usual else {
+      throw Failure(
+        "it is not known where to keep the mode: there is no HOME", hint: "name a folder with --state",
+        status: .unavailable)
+    }
+    return try StateFolder(path: path)
+  }
+}
+
+/// What stands for the heartbeat as long as there is no coordinator to send it to.
+struct NoCoordinator: ComputeRunner {
+  func run(whenReady: @escaping @Sendable () async -> Void) async throws {
+    throw AgentError(.notConfigured, "there is no coordinator to work for", hint: "this version knows none")
+  }
+}
+
+/// Tells a person at the terminal, or the journal, what happens.
+struct AgentDiary: Sendable {
+  private let events: BoundedStream<AgentEvent>
+  private let terminal: Terminal
+
+  init(_ log: EventLog, _ terminal: Terminal) { (events, self.terminal) = (log.events(), terminal) }
+
+  func follow() async {
+    for await event in events { terminal.happened(event.text.printable, event.kind.rawValue, event.json) }
+  }
+}

@@ -1,0 +1,66 @@
+import Agent
+import NetworkPath
+import SystemState
+
+extension AgentStatus {
+  /// The mode in a sentence, with what it means for the person.
+  var headline: String {
+    let cause = cause == .networkLoss ? ", by itself, since the network went away" : ""
+    return "\(mode)\(cause): \(mode.meaning)"
+  }
+
+  /// All there is to know, for a person.
+  var lines: [String] {
+    var facts = [
+      ("Mode", headline), ("State", "\(runState)"), ("Network", networkText), ("Power", powerText),
+      ("On battery", runOnlyWhileCharging ? "nothing runs" : "runs, too"),
+      (
+        "Since start",
+        "\(counters.starts) starts, \(counters.failures) failures, \(counters.downgrades) times from On to Bluetooth Local"
+      ),
+    ]
+    if let lastFailure { facts.append(("Last failure", lastFailure)) }
+    if let storageProblem { facts.append(("Not on disk", storageProblem)) }
+    return facts.map { $0.0.padded(to: 14) + $0.1.printable }
+  }
+
+  private var networkText: String {
+    guard let network else { return "not known yet" }
+    guard network.status != .satisfied else { return network.interface.map { "through \($0)" } ?? "there is a way out" }
+    return "no way out" + (network.reason.map { ": \($0)" } ?? "")
+  }
+
+  private var powerText: String {
+    guard let power else { return "not known yet" }
+    let level = power.batteryLevelPct.map { ", the battery at \($0) %" } ?? ""
+    return (power.onExternalPower ? "external" : "battery") + level + (power.lowPowerMode ? ", to be saved" : "")
+  }
+
+  var json: [String: JSON] {
+    let network = network.map { network in
+      JSON.object([
+        "status": .string(network.status.rawValue), "reason": JSON(network.reason),
+        "interface": JSON(network.interface),
+      ])
+    }
+    return [
+      "mode": .string(mode.rawValue), "cause": .string(cause.rawValue),
+      "runOnlyWhileCharging": .bool(runOnlyWhileCharging), "runState": .string(runState.name),
+      "reason": JSON(runState.reason), "network": network ?? .null,
+      "powerTelemetry": power.map { .object($0.json) } ?? .null,
+      "counters": .object([
+        "downgrades": .number(counters.downgrades), "starts": .number(counters.starts),
+        "failures": .number(counters.failures), "savesFailed": .number(counters.savesFailed),
+      ]),
+      "lastFailure": JSON(lastFailure), "storageProblem": JSON(storageProblem), "eventCount": .number(eventCount),
+    ]
+  }
+}
+
+extension AgentEvent {
+  var json: [String: JSON] {
+    [
+      "number": .number(number), "atMs": .number(Int(atMs)), "kind": .string(kind.rawValue), "text": .string(text),
+    ]
+  }
+}

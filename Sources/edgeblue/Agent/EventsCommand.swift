@@ -1,0 +1,38 @@
+import Agent
+import ArgumentParser
+
+/// `edgeblue events`
+struct EventsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "events",
+    abstract: "Show what happened to the agent, and why.",
+    discussion: """
+      Asks the agent that `edgeblue agent` started; everybody may. More than is shown stands in the files events.jsonl \
+      and events.jsonl.1 of the agent's folder.
+
+      EXAMPLES
+        edgeblue events
+        edgeblue events --limit 3 --json
+      """)
+
+  @Option(help: ArgumentHelp("How many at most, 1 to \(EventLog.memoryLimit).", valueName: "n"))
+  var limit = EventLog.memoryLimit
+  @OptionGroup var bus: BusOptions
+  @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    guard (1...EventLog.memoryLimit).contains(limit) else {
+      throw ValidationError("--limit is 1 to \(EventLog.memoryLimit).")
+    }
+  }
+
+  func run() async throws {
+    try await common.run { terminal in
+      let client = try await AgentClient.open(on: bus.bus)
+      for event in try await client.events(limit: limit) {
+        if terminal.json { terminal.print(json: .object(event.json)) }
+        terminal.say("\(terminal.paint(Terminal.clock(atMs: event.atMs), .dim))  \(event.text.printable)")
+      }
+    }
+  }
+}
