@@ -54,7 +54,7 @@ var targets: [Target] = [
     name: "AgentTests", dependencies: ["Agent", "DBus", "DBusTesting", "NetworkPath", "SystemState"],
     swiftSettings: settings),
   .testTarget(
-    name: "RadioTests", dependencies: ["BlueZ", "DBus", "DBusTesting", "EdgeCoder"], swiftSettings: settings),
+    name: "RadioTests", dependencies: ["Agent", "BlueZ", "DBus", "DBusTesting", "EdgeCoder"], swiftSettings: settings),
   .testTarget(
     name: "EdgeCoderTests", dependencies: ["BlueZ", "BlueZTesting", "DBus", "DBusTesting", "EdgeCoder", log],
     swiftSettings: settings),

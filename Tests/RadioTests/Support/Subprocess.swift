@@ -49,6 +49,9 @@ final class Subprocess: Sendable {
   /// Asks it to end.
   func terminate() { process.signal(SIGTERM) }
 
+  /// Ends it as a crash would.
+  func kill() { process.signal(SIGKILL) }
+
   /// Ends it, and waits until it has ended: what it still does at its end must not meet the next test.
   func end(within limit: Duration = .seconds(30)) async throws -> Int32 {
     terminate()
