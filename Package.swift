@@ -23,6 +23,7 @@ var products: [Product] = [
   .library(name: "BlueZTesting", targets: ["BlueZTesting"]),
   .library(name: "NetworkPath", targets: ["NetworkPath"]),
   .library(name: "SystemState", targets: ["SystemState"]),
+  .library(name: "BackgroundTasks", targets: ["BackgroundTasks"]),
   .library(name: "Agent", targets: ["Agent"]),
   .library(name: "EdgeCoder", targets: ["EdgeCoder"]),
 ]
@@ -42,6 +43,7 @@ var targets: [Target] = [
   .testTarget(name: "DBusTests", dependencies: ["DBus", "DBusTesting"], exclude: ["Peers"], swiftSettings: settings),
   .target(name: "NetworkPath", dependencies: ["CNetlink", "DBus", log], swiftSettings: settings),
   .target(name: "SystemState", dependencies: ["DBus", log], swiftSettings: settings),
+  .target(name: "BackgroundTasks", dependencies: ["DBus", log], swiftSettings: settings),
   .target(name: "Agent", dependencies: ["DBus", "NetworkPath", "SystemState", log], swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: ["BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
@@ -50,6 +52,8 @@ var targets: [Target] = [
     swiftSettings: settings),
   .testTarget(
     name: "SystemStateTests", dependencies: ["DBus", "DBusTesting", "SystemState"], swiftSettings: settings),
+  .testTarget(
+    name: "BackgroundTasksTests", dependencies: ["BackgroundTasks", "DBus", "DBusTesting"], swiftSettings: settings),
   .testTarget(
     name: "AgentTests", dependencies: ["Agent", "DBus", "DBusTesting", "NetworkPath", "SystemState"],
     swiftSettings: settings),

@@ -13,6 +13,7 @@ let package = Package(
     example("Phone", ["BlueZ", "EdgeCoder"]),
     example("Plugged", ["SystemState"]),
     example("PulseReader", ["BlueZ"]),
+    example("Tidy", ["BackgroundTasks", "SystemState"]),
     example("UARTBridge", ["BlueZ"]),
     example("WayOut", ["NetworkPath"]),
   ],

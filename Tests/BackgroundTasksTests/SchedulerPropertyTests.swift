@@ -1,0 +1,101 @@
+import DBusTesting
+import Testing
+
+@testable import BackgroundTasks
+
+/// Whatever happens, in whatever order, the five rules of ``SchedulerMachine`` hold.
+@Suite struct SchedulerPropertyTests {
+  private static let registered: [String: BackgroundTaskRequest.Kind] = [
+    "a": .refresh, "b": .processing, "c": .refresh,
+  ]
+
+  /// A machine, and what it has told to do so far.
+  private struct World {
+    var machine = SchedulerMachine(registered: registered)
+    var now = Duration.zero
+    /// Runs that were begun and whose handlers have not ended.
+    var alive: [Int: String] = [:]
+    var records: [Int: Int] = [:]
+    var begun = 0
+
+    mutating func take(_ event: SchedulerMachine.Event) throws {
+      let before = machine
+      let effects: [SchedulerMachine.Effect]
+      do {
+        effects = try machine.handle(event, at: now)
+      } catch {
+        #expect(machine == before, "what is refused changes nothing: \(error)")
+        return
+      }
+      for effect in effects {
+        switch effect {
+        case .begin(let run):
+          begun += 1
+          #expect(run.number == begun)
+          #expect(!alive.values.contains(run.request.identifier), "never twice at once")
+          #expect(run.isByHand || machine.obstacle(to: run.request) == nil)
+          if case .submit = event {
+            // The new request may have replaced one that was not due.
+          } else {
+            #expect(run.isByHand || before.pending[run.request.identifier].map { $0.due <= now } != false)
+          }
+          alive[run.number] = run.request.identifier
+        case .expire(let number, _): #expect(alive[number] != nil)
+        case .record(let run, _): records[run.number, default: 0] += 1
+        }
+      }
+      // Of everything that began, one has the turn or none; all others were recorded, once.
+      for number in 1...max(begun, 1) where number <= begun {
+        #expect(records[number, default: 0] == (machine.current?.number == number ? 0 : 1), "run \(number)")
+      }
+      #expect(Set(machine.overdue.values).isSubset(of: Set(alive.keys)))
+      if machine.current != nil { #expect(machine.wake != nil, "it never waits for ever") }
+    }
+  }
+
+  @Test(arguments: [UInt64](1...400)) func theRulesHold(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var world = World()
+    for _ in 0..<150 {
+      world.now += .milliseconds(Int.random(in: 0...20_000, using: &random))
+      let identifier = ["a", "b", "c", "nonsense"].randomElement(using: &random)!
+      let isSomething = { Bool.random(using: &random) }
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0...3:
+        try world.take(
+          .submit(
+            .init(
+              identifier, Self.registered[identifier] ?? .refresh,
+              delay: .seconds(Int.random(in: 0...40, using: &random)), requiresNetwork: isSomething(),
+              requiresExternalPower: isSomething())))
+      case 4, 5:
+        try world.take(
+          .conditions(
+            .init(isInBackground: isSomething(), hasNetwork: isSomething(), onExternalPower: isSomething())))
+      case 6, 7:
+        guard let run = world.alive.keys.sorted().randomElement(using: &random) else { continue }
+        world.alive[run] = nil
+        try world.take(.ended(run, isSomething() ? .completed : .failed("")))
+      case 8: try world.take(.cancel(identifier))
+      case 9: try world.take(isSomething() ? .runNow(identifier) : .expireNow(identifier))
+      case 10: try world.take(.launch)
+      default:
+        if let wake = world.machine.wake { world.now = max(world.now, wake) }
+        try world.take(.timePassed)
+      }
+    }
+    // In the end everything ends, and what waits and may run does.
+    try world.take(.launch)
+    try world.take(.conditions(.init(isInBackground: true, hasNetwork: true, onExternalPower: true)))
+    for _ in 0..<40 {
+      for run in world.alive.keys.sorted() {
+        world.alive[run] = nil
+        try world.take(.ended(run, .completed))
+      }
+      guard let wake = world.machine.wake else { break }
+      world.now = max(world.now, wake)
+      try world.take(.timePassed)
+    }
+    #expect(world.machine.pending.isEmpty && world.machine.current == nil && world.alive.isEmpty)
+  }
+}
