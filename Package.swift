@@ -44,7 +44,9 @@ var targets: [Target] = [
   .target(name: "NetworkPath", dependencies: ["CNetlink", "DBus", log], swiftSettings: settings),
   .target(name: "SystemState", dependencies: ["DBus", log], swiftSettings: settings),
   .target(name: "BackgroundTasks", dependencies: ["DBus", log], swiftSettings: settings),
-  .target(name: "Agent", dependencies: ["DBus", "NetworkPath", "SystemState", log], swiftSettings: settings),
+  .target(
+    name: "Agent", dependencies: ["BackgroundTasks", "DBus", "NetworkPath", "SystemState", log],
+    swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: ["BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
   .testTarget(
