@@ -22,17 +22,8 @@ extension RadioTests {
       let adapter = try await Radio.adapter(try #require(first["name"] as? String))
       let moody = try #require((first["moody"] as? String).flatMap(BluetoothAddress.init))
       let identity = try #require((first["private"] as? String).flatMap(BluetoothAddress.init))
-      let result: Result<Void, any Error>
-      do {
-        try await reach(moody, at: adapter, peer)
-        try await identify(identity, at: adapter)
-        result = .success(())
-      } catch {
-        result = .failure(error)
-      }
-      // Linux 6.1 does not survive an adapter that is pulled while it has links.
-      for device in adapter.devices where device.isConnected { try await device.disconnect() }
-      try result.get()
+      try await reach(moody, at: adapter, peer)
+      try await identify(identity, at: adapter)
     }
 
     /// One adapter in both roles, and a device that is hard to reach and to keep.
@@ -86,6 +77,8 @@ extension RadioTests {
           }
           throw TestTimeout(phase: "the connection ended")
         }
+        // Linux 6.1 does not survive every link that ends in the middle of a request: let the visitor finish.
+        _ = try await peer.next("visited")
       }
       await kept.end()
       #expect(kept.state == .ended(nil))

@@ -22,7 +22,7 @@ import asyncio
 import secrets
 
 from bumble.att import ATT_PDU, Bearer
-from bumble.core import UUID
+from bumble.core import BaseBumbleError, UUID
 from bumble.device import Connection, Device, Peer
 from bumble.gatt import Characteristic, Service
 from bumble.gatt_server import Server
@@ -114,12 +114,19 @@ async def visit(device: Device) -> None:
         link = await device.connect(await find(device, VISITED), own_address_type=OwnAddressType.RANDOM)
         ended = asyncio.Event()
         link.on("disconnection", lambda _: ended.set())
-        peer = Peer(link)
-        await peer.discover_service(VISITED)
-        (service,) = peer.get_services_by_uuid(VISITED)
-        (characteristic, *_) = await peer.discover_characteristics(service=service)
-        tell("visited", text=bytes(await peer.read_value(characteristic)).decode())
+        try:
+            tell("visited", text=(await read_visited(Peer(link))).decode())
+        except (BaseBumbleError, TimeoutError, asyncio.CancelledError):
+            if not ended.is_set():
+                raise
         await ended.wait()
+
+
+async def read_visited(peer: Peer) -> bytes:
+    await peer.discover_service(VISITED)
+    (service,) = peer.get_services_by_uuid(VISITED)
+    (characteristic, *_) = await peer.discover_characteristics(service=service)
+    return bytes(await peer.read_value(characteristic))
 
 
 async def run(options: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ that: devices alone run anywhere). Beside btvirt's controllers these are further
 import argparse
 import asyncio
 import dataclasses
+import errno
 import os
 from pathlib import Path
 from typing import Any, Callable
@@ -194,6 +195,21 @@ class LabController(Controller):
         return hci.HCI_StatusReturnParameters(hci.HCI_ErrorCode.SUCCESS)
 
 
+class HostSink:
+    """Hands the kernel what the controller says. The kernel refuses what comes when it has just closed the adapter; a real
+    controller does not notice, and Bumble's own sink would take the adapter away."""
+
+    def __init__(self, file: int) -> None:
+        self.file = file
+
+    def on_packet(self, packet: bytes) -> None:
+        try:
+            os.write(self.file, packet)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+
+
 @dataclasses.dataclass(frozen=True)
 class Adapter:
     """A controller that this machine's BlueZ drives."""
@@ -201,6 +217,13 @@ class Adapter:
     name: str
     address: str
     controller: LabController
+
+    async def switch_off(self) -> None:
+        """As a person would before pulling it: Linux 6.1 does not always survive an adapter that goes while it has links,
+        or just had some. Without a bluetoothd that could do it, it is pulled all the same."""
+        command = ["lab-fault", "adapter", "off", self.name]
+        fault = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL)
+        await fault.wait()
 
 
 class Lab:
@@ -214,7 +237,7 @@ class Lab:
         if options:
             self.air.bytes_per_second = options.slow_radio
             self.air.latency = options.latency
-        self._transports: list[Any] = []
+        self._adapters: list[tuple[Adapter, Any]] = []
         self._devices = 0
         self._faults = FaultPipe(self)
 
@@ -224,15 +247,16 @@ class Lab:
 
     async def __aexit__(self, *_: object) -> None:
         self._faults.close()
-        for transport in self._transports:
+        for adapter, transport in self._adapters:
+            await adapter.switch_off()
             await transport.close()
 
     async def add_adapter(self, rssi: int = -50) -> Adapter:
         """A new hciN for BlueZ. It shows up on D-Bus a little later, and answers Busy for its first half second."""
         transport = await open_transport("vhci:/dev/vhci")
-        self._transports.append(transport)
+        sink = HostSink(transport.sink.transport.get_extra_info("pipe").fileno())
         controller = LabController(
-            self.air, "adapter", "00:00:00:00:00:00", rssi, host_source=transport.source, host_sink=transport.sink)  # fmt: skip
+            self.air, "adapter", "00:00:00:00:00:00", rssi, host_source=transport.source, host_sink=sink)  # fmt: skip
         number = asyncio.get_running_loop().create_future()
         pass_on = transport.source.data_received
 
@@ -248,7 +272,9 @@ class Lab:
 
         transport.source.data_received = listen
         await asyncio.wait_for(number, VHCI_LIMIT)
-        return Adapter(f"hci{number.result()}", str(controller.public_address).removesuffix("/P"), controller)
+        adapter = Adapter(f"hci{number.result()}", str(controller.public_address).removesuffix("/P"), controller)
+        self._adapters.append((adapter, transport))
+        return adapter
 
     async def add_device(self, name: str, mtu: int | None = None, rssi: int = -50) -> Device:
         """A powered-on Bumble device with a random static address. `mtu` caps what it grants as a GATT server."""

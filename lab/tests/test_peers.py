@@ -189,6 +189,7 @@ class WithBlueZ(Case):
             kill $phone
             until grep -q stopped phone.out; do sleep 0.1; done
             cat phone.out
+            $python ../tests/late_packet.py || exit 5
             """)
         # The same one twice: the first had gone with its peer.
         self.assertEqual([event["name"] for event in seen if event["event"] == "adapter"], ["hci0", "hci0"])
