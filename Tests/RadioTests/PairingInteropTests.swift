@@ -51,7 +51,7 @@ extension RadioTests {
       let number = try #require(try await peer.next("number")["number"] as? Int)
       _ = try await terminal.line(with: "shows a passkey of six digits")
       try terminal.type("\(try #require(Passkey(UInt32(number))))")
-      _ = try await terminal.line(with: "paired with")
+      _ = try await terminal.line(with: "paired with ")
       try await device.connect()
       #expect(device.isBonded)
       let secret = try device.characteristic(PairingPair.secret, in: PairingPair.service)

@@ -38,7 +38,7 @@ extension RadioTests {
             #expect(shown.contains("\(Passkey(UInt32(number))!)"))
             try terminal.type("y")
           }
-          _ = try await terminal.line(with: "paired with")
+          _ = try await terminal.line(with: "paired with ")
           if method == "just-works" {
             #expect(try await peer.next("refused")["problem"] as? String == "INSUFFICIENT_AUTHENTICATION")
           } else {

@@ -22,17 +22,21 @@ struct TerminalAgent: Sendable {
         do { try await Task.sleep(for: .seconds(3600), clock: .steady) } catch {}
       },
       confirmPasskey: { device, passkey in
-        tell(device, "shows this number? \(passkey)  [y/N]", "compare", ["passkey": .string(passkey.description)])
-        return isYes(await StandardInput.line())
+        isYes(
+          await StandardInput.answer {
+            tell(device, "shows this number? \(passkey)  [y/N]", "compare", ["passkey": .string(passkey.description)])
+          })
       },
       enterPasskey: { device in
-        tell(device, "shows a passkey of six digits. Which?", "enter")
-        guard let passkey = await StandardInput.line().flatMap(Passkey.init) else { throw NoPasskey() }
+        let answer = await StandardInput.answer { tell(device, "shows a passkey of six digits. Which?", "enter") }
+        guard let passkey = answer.flatMap(Passkey.init) else { throw NoPasskey() }
         return passkey
       },
       authorizePairing: { device in
-        tell(device, "wants to pair, and can neither show nor compare a number. May it?  [y/N]", "authorize")
-        return isYes(await StandardInput.line())
+        isYes(
+          await StandardInput.answer {
+            tell(device, "wants to pair, and can neither show nor compare a number. May it?  [y/N]", "authorize")
+          })
       })
   }
 

@@ -20,9 +20,10 @@ enum StandardInput {
   /// Whether a person can be asked.
   static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-  /// The next line that comes; `nil` at the end of the input, and when the task is cancelled. What came before the
-  /// question is no answer to it, and goes. One question at a time: a second one ends the first.
-  static func line() async -> String? {
+  /// The next line that comes after a question; `nil` at the end of the input, and when the task is cancelled. What came
+  /// before the question is no answer to it, and goes. One question at a time: a second one ends the first.
+  /// - Parameter ask: puts the question, when an answer would be heard already: a program answers at once.
+  static func answer(to ask: () -> Void) async -> String? {
     startReading()
     let id = state.withLock { state in
       state.count += 1
@@ -35,6 +36,7 @@ enum StandardInput {
           defer { state.waiter = (id, continuation) }
           return state.takeWaiter()
         }
+        ask()
         over?.resume(returning: nil)
       }
     } onCancel: {
