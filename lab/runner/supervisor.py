@@ -1,6 +1,7 @@
 """Boots a guest, passes its streams on, and turns however it ends into one exit code. Every wait here has a bound."""
 import os
 import shutil
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,8 @@ GUEST_DIED = 125
 SHUTDOWN_LIMIT = 15
 DRAIN_LIMIT = 10
 CONSOLE_LINES = 15
+OOPS_LINES = 60
+OOPS = re.compile(r"corruption|kernel BUG at|BUG:|Oops|general protection|cut here")
 
 
 class Interrupted(BaseException):
@@ -132,9 +135,13 @@ class Guest:
 
 
 def telling_lines(console: str) -> list[str]:
-    """The end of a console; with a dying kernel, what came before its death rather than the stack dump behind it."""
+    """The end of a console; with a dying kernel, what it says from its first fault on, the stack included, and without
+    one what came before its death rather than the stack dump behind it."""
     lines = console.splitlines()
-    death = next((index for index, line in enumerate(lines) if "Kernel panic" in line or "BUG:" in line), None)
+    fault = next((index for index, line in enumerate(lines) if OOPS.search(line)), None)
+    if fault is not None:
+        return lines[fault : fault + OOPS_LINES]
+    death = next((index for index, line in enumerate(lines) if "Kernel panic" in line), None)
     if death is not None:
         lines = lines[: death + CONSOLE_LINES // 2]
     return lines[-CONSOLE_LINES:]

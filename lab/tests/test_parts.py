@@ -150,6 +150,11 @@ class Console(unittest.TestCase):
         self.assertIn("the reason", shown)
         self.assertEqual(len(shown), 15)
 
+    def test_an_oops_with_its_stack(self):
+        oops = ["list_del corruption. prev->next should be …", "------------[ cut here ]------------", "kernel BUG at lib/list_debug.c:59!"]
+        console = ["boot"] * 30 + oops + ["stack"] * 40 + ["Kernel panic - not syncing"]
+        self.assertEqual(telling_lines("\n".join(console)), console[30:])
+
 
 class UserModeLinux(unittest.TestCase):
     def test_what_the_configuration_contradicts(self):
