@@ -23,6 +23,9 @@ extension Device {
         // A link without the services is of no use, and the next attempt must not take it for a good one.
         if error.code == .timedOut { try await giveUpOnceAnswered() } else { await giveUp() }
         throw error
+      } catch is CancellationError {
+        // Nobody would use the link, and bluetoothd would keep it.
+        try await giveUpOnceAnswered()
       }
     }
   }

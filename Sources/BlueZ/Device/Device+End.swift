@@ -50,9 +50,9 @@ extension Device {
   /// Linux 6.1.192, the kernel of Debian 12, crashes when a link ends before: the ATT socket outlives the link then, and
   /// closing it frees once more what went with the link (`hci_chan_del`). Debian's release says only that it is 6.1.
   private func waitForRequest() async {
-    guard Self.kernelRelease.hasPrefix("6.1.") else { return }
+    guard let patience = core.state.withLock({ $0.requestPatience }) else { return }
     do {
-      try await waitForLink(Self.requestTimeout, "waiting for an answer of \(peer)") { link in
+      try await waitForLink(patience, "waiting for an answer of \(peer)") { link in
         link["Connected"]?.bool != true || link["ServicesResolved"]?.bool == true
       }
     } catch {
@@ -60,14 +60,16 @@ extension Device {
     }
   }
 
+  /// How long a link whose peer owes an answer must be left alone; `nil` where the kernel survives its end.
+  ///
+  /// The ATT transaction timeout (Core Specification 3.F.3.3.3), and what bluetoothd needs to act on it.
+  static let requestPatience: Duration? = kernelRelease.hasPrefix("6.1.") ? .seconds(32) : nil
+
   private static let kernelRelease: String = {
     var names = utsname()
     guard uname(&names) == 0 else { return "" }
     return withUnsafeBytes(of: names.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }()
-
-  /// The ATT transaction timeout (Core Specification 3.F.3.3.3), and what bluetoothd needs to act on it.
-  private static let requestTimeout = Duration.seconds(32)
 
   /// Waits until no link is being ended by this session.
   func untilNoLinkEnds(_ timeout: Duration) async throws {

@@ -36,6 +36,8 @@ final class SessionCore: Sendable {
     var pairings: Set<ObjectPath> = []
     /// The devices whose links this session is ending, and how many of its parts do.
     var linkEnds: [ObjectPath: Int] = [:]
+    /// How long to wait for a peer's answer before its link may be ended; `nil` for not at all.
+    var requestPatience = Device.requestPatience
     var isClosed = false
   }
 
