@@ -7,6 +7,10 @@ extension Device {
     try await ConnectFailure.in(.link) {
       try await untilNoLinkEnds(timeout)
       try check()
+      // bluetoothd 5.66 would never answer, and be out of order for the device from then on.
+      guard !isBlocked else {
+        throw BlueZError(.notPermitted, "\(peer) is blocked", hint: "setBlocked(false) lets it in again")
+      }
       guard !isConnected else { return }
       try await link(timeout)
     }

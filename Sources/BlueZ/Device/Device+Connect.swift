@@ -20,8 +20,8 @@ extension Device {
   ///   - options: how often, and for how long.
   ///   - required: the characteristics, by service, without which the link is of no use.
   /// - Throws: ``BlueZError``: `.staleHandle`; and with `.direct` `.timedOut` and `.deviceNotFound` with the step that
-  ///   ran out, `.connectFailed`, `.notSupported` when something required is not there, `.notConnected` when the link
-  ///   ended meanwhile, `.serviceUnavailable`; or `CancellationError`.
+  ///   ran out, `.connectFailed`, `.notPermitted` when it is blocked here, `.notSupported` when something required is
+  ///   not there, `.notConnected` when the link ended meanwhile, `.serviceUnavailable`; or `CancellationError`.
   public func connect(
     _ options: ConnectOptions, requiring required: [BluetoothUUID: Set<BluetoothUUID>] = [:]
   ) async throws -> DeviceConnection {

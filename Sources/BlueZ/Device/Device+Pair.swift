@@ -18,9 +18,13 @@ extension Device {
   /// - Throws: ``BlueZError`` with code `.staleHandle`, `.notPermitted` or `.serviceUnavailable`.
   public func setTrusted(_ trusted: Bool) async throws { try await set("Trusted", trusted) }
 
-  /// Blocks the device, which ends its links, or lets it in again; bluetoothd remembers it.
-  /// - Throws: ``BlueZError`` with code `.staleHandle`, `.notPermitted` or `.serviceUnavailable`.
-  public func setBlocked(_ blocked: Bool) async throws { try await set("Blocked", blocked) }
+  /// Blocks the device, once its link is ended, or lets it in again; bluetoothd remembers it.
+  /// - Throws: ``BlueZError`` with code `.staleHandle`, `.notPermitted`, `.serviceUnavailable` or `.timedOut`.
+  public func setBlocked(_ blocked: Bool) async throws {
+    // bluetoothd would end it, but only begin to: who lets the device in again meanwhile could not connect any more.
+    if blocked { try await disconnect() }
+    try await set("Blocked", blocked)
+  }
 
   private func set(_ name: String, _ value: Bool) async throws {
     try check()

@@ -17,6 +17,14 @@ extension ContractTests {
     lab.adapters[1].inject(.connectAborts(times: 2))
     _ = try await device.connect(options)
     #expect(device.servicesResolved)
+
+    // Blocked, it is not even tried.
+    try await device.setBlocked(true)
+    #expect(!device.isConnected)
+    #expect(try await code { try await device.connect(options) } == .notPermitted)
+    try await device.setBlocked(false)
+    _ = try await device.connect(options)
+    #expect(device.servicesResolved)
     withExtendedLifetime(opened) {}
     try await lab.stop()
   }
