@@ -7,14 +7,15 @@ extension RadioTests {
   @Suite(.enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
   struct PairingInteroperability {
     /// A peer, and the adapter it gave to BlueZ.
-    private func start(_ role: String, _ method: String) async throws -> (LabPeer, Adapter) {
-      let peer = try LabPeer("pairing_peer.py", [role, method])
+    private func start(_ role: String, _ methods: String...) async throws -> (LabPeer, Adapter) {
+      let peer = try LabPeer("pairing_peer.py", [role] + methods)
       return (peer, try await peer.adapter())
     }
 
+    /// What wants LE Secure Connections and somebody who compares is not for a bond that anybody can have.
     @Test(.timeLimit(.minutes(2)))
     func aBumbleCentralComparesNumbers() async throws {
-      let (peer, adapter) = try await start("central", "compare")
+      let (peer, adapter) = try await start("central", "just-works", "compare")
       defer { peer.terminate() }
       let (shown, source) = BoundedStream.make(of: Passkey.self, limit: 4)
       let agent = PairingAgent(
@@ -22,19 +23,29 @@ extension RadioTests {
         confirmPasskey: { _, passkey in
           source.yield(passkey)
           return true
-        })
+        }, authorizePairing: { _ in true })
       let registration = try await adapter.session.register(agent)
       let window = try await adapter.openPairingWindow(for: .seconds(60))
+      let written = Lock<[UInt8]>([])
       let secret = LocalCharacteristic(
-        PairingPair.secret, .encryptAuthenticatedRead, read: { _ in PairingPair.value })
+        PairingPair.secret, [.secureRead, .secureWrite], read: { _ in PairingPair.value },
+        writes: .handler { request in written.withLock { $0 = request.value } })
       let application = try await adapter.offer([LocalService(PairingPair.service, characteristics: [secret])])
       let advertisement = try await adapter.advertise(.init(services: [PairingPair.service]))
-      _ = try await peer.next("refused")
+      // Each of the two tries before it has paired; the first one in vain also after.
+      for what in ["read", "write", "read", "write", "read", "write"] {
+        let refused = try await peer.next("refused")
+        #expect(refused["what"] as? String == what)
+        #expect((refused["problem"] as? String)?.contains("INSUFFICIENT") == true, "\(refused)")
+      }
+      #expect(written.withLock { $0 } == [])
       let number = try await peer.next("number")["number"] as? Int
       var seen = shown.makeAsyncIterator()
       #expect(await seen.next().map { Int($0.number) } == number)
       let read = try await peer.next("secret")["text"] as? String
       #expect(read.map { Array($0.utf8) } == PairingPair.value)
+      _ = try await peer.next("wrote")
+      #expect(written.withLock { $0 } == Array("mine".utf8))
       #expect(await peer.status() == 0)
       withExtendedLifetime((registration, window, application, advertisement)) {}
     }

@@ -45,7 +45,41 @@ extension RadioTests {
         let stranger = try await pair.connect()
         #expect(!stranger.isPaired && !stranger.isTrusted)
         await #expect(throws: BlueZError.self) { try await pair.readSecret(of: stranger) }
+
+        try await stranger.setBlocked(true)
+        #expect(stranger.isBlocked && !stranger.isConnected)
+        let refused = await #expect(throws: BlueZError.self) { try await stranger.connect() }
+        #expect(refused?.code == .notPermitted)
+        try await stranger.setBlocked(false)
+        let advertisement = try await pair.peripheral.advertise(.init(services: [PairingPair.service]))
+        try await stranger.connect()
+        let guest = try #require(pair.peripheral.devices.first)
+        try await guest.setBlocked(true)
+        #expect(guest.isBlocked && !stranger.isConnected)
+        try await guest.setBlocked(false)
+        try await advertisement.stop()
       }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func anAdapterHasAnAliasAndIsDiscoverableForAWhile() async throws {
+      let adapter = try await Radio.adapter(Radio.phone)
+      let own = adapter.alias
+      let aliases = adapter.values(of: \.alias)
+      // An empty one is the name that it has by itself.
+      for alias in ["Workbench", ""] { try await adapter.setAlias(alias) }
+      let names = await aliases.prefix(3).reduce(into: []) { $0.append($1) }
+      #expect(names == [own, "Workbench", own])
+
+      let discoverable = adapter.values(of: \.isDiscoverable)
+      try await adapter.setDiscoverable(true, for: .seconds(1))
+      #expect(adapter.discoverableTimeout == .seconds(1))
+      let seen = await discoverable.prefix(3).reduce(into: []) { $0.append($1) }
+      #expect(seen == [false, true, false])
+      try await adapter.setDiscoverable(true)
+      #expect(adapter.isDiscoverable && adapter.discoverableTimeout == nil)
+      try await adapter.setDiscoverable(false)
+      #expect(!adapter.isDiscoverable)
     }
 
     @Test(.timeLimit(.minutes(2)))

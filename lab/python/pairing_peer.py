@@ -3,23 +3,27 @@
     lab/radio-lab run --no-btvirt -- sh -c 'PYTHON lab/python/pairing_peer.py central compare & the-program-under-test; wait'
 
 PYTHON is what `lab/radio-lab venv` prints. The program gives BlueZ an adapter (named in its first line of output). As a
-central it looks for SERVICE, connects, reads SECRET in vain, pairs and reads again; as a peripheral it offers both and
-waits until somebody has read the secret. It prints JSON lines:
+central it looks for SERVICE, connects, reads SECRET in vain, pairs, and reads and writes it; with several methods it
+comes as often, as somebody else each time. As a peripheral it offers both and waits until somebody has read the secret.
+It prints JSON lines:
 
     {"event":"adapter","name":"hci0","address":"0A:0B:0C:0D:0E:00"}
-    {"event":"refused","problem":"..."}                the first read, as a central
+    {"event":"refused","what":"read","problem":"..."}  as a central, before the pairing, or after it: "read", "write"
     {"event":"number","number":123456}                 to be compared, or to be entered at the other side
     {"event":"paired","authenticated":true}
     {"event":"secret","text":"..."}                    what was read
+    {"event":"wrote"}                                  as a central: something else, "mine"
 
-Exit code 0 if it came to the secret, 1 if not (the last line, "result", says why), 2 for wrong usage.
+Exit code 0 if all was done, 1 if not (the last line, "result", says why), 2 for wrong usage.
 """
 import argparse
 import asyncio
 
-from bumble.core import UUID, BaseBumbleError
+from bumble.att import ATT_Error
+from bumble.core import UUID
 from bumble.device import Connection, Device, Peer
 from bumble.gatt import Characteristic, CharacteristicValue, Service
+from bumble.gatt_client import CharacteristicProxy
 from bumble.hci import OwnAddressType
 from bumble.keys import MemoryKeyStore, PairingKeys
 from bumble.pairing import PairingConfig, PairingDelegate
@@ -34,6 +38,7 @@ SECRET = UUID("ec0d0102-ec0d-ec0d-ec0d-ec0d0102ec0d")
 METHODS = {
     "compare": PairingDelegate.DISPLAY_OUTPUT_AND_YES_NO_INPUT,
     "display": PairingDelegate.DISPLAY_OUTPUT_ONLY,
+    "just-works": PairingDelegate.NO_OUTPUT_NO_INPUT,
 }
 
 
@@ -51,7 +56,7 @@ class Person(PairingDelegate):
 def prepare(device: Device, method: str) -> None:
     device.keystore = MemoryKeyStore()
     device.pairing_config_factory = lambda _: PairingConfig(
-        sc=True, mitm=True, bonding=True, delegate=Person(METHODS[method]),
+        sc=True, mitm=method != "just-works", bonding=True, delegate=Person(METHODS[method]),
         identity_address_type=PairingConfig.AddressType.RANDOM)  # fmt: skip
 
 
@@ -62,13 +67,22 @@ async def be_central(device: Device) -> None:
     await peer.discover_service(SERVICE)
     await peer.discover_characteristics(service=peer.get_services_by_uuid(SERVICE)[0])
     secret = peer.get_characteristics_by_uuid(SECRET)[0]
-    try:
-        await peer.read_value(secret)
-    except BaseBumbleError as error:
-        tell("refused", problem=str(error))
+    await use(peer, secret)
     await connection.pair()
-    tell("secret", text=bytes(await peer.read_value(secret)).decode())
+    await use(peer, secret)
     await connection.disconnect()
+
+
+async def use(peer: Peer, secret: CharacteristicProxy[bytes]) -> None:
+    try:
+        tell("secret", text=bytes(await peer.read_value(secret)).decode())
+    except ATT_Error as error:
+        tell("refused", what="read", problem=error.error_name)
+    try:
+        await peer.write_value(secret, b"mine", with_response=True)
+        tell("wrote")
+    except ATT_Error as error:
+        tell("refused", what="write", problem=error.error_name)
 
 
 async def be_peripheral(device: Device) -> None:
@@ -100,9 +114,10 @@ def note_pairing(keys: PairingKeys) -> None:
 async def run(options: argparse.Namespace) -> int:
     async def work(lab: Lab) -> None:
         await add_adapters(lab, options)
-        device = await lab.add_device("stranger")
-        prepare(device, options.method)
-        await (be_central(device) if options.role == "central" else be_peripheral(device))
+        for method in options.methods:
+            device = await lab.add_device(f"stranger-{method}")
+            prepare(device, method)
+            await (be_central(device) if options.role == "central" else be_peripheral(device))
 
     return await judge(options, work)
 
@@ -110,5 +125,5 @@ async def run(options: argparse.Namespace) -> int:
 if __name__ == "__main__":
     line = command_line(__file__, __doc__)
     line.add_argument("role", choices=["central", "peripheral"])
-    line.add_argument("method", choices=sorted(METHODS), help="what it can do, and so how the two will pair")
+    line.add_argument("methods", nargs="+", choices=sorted(METHODS), help="what it can do, and so how the two will pair")
     main(run, line.parse_args())
