@@ -1,24 +1,18 @@
-"""Whole runs: every test here boots a guest, under QEMU and, where it has been built, under user-mode Linux."""
+"""Whole runs: every case here boots a guest. test_qemu.py and test_uml.py say under which kernel."""
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
-import unittest
 from pathlib import Path
 
 LAB = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(LAB))
-
-from runner import uml  # noqa: E402
-from runner.debian import missing_tools  # noqa: E402
 
 BOOT_LIMIT = 240
 
 
 class Runs:
-    """The cases; the classes at the end say for which kernel."""
+    """The cases, for a kernel."""
 
     kernel: str
 
@@ -174,40 +168,3 @@ class Runs:
         done = self.run_lab("--", "no-such-command")
         self.assertEqual(done.returncode, 127)
         self.assertIn("no-such-command", done.stderr)
-
-
-@unittest.skipIf(missing_tools("qemu"), "the lab's packages are not installed: see lab/radio-lab doctor")
-class Qemu(Runs, unittest.TestCase):
-    kernel = "qemu"
-
-    def test_a_kernel_that_dies(self):
-        done = self.shell("echo c > /proc/sysrq-trigger; sleep 60")
-        self.assertEqual(done.returncode, 125)
-        self.assertIn("died under the command", done.stderr)
-        self.assertIn("Kernel panic - not syncing: sysrq triggered crash", done.stderr)
-
-    def test_the_host_is_out_of_reach(self):
-        done = self.shell("mkdir /tmp/root && mount -t 9p -o trans=virtio,rw root /tmp/root; touch /tmp/root/etc/radio-lab-was-here")
-        self.assertNotEqual(done.returncode, 0)
-        self.assertFalse(Path("/etc/radio-lab-was-here").exists())
-
-
-@unittest.skipUnless(uml.built(), "user-mode Linux is not built: see lab/radio-lab build-uml")
-class UserModeLinux(Runs, unittest.TestCase):
-    kernel = "uml"
-
-    def test_a_kernel_that_dies(self):
-        done = self.shell("busybox halt -f; sleep 60")
-        self.assertEqual(done.returncode, 125)
-        self.assertIn("died under the command", done.stderr)
-
-    def test_virtual_time(self):
-        begun = time.monotonic()
-        done = self.shell("cut -d. -f1 /proc/uptime; sleep 1000; cut -d. -f1 /proc/uptime", "--virtual-time")
-        before, after = map(int, done.stdout.split())
-        self.assertIn(after - before, (1000, 1001))
-        self.assertLess(time.monotonic() - begun, BOOT_LIMIT)
-
-
-if __name__ == "__main__":
-    unittest.main()

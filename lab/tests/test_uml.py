@@ -1,0 +1,24 @@
+"""Whole runs under user-mode Linux, where it has been built."""
+import time
+import unittest
+
+from tests.guest_runs import BOOT_LIMIT, Runs
+
+from runner import uml
+
+
+@unittest.skipUnless(uml.built(), "user-mode Linux is not built: see lab/radio-lab build-uml")
+class UserModeLinux(Runs, unittest.TestCase):
+    kernel = "uml"
+
+    def test_a_kernel_that_dies(self):
+        done = self.shell("busybox halt -f; sleep 60")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("died under the command", done.stderr)
+
+    def test_virtual_time(self):
+        begun = time.monotonic()
+        done = self.shell("cut -d. -f1 /proc/uptime; sleep 1000; cut -d. -f1 /proc/uptime", "--virtual-time")
+        before, after = map(int, done.stdout.split())
+        self.assertIn(after - before, (1000, 1001))
+        self.assertLess(time.monotonic() - begun, BOOT_LIMIT)
