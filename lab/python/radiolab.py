@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from bumble import core, hci, ll
-from bumble.controller import Controller, LegacyAdvertiser
+from bumble.controller import Connection, Controller, LegacyAdvertiser
 from bumble.core import AdvertisingData
 from bumble.device import Device, DeviceConfiguration
 from bumble.hci import Address
@@ -31,6 +31,7 @@ from bumble.link import LocalLink
 from bumble.transport import open_transport
 
 SUPERVISION_TIMEOUT = hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR
+ESTABLISHMENT_LIMIT = 0.06  # six connection intervals of 10 ms
 VHCI_LIMIT = 10
 GUEST_STATE = Path("/run/radio-lab")  # exists inside the lab only; see guest/daemons.sh
 
@@ -173,6 +174,17 @@ class LabController(Controller):
         pending = self.pending_le_connection
         if pending and pending.peer_address == pdu.advertiser_address and self.air.claim(pdu.advertiser_address):
             self.create_le_connection(pdu.advertiser_address)
+
+    def create_le_connection(self, peer_address: Address) -> None:
+        """Bumble's controller has a link from the moment it asks for one, also when the advertiser has just stopped."""
+        super().create_le_connection(peer_address)
+        if link := self.le_connections.get(peer_address):
+            asyncio.get_running_loop().call_later(ESTABLISHMENT_LIMIT, self._end_if_one_sided, link)
+
+    def _end_if_one_sided(self, link: Connection) -> None:
+        other = self.air.find_le_controller(link.peer_address)
+        if self.le_connections.get(link.peer_address) is link and not (other and link.self_address in other.le_connections):
+            self.on_le_disconnected(link, hci.HCI_ErrorCode.CONNECTION_FAILED_TO_BE_ESTABLISHED_ERROR)
 
     def _report(self, kind: int, heard: Advertisement, data: bytes) -> None:
         address = heard.advertiser_address

@@ -105,6 +105,10 @@ class Together(Case):
                 seen = self.pair(fault, "--timeout 3", expected=1)
                 self.assertIn("not done", self.only(seen, "result")["problem"])
 
+    def test_a_request_for_a_link_that_is_lost(self):
+        done = subprocess.run([PYTHON, "-B", LAB / "tests/lost_request.py"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_options_are_checked(self):
         for program, option in (("central", "--mtu=22"), ("central", "--mtu=518"), ("phone", "--battery=101"), ("phone", "x")):
             done = subprocess.run([PYTHON, "-B", LAB / f"python/edgecoder_{program}.py", option], capture_output=True, text=True)
