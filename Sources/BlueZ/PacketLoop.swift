@@ -21,16 +21,16 @@ final class PacketLoop: Sendable {
   /// One object, because each packet passes it on.
   final class Receiver: Sendable {
     let onPacket: @Sendable ([UInt8]) -> Void
-    /// Called some time after packets, when it is time to wake who reads them.
-    let onPause: @Sendable () -> Void
+    /// Called after each burst of packets, to wake who reads them.
+    let onBurst: @Sendable () -> Void
     let onClose: @Sendable () -> Void
 
     init(
-      onPacket: @escaping @Sendable ([UInt8]) -> Void, onPause: @escaping @Sendable () -> Void,
+      onPacket: @escaping @Sendable ([UInt8]) -> Void, onBurst: @escaping @Sendable () -> Void,
       onClose: @escaping @Sendable () -> Void
     ) {
       self.onPacket = onPacket
-      self.onPause = onPause
+      self.onBurst = onBurst
       self.onClose = onClose
     }
   }
@@ -59,7 +59,7 @@ final class PacketLoop: Sendable {
     }
   }
 
-  /// Says when packets have gathered long enough; the kernel's own limit of `poll` would be set for each packet.
+  /// Says when the sockets that rest are to be read again.
   private let timer: KernelTimer
 
   private init(wakeUp: WakeUp, timer: KernelTimer) {
@@ -88,38 +88,39 @@ final class PacketLoop: Sendable {
     var buffer = [UInt8](repeating: 0, count: 2048)
     var watched: [(id: Int, entry: Entry)] = []
     var polled: [pollfd] = []
-    var bursts = PacketBursts()
-    var untold: [Receiver] = []
+    var bursts: [Int: PacketBursts] = [:]
+    var isResting = false
     var mayHaveChanged = true
     while true {
       if mayHaveChanged, let entries = changedEntries() {
         watched = entries
         polled = [wakeUp.descriptor, timer.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         polled += watched.map { pollfd(fd: $0.entry.number, events: Int16($0.entry.events), revents: 0) }
+        let known = Set(watched.map(\.id))
+        bursts = bursts.filter { known.contains($0.key) }
       }
       guard poll(&polled, nfds_t(polled.count), -1) > 0 else { continue }
       // Who changes the entries wakes the thread; and serving who waits changes them.
       mayHaveChanged = polled[0].revents != 0
       if mayHaveChanged { wakeUp.clear() }
-      var isTime = polled[1].revents != 0
+      if polled[1].revents != 0 {
+        timer.stop()
+        isResting = false
+        for index in watched.indices { polled[index + 2].fd = watched[index].entry.number }
+      }
       for index in watched.indices where polled[index + 2].revents != 0 {
         let (id, entry) = watched[index]
         let count = serve(id, entry, Int32(polled[index + 2].revents), &buffer)
         mayHaveChanged = mayHaveChanged || count == 0 || entry.hasWaiters
         guard count > 0, let receiver = entry.receiver else { continue }
-        bursts.read(count, at: Self.nanoseconds)
-        if !bursts.isGathering {
-          isTime = true
-        } else if untold.isEmpty {
-          timer.start(PacketBursts.patience)
-        }
-        if !untold.contains(where: { $0 === receiver }) { untold.append(receiver) }
+        receiver.onBurst()
+        bursts[id, default: PacketBursts()].read(count, at: Self.nanoseconds)
+        guard bursts[id]?.rests == true, !entry.hasWaiters else { continue }
+        // `poll` passes over a negative number.
+        polled[index + 2].fd = -1
+        if !isResting { timer.start(PacketBursts.rest) }
+        isResting = true
       }
-      if polled[1].revents != 0 { timer.stop() }
-      guard isTime, !untold.isEmpty else { continue }
-      for receiver in untold { receiver.onPause() }
-      untold.removeAll(keepingCapacity: true)
-      bursts.told()
     }
   }
 

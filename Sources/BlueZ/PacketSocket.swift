@@ -16,11 +16,11 @@ package final class PacketSocket: Sendable {
   /// Takes over a socket.
   /// - Parameters:
   ///   - onPacket: gets every packet, in order, on the reading thread.
-  ///   - onPause: called there some time after packets, at most ``PacketBursts/patience``, to wake who reads them.
+  ///   - onBurst: called there after each burst of packets, to wake who reads them.
   ///   - onClose: called once, when the other end is gone; not after ``close()``.
   package init(
     owning descriptor: FileDescriptor, onPacket: @escaping @Sendable ([UInt8]) -> Void,
-    onPause: @escaping @Sendable () -> Void = {}, onClose: @escaping @Sendable () -> Void
+    onBurst: @escaping @Sendable () -> Void = {}, onClose: @escaping @Sendable () -> Void
   ) throws {
     self.descriptor = descriptor
     loop = try PacketLoop.shared()
@@ -29,7 +29,7 @@ package final class PacketSocket: Sendable {
       return number
     }
     guard let number else { throw BlueZError(.staleHandle, "the socket is closed") }
-    let receiver = PacketLoop.Receiver(onPacket: onPacket, onPause: onPause, onClose: onClose)
+    let receiver = PacketLoop.Receiver(onPacket: onPacket, onBurst: onBurst, onClose: onClose)
     id = loop.add(PacketLoop.Entry(number: number, descriptor: descriptor, receiver: receiver))
   }
 

@@ -50,7 +50,7 @@ extension RemoteCharacteristic {
     let (notifications, source) = Notifications.make(
       of: uuid, limit: limit, overflow: overflow, onTermination: { socket.withLock { $0 = nil } })
     let opened = try PacketSocket(
-      owning: descriptor, onPacket: { source.yield($0) }, onPause: { source.wake() }, onClose: { source.finish() })
+      owning: descriptor, onPacket: { source.yield($0) }, onBurst: { source.wake() }, onClose: { source.finish() })
     socket.withLock { $0 = opened }
     return notifications
   }
