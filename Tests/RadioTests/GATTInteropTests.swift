@@ -48,6 +48,8 @@ extension RadioTests {
       let battery = try #require(service.includedServices.first)
       #expect(battery.uuid == "180f" && !battery.isPrimary)
       #expect(try await device.characteristic("2a19", in: "180f").read() == [87])
+      // bluetoothd reads the Battery Service, too.
+      #expect(device.batteryLevel == 87)
 
       let twins = try device.characteristics(Self.uuid(2), in: Self.service)
       var found: [String] = []
@@ -168,6 +170,7 @@ extension RadioTests {
         let isWhole = request.value == (value.count == 150 ? value + value : value + value + value)
         #expect(isWhole)
         #expect((request.offset, request.link, request.mtu) == (0, .le, 23))
+        #expect(adapter.connectedPeers.contains(request.peer))
       }
       #expect(served.pieces.withLock { $0 } == 2, "one was refused, and one authorized the rest")
 
@@ -181,12 +184,36 @@ extension RadioTests {
         #expect(try await peer.next("value")["text"] as? String == "confirm me")
       }
 
+      try await levels(of: try #require(adapter.devices.first(where: \.isConnected)), at: adapter)
+
       try await application.add([served.late])
       _ = try await peer.next("changed")
       #expect(try await peer.next("read")["sum"] as? Int == 42)
       #expect(await peer.status() == 0)
       try await application.unregister()
       try await advertisement.stop()
+    }
+
+    /// A device without a Battery Service, whose level we know otherwise.
+    private func levels(of device: Device, at adapter: Adapter) async throws {
+      #expect(device.batteryLevel == nil)
+      let events = device.events()
+      func next() async throws -> Int {
+        try await bounded(.seconds(10), "the battery level") {
+          for await case .batteryLevel(let level) in events { return level }
+          throw TestTimeout(phase: "the device is gone")
+        }
+      }
+      let provider = try await adapter.provideBatteryLevel(42, of: device, source: "test")
+      #expect(try await next() == 42)
+      #expect(device.batteryLevel == 42)
+      try await provider.set(41)
+      #expect(try await next() == 41)
+      await #expect(throws: BlueZError.self) { try await provider.set(101) }
+      try await provider.stop()
+      try await bounded(.seconds(10), "the end of the level") {
+        while device.batteryLevel != nil { try await Task.sleep(for: .milliseconds(20)) }
+      }
     }
   }
 }

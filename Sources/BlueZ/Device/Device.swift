@@ -84,6 +84,8 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
     case servicesResolved
     /// It advertised with this strength, dBm.
     case rssi(Int)
+    /// Its battery is this full, 0 to 100; see ``Device/batteryLevel``.
+    case batteryLevel(Int)
     /// Its private address was resolved to this one, which it keeps: it has been bonded.
     case identityResolved(BluetoothAddress)
     /// Another property changed.
@@ -111,6 +113,10 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
           default: .property(name)
           }
         } + invalidated.map(Event.property)
+      case .added(path, let interfaces) where interfaces.contains(Self.batteryInterface):
+        return core.state.withLock { Self.batteryLevel(path, in: $0.cache) }.map { [.batteryLevel($0)] } ?? []
+      case .changed(path, Self.batteryInterface, _, _):
+        return core.state.withLock { Self.batteryLevel(path, in: $0.cache) }.map { [.batteryLevel($0)] } ?? []
       default: return []
       }
     }

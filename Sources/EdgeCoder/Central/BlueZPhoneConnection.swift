@@ -40,7 +40,7 @@ final class BlueZPhoneConnection: PhoneConnection {
           Self.finish(source, "the phone disconnected" + (reason.map { ": \($0)" } ?? ""))
         case .gone: Self.finish(source, "bluetoothd has forgotten the phone, or is gone itself")
         case .rssi(let rssi): source.yield(.rssi(rssi), orEndWith: .overflow)
-        case .connected, .servicesResolved, .identityResolved, .property: break
+        case .connected, .servicesResolved, .batteryLevel, .identityResolved, .property: break
         }
       }
     }

@@ -1,0 +1,126 @@
+import DBus
+
+/// Tells bluetoothd how full a device's battery is, where the device says so in a way of its own; everybody who asks
+/// bluetoothd then learns it. It ends with this object, or with ``stop()``.
+///
+/// It is declared: after a restart of bluetoothd it is registered again.
+public final class BatteryProvider: Registration {
+  private static let interface = "org.bluez.BatteryProvider1"
+
+  let place: RegistrationPlace
+  let manager = "org.bluez.BatteryProviderManager1"
+  let needsPower = false
+  let order = 2
+  let title: String
+
+  private let session: Session
+  /// The last part of the device's path: the adapter's may be another one after a restart.
+  private let device: String
+  private let source: String?
+  private let root: ObjectPath
+  private let state: Lock<State>
+
+  private struct State {
+    var level: Int
+    var id: Int?
+    var objects: [ExportedObject] = []
+  }
+
+  private static let counter = Lock(0)
+
+  init(_ device: Device, adapter: BluetoothAddress, level: Int, source: String?) throws {
+    try Self.check(level)
+    session = device.session
+    self.device = String(device.path.description.split(separator: "/").last ?? "")
+    self.source = source
+    place = .adapter(adapter)
+    title = "the battery level of \(device.peer)"
+    state = Lock(State(level: level))
+    let number = Self.counter.withLock { counter in
+      counter += 1
+      return counter
+    }
+    root = ObjectPath(stringLiteral: "/org/edgeblue/battery\(number)")
+  }
+
+  deinit {
+    let (core, id, placement) = (session.core, state.withLock { $0.id }, placement)
+    Task { await core.takeDownQuietly(id, placement) }
+  }
+
+  func start() async throws {
+    let id = try await session.core.register(ForwardingRegistration(self))
+    state.withLock { $0.id = id }
+  }
+
+  /// Tells a new level, 0 to 100.
+  /// - Throws: ``BlueZError``: `.invalidArgument`, `.serviceUnavailable`.
+  public func set(_ level: Int) async throws {
+    try Self.check(level)
+    let objects = state.withLock { state in
+      state.level = level
+      return state.objects
+    }
+    try await BlueZError.naming("telling \(title)") {
+      try objects.last?.emitPropertiesChanged(Self.interface, ["Percentage": .byte(UInt8(level))])
+    }
+  }
+
+  /// Takes the level back. Where it, the adapter or bluetoothd is gone there is nothing to end.
+  /// - Throws: ``BlueZError`` when bluetoothd refuses.
+  public func stop() async throws {
+    let id = state.withLock { state in
+      defer { state.id = nil }
+      return state.id
+    }
+    defer { state.withLock { $0.objects = [] } }
+    try await session.core.takeDown(id, placement)
+  }
+
+  func establish(on connection: Connection, at adapter: ObjectPath) async throws {
+    let device = try adapter.appending(device)
+    state.withLock { $0.objects = [] }
+    var properties: [Interface.Property] = [
+      .init("Percentage", "y") { [weak self] in self.map { .byte(UInt8($0.state.withLock { $0.level })) } },
+      .init("Device", .objectPath(device)),
+    ]
+    if let source { properties.append(.init("Source", .string(source))) }
+    let objects = [
+      try connection.export(root, objectManager: true),
+      try connection.export(try root.appending("level"), [Interface(Self.interface, properties: properties)]),
+    ]
+    state.withLock { $0.objects = objects }
+    try await connection.call(
+      SessionCore.service, adapter, manager, "RegisterBatteryProvider", [.objectPath(root)], returning: "")
+  }
+
+  private var placement: Placement {
+    Placement(manager: manager, member: "UnregisterBatteryProvider", object: root, title: title)
+  }
+
+  private static func check(_ level: Int) throws(BlueZError) {
+    guard (0...100).contains(level) else {
+      throw BlueZError(.invalidArgument, "a battery level is 0 to 100, not \(level)")
+    }
+  }
+}
+
+extension Adapter {
+  /// Tells bluetoothd how full a device's battery is, until the returned object is given up.
+  /// - Parameters:
+  ///   - level: 0 to 100.
+  ///   - device: one of this adapter's.
+  ///   - source: where the level comes from, for who debugs, such as a UUID.
+  /// - Throws: ``BlueZError``: `.invalidArgument`, `.notSupported` when this bluetoothd takes no levels (it needs
+  ///   `bluetoothd -E` so far), `.noAdapter`, `.serviceUnavailable`.
+  public func provideBatteryLevel(
+    _ level: Int, of device: Device, source: String? = nil
+  ) async throws -> BatteryProvider {
+    guard let path, device.path.isWithin(path) else {
+      throw BlueZError(.invalidArgument, "\(device.peer) is not a device of \(self)")
+    }
+    let provider = try BatteryProvider(device, adapter: address, level: level, source: source)
+    try await provider.start()
+    return provider
+  }
+}
