@@ -13,9 +13,17 @@ struct PhoneRunner: ComputeRunner {
   let engine: any Engine
   let power: PowerMonitor
   let terminal: Terminal
+  /// Whether somebody switched the adapter off while the phone worked: then only they switch it on again.
+  private let wasSwitchedOff = Lock(false)
+
+  init(options: PhoneOptions, engine: any Engine, power: PowerMonitor, terminal: Terminal) {
+    (self.options, self.engine, self.power, self.terminal) = (options, engine, power, terminal)
+  }
 
   func run(whenReady: @escaping @Sendable () async -> Void) async throws {
-    let radio = try await Radio.open(options.adapter, terminal)
+    let mayNot = wasSwitchedOff.withLock { $0 }
+    let radio = try await Radio.open(options.adapter, terminal, switchingOn: !mayNot)
+    wasSwitchedOff.withLock { $0 = false }
     // What bluetoothd keeps for this session goes with it, whatever it answers.
     defer { radio.session.close() }
     let (transport, phone) = try await options.start(on: radio, engine: engine, power: power)
@@ -36,19 +44,23 @@ struct PhoneRunner: ComputeRunner {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await phone.run() }
       group.addTask { await diary.follow(phone) }
-      group.addTask { try await Self.endWhenUnreachable(phone, radio.name) }
+      group.addTask { try await endWhenUnreachable(phone, radio) }
       defer { group.cancelAll() }
       try await group.next()
     }
   }
 
   /// The phone waits for bluetoothd and the adapter to come back; the agent must not say meanwhile that it works.
-  private static func endWhenUnreachable(_ phone: PhoneService, _ adapter: String) async throws {
+  private func endWhenUnreachable(_ phone: PhoneService, _ radio: Radio) async throws {
+    let name = radio.name
     var wasUp = false
     while true {
       let isUp = await phone.snapshot().isUp
       if wasUp, !isUp {
-        throw BlueZError(.serviceUnavailable, "bluetoothd or the adapter \(adapter) has gone, or is switched off")
+        guard radio.session.isServiceUp else { throw BlueZError(.serviceUnavailable, "it has ended") }
+        guard radio.adapter.name != nil else { throw BlueZError(.noAdapter, "\(name) has gone") }
+        wasSwitchedOff.withLock { $0 = !radio.adapter.isPowered }
+        throw BlueZError.switchedOff(name)
       }
       wasUp = isUp
       try await Task.sleep(for: .milliseconds(500), clock: .steady)
