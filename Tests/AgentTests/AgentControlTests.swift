@@ -69,6 +69,23 @@ struct AgentControlTests {
     }
   }
 
+  /// What changes before the agent begins to tell is told when it does.
+  @Test func nothingIsMissedAtTheBeginning() async throws {
+    let bus = try PrivateBus()
+    let fixture = Fixture(ModeRecord())
+    let control = try await AgentControl.open(fixture.runner, on: .address(bus.address))
+    let connection = try await bus.connect()
+    let changes = try await connection.signals(
+      MatchRule(interface: "org.freedesktop.DBus.Properties", member: "PropertiesChanged"))
+    await fixture.runner.choose(.on)
+    let run = Task { try await control.run() }
+    var iterator = changes.makeAsyncIterator()
+    let change = try #require(await iterator.next())
+    #expect(change.arguments[1].properties?["Mode"] == "on")
+    run.cancel()
+    try await run.value
+  }
+
   @Test func whoCanNoLongerBeControlledEnds() async throws {
     let bus = try PrivateBus()
     let control = try await AgentControl.open(Fixture(ModeRecord()).runner, on: .address(bus.address))

@@ -5,9 +5,11 @@ public final class AgentControl: Sendable {
   private let runner: ModeRunner
   private let connection: Connection
   private let object: ExportedObject
+  /// From before anybody could read it: every change since is told.
+  private let first: AgentStatus
 
   private init(_ runner: ModeRunner, _ connection: Connection) throws {
-    (self.runner, self.connection) = (runner, connection)
+    (self.runner, self.connection, first) = (runner, connection, runner.status)
     object = try connection.export(AgentBus.path, [Self.interface(of: runner)])
   }
 
@@ -34,11 +36,11 @@ public final class AgentControl: Sendable {
   /// Tells of what changes, until the task is cancelled or the runner ends.
   /// - Throws: ``AgentError`` with code `.busLost`, when the bus has gone: nobody can control the agent any more.
   public func run() async throws {
-    let (runner, object, connection) = (runner, object, connection)
+    let (runner, object, connection, first) = (runner, object, connection, first)
     try await withThrowingTaskGroup(of: Void.self) { group in
       let (statuses, events) = (runner.statuses(), runner.log.events())
       group.addTask {
-        var last = runner.status
+        var last = first
         for await status in statuses {
           try Self.tell(status, after: last, by: object)
           last = status
