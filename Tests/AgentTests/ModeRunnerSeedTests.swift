@@ -22,7 +22,7 @@ import Testing
     let choicesOfOn = try await fixture.running { fixture in
       var generator = rest
       var choicesOfOn = 0
-      for _ in 0..<30 {
+      for _ in 0..<20 {
         if await step(fixture, &generator) { choicesOfOn += 1 }
         await settle(fixture)
         check(fixture, seed)
