@@ -87,6 +87,14 @@ extension RadioTests {
       try await Radio.fault("bluetoothd", "restart")
       try await find(monitor, adapter)
       try await monitor.stop()
+
+      // The beacon is heard at −50 dBm.
+      let deaf = try await adapter.monitor(.init(patterns: patterns, thresholds: .init(high: -30, low: -40)))
+      let near = try await adapter.monitor(.init(patterns: patterns, thresholds: .init(high: -60, low: -70)))
+      try await find(near, adapter)
+      #expect(deaf.events.received == 0)
+      try await near.stop()
+      try await deaf.stop()
     }
 
     private func find(_ monitor: AdvertisementMonitor, _ adapter: Adapter) async throws {

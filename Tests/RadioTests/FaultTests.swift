@@ -1,4 +1,5 @@
 import BlueZ
+import DBus
 import EdgeCoder
 import Testing
 
@@ -66,10 +67,22 @@ extension RadioTests {
       try await withCentral(on: Radio.mac) { central in
         try await withPhone(on: Radio.phone) { _ in
           try await central.waitForPhones()
+          let session = try await Session.open()
+          let events = session.events()
           try await Radio.fault("controllers", "kill")
           try await Radio.fault("controllers", "start")
           let got = try await central.askUntilAnswered("plugged", within: .seconds(90)).output
           #expect(got == "plugged")
+          try await bounded(.seconds(10), "the adapters' going and coming") {
+            var (gone, back) = (Set<ObjectPath>(), Set<ObjectPath>())
+            for await event in events {
+              if case .adapterRemoved(let path) = event { gone.insert(path) }
+              if case .adapterAdded(let path) = event { back.insert(path) }
+              if gone.count >= 2, back.count >= 2 { return }
+            }
+            throw TestTimeout(phase: "the session ended")
+          }
+          session.close()
         }
       }
     }
