@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func whatDoesNotStopEndsTheRun() async throws {
+  @Test(.timeLimit(.minutes(1))) func whatDoesNotStopEndsTheRun() async throws {
     let fixture = Fixture(local)
     let run = Task { try await fixture.runToItsEnd() }
     await fixture.floor.until { fixture.floor.active == [.phone] }
@@ -72,6 +72,8 @@ import Testing
     #expect(error?.code == .serviceHangs)
     #expect(fixture.floor.active == [.phone] && fixture.floor.mostAtOnce == 1)
     fixture.phone.mayEnd()
+    while await !fixture.runner.jobs.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(await fixture.runner.retries.isEmpty, "what ends after the run is not tried again")
   }
 
   /// Also when the whole is to end.

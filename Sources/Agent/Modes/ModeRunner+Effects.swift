@@ -3,6 +3,7 @@ internal import Logging
 extension ModeRunner {
   /// Takes in an event and does what follows from it, all of it, in order.
   func handle(_ event: ModeMachine.Event) {
+    guard !isOver else { return }
     for effect in machine.handle(event) { perform(effect) }
     publish()
   }

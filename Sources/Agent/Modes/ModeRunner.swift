@@ -65,6 +65,8 @@ public actor ModeRunner {
   var saveRetry: Task<Void, Never>?
   private var hasBegun = false
   var isEnding = false
+  /// Whether the run has ended: what services still do then leads to nothing.
+  private(set) var isOver = false
 
   /// Restores the mode; ``run(paths:powers:)`` applies it.
   /// - Parameters:
@@ -141,7 +143,7 @@ public actor ModeRunner {
     } onCancel: {
       Task { await self.shutDown() }
     }
-    isEnding = true
+    (isEnding, isOver) = (true, true)
     for task in inputs + jobs.values.map(\.work) { task.cancel() }
     cancelTimers()
     feed.end()
