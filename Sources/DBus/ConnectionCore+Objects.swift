@@ -30,16 +30,14 @@ extension ConnectionCore {
   /// Serves one call; the object's own task calls this for one call after the other.
   func serve(_ call: RawMessage) async {
     let path = ObjectPath(validated: call.path)
-    guard let node = state.withLock({ $0.objects[path] }) else {
-      return answer(
-        call,
-        .failure(
-          DBusError(
-            name: "org.freedesktop.DBus.Error.UnknownObject", message: "the object at \(path) is gone")))
-    }
+    let gone = DBusError(name: "org.freedesktop.DBus.Error.UnknownObject", message: "the object at \(path) is gone")
+    guard let node = state.withLock({ $0.objects[path] }) else { return answer(call, .failure(gone)) }
     if call.reads { return await read(call, path, node) }
     do {
       if let values = try await result(of: call, path, node) { answer(call, .success(values)) }
+    } catch is CancellationError {
+      // The object was taken off the bus in the middle of it.
+      answer(call, .failure(gone))
     } catch {
       answer(call, .failure(error))
     }
