@@ -21,27 +21,29 @@ struct PowerMonitorTests {
     try folder.write("AC", ["type": "Mains", "online": "1"])
     let monitor = try await PowerMonitor.start(options(bus, folder))
     #expect(monitor.snapshot.source == .sysfs && monitor.snapshot.externalPower == .supply)
-    let seen = Watcher(monitor)
+    let seen = Watcher(monitor.updates(limit: 1000))
 
     let upower = try await FakeUPower(bus, isOnBattery: true, percentage: 41.6)
-    let first = try await seen.until("UPower") { $0.source == .upower }
+    let first = try await seen.until("UPower") { $0.snapshot.source == .upower }
     #expect(first.snapshot.externalPower == .battery && first.snapshot.telemetry.batteryLevelPct == 42)
     #expect(first.changes.contains(.source(from: .sysfs, to: .upower)))
 
     try upower.set(isOnBattery: false)
-    let plugged = try await seen.until("plugged") { $0.externalPower == .supply }
+    let plugged = try await seen.until("plugged") { $0.snapshot.externalPower == .supply }
     #expect(plugged.changes == [.externalPower(from: .battery, to: .supply)])
     try upower.set(percentage: 43)
-    try await seen.until("charged") { $0.telemetry.batteryLevelPct == 43 }
+    try await seen.until("charged") { $0.snapshot.telemetry.batteryLevelPct == 43 }
     try upower.set(percentage: nil)
     try await seen.until("the battery was taken out") {
-      $0.externalPower == .noBattery && $0.telemetry.batteryLevelPct == nil
+      $0.snapshot.externalPower == .noBattery && $0.snapshot.telemetry.batteryLevelPct == nil
     }
 
     upower.end()
-    try await seen.until("back to the files") { $0.source == .sysfs && $0.externalPower == .supply }
+    try await seen.until("back to the files") { $0.snapshot.source == .sysfs && $0.snapshot.externalPower == .supply }
     let again = try await FakeUPower(bus, isOnBattery: false, percentage: 100)
-    try await seen.until("UPower again") { $0.source == .upower && $0.telemetry.batteryLevelPct == 100 }
+    try await seen.until("UPower again") {
+      $0.snapshot.source == .upower && $0.snapshot.telemetry.batteryLevelPct == 100
+    }
     again.end()
     #expect(seen.seen.map(\.number) == Array(1...seen.seen.count))
   }
@@ -52,21 +54,23 @@ struct PowerMonitorTests {
     options.lowPowerMode = true
     let monitor = try await PowerMonitor.start(options)
     #expect(monitor.telemetry.lowPowerMode && monitor.snapshot.profileSource == .setting)
-    let seen = Watcher(monitor)
+    let seen = Watcher(monitor.updates(limit: 1000))
 
     let old = try await FakeProfiles(
       bus, name: "net.hadess.PowerProfiles", path: "/net/hadess/PowerProfiles", profile: "balanced")
-    try await seen.until("the old name") { $0.profileSource == .hadess && !$0.telemetry.lowPowerMode }
+    try await seen.until("the old name") { $0.snapshot.profileSource == .hadess && !$0.snapshot.telemetry.lowPowerMode }
     try old.set("power-saver")
-    try await seen.until("saving") { $0.telemetry.lowPowerMode }
+    try await seen.until("saving") { $0.snapshot.telemetry.lowPowerMode }
     let new = try await FakeProfiles(
       bus, name: "org.freedesktop.UPower.PowerProfiles", path: "/org/freedesktop/UPower/PowerProfiles",
       profile: "performance")
-    try await seen.until("the new name") { $0.profileSource == .upower && !$0.telemetry.lowPowerMode }
+    try await seen.until("the new name") { $0.snapshot.profileSource == .upower && !$0.snapshot.telemetry.lowPowerMode }
     new.end()
-    try await seen.until("the old name again") { $0.profileSource == .hadess && $0.telemetry.lowPowerMode }
+    try await seen.until("the old name again") {
+      $0.snapshot.profileSource == .hadess && $0.snapshot.telemetry.lowPowerMode
+    }
     old.end()
-    try await seen.until("the setting") { $0.profileSource == .setting }
+    try await seen.until("the setting") { $0.snapshot.profileSource == .setting }
   }
 
   @Test func aBusThatGoesAndOneThatNeverWas() async throws {
@@ -74,9 +78,9 @@ struct PowerMonitorTests {
     let upower = try await FakeUPower(bus, isOnBattery: true, percentage: 9)
     let monitor = try await PowerMonitor.start(options(bus, folder))
     #expect(monitor.telemetry.batteryLevelPct == 9 && !monitor.telemetry.onExternalPower)
-    let seen = Watcher(monitor)
+    let seen = Watcher(monitor.updates(limit: 1000))
     bus.kill()
-    try await seen.until("no bus") { $0.source == .sysfs && $0.externalPower == .noBattery }
+    try await seen.until("no bus") { $0.snapshot.source == .sysfs && $0.snapshot.externalPower == .noBattery }
     upower.end()
 
     var options = options(nil, folder)
@@ -113,17 +117,17 @@ struct PowerMonitorTests {
       }
     }
     let monitor = try await PowerMonitor.start(options)
-    let seen = Watcher(monitor)
+    let seen = Watcher(monitor.updates(limit: 1000))
     try folder.write("BAT0", SupplyFolderTests.battery("30", "Discharging"))
     monitor.refresh()
-    let first = try await seen.until("the battery") { $0.telemetry.batteryLevelPct == 30 }
+    let first = try await seen.until("the battery") { $0.snapshot.telemetry.batteryLevelPct == 30 }
     #expect(first.snapshot.telemetry.updatedAtMs == 2)
 
     options.interval = .milliseconds(100)
     let quick = try await PowerMonitor.start(options)
-    let updates = Watcher(quick)
+    let updates = Watcher(quick.updates(limit: 1000))
     try folder.write("BAT0", ["capacity": "29"])
-    try await updates.until("without being asked") { $0.telemetry.batteryLevelPct == 29 }
+    try await updates.until("without being asked") { $0.snapshot.telemetry.batteryLevelPct == 29 }
     monitor.close()
     #expect(try await seen.next() == nil)
   }

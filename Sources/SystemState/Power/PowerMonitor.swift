@@ -48,7 +48,7 @@ public final class PowerMonitor: Sendable {
       group.cancelAll()
     }
     try Task.checkCancellation()
-    if monitor.core.newest == nil { monitor.core.handle(monitor.core.folder.read(), nil) }
+    if monitor.core.feed.newest == nil { monitor.core.handle(monitor.core.folder.read(), nil) }
     return monitor
   }
 
@@ -60,7 +60,7 @@ public final class PowerMonitor: Sendable {
 
   /// The newest update; what ``updates(limit:)`` begins with.
   public var update: PowerUpdate {
-    guard let newest = core.newest else { preconditionFailure("start() has waited for the first update") }
+    guard let newest = core.feed.newest else { preconditionFailure("start() has waited for the first update") }
     return newest
   }
 
@@ -69,7 +69,7 @@ public final class PowerMonitor: Sendable {
   /// Each is whole: a reader that is too slow loses the oldest and knows the present all the same. What it lost, the
   /// gaps in ``PowerUpdate/number`` and the count `dropped` of the stream tell.
   /// - Parameter limit: how many may wait for the reader, 1 or more.
-  public func updates(limit: Int = 16) -> BoundedStream<PowerUpdate> { core.updates(limit: limit) }
+  public func updates(limit: Int = 16) -> BoundedStream<PowerUpdate> { core.feed.updates(limit: limit) }
 
   /// Has the sources asked again now instead of at the next interval; what has changed comes as an update.
   public func refresh() { core.announceNews() }

@@ -12,7 +12,7 @@ actor PowerWorker {
     for await _ in core.news { await look() }
     // Without this actor nobody would end the connection.
     bus = nil
-    core.end()
+    core.feed.end()
   }
 
   private func look() async {
