@@ -1,0 +1,23 @@
+internal import DBus
+
+/// Where logind is on the bus.
+enum Logind {
+  static let name = "org.freedesktop.login1"
+  static let path: ObjectPath = "/org/freedesktop/login1"
+  static let sessions: ObjectPath = "/org/freedesktop/login1/session"
+  static let manager = "org.freedesktop.login1.Manager"
+  static let session = "org.freedesktop.login1.Session"
+  static let properties = "org.freedesktop.DBus.Properties"
+  /// How long it may take to answer.
+  static let timeout: Duration = .seconds(5)
+}
+
+extension LoginSession {
+  /// What the properties of a session tell; `nil` when that is too little.
+  init?(_ properties: [String: Value]) {
+    guard let isActive = properties["Active"]?.bool else { return nil }
+    self.init(
+      isActive: isActive, isLocked: properties["LockedHint"]?.bool ?? false,
+      isIdle: properties["IdleHint"]?.bool ?? false)
+  }
+}

@@ -1,0 +1,51 @@
+import Testing
+
+@testable import SystemState
+
+@Suite struct LifecycleMachineTests {
+  /// What is told, as `phase reason`; nothing for what is not.
+  private func told(_ machine: inout LifecycleMachine, _ event: LifecycleMachine.Event) -> String? {
+    machine.handle(event).map { "\($0.number) \($0.snapshot.phase) \($0.snapshot.reason.rawValue)" }
+  }
+
+  @Test func theSessionDecides() {
+    var machine = LifecycleMachine(choice: .auto)
+    let steps: [(LifecycleMachine.Event, String?)] = [
+      // Nothing is told before the session is known.
+      (.sleep(true), nil), (.sleep(false), nil), (.session(nil), "1 foreground headless"),
+      (.session(LoginSession(isActive: true)), "2 foreground active"),
+      (.session(LoginSession(isActive: true)), nil),
+      (.session(LoginSession(isActive: true, isIdle: true)), "3 background idle"),
+      (.session(LoginSession(isActive: true, isLocked: true, isIdle: true)), "4 background locked"),
+      (.session(LoginSession(isActive: false, isLocked: true, isIdle: true)), "5 background inactive"),
+      (.logindGone, "6 foreground headless"), (.logindGone, nil),
+    ]
+    for (event, expected) in steps {
+      let told = told(&machine, event)
+      #expect(told == expected, "\(event)")
+    }
+  }
+
+  @Test func aPersonsChoiceHoldsUntilTheySayAuto() {
+    var machine = LifecycleMachine(choice: .background)
+    let steps: [(LifecycleMachine.Event, String?)] = [
+      (.choose(.background), nil), (.session(LoginSession(isActive: true)), "1 background person"),
+      (.session(LoginSession(isActive: false)), nil), (.choose(.foreground), "2 foreground person"),
+      // No choice keeps the machine awake; it holds again afterwards.
+      (.sleep(true), "3 suspending sleep"), (.choose(.background), "4 suspending sleep"),
+      (.sleep(false), "5 background person"), (.choose(.auto), "6 background inactive"),
+      (.sleep(true), "7 suspending sleep"),
+      // Nobody would ever say that the sleep is over.
+      (.logindGone, "8 foreground headless"),
+    ]
+    for (event, expected) in steps {
+      let told = told(&machine, event)
+      #expect(told == expected, "\(event)")
+    }
+  }
+
+  @Test func theReasonsInWords() {
+    #expect(Set(LifecycleReason.allCases.map(\.description)).count == LifecycleReason.allCases.count)
+    #expect(LifecycleReason.headless.description == "there is no session to follow")
+  }
+}

@@ -1,0 +1,110 @@
+import DBus
+import DBusTesting
+import Foundation
+
+/// What answers as systemd-logind does, on a bus of its own: one session at most, and inhibitors that are let go when
+/// their descriptor is closed.
+final class FakeLogind: Sendable {
+  private static let name = "org.freedesktop.login1"
+  private static let manager = "org.freedesktop.login1.Manager"
+  private static let session = "org.freedesktop.login1.Session"
+  private static let noSession = "org.freedesktop.login1.NoSessionForPID"
+
+  struct Inhibitor: Sendable {
+    var words: [String]
+    /// At its end once every copy of the other one is closed.
+    var reading: FileDescriptor
+  }
+
+  private struct State {
+    var session: [String: Value]?
+    var isPreparing = false
+    var inhibitors: [Inhibitor] = []
+    var refusal: String?
+  }
+
+  private let connection: Connection
+  private let state: Lock<State>
+  private let object: ExportedObject
+  private let sessionObject: ExportedObject
+
+  /// Takes its name when all is there, as a daemon does.
+  init(_ bus: PrivateBus, session: [String: Value]? = nil, isPreparing: Bool = false) async throws {
+    connection = try await bus.connect()
+    let state = Lock(State(session: session, isPreparing: isPreparing))
+    self.state = state
+    let path: ObjectPath = "/org/freedesktop/login1/session/c1"
+    object = try connection.export(
+      "/org/freedesktop/login1",
+      [
+        Interface(
+          Self.manager,
+          methods: [
+            .init("GetSession", in: [.init("session_id", "s")], out: [.init("object_path", "o")]) { call in
+              guard call.arguments[0].string == "auto", state.withLock({ $0.session != nil }) else {
+                throw DBusError(name: Self.noSession, message: "Caller does not belong to any known session")
+              }
+              return [.objectPath(path)]
+            },
+            .init(
+              "Inhibit", in: ["what", "who", "why", "mode"].map { .init($0, "s") }, out: [.init("pipe_fd", "h")]
+            ) { call in
+              if let refusal = state.withLock({ $0.refusal }) { throw DBusError(name: refusal, message: "refused") }
+              let (reading, writing) = try FileDescriptor.pipe()
+              let words = call.arguments.compactMap(\.string)
+              state.withLock { $0.inhibitors.append(Inhibitor(words: words, reading: reading)) }
+              return [.fileDescriptor(writing)]
+            },
+          ], properties: [.init("PreparingForSleep", "b", get: { .bool(state.withLock { $0.isPreparing }) })])
+      ])
+    let properties = Self.properties().keys.map { name in
+      Interface.Property(name, "b", get: { state.withLock { $0.session?[name] } })
+    }
+    sessionObject = try connection.export(path, [Interface(Self.session, properties: properties)])
+    _ = try await connection.requestName(Self.name)
+  }
+
+  static func properties(active: Bool = true, locked: Bool = false, idle: Bool = false) -> [String: Value] {
+    ["Active": .bool(active), "LockedHint": .bool(locked), "IdleHint": .bool(idle)]
+  }
+
+  /// As for the time since somebody typed at a terminal.
+  func setQuietly(_ properties: [String: Value]) { state.withLock { $0.session = properties } }
+
+  func set(_ properties: [String: Value]) throws {
+    setQuietly(properties)
+    try sessionObject.emitPropertiesChanged(Self.session, properties)
+  }
+
+  /// The session is over.
+  func endSession() throws {
+    state.withLock { $0.session = nil }
+    try object.emit(Self.manager, "SessionRemoved", ["c1", .objectPath("/org/freedesktop/login1/session/c1")])
+  }
+
+  func prepareForSleep(_ isComing: Bool) throws {
+    state.withLock { $0.isPreparing = isComing }
+    try object.emit(Self.manager, "PrepareForSleep", [.bool(isComing)])
+  }
+
+  /// From now on `Inhibit` fails with the error of this name; `nil` for no longer.
+  func refuse(_ name: String?) { state.withLock { $0.refusal = name } }
+
+  /// Every inhibitor ever granted, in order.
+  var inhibitors: [Inhibitor] { state.withLock { $0.inhibitors } }
+
+  /// How many of them are held.
+  var held: Int { inhibitors.count { $0.isHeld } }
+
+  func end() { connection.close() }
+}
+
+extension FakeLogind.Inhibitor {
+  /// Whether somebody has the other end, as logind itself looks.
+  var isHeld: Bool {
+    reading.withNumber { number in
+      var poll = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+      return Glibc.poll(&poll, 1, 0) == 0
+    } ?? false
+  }
+}
