@@ -21,18 +21,24 @@ final class FakeLogind: Sendable {
     var isPreparing = false
     var inhibitors: [Inhibitor] = []
     var refusal: String?
+    var isSlow = false
   }
 
   private let connection: Connection
   private let state: Lock<State>
   private let object: ExportedObject
   private let sessionObject: ExportedObject
+  private let asked: BoundedStream<Void>
+  private let gate: BoundedStream<Void>.Source
 
   /// Takes its name when all is there, as a daemon does.
   init(_ bus: PrivateBus, session: [String: Value]? = nil, isPreparing: Bool = false) async throws {
     connection = try await bus.connect()
     let state = Lock(State(session: session, isPreparing: isPreparing))
     self.state = state
+    let (asked, askedSource) = BoundedStream.make(of: Void.self, limit: 1)
+    let (gateStream, gate) = BoundedStream.make(of: Void.self, limit: 1)
+    (self.asked, self.gate) = (asked, gate)
     let path: ObjectPath = "/org/freedesktop/login1/session/c1"
     object = try connection.export(
       "/org/freedesktop/login1",
@@ -49,6 +55,8 @@ final class FakeLogind: Sendable {
             .init(
               "Inhibit", in: ["what", "who", "why", "mode"].map { .init($0, "s") }, out: [.init("pipe_fd", "h")]
             ) { call in
+              askedSource.yield(())
+              if state.withLock({ $0.isSlow }) { for await _ in gateStream { break } }
               if let refusal = state.withLock({ $0.refusal }) { throw DBusError(name: refusal, message: "refused") }
               let (reading, writing) = try FileDescriptor.pipe()
               let words = call.arguments.compactMap(\.string)
@@ -90,11 +98,24 @@ final class FakeLogind: Sendable {
   /// From now on `Inhibit` fails with the error of this name; `nil` for no longer.
   func refuse(_ name: String?) { state.withLock { $0.refusal = name } }
 
+  /// From now on `Inhibit` is answered when the test says so, by ``answer()``.
+  func answerLater() { state.withLock { $0.isSlow = true } }
+
+  func answer() { gate.yield(()) }
+
+  /// Waits until `Inhibit` is called.
+  func waitUntilAsked() async { for await _ in asked { return } }
+
   /// Every inhibitor ever granted, in order.
   var inhibitors: [Inhibitor] { state.withLock { $0.inhibitors } }
 
   /// How many of them are held.
   var held: Int { inhibitors.count { $0.isHeld } }
+
+  /// Waits until so many are held. What this program itself still has of a reply counts until it is sent.
+  func until(held count: Int) async throws {
+    while held != count { try await Task.sleep(for: .milliseconds(1), clock: .steady) }
+  }
 
   func end() { connection.close() }
 }

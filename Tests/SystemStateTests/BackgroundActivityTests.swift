@@ -1,0 +1,115 @@
+import DBus
+import DBusTesting
+import Testing
+
+@testable import SystemState
+
+/// Against an object that grants inhibitors as systemd-logind does, on a bus of its own.
+@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(3)))
+struct BackgroundActivityTests {
+  private func options(_ bus: PrivateBus?) -> BackgroundActivity.Options {
+    var options = BackgroundActivity.Options()
+    options.bus = bus.map { .address($0.address) }
+    options.interval = .seconds(3600)
+    options.logger.logLevel = .error
+    return options
+  }
+
+  @Test func heldWhileSomebodyNeedsItAndNoLonger() async throws {
+    let bus = try PrivateBus()
+    let logind = try await FakeLogind(bus)
+    let activity = BackgroundActivity(options(bus))
+    let seen = Watcher(activity.states(limit: 1000))
+    for round in 1...3 {
+      let first = activity.begin()
+      var second: BackgroundActivity.Use? = activity.begin()
+      try await seen.until("held") { $0 == .held }
+      #expect(logind.inhibitors.count == round && logind.held == 1)
+      first.end()
+      first.end()
+      #expect(activity.state == .held && logind.held == 1)
+      withExtendedLifetime(second) {}
+      // The last reference goes.
+      second = nil
+      #expect(activity.state == .released)
+      try await logind.until(held: 0)
+    }
+    #expect(logind.inhibitors.allSatisfy { $0.words == ["sleep", "EdgeBlue", "work is under way", "delay"] })
+    logind.end()
+  }
+
+  @Test func takenAgainAfterLogindWasRestarted() async throws {
+    let bus = try PrivateBus()
+    let activity = BackgroundActivity(options(bus))
+    let seen = Watcher(activity.states(limit: 1000))
+    let use = activity.begin()
+    #expect(activity.state == .waiting)
+    let first = try await FakeLogind(bus)
+    try await seen.until("the first logind") { $0 == .held }
+    first.end()
+    try await seen.until("no logind") { $0 == .waiting }
+    // A real one finds it again when it is started: nothing slips between.
+    #expect(first.held == 1)
+    let second = try await FakeLogind(bus)
+    try await seen.until("the second logind") { $0 == .held }
+    try await first.until(held: 0)
+    #expect(second.held == 1)
+
+    activity.close()
+    #expect(activity.state == .released)
+    try await second.until(held: 0)
+    use.end()
+    #expect(activity.begin() !== use && activity.state == .released && second.inhibitors.count == 1)
+    second.end()
+  }
+
+  /// As while the machine goes to sleep.
+  @Test func refusedAndAskedAgain() async throws {
+    let bus = try PrivateBus()
+    let logind = try await FakeLogind(bus)
+    logind.refuse("org.freedesktop.login1.OperationInProgress")
+    let activity = BackgroundActivity(options(bus))
+    let seen = Watcher(activity.states(limit: 1000))
+    let use = activity.begin()
+    try await seen.until("refused") { $0 == .refused("refused") }
+    logind.refuse(nil)
+    try logind.prepareForSleep(false)
+    try await seen.until("held") { $0 == .held }
+
+    bus.kill()
+    try await seen.until("no bus") { $0 == .waiting }
+    // The descriptor does not need the bus.
+    #expect(logind.held == 1)
+    use.end()
+    try await logind.until(held: 0)
+    logind.end()
+  }
+
+  /// It was needed when it was asked for, and is not when it comes.
+  @Test func grantedTooLate() async throws {
+    let bus = try PrivateBus()
+    let logind = try await FakeLogind(bus)
+    let activity = BackgroundActivity(options(bus))
+    logind.answerLater()
+    let use = activity.begin()
+    await logind.waitUntilAsked()
+    use.end()
+    logind.answer()
+    while logind.inhibitors.isEmpty { try await Task.sleep(for: .milliseconds(1), clock: .steady) }
+    try await logind.until(held: 0)
+    #expect(activity.state == .released && logind.inhibitors.count == 1)
+    logind.end()
+  }
+
+  @Test func withoutABus() async throws {
+    var options = options(nil)
+    for address in [nil, Connection.Bus.address("unix:path=/nonexistent/bus")] {
+      options.bus = address
+      let activity = BackgroundActivity(options)
+      let use = activity.begin()
+      #expect(activity.state == .waiting)
+      use.end()
+      #expect(activity.state == .released)
+    }
+  }
+}
