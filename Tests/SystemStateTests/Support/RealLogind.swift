@@ -1,0 +1,100 @@
+import DBus
+import DBusTesting
+import Foundation
+
+/// The systemd-logind of this machine, on a bus of its own and with nothing of the machine's: it sees an empty
+/// `/run/systemd`, and what would put the machine to sleep is played by this object.
+final class RealLogind: Sendable {
+  private static let program = ["/lib/systemd/systemd-logind", "/usr/lib/systemd/systemd-logind"]
+    .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+  /// Whether one can be started here.
+  static let isPermitted: Bool = {
+    guard program != nil, geteuid() == 0 else { return false }
+    return (try? ChildProcess("unshare", ["--mount", "true"], errors: .discarded).wait()) == 0
+  }()
+
+  private static let systemd = "org.freedesktop.systemd1"
+  private static let manager = "org.freedesktop.systemd1.Manager"
+
+  let bus: PrivateBus
+  let connection: Connection
+  private let process: Lock<ChildProcess?>
+  private let objects: [ExportedObject]
+  /// The units that logind had started: to sleep.
+  private let started: BoundedStream<String>
+
+  init() async throws {
+    bus = try PrivateBus()
+    connection = try await bus.connect()
+    let (started, source) = BoundedStream.make(of: String.self, limit: 8)
+    self.started = started
+    objects = [
+      try connection.export(
+        "/org/freedesktop/systemd1",
+        [
+          Interface(
+            Self.manager,
+            methods: [
+              .init("Subscribe") { _ in [] },
+              .init("StartUnit", in: [.init("name", "s"), .init("mode", "s")], out: [.init("job", "o")]) { call in
+                source.yield(call.arguments[0].string ?? "")
+                return [.objectPath("/org/freedesktop/systemd1/job/1")]
+              },
+            ], signals: [.init("JobRemoved", [.init("i", "u"), .init("j", "o"), .init("u", "s"), .init("r", "s")])])
+        ]),
+      try connection.export(
+        "/org/freedesktop/systemd1/unit/suspend_2etarget",
+        [Interface("org.freedesktop.systemd1.Unit", properties: [.init("LoadState", "loaded")])]),
+    ]
+    _ = try await connection.requestName(Self.systemd)
+    process = Lock(nil)
+    try start()
+  }
+
+  func start() throws {
+    let script = """
+      mount -t tmpfs tmpfs /run/systemd
+      mkdir /run/systemd/inhibit /run/systemd/seats /run/systemd/sessions /run/systemd/users
+      mount -t tmpfs tmpfs /sys/power
+      echo mem > /sys/power/state
+      exec \(Self.program ?? "false")
+      """
+    let new = try ChildProcess(
+      "unshare", ["--mount", "sh", "-ec", script], environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address],
+      output: .discarded, errors: .discarded)
+    process.withLock { $0 = new }
+  }
+
+  func kill() { process.withLock { $0?.kill() } }
+
+  /// As a person who closes the lid.
+  func suspend() async throws {
+    _ = try await connection.call(
+      "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "Suspend", [false],
+      returning: "")
+  }
+
+  /// Who delays sleep, and why.
+  func inhibitors() async throws -> [String] {
+    let reply = try await connection.call(
+      "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "ListInhibitors")
+    return (reply[0].array ?? []).compactMap { value in
+      guard case .structure(let members) = value else { return nil }
+      return members.prefix(4).compactMap(\.string).joined(separator: " ")
+    }
+  }
+
+  /// The next unit that logind has started.
+  func nextUnit() async -> String? {
+    var iterator = started.makeAsyncIterator()
+    return await iterator.next()
+  }
+
+  /// The machine is awake again.
+  func wake() throws {
+    try objects[0].emit(
+      Self.manager, "JobRemoved",
+      [.uint32(1), .objectPath("/org/freedesktop/systemd1/job/1"), "suspend.target", "done"])
+  }
+}
