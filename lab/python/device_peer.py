@@ -123,7 +123,9 @@ async def visit(device: Device) -> None:
 
 
 async def read_visited(peer: Peer) -> bytes:
-    await peer.discover_service(VISITED)
+    # For a moment after a restart of bluetoothd Linux advertises what the one before was told to: nobody serves it yet.
+    while not await peer.discover_service(VISITED):
+        await asyncio.sleep(0.5)
     (service,) = peer.get_services_by_uuid(VISITED)
     (characteristic, *_) = await peer.discover_characteristics(service=service)
     return bytes(await peer.read_value(characteristic))

@@ -37,18 +37,24 @@ async def line() -> str:
 
 
 async def serve(options: argparse.Namespace, begin: Callable[[Lab], Awaitable[list[asyncio.Task[Any]] | None]]) -> int:
-    """Runs what `begin` starts until SIGTERM, SIGINT or the limit, and ends the tasks it returns."""
+    """Runs what `begin` starts until SIGTERM, SIGINT or the limit, and ends the tasks it returns. A task that fails ends
+    it at once, with its error: whoever waits for the peer must not wait in vain."""
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with Lab(options) as lab:
         tasks = await begin(lab) or []
+        for task in tasks:
+            task.add_done_callback(lambda task: None if task.cancelled() or not task.exception() else stopped.set())
         try:
             await asyncio.wait_for(stopped.wait(), options.timeout)
         except TimeoutError:
             pass
         for task in tasks:
             task.cancel()
+        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                raise outcome
     return 0
 
 

@@ -109,6 +109,12 @@ class Together(Case):
         done = subprocess.run([PYTHON, "-B", LAB / "tests/lost_request.py"], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_a_peer_whose_work_fails_ends_at_once_and_says_why(self):
+        command = [PYTHON, "-B", LAB / "tests/failing_peer.py", "--timeout", "55"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=50)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nobody is there", done.stderr)
+
     def test_options_are_checked(self):
         for program, option in (("central", "--mtu=22"), ("central", "--mtu=518"), ("phone", "--battery=101"), ("phone", "x")):
             done = subprocess.run([PYTHON, "-B", LAB / f"python/edgecoder_{program}.py", option], capture_output=True, text=True)
