@@ -153,6 +153,19 @@ class LabController(Controller):
         self.le_legacy_advertiser = Advertiser(self)
         self._sent_until = 0.0
 
+    def on_hci_reset_command(self, command: hci.HCI_Reset_Command) -> hci.HCI_StatusReturnParameters:
+        """Bumble's own keeps its links and goes on advertising. A central that asked for a link while Linux closed the
+        adapter then had one that leads nowhere; on a real air it ends with the supervision timeout."""
+        self.le_legacy_advertiser.stop()
+        self.le_scan_enable = False
+        self.pending_le_connection = None
+        links, self.le_connections = self.le_connections, {}
+        for link in links.values():
+            other = self.air.find_le_controller(link.peer_address)
+            if other and (theirs := other.le_connections.get(link.self_address)):
+                other.on_le_disconnected(theirs, SUPERVISION_TIMEOUT)
+        return super().on_hci_reset_command(command)
+
     def on_hci_acl_data_packet(self, packet: hci.HCI_AclDataPacket) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()

@@ -109,6 +109,10 @@ class Together(Case):
         done = subprocess.run([PYTHON, "-B", LAB / "tests/lost_request.py"], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_a_controller_that_is_reset_forgets_its_links(self):
+        done = subprocess.run([PYTHON, "-B", LAB / "tests/reset.py"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_a_peer_whose_work_fails_ends_at_once_and_says_why(self):
         command = [PYTHON, "-B", LAB / "tests/failing_peer.py", "--timeout", "55"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=50)
