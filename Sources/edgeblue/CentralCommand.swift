@@ -3,6 +3,7 @@ import DBus
 import EdgeCoder
 import EdgeCoderHTTP
 import Logging
+import NetworkPath
 import ServiceLifecycle
 
 /// `edgeblue central`
@@ -15,9 +16,20 @@ struct CentralCommand: AsyncParsableCommand {
       phones are the model `edgecoder`. Only this machine can reach it. The replies of phones with a v2 link stream as \
       they are made; those of others come whole.
 
+      With --engine it also has a model server, for as long as there is a way out to the network; without one, every \
+      prompt goes to a phone, also one that is on its way and has no answer yet. --prefer says where prompts go while \
+      there is a way out:
+
+        auto       to the model server; to a phone when that cannot answer and a phone is ready
+        network    to the model server, and nowhere else
+        bluetooth  to a phone, always: no prompt leaves over the network
+
+      `curl http://127.0.0.1:11435/status` shows the route. A server on this machine counts as the network, too.
+
       EXAMPLES
         edgeblue central
         edgeblue central --adapter hci1 --port 8000 --max-phones 2
+        edgeblue central --engine ollama --engine-url http://studio.local:11434 --model llama3.2
         curl http://127.0.0.1:11435/status
         curl http://127.0.0.1:11435/api/generate -d '{"prompt": "Why is the sky blue?"}'
         curl -N http://127.0.0.1:11435/api/generate -d '{"prompt": "Why is the sky blue?", "stream": true}'
@@ -27,6 +39,7 @@ struct CentralCommand: AsyncParsableCommand {
   @OptionGroup var adapter: AdapterOptions
   @Option(help: "The port on 127.0.0.1; 0 takes a free one.") var port = 11435
   @Option(help: ArgumentHelp("The most phones to keep a link to, 1 to 16.", valueName: "number")) var maxPhones = 5
+  @OptionGroup var route: RouteOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
@@ -38,6 +51,7 @@ struct CentralCommand: AsyncParsableCommand {
     try await common.run { terminal in
       let radio = try await Radio.open(adapter, terminal)
       let central = PhoneFinder.makeCentral(on: radio, phones: maxPhones)
+      let routes = try await route.routes(to: central)
       terminal.say("EdgeBlue central on \(radio.title). Ctrl-C ends it.")
       let diary = CentralDiary(terminal: terminal)
       let work = Role {
@@ -45,12 +59,13 @@ struct CentralCommand: AsyncParsableCommand {
           let events = await central.events()
           group.addTask { await central.run() }
           group.addTask { await diary.follow(events) }
+          if let routes { group.addTask { await routes.tell(terminal) } }
           await group.next()
           group.cancelAll()
         }
       }
       let api = HTTPAPI(
-        service: central, configuration: .init(port: port), logger: Logger(label: "edgeblue.http")
+        service: routes?.service ?? central, configuration: .init(port: port), logger: Logger(label: "edgeblue.http")
       ) { port in
         terminal.happened(
           "serving http://127.0.0.1:\(port) (model: \(HTTPAPI.modelName))", "serving", ["port": .number(port)])

@@ -160,7 +160,7 @@ extension Central {
     return CentralStatus(
       connected: isConnected, scanning: isScanning, modelState: best?.modelState ?? "unknown",
       lastSeenMs: phones.compactMap(\.lastSeenMs).max() ?? best?.lastSeenMs, deviceName: best?.name,
-      deviceId: best?.id, batteryPct: best?.batteryPct, rssi: best?.rssi, phones: phones)
+      deviceId: best?.id, batteryPct: best?.batteryPct, rssi: best?.rssi, phones: phones, route: .bluetooth)
   }
 }
 

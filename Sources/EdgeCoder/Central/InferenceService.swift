@@ -35,7 +35,7 @@ public struct InferenceReply: Sendable, Hashable {
   public var ok: Bool
   /// Milliseconds from the request to the complete reply, measured at the central.
   public var durationMs: Int
-  /// The name of the phone that answered.
+  /// The name of the phone that answered; over the network that of the engine.
   public var phone: String
 
   /// Makes a reply.
@@ -68,11 +68,16 @@ public struct CentralStatus: Sendable, Hashable, Codable {
   public var rssi: Int?
   /// Every phone the central knows of, best first.
   public var phones: [PhoneStatus]
+  /// Where the next prompt goes; absent in a status of an older central.
+  public var route: InferenceRoute?
+  /// Why it goes there, for a person; absent where there is no choice.
+  public var routeReason: String?
 
   /// Makes a status.
   public init(
     connected: Bool, scanning: Bool, modelState: String = "unknown", lastSeenMs: Int? = nil, deviceName: String? = nil,
-    deviceId: String? = nil, batteryPct: Int? = nil, rssi: Int? = nil, phones: [PhoneStatus] = []
+    deviceId: String? = nil, batteryPct: Int? = nil, rssi: Int? = nil, phones: [PhoneStatus] = [],
+    route: InferenceRoute? = nil, routeReason: String? = nil
   ) {
     self.connected = connected
     self.scanning = scanning
@@ -83,6 +88,8 @@ public struct CentralStatus: Sendable, Hashable, Codable {
     self.batteryPct = batteryPct
     self.rssi = rssi
     self.phones = phones
+    self.route = route
+    self.routeReason = routeReason
   }
 }
 
@@ -147,6 +154,10 @@ public struct InferenceError: Error, Sendable, CustomStringConvertible {
     public static let badReply = Code(name: "bad reply")
     /// The request could not be written to the phone.
     public static let writeFailed = Code(name: "write failed")
+    /// The model server on the network did not answer, or stopped.
+    public static let modelFailed = Code(name: "model failed")
+    /// The network went away in the middle of a reply that came over it.
+    public static let networkLost = Code(name: "network lost")
   }
 
   /// The kind of failure.

@@ -1,3 +1,4 @@
+internal import DBus
 internal import EdgeCoder
 internal import HTTPTypes
 
@@ -32,8 +33,13 @@ struct APIError: Error, Sendable {
     APIError(.init(code: 499, reasonPhrase: "Client Closed Request"), "the client went away", code: "client_gone")
   }
 
-  static func tooLate(_ limit: Duration) -> APIError {
-    APIError(.gatewayTimeout, "no phone answered within \(limit.seconds) s", code: "timeout")
+  /// Nothing came, or no more, within the limit for that; or the whole was not there within its own.
+  static func tooLate(after time: Duration, _ limits: ProgressLimits) -> APIError {
+    let what =
+      time < limits.total
+      ? "nothing came within \(limits.first.seconds) s"
+      : "the answer was not at its end after \(limits.total.seconds) s"
+    return APIError(.gatewayTimeout, what, code: "timeout")
   }
 
   /// The phone answered that it could not do it.
@@ -66,6 +72,8 @@ struct APIError: Error, Sendable {
       case .timedOut: (.gatewayTimeout, "timeout")
       case .requestTooLarge: (.contentTooLarge, "prompt_too_large")
       case .badReply: (.badGateway, "damaged_reply")
+      case .modelFailed: (.badGateway, "model_failed")
+      case .networkLost: (.serviceUnavailable, "network_lost")
       default: (.internalServerError, Self.internalError)
       }
     self.init(status, error.message + (error.hint.map { " (\($0))" } ?? ""), code: code)

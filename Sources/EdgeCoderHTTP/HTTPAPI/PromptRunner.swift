@@ -58,8 +58,9 @@ struct PromptRunner: Sendable {
   ) async throws -> InferenceReply {
     let limit = configuration.replyTime
     let limits = ProgressLimits(first: limit, pause: limit, total: configuration.streamTime)
+    let (time, started) = (TimeSource.continuous, TimeSource.continuous.now)
     do {
-      return try await TimeSource.continuous.withLimits(limits, orThrow: { APIError.tooLate(limit) }) {
+      return try await time.withLimits(limits, orThrow: { APIError.tooLate(after: time.now - started, limits) }) {
         [service] step in
         try await service.generate(prompt: prompt.text, maxTokens: prompt.maxTokens) { piece in
           step()

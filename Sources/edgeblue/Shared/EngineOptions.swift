@@ -29,14 +29,17 @@ struct EngineOptions: ParsableArguments {
     }
   }
 
-  /// The engine. An API key comes from EDGEBLUE_API_KEY: what is on a command line can be read by everyone here.
-  func makeEngine() throws -> any Engine {
-    switch engine {
+  /// The engine.
+  func makeEngine() throws -> any Engine { try Self.engine(engine, url: engineURL, model: model) }
+
+  /// An engine. An API key comes from EDGEBLUE_API_KEY: what is on a command line can be read by everyone here.
+  static func engine(_ kind: Kind, url: String?, model: String?) throws -> any Engine {
+    switch kind {
     case .echo: EchoEngine()
-    case .ollama: try OllamaEngine(url: engineURL ?? OllamaEngine.defaultURL, model: model)
+    case .ollama: try OllamaEngine(url: url ?? OllamaEngine.defaultURL, model: model)
     case .openai:
       try OpenAIEngine(
-        url: engineURL ?? OpenAIEngine.defaultURL, model: model,
+        url: url ?? OpenAIEngine.defaultURL, model: model,
         apiKey: ProcessInfo.processInfo.environment["EDGEBLUE_API_KEY"].flatMap(APIKey.init))
     }
   }

@@ -162,7 +162,7 @@ import Testing
     await far.setValue(Wire.Status(modelState: "idle").encoded(), of: .status)
     let central = central()
     try await running([central.run]) {
-      try await eventually { await central.status() == CentralStatus(connected: false, scanning: true) }
+      try await eventually { await central.status() == CentralStatus(connected: false, scanning: true, route: .bluetooth) }
       air.see(near, rssi: -45)
       air.see(far, rssi: -80)
       clock.advance(by: .milliseconds(77))
