@@ -20,7 +20,7 @@ struct CentralCommand: AsyncParsableCommand {
       prompt goes to a phone, also one that is on its way and has no answer yet. --prefer says where prompts go while \
       there is a way out:
 
-        auto       to the model server; to a phone when that cannot answer and a phone is ready
+        auto       to the model server, or to a phone when that fails
         network    to the model server, and nowhere else
         bluetooth  to a phone, always: no prompt leaves over the network
 
@@ -29,7 +29,7 @@ struct CentralCommand: AsyncParsableCommand {
       EXAMPLES
         edgeblue central
         edgeblue central --adapter hci1 --port 8000 --max-phones 2
-        edgeblue central --engine ollama --engine-url http://studio.local:11434 --model llama3.2
+        edgeblue central --engine ollama --engine-url http://studio.local:11434
         curl http://127.0.0.1:11435/status
         curl http://127.0.0.1:11435/api/generate -d '{"prompt": "Why is the sky blue?"}'
         curl -N http://127.0.0.1:11435/api/generate -d '{"prompt": "Why is the sky blue?", "stream": true}'

@@ -4,8 +4,6 @@ import EdgeCoder
 import EdgeCoderHTTP
 import NetworkPath
 
-extension RoutedInference.Preference: ExpressibleByArgument {}
-
 /// Whether a central has a model server on the network, and when it uses it.
 struct RouteOptions: ParsableArguments {
   @Option(help: "A model server on the network: ollama, or openai (llama.cpp's server …). Without it, only phones answer.")
@@ -18,7 +16,14 @@ struct RouteOptions: ParsableArguments {
   var engineURL: String?
   @Option(help: ArgumentHelp("The model. Without it, the one the server has loaded or lists first.", valueName: "name"))
   var model: String?
-  @Option(help: "Where prompts go while there is a way out: auto (the default with --engine), network or bluetooth.")
+  @Option(
+    help: "Where prompts go while there is a way out: auto (the default with --engine), network or bluetooth.",
+    transform: { text in
+      guard let preference = RoutedInference.Preference(rawValue: text) else {
+        throw ValidationError("--prefer is auto, network or bluetooth.")
+      }
+      return preference
+    })
   var prefer: RoutedInference.Preference?
 
   enum ServerKind: String, ExpressibleByArgument, CaseIterable {
