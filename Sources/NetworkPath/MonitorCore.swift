@@ -12,9 +12,6 @@ final class MonitorCore: Sendable {
 
   private struct State {
     var inputs: [Input] = []
-    var newest: PathUpdate?
-    var readers: [Int: BoundedStream<PathUpdate>.Source] = [:]
-    var nextReader = 0
     var statistics = NetworkPathMonitor.Statistics()
     /// Why the kernel could not be asked, last time.
     var problem: NetworkPathError?
@@ -31,6 +28,8 @@ final class MonitorCore: Sendable {
   /// Where it is asked.
   let questions: NetlinkSocket
   let resolver: ResolverFile
+  /// What is told of the path.
+  let feed = UpdateFeed<PathUpdate>()
   /// The ways out, for a probe.
   let waysOut: BoundedStream<ProbeRunner.WayOut>
   private let waysOutSource: BoundedStream<ProbeRunner.WayOut>.Source
@@ -74,7 +73,6 @@ final class MonitorCore: Sendable {
     }
   }
 
-  var newest: PathUpdate? { state.withLock { $0.newest } }
   var problem: NetworkPathError? { state.withLock { $0.problem } }
   var statistics: NetworkPathMonitor.Statistics { state.withLock { $0.statistics } }
 
@@ -88,31 +86,9 @@ final class MonitorCore: Sendable {
     }
   }
 
-  /// The updates from now on, after the newest there is.
-  func updates(limit: Int) -> BoundedStream<PathUpdate> {
-    let id = state.withLock { state in
-      state.nextReader += 1
-      return state.nextReader
-    }
-    let (stream, source) = BoundedStream.make(of: PathUpdate.self, limit: limit) { [weak self] in
-      _ = self?.state.withLock { $0.readers.removeValue(forKey: id) }
-    }
-    let hasEnded = state.withLock { state in
-      // Under the lock, so that the newest comes first.
-      if let newest = state.newest { source.yield(newest) }
-      if !state.hasEnded { state.readers[id] = source }
-      return state.hasEnded
-    }
-    if hasEnded { source.finish() }
-    return stream
-  }
-
   func tell(_ update: PathUpdate) {
-    let readers = state.withLock { state in
-      (state.newest, state.problem) = (update, nil)
-      return Array(state.readers.values)
-    }
-    for reader in readers { reader.yield(update) }
+    state.withLock { $0.problem = nil }
+    feed.publish(update)
   }
 
   func tellProbe(_ wayOut: ProbeRunner.WayOut) {
@@ -137,12 +113,8 @@ final class MonitorCore: Sendable {
   }
 
   private func end() {
-    let readers = state.withLock { state in
-      defer { state.readers = [:] }
-      state.hasEnded = true
-      return Array(state.readers.values)
-    }
-    for reader in readers { reader.finish() }
+    state.withLock { $0.hasEnded = true }
+    feed.end()
     waysOutSource.finish()
   }
 }

@@ -63,10 +63,10 @@ public final class NetworkPathMonitor: Sendable {
 
   /// Waits until there is a snapshot, with NetworkManager's hints when that is quick.
   func waitForFirst() async throws {
-    let updates = core.updates(limit: 1)
+    let updates = core.feed.updates(limit: 1)
     if core.options.networkManagerBus != nil { await Self.first(of: metered, within: Self.meteredLimit) }
     await Self.first(of: updates, within: Self.startLimit)
-    if core.newest != nil { return }
+    if core.feed.newest != nil { return }
     close()
     try Task.checkCancellation()
     throw core.problem ?? NetworkPathError(.timedOut, "the kernel does not say what its network is")
@@ -87,7 +87,7 @@ public final class NetworkPathMonitor: Sendable {
 
   /// The newest update; what ``updates(limit:)`` begins with.
   public var update: PathUpdate {
-    core.newest ?? PathUpdate(number: 0, path: PathSnapshot(status: .unsatisfied, obstacle: .noInterface))
+    core.feed.newest ?? PathUpdate(number: 0, path: PathSnapshot(status: .unsatisfied, obstacle: .noInterface))
   }
 
   /// The newest update, and then every one that follows, until the monitor is closed.
@@ -95,7 +95,7 @@ public final class NetworkPathMonitor: Sendable {
   /// Each is whole: a reader that is too slow loses the oldest and knows the present all the same. What it lost, the
   /// gaps in ``PathUpdate/number`` and the count `dropped` of the stream tell.
   /// - Parameter limit: how many may wait for the reader, 1 or more.
-  public func updates(limit: Int = 16) -> BoundedStream<PathUpdate> { core.updates(limit: limit) }
+  public func updates(limit: Int = 16) -> BoundedStream<PathUpdate> { core.feed.updates(limit: limit) }
 
   /// Runs tasks on the monitor's own thread, where updates arrive.
   ///

@@ -20,14 +20,13 @@ public final class EventLog: Sendable {
     var problem: AgentError?
     /// Whether the file may end in the middle of a line.
     var isTorn = true
-    var readers: [Int: BoundedStream<AgentEvent>.Source] = [:]
-    var nextReader = 0
   }
 
   /// Where the events are; those before are in the same place with `.1` behind it. `nil` keeps none on disk.
   public let path: String?
   private let wallClock: @Sendable () -> Int64
   private let state: Lock<State>
+  private let feed = UpdateFeed<AgentEvent>()
 
   /// Reads what is there. What cannot be understood, such as a line that was cut off, is passed over.
   /// - Parameter path: the file; `nil` for none.
@@ -69,33 +68,24 @@ public final class EventLog: Sendable {
   /// The events from now on.
   /// - Parameter limit: how many may wait for the reader; beyond that the oldest go, and ``newest(_:)`` has them.
   public func events(limit: Int = 64) -> BoundedStream<AgentEvent> {
-    let id = state.withLock { state in
-      state.nextReader += 1
-      return state.nextReader
-    }
-    let (stream, source) = BoundedStream.make(of: AgentEvent.self, limit: limit) { [weak self] in
-      _ = self?.state.withLock { $0.readers.removeValue(forKey: id) }
-    }
-    state.withLock { $0.readers[id] = source }
-    return stream
+    feed.updates(limit: limit, beginsWithNewest: false)
   }
 
   /// Adds an event, with the time that it is now.
   @discardableResult
   public func append(_ kind: AgentEvent.Kind, _ text: String) -> AgentEvent {
     let now = wallClock()
-    let (event, readers) = state.withLock { state in
+    return state.withLock { state in
       state.count += 1
       let event = AgentEvent(
         number: state.count, atMs: now, kind: kind, text: String(text.prefix(Self.textLimit)))
       state.events.append(event)
       if state.events.count > Self.memoryLimit { state.events.removeFirst() }
-      // Under the lock, so that the file has the order of the numbers.
+      // Under the lock, so that the file, and who reads along, have the order of the numbers.
       if let path { write(event, to: path, &state) }
-      return (event, Array(state.readers.values))
+      feed.publish(event)
+      return event
     }
-    for reader in readers { reader.yield(event) }
-    return event
   }
 
   private func write(_ event: AgentEvent, to path: String, _ state: inout State) {

@@ -36,10 +36,10 @@ extension ModeRunner {
   }
 
   func publish() {
-    feed.publish(
-      AgentStatus(
-        machine: machine, path: path, power: power, counters: counters, lastFailure: lastFailure,
-        storageProblem: (storageProblem ?? log.problem)?.description, eventCount: log.count))
+    let status = AgentStatus(
+      machine: machine, path: path, power: power, counters: counters, lastFailure: lastFailure,
+      storageProblem: (storageProblem ?? log.problem)?.description, eventCount: log.count)
+    if status != feed.newest { feed.publish(status) }
   }
 
   // MARK: Services

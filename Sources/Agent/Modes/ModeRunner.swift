@@ -46,7 +46,8 @@ public actor ModeRunner {
   let options: Options
   let runners: [ComputeService: any ComputeRunner]
   let save: @Sendable (ModeRecord) throws(AgentError) -> Void
-  let feed: StatusFeed
+  let feed: UpdateFeed<AgentStatus>
+  private let restored: AgentStatus
   let ends: BoundedStream<AgentError?>
   let end: BoundedStream<AgentError?>.Source
 
@@ -99,17 +100,17 @@ public actor ModeRunner {
       log.append(.storage, problem.description)
       lastFailure = problem.description
     }
-    feed = StatusFeed(
-      AgentStatus(machine: machine, lastFailure: lastFailure, eventCount: log.count))
+    self.restored = AgentStatus(machine: machine, lastFailure: lastFailure, eventCount: log.count)
+    feed = UpdateFeed(self.restored)
   }
 
   /// What runs, and why.
-  public nonisolated var status: AgentStatus { feed.newest }
+  public nonisolated var status: AgentStatus { feed.newest ?? restored }
 
   /// The newest status, and then every one that follows, until the runner has ended. A reader that is too slow loses
   /// the oldest.
   /// - Parameter limit: how many may wait for the reader, 1 or more.
-  public nonisolated func statuses(limit: Int = 1) -> BoundedStream<AgentStatus> { feed.statuses(limit: limit) }
+  public nonisolated func statuses(limit: Int = 1) -> BoundedStream<AgentStatus> { feed.updates(limit: limit) }
 
   /// Applies the mode and goes on until the task is cancelled; then stops what runs, and returns when that has ended.
   /// Once.

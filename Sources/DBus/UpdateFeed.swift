@@ -1,7 +1,5 @@
-internal import DBus
-
-/// Hands updates to all who read them; who comes later begins with the newest.
-final class UpdateFeed<Update: Sendable>: Sendable {
+/// Hands updates to all who read them, each over a stream of its own.
+package final class UpdateFeed<Update: Sendable>: Sendable {
   private struct State {
     var newest: Update?
     var readers: [Int: BoundedStream<Update>.Source] = [:]
@@ -9,13 +7,20 @@ final class UpdateFeed<Update: Sendable>: Sendable {
     var hasEnded = false
   }
 
-  private let state = Lock(State())
+  private let state: Lock<State>
+
+  /// Makes a feed.
+  /// - Parameter newest: what there is already.
+  package init(_ newest: Update? = nil) { state = Lock(State(newest: newest)) }
 
   /// The newest; `nil` before the first.
-  var newest: Update? { state.withLock { $0.newest } }
+  package var newest: Update? { state.withLock { $0.newest } }
 
-  /// The newest there is, and then every one that follows.
-  func updates(limit: Int) -> BoundedStream<Update> {
+  /// The updates from now on.
+  /// - Parameters:
+  ///   - limit: how many may wait for the reader, 1 or more; beyond that the oldest go.
+  ///   - beginsWithNewest: whether the newest there is comes first.
+  package func updates(limit: Int, beginsWithNewest: Bool = true) -> BoundedStream<Update> {
     let id = state.withLock { state in
       state.nextReader += 1
       return state.nextReader
@@ -25,7 +30,7 @@ final class UpdateFeed<Update: Sendable>: Sendable {
     }
     let hasEnded = state.withLock { state in
       // Under the lock, so that the newest comes first.
-      if let newest = state.newest { source.yield(newest) }
+      if beginsWithNewest, let newest = state.newest { source.yield(newest) }
       if !state.hasEnded { state.readers[id] = source }
       return state.hasEnded
     }
@@ -35,7 +40,7 @@ final class UpdateFeed<Update: Sendable>: Sendable {
 
   /// Takes in the newest. Callers see to the order.
   /// - Parameter isNews: whether those who read hear of it.
-  func publish(_ update: Update, isNews: Bool = true) {
+  package func publish(_ update: Update, isNews: Bool = true) {
     let readers = state.withLock { state in
       state.newest = update
       return isNews ? Array(state.readers.values) : []
@@ -43,8 +48,8 @@ final class UpdateFeed<Update: Sendable>: Sendable {
     for reader in readers { reader.yield(update) }
   }
 
-  /// Ends all streams.
-  func end() {
+  /// Ends all streams, also those that are asked for later.
+  package func end() {
     let readers = state.withLock { state in
       defer { state.readers = [:] }
       state.hasEnded = true
