@@ -1,12 +1,32 @@
 import DBus
 import Glibc
 
+extension SessionCore {
+  /// The release that runs. It is found out once in each life of bluetoothd: starting a program for it takes as long as
+  /// registering a service does.
+  func release() async -> BlueZRelease? {
+    if let version { return version }
+    let (generation, answer) = state.withLock { state in
+      if let asked = state.release, asked.generation == state.generation { return asked }
+      let asked = (generation: state.generation, answer: Task { await BlueZRelease.ofRunningService(self) })
+      state.release = asked
+      return asked
+    }
+    let release = await answer.value
+    // What could not be found out now may be found out later.
+    if release == nil {
+      state.withLock { if $0.release?.generation == generation { $0.release = nil } }
+    }
+    return release
+  }
+}
+
 extension BlueZRelease {
   /// Where distributions put bluetoothd.
   private static let usualPlaces = ["/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd"]
 
   /// Asks the program that owns `org.bluez` for its version; bluetoothd does not tell over D-Bus.
-  static func ofRunningService(_ core: SessionCore) async -> BlueZRelease? {
+  fileprivate static func ofRunningService(_ core: SessionCore) async -> BlueZRelease? {
     var places = usualPlaces
     do {
       let pid = try await core.connection().processID(of: SessionCore.service)

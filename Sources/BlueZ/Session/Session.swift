@@ -124,8 +124,5 @@ public final class Session: Sendable {
 
   /// The release of the bluetoothd that runs; `nil` when it cannot be told, as from inside a container, and was not
   /// said when the session was opened.
-  public func version() async -> BlueZRelease? {
-    if let known = core.version { return known }
-    return await BlueZRelease.ofRunningService(core)
-  }
+  public func version() async -> BlueZRelease? { await core.release() }
 }

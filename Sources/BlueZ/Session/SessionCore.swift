@@ -16,6 +16,8 @@ final class SessionCore: Sendable {
     var isUp = false
     /// Counts the lives of bluetoothd as this session has seen them; handles of an earlier one are stale.
     var generation = 0
+    /// Who is finding out the release of that life.
+    var release: (generation: Int, answer: Task<BlueZRelease?, Never>)?
     /// Counts how often each adapter appeared, and how often it was switched on.
     var appearances: [ObjectPath: Int] = [:]
     var powerUps: [ObjectPath: Int] = [:]
