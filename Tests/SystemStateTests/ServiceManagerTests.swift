@@ -1,0 +1,107 @@
+import DBus
+import Glibc
+import Logging
+import Testing
+
+@testable import SystemState
+
+/// Against a socket such as systemd gives to a service.
+@Suite(.timeLimit(.minutes(1))) struct ServiceManagerTests {
+  private func manager(
+    _ address: String?, watchdog: String? = nil, process: String? = nil
+  ) -> ServiceManager? {
+    ServiceManager(
+      address: address, watchdogMicroseconds: watchdog, watchdogProcess: process, logger: Logger(label: "test"))
+  }
+
+  @Test(arguments: [false, true]) func whatIsToldArrives(isAbstract: Bool) throws {
+    let folder = try Folder()
+    let socket = try NotifySocket(isAbstract ? "@edgeblue-test-\(getpid())" : folder.path + "/notify")
+    let service = manager(socket.address)
+    let manager = try #require(service)
+    manager.isReady("mode on")
+    #expect(socket.next() == "READY=1\nSTATUS=mode on")
+    manager.report("two\nlines=1")
+    #expect(socket.next() == "STATUS=two lines=1")
+    manager.isStopping()
+    #expect(socket.next() == "STOPPING=1")
+  }
+
+  @Test func withoutOneThatListensThereIsNone() {
+    #expect(manager(nil) == nil)
+    #expect(manager("") == nil)
+    // What cannot be told is logged; it is no reason to end.
+    for address in ["/nowhere/notify", "vsock:2:1", "@" + String(repeating: "x", count: 200)] {
+      manager(address)?.isReady("")
+    }
+  }
+
+  @Test(arguments: [
+    ("1000000", nil, Duration.seconds(1)), ("1000000", "1", nil), ("0", nil, nil), ("-5", nil, nil), ("x", nil, nil),
+    (nil, nil, nil),
+  ] as [(String?, String?, Duration?)])
+  func theWatchdogIsOursOnly(microseconds: String?, process: String?, expected: Duration?) {
+    #expect(manager("/run/notify", watchdog: microseconds, process: process)?.watchdog == expected)
+    guard expected != nil else { return }
+    #expect(manager("/run/notify", watchdog: microseconds, process: "\(getpid())")?.watchdog == expected)
+  }
+
+  @Test func aProgramThatDoesNotAnswerItselfIsNotCalledAlive() async throws {
+    let folder = try Folder()
+    let socket = try NotifySocket(folder.path + "/notify")
+    let service = manager(socket.address, watchdog: "20000")
+    let manager = try #require(service)
+    let (hangs, hang) = BoundedStream.make(of: Void.self, limit: 1)
+    let rounds = Lock(0)
+    let work = Task {
+      await manager.keepAlive {
+        let round = rounds.withLock { count in
+          count += 1
+          return count
+        }
+        if round == 3 { for await _ in hangs {} }
+      }
+    }
+    #expect(socket.next() == "WATCHDOG=1")
+    #expect(socket.next() == "WATCHDOG=1")
+    #expect(socket.next(within: 100) == nil)
+    hang.finish()
+    #expect(socket.next() == "WATCHDOG=1")
+    work.cancel()
+    await work.value
+  }
+}
+
+/// What a service manager listens at.
+private final class NotifySocket {
+  struct Failure: Error { let reason: String }
+
+  let address: String
+  private let descriptor: Int32
+
+  init(_ address: String) throws {
+    self.address = address
+    descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var name = Array(address.utf8)
+    if name[0] == UInt8(ascii: "@") { name[0] = 0 }
+    var socketAddress = sockaddr_un()
+    socketAddress.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &socketAddress.sun_path) { $0.copyBytes(from: name) }
+    let length = socklen_t(MemoryLayout<sa_family_t>.size + name.count + (name[0] == 0 ? 0 : 1))
+    let bound = withUnsafePointer(to: socketAddress) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
+    }
+    guard bound == 0 else { throw Failure(reason: String(cString: strerror(errno))) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// The next message; `nil` when none comes.
+  func next(within milliseconds: Int32 = 10_000) -> String? {
+    var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    guard poll(&request, 1, milliseconds) == 1 else { return nil }
+    var buffer = [UInt8](repeating: 0, count: 1000)
+    let count = recv(descriptor, &buffer, buffer.count, 0)
+    return count < 0 ? nil : String(decoding: buffer[..<count], as: UTF8.self)
+  }
+}
