@@ -38,20 +38,26 @@ public struct BackgroundTaskRequest: Sendable, Hashable {
 public struct BackgroundConditions: Sendable, Hashable {
   /// Whether the program is in the background. Tasks run only then.
   public var isInBackground: Bool
+  /// Whether the machine is about to sleep. Then nothing runs, also by hand.
+  public var isGoingToSleep: Bool
   /// Whether there is a way out to the network.
   public var hasNetwork: Bool
   /// Whether the machine is on external power.
   public var onExternalPower: Bool
 
   /// By default nothing is there: nothing runs before the conditions are known.
-  public init(isInBackground: Bool = false, hasNetwork: Bool = false, onExternalPower: Bool = false) {
+  public init(
+    isInBackground: Bool = false, isGoingToSleep: Bool = false, hasNetwork: Bool = false, onExternalPower: Bool = false
+  ) {
     self.isInBackground = isInBackground
+    self.isGoingToSleep = isGoingToSleep
     self.hasNetwork = hasNetwork
     self.onExternalPower = onExternalPower
   }
 
   /// What keeps a request from running; `nil` when nothing does.
   func obstacle(to request: BackgroundTaskRequest) -> ExpirationReason? {
+    if isGoingToSleep { return .sleep }
     if !isInBackground { return .foreground }
     if request.requiresNetwork, !hasNetwork { return .networkLost }
     if request.requiresExternalPower, !onExternalPower { return .powerLost }
@@ -65,6 +71,8 @@ public enum ExpirationReason: String, Sendable, Hashable, CaseIterable, CustomSt
   case budget
   /// The program has come to the foreground.
   case foreground
+  /// The machine is about to sleep.
+  case sleep
   /// It requires the network, and there is no way out any more.
   case networkLost = "network_lost"
   /// It requires external power, and that is gone.
@@ -77,7 +85,7 @@ public enum ExpirationReason: String, Sendable, Hashable, CaseIterable, CustomSt
   /// Whether the task was stopped though it had time left and nobody wanted it to stop.
   var isInterruption: Bool {
     switch self {
-    case .foreground, .networkLost, .powerLost, .shutDown: true
+    case .foreground, .sleep, .networkLost, .powerLost, .shutDown: true
     case .budget, .person: false
     }
   }
@@ -86,7 +94,8 @@ public enum ExpirationReason: String, Sendable, Hashable, CaseIterable, CustomSt
   public var description: String {
     switch self {
     case .budget: "its time is nearly over"
-    case .foreground: "the program has come to the foreground"
+    case .foreground: "the program is in the foreground"
+    case .sleep: "the machine is about to sleep"
     case .networkLost: "it requires the network, and there is no way out"
     case .powerLost: "it requires external power, and there is none"
     case .person: "a person has ended it"

@@ -7,9 +7,10 @@
 /// 2. A task never runs twice at once: one that does not end when its time is over loses the turn, and its identifier
 ///    waits until it has ended.
 /// 3. A run ends exactly once.
-/// 4. Nothing begins unless the program is in the background and what its request requires is there.
+/// 4. Nothing begins unless the program is in the background and what its request requires is there, and nothing at all
+///    while the machine is about to sleep.
 /// 5. What was submitted is pending until it begins, and again when its run was interrupted: by the end of the program,
-///    or because what it requires has gone.
+///    by sleep, or because what it requires has gone.
 public struct SchedulerMachine: Sendable, Hashable {
   /// A request that waits.
   public struct Pending: Sendable, Hashable {
@@ -135,6 +136,7 @@ public struct SchedulerMachine: Sendable, Hashable {
   ) throws(BackgroundTasksError) {
     guard let kind = registered[identifier] else { throw .notRegistered(identifier, registered.keys) }
     guard stage == .launched else { throw BackgroundTasksError(.busy, "the program is not ready, or about to end") }
+    guard !conditions.isGoingToSleep else { throw BackgroundTasksError(.busy, "the machine is about to sleep") }
     guard current == nil, overdue[identifier] == nil else {
       let running = current?.request.identifier ?? identifier
       throw BackgroundTasksError(.busy, "\(running) runs", hint: "expire it first, or wait")
@@ -178,7 +180,7 @@ public struct SchedulerMachine: Sendable, Hashable {
 
   private mutating func settle(_ now: Duration, _ effects: inout [Effect]) {
     if let run = current {
-      if let reason = conditions.obstacle(to: run.request), !run.isByHand {
+      if let reason = conditions.obstacle(to: run.request), !run.isByHand || reason == .sleep {
         expire(reason, now, &effects)
       } else if now >= run.end - budget.grace {
         expire(.budget, now, &effects)

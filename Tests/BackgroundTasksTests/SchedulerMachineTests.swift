@@ -98,6 +98,7 @@ import Testing
 
   @Test(arguments: [
     (BackgroundConditions(hasNetwork: true, onExternalPower: true), ExpirationReason.foreground),
+    (BackgroundConditions(isInBackground: true, isGoingToSleep: true, hasNetwork: true, onExternalPower: true), .sleep),
     (BackgroundConditions(isInBackground: true, onExternalPower: true), .networkLost),
     (BackgroundConditions(isInBackground: true, hasNetwork: true), .powerLost),
   ])
@@ -138,6 +139,19 @@ import Testing
     #expect(try machine.handle(.expireNow("upload"), at: .seconds(1)) == [.expire(1, .person)])
     _ = try machine.handle(.ended(1, .failed("told to")), at: .seconds(2))
     #expect(machine.pending.isEmpty)
+  }
+
+  /// No task keeps the machine awake, also not one that a person has begun.
+  @Test func nothingRunsWhileTheMachineGoesToSleep() throws {
+    var machine = try machine()
+    #expect(begun(try machine.handle(.runNow("upload"), at: .zero)) == "upload")
+    var sleep = Self.everything
+    sleep.isGoingToSleep = true
+    #expect(try machine.handle(.conditions(sleep), at: .seconds(1)) == [.expire(1, .sleep)])
+    _ = try machine.handle(.ended(1, .failed("told to")), at: .seconds(2))
+    #expect(machine.pending.isEmpty, "nobody asked for another run")
+    let error = #expect(throws: BackgroundTasksError.self) { try machine.handle(.runNow("upload"), at: .seconds(3)) }
+    #expect(error?.code == .busy)
   }
 
   @Test func whatCannotBeIsRefusedAndChangesNothing() throws {

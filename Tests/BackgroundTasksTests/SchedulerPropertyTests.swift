@@ -34,6 +34,7 @@ import Testing
           #expect(run.number == begun)
           #expect(!alive.values.contains(run.request.identifier), "never twice at once")
           #expect(run.isByHand || machine.obstacle(to: run.request) == nil)
+          #expect(!machine.conditions.isGoingToSleep, "nothing keeps the machine awake")
           if case .submit = event {
             // The new request may have replaced one that was not due.
           } else {
@@ -71,7 +72,9 @@ import Testing
       case 4, 5:
         try world.take(
           .conditions(
-            .init(isInBackground: isSomething(), hasNetwork: isSomething(), onExternalPower: isSomething())))
+            .init(
+              isInBackground: isSomething(), isGoingToSleep: isSomething() && isSomething(), hasNetwork: isSomething(),
+              onExternalPower: isSomething())))
       case 6, 7:
         guard let run = world.alive.keys.sorted().randomElement(using: &random) else { continue }
         world.alive[run] = nil
