@@ -57,7 +57,8 @@ var targets: [Target] = [
   .testTarget(
     name: "BackgroundTasksTests", dependencies: ["BackgroundTasks", "DBus", "DBusTesting"], swiftSettings: settings),
   .testTarget(
-    name: "AgentTests", dependencies: ["Agent", "DBus", "DBusTesting", "NetworkPath", "SystemState"],
+    name: "AgentTests",
+    dependencies: ["Agent", "BackgroundTasks", "DBus", "DBusTesting", "NetworkPath", "SystemState"],
     swiftSettings: settings),
   .testTarget(
     name: "RadioTests", dependencies: ["Agent", "BlueZ", "DBus", "DBusTesting", "EdgeCoder"], swiftSettings: settings),

@@ -14,6 +14,12 @@ public struct AgentError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let damagedFile = Code("damaged file")
     /// A service was to stop and did not.
     public static let serviceHangs = Code("service hangs")
+    /// What was under way was told to end.
+    public static let interrupted = Code("interrupted")
+    /// No heartbeat gets through to the coordinator.
+    public static let noHeartbeat = Code("no heartbeat")
+    /// What is asked for cannot be at the moment.
+    public static let notNow = Code("not now")
     /// What tells of the network or the power has ended.
     public static let inputEnded = Code("input ended")
     /// What a service needs was not set up.

@@ -1,3 +1,4 @@
+public import BackgroundTasks
 import Glibc
 
 /// The folder with what outlives the agent: its mode and its events. One agent at a time has it.
@@ -29,6 +30,12 @@ public final class StateFolder: Sendable {
 
   /// The mode.
   public var modes: ModeStore { ModeStore(path: path + "/mode.json") }
+
+  /// What a person wants the phase to be.
+  public var lifecycle: LifecycleStore { LifecycleStore(path: path + "/lifecycle.json") }
+
+  /// The pending background tasks.
+  public var tasks: BackgroundTaskStore { BackgroundTaskStore(path: path + "/tasks.json") }
 
   /// The file of the events.
   public var events: String { path + "/events.jsonl" }

@@ -64,10 +64,6 @@ import Testing
       if starts { #expect(after[service.other] == .idle) }
       if isFailed(after[service]) { #expect(after.wanted == service) }
     }
-    #expect(after.hasBackgroundTasks == (after.wanted != nil))
-    #expect(
-      effects.contains(.scheduleBackgroundTasks) == (after.hasBackgroundTasks && !before.hasBackgroundTasks))
-    #expect(effects.contains(.cancelBackgroundTasks) == (!after.hasBackgroundTasks && before.hasBackgroundTasks))
 
     // A person is told once for each return.
     #expect(
@@ -99,7 +95,6 @@ import Testing
     world.happens(.shutDown)
     world.comesToRest(using: &generator)
     #expect(world.started.isEmpty && world.machine.runState == .stopped)
-    #expect(world.tasks == false)
     #expect(world.disk == world.machine.record)
   }
 }
@@ -120,7 +115,6 @@ private struct World {
   /// Of these, what was told to stop.
   var stopping: Set<ComputeService> = []
   var retries: Set<ComputeService> = []
-  var tasks = false
   var disk: ModeRecord
 
   init(_ record: ModeRecord) { (machine, disk) = (ModeMachine(record), record) }
@@ -142,12 +136,6 @@ private struct World {
         #expect(isNew)
       case .stop(let service): if started.contains(service) { stopping.insert(service) }
       case .retryLater(let service): retries.insert(service)
-      case .scheduleBackgroundTasks:
-        #expect(!tasks)
-        tasks = true
-      case .cancelBackgroundTasks:
-        #expect(tasks)
-        tasks = false
       case .persist(let record): disk = record
       case .log, .notify: break
       }

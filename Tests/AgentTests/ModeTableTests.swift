@@ -51,8 +51,8 @@ import Testing
 
   /// The same whether the service is starting or running.
   static let onAndServing: [Row] = [
-    (.shutDown, [.cancelBackgroundTasks, .stop(.heartbeat)], .stopping),
-    (.choose(.off), [.persist(.init()), .log(.chosen(.off)), .cancelBackgroundTasks, .stop(.heartbeat)], .stopping),
+    (.shutDown, [.stop(.heartbeat)], .stopping),
+    (.choose(.off), [.persist(.init()), .log(.chosen(.off)), .stop(.heartbeat)], .stopping),
     (
       .choose(.bluetoothLocal),
       [.persist(.init(mode: .bluetoothLocal)), .log(.chosen(.bluetoothLocal)), .stop(.heartbeat)], .stopping
@@ -61,7 +61,7 @@ import Testing
       .setRunOnlyWhileCharging(true),
       [
         .persist(.init(mode: .on, runOnlyWhileCharging: true)), .log(.blocked(.powerUnknown)),
-        .cancelBackgroundTasks, .stop(.heartbeat),
+        .stop(.heartbeat),
       ], .stopping
     ),
     (offline, [.persist(loss), .log(.downgraded(because: "no carrier")), .stop(.heartbeat)], .stopping),
@@ -76,25 +76,18 @@ import Testing
   /// By situation. Nothing is written down where nothing happens.
   static let rows: [String: [Row]] = [
     "Off": [
-      (
-        .choose(.on), [.persist(.init(mode: .on)), .log(.chosen(.on)), .start(.heartbeat), .scheduleBackgroundTasks],
-        .starting
-      ),
+      (.choose(.on), [.persist(.init(mode: .on)), .log(.chosen(.on)), .start(.heartbeat)], .starting),
       (
         .choose(.bluetoothLocal),
-        [
-          .persist(.init(mode: .bluetoothLocal)), .log(.chosen(.bluetoothLocal)), .start(.phone),
-          .scheduleBackgroundTasks,
-        ],
-        .starting
+        [.persist(.init(mode: .bluetoothLocal)), .log(.chosen(.bluetoothLocal)), .start(.phone)], .starting
       ),
       (.setRunOnlyWhileCharging(true), [.persist(.init(runOnlyWhileCharging: true))], .stopped),
     ],
     "On, starting": onAndServing + [(.started(.heartbeat), [], .running)],
     "On, running": onAndServing,
     "On, failed": [
-      (.shutDown, [.cancelBackgroundTasks], .stopped),
-      (.choose(.off), [.persist(.init()), .log(.chosen(.off)), .cancelBackgroundTasks], .stopped),
+      (.shutDown, [], .stopped),
+      (.choose(.off), [.persist(.init()), .log(.chosen(.off))], .stopped),
       (.choose(.on), [.start(.heartbeat)], .starting),
       (
         .choose(.bluetoothLocal),
@@ -102,10 +95,8 @@ import Testing
       ),
       (
         .setRunOnlyWhileCharging(true),
-        [
-          .persist(.init(mode: .on, runOnlyWhileCharging: true)), .log(.blocked(.powerUnknown)),
-          .cancelBackgroundTasks,
-        ], .blocked(.powerUnknown)
+        [.persist(.init(mode: .on, runOnlyWhileCharging: true)), .log(.blocked(.powerUnknown))],
+        .blocked(.powerUnknown)
       ),
       (offline, [.persist(loss), .log(.downgraded(because: "no carrier")), .start(.phone)], .starting),
       (.retry(.heartbeat), [.start(.heartbeat)], .starting),
@@ -120,11 +111,9 @@ import Testing
       ),
       (
         .setRunOnlyWhileCharging(false),
-        [.persist(.init(mode: .on)), .log(.unblocked), .start(.heartbeat), .scheduleBackgroundTasks], .starting
+        [.persist(.init(mode: .on)), .log(.unblocked), .start(.heartbeat)], .starting
       ),
-      (
-        .power(onExternalPower: true), [.log(.unblocked), .start(.heartbeat), .scheduleBackgroundTasks], .starting
-      ),
+      (.power(onExternalPower: true), [.log(.unblocked), .start(.heartbeat)], .starting),
       (
         offline,
         [
@@ -134,14 +123,14 @@ import Testing
       ),
     ],
     "Local, running": [
-      (.shutDown, [.cancelBackgroundTasks, .stop(.phone)], .stopping),
-      (.choose(.off), [.persist(.init()), .log(.chosen(.off)), .cancelBackgroundTasks, .stop(.phone)], .stopping),
+      (.shutDown, [.stop(.phone)], .stopping),
+      (.choose(.off), [.persist(.init()), .log(.chosen(.off)), .stop(.phone)], .stopping),
       (.choose(.on), [.persist(.init(mode: .on)), .log(.chosen(.on)), .stop(.phone)], .stopping),
       (
         .setRunOnlyWhileCharging(true),
         [
           .persist(.init(mode: .bluetoothLocal, runOnlyWhileCharging: true)), .log(.blocked(.powerUnknown)),
-          .cancelBackgroundTasks, .stop(.phone),
+          .stop(.phone),
         ], .stopping
       ),
       (
@@ -151,8 +140,8 @@ import Testing
       ),
     ],
     "Local by itself": [
-      (.shutDown, [.cancelBackgroundTasks, .stop(.phone)], .stopping),
-      (.choose(.off), [.persist(.init()), .log(.chosen(.off)), .cancelBackgroundTasks, .stop(.phone)], .stopping),
+      (.shutDown, [.stop(.phone)], .stopping),
+      (.choose(.off), [.persist(.init()), .log(.chosen(.off)), .stop(.phone)], .stopping),
       // The network is still away: a person may want On, and is told that it cannot be.
       (
         .choose(.on), [.log(.chosen(.on)), .log(.downgraded(because: "no carrier"))], .running
@@ -162,7 +151,7 @@ import Testing
         .setRunOnlyWhileCharging(true),
         [
           .persist(.init(mode: .bluetoothLocal, cause: .networkLoss, runOnlyWhileCharging: true)),
-          .log(.blocked(.powerUnknown)), .cancelBackgroundTasks, .stop(.phone),
+          .log(.blocked(.powerUnknown)), .stop(.phone),
         ], .stopping
       ),
       (.networkFound, [.log(.networkReturned), .notify(.networkReturned)], .running),
@@ -174,10 +163,10 @@ import Testing
     ],
     "Off, stopping": [
       // What runs ends first.
-      (.choose(.on), [.persist(.init(mode: .on)), .log(.chosen(.on)), .scheduleBackgroundTasks], .stopping),
+      (.choose(.on), [.persist(.init(mode: .on)), .log(.chosen(.on))], .stopping),
       (
         .choose(.bluetoothLocal),
-        [.persist(.init(mode: .bluetoothLocal)), .log(.chosen(.bluetoothLocal)), .scheduleBackgroundTasks], .stopping
+        [.persist(.init(mode: .bluetoothLocal)), .log(.chosen(.bluetoothLocal))], .stopping
       ),
       (.setRunOnlyWhileCharging(true), [.persist(.init(runOnlyWhileCharging: true))], .stopping),
       (.ended(.heartbeat, because: nil), [], .stopped), (broken, [], .stopped),

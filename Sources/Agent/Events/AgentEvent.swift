@@ -28,6 +28,10 @@ public struct AgentEvent: Sendable, Hashable, Codable {
     public static let stopped = Kind(rawValue: "stopped")
     /// A service has failed. The same failure again, in a row, is only counted.
     public static let failed = Kind(rawValue: "failed")
+    /// A person chose the phase: the foreground, the background, or what the system says.
+    public static let lifecycle = Kind(rawValue: "lifecycle")
+    /// A background task is pending, or no longer, or has failed. The same failure again, in a row, is only counted.
+    public static let task = Kind(rawValue: "task")
     /// Something about files.
     public static let storage = Kind(rawValue: "storage")
   }

@@ -41,10 +41,6 @@ extension ModeMachine {
     case stop(ComputeService)
     /// Come back with ``Event/retry(_:)`` after a while.
     case retryLater(ComputeService)
-    /// Have the background tasks run from time to time.
-    case scheduleBackgroundTasks
-    /// Have them run no longer.
-    case cancelBackgroundTasks
   }
 
   /// What a person is told though they did not ask.

@@ -32,8 +32,6 @@ public struct ModeMachine: Sendable, Hashable {
   private(set) var onExternalPower: Bool?
   private(set) var phone = Phase.idle
   private(set) var heartbeat = Phase.idle
-  /// Whether the background tasks are scheduled.
-  public private(set) var hasBackgroundTasks = false
 
   /// Begins with what was restored; ``Event/start`` applies it.
   public init(_ record: ModeRecord) {
@@ -121,10 +119,6 @@ public struct ModeMachine: Sendable, Hashable {
 
   /// Brings what runs nearer to what is to run.
   private mutating func settle(_ effects: inout [Effect]) {
-    if wanted == nil, hasBackgroundTasks {
-      hasBackgroundTasks = false
-      effects.append(.cancelBackgroundTasks)
-    }
     for service in ComputeService.allCases where service != wanted {
       switch self[service] {
       case .starting, .running:
@@ -134,14 +128,8 @@ public struct ModeMachine: Sendable, Hashable {
       case .idle, .stopping: break
       }
     }
-    guard let wanted else { return }
-    if self[wanted] == .idle, self[wanted.other] == .idle {
-      self[wanted] = .starting
-      effects.append(.start(wanted))
-    }
-    if !hasBackgroundTasks {
-      hasBackgroundTasks = true
-      effects.append(.scheduleBackgroundTasks)
-    }
+    guard let wanted, self[wanted] == .idle, self[wanted.other] == .idle else { return }
+    self[wanted] = .starting
+    effects.append(.start(wanted))
   }
 }

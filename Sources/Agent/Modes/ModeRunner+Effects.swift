@@ -16,8 +16,6 @@ extension ModeRunner {
     case .start(let service): start(service)
     case .stop(let service): stop(service)
     case .retryLater(let service): retryLater(service)
-    // Nothing here runs in the background yet: the services run whenever the mode wants them.
-    case .scheduleBackgroundTasks, .cancelBackgroundTasks: break
     }
   }
 
@@ -37,7 +35,7 @@ extension ModeRunner {
 
   func publish() {
     let status = AgentStatus(
-      machine: machine, path: path, power: power, counters: counters, lastFailure: lastFailure,
+      machine: machine, lifecycle: lifecycle, path: path, power: power, counters: counters, lastFailure: lastFailure,
       storageProblem: (storageProblem ?? log.problem)?.description, eventCount: log.count)
     if status != feed.newest { feed.publish(status) }
   }

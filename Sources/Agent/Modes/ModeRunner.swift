@@ -52,6 +52,7 @@ public actor ModeRunner {
   let end: BoundedStream<AgentError?>.Source
 
   var machine: ModeMachine
+  var lifecycle: LifecycleSnapshot?
   var path: PathSnapshot?
   var power: PowerSnapshot?
   var counters = AgentStatus.Counters()
@@ -165,6 +166,12 @@ public actor ModeRunner {
   public func take(_ power: PowerSnapshot) {
     self.power = power
     handle(.power(onExternalPower: power.telemetry.onExternalPower))
+  }
+
+  /// Takes in what the phase is now, to report it.
+  public func take(_ lifecycle: LifecycleSnapshot) {
+    self.lifecycle = lifecycle
+    publish()
   }
 
   /// A person chooses a mode.

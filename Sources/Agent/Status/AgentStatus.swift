@@ -43,6 +43,8 @@ public struct AgentStatus: Sendable, Hashable {
   public var runOnlyWhileCharging: Bool
   /// What runs.
   public var runState: RunState
+  /// The phase; `nil` before it is known.
+  public var lifecycle: LifecycleSnapshot?
   /// The network; `nil` before it is known.
   public var network: Network?
   /// The power; `nil` before it is known.
@@ -59,13 +61,15 @@ public struct AgentStatus: Sendable, Hashable {
   /// Makes a status, for tests of what uses one.
   public init(
     mode: ComputeMode, cause: ModeRecord.Cause = .person, runOnlyWhileCharging: Bool = false,
-    runState: RunState = .stopped, network: Network? = nil, power: PowerTelemetry? = nil,
+    runState: RunState = .stopped, lifecycle: LifecycleSnapshot? = nil, network: Network? = nil,
+    power: PowerTelemetry? = nil,
     counters: Counters = Counters(), lastFailure: String? = nil, storageProblem: String? = nil, eventCount: Int = 0
   ) {
     self.mode = mode
     self.cause = cause
     self.runOnlyWhileCharging = runOnlyWhileCharging
     self.runState = runState
+    self.lifecycle = lifecycle
     self.network = network
     self.power = power
     self.counters = counters
@@ -75,12 +79,14 @@ public struct AgentStatus: Sendable, Hashable {
   }
 
   init(
-    machine: ModeMachine, path: PathSnapshot? = nil, power: PowerSnapshot? = nil, counters: Counters = Counters(),
+    machine: ModeMachine, lifecycle: LifecycleSnapshot? = nil, path: PathSnapshot? = nil, power: PowerSnapshot? = nil,
+    counters: Counters = Counters(),
     lastFailure: String?, storageProblem: String? = nil, eventCount: Int
   ) {
     self.init(
       mode: machine.record.mode, cause: machine.record.cause,
       runOnlyWhileCharging: machine.record.runOnlyWhileCharging, runState: machine.runState,
+      lifecycle: lifecycle,
       network: path.map {
         Network(
           status: $0.status, reason: $0.obstacle?.description,
