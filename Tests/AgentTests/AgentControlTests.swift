@@ -14,7 +14,7 @@ struct AgentControlTests {
   ) async throws {
     let bus = try PrivateBus()
     let fixture = Fixture(record)
-    let control = try await AgentControl.open(fixture.runner, on: .address(bus.address))
+    let control = try await AgentControl.open(fixture, on: bus)
     let client = try await AgentClient.open(on: .address(bus.address))
     try await fixture.running { fixture in
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -73,7 +73,7 @@ struct AgentControlTests {
   @Test func nothingIsMissedAtTheBeginning() async throws {
     let bus = try PrivateBus()
     let fixture = Fixture(ModeRecord())
-    let control = try await AgentControl.open(fixture.runner, on: .address(bus.address))
+    let control = try await AgentControl.open(fixture, on: bus)
     let connection = try await bus.connect()
     let changes = try await connection.signals(
       MatchRule(interface: "org.freedesktop.DBus.Properties", member: "PropertiesChanged"))
@@ -88,7 +88,7 @@ struct AgentControlTests {
 
   @Test func whoCanNoLongerBeControlledEnds() async throws {
     let bus = try PrivateBus()
-    let control = try await AgentControl.open(Fixture(ModeRecord()).runner, on: .address(bus.address))
+    let control = try await AgentControl.open(Fixture(ModeRecord()), on: bus)
     let run = Task { try await control.run() }
     bus.kill()
     let error = await #expect(throws: AgentError.self) { try await run.value }
@@ -105,7 +105,7 @@ struct AgentControlTests {
       #expect(fixture.status.mode == .off)
 
       let second = await #expect(throws: AgentError.self) {
-        _ = try await AgentControl.open(fixture.runner, on: .address(bus.address))
+        _ = try await AgentControl.open(fixture, on: bus)
       }
       #expect(second?.code == .alreadyRunning)
     }
@@ -127,15 +127,21 @@ struct AgentControlTests {
   @Test(.enabled(if: ChildProcess.path(of: "gdbus") != nil, "needs gdbus"))
   func gdbusReadsTheContract() async throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
-    let contract = try String(contentsOf: root.appending(path: "dbus/io.edgecoder.Agent1.xml"), encoding: .utf8)
+    let contracts = try ["io.edgecoder.Agent1", "io.edgecoder.Tasks1"].map {
+      ($0, try String(contentsOf: root.appending(path: "dbus/\($0).xml"), encoding: .utf8))
+    }
     try await served(ModeRecord(mode: .bluetoothLocal)) { fixture, _, bus in
       let told = try await gdbus(bus, "introspect", "--xml")
-      #expect(declarations(told) == declarations(contract))
-      #expect(declarations(contract).count == 20)
+      for (name, contract) in contracts {
+        #expect(declarations(of: name, in: told) == declarations(of: name, in: contract))
+        #expect(declarations(of: name, in: contract).count >= 4)
+      }
       _ = try await gdbus(bus, "call", "--method", "io.edgecoder.Agent1.SetMode", "'off'")
       await fixture.until { $0.mode == .off }
       let events = try await gdbus(bus, "call", "--method", "io.edgecoder.Agent1.GetEvents", "1")
       #expect(events.contains("'chosen', 'a person has chosen the mode Off'"))
+      let tasks = try await gdbus(bus, "call", "--method", "io.edgecoder.Tasks1.GetTasks")
+      #expect(tasks.contains("'Identifier': <'io.edgecoder.ios.runtime'>"))
     }
   }
 
@@ -150,14 +156,24 @@ struct AgentControlTests {
   }
 }
 
-/// What the interface in introspection XML declares, each line with the member it belongs to.
-private func declarations(_ xml: String) -> [String] {
+extension AgentControl {
+  /// Puts a fixture on a bus, with tasks and a phase of its own.
+  fileprivate static func open(_ fixture: Fixture, on bus: PrivateBus) async throws -> AgentControl {
+    let background = try TasksFixture(log: fixture.runner.log)
+    return try await open(
+      fixture.runner, tasks: background.tasks, lifecycle: try await background.lifecycle(), on: .address(bus.address))
+  }
+}
+
+/// What an interface in introspection XML declares, each line with the member it belongs to.
+private func declarations(of interface: String, in xml: String) -> [String] {
   let text = xml.replacing(#/<!--(?s:.*?)-->/#, with: "")
-  let interface = #/<interface name="io\.edgecoder\.Agent1">(?s:(.*?))<\/interface>/#
-  guard let body = text.firstMatch(of: interface) else { return [] }
+  guard let begin = text.firstRange(of: "<interface name=\"\(interface)\">"),
+    let end = text[begin.upperBound...].firstRange(of: "</interface>")
+  else { return [] }
   // Members in any order, arguments in theirs.
   var members: [String] = []
-  for match in body.1.matches(of: #/<(method|signal|property|arg) ([^>]*?)\/?>/#) {
+  for match in text[begin.upperBound..<end.lowerBound].matches(of: #/<(method|signal|property|arg) ([^>]*?)\/?>/#) {
     let attributes = match.2.matches(of: #/(\w+)="([^"]*)"/#).map { "\($0.1)=\($0.2)" }.sorted()
     let line = "\(match.1) \(attributes.joined(separator: " "))"
     if match.1 == "arg", let last = members.popLast() {

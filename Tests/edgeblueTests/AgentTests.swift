@@ -25,19 +25,41 @@ import Testing
         "Mode          Bluetooth Local, by itself, since the network went away: compute is offered to machines near by "
           + "over Bluetooth, and earns no rewards",
         "State         blocked: it is to run on external power only; connect power to start",
-        "Network       no way out: there is no default route", "Power         battery, the battery at 41 %",
+        "Phase         not known yet", "Network       no way out: there is no default route",
+        "Power         battery, the battery at 41 %",
         "On battery    nothing runs", "Since start   3 starts, 1 failures, 1 times from On to Bluetooth Local",
         "Last failure  the phone service has failed: no adapter\u{fffd}[2J",
       ])
     let on = AgentStatus(mode: .on, runState: .running, network: .init(status: .satisfied, interface: "eth0"))
-    #expect(on.lines.prefix(3).contains { $0.contains("earns rewards") } && on.lines[2] == "Network       through eth0")
+    #expect(on.lines.prefix(3).contains { $0.contains("earns rewards") } && on.lines[3] == "Network       through eth0")
+    let asleep = LifecycleSnapshot(phase: .suspending, reason: .sleep, choice: .background)
+    let suspending = AgentStatus(mode: .on, lifecycle: asleep)
+    #expect(suspending.lines[2] == "Phase         suspending: the machine is about to sleep; background was chosen")
+    #expect(asleep.text == "suspending: the machine is about to sleep; background was chosen")
+  }
+
+  @Test func tasksForPeopleAndPrograms() {
+    var task = AgentTaskStatus("io.edgecoder.ios.heartbeat", .refresh)
+    #expect(task.line == "io.edgecoder.ios.heartbeat not pending")
+    (task.wait, task.obstacle) = (.milliseconds(899_500), .foreground)
+    #expect(
+      task.line == "io.edgecoder.ios.heartbeat pending, due in 899 s; waits: the program is in the foreground")
+    (task.wait, task.obstacle, task.failed, task.problem) = (.zero, nil, 2, "no way out\u{1b}")
+    #expect(task.line == "io.edgecoder.ios.heartbeat pending, due; 0 completed, 2 failed; last: no way out\u{1b}")
+    #expect(
+      JSON.object(task.json).text == """
+        {"completed":0,"failed":2,"identifier":"io.edgecoder.ios.heartbeat","kind":"refresh","obstacle":null,\
+        "overdue":false,"problem":"no way out\\u001b","running":false,"waitMs":0}
+        """)
+    task.isRunning = true
+    #expect(task.line.contains(" runs; 0 completed"))
   }
 
   @Test func forPrograms() {
     #expect(
       JSON.object(status.json).text == """
         {"cause":"network-loss","counters":{"downgrades":1,"failures":1,"savesFailed":0,"starts":3},"eventCount":9,\
-        "lastFailure":"the phone service has failed: no adapter\\u001b[2J","mode":"bluetooth-local",\
+        "lastFailure":"the phone service has failed: no adapter\\u001b[2J","lifecycle":null,"mode":"bluetooth-local",\
         "network":{"interface":null,"reason":"there is no default route","status":"unsatisfied"},\
         "powerTelemetry":{"batteryLevelPct":41,"lowPowerMode":false,"onExternalPower":false,"updatedAtMs":5},\
         "reason":"not_charging","runOnlyWhileCharging":true,"runState":"blocked","storageProblem":null}
@@ -78,6 +100,53 @@ struct AgentProgramTests {
     #expect(events.output.contains("a person has chosen the mode Bluetooth Local"))
     again.signal(SIGTERM)
     #expect(again.wait() == 0)
+  }
+
+  /// In the background tasks are pending, run, and are told to end; and after a kill they are pending again.
+  @Test func tasksOutliveAKill() async throws {
+    let bus = try PrivateBus()
+    let state = FileManager.default.temporaryDirectory.appending(path: "edgeblue-agent-\(UUID().uuidString.prefix(8))")
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: state) } }
+    let arguments = ["agent", "--state", state.path, "--bus", bus.address]
+    let environment = ["DBUS_SYSTEM_BUS_ADDRESS": bus.address]
+    let agent = try ChildProcess(program, arguments, environment: environment)
+    _ = try agent.firstLine()
+    _ = try await run(bus, ["mode", "local"])
+    #expect(try await run(bus, ["lifecycle"]).output == "foreground: there is no session to follow\n")
+    #expect(try await run(bus, ["tasks"]).output.split(separator: "\n").allSatisfy { $0.hasSuffix("not pending") })
+
+    let chosen = try await run(bus, ["lifecycle", "background", "--json"])
+    #expect(chosen.output == #"{"choice":"background","phase":"background","reason":"person"}"# + "\n")
+    #expect(try await run(bus, ["status"]).output.contains("Phase         background: a person has chosen it"))
+    // The runtime begins after a second.
+    let began = try await until(bus) { $0.contains("io.edgecoder.ios.runtime   runs") }
+    #expect(began.contains("io.edgecoder.ios.heartbeat pending, due in"))
+    let busy = try await run(bus, ["tasks", "run", "heartbeat"])
+    #expect(busy.status == ExitStatus.tryAgain.rawValue)
+    #expect(try await run(bus, ["tasks", "run", "nothing"]).status == ExitStatus.badInput.rawValue)
+    #expect(try await run(bus, ["tasks", "expire", "runtime"]).status == 0)
+    _ = try await until(bus) { $0.contains("1 completed, 0 failed") }
+
+    agent.kill()
+    let again = try ChildProcess(program, arguments, environment: environment)
+    _ = try again.firstLine()
+    #expect(try await run(bus, ["lifecycle"]).output == "background: a person has chosen it\n")
+    let kept = try await run(bus, ["tasks"]).output
+    #expect(kept.contains("heartbeat pending, due in 8") && !kept.contains("not pending"))
+    let events = try await run(bus, ["events"]).output
+    #expect(events.split(separator: "\n").count { $0.contains("is pending") } == 2, "none of them anew")
+    _ = try await run(bus, ["mode", "off"])
+    _ = try await until(bus) { $0.split(separator: "\n").allSatisfy { $0.contains("not pending") } }
+    again.signal(SIGTERM)
+    #expect(again.wait() == 0)
+  }
+
+  /// What `edgeblue tasks` prints, once it is as wanted.
+  private func until(_ bus: PrivateBus, _ isWanted: (String) -> Bool) async throws -> String {
+    while true {
+      let output = try await run(bus, ["tasks", "list"]).output
+      if isWanted(output) { return output }
+    }
   }
 
   private func run(_ bus: PrivateBus, _ arguments: [String]) async throws -> (status: Int32, output: String) {

@@ -1,11 +1,15 @@
 internal import DBus
 
-/// Where the agent is on the bus. The contract is `dbus/io.edgecoder.Agent1.xml`.
+/// Where the agent is on the bus. The contracts are `dbus/io.edgecoder.Agent1.xml` and `dbus/io.edgecoder.Tasks1.xml`.
 enum AgentBus {
   static let name = "io.edgecoder.Agent1"
   static let path: ObjectPath = "/io/edgecoder/Agent1"
   static let interface = "io.edgecoder.Agent1"
+  static let tasks = "io.edgecoder.Tasks1"
   static let invalidArgument = "io.edgecoder.Agent1.Error.InvalidArgument"
+  static let storage = "io.edgecoder.Agent1.Error.Storage"
+  static let notRegistered = "io.edgecoder.Tasks1.Error.NotRegistered"
+  static let notNow = "io.edgecoder.Tasks1.Error.NotNow"
 }
 
 extension AgentEvent {

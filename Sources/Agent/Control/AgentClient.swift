@@ -1,4 +1,5 @@
 public import DBus
+public import SystemState
 
 /// The agent as another program sees it, over the bus.
 public struct AgentClient: Sendable {
@@ -77,11 +78,47 @@ public struct AgentClient: Sendable {
     }
   }
 
+  /// Chooses the phase, for a person; it is on disk when this returns.
+  /// - Returns: what came of it.
+  /// - Throws: ``AgentError``: `.notRunning`, `.notPermitted`, `.storage`; `DBusError`; `CancellationError`.
+  @discardableResult
+  public func choose(_ choice: LifecycleChoice) async throws -> AgentStatus {
+    try await asking {
+      try await agent.call(AgentBus.interface, "SetLifecycle", .string(choice.rawValue), returning: "")
+    }
+    return try await status()
+  }
+
+  /// The background tasks, and how they go.
+  /// - Throws: ``AgentError``: `.notRunning`; `DBusError`; `CancellationError`.
+  public func tasks() async throws -> [AgentTaskStatus] {
+    let reply = try await asking { try await agent.call(AgentBus.tasks, "GetTasks", returning: "aa{sv}") }
+    return (reply[0].array ?? []).compactMap { $0.properties.flatMap(AgentTaskStatus.init) }
+  }
+
+  /// Runs a background task at once, whatever it requires.
+  /// - Throws: ``AgentError``: `.notRunning`, `.notPermitted`, `.invalidArgument` when there is no such task, `.notNow`
+  ///   when one runs; `DBusError`; `CancellationError`.
+  public func runTask(_ identifier: String) async throws {
+    try await asking { try await agent.call(AgentBus.tasks, "Run", .string(identifier), returning: "") }
+  }
+
+  /// Tells a background task that runs to come to its end; throws as ``runTask(_:)``, `.notNow` when it does not run.
+  public func expireTask(_ identifier: String) async throws {
+    try await asking { try await agent.call(AgentBus.tasks, "Expire", .string(identifier), returning: "") }
+  }
+
   @discardableResult
   private func asking<R>(_ call: () async throws -> R) async throws -> R {
     do {
       return try await call()
     } catch let error as DBusError {
+      switch error.name {
+      case AgentBus.notRegistered: throw AgentError(.invalidArgument, error.message)
+      case AgentBus.notNow: throw AgentError(.notNow, error.message)
+      case AgentBus.storage: throw AgentError(.storage, error.message)
+      default: break
+      }
       switch error.name.split(separator: ".").last {
       case "ServiceUnknown", "NameHasNoOwner":
         throw AgentError(.notRunning, "no agent runs", hint: "start it: `edgeblue agent`")

@@ -1,24 +1,31 @@
 public import DBus
+internal import SystemState
 
-/// The agent on the bus, as `io.edgecoder.Agent1`: others read what it does, and who may, controls it.
+/// The agent on the bus, as `io.edgecoder.Agent1` and `io.edgecoder.Tasks1`: others read what it does, and who may, controls it.
 public final class AgentControl: Sendable {
   private let runner: ModeRunner
+  private let tasks: AgentTasks
   private let connection: Connection
   private let object: ExportedObject
   /// From before anybody could read it: every change since is told.
   private let first: AgentStatus
 
-  private init(_ runner: ModeRunner, _ connection: Connection) throws {
-    (self.runner, self.connection, first) = (runner, connection, runner.status)
-    object = try connection.export(AgentBus.path, [Self.interface(of: runner)])
+  private init(
+    _ runner: ModeRunner, _ tasks: AgentTasks, _ lifecycle: AgentLifecycle, _ connection: Connection
+  ) throws {
+    (self.runner, self.tasks, self.connection, first) = (runner, tasks, connection, runner.status)
+    object = try connection.export(
+      AgentBus.path, [Self.interface(of: runner, lifecycle), Self.interface(of: tasks)])
   }
 
-  /// Puts a runner on the bus.
+  /// Puts a runner on the bus, with its background tasks and its phase.
   /// - Throws: ``AgentError``: `.alreadyRunning` when another agent has the name, `.notPermitted` when the bus does not
   ///   allow it; `DBusError` when there is no bus.
-  public static func open(_ runner: ModeRunner, on bus: Connection.Bus = .system) async throws -> AgentControl {
+  public static func open(
+    _ runner: ModeRunner, tasks: AgentTasks, lifecycle: AgentLifecycle, on bus: Connection.Bus = .system
+  ) async throws -> AgentControl {
     let connection = try await Connection.open(bus)
-    let control = try AgentControl(runner, connection)
+    let control = try AgentControl(runner, tasks, lifecycle, connection)
     do {
       switch try await connection.requestName(AgentBus.name) {
       case .owner, .alreadyOwner: return control
@@ -36,7 +43,7 @@ public final class AgentControl: Sendable {
   /// Tells of what changes, until the task is cancelled or the runner ends.
   /// - Throws: ``AgentError`` with code `.busLost`, when the bus has gone: nobody can control the agent any more.
   public func run() async throws {
-    let (runner, object, connection, first) = (runner, object, connection, first)
+    let (runner, tasks, object, connection, first) = (runner, tasks, object, connection, first)
     try await withThrowingTaskGroup(of: Void.self) { group in
       let (statuses, events) = (runner.statuses(), runner.log.events())
       group.addTask {
@@ -48,6 +55,11 @@ public final class AgentControl: Sendable {
       }
       group.addTask {
         for await event in events { try object.emit(AgentBus.interface, "Event", event.values) }
+      }
+      group.addTask {
+        for await event in tasks.events {
+          if let values = event.values { try object.emit(AgentBus.tasks, "Event", values) }
+        }
       }
       group.addTask {
         let reason: DBusError
@@ -70,7 +82,7 @@ public final class AgentControl: Sendable {
     }
   }
 
-  private static func interface(of runner: ModeRunner) -> Interface {
+  private static func interface(of runner: ModeRunner, _ lifecycle: AgentLifecycle) -> Interface {
     Interface(
       AgentBus.interface,
       methods: [
@@ -85,6 +97,20 @@ public final class AgentControl: Sendable {
         },
         .init("SetRunOnlyWhileCharging", in: [.init("only", "b")]) { call in
           await runner.setRunOnlyWhileCharging(call.arguments[0].bool ?? false)
+          return []
+        },
+        .init("SetLifecycle", in: [.init("choice", "s")]) { call in
+          let text = call.arguments[0].string ?? ""
+          guard let choice = LifecycleChoice(rawValue: text) else {
+            throw DBusError(
+              name: AgentBus.invalidArgument,
+              message: "a phase is foreground, background or auto, not “\(text.prefix(40))”")
+          }
+          do throws(AgentError) {
+            await runner.take(try lifecycle.choose(choice))
+          } catch {
+            throw DBusError(name: AgentBus.storage, message: error.message)
+          }
           return []
         },
         .init("GetEvents", in: [.init("limit", "u")], out: [.init("events", "a(txss)")]) { call in

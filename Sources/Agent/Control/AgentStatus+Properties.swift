@@ -15,6 +15,9 @@ extension AgentStatus {
       ("RunOnlyWhileCharging", "b", .bool(runOnlyWhileCharging)),
       ("RunState", "s", .string(runState.name)),
       ("RunStateReason", "s", runState.reason.map(Value.string)),
+      ("Lifecycle", "s", lifecycle.map { .string($0.phase.rawValue) }),
+      ("LifecycleReason", "s", lifecycle.map { .string($0.reason.rawValue) }),
+      ("LifecycleChoice", "s", lifecycle.map { .string($0.choice.rawValue) }),
       ("Network", "s", network.map { .string($0.status.rawValue) }),
       ("NetworkReason", "s", network?.reason.map(Value.string)),
       ("NetworkInterface", "s", network?.interface.map(Value.string)),
@@ -51,6 +54,12 @@ extension AgentStatus {
     let runState = try need(
       "RunState", text("RunState").flatMap { RunState(name: $0, reason: text("RunStateReason")) })
     self.init(mode: mode, cause: cause, runOnlyWhileCharging: only, runState: runState)
+    if let phase = text("Lifecycle").flatMap(AppLifecycle.init),
+      let reason = text("LifecycleReason").flatMap(LifecycleReason.init),
+      let choice = text("LifecycleChoice").flatMap(LifecycleChoice.init)
+    {
+      lifecycle = LifecycleSnapshot(phase: phase, reason: reason, choice: choice)
+    }
     network = text("Network").flatMap(PathSnapshot.Status.init).map {
       Network(status: $0, reason: text("NetworkReason"), interface: text("NetworkInterface"))
     }

@@ -17,11 +17,12 @@ struct AgentCommand: AsyncParsableCommand {
         on     \(ComputeMode.on.meaning)
         local  \(ComputeMode.bluetoothLocal.meaning)
 
-      `edgeblue mode` chooses, `edgeblue status` and `edgeblue events` tell. When the network goes away, On becomes \
+      `edgeblue mode` chooses, `edgeblue status` and `edgeblue events` tell. In the background (`edgeblue lifecycle`) \
+      background tasks run (`edgeblue tasks`). When the network goes away, On becomes \
       Bluetooth Local by itself; back to On only a person goes. The coordinator of On is not there yet: On says so, \
       and nothing runs.
 
-      The mode and the events are kept in a folder: that of --state, else STATE_DIRECTORY, else /var/lib/edgeblue for \
+      The mode, the events, the chosen phase and the pending tasks are kept in a folder: that of --state, else STATE_DIRECTORY, else /var/lib/edgeblue for \
       root and ~/.local/state/edgeblue for others. On the system bus the agent needs dbus/io.edgecoder.Agent1.conf in \
       /etc/dbus-1/system.d. In Bluetooth Local it is a phone, with the options of `edgeblue phone`.
 
@@ -48,13 +49,18 @@ struct AgentCommand: AsyncParsableCommand {
       defer { power.close() }
       let log = EventLog(path: folder.events)
       let diary = AgentDiary(log, terminal)
+      let lifecycle = try await AgentLifecycle.start(store: folder.lifecycle, log: log)
+      defer { lifecycle.close() }
       var options = ModeRunner.Options()
       options.notify = { terminal.happened($0.description, "notice", ["notice": .string($0.rawValue)]) }
       let runner = try ModeRunner(
         store: folder.modes, log: log,
         phone: PhoneRunner(options: phone, engine: engine, power: power, terminal: terminal),
         heartbeat: NoCoordinator(), options: options)
-      let control = try await AgentControl.open(runner, on: bus.bus)
+      let tasks = try AgentTasks(
+        store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
+      let control = try await AgentControl.open(runner, tasks: tasks, lifecycle: lifecycle, on: bus.bus)
+      await runner.take(lifecycle.snapshot)
       await runner.take(path.path)
       await runner.take(power.snapshot)
       terminal.say("EdgeBlue agent, mode \(runner.status.mode), state in \(folder.path). Ctrl-C ends it.")
@@ -65,6 +71,8 @@ struct AgentCommand: AsyncParsableCommand {
           try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await control.run() }
             group.addTask { try await runner.run(paths: path.updates(), powers: power.updates()) }
+            group.addTask { try await tasks.run(following: runner.statuses()) }
+            group.addTask { for await update in lifecycle.updates() { await runner.take(update.snapshot) } }
             // Each ends when the other has; what fails is thrown when both have ended.
             defer { group.cancelAll() }
             while try await group.next() != nil {}
@@ -82,6 +90,17 @@ struct AgentCommand: AsyncParsableCommand {
         status: .unavailable)
     }
     return try StateFolder(path: path)
+  }
+}
+
+extension AgentTasks.Options {
+  /// Has the machine wait with its sleep until a task that runs has come to an end.
+  fileprivate static var delayingSleep: AgentTasks.Options {
+    var activity = BackgroundActivity.Options()
+    activity.why = "a background task runs"
+    var options = AgentTasks.Options()
+    options.activity = BackgroundActivity(activity)
+    return options
   }
 }
 

@@ -12,7 +12,8 @@ extension AgentStatus {
   /// All there is to know, for a person.
   var lines: [String] {
     var facts = [
-      ("Mode", headline), ("State", "\(runState)"), ("Network", networkText), ("Power", powerText),
+      ("Mode", headline), ("State", "\(runState)"), ("Phase", lifecycle?.text ?? "not known yet"),
+      ("Network", networkText), ("Power", powerText),
       ("On battery", runOnlyWhileCharging ? "nothing runs" : "runs, too"),
       (
         "Since start",
@@ -46,7 +47,8 @@ extension AgentStatus {
     return [
       "mode": .string(mode.rawValue), "cause": .string(cause.rawValue),
       "runOnlyWhileCharging": .bool(runOnlyWhileCharging), "runState": .string(runState.name),
-      "reason": JSON(runState.reason), "network": network ?? .null,
+      "reason": JSON(runState.reason), "lifecycle": lifecycle.map { .object($0.json) } ?? .null,
+      "network": network ?? .null,
       "powerTelemetry": power.map { .object($0.json) } ?? .null,
       "counters": .object([
         "downgrades": .number(counters.downgrades), "starts": .number(counters.starts),

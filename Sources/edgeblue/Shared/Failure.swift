@@ -53,6 +53,7 @@ struct Failure: Error {
     switch code {
     case .invalidArgument: .badInput
     case .notPermitted: .notPermitted
+    case .notNow: .tryAgain
     case .serviceHangs, .inputEnded, .busLost: .failed
     default: .unavailable
     }
