@@ -1,5 +1,5 @@
 public import DBus
-import Foundation
+public import Foundation
 
 /// A `dbus-daemon` of a test's own: nobody else's names, policies or load, and it can be killed.
 ///
@@ -11,14 +11,27 @@ public final class PrivateBus: Sendable {
   private let folder: URL
 
   /// Starts the daemon and waits until it answers.
-  /// - Parameter limits: limits of the daemon's configuration, by name, such as `max_match_rules_per_connection`.
+  /// - Parameters:
+  ///   - limits: limits of the daemon's configuration, by name, such as `max_match_rules_per_connection`.
+  ///   - policies: configuration files that say who may do what; all else is then forbidden, as on a system bus.
+  ///     Without any, everybody may do everything.
   /// - Throws: ``MissingProgram``; what the file system says.
-  public init(limits: [String: Int] = [:]) throws {
+  public init(limits: [String: Int] = [:], policies: [URL] = []) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "edgeblue-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     self.folder = folder
     address = "unix:path=\(folder.path)/bus"
-    let lines = limits.map { "<limit name=\"\($0.key)\">\($0.value)</limit>" }.joined(separator: "\n")
+    let lines =
+      limits.map { "<limit name=\"\($0.key)\">\($0.value)</limit>" } + policies.map { "<include>\($0.path)</include>" }
+    let rules =
+      policies.isEmpty
+      ? ["<allow send_destination=\"*\"/>", "<allow receive_sender=\"*\"/>", "<allow own=\"*\"/>"]
+      : [
+        "<deny own=\"*\"/>", "<deny send_type=\"method_call\"/>", "<allow user=\"*\"/>",
+        "<allow send_type=\"signal\"/>", "<allow send_requested_reply=\"true\" send_type=\"method_return\"/>",
+        "<allow send_requested_reply=\"true\" send_type=\"error\"/>", "<allow receive_sender=\"*\"/>",
+        "<allow send_destination=\"org.freedesktop.DBus\"/>",
+      ]
     let configuration = """
       <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
        "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -27,11 +40,9 @@ public final class PrivateBus: Sendable {
         <listen>\(address)</listen>
         <auth>EXTERNAL</auth>
         <policy context="default">
-          <allow send_destination="*"/>
-          <allow receive_sender="*"/>
-          <allow own="*"/>
+          \(rules.joined(separator: "\n"))
         </policy>
-        \(lines)
+        \(lines.joined(separator: "\n"))
       </busconfig>
       """
     let file = folder.appending(path: "bus.conf")

@@ -1,0 +1,57 @@
+import DBus
+import DBusTesting
+import Foundation
+import Testing
+
+@testable import Agent
+
+/// What `dbus/io.edgecoder.Agent1.conf` lets whom do, on a bus that forbids all else.
+@Suite(
+  .enabled(if: geteuid() == 0, "needs root, to be somebody else"),
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
+  .enabled(if: ChildProcess.path(of: "gdbus") != nil, "needs gdbus"),
+  .enabled(if: ChildProcess.path(of: "setpriv") != nil, "needs setpriv"), .timeLimit(.minutes(3)))
+struct BusPolicyTests {
+  @Test func everybodyReadsAndRootControls() async throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+    let bus = try PrivateBus(policies: [root.appending(path: "dbus/io.edgecoder.Agent1.conf")])
+    let fixture = Fixture(ModeRecord())
+    let background = try TasksFixture(log: fixture.runner.log)
+    let control = try await AgentControl.open(
+      fixture.runner, tasks: background.tasks, lifecycle: try await background.lifecycle(), on: .address(bus.address))
+    let reading = [
+      ["org.freedesktop.DBus.Properties.GetAll", "'io.edgecoder.Agent1'"], ["io.edgecoder.Agent1.GetEvents", "1"],
+      ["io.edgecoder.Tasks1.GetTasks"], ["org.freedesktop.DBus.Introspectable.Introspect"],
+    ]
+    let writing = [
+      ["io.edgecoder.Agent1.SetMode", "'off'"], ["io.edgecoder.Agent1.SetRunOnlyWhileCharging", "false"],
+      ["io.edgecoder.Agent1.SetLifecycle", "'auto'"], ["io.edgecoder.Tasks1.Expire", "'x'"],
+      ["io.edgecoder.Tasks1.Run", "'x'"],
+    ]
+    for call in reading {
+      #expect(try await answer(bus, asNobody: true, call).contains("GDBus.Error") == false, "\(call)")
+    }
+    for call in writing {
+      #expect(try await answer(bus, asNobody: true, call).contains("AccessDenied"), "\(call)")
+      #expect(try await answer(bus, asNobody: false, call).contains("AccessDenied") == false, "\(call)")
+    }
+    withExtendedLifetime(control) {}
+  }
+
+  /// What a call prints, errors included.
+  private func answer(_ bus: PrivateBus, asNobody: Bool, _ call: [String]) async throws -> String {
+    let somebody = asNobody ? ["--reuid=65534", "--regid=65534", "--clear-groups"] : []
+    let process = try ChildProcess(
+      "setpriv",
+      somebody + [
+        "gdbus", "call", "--address", bus.address, "--dest", AgentBus.name, "--object-path",
+        AgentBus.path.description, "--method",
+      ] + call, errors: .kept)
+    return await withCheckedContinuation { continuation in
+      // A thread of its own: the test's own agent needs those of the tasks.
+      Thread.detachNewThread {
+        continuation.resume(returning: readToEnd(process.output) + readToEnd(process.errors))
+      }
+    }
+  }
+}
