@@ -141,6 +141,35 @@ struct AgentProgramTests {
     #expect(again.wait() == 0)
   }
 
+  /// logind announces the sleep, the task that runs ends, and only then the machine sleeps.
+  @Test(.enabled(if: RealLogind.isPermitted, "needs root and systemd-logind"))
+  func sleepWaitsForATaskThatRuns() async throws {
+    let logind = try await RealLogind()
+    let state = FileManager.default.temporaryDirectory.appending(path: "edgeblue-agent-\(UUID().uuidString.prefix(8))")
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: state) } }
+    let agent = try ChildProcess(
+      program, ["agent", "--state", state.path, "--bus", logind.bus.address],
+      environment: ["DBUS_SYSTEM_BUS_ADDRESS": logind.bus.address], errors: .discarded)
+    _ = try agent.firstLine()
+    _ = try await run(logind.bus, ["mode", "local"])
+    _ = try await run(logind.bus, ["lifecycle", "background"])
+    _ = try await until(logind.bus) { $0.contains("io.edgecoder.ios.runtime   runs") }
+    #expect(try await logind.inhibitors() == ["sleep EdgeBlue a background task runs delay"])
+
+    try await logind.suspend()
+    #expect(await logind.nextUnit() == "suspend.target")
+    #expect(try await logind.inhibitors().isEmpty)
+    let phase = try await run(logind.bus, ["lifecycle"]).output
+    #expect(phase == "suspending: the machine is about to sleep; background was chosen\n")
+    let tasks = try await run(logind.bus, ["tasks"]).output
+    #expect(tasks.contains("waits: the machine is about to sleep; 1 completed, 0 failed"))
+    #expect(try await run(logind.bus, ["tasks", "run", "runtime"]).status == ExitStatus.tryAgain.rawValue)
+    try logind.wake()
+    while try await run(logind.bus, ["lifecycle"]).output != "background: a person has chosen it\n" {}
+    agent.signal(SIGTERM)
+    #expect(agent.wait() == 0)
+  }
+
   /// What `edgeblue tasks` prints, once it is as wanted.
   private func until(_ bus: PrivateBus, _ isWanted: (String) -> Bool) async throws -> String {
     while true {

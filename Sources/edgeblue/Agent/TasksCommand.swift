@@ -9,8 +9,8 @@ struct TasksCommand: AsyncParsableCommand {
     discussion: """
       They run while the agent is in the background (`edgeblue lifecycle`) and its mode is not Off:
 
-        runtime    sees to it every 15 s that heartbeats get through, for ten minutes, and then goes on
-        heartbeat  does so once, when the runtime has not run for a quarter of an hour
+        runtime    asks every 15 s whether heartbeats get through, again and again
+        heartbeat  asks once, when the runtime has not run for 15 min
 
       Heartbeats there are in On only. The agent sends them itself, in the foreground and in the background alike; the \
       tasks wait for one that is to come, and fail with the reason when none gets through. What is pending outlives a \

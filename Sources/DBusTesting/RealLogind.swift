@@ -1,15 +1,14 @@
 import DBus
-import DBusTesting
 import Foundation
 
 /// The systemd-logind of this machine, on a bus of its own and with nothing of the machine's: it sees an empty
 /// `/run/systemd`, and what would put the machine to sleep is played by this object.
-final class RealLogind: Sendable {
+package final class RealLogind: Sendable {
   private static let program = ["/lib/systemd/systemd-logind", "/usr/lib/systemd/systemd-logind"]
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
   /// Whether one can be started here.
-  static let isPermitted: Bool = {
+  package static let isPermitted: Bool = {
     guard program != nil, geteuid() == 0 else { return false }
     return (try? ChildProcess("unshare", ["--mount", "true"], errors: .discarded).wait()) == 0
   }()
@@ -17,14 +16,14 @@ final class RealLogind: Sendable {
   private static let systemd = "org.freedesktop.systemd1"
   private static let manager = "org.freedesktop.systemd1.Manager"
 
-  let bus: PrivateBus
-  let connection: Connection
+  package let bus: PrivateBus
+  private let connection: Connection
   private let process: Lock<ChildProcess?>
   private let objects: [ExportedObject]
   /// The units that logind had started: to sleep.
   private let started: BoundedStream<String>
 
-  init() async throws {
+  package init() async throws {
     bus = try PrivateBus()
     connection = try await bus.connect()
     let (started, source) = BoundedStream.make(of: String.self, limit: 8)
@@ -52,7 +51,7 @@ final class RealLogind: Sendable {
     try start()
   }
 
-  func start() throws {
+  package func start() throws {
     let script = """
       mount -t tmpfs tmpfs /run/systemd
       mkdir /run/systemd/inhibit /run/systemd/seats /run/systemd/sessions /run/systemd/users
@@ -66,17 +65,17 @@ final class RealLogind: Sendable {
     process.withLock { $0 = new }
   }
 
-  func kill() { process.withLock { $0?.kill() } }
+  package func kill() { process.withLock { $0?.kill() } }
 
   /// As a person who closes the lid.
-  func suspend() async throws {
+  package func suspend() async throws {
     _ = try await connection.call(
       "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "Suspend", [false],
       returning: "")
   }
 
   /// Who delays sleep, and why.
-  func inhibitors() async throws -> [String] {
+  package func inhibitors() async throws -> [String] {
     let reply = try await connection.call(
       "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "ListInhibitors")
     return (reply[0].array ?? []).compactMap { value in
@@ -86,13 +85,13 @@ final class RealLogind: Sendable {
   }
 
   /// The next unit that logind has started.
-  func nextUnit() async -> String? {
+  package func nextUnit() async -> String? {
     var iterator = started.makeAsyncIterator()
     return await iterator.next()
   }
 
   /// The machine is awake again.
-  func wake() throws {
+  package func wake() throws {
     try objects[0].emit(
       Self.manager, "JobRemoved",
       [.uint32(1), .objectPath("/org/freedesktop/systemd1/job/1"), "suspend.target", "done"])
