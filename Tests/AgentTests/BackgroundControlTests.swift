@@ -26,7 +26,7 @@ struct BackgroundControlTests {
         group.addTask { try await background.tasks.run(following: fixture.runner.statuses()) }
         group.addTask {
           #expect(try await client.status().lifecycle == nil, "nobody has said")
-          let status = try await client.choose(LifecycleChoice.background)
+          let status = try await client.choose(lifecycle: .background)
           #expect(status.lifecycle == TasksFixture.inBackground && status == fixture.status)
           #expect(fixture.status.lifecycle == TasksFixture.inBackground)
           try await background.until(runtime: .seconds(1), heartbeat: .seconds(900))

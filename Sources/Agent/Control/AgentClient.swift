@@ -82,7 +82,7 @@ public struct AgentClient: Sendable {
   /// - Returns: what came of it.
   /// - Throws: ``AgentError``: `.notRunning`, `.notPermitted`, `.storage`; `DBusError`; `CancellationError`.
   @discardableResult
-  public func choose(_ choice: LifecycleChoice) async throws -> AgentStatus {
+  public func choose(lifecycle choice: LifecycleChoice) async throws -> AgentStatus {
     try await asking {
       try await agent.call(AgentBus.interface, "SetLifecycle", .string(choice.rawValue), returning: "")
     }

@@ -40,7 +40,7 @@ struct LifecycleCommand: AsyncParsableCommand {
   func run() async throws {
     try await common.run { terminal in
       let client = try await AgentClient.open(on: bus.bus)
-      let status = if let choice { try await client.choose(choice) } else { try await client.status() }
+      let status = if let choice { try await client.choose(lifecycle: choice) } else { try await client.status() }
       guard let lifecycle = status.lifecycle else {
         throw Failure(
           "the agent does not say", hint: "it may have just begun, or be of another version", status: .tryAgain)
