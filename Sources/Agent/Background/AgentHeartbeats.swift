@@ -7,6 +7,8 @@ struct AgentHeartbeats: Sendable {
   /// What the agent does; `nil` before it is known.
   let status: Lock<AgentStatus?>
   let options: AgentTasks.Options
+  /// Called after requests: what is wanted may have changed while they were made.
+  let onRequest: @Sendable () -> Void
 
   func definition(of task: AgentTask) -> BackgroundTaskDefinition {
     BackgroundTaskDefinition(task.rawValue, task.kind) { try await run(task, as: $0) }
@@ -19,6 +21,7 @@ struct AgentHeartbeats: Sendable {
     if status.withLock({ $0?.wantsBackgroundTasks }) == true {
       if task == .runtime { try await run.submit(AgentTask.runtime.next) }
       try await run.submit(AgentTask.heartbeat.next)
+      onRequest()
     }
     try await askForAHeartbeat()
     guard task == .runtime else { return }

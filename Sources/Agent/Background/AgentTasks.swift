@@ -57,7 +57,9 @@ public actor AgentTasks {
   ) throws(AgentError) {
     let (happened, source) = BoundedStream.make(of: BackgroundTaskEvent.self, limit: 1024)
     let status = Lock<AgentStatus?>(nil)
-    let heartbeats = AgentHeartbeats(sender: sender, status: status, options: options)
+    let (news, newsSource) = BoundedStream.make(of: Void.self, limit: 1)
+    let heartbeats = AgentHeartbeats(
+      sender: sender, status: status, options: options, onRequest: { newsSource.yield(()) })
     do {
       scheduler = try BackgroundTaskScheduler(
         AgentTask.allCases.map { heartbeats.definition(of: $0) }, store: store, budget: options.budget,
@@ -66,7 +68,7 @@ public actor AgentTasks {
       throw AgentError(.storage, error.message, errno: error.errno, hint: error.hint)
     }
     (events, eventsSource) = BoundedStream.make(limit: 256)
-    (news, newsSource) = BoundedStream.make(limit: 1)
+    (self.news, self.newsSource) = (news, newsSource)
     results = AgentTask.allCases.map { AgentTaskStatus($0.rawValue, $0.kind) }
     (self.options, self.log, self.happened, self.status) = (options, log, happened, status)
   }

@@ -55,7 +55,9 @@ final class TasksFixture: Sendable {
   /// What the agent does now.
   func say(
     _ mode: ComputeMode, _ runState: RunState = .running, _ lifecycle: LifecycleSnapshot = inBackground
-  ) { statuses.yield(AgentStatus(mode: mode, runState: runState, lifecycle: lifecycle)) }
+  ) { say(AgentStatus(mode: mode, runState: runState, lifecycle: lifecycle)) }
+
+  func say(_ status: AgentStatus) { statuses.yield(status) }
 
   /// The same, and all that follows from it before this returns.
   func tell(
@@ -66,9 +68,12 @@ final class TasksFixture: Sendable {
     return await tasks.tasks
   }
 
+  /// Runs the tasks until cancelled.
+  func run() async throws { try await tasks.run(following: stream) }
+
   /// Runs the tasks while the body runs, then ends them.
   func running(_ body: () async throws -> Void) async throws {
-    let run = Task { try await tasks.run(following: stream) }
+    let run = Task { try await self.run() }
     do {
       try await body()
     } catch {
@@ -118,6 +123,7 @@ final class FakeSender: HeartbeatSender {
   }
 
   private let answer = Lock(Answer.sent)
+  private let active = Lock((now: 0, most: 0))
   private let (calls, callsSource) = BoundedStream.make(of: Void.self, limit: 1000)
   private let (gate, gateSource) = BoundedStream.make(of: Void.self, limit: 1)
 
@@ -129,9 +135,17 @@ final class FakeSender: HeartbeatSender {
   /// How often it was asked so far.
   var count: Int { calls.received }
 
+  /// How many heartbeats were ever under way at a time.
+  var mostAtOnce: Int { active.withLock { $0.most } }
+
   func mayEnd() { gateSource.yield(()) }
 
   func sendHeartbeatIfNeeded() async throws {
+    active.withLock { active in
+      active.now += 1
+      active.most = max(active.most, active.now)
+    }
+    defer { active.withLock { $0.now -= 1 } }
     callsSource.yield(())
     switch answer.withLock({ $0 }) {
     case .sent: break
