@@ -6,6 +6,7 @@ let package = Package(
   name: "Examples",
   dependencies: [.package(name: "EdgeBlue", path: "..")],
   targets: [
+    example("Bedtime", ["SystemState"]),
     example("Explorer", ["BlueZ"]),
     example("Greeter", ["DBus"]),
     example("HeartRate", ["BlueZ"]),

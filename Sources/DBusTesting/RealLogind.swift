@@ -13,6 +13,7 @@ package final class RealLogind: Sendable {
     return (try? ChildProcess("unshare", ["--mount", "true"], errors: .discarded).wait()) == 0
   }()
 
+  private static let name = "org.freedesktop.login1"
   private static let systemd = "org.freedesktop.systemd1"
   private static let manager = "org.freedesktop.systemd1.Manager"
 
@@ -48,10 +49,11 @@ package final class RealLogind: Sendable {
     ]
     _ = try await connection.requestName(Self.systemd)
     process = Lock(nil)
-    try start()
+    try await start()
   }
 
-  package func start() throws {
+  /// Starts it, and waits until it answers.
+  package func start() async throws {
     let script = """
       mount -t tmpfs tmpfs /run/systemd
       mkdir /run/systemd/inhibit /run/systemd/seats /run/systemd/sessions /run/systemd/users
@@ -63,6 +65,7 @@ package final class RealLogind: Sendable {
       "unshare", ["--mount", "sh", "-ec", script], environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address],
       output: .discarded, errors: .discarded)
     process.withLock { $0 = new }
+    while try await connection.owner(of: Self.name) == nil { try await Self.breathe() }
   }
 
   package func kill() { process.withLock { $0?.kill() } }
@@ -70,14 +73,21 @@ package final class RealLogind: Sendable {
   /// As a person who closes the lid.
   package func suspend() async throws {
     _ = try await connection.call(
-      "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "Suspend", [false],
+      Self.name, "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "Suspend", [false],
       returning: "")
   }
 
-  /// Who delays sleep, and why.
+  /// Waits until those delay sleep, and no others; each as what, who, why and how.
+  package func until(_ inhibitors: [String]) async throws {
+    while try await self.inhibitors() != inhibitors { try await Self.breathe() }
+  }
+
+  private static func breathe() async throws { try await Task.sleep(for: .milliseconds(1), clock: .steady) }
+
+  /// Who delays sleep.
   package func inhibitors() async throws -> [String] {
     let reply = try await connection.call(
-      "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "ListInhibitors")
+      Self.name, "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "ListInhibitors")
     return (reply[0].array ?? []).compactMap { value in
       guard case .structure(let members) = value else { return nil }
       return members.prefix(4).compactMap(\.string).joined(separator: " ")

@@ -2,10 +2,12 @@ import DBusTesting
 import Foundation
 import Testing
 
-private let plugged = URL(filePath: #filePath).deletingLastPathComponent()
-  .appending(path: "../../.build-examples/debug/Plugged").standardized.path
+private let examples = URL(filePath: #filePath).deletingLastPathComponent()
+  .appending(path: "../../.build-examples/debug").standardized
+private let plugged = examples.appending(path: "Plugged").path
+private let bedtime = examples.appending(path: "Bedtime").path
 
-/// The program people copy from, as somebody runs it who has just built it.
+/// The programs people copy from, as somebody runs them who has just built them.
 @Suite(
   .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
   .enabled(if: FileManager.default.isExecutableFile(atPath: plugged), "needs the examples: scripts/build-examples")
@@ -21,6 +23,17 @@ struct ExampleTests {
     #expect(result.status == 0)
     #expect(result.output == "On external power: a power supply is connected\n")
     upower.end()
+  }
+
+  @Test(.enabled(if: RealLogind.isPermitted, "needs root and systemd-logind"), .timeLimit(.minutes(3)))
+  func theMachineWaitsUntilItHasSaved() async throws {
+    let logind = try await RealLogind()
+    let process = try ChildProcess(bedtime, [], environment: ["DBUS_SYSTEM_BUS_ADDRESS": logind.bus.address])
+    try await logind.until(["sleep EdgeBlue work is under way delay"])
+    try await logind.suspend()
+    #expect(await logind.nextUnit() == "suspend.target")
+    #expect(process.wait() == 0)
+    #expect(readToEnd(process.output) == "Saving: the machine is about to sleep\n")
   }
 
   /// Runs it with this bus for the system bus, and ends it after a time.

@@ -43,10 +43,10 @@ struct RealLogindTests {
 
     logind.kill()
     try await lateStates.until("no logind") { $0 == .waiting }
-    try logind.start()
+    try await logind.start()
     try await lateStates.until("held again") { $0 == .held }
     #expect(try await logind.inhibitors().count == 1)
     lateUse.end()
-    while try await !logind.inhibitors().isEmpty { try await Task.sleep(for: .milliseconds(1), clock: .steady) }
+    try await logind.until([])
   }
 }

@@ -154,7 +154,7 @@ struct AgentProgramTests {
     _ = try await run(logind.bus, ["mode", "local"])
     _ = try await run(logind.bus, ["lifecycle", "background"])
     _ = try await until(logind.bus) { $0.contains("io.edgecoder.ios.runtime   runs") }
-    #expect(try await logind.inhibitors() == ["sleep EdgeBlue a background task runs delay"])
+    try await logind.until(["sleep EdgeBlue a background task runs delay"])
 
     try await logind.suspend()
     #expect(await logind.nextUnit() == "suspend.target")
