@@ -33,9 +33,11 @@ struct Main {
     let adapter = try await session.adapter(name, timeout: .seconds(30))
     let rest = Array(words.dropFirst(2))
     switch (role, rest.count) {
-    case ("server", 0): try await withTaskExecutorPreference(session.executor) { try await serve(on: adapter) }
+    case ("server", 0):
+      try await withTaskExecutorPreference(session.executor) { try await serve(on: adapter) }
     case ("client", 2):
-      try await withTaskExecutorPreference(session.executor) { try await trips(on: adapter, rest[0], Int(rest[1]) ?? 0) }
+      let count = Int(rest[1]) ?? 0
+      try await withTaskExecutorPreference(session.executor) { try await trips(on: adapter, rest[0], count) }
     case ("stream", 4): try await stream(on: adapter, rest[0], rest[1...].map { Int($0) ?? 0 })
     case ("phone", 2): try await phone(on: adapter, .milliseconds(Int(rest[0]) ?? 10), Int(rest[1]) ?? 0)
     case ("central", 1): try await ask(on: adapter, Int(rest[0]) ?? 0)

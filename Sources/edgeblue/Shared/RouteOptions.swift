@@ -6,7 +6,8 @@ import NetworkPath
 
 /// Whether a central has a model server on the network, and when it uses it.
 struct RouteOptions: ParsableArguments {
-  @Option(help: "A model server on the network: ollama, or openai (llama.cpp's server …). Without it, only phones answer.")
+  @Option(
+    help: "A model server on the network: ollama, or openai (llama.cpp's server …). Without it, only phones answer.")
   var engine: ServerKind?
   @Option(
     name: .customLong("engine-url"),

@@ -162,7 +162,8 @@ import Testing
     await far.setValue(Wire.Status(modelState: "idle").encoded(), of: .status)
     let central = central()
     try await running([central.run]) {
-      try await eventually { await central.status() == CentralStatus(connected: false, scanning: true, route: .bluetooth) }
+      let idle = CentralStatus(connected: false, scanning: true, route: .bluetooth)
+      try await eventually { await central.status() == idle }
       air.see(near, rssi: -45)
       air.see(far, rssi: -80)
       clock.advance(by: .milliseconds(77))
