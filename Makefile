@@ -7,7 +7,7 @@ ADAPTERS ?=
 export ADAPTERS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean tools tools-lint tools-bench
+.PHONY: help demo test lint bench docs deb clean tools tools-lint tools-bench
 
 help: ## list these commands
 	@echo 'EdgeBlue: Bluetooth LE for Linux, in Swift'
@@ -29,6 +29,9 @@ bench: tools-bench ## measure beside C and Python, in one run, against the bars
 
 docs: tools ## the reference of every library, as a web site in docs-out/
 	@scripts/docs
+
+deb: tools ## a Debian package of the command and the agent's service, in .build/deb/
+	@scripts/deb
 
 clean: ## remove what was built (not the installed packages)
 	rm -rf .build .build-* docs-out out

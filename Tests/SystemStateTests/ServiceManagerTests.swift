@@ -36,10 +36,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("1000000", nil, Duration.seconds(1)), ("1000000", "1", nil), ("0", nil, nil), ("-5", nil, nil), ("x", nil, nil),
-    (nil, nil, nil),
-  ] as [(String?, String?, Duration?)])
+  @Test(
+    arguments: [
+      ("1000000", nil, Duration.seconds(1)), ("1000000", "1", nil), ("0", nil, nil), ("-5", nil, nil), ("x", nil, nil),
+      (nil, nil, nil),
+    ] as [(String?, String?, Duration?)])
   func theWatchdogIsOursOnly(microseconds: String?, process: String?, expected: Duration?) {
     #expect(manager("/run/notify", watchdog: microseconds, process: process)?.watchdog == expected)
     guard expected != nil else { return }

@@ -152,6 +152,9 @@ public actor ModeRunner {
     if let problem { throw problem }
   }
 
+  /// Returns when the runner has time for events: whoever watches over it sees that it does.
+  public func respond() {}
+
   /// Takes in what the network is now. Whoever runs this calls it once before, so that nothing is started in vain.
   public func take(_ path: PathSnapshot) {
     self.path = path

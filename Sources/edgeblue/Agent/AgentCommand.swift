@@ -32,6 +32,10 @@ struct AgentCommand: AsyncParsableCommand {
         edgeblue agent --json                            one JSON object for each thing that happens
       """)
 
+  @Option(
+    help: ArgumentHelp(
+      "A file of JSON with settings. Without it \(AgentSettings.usualFile), where that is.", valueName: "file"))
+  var config: String?
   @Option(help: ArgumentHelp("The folder with what outlives the agent.", valueName: "folder"))
   var state: String?
   @OptionGroup var bus: BusOptions
@@ -39,6 +43,18 @@ struct AgentCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
+    let command: AgentCommand
+    do {
+      command = try Self.configured(
+        Array(CommandLine.arguments.dropFirst(2)), file: settingsFile,
+        environment: ProcessInfo.processInfo.environment)
+    } catch {
+      return try await common.run { _ in throw error }
+    }
+    try await command.work()
+  }
+
+  private func work() async throws {
     try await common.run { terminal in
       let engine = try phone.engine.makeEngine()
       let folder = try openFolder()
@@ -52,7 +68,11 @@ struct AgentCommand: AsyncParsableCommand {
       let lifecycle = try await AgentLifecycle.start(store: folder.lifecycle, log: log)
       defer { lifecycle.close() }
       var options = ModeRunner.Options()
-      options.notify = { terminal.happened($0.description, "notice", ["notice": .string($0.rawValue)]) }
+      let logger = options.logger
+      options.notify = { notice in
+        terminal.happened(notice.description, "notice", ["notice": .string(notice.rawValue)])
+        notice.show(logger: logger)
+      }
       let runner = try ModeRunner(
         store: folder.modes, log: log,
         phone: PhoneRunner(options: phone, engine: engine, power: power, terminal: terminal),
@@ -72,6 +92,9 @@ struct AgentCommand: AsyncParsableCommand {
             group.addTask { try await control.run() }
             group.addTask { try await runner.run(paths: path.updates(), powers: power.updates()) }
             group.addTask { try await tasks.run(following: runner.statuses()) }
+            if let manager = ServiceManager() {
+              group.addTask { await AgentService(manager: manager, runner: runner).run() }
+            }
             group.addTask { for await update in lifecycle.updates() { await runner.take(update.snapshot) } }
             // Each ends when the other has; what fails is thrown when both have ended.
             defer { group.cancelAll() }

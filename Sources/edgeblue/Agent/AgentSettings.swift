@@ -1,0 +1,43 @@
+import ArgumentParser
+import Foundation
+
+/// What of the agent a file and the environment may set, too: every option but the file's name.
+enum AgentSettings {
+  /// Where the settings of an installed agent are.
+  static let usualFile = "/etc/edgeblue/agent.json"
+
+  static let all = Settings(
+    prefix: "EDGEBLUE_AGENT_",
+    known: [
+      Setting("state"), Setting("bus"), Setting("engine"), Setting("engine-url"), Setting("model"), Setting("adapter"),
+      Setting("access"), Setting("allow", .list), Setting("name"), Setting("pace-ms", .number),
+      Setting("max-output", .number), Setting("link"), Setting("log-level"), Setting("json", .flag),
+    ])
+}
+
+extension AgentCommand {
+  /// The command with what the file and the environment add.
+  /// - Parameter given: the words behind `edgeblue agent`.
+  /// - Throws: ``Failure``, which names the place of what cannot be.
+  static func configured(_ given: [String], file: String?, environment: [String: String]) throws -> AgentCommand {
+    let additions = try AgentSettings.all.additions(to: given, file: file, environment: environment)
+    do {
+      return try parse(given + additions.flatMap(\.words))
+    } catch {
+      // The one without which the others can be is the one to blame, if there is one.
+      let culprit = additions.indices.first { index in
+        var others = additions
+        others.remove(at: index)
+        return (try? parse(given + others.flatMap(\.words))) != nil
+      }
+      let sources = culprit.map { [additions[$0].source] } ?? Set(additions.map(\.source)).sorted()
+      let place = sources.isEmpty ? "" : sources.joined(separator: " and ") + ": "
+      throw Failure(place + message(for: error), status: .badInput)
+    }
+  }
+
+  /// The file to read: the one that is named, or the usual one where there is one.
+  var settingsFile: String? {
+    config ?? (FileManager.default.fileExists(atPath: AgentSettings.usualFile) ? AgentSettings.usualFile : nil)
+  }
+}

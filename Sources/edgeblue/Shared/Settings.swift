@@ -1,0 +1,168 @@
+import Configuration
+import Foundation
+
+/// An option of a command that a file and the environment may give as well.
+struct Setting: Sendable, Hashable {
+  /// How it is written in a file of JSON.
+  enum Kind: String, Sendable {
+    case text = "a string"
+    case number = "a whole number"
+    case flag = "true or false"
+    /// In a variable with commas between.
+    case list = "a list of strings"
+  }
+
+  /// The option without its dashes; the key in the file.
+  var name: String
+  var kind: Kind
+  /// The names of variables by which others know it already.
+  var otherVariables: [String] = []
+
+  init(_ name: String, _ kind: Kind = .text, also otherVariables: String...) {
+    (self.name, self.kind, self.otherVariables) = (name, kind, otherVariables)
+  }
+}
+
+/// What a file and the environment say of a command's settings. An option on the command line wins over a variable, and
+/// that over the file.
+struct Settings: Sendable {
+  /// What a setting adds to a command line, and where that stands.
+  struct Addition: Sendable, Hashable {
+    var words: [String]
+    var source: String
+  }
+
+  /// Where the variables' names begin.
+  let prefix: String
+  let known: [Setting]
+
+  /// A file larger than this is not a person's.
+  private static let fileLimit = 1 << 20
+
+  /// What is to be added to a command line.
+  /// - Parameters:
+  ///   - given: the words that are there.
+  ///   - file: the file, if there is to be one.
+  ///   - environment: the variables.
+  /// - Throws: ``Failure``, with the place and what to do, for what is not known or cannot be.
+  func additions(to given: [String], file: String?, environment: [String: String]) throws -> [Addition] {
+    let file = try file.map(File.init)
+    if let file, let name = file.names.first(where: { setting(named: $0) == nil }) {
+      throw unknown("the setting “\(name)” in \(file.path)", name, known.map(\.name))
+    }
+    let variables = known.flatMap { [variable(of: $0)] + $0.otherVariables }
+    for name in environment.keys.sorted() where name.hasPrefix(prefix) && !variables.contains(name) {
+      throw unknown("the variable \(name)", name, variables)
+    }
+    let provider = EnvironmentVariablesProvider(environmentVariables: environment)
+    return try known.compactMap { setting in
+      let option = "--\(setting.name)"
+      if given.contains(where: { $0 == option || $0.hasPrefix(option + "=") }) { return nil }
+      for name in [variable(of: setting)] + setting.otherVariables {
+        guard let text = try provider.environmentValue(forName: name), !text.isEmpty else { continue }
+        let source = "the variable \(name)"
+        return Addition(words: try words(for: setting, text, from: source), source: source)
+      }
+      guard let file, let words = try file.words(for: setting) else { return nil }
+      return Addition(words: words, source: file.path)
+    }
+  }
+
+  /// The name of a setting's own variable.
+  func variable(of setting: Setting) -> String {
+    prefix + setting.name.uppercased().replacingOccurrences(of: "-", with: "_")
+  }
+
+  private func setting(named name: String) -> Setting? { known.first { $0.name == name } }
+
+  private func unknown(_ what: String, _ name: String, _ names: [String]) -> Failure {
+    let nearest = names.min { name.distance(to: $0) < name.distance(to: $1) }
+    let hint = nearest.flatMap { name.distance(to: $0) <= max(2, $0.count / 3) ? "did you mean \($0)?" : nil }
+    return Failure(
+      "\(what.printable) is not known", hint: hint ?? "the settings there are: \(names.joined(separator: ", "))",
+      status: .badInput)
+  }
+
+  private func words(for setting: Setting, _ text: String, from source: String) throws -> [String] {
+    let option = "--\(setting.name)"
+    switch setting.kind {
+    case .text, .number: return [option + "=" + text]
+    case .list: return text.split(separator: ",").map { option + "=" + $0.trimmingCharacters(in: .whitespaces) }
+    case .flag:
+      switch text.lowercased() {
+      case "1", "true", "yes", "on": return [option]
+      case "0", "false", "no", "off": return []
+      default: throw Failure("\(source) is neither true nor false", status: .badInput)
+      }
+    }
+  }
+
+  /// A file of JSON: one object, with a setting in each member.
+  private struct File {
+    let path: String
+    let names: [String]
+    private let values: JSONSnapshot
+
+    init(_ path: String) throws {
+      self.path = path
+      do {
+        let data = try Data(contentsOf: URL(filePath: path))
+        guard data.count <= Settings.fileLimit else {
+          throw Failure("\(path) is larger than \(Settings.fileLimit) bytes", status: .badInput)
+        }
+        guard let object = try JSONSerialization.jsonObject(with: data) as? [String: Any] else {
+          throw Failure("\(path) is not one JSON object", hint: #"for example {"engine": "ollama"}"#, status: .badInput)
+        }
+        names = object.keys.sorted()
+        values = try JSONSnapshot(data: data.bytes, providerName: path, parsingOptions: .default)
+      } catch let error as Failure {
+        throw error
+      } catch {
+        throw Failure("the settings in \(path) cannot be read: \(error.localizedDescription)", status: .badInput)
+      }
+    }
+
+    /// The words of a setting; `nil` when it is not in the file.
+    func words(for setting: Setting) throws -> [String]? {
+      let option = "--\(setting.name)"
+      guard names.contains(setting.name) else { return nil }
+      let type: ConfigType =
+        switch setting.kind {
+        case .text: .string
+        case .number: .int
+        case .flag: .bool
+        case .list: .stringArray
+        }
+      do {
+        switch try values.value(forKey: AbsoluteConfigKey([setting.name]), type: type).value?.content {
+        case .string(let text): return [option + "=" + text]
+        case .int(let number): return [option + "=\(number)"]
+        case .bool(let isSet): return isSet ? [option] : []
+        case .stringArray(let texts): return texts.map { option + "=" + $0 }
+        default: break
+        }
+      } catch {
+        // The kind of value is told below.
+      }
+      throw Failure("“\(setting.name)” in \(path) is not \(setting.kind.rawValue)", status: .badInput)
+    }
+  }
+}
+
+extension String {
+  /// How many letters are to be changed, added or left out to make another word of it.
+  func distance(to other: String) -> Int {
+    let (mine, others) = (Array(lowercased()), Array(other.lowercased()))
+    var row = Array(0...others.count)
+    for (i, letter) in mine.enumerated() {
+      var (diagonal, left) = (row[0], i + 1)
+      row[0] = left
+      for (j, another) in others.enumerated() {
+        let above = row[j + 1]
+        left = Swift.min(diagonal + (letter == another ? 0 : 1), above + 1, left + 1)
+        (diagonal, row[j + 1]) = (above, left)
+      }
+    }
+    return row[others.count]
+  }
+}

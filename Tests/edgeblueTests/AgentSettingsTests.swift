@@ -1,0 +1,49 @@
+import Foundation
+import Testing
+
+@testable import edgeblue
+
+/// The agent's settings: the same ones in the table, the options and the documentation.
+@Suite struct AgentSettingsTests {
+  private func configured(
+    _ given: [String] = [], file text: String = "{}", _ environment: [String: String] = [:]
+  ) throws -> AgentCommand {
+    let file = FileManager.default.temporaryDirectory.appending(path: "agent-\(UUID().uuidString).json")
+    try Data(text.utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    return try AgentCommand.configured(given, file: file.path, environment: environment)
+  }
+
+  @Test func settingsBecomeOptions() throws {
+    let file = #"{"engine": "ollama", "engine-url": "http://a:1", "pace-ms": 20, "allow": ["00:AA:01:00:00:42"]}"#
+    let command = try configured(["--model", "m"], file: file, ["EDGEBLUE_AGENT_PACE_MS": "30"])
+    #expect(command.phone.engine.engine == .ollama && command.phone.engine.engineURL == "http://a:1")
+    #expect(command.phone.engine.model == "m" && command.phone.paceMs == 30)
+    #expect(command.phone.access.allow.map(\.description) == ["00:AA:01:00:00:42"])
+  }
+
+  @Test(
+    arguments: [
+      (#"{"engine": "x"}"#, [:], ".json: The value 'x'"),
+      (#"{"engine-url": "http://a:1"}"#, [:], "The echo engine has no"),
+      ("{}", ["EDGEBLUE_AGENT_PACE_MS": "5000"], "the variable EDGEBLUE_AGENT_PACE_MS: --pace-ms is 0 to 1000"),
+      (#"{"engine": "openai"}"#, ["EDGEBLUE_AGENT_LINK": "x"], "the variable EDGEBLUE_AGENT_LINK: "),
+    ] as [(String, [String: String], String)])
+  func whoIsToBlameIsNamed(file: String, environment: [String: String], message: String) throws {
+    let failure = try #require(throws: Failure.self) { try configured(file: file, environment) }
+    #expect(failure.message.contains(message) && failure.status == .badInput)
+  }
+
+  @Test func everyOptionIsASettingAndDocumented() throws {
+    let help = AgentCommand.helpMessage()
+    let options = try #require(help.range(of: "OPTIONS:")).upperBound
+    let names = Set(help[options...].matches(of: /(?m)^ +(?:-h, )?--([a-z-]+)/).map { String($0.1) })
+    let settings = Set(AgentSettings.all.known.map(\.name))
+    #expect(names.subtracting(["config", "help", "version"]) == settings)
+
+    let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/agent.md")
+    let rows = try String(contentsOf: page, encoding: .utf8).matches(of: /(?m)^\| `([a-z-]+)` \| (\w+) \|/)
+    #expect(rows.map { String($0.1) } == AgentSettings.all.known.map(\.name))
+    #expect(rows.map { String($0.2) } == AgentSettings.all.known.map { "\($0.kind)" })
+  }
+}

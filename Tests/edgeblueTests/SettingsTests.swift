@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+@testable import edgeblue
+
+/// What a file and the environment add to a command line.
+@Suite struct SettingsTests {
+  private let settings = Settings(
+    prefix: "EDGEBLUE_TEST_",
+    known: [
+      Setting("engine"), Setting("engine-url", also: "MODEL_SERVER"), Setting("pace-ms", .number),
+      Setting("quiet", .flag),
+      Setting("allow", .list),
+    ])
+
+  private func additions(
+    to given: [String] = [], file text: String? = nil, _ environment: [String: String] = [:]
+  ) throws -> [Settings.Addition] {
+    guard let text else { return try settings.additions(to: given, file: nil, environment: environment) }
+    let path = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString).json").path
+    try Data(text.utf8).write(to: URL(filePath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    return try settings.additions(to: given, file: path, environment: environment).map {
+      .init(words: $0.words, source: $0.source == path ? "the file" : $0.source)
+    }
+  }
+
+  @Test func everyKindIsReadFromAFile() throws {
+    let file = #"{"engine": "ollama", "pace-ms": 20, "quiet": true, "allow": ["a b", "c"]}"#
+    #expect(
+      try additions(file: file).map(\.words) == [
+        ["--engine=ollama"], ["--pace-ms=20"], ["--quiet"], ["--allow=a b", "--allow=c"],
+      ])
+    #expect(try additions(file: #"{"quiet": false}"#) == [.init(words: [], source: "the file")])
+    #expect(try additions(file: "{}") == [])
+  }
+
+  @Test func everyKindIsReadFromTheEnvironment() throws {
+    let environment = [
+      "EDGEBLUE_TEST_PACE_MS": "20", "EDGEBLUE_TEST_QUIET": "yes", "EDGEBLUE_TEST_ALLOW": "a, b",
+      "MODEL_SERVER": "http://x", "EDGEBLUE_TEST_ENGINE": "", "HOME": "/root",
+    ]
+    #expect(
+      try additions(environment) == [
+        .init(words: ["--engine-url=http://x"], source: "the variable MODEL_SERVER"),
+        .init(words: ["--pace-ms=20"], source: "the variable EDGEBLUE_TEST_PACE_MS"),
+        .init(words: ["--quiet"], source: "the variable EDGEBLUE_TEST_QUIET"),
+        .init(words: ["--allow=a", "--allow=b"], source: "the variable EDGEBLUE_TEST_ALLOW"),
+      ])
+  }
+
+  @Test func theCommandLineWinsOverAVariableAndThatOverTheFile() throws {
+    let file = #"{"engine": "echo", "engine-url": "http://file"}"#
+    let environment = ["EDGEBLUE_TEST_ENGINE_URL": "http://own", "MODEL_SERVER": "http://other"]
+    #expect(
+      try additions(file: file, environment).map(\.words) == [["--engine=echo"], ["--engine-url=http://own"]])
+    for given in [["--engine", "openai"], ["--engine=openai"]] {
+      #expect(try additions(to: given, file: file).map(\.words) == [["--engine-url=http://file"]])
+    }
+  }
+
+  @Test(
+    arguments: [
+      (#"{"engin": "x"}"#, [:], "“engin”", "did you mean engine?"),
+      (#"{"zzzzzzzz": 1}"#, [:], "“zzzzzzzz”", "engine, engine-url, pace-ms, quiet, allow"),
+      ("{}", ["EDGEBLUE_TEST_ENGINE_ULR": "x"], "EDGEBLUE_TEST_ENGINE_ULR", "did you mean EDGEBLUE_TEST_ENGINE_URL?"),
+      (#"{"pace-ms": "x"}"#, [:], "“pace-ms” in", nil), (#"{"engine": 5}"#, [:], "is not a string", nil),
+      (#"{"allow": "x"}"#, [:], "is not a list of strings", nil),
+      (#"{"quiet": "x"}"#, [:], "is not true or false", nil),
+      ("{}", ["EDGEBLUE_TEST_QUIET": "perhaps"], "neither true nor false", nil),
+      ("[]", [:], "not one JSON object", nil),
+      ("{", [:], "cannot be read", nil), (#"{"engine": {"a": 1}}"#, [:], "is not a string", nil),
+    ] as [(String, [String: String], String, String?)])
+  func whatCannotBeIsSaidWithItsPlace(
+    file: String, environment: [String: String], message: String, hint: String?
+  ) throws {
+    let failure = try #require(throws: Failure.self) { try additions(file: file, environment) }
+    #expect(failure.message.contains(message) && failure.status == .badInput)
+    if let hint { #expect(failure.hint?.contains(hint) == true) }
+  }
+
+  @Test func aFileThatIsNotThereIsSaid() throws {
+    #expect(throws: Failure.self) { try settings.additions(to: [], file: "/nowhere/agent.json", environment: [:]) }
+  }
+
+  @Test func distances() {
+    #expect("kitten".distance(to: "sitting") == 3)
+    #expect("".distance(to: "abc") == 3 && "abc".distance(to: "") == 3 && "Abc".distance(to: "aBC") == 0)
+  }
+}

@@ -1,0 +1,154 @@
+"""The Debian package in a system of its own: this one's files under a layer that is thrown away, with a real systemd.
+
+    python3 -m unittest discover -s packaging/tests --verbose
+
+Needs root, systemd-nspawn, and `edgeblue` built in .build/debug; EDGEBLUE_BINARY names another one.
+"""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BINARY = Path(os.environ.get("EDGEBLUE_BINARY", ROOT / ".build/debug/edgeblue"))
+UNIT = """[Unit]
+Requires=basic.target dbus.service
+After=basic.target dbus.service
+[Service]
+Type=oneshot
+ExecStart=/inside
+TimeoutStartSec=150
+FailureAction=poweroff-force
+"""
+MISSING = [
+    reason
+    for reason, is_there in (
+        ("root", os.geteuid() == 0),
+        ("systemd-nspawn", shutil.which("systemd-nspawn")),
+        ("dpkg-shlibdeps", shutil.which("dpkg-shlibdeps")),
+        (str(BINARY), BINARY.exists()),
+    )
+    if not is_there
+]
+
+
+class Layer:
+    """All files of this system, to be changed at will. What is written is in memory, and goes with it."""
+
+    def __enter__(self) -> Path:
+        self.folder = Path(tempfile.mkdtemp(prefix="edgeblue-package-"))
+        self.mounts: list[Path] = []
+        try:
+            self.mount("tmpfs", self.folder, "mode=755,size=2g")
+            for name in ("upper", "work", "root"):
+                (self.folder / name).mkdir()
+            self.mount("overlay", self.folder / "root", f"lowerdir=/,upperdir={self.folder}/upper,workdir={self.folder}/work")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self.folder / "root"
+
+    def mount(self, kind: str, place: Path, options: str) -> None:
+        subprocess.run(["mount", "-t", kind, "-o", options, kind, place], check=True)
+        self.mounts.append(place)
+
+    def __exit__(self, *_: object) -> None:
+        for place in reversed(self.mounts):
+            subprocess.run(["umount", place], check=True)
+        self.folder.rmdir()
+
+
+@unittest.skipIf(MISSING, f"needs {', '.join(MISSING)}")
+class Package(unittest.TestCase):
+    facts: dict[str, tuple[str, int]] = {}
+    console = ""
+
+    @classmethod
+    def setUpClass(cls):
+        made = subprocess.run([ROOT / "scripts/deb", BINARY], stdout=subprocess.PIPE, text=True, check=True)
+        with Layer() as root:
+            shutil.copy(made.stdout.strip(), root / "package.deb")
+            shutil.copy(HERE / "inside", root / "inside")
+            (root / "etc/systemd/system/package-test.service").write_text(UNIT)
+            # What keeps services from starting in an image that is being made.
+            (root / "usr/sbin/policy-rc.d").unlink(missing_ok=True)
+            # A machine's own identity is not that of its copy.
+            (root / "etc/machine-id").write_text("")
+            done = subprocess.run(
+                ["systemd-nspawn", "--quiet", "--directory", root, "--register=no", "--keep-unit", "--private-network",
+                 "--machine", f"edgeblue-package-{os.getpid()}", "--boot", "--", "systemd.unit=package-test.service"],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200,
+                check=False)  # fmt: skip
+            cls.console = done.stdout
+            for status in (root / "facts").glob("*.status"):
+                output = status.with_suffix("").read_text(errors="replace")
+                cls.facts[status.stem] = (output, int(status.read_text()))
+
+    def fact(self, name: str, status: int | None = 0) -> str:
+        self.assertIn(name, self.facts, f"this step was not reached; the console said:\n{self.console[-3000:]}")
+        output, found = self.facts[name]
+        if status is not None:
+            journal = self.facts.get("journal", ("", 0))[0][-3000:]
+            self.assertEqual(found, status, f"{name}: {output}\n{journal}")
+        return output.strip()
+
+    def test_it_installs_and_the_agent_runs_as_its_own_user(self):
+        self.fact("install")
+        self.assertEqual(self.fact("active"), "active")
+        self.assertEqual(self.fact("enabled"), "enabled")
+        self.assertEqual(self.fact("user"), "edgeblue")
+
+    def test_it_begins_with_mode_off(self):
+        status = json.loads(self.fact("status"))
+        self.assertEqual((status["mode"], status["runState"]), ("off", "stopped"))
+        self.assertIn("Off", self.fact("described"))
+
+    def test_everybody_may_ask_and_only_its_group_may_choose(self):
+        self.assertEqual(json.loads(self.fact("stranger-reads"))["mode"], "off")
+        self.assertIn("group edgeblue", self.fact("stranger-chooses", status=None))
+        self.assertNotEqual(self.facts["stranger-chooses"][1], 0)
+        self.assertEqual(json.loads(self.fact("member-chooses"))["mode"], "bluetooth-local")
+
+    def test_what_it_keeps_is_for_its_eyes_only(self):
+        files = self.fact("state").splitlines()[1:]
+        self.assertTrue(files)
+        for line in files:
+            self.assertRegex(line, r"^[-d]rw.------")
+
+    def test_it_is_started_again_with_the_same_mode(self):
+        self.fact("killed")
+        self.assertEqual(json.loads(self.fact("mode-kept"))["mode"], "bluetooth-local")
+
+    def test_the_watchdog_ends_one_that_hangs_and_no_other(self):
+        self.assertEqual(self.fact("alive-still"), "0")
+        self.fact("hung")
+
+    def test_it_stops_cleanly_and_whoever_asks_starts_it(self):
+        self.assertEqual(self.fact("stopped"), "success")
+        self.assertEqual(json.loads(self.fact("activated"))["mode"], "bluetooth-local")
+
+    def test_removing_keeps_the_mode_and_purging_nothing(self):
+        self.fact("remove")
+        self.assertNotEqual(self.fact("removed", status=None), "active")
+        self.assertTrue(self.fact("kept"))
+        self.fact("purge")
+        self.assertNotEqual(self.facts["purged"][1], 0)
+        for line in self.fact("purged", status=None).splitlines():
+            self.assertIn("No such file", line)
+
+
+@unittest.skipUnless(shutil.which("systemd-analyze"), "needs systemd-analyze")
+class Unit(unittest.TestCase):
+    def test_it_is_locked_up_well(self):
+        unit = ROOT / "packaging/systemd/edgeblue-agent.service"
+        command = ["systemd-analyze", "security", "--offline=true", "--threshold=30", unit]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout[-500:] + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
