@@ -53,7 +53,7 @@ var targets: [Target] = [
     name: "NetworkPathTests", dependencies: ["CNetlink", "DBus", "DBusTesting", "NetworkPath", log],
     swiftSettings: settings),
   .testTarget(
-    name: "SystemStateTests", dependencies: ["DBus", "DBusTesting", "SystemState"], swiftSettings: settings),
+    name: "SystemStateTests", dependencies: ["DBus", "DBusTesting", "SystemState", log], swiftSettings: settings),
   .testTarget(
     name: "BackgroundTasksTests", dependencies: ["BackgroundTasks", "DBus", "DBusTesting"], swiftSettings: settings),
   .testTarget(

@@ -1,5 +1,6 @@
 import DBus
 import DBusTesting
+import Logging
 import Testing
 
 @testable import SystemState
@@ -7,11 +8,13 @@ import Testing
 /// Against an object that grants inhibitors as systemd-logind does, on a bus of its own.
 @Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(3)))
 struct BackgroundActivityTests {
+  private let warnings = Lock(0)
+
   private func options(_ bus: PrivateBus?) -> BackgroundActivity.Options {
     var options = BackgroundActivity.Options()
+    options.logger = Logger(label: "test") { _ in WarningCounter(warnings: warnings) }
     options.bus = bus.map { .address($0.address) }
     options.interval = .seconds(3600)
-    options.logger.logLevel = .error
     return options
   }
 
@@ -72,9 +75,15 @@ struct BackgroundActivityTests {
     let seen = Watcher(activity.states(limit: 1000))
     let use = activity.begin()
     try await seen.until("refused") { $0 == .refused("refused") }
+    // Refused for the same reason again, which is said once.
+    for _ in 1...3 {
+      activity.begin().end()
+      await logind.waitUntilAsked()
+    }
     logind.refuse(nil)
     try logind.prepareForSleep(false)
     try await seen.until("held") { $0 == .held }
+    #expect(warnings.withLock { $0 } == 1)
 
     bus.kill()
     try await seen.until("no bus") { $0 == .waiting }
@@ -112,4 +121,20 @@ struct BackgroundActivityTests {
       #expect(activity.state == .released)
     }
   }
+}
+
+/// Counts the warnings.
+private struct WarningCounter: LogHandler {
+  let warnings: Lock<Int>
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.warning
+
+  init(warnings: Lock<Int>) { self.warnings = warnings }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) { warnings.withLock { $0 += 1 } }
 }

@@ -50,6 +50,8 @@ final class ActivityCore: Sendable {
 actor ActivityWorker {
   private let core: ActivityCore
   private var bus: ActivityBus?
+  /// Why logind has last refused; the same again, every 30 s, is not logged.
+  private var refusal: String?
 
   init(_ core: ActivityCore) { self.core = core }
 
@@ -71,9 +73,13 @@ actor ActivityWorker {
       guard core.isToBeTaken(from: logind) else { return }
       do {
         let inhibitor = try await bus.inhibit(core.options)
+        refusal = nil
         core.handle(.granted(by: logind), inhibitor)
       } catch let error as DBusError where error.code != .disconnected {
-        core.options.logger.warning("logind does not wait for what runs", metadata: ["error": "\(error)"])
+        if refusal != error.message {
+          core.options.logger.warning("logind does not wait for what runs", metadata: ["error": "\(error)"])
+        }
+        refusal = error.message
         core.handle(.refused(because: error.message))
       }
     } catch {

@@ -10,7 +10,7 @@ public final class BackgroundActivity: Sendable {
   /// What an inhibitor does to sleep.
   public enum Mode: String, Sendable, Hashable, CaseIterable {
     /// Sleep waits until it is let go, but for no longer than logind's `InhibitDelayMaxSec`: 5 s unless an administrator
-    /// says otherwise. Every program may have it. Hear by a ``LifecycleMonitor`` that the machine is about to sleep, and
+    /// says otherwise. Where polkit runs every program may have it, elsewhere root's. Hear by a ``LifecycleMonitor`` that the machine is about to sleep, and
     /// come to an end.
     case delay
     /// The machine does not sleep until it is let go, unless a person insists. logind grants it to root and to who sits
