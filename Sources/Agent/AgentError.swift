@@ -24,6 +24,10 @@ public struct AgentError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let inputEnded = Code("input ended")
     /// What a service needs was not set up.
     public static let notConfigured = Code("not configured")
+    /// Something took longer than it may.
+    public static let timedOut = Code("timed out")
+    /// The coordinator will not have this machine.
+    public static let refused = Code("refused")
     /// Another agent runs already.
     public static let alreadyRunning = Code("already running")
     /// No agent runs that could be asked.
@@ -32,7 +36,7 @@ public struct AgentError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let notPermitted = Code("not permitted")
     /// The bus over which the agent is controlled has gone.
     public static let busLost = Code("bus lost")
-    /// The agent's answer cannot be understood.
+    /// An answer cannot be understood.
     public static let unexpectedReply = Code("unexpected reply")
   }
 

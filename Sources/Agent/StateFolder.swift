@@ -1,7 +1,8 @@
 public import BackgroundTasks
 import Glibc
 
-/// The folder with what outlives the agent: its mode and its events. One agent at a time has it.
+/// The folder with what outlives the agent: its mode, its events, and what lies between it and
+/// a coordinator. One agent at a time has it.
 public final class StateFolder: Sendable {
   /// Where it is.
   public let path: String
@@ -39,6 +40,15 @@ public final class StateFolder: Sendable {
 
   /// The file of the events.
   public var events: String { path + "/events.jsonl" }
+
+  /// Who this machine is to a coordinator.
+  public var identity: String { path + "/identity.json" }
+
+  /// What is agreed with the coordinator.
+  var coordinator: String { path + "/coordinator.json" }
+
+  /// The folder of the results that the coordinator does not have yet.
+  var results: String { path + "/results" }
 
   /// Where the folder is when nobody says: what systemd made for the service (`STATE_DIRECTORY`), `/var/lib/edgeblue`
   /// for root, else `edgeblue` in `XDG_STATE_HOME`, which is `~/.local/state` when it is not set.

@@ -155,7 +155,7 @@ private func power(
     let empty = AssignmentPolicy.flowChart(FlowChart()).decide(.init(power: power(3)))
     holds = [drops.check(.peerWork, empty)]
     #expect(holds == [.init(.batteryBelowThreshold)])
-    #expect(drops.counts == [.laptopBatteryLow: 2, .highCPUDefer: 1, .batteryBelowThreshold: 1])
+    #expect(drops.counts == ["laptop_battery_low": 2, "high_cpu_defer": 1, "battery_below_threshold": 1])
     #expect(drops.total == 4)
   }
 }

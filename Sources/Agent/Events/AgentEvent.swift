@@ -32,6 +32,8 @@ public struct AgentEvent: Sendable, Hashable, Codable {
     public static let lifecycle = Kind(rawValue: "lifecycle")
     /// A background task is pending, or no longer, or has failed. The same failure again, in a row, is only counted.
     public static let task = Kind(rawValue: "task")
+    /// Something between this machine and its coordinator.
+    public static let coordinator = Kind(rawValue: "coordinator")
     /// Something about files.
     public static let storage = Kind(rawValue: "storage")
   }

@@ -1,0 +1,167 @@
+public import DBus
+import Glibc
+public import Logging
+public import SystemState
+
+/// Takes part in a swarm: registers at a coordinator, tells it that this machine lives, and works for it.
+///
+/// It does what a `CoordinatorMachine` decides. What is agreed with the coordinator outlives the program, and so do
+/// results it does not have yet, and what it counts: starting the program again and again is no way to be banned.
+public actor CoordinatorRunner: ComputeRunner {
+  /// What the runner works with.
+  public struct Options: Sendable {
+    /// The version of the program, as the coordinator is told.
+    public var version = "1.0.0"
+    /// What proves that this machine belongs to an account; `nil` where none is needed.
+    public var registrationToken: String?
+    /// The token of the swarm, for a coordinator that does not give it to those who register.
+    public var meshToken: String?
+    /// What runs the models: `ollama-local` or `edgecoder-local`.
+    public var localModelProvider = "edgecoder-local"
+    /// Says how what runs the models is. Bounded: it returns soon.
+    public var model: @Sendable () async -> CoordinatorModel = { CoordinatorModel(isReady: false) }
+    /// Answers a task. Cancelled, it ends soon.
+    public var answer: @Sendable (CoordinatorTask) async throws -> String = { _ in throw CancellationError() }
+    /// Whether power suffices to ask for work.
+    public var policy = AssignmentPolicy.flowChart(FlowChart())
+    /// What the machine runs on; `nil` while it is not known.
+    public var power: @Sendable () -> PowerTelemetry? = { nil }
+    /// What else the coordinator is told of the machine.
+    public var machine = MachineTelemetry()
+    /// The clock.
+    public var time = TimeSource.continuous
+    /// Gets what goes wrong with files.
+    public var logger = Logger(label: "edgeblue.coordinator")
+    /// Milliseconds since 1970.
+    var wallClock: @Sendable () -> Int64 = {
+      var now = timespec()
+      clock_gettime(CLOCK_REALTIME, &now)
+      return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+    }
+    /// 0 to 1.
+    var random: @Sendable () -> Double = { .random(in: 0...1) }
+
+    /// The defaults.
+    public init() {}
+  }
+
+  /// How long work, results and calls have to come to an end when all is to stop: without a network nothing will come,
+  /// and Bluetooth waits.
+  static let goodbyeLimit: Duration = .seconds(1)
+  /// How long an answer may take: 15 s.
+  public static let answerLimit: Duration = .seconds(15)
+
+  /// What is between this machine and the coordinator, whenever it changes. One reader at a time.
+  public nonisolated let statuses: BoundedStream<CoordinatorStatus>
+  private let statusSource: BoundedStream<CoordinatorStatus>.Source
+  let transport: any CoordinatorTransport
+  let signer: any RequestSigner
+  let identity: MachineIdentity
+  let options: Options
+  let store: CoordinatorStore
+  let outbox: ResultOutbox
+  let log: EventLog
+  private let (settled, settledSource) = BoundedStream.make(of: Void.self, limit: 1)
+
+  var machine: CoordinatorMachine
+  var calls: [Int: Task<Void, Never>] = [:]
+  var nextCall = 1
+  var work: Task<Void, Never>?
+  private var wake: Task<Void, Never>?
+  var hasStorageProblem = false
+  var lastHeartbeat: WallInstant?
+  var nextHeartbeat: WallInstant?
+  var run: Run?
+
+  /// An instant of the agent's clock, and by the wall clock.
+  struct WallInstant {
+    var instant: Duration
+    var ms: Int64
+  }
+
+  /// One run, from its beginning to its end.
+  struct Run {
+    var whenReady: @Sendable () async -> Void
+    var end: BoundedStream<AgentError>.Source
+  }
+
+  /// Restores what was agreed with this coordinator; nothing is sent yet.
+  /// - Throws: ``AgentError`` with code `.storage`, when that cannot be read.
+  public init(
+    transport: any CoordinatorTransport, signer: any RequestSigner, identity: MachineIdentity, folder: StateFolder,
+    log: EventLog, options: Options = Options()
+  ) throws(AgentError) {
+    (self.transport, self.signer, self.identity) = (transport, signer, identity)
+    (self.options, self.log) = (options, log)
+    store = CoordinatorStore(path: folder.coordinator, coordinator: transport.address, agentID: identity.agentID)
+    let (session, problem) = try store.load(now: options.time.now, wallMs: options.wallClock())
+    outbox = try ResultOutbox(folder: folder.results, coordinator: transport.address)
+    let (results, problems) = try outbox.load()
+    for problem in [problem?.description].compactMap(\.self) + problems { log.append(.storage, problem) }
+    machine = CoordinatorMachine(
+      session, agentID: identity.agentID, policy: options.policy, results: results, firstResult: outbox.nextNumber())
+    machine.machine = options.machine
+    (statuses, statusSource) = BoundedStream.make(limit: 1)
+  }
+
+  /// Takes part until the task is cancelled.
+  /// - Throws: ``AgentError`` with code `.refused`, when the coordinator will not have this machine. Run again soon, it
+  ///   throws the same without asking, until it is time to ask.
+  public func run(whenReady: @escaping @Sendable () async -> Void) async throws {
+    let (ends, end) = BoundedStream.make(of: AgentError.self, limit: 1, policy: .dropNewest)
+    run = Run(whenReady: whenReady, end: end)
+    handle(.start)
+    let asking = Task { await askModel() }
+    var problem: AgentError?
+    for await error in ends {
+      problem = error
+      break
+    }
+    run = nil
+    asking.cancel()
+    handle(.stop)
+    await settle()
+    handle(.leave)
+    for call in calls.values { call.cancel() }
+    for call in calls.values { await call.value }
+    if let problem { throw problem }
+  }
+
+  /// Waits until the task at hand has become a result, and that is with the coordinator; not for long.
+  private func settle() async {
+    let (settled, source, time) = (settled, settledSource, options.time)
+    if machine.isSettled { return }
+    let limit = Task {
+      do { try await time.sleep(for: Self.goodbyeLimit) } catch { return }
+      source.yield(())
+    }
+    // In a task of its own: this one is cancelled.
+    await Task { for await _ in settled { return } }.value
+    limit.cancel()
+  }
+
+  private func askModel() async {
+    while !Task.isCancelled {
+      let model = await options.model()
+      if Task.isCancelled { return }
+      handle(.model(model))
+      do { try await options.time.sleep(for: model.isReady ? .seconds(15) : .seconds(5)) } catch { return }
+    }
+  }
+
+  /// Takes in an event and does what follows from it.
+  func handle(_ event: CoordinatorMachine.Event) {
+    machine.power = options.power()
+    for effect in machine.handle(event, at: options.time.now, random: options.random()) { perform(effect) }
+    if machine.isSettled, !machine.isActive { settledSource.yield(()) }
+    wake?.cancel()
+    wake = machine.wakeAt.map { instant in
+      Task {
+        do { try await options.time.sleep(until: instant) } catch { return }
+        // Cancelled while it was woken.
+        if !Task.isCancelled { handle(.tick) }
+      }
+    }
+    statusSource.yield(makeStatus())
+  }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Testing
+
+@testable import Agent
+
+@Suite struct CoordinatorFilesTests {
+  private let folder: String
+
+  init() throws {
+    folder =
+      FileManager.default.temporaryDirectory.appending(path: "edgeblue-files-\(UUID().uuidString.prefix(8))").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+  }
+
+  private func removeFolder() { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: folder) } }
+
+  private func result(_ id: String) -> ResultRequest {
+    ResultRequest(
+      subtaskId: id, taskId: "T", agentId: "a", ok: true, output: "\u{0}\"\n" + id, error: nil, durationMs: 5)
+  }
+
+  @Test func resultsComeBackInOrderAndOnlyOnes() throws {
+    defer { removeFolder() }
+    let outbox = try ResultOutbox(folder: folder + "/results", coordinator: "http://one")
+    for number in [2, 10, 1] { try outbox.keep(.init(number: number, result: result("\(number)"))) }
+    try ResultOutbox(folder: folder + "/results", coordinator: "http://two").keep(
+      .init(number: 11, result: result("x")))
+    try Data("{\"version\":1".utf8).write(to: URL(filePath: folder + "/results/3.json"))
+    try Data(count: 3 << 20).write(to: URL(filePath: folder + "/results/4.json"))
+    try Data("cut off".utf8).write(to: URL(filePath: folder + "/results/5.json.new"))
+    let loaded = try outbox.load()
+    #expect(loaded.entries.map(\.number) == [1, 2, 10] && loaded.entries.map(\.result.subtaskId) == ["1", "2", "10"])
+    #expect(loaded.problems.count == 2 && loaded.problems.allSatisfy { $0.contains(".damaged") })
+    #expect(FileManager.default.fileExists(atPath: folder + "/results/3.json.damaged"))
+    #expect(outbox.nextNumber() == 12)
+    outbox.discard(2)
+    #expect(try outbox.load().entries.map(\.number) == [1, 10] && outbox.load().problems == [])
+    let rights = try FileManager.default.attributesOfItem(atPath: folder + "/results/1.json")[.posixPermissions] as? Int
+    #expect(rights == 0o600)
+  }
+
+  @Test func aFullDiskIsSaidAndHarmsNothing() throws {
+    defer { removeFolder() }
+    let outbox = try ResultOutbox(folder: folder + "/results", coordinator: "c")
+    try outbox.keep(.init(number: 1, result: result("1")))
+    // Nothing can be written where a folder has the name.
+    try FileManager.default.createDirectory(atPath: folder + "/results/2.json.new", withIntermediateDirectories: true)
+    let error = #expect(throws: AgentError.self) { try outbox.keep(.init(number: 2, result: result("2"))) }
+    #expect(error?.code == .storage)
+    #expect(try outbox.load().entries.map(\.number) == [1])
+  }
+
+  @Test func theSessionOutlivesTheProgramAndItsClock() throws {
+    defer { removeFolder() }
+    let path = folder + "/coordinator.json"
+    let store = CoordinatorStore(path: path, coordinator: "c", agentID: "a")
+    var session = CoordinatorSession()
+    (session.isRegistered, session.meshToken) = (true, "secret")
+    (session.registrations, session.lastHeartbeat) = ([.seconds(10), .seconds(90)], .seconds(95))
+    (session.unsignedUntil, session.quietUntil) = (.seconds(200), .seconds(3000))
+    session.conduct.note(result("1"), atMs: 80_000)
+    try store.save(session, now: .seconds(100), wallMs: 1_700_000_000_000)
+    // Half a minute later by the wall clock; the agent's own begins anew.
+    let loaded = try store.load(now: .zero, wallMs: 1_700_000_030_000)
+    var expected = session
+    (expected.registrations, expected.lastHeartbeat) = ([.seconds(-120), .seconds(-40)], .seconds(-35))
+    (expected.unsignedUntil, expected.quietUntil) = (.seconds(70), .seconds(2870))
+    expected.conduct = session.conduct.moved(fromMs: 80_000, toMs: -50_000)
+    #expect(loaded.session == expected && loaded.problem == nil)
+    // A clock that was set back makes nothing older than it is.
+    let back = try store.load(now: .zero, wallMs: 1_600_000_000_000)
+    #expect(back.session.registrations == [.zero, .zero] && back.session.quietUntil == .seconds(3600))
+    // Another coordinator's, or another machine's, is none of ours.
+    #expect(
+      try CoordinatorStore(path: path, coordinator: "d", agentID: "a").load(now: .zero, wallMs: 0).session == .init())
+    #expect(
+      try CoordinatorStore(path: path, coordinator: "c", agentID: "b").load(now: .zero, wallMs: 0).session == .init())
+    for text in ["", "{}", "null", String(repeating: " ", count: 70_000)] {
+      try Data(text.utf8).write(to: URL(filePath: path))
+      let damaged = try store.load(now: .zero, wallMs: 0)
+      #expect(damaged.session == .init() && damaged.problem?.code == .damagedFile)
+    }
+  }
+
+  @Test func aMachineIsTheSameAfterARestart() throws {
+    defer { removeFolder() }
+    let path = folder + "/identity.json"
+    let first = try MachineIdentity.load(path: path, hostName: "My Board.Ünder_the.desk-of-somebody-else")
+    #expect(first.agentID.wholeMatch(of: /my-board-nder-the-desk-o-[0-9a-f]{6}/) != nil, "\(first)")
+    #expect(first.signingSeed.count == 32 && !"\(first)".contains(first.signingSeed.base64EncodedString()))
+    #expect(try MachineIdentity.load(path: path, hostName: "other") == first)
+    let chosen = try MachineIdentity.load(path: path, hostName: "other", chosen: "CRS-1")
+    #expect(chosen.agentID == "CRS-1" && chosen.signingSeed == first.signingSeed)
+    for id in ["", "a b", "a\nb", String(repeating: "a", count: 129)] {
+      #expect(throws: AgentError.self) { try MachineIdentity.load(path: path, hostName: "h", chosen: id) }
+    }
+    try Data("{}".utf8).write(to: URL(filePath: path))
+    let error = #expect(throws: AgentError.self) { try MachineIdentity.load(path: path, hostName: "h") }
+    #expect(error?.code == .damagedFile)
+    #expect(MachineIdentity.make(hostName: "()").agentID.hasPrefix("linux-"))
+  }
+}

@@ -1,0 +1,252 @@
+import Foundation
+import SystemState
+import Testing
+
+@testable import Agent
+
+/// A machine, and the time it is.
+private struct Bench {
+  var machine: CoordinatorMachine
+  var now: Duration = .zero
+
+  init(_ session: CoordinatorSession = CoordinatorSession(), policy: AssignmentPolicy = .flowChart(FlowChart())) {
+    machine = CoordinatorMachine(session, agentID: "a", policy: policy)
+  }
+
+  mutating func on(_ event: CoordinatorMachine.Event, after: Duration = .zero) -> [CoordinatorMachine.Effect] {
+    now += after
+    return machine.handle(event, at: now, random: 0)
+  }
+
+  mutating func hear(
+    _ call: CoordinatorMachine.Call, _ status: Int, _ text: String, after: Duration = .milliseconds(10)
+  ) -> [CoordinatorMachine.Effect] {
+    on(.ended(call, .answer(CoordinatorAnswer(status: status, body: Data(text.utf8)))), after: after)
+  }
+
+  /// Waits until something is due.
+  mutating func wait() -> [CoordinatorMachine.Effect] {
+    guard let wake = machine.wakeAt else { return [] }
+    now = max(now, wake)
+    return on(.tick)
+  }
+
+  /// Registered, with a heartbeat taken, and a model.
+  mutating func connect() {
+    _ = on(.start)
+    _ = on(.model(CoordinatorModel(isReady: true)))
+    _ = hear(.register, 200, #"{"accepted":true,"meshToken":"t"}"#)
+    _ = hear(.heartbeat, 200, #"{"ok":true}"#)
+  }
+}
+
+extension [CoordinatorMachine.Effect] {
+  fileprivate var calls: [CoordinatorMachine.Call] {
+    compactMap { if case .send(let call, _) = $0 { call } else { nil } }
+  }
+  fileprivate var kept: ResultRequest? {
+    lazy.compactMap { if case .keep(let entry) = $0 { entry.result } else { nil } }.first
+  }
+}
+
+@Suite struct CoordinatorMachineTests {
+  @Test func aHeartbeatGoesBeforeWorkAndEveryFifteenSeconds() {
+    var bench = Bench()
+    #expect(bench.on(.start) == [.save, .send(.register, isSigned: false)])
+    #expect(bench.on(.model(CoordinatorModel(isReady: true))).calls == [])
+    #expect(bench.hear(.register, 200, #"{"accepted":true,"meshToken":"t"}"#).calls == [.heartbeat])
+    let effects = bench.hear(.heartbeat, 200, #"{"ok":true,"requeued":0,"news":{"of":["later"]}}"#)
+    #expect(effects.contains(.connected) && effects.calls == [.pull])
+    // A task for a minute: heartbeats go on.
+    let task = #"{"subtask":{"id":"s","taskId":"T","input":"x","timeoutMs":60000,"snapshotRef":"r"}}"#
+    #expect(
+      bench.hear(.pull, 200, task).contains(
+        .work(CoordinatorTask(id: "s", taskID: "T", input: "x", timeLimit: .seconds(60)))))
+    var sent: [Duration] = []
+    for _ in 0..<4 {
+      #expect(bench.wait().calls == [.heartbeat])
+      sent.append(bench.now)
+      _ = bench.hear(.heartbeat, 200, #"{"ok":true}"#)
+    }
+    #expect(zip(sent, sent.dropFirst()).allSatisfy { $1 - $0 == .seconds(15) })
+    #expect(bench.machine.session.meshToken == "t" && bench.machine.session.registrations.count == 1)
+  }
+
+  @Test func eachTaskBecomesOneResult() {
+    var bench = Bench()
+    bench.connect()
+    _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
+    #expect(bench.on(.worked("s", .answered("a fine answer")), after: .seconds(2)) != [])
+    let result = bench.machine.results.first?.result
+    #expect(result?.ok == true && result?.output == "a fine answer" && result?.durationMs == 2000)
+    #expect(bench.on(.worked("s", .answered("late"))).kept == nil)
+    // The coordinator cannot take it; then it can.
+    _ = bench.hear(.result(1), 500, "")
+    #expect(bench.machine.results.count == 1)
+    bench.now += .seconds(2)
+    #expect(bench.on(.tick).calls.contains(.result(1)))
+    #expect(bench.hear(.result(1), 200, #"{"ok":true}"#).contains(.discard(1)))
+    #expect(bench.machine.results.isEmpty && bench.machine.counters.done == 1)
+  }
+
+  /// What an answer to a heartbeat leads to: which call is next, and after how long.
+  @Test(arguments: [
+    (401, #"{"error":"mesh_unauthorized","reason":"agent_not_registered"}"#, "/register", 15.0),
+    (401, #"{"error":"mesh_unauthorized"}"#, "/register", 15.0),
+    (401, #"{"error":"signature_invalid"}"#, "/heartbeat", 0.0),
+    (403, #"{"error":"agent_blacklisted"}"#, "/heartbeat", 600.0),
+    (200, #"{"ok":false,"blacklisted":true,"reason":"forged_results"}"#, "/heartbeat", 600.0),
+    (500, "", "/heartbeat", 0.75), (429, "", "/heartbeat", 0.75), (200, "<html>", "/heartbeat", 0.75),
+    (200, #"{"ok":"yes"}"#, "/heartbeat", 0.75), (404, "", "/heartbeat", 0.75), (200, "", "/heartbeat", 0.75),
+  ])
+  func afterAHeartbeat(status: Int, body: String, path: String, seconds: Double) {
+    var bench = Bench()
+    bench.connect()
+    _ = bench.hear(.pull, 200, #"{"subtask":null}"#)
+    // No work meanwhile, which this is not about.
+    _ = bench.on(.model(CoordinatorModel(isReady: false)))
+    while bench.wait().calls != [.heartbeat] {}
+    let lastRegistration = bench.machine.session.registrations[0]
+    var calls = bench.hear(.heartbeat, status, body).calls
+    let heard = bench.now
+    while calls.isEmpty { calls = bench.wait().calls.filter { $0 != .pull } }
+    #expect(calls.map(\.path) == [path])
+    let since = path == "/register" ? lastRegistration : heard
+    #expect(bench.now - since >= .seconds(seconds) && bench.now - heard <= .seconds(seconds + 0.1))
+    #expect(bench.machine.session.lastHeartbeat ?? heard < heard || body.contains("not_registered"))
+  }
+
+  @Test func whoIsRefusedStopsAndSaysWhy() {
+    var bench = Bench()
+    _ = bench.on(.start)
+    let effects = bench.hear(.register, 403, #"{"error":"node_not_activated","reason":"email_unverified"}"#)
+    #expect(effects.contains(.refused("403 node_not_activated (email_unverified)")))
+    _ = bench.on(.stop)
+    // Run again, it says the same without asking.
+    #expect(bench.on(.start, after: .seconds(60)) == [.refused("403 node_not_activated (email_unverified)")])
+    _ = bench.on(.stop)
+    #expect(bench.on(.start, after: .seconds(600)).calls == [.register])
+  }
+
+  @Test func aRegistrationWhoseFateIsUnknownIsAskedAboutFirst() {
+    var bench = Bench()
+    _ = bench.on(.start)
+    _ = bench.on(.ended(.register, .none(.init("no answer", mayHaveArrived: true))), after: .seconds(15))
+    #expect(bench.wait().contains(.send(.heartbeat, isSigned: false)))
+    // One that never got there does not count.
+    var other = Bench()
+    _ = other.on(.start)
+    for _ in 0..<50 {
+      _ = other.on(.ended(.register, .none(.init("nothing answers", mayHaveArrived: false))))
+      #expect(other.wait().calls == [.register])
+    }
+    #expect(other.machine.session.registrations.count == 1)
+  }
+
+  @Test func neverNineRegistrationsAnHour() {
+    var bench = Bench()
+    var sent: [Duration] = []
+    var calls = bench.on(.start).calls
+    while bench.now < .seconds(6 * 3600) {
+      if calls == [.register] {
+        sent.append(bench.now)
+        calls = bench.hear(.register, 200, #"{"accepted":true}"#).calls
+      } else if calls == [.heartbeat] {
+        calls = bench.hear(.heartbeat, 401, #"{"error":"mesh_unauthorized"}"#).calls
+      } else {
+        calls = bench.wait().calls
+      }
+    }
+    #expect(sent.count > 12)
+    for start in sent { #expect(sent.filter { $0 >= start && $0 - start < .seconds(3600) }.count <= 8) }
+  }
+
+  @Test func workIsHeldWithAReason() {
+    func held(_ change: (inout CoordinatorMachine) -> Void, _ policy: AssignmentPolicy = .flowChart(FlowChart()))
+      -> String?
+    {
+      var bench = Bench(policy: policy)
+      bench.connect()
+      _ = bench.hear(.pull, 200, #"{"subtask":null}"#)
+      change(&bench.machine)
+      #expect(bench.wait().calls == [])
+      return bench.machine.counters.held
+    }
+    func power(_ level: Int?, external: Bool = false, save: Bool = false) -> PowerTelemetry {
+      PowerTelemetry(onExternalPower: external, batteryLevelPct: level, lowPowerMode: save, updatedAtMs: 1)
+    }
+    #expect(held { $0.model = CoordinatorModel(isReady: false) } == "model_not_ready")
+    #expect(held { $0.power = power(nil, save: true) } == "low_power_mode")
+    #expect(held { $0.power = power(19) } == "battery_below_threshold")
+    #expect(held({ $0.power = power(14) }, .coordinatorMachine) == "laptop_battery_critical")
+    #expect(held { $0.session.quietUntil = .seconds(100) } == "heartbeat_gap")
+    #expect(held { $0.unkept = [7] } == "result_not_on_disk")
+  }
+
+  @Test(arguments: [
+    (#"{"subtask":null,"powerDeferred":true,"reason":"high_cpu_defer","deferMs":5000}"#, "high_cpu_defer", 5.0),
+    (#"{"subtask":null,"powerDeferred":true,"reason":"ios_low_power_mode"}"#, "ios_low_power_mode", 15.0),
+    (#"{"subtask":null,"powerDeferred":true,"deferMs":-9e99}"#, "power_deferred", 1.2),
+    (#"{"subtask":null,"sandboxRequired":true}"#, "sandbox_required", 30.0),
+    (#"{"subtask":null,"envelope":{"subtaskId":"s"}}"#, "encrypted_task", 30.0),
+    (#"{"subtask":null}"#, "", 1.2),
+  ])
+  func noWorkIsGiven(body: String, reason: String, seconds: Double) {
+    var bench = Bench()
+    bench.connect()
+    _ = bench.hear(.pull, 200, body)
+    let heard = bench.now
+    var calls: [CoordinatorMachine.Call] = []
+    while calls != [.pull] {
+      calls = bench.wait().calls
+      if calls == [.heartbeat] { _ = bench.hear(.heartbeat, 200, #"{"ok":true}"#, after: .zero) }
+    }
+    #expect(abs((bench.now - heard).inSeconds - seconds) < 0.001)
+    #expect(bench.machine.counters.drops.counts == (reason.isEmpty ? [:] : [reason: 1]))
+  }
+
+  @Test func whatCannotBeDoneIsGivenBack() {
+    var bench = Bench(policy: .coordinatorMachine)
+    bench.machine.power = PowerTelemetry(
+      onExternalPower: false, batteryLevelPct: 30, lowPowerMode: false, updatedAtMs: 1)
+    bench.connect()
+    // Small tasks only, at 30 %.
+    _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x","timeoutMs":10001}}"#)
+    let result = bench.wait().kept
+    #expect(result?.ok == false && result?.error == "laptop_battery_low" && (result?.durationMs ?? 0) >= 500)
+    var other = Bench()
+    other.connect()
+    _ = other.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":17}}"#)
+    #expect(other.wait().kept?.error == "task_without_input")
+  }
+
+  @Test func stoppingEndsTheTaskWithAResult() {
+    var bench = Bench()
+    bench.connect()
+    _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
+    #expect(bench.on(.stop, after: .seconds(3)).contains(.cancelWork))
+    #expect(!bench.machine.isSettled)
+    let effects = bench.on(.worked("s", .failed("this machine has stopped working")), after: .milliseconds(20))
+    #expect(effects.kept?.ok == false && effects.calls == [.result(1)])
+    _ = bench.hear(.result(1), 200, "{}")
+    #expect(bench.machine.isSettled && bench.machine.wakeAt == nil)
+    // A model that does not stop is not waited for.
+    _ = bench.on(.start)
+    _ = bench.hear(.heartbeat, 200, #"{"ok":true}"#)
+    _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s2","taskId":"T","input":"x"}}"#)
+    _ = bench.on(.stop)
+    #expect(bench.on(.leave, after: .seconds(1)).kept?.subtaskId == "s2" && bench.machine.job == nil)
+    #expect(bench.on(.worked("s", .answered("late"))).kept == nil)
+  }
+
+  /// The coordinator says no to one result: the next one is not kept waiting.
+  @Test func aResultNobodyWantsIsGivenUp() {
+    var bench = Bench()
+    bench.connect()
+    _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
+    _ = bench.on(.worked("s", .answered("a fine answer")), after: .seconds(2))
+    let effects = bench.hear(.result(1), 400, #"{"error":"envelope_decrypt_failed"}"#)
+    #expect(effects.contains(.discard(1)) && bench.machine.counters.unwanted == 1)
+    #expect(effects.contains { if case .log = $0 { true } else { false } })
+  }
+}
