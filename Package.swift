@@ -79,14 +79,17 @@ if !lean {
     .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
   ]
   products += [
+    .library(name: "AgentHTTP", targets: ["AgentHTTP"]),
     .library(name: "EdgeCoderHTTP", targets: ["EdgeCoderHTTP"]),
     .executable(name: "edgeblue", targets: ["edgeblue"]),
   ]
   dependencies += [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
@@ -102,10 +105,33 @@ if !lean {
       ] + http,
       exclude: ["Python"],
       swiftSettings: settings),
+    .target(
+      name: "AgentHTTP",
+      dependencies: [
+        "Agent",
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOFoundationCompat", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "AgentHTTPTests",
+      dependencies: [
+        "Agent", "AgentHTTP", "DBus", "DBusTesting", "SystemState", log,
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "NIOCore", package: "swift-nio"),
+      ],
+      swiftSettings: settings),
     .executableTarget(
       name: "edgeblue",
       dependencies: [
-        "Agent", "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "NetworkPath", "SystemState", log,
+        "Agent", "AgentHTTP", "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "NetworkPath", "SystemState", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),

@@ -1,0 +1,110 @@
+import Agent
+import Crypto
+import DBus
+import DBusTesting
+import Foundation
+import Testing
+
+@testable import AgentHTTP
+
+@Suite(.timeLimit(.minutes(1)))
+struct TransportTests {
+  @Test(arguments: [
+    "", "coordinator.example", "ftp://coordinator.example", "http://", "http://me:secret@coordinator.example",
+    "http://coordinator.example/?a=b", "http://coordinator.example/#x",
+  ])
+  func whatIsNoAddress(url: String) {
+    let error = #expect(throws: AgentError.self) { try HTTPTransport(url: url) }
+    #expect(error?.code == .invalidArgument && error?.description.contains("secret") == false)
+  }
+
+  @Test func anAnswerIsPassedOnAsItIs() async throws {
+    try await TestCoordinator.run { coordinator in
+      let transport = try HTTPTransport(url: coordinator.address + "/")
+      #expect(transport.address == coordinator.address)
+      coordinator.misbehave("/heartbeat", .answers(302, "elsewhere"))
+      let answer = try await transport.post("/heartbeat", headers: [("x-mesh-token", "t")], body: Data("{}".utf8))
+      #expect(answer == CoordinatorAnswer(status: 302, body: Data("elsewhere".utf8)))
+    }
+  }
+
+  @Test func whatGoesWrongSaysWhetherItMayHaveArrived() async throws {
+    try await TestCoordinator.run { coordinator in
+      let transport = try HTTPTransport(url: coordinator.address)
+      for (misdeed, part) in [
+        (TestCoordinator.Misdeed.breaksOff, "broken off"),
+        (.answers(200, String(repeating: "x", count: HTTPTransport.answerLimit + 1)), "more than"),
+      ] {
+        coordinator.misbehave("/heartbeat", misdeed)
+        let error = await #expect(throws: CoordinatorTransportError.self) {
+          _ = try await transport.post("/heartbeat", headers: [], body: Data("{}".utf8))
+        }
+        #expect(error?.mayHaveArrived == true && error?.description.contains(part) == true, "\(error as Any)")
+      }
+    }
+    let address = "http://127.0.0.1:\(try LoopbackPort.free())"
+    let error = await #expect(throws: CoordinatorTransportError.self) {
+      _ = try await HTTPTransport(url: address).post("/heartbeat", headers: [], body: Data())
+    }
+    #expect(error?.mayHaveArrived == false && error?.description.contains("nothing answers") == true, "\(error as Any)")
+  }
+
+  /// Through a real TLS server, which has certificates of its own.
+  @Test(.enabled(if: ChildProcess.path(of: "caddy") != nil, "needs caddy"))
+  func overTLS() async throws {
+    let folder = try Folder()
+    try await TestCoordinator.run { coordinator in
+      let front = try Caddy(before: coordinator.address, folder: folder.path)
+      try await front.waitUntilUp()
+      let stranger = await #expect(throws: CoordinatorTransportError.self) {
+        _ = try await HTTPTransport(url: front.address).post("/heartbeat", headers: [], body: Data("{}".utf8))
+      }
+      #expect(stranger?.mayHaveArrived == false && stranger?.description.contains("cannot be trusted") == true)
+      let swarm = try Folder()
+      let state = try StateFolder(path: swarm.path)
+      defer { withExtendedLifetime(swarm) {} }
+      try await CoordinatorTests.takingPart(at: front.address, state, certificates: front.certificate) { _ in
+        await coordinator.registry.until { seen in seen.contains { $0.path == "/heartbeat" && $0.status == 200 } }
+      }
+      #expect(coordinator.registry.faults == [] && coordinator.registry.seen.last?.isSigned == true)
+    }
+  }
+}
+
+@Suite struct SignerTests {
+  /// The first test vector of RFC 8032: its seed makes its public key.
+  @Test func theKeyIsTheOneOfItsSeed() throws {
+    let identity = try identity(seed: "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
+    let pem = try Ed25519Signer(identity).publicKeyPEM.split(separator: "\n")
+    #expect(pem.first == "-----BEGIN PUBLIC KEY-----" && pem.last == "-----END PUBLIC KEY-----")
+    let der = try #require(Data(base64Encoded: pem[1..<(pem.count - 1)].joined()))
+    #expect(
+      der.map { String(format: "%02x", $0) }.joined()
+        == "302a300506032b6570032100d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")
+  }
+
+  @Test func whatIsSignedIsTimeNonceMethodPathAndBody() throws {
+    let identity = try identity(seed: String(repeating: "07", count: 32))
+    let body = Data("{}".utf8)
+    let headers = Dictionary(
+      uniqueKeysWithValues: try Ed25519Signer(identity).headers(
+        path: "/pull", body: body, agentID: "a", timestampMs: 12, nonce: "n"
+      ).map { ($0.name, $0.value) })
+    let hash = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+    #expect(headers["x-body-sha256"] == hash && headers["x-agent-id"] == "a" && headers["x-timestamp-ms"] == "12")
+    let key = try Curve25519.Signing.PrivateKey(rawRepresentation: identity.signingSeed).publicKey
+    let signature = try #require(headers["x-signature"].flatMap { Data(base64Encoded: $0) })
+    #expect(key.isValidSignature(signature, for: Data("12\nn\nPOST\n/pull\n\(hash)".utf8)))
+  }
+
+  private func identity(seed: String) throws -> MachineIdentity {
+    let bytes = stride(from: 0, to: seed.count, by: 2).map { index -> UInt8 in
+      let start = seed.index(seed.startIndex, offsetBy: index)
+      return UInt8(seed[start..<seed.index(start, offsetBy: 2)], radix: 16) ?? 0
+    }
+    let folder = try Folder()
+    var identity = try MachineIdentity.load(path: folder.path + "/identity.json", hostName: "h")
+    identity.signingSeed = Data(bytes)
+    return identity
+  }
+}
