@@ -58,7 +58,7 @@ import Testing
   @Test func forPrograms() {
     #expect(
       JSON.object(status.json).text == """
-        {"cause":"network-loss","counters":{"downgrades":1,"failures":1,"savesFailed":0,"starts":3},"eventCount":9,\
+        {"cause":"network-loss","coordinator":null,"counters":{"downgrades":1,"failures":1,"savesFailed":0,"starts":3},"eventCount":9,\
         "lastFailure":"the phone service has failed: no adapter\\u001b[2J","lifecycle":null,"mode":"bluetooth-local",\
         "network":{"interface":null,"reason":"there is no default route","status":"unsatisfied"},\
         "powerTelemetry":{"batteryLevelPct":41,"lowPowerMode":false,"onExternalPower":false,"updatedAtMs":5},\

@@ -6,8 +6,8 @@ extension AgentStatus {
   /// The properties of `io.edgecoder.Agent1`: each with its type, and its value where there is one.
   var properties: [(name: String, type: Signature, value: Value?)] {
     let counts = [
-      ("downgrades", counters.downgrades), ("starts", counters.starts), ("failures", counters.failures),
-      ("savesFailed", counters.savesFailed),
+      "downgrades": counters.downgrades, "starts": counters.starts, "failures": counters.failures,
+      "savesFailed": counters.savesFailed,
     ]
     return [
       ("Mode", "s", .string(mode.rawValue)),
@@ -25,10 +25,17 @@ extension AgentStatus {
       ("BatteryLevelPct", "i", power?.batteryLevelPct.map { .int32(Int32($0)) }),
       ("LowPowerMode", "b", power.map { .bool($0.lowPowerMode) }),
       ("PowerUpdatedAtMs", "x", power.map { .int64($0.updatedAtMs) }),
-      (
-        "Counters", "a{st}",
-        .dictionary(of: "st", counts.map { Value.Entry(.string($0.0), .uint64(UInt64($0.1))) })
-      ),
+      ("Coordinator", "s", coordinator.map { .string($0.address) }),
+      ("AgentId", "s", coordinator.map { .string($0.agentID) }),
+      ("Registered", "b", coordinator.map { .bool($0.isRegistered) }),
+      ("LastHeartbeatAtMs", "x", coordinator?.lastHeartbeatAtMs.map(Value.int64)),
+      ("NextHeartbeatAtMs", "x", coordinator?.nextHeartbeatAtMs.map(Value.int64)),
+      ("CoordinatorProblem", "s", coordinator?.problem.map(Value.string)),
+      ("Working", "b", coordinator.map { .bool($0.isWorking) }),
+      ("HeldBecause", "s", coordinator?.heldBecause.map(Value.string)),
+      ("Jobs", "a{st}", coordinator.map { .counts($0.jobs) }),
+      ("DropReasons", "a{st}", coordinator.map { .counts($0.dropReasons) }),
+      ("Counters", "a{st}", .counts(counts)),
       ("LastFailure", "s", lastFailure.map(Value.string)),
       ("StorageProblem", "s", storageProblem.map(Value.string)),
       ("EventCount", "t", .uint64(UInt64(eventCount))),
@@ -69,16 +76,12 @@ extension AgentStatus {
         lowPowerMode: properties["LowPowerMode"]?.bool ?? false,
         updatedAtMs: properties["PowerUpdatedAtMs"]?.integer() ?? 0)
     }
-    for entry in properties["Counters"]?.entries ?? [] {
-      let count = entry.value.integer() ?? 0
-      switch entry.key.string {
-      case "downgrades": counters.downgrades = count
-      case "starts": counters.starts = count
-      case "failures": counters.failures = count
-      case "savesFailed": counters.savesFailed = count
-      default: break
-      }
-    }
+    coordinator = CoordinatorStatus(properties: properties)
+    let counts = properties["Counters"]?.counts ?? [:]
+    counters.downgrades = counts["downgrades", default: 0]
+    counters.starts = counts["starts", default: 0]
+    counters.failures = counts["failures", default: 0]
+    counters.savesFailed = counts["savesFailed", default: 0]
     lastFailure = text("LastFailure")
     storageProblem = text("StorageProblem")
     eventCount = properties["EventCount"]?.integer() ?? 0

@@ -55,6 +55,7 @@ public actor ModeRunner {
   var lifecycle: LifecycleSnapshot?
   var path: PathSnapshot?
   var power: PowerSnapshot?
+  var coordinator: CoordinatorStatus?
   var counters = AgentStatus.Counters()
   var lastFailure: String?
   var storageProblem: AgentError?
@@ -174,6 +175,12 @@ public actor ModeRunner {
   /// Takes in what the phase is now, to report it.
   public func take(_ lifecycle: LifecycleSnapshot) {
     self.lifecycle = lifecycle
+    publish()
+  }
+
+  /// Takes in what is between this machine and its coordinator, to report it.
+  public func take(_ coordinator: CoordinatorStatus) {
+    self.coordinator = coordinator
     publish()
   }
 

@@ -49,6 +49,8 @@ public struct AgentStatus: Sendable, Hashable {
   public var network: Network?
   /// The power; `nil` before it is known.
   public var power: PowerTelemetry?
+  /// What is between this machine and its coordinator; `nil` without a coordinator.
+  public var coordinator: CoordinatorStatus?
   /// What has happened since the start.
   public var counters: Counters
   /// The newest failure in words; `nil` when there was none.
@@ -62,8 +64,8 @@ public struct AgentStatus: Sendable, Hashable {
   public init(
     mode: ComputeMode, cause: ModeRecord.Cause = .person, runOnlyWhileCharging: Bool = false,
     runState: RunState = .stopped, lifecycle: LifecycleSnapshot? = nil, network: Network? = nil,
-    power: PowerTelemetry? = nil,
-    counters: Counters = Counters(), lastFailure: String? = nil, storageProblem: String? = nil, eventCount: Int = 0
+    power: PowerTelemetry? = nil, coordinator: CoordinatorStatus? = nil, counters: Counters = Counters(),
+    lastFailure: String? = nil, storageProblem: String? = nil, eventCount: Int = 0
   ) {
     self.mode = mode
     self.cause = cause
@@ -72,6 +74,7 @@ public struct AgentStatus: Sendable, Hashable {
     self.lifecycle = lifecycle
     self.network = network
     self.power = power
+    self.coordinator = coordinator
     self.counters = counters
     self.lastFailure = lastFailure
     self.storageProblem = storageProblem
@@ -80,7 +83,7 @@ public struct AgentStatus: Sendable, Hashable {
 
   init(
     machine: ModeMachine, lifecycle: LifecycleSnapshot? = nil, path: PathSnapshot? = nil, power: PowerSnapshot? = nil,
-    counters: Counters = Counters(),
+    coordinator: CoordinatorStatus? = nil, counters: Counters = Counters(),
     lastFailure: String?, storageProblem: String? = nil, eventCount: Int
   ) {
     self.init(
@@ -92,8 +95,8 @@ public struct AgentStatus: Sendable, Hashable {
           status: $0.status, reason: $0.obstacle?.description,
           interface: $0.status == .satisfied ? $0.preferredInterface?.name : nil)
       },
-      power: power?.telemetry, counters: counters, lastFailure: lastFailure, storageProblem: storageProblem,
-      eventCount: eventCount)
+      power: power?.telemetry, coordinator: coordinator, counters: counters, lastFailure: lastFailure,
+      storageProblem: storageProblem, eventCount: eventCount)
   }
 }
 

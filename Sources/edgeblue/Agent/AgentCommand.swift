@@ -1,4 +1,5 @@
 import Agent
+import AgentHTTP
 import ArgumentParser
 import DBus
 import Foundation
@@ -19,8 +20,12 @@ struct AgentCommand: AsyncParsableCommand {
 
       `edgeblue mode` chooses, `edgeblue status` and `edgeblue events` tell. In the background (`edgeblue lifecycle`) \
       background tasks run (`edgeblue tasks`). When the network goes away, On becomes \
-      Bluetooth Local by itself; back to On only a person goes. The coordinator of On is not there yet: On says so, \
-      and nothing runs.
+      Bluetooth Local by itself; back to On only a person goes. On needs a coordinator: that of --coordinator, or \
+      COORDINATOR_URL. Without one On says so, and nothing runs.
+
+      What the coordinator may want to see comes from files and the environment, for everybody here can read a command \
+      line: AGENT_REGISTRATION_TOKEN, which proves that this machine belongs to an account, and MESH_AUTH_TOKEN, the \
+      swarm's own, where the coordinator does not give it to those who register.
 
       The mode, the events, the chosen phase and the pending tasks are kept in a folder: that of --state, else STATE_DIRECTORY, else /var/lib/edgeblue for \
       root and ~/.local/state/edgeblue for others. On the system bus the agent needs dbus/io.edgecoder.Agent1.conf in \
@@ -28,6 +33,7 @@ struct AgentCommand: AsyncParsableCommand {
 
       EXAMPLES
         edgeblue agent --engine ollama --model llama3.2
+        edgeblue agent --coordinator https://coordinator.example --registration-token-file /etc/edgeblue/token
         edgeblue agent --bus session --state /tmp/agent
         edgeblue agent --json                            one JSON object for each thing that happens
       """)
@@ -38,6 +44,7 @@ struct AgentCommand: AsyncParsableCommand {
   var config: String?
   @Option(help: ArgumentHelp("The folder with what outlives the agent.", valueName: "folder"))
   var state: String?
+  @OptionGroup var coordinator: CoordinatorOptions
   @OptionGroup var bus: BusOptions
   @OptionGroup var phone: PhoneOptions
   @OptionGroup var common: CommonOptions
@@ -67,6 +74,8 @@ struct AgentCommand: AsyncParsableCommand {
       let diary = AgentDiary(log, terminal)
       let lifecycle = try await AgentLifecycle.start(store: folder.lifecycle, log: log)
       defer { lifecycle.close() }
+      let swarm = try coordinator.makeRunner(
+        folder: folder, log: log, engine: engine, chosen: phone.engine, power: power, environment: environment)
       var options = ModeRunner.Options()
       let logger = options.logger
       options.notify = { notice in
@@ -76,7 +85,7 @@ struct AgentCommand: AsyncParsableCommand {
       let runner = try ModeRunner(
         store: folder.modes, log: log,
         phone: PhoneRunner(options: phone, engine: engine, power: power, terminal: terminal),
-        heartbeat: NoCoordinator(), options: options)
+        heartbeat: swarm ?? NoCoordinator(), options: options)
       let tasks = try AgentTasks(
         store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
       let control = try await AgentControl.open(runner, tasks: tasks, lifecycle: lifecycle, on: bus.bus)
@@ -85,7 +94,13 @@ struct AgentCommand: AsyncParsableCommand {
       await runner.take(power.snapshot)
       terminal.say("EdgeBlue agent, mode \(runner.status.mode), state in \(folder.path). Ctrl-C ends it.")
       let told = Task { await diary.follow() }
-      defer { told.cancel() }
+      let heard = Task {
+        if let swarm { for await status in swarm.statuses { await runner.take(status) } }
+      }
+      defer {
+        told.cancel()
+        heard.cancel()
+      }
       try await runUntilStopped([
         Role {
           try await withThrowingTaskGroup(of: Void.self) { group in
@@ -105,8 +120,10 @@ struct AgentCommand: AsyncParsableCommand {
     }
   }
 
+  private var environment: [String: String] { ProcessInfo.processInfo.environment }
+
   private func openFolder() throws -> StateFolder {
-    let usual = StateFolder.usualPath(environment: ProcessInfo.processInfo.environment, isRoot: geteuid() == 0)
+    let usual = StateFolder.usualPath(environment: environment, isRoot: geteuid() == 0)
     guard let path = state ?? usual else {
       throw Failure(
         "it is not known where to keep the mode: there is no HOME", hint: "name a folder with --state",
@@ -127,10 +144,11 @@ extension AgentTasks.Options {
   }
 }
 
-/// What stands for the heartbeat as long as there is no coordinator to send it to.
+/// What stands for the heartbeat when there is no coordinator to send it to.
 struct NoCoordinator: ComputeRunner {
   func run(whenReady: @escaping @Sendable () async -> Void) async throws {
-    throw AgentError(.notConfigured, "there is no coordinator to work for", hint: "this version knows none")
+    throw AgentError(
+      .notConfigured, "there is no coordinator to work for", hint: "name one to `edgeblue agent` with --coordinator")
   }
 }
 

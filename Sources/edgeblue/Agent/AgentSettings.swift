@@ -11,7 +11,9 @@ enum AgentSettings {
     known: [
       Setting("state"), Setting("bus"), Setting("engine"), Setting("engine-url"), Setting("model"), Setting("adapter"),
       Setting("access"), Setting("allow", .list), Setting("name"), Setting("pace-ms", .number),
-      Setting("max-output", .number), Setting("link"), Setting("log-level"), Setting("json", .flag),
+      Setting("max-output", .number), Setting("link"), Setting("coordinator", also: "COORDINATOR_URL"),
+      Setting("registration-token-file"), Setting("agent-id", also: "AGENT_ID"), Setting("coordinator-ca"),
+      Setting("log-level"), Setting("json", .flag),
     ])
 }
 

@@ -15,10 +15,13 @@ extension AgentStatus {
       ("Mode", headline), ("State", "\(runState)"), ("Phase", lifecycle?.text ?? "not known yet"),
       ("Network", networkText), ("Power", powerText),
       ("On battery", runOnlyWhileCharging ? "nothing runs" : "runs, too"),
+    ]
+    if let coordinator { facts += coordinator.facts }
+    facts += [
       (
         "Since start",
         "\(counters.starts) starts, \(counters.failures) failures, \(counters.downgrades) times from On to Bluetooth Local"
-      ),
+      )
     ]
     if let lastFailure { facts.append(("Last failure", lastFailure)) }
     if let storageProblem { facts.append(("Not on disk", storageProblem)) }
@@ -50,11 +53,46 @@ extension AgentStatus {
       "reason": JSON(runState.reason), "lifecycle": lifecycle.map { .object($0.json) } ?? .null,
       "network": network ?? .null,
       "powerTelemetry": power.map { .object($0.json) } ?? .null,
+      "coordinator": coordinator.map { .object($0.json) } ?? .null,
       "counters": .object([
         "downgrades": .number(counters.downgrades), "starts": .number(counters.starts),
         "failures": .number(counters.failures), "savesFailed": .number(counters.savesFailed),
       ]),
       "lastFailure": JSON(lastFailure), "storageProblem": JSON(storageProblem), "eventCount": .number(eventCount),
+    ]
+  }
+}
+
+extension CoordinatorStatus {
+  var facts: [(String, String)] {
+    let known = isRegistered ? "registered as" : "not registered as"
+    var facts = [("Coordinator", "\(address), \(known) \(agentID)" + (problem.map { ": \($0)" } ?? ""))]
+    if let lastHeartbeatAtMs { facts.append(("Heartbeat", "taken at \(Terminal.clock(atMs: lastHeartbeatAtMs))")) }
+    facts.append(("Tasks", "\(jobsDone) done, \(jobsFailed) failed\(workText)"))
+    if resultsWaiting + resultsUnwanted > 0 {
+      facts.append(("Results", "\(resultsWaiting) wait, \(resultsUnwanted) the coordinator will not take"))
+    }
+    if !dropReasons.isEmpty {
+      let counts = dropReasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key) \($0.value)×" }
+      facts.append(("No task", counts.joined(separator: ", ")))
+    }
+    return facts
+  }
+
+  private var workText: String {
+    if isWorking { return "; one is worked on" }
+    guard let heldBecause else { return "" }
+    return "; none is asked for: " + (AssignmentReason(rawValue: heldBecause)?.description ?? heldBecause)
+  }
+
+  var json: [String: JSON] {
+    [
+      "address": .string(address), "agentId": .string(agentID), "registered": .bool(isRegistered),
+      "lastHeartbeatAtMs": JSON(lastHeartbeatAtMs.map(Int.init)),
+      "nextHeartbeatAtMs": JSON(nextHeartbeatAtMs.map(Int.init)), "problem": JSON(problem),
+      "working": .bool(isWorking), "heldBecause": JSON(heldBecause), "jobsDone": .number(jobsDone),
+      "jobsFailed": .number(jobsFailed), "resultsWaiting": .number(resultsWaiting),
+      "resultsUnwanted": .number(resultsUnwanted), "dropReasons": .object(dropReasons.mapValues(JSON.number)),
     ]
   }
 }

@@ -1,0 +1,62 @@
+import DBusTesting
+import Foundation
+import Testing
+
+/// The program as it was built, on a bus of its own, at a coordinator.
+@Suite(
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
+  .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
+  .timeLimit(.minutes(3)))
+struct CoordinatorProgramTests {
+  @Test func aResultOutlivesAKill() async throws {
+    let (bus, state) = (try PrivateBus(), try Folder())
+    try Data("registration-secret\n".utf8).write(to: URL(filePath: state.path + "/token"))
+    try await TestCoordinator.run { coordinator in
+      let registry = coordinator.registry
+      registry.offer(#"{"id":"s1","taskId":"T","input":"Remember this.","timeoutMs":60000}"#)
+      // The coordinator never gets the first one.
+      coordinator.misbehave("/result", .answers(503, ""))
+      let arguments = [
+        "agent", "--state", state.path, "--bus", bus.address, "--coordinator", coordinator.address,
+        "--registration-token-file", state.path + "/token", "--log-level", "trace",
+      ]
+      let environment = ["DBUS_SYSTEM_BUS_ADDRESS": bus.address, "HOME": state.path]
+      let agent = try ChildProcess(program, arguments, environment: environment, output: .kept, errors: .kept)
+      // From then on it is on the bus.
+      #expect(try agent.firstLine().contains("mode Off"))
+      try await edgeblue(bus, "mode", "on")
+      await registry.until { seen in seen.contains { $0.path == "/result" } }
+      agent.kill()
+      let said = readToEnd(agent.output) + readToEnd(agent.errors)
+
+      let again = try ChildProcess(program, arguments, environment: environment, output: .kept, errors: .kept)
+      await registry.until { seen in seen.contains { $0.path == "/result" && $0.status == 200 } }
+      let status = try await edgeblue(bus, "status", "--json")
+      #expect(status.contains(#""registered":true"#) && status.contains(coordinator.address))
+      #expect(try await edgeblue(bus, "status").contains("earns rewards"))
+      again.signal(SIGTERM)
+      #expect(again.wait() == 0)
+
+      let results = registry.seen.filter { $0.path == "/result" }
+      #expect(results.allSatisfy { $0.text("output")?.contains("Remember this.") == true })
+      #expect(registry.count("/register") == 1 && registry.faults == [])
+      #expect(registry.seen[0].text("registrationToken") == "registration-secret")
+      // Nothing that is secret is told, at whatever level.
+      let all = said + readToEnd(again.output) + readToEnd(again.errors)
+      #expect(all.contains("registered") && !all.contains("mesh-secret") && !all.contains("registration-secret"))
+    }
+  }
+
+  @discardableResult
+  private func edgeblue(_ bus: PrivateBus, _ arguments: String...) async throws -> String {
+    let process = try ChildProcess(program, arguments + ["--bus", bus.address], errors: .discarded)
+    let output = await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: readToEnd(process.output)) }
+    }
+    #expect(process.wait() == 0)
+    return output
+  }
+}
+
+private let program = URL(filePath: #filePath).deletingLastPathComponent()
+  .appending(path: "../../.build/debug/edgeblue").standardized.path
