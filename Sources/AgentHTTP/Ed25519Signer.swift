@@ -7,7 +7,7 @@ public struct Ed25519Signer: RequestSigner {
   private let key: Curve25519.Signing.PrivateKey
 
   /// Makes a signer from a machine's own key.
-  /// - Throws: ``Agent/AgentError`` with code `.damagedFile`, when the seed is no key.
+  /// - Throws: `AgentError` with code `.damagedFile`, when the seed is no key.
   public init(_ identity: MachineIdentity) throws(AgentError) {
     do {
       key = try Curve25519.Signing.PrivateKey(rawRepresentation: identity.signingSeed)

@@ -20,7 +20,7 @@ public final class HTTPTransport: CoordinatorTransport {
   /// - Parameters:
   ///   - url: the coordinator, such as `https://coordinator.example`.
   ///   - certificates: a PEM file with the certificates to trust besides the system's own; `nil` for none.
-  /// - Throws: ``Agent/AgentError`` with code `.invalidArgument`.
+  /// - Throws: `AgentError` with code `.invalidArgument`.
   public init(url: String, certificates: String? = nil) throws(AgentError) {
     address = try Self.address(url)
     var configuration = HTTPClient.Configuration()

@@ -31,7 +31,12 @@ struct AgentControlTests {
       #expect(try await client.status() == fixture.status)
       await fixture.runner.take(Fixture.wired)
       await fixture.runner.take(Fixture.power(true))
-      #expect(try await client.choose(.on).runState == .starting)
+      var swarm = CoordinatorStatus(
+        address: "c", agentID: "a", isRegistered: true, lastHeartbeatAtMs: 5, nextHeartbeatAtMs: 6, problem: "p")
+      (swarm.isWorking, swarm.jobsDone, swarm.jobsFailed, swarm.resultsUnwanted) = (true, 1, 2, 3)
+      (swarm.resultsWaiting, swarm.heldBecause, swarm.dropReasons) = (4, "h", ["h": 5])
+      await fixture.runner.take(swarm)
+      #expect(try await client.choose(.on).coordinator == swarm)
       await fixture.works(.heartbeat)
       await fixture.runner.take(Fixture.lost)
       await fixture.works(.phone)

@@ -55,6 +55,27 @@ import Testing
     #expect(task.line.contains(" runs; 0 completed"))
   }
 
+  @Test func withACoordinator() {
+    var swarm = CoordinatorStatus(
+      address: "https://c.example", agentID: "board-0a1b2c", isRegistered: true, problem: "503\u{1b}")
+    (swarm.jobsDone, swarm.jobsFailed, swarm.resultsWaiting, swarm.heldBecause) = (7, 1, 2, "low_power_mode")
+    swarm.dropReasons = ["low_power_mode": 3, "model_not_ready": 12]
+    let lines = AgentStatus(mode: .on, runState: .running, coordinator: swarm).lines
+    #expect(
+      lines.filter { ["Coord", "Tasks", "Resul", "No ta"].contains($0.prefix(5)) } == [
+        "Coordinator   https://c.example, registered as board-0a1b2c: 503\u{fffd}",
+        "Tasks         7 done, 1 failed; none is asked for: power is to be saved",
+        "Results       2 wait, 0 the coordinator will not take",
+        "No task       model_not_ready 12×, low_power_mode 3×",
+      ])
+    #expect(
+      JSON.object(swarm.json).text == """
+        {"address":"https://c.example","agentId":"board-0a1b2c","dropReasons":{"low_power_mode":3,"model_not_ready":12},\
+        "heldBecause":"low_power_mode","jobsDone":7,"jobsFailed":1,"lastHeartbeatAtMs":null,"nextHeartbeatAtMs":null,\
+        "problem":"503\\u001b","registered":true,"resultsUnwanted":0,"resultsWaiting":2,"working":false}
+        """)
+  }
+
   @Test func forPrograms() {
     #expect(
       JSON.object(status.json).text == """
