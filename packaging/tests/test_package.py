@@ -28,6 +28,7 @@ MISSING = [
     reason
     for reason, is_there in (
         ("root", os.geteuid() == 0),
+        ("the right to mount", subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0),
         ("systemd-nspawn", shutil.which("systemd-nspawn")),
         ("dpkg-shlibdeps", shutil.which("dpkg-shlibdeps")),
         (str(BINARY), BINARY.exists()),

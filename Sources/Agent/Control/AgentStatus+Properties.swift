@@ -89,6 +89,8 @@ extension AgentStatus {
 }
 
 extension RunState {
+  static let names = ["stopped", "blocked", "starting", "running", "stopping", "failed"]
+
   /// The state in a word, for programs.
   public var name: String {
     switch self {

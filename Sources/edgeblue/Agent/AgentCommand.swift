@@ -3,7 +3,9 @@ import AgentHTTP
 import ArgumentParser
 import DBus
 import Foundation
+import Logging
 import NetworkPath
+import ServiceLifecycle
 import SystemState
 
 /// `edgeblue agent`
@@ -44,10 +46,18 @@ struct AgentCommand: AsyncParsableCommand {
   var config: String?
   @Option(help: ArgumentHelp("The folder with what outlives the agent.", valueName: "folder"))
   var state: String?
+  @Option(
+    help: ArgumentHelp(
+      "Serve numbers to Prometheus at http://127.0.0.1:PORT/metrics; 0 takes a free port.", valueName: "port"))
+  var metricsPort: Int?
   @OptionGroup var coordinator: CoordinatorOptions
   @OptionGroup var bus: BusOptions
   @OptionGroup var phone: PhoneOptions
   @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    guard (0...65535).contains(metricsPort ?? 0) else { throw ValidationError("--metrics-port is 0 to 65535.") }
+  }
 
   func run() async throws {
     let command: AgentCommand
@@ -82,10 +92,9 @@ struct AgentCommand: AsyncParsableCommand {
         terminal.happened(notice.description, "notice", ["notice": .string(notice.rawValue)])
         notice.show(logger: logger)
       }
+      let phone = PhoneRunner(options: phone, engine: engine, power: power, terminal: terminal)
       let runner = try ModeRunner(
-        store: folder.modes, log: log,
-        phone: PhoneRunner(options: phone, engine: engine, power: power, terminal: terminal),
-        heartbeat: swarm ?? NoCoordinator(), options: options)
+        store: folder.modes, log: log, phone: phone, heartbeat: swarm ?? NoCoordinator(), options: options)
       let tasks = try AgentTasks(
         store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
       let control = try await AgentControl.open(runner, tasks: tasks, lifecycle: lifecycle, on: bus.bus)
@@ -101,23 +110,39 @@ struct AgentCommand: AsyncParsableCommand {
         told.cancel()
         heard.cancel()
       }
-      try await runUntilStopped([
-        Role {
-          try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await control.run() }
-            group.addTask { try await runner.run(paths: path.updates(), powers: power.updates()) }
-            group.addTask { try await tasks.run(following: runner.statuses()) }
-            if let manager = ServiceManager() {
-              group.addTask { await AgentService(manager: manager, runner: runner).run() }
+      // Stopped in reverse: the numbers first, then what they are of.
+      try await runUntilStopped(
+        [
+          Role {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+              group.addTask { try await control.run() }
+              group.addTask { try await runner.run(paths: path.updates(), powers: power.updates()) }
+              group.addTask { try await tasks.run(following: runner.statuses()) }
+              if let manager = ServiceManager() {
+                group.addTask { await AgentService(manager: manager, runner: runner).run() }
+              }
+              group.addTask { for await update in lifecycle.updates() { await runner.take(update.snapshot) } }
+              // Each ends when the other has; what fails is thrown when both have ended.
+              defer { group.cancelAll() }
+              while try await group.next() != nil {}
             }
-            group.addTask { for await update in lifecycle.updates() { await runner.take(update.snapshot) } }
-            // Each ends when the other has; what fails is thrown when both have ended.
-            defer { group.cancelAll() }
-            while try await group.next() != nil {}
           }
-        }
-      ])
+        ] + metricsServer(terminal) { runner.status.metrics + (await phone.metrics()) })
     }
+  }
+
+  /// What serves the numbers, where that is wanted.
+  private func metricsServer(
+    _ terminal: Terminal, _ metrics: @escaping @Sendable () async -> [Metric]
+  ) -> [any Service] {
+    guard let metricsPort else { return [] }
+    let server = MetricsServer(port: metricsPort, logger: Logger(label: "edgeblue.metrics")) { port in
+      terminal.happened(
+        "serving numbers at http://127.0.0.1:\(port)/metrics", "metrics", ["port": .number(port)])
+    } metrics: {
+      await metrics()
+    }
+    return [server]
   }
 
   private var environment: [String: String] { ProcessInfo.processInfo.environment }

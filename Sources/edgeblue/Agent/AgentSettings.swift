@@ -9,7 +9,8 @@ enum AgentSettings {
   static let all = Settings(
     prefix: "EDGEBLUE_AGENT_",
     known: [
-      Setting("state"), Setting("bus"), Setting("engine"), Setting("engine-url"), Setting("model"), Setting("adapter"),
+      Setting("state"), Setting("metrics-port", .number), Setting("bus"), Setting("engine"), Setting("engine-url"),
+      Setting("model"), Setting("adapter"),
       Setting("access"), Setting("allow", .list), Setting("name"), Setting("pace-ms", .number),
       Setting("max-output", .number), Setting("link"), Setting("coordinator", also: "COORDINATOR_URL"),
       Setting("registration-token-file"), Setting("agent-id", also: "AGENT_ID"), Setting("coordinator-ca"),

@@ -15,10 +15,14 @@ struct PhoneRunner: ComputeRunner {
   let terminal: Terminal
   /// Whether somebody switched the adapter off while the phone worked: then only they switch it on again.
   private let wasSwitchedOff = Lock(false)
+  private let running = Lock<PhoneService?>(nil)
 
   init(options: PhoneOptions, engine: any Engine, power: PowerMonitor, terminal: Terminal) {
     (self.options, self.engine, self.power, self.terminal) = (options, engine, power, terminal)
   }
+
+  /// What can be followed over time; nothing while no phone runs.
+  func metrics() async -> [Metric] { await running.withLock { $0 }?.snapshot().metrics ?? [] }
 
   func run(whenReady: @escaping @Sendable () async -> Void) async throws {
     let mayNot = wasSwitchedOff.withLock { $0 }
@@ -27,6 +31,8 @@ struct PhoneRunner: ComputeRunner {
     // What bluetoothd keeps for this session goes with it, whatever it answers.
     defer { radio.session.close() }
     let (transport, phone) = try await options.start(on: radio, engine: engine, power: power)
+    running.withLock { $0 = phone }
+    defer { running.withLock { $0 = nil } }
     let outcome: Result<Void, any Error>
     do {
       await whenReady()

@@ -1,0 +1,75 @@
+import Agent
+import DBusTesting
+import Foundation
+import NetworkPath
+import SystemState
+import Testing
+
+@Suite struct MetricTests {
+  @Test func theTextIsPrometheuss() {
+    let metrics = [
+      Metric(
+        "jobs_total", .counter, "Jobs\nby \"outcome\".",
+        [.init(3, ["outcome": "a \"b\"\n\\", "kind": "x"]), .init(0.5)]),
+      Metric("nothing", .gauge, "Left out.", nil),
+      Metric("edges", .gauge, "Edges.", [.init(.infinity), .init(-.infinity), .init(.nan), .init(1e18)]),
+    ]
+    #expect(
+      Metric.text(of: metrics) == #"""
+        # HELP jobs_total Jobs\nby "outcome".
+        # TYPE jobs_total counter
+        jobs_total{kind="x",outcome="a \"b\"\n\\"} 3
+        jobs_total 0.5
+        # HELP edges Edges.
+        # TYPE edges gauge
+        edges +Inf
+        edges -Inf
+        edges NaN
+        edges 1000000000000000000
+
+        """#)
+  }
+
+  @Test func whatIsNotKnownIsLeftOut() {
+    let status = AgentStatus(mode: .on, runState: .running)
+    let text = Metric.text(of: status.metrics)
+    #expect(text.contains("edgeblue_agent_mode{mode=\"on\"} 1\n"))
+    #expect(text.contains("edgeblue_agent_mode{mode=\"off\"} 0\n"))
+    #expect(text.contains("edgeblue_agent_run_state{state=\"running\"} 1\n"))
+    #expect(!text.contains("battery") && !text.contains("network_available"))
+  }
+
+  @Test func whatIsKnownIsThere() {
+    let status = AgentStatus(
+      mode: .bluetoothLocal, cause: .networkLoss, network: .init(status: .unsatisfied),
+      power: PowerTelemetry(onExternalPower: false, batteryLevelPct: 50, lowPowerMode: false, updatedAtMs: 1),
+      storageProblem: "the disk is full")
+    let text = Metric.text(of: status.metrics)
+    #expect(text.contains("edgeblue_agent_battery_ratio 0.5\n"))
+    #expect(text.contains("edgeblue_agent_network_available 0\n"))
+    #expect(text.contains("edgeblue_agent_external_power 0\n"))
+    #expect(text.contains("edgeblue_agent_storage_problem 1\n"))
+  }
+
+  /// By Prometheus's own reader, which also looks at names and units.
+  @Test(.enabled(if: ChildProcess.path(of: "promtool") != nil, "needs promtool"))
+  func prometheusHasNothingAgainstIt() throws {
+    let status = AgentStatus(
+      mode: .on, runState: .running, network: .init(status: .satisfied),
+      power: PowerTelemetry(onExternalPower: false, batteryLevelPct: 50, lowPowerMode: false, updatedAtMs: 1))
+    var known = status
+    known.coordinator = CoordinatorStatus(address: "http://c", agentID: "a", lastHeartbeatAtMs: 5)
+    known.coordinator?.dropReasons = ["low_battery": 2]
+    let (process, input, output) = (Process(), Pipe(), Pipe())
+    process.executableURL = URL(filePath: try #require(ChildProcess.path(of: "promtool")))
+    process.arguments = ["check", "metrics"]
+    (process.standardInput, process.standardOutput, process.standardError) = (input, output, output)
+    try process.run()
+    try input.fileHandleForWriting.write(contentsOf: Data(Metric.text(of: known.metrics).utf8))
+    try input.fileHandleForWriting.close()
+    let words = try output.fileHandleForReading.readToEnd().map { String(decoding: $0, as: UTF8.self) } ?? ""
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(words)")
+    #expect(words == "")
+  }
+}
