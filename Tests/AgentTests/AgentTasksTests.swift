@@ -214,6 +214,13 @@ import Testing
       await fixture.works(.heartbeat)
       try await waiting.value
       try await heartbeats.sendHeartbeatIfNeeded()
+      var coordinator = CoordinatorStatus(address: "https://coordinator.example", agentID: "a", problem: "status 503")
+      await fixture.runner.take(coordinator)
+      let refused = await #expect(throws: AgentError.self) { try await heartbeats.sendHeartbeatIfNeeded() }
+      #expect(refused?.code == .noHeartbeat && refused?.message == "status 503")
+      coordinator.problem = nil
+      await fixture.runner.take(coordinator)
+      try await heartbeats.sendHeartbeatIfNeeded()
       fixture.heartbeat.order(.fail("no coordinator"))
       await fixture.until { $0.runState == .failed(because: "no coordinator") }
       let error = await #expect(throws: AgentError.self) { try await heartbeats.sendHeartbeatIfNeeded() }

@@ -9,12 +9,16 @@ public struct ModeHeartbeats: HeartbeatSender {
   public init(_ runner: ModeRunner) { self.runner = runner }
 
   /// Returns when the service works, or no longer has to; see ``HeartbeatSender``.
-  /// - Throws: ``AgentError`` with code `.noHeartbeat` when it has failed; `CancellationError`.
+  /// - Throws: ``AgentError`` with code `.noHeartbeat` when it has failed, or the coordinator did not take the last
+  ///   heartbeat; `CancellationError`.
   public func sendHeartbeatIfNeeded() async throws {
     for await status in runner.statuses() {
       guard status.mode == .on else { return }
       switch status.runState {
-      case .running, .blocked, .stopped: return
+      case .running:
+        guard let problem = status.coordinator?.problem else { return }
+        throw AgentError(.noHeartbeat, problem)
+      case .blocked, .stopped: return
       case .failed(let reason): throw AgentError(.noHeartbeat, reason)
       // What it comes to, the next status tells.
       case .starting, .stopping: continue

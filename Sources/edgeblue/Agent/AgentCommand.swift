@@ -29,9 +29,10 @@ struct AgentCommand: AsyncParsableCommand {
       line: AGENT_REGISTRATION_TOKEN, which proves that this machine belongs to an account, and MESH_AUTH_TOKEN, the \
       swarm's own, where the coordinator does not give it to those who register.
 
-      The mode, the events, the chosen phase and the pending tasks are kept in a folder: that of --state, else STATE_DIRECTORY, else /var/lib/edgeblue for \
-      root and ~/.local/state/edgeblue for others. On the system bus the agent needs dbus/io.edgecoder.Agent1.conf in \
-      /etc/dbus-1/system.d. In Bluetooth Local it is a phone, with the options of `edgeblue phone`.
+      The mode, the events, the chosen phase and the pending tasks are kept in a folder: that of --state, else \
+      STATE_DIRECTORY, else /var/lib/edgeblue for root and ~/.local/state/edgeblue for others. On the system bus the \
+      agent needs dbus/io.edgecoder.Agent1.conf in /etc/dbus-1/system.d. In Bluetooth Local it is a phone, with the \
+      options of `edgeblue phone`.
 
       EXAMPLES
         edgeblue agent --engine ollama --model llama3.2
