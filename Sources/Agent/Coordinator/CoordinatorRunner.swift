@@ -1,5 +1,5 @@
+import BackgroundTasks
 public import DBus
-import Glibc
 public import Logging
 public import SystemState
 
@@ -33,11 +33,7 @@ public actor CoordinatorRunner: ComputeRunner {
     /// Gets what goes wrong with files.
     public var logger = Logger(label: "edgeblue.coordinator")
     /// Milliseconds since 1970.
-    var wallClock: @Sendable () -> Int64 = {
-      var now = timespec()
-      clock_gettime(CLOCK_REALTIME, &now)
-      return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
-    }
+    var wallClock = BackgroundTaskScheduler.systemWallClock
     /// 0 to 1.
     var random: @Sendable () -> Double = { .random(in: 0...1) }
 

@@ -1,10 +1,9 @@
 import BackgroundTasks
-import FoundationEssentials
 
 /// Keeps a ``CoordinatorSession`` on disk, for its user's eyes only: it holds a token.
 struct CoordinatorStore: Sendable {
   /// The session as it is written: in milliseconds since 1970, for the agent's clock begins anew with each start.
-  private struct Contents: Codable {
+  private struct Contents: Codable, Versioned {
     var version = 1
     var coordinator: String
     var agentId: String
@@ -20,13 +19,13 @@ struct CoordinatorStore: Sendable {
     var conduct: Conduct
   }
 
-  private let file: WholeFile
+  private let kept: KeptContents<Contents>
   private let coordinator: String
   private let agentID: String
 
   /// Names the file; what is in it counts only for this coordinator and this machine.
   init(path: String, coordinator: String, agentID: String) {
-    file = WholeFile(path: path, limit: 64 << 10)
+    kept = KeptContents(file: WholeFile(path: path, limit: 64 << 10))
     (self.coordinator, self.agentID) = (coordinator, agentID)
   }
 
@@ -37,39 +36,33 @@ struct CoordinatorStore: Sendable {
   /// - Returns: the session, and what was wrong with the file, which is then kept aside.
   /// - Throws: ``AgentError`` with code `.storage`.
   func load(now: Duration, wallMs: Int64) throws(AgentError) -> (session: CoordinatorSession, problem: AgentError?) {
-    do throws(WholeFile.Failure) {
-      guard let data = try file.read() else { return (CoordinatorSession(), nil) }
-      if data.count <= file.limit, let contents = try? JSONDecoder().decode(Contents.self, from: data),
-        contents.version == 1
-      {
-        guard contents.coordinator == coordinator, contents.agentId == agentID else {
-          return (CoordinatorSession(), nil)
-        }
-        func instant(_ atMs: Int64) -> Duration { now - .milliseconds(max(0, wallMs.subtractingClamped(atMs))) }
-        var session = CoordinatorSession()
-        session.isRegistered = contents.isRegistered
-        session.mayBeRegistered = contents.mayBeRegistered
-        session.meshToken = contents.meshToken
-        session.registrations = contents.registrationsAtMs.suffix(64).map(instant)
-        session.lastHeartbeat = contents.lastHeartbeatAtMs.map(instant)
-        session.firstHeartbeat = contents.firstHeartbeatAtMs.map(instant)
-        session.unsureHeartbeat = contents.unsureHeartbeatAtMs.map(instant)
-        func deadline(_ atMs: Int64) -> Duration {
-          now + .milliseconds(min(max(0, atMs.subtractingClamped(wallMs)), 3_600_000))
-        }
-        session.unsignedUntil = contents.unsignedUntilMs.map(deadline)
-        session.quietUntil = contents.quietUntilMs.map(deadline)
-        session.conduct = contents.conduct.moved(fromMs: wallMs, toMs: now.wholeMilliseconds)
-        return (session, nil)
+    switch try kept.load() {
+    case .nothing: return (CoordinatorSession(), nil)
+    case .contents(let contents):
+      guard contents.coordinator == coordinator, contents.agentId == agentID else { return (CoordinatorSession(), nil) }
+      func instant(_ atMs: Int64) -> Duration { now - .milliseconds(max(0, wallMs.subtractingClamped(atMs))) }
+      var session = CoordinatorSession()
+      session.isRegistered = contents.isRegistered
+      session.mayBeRegistered = contents.mayBeRegistered
+      session.meshToken = contents.meshToken
+      session.registrations = contents.registrationsAtMs.suffix(64).map(instant)
+      session.lastHeartbeat = contents.lastHeartbeatAtMs.map(instant)
+      session.firstHeartbeat = contents.firstHeartbeatAtMs.map(instant)
+      session.unsureHeartbeat = contents.unsureHeartbeatAtMs.map(instant)
+      func deadline(_ atMs: Int64) -> Duration {
+        now + .milliseconds(min(max(0, atMs.subtractingClamped(wallMs)), 3_600_000))
       }
-      try file.keepAside()
-    } catch {
-      throw AgentError(error)
+      session.unsignedUntil = contents.unsignedUntilMs.map(deadline)
+      session.quietUntil = contents.quietUntilMs.map(deadline)
+      session.conduct = contents.conduct.moved(fromMs: wallMs, toMs: now.wholeMilliseconds)
+      return (session, nil)
+    case .damaged:
+      let problem = AgentError(
+        .damagedFile,
+        "\(kept.file.path) does not hold what was agreed with the coordinator; this machine registers anew",
+        hint: "the file is kept as \(kept.file.damagedPath)")
+      return (CoordinatorSession(), problem)
     }
-    let problem = AgentError(
-      .damagedFile, "\(file.path) does not hold what was agreed with the coordinator; this machine registers anew",
-      hint: "the file is kept as \(file.damagedPath)")
-    return (CoordinatorSession(), problem)
   }
 
   /// Writes the session; when this returns it is on disk.
@@ -83,13 +76,7 @@ struct CoordinatorStore: Sendable {
       firstHeartbeatAtMs: session.firstHeartbeat.map(wall), unsureHeartbeatAtMs: session.unsureHeartbeat.map(wall),
       unsignedUntilMs: session.unsignedUntil.map(wall), quietUntilMs: session.quietUntil.map(wall),
       conduct: session.conduct.moved(fromMs: now.wholeMilliseconds, toMs: wallMs))
-    do {
-      try file.write(try JSONEncoder().encode(contents))
-    } catch let error as WholeFile.Failure {
-      throw AgentError(error)
-    } catch {
-      throw AgentError(.storage, "\(error)")
-    }
+    try kept.save(contents, isForPeople: false)
   }
 }
 

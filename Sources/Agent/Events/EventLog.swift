@@ -1,5 +1,5 @@
+import BackgroundTasks
 public import DBus
-import Glibc
 
 /// The newest events in memory, and some more in a file: one JSON object a line.
 ///
@@ -31,11 +31,7 @@ public final class EventLog: Sendable {
   /// Reads what is there. What cannot be understood, such as a line that was cut off, is passed over.
   /// - Parameter path: the file; `nil` for none.
   public convenience init(path: String?) {
-    self.init(path: path) {
-      var now = timespec()
-      clock_gettime(CLOCK_REALTIME, &now)
-      return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
-    }
+    self.init(path: path, wallClock: BackgroundTaskScheduler.systemWallClock)
   }
 
   init(path: String?, wallClock: @escaping @Sendable () -> Int64) {

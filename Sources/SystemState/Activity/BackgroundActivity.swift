@@ -57,19 +57,7 @@ public final class BackgroundActivity: Sendable {
   public init(_ options: Options = Options()) {
     let core = ActivityCore(options)
     let worker = ActivityWorker(core)
-    tasks = [
-      Task { await worker.run() },
-      Task {
-        do {
-          while true {
-            try await Task.sleep(for: options.interval, clock: .steady)
-            core.announceNews()
-          }
-        } catch {
-          // Cancelled: the activity is closed.
-        }
-      },
-    ]
+    tasks = [Task { await worker.run() }, every(options.interval) { core.announceNews() }]
     self.core = core
   }
 

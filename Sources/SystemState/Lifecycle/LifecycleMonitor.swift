@@ -32,19 +32,7 @@ public final class LifecycleMonitor: Sendable {
     let core = LifecycleCore(options)
     let worker = LifecycleWorker(core)
     core.announceNews()
-    tasks = [
-      Task { await worker.run() },
-      Task {
-        do {
-          while true {
-            try await Task.sleep(for: options.interval, clock: .steady)
-            core.announceNews()
-          }
-        } catch {
-          // Cancelled: the monitor is closed.
-        }
-      },
-    ]
+    tasks = [Task { await worker.run() }, every(options.interval) { core.announceNews() }]
     self.core = core
   }
 
@@ -54,14 +42,7 @@ public final class LifecycleMonitor: Sendable {
   /// - Throws: `CancellationError`.
   public static func start(_ options: Options = Options()) async throws -> LifecycleMonitor {
     let monitor = LifecycleMonitor(opening: options)
-    let updates = monitor.updates(limit: 1)
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { for await _ in updates { return } }
-      // Cancelled when logind was quicker.
-      group.addTask { try? await Task.sleep(for: startLimit, clock: .steady) }
-      await group.next()
-      group.cancelAll()
-    }
+    await monitor.core.feed.waitForFirst(within: startLimit)
     try Task.checkCancellation()
     if monitor.core.feed.newest == nil { monitor.core.handle(.logindGone) }
     return monitor

@@ -17,19 +17,7 @@ public final class PowerMonitor: Sendable {
     let core = PowerCore(options)
     let worker = PowerWorker(core)
     core.announceNews()
-    tasks = [
-      Task { await worker.run() },
-      Task {
-        do {
-          while true {
-            try await Task.sleep(for: options.interval, clock: .steady)
-            core.announceNews()
-          }
-        } catch {
-          // Cancelled: the monitor is closed.
-        }
-      },
-    ]
+    tasks = [Task { await worker.run() }, every(options.interval) { core.announceNews() }]
     self.core = core
   }
 
@@ -39,14 +27,7 @@ public final class PowerMonitor: Sendable {
   /// - Throws: ``PowerError`` with code `.invalidArgument`; `CancellationError`.
   public static func start(_ options: Options = Options()) async throws -> PowerMonitor {
     let monitor = try PowerMonitor(opening: options)
-    let updates = monitor.updates(limit: 1)
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { for await _ in updates { return } }
-      // Cancelled when the sources were quicker.
-      group.addTask { try? await Task.sleep(for: startLimit, clock: .steady) }
-      await group.next()
-      group.cancelAll()
-    }
+    await monitor.core.feed.waitForFirst(within: startLimit)
     try Task.checkCancellation()
     if monitor.core.feed.newest == nil { monitor.core.handle(monitor.core.folder.read(), nil) }
     return monitor

@@ -33,9 +33,7 @@ struct TasksCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-      try await common.run { terminal in
-        terminal.print(try await AgentClient.open(on: bus.bus).tasks())
-      }
+      try await common.run { try await $0.printTasks(on: bus) }
     }
   }
 
@@ -50,11 +48,7 @@ struct TasksCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-      try await common.run { terminal in
-        let client = try await AgentClient.open(on: bus.bus)
-        try await client.runTask(task.identifier)
-        terminal.print(try await client.tasks())
-      }
+      try await common.run { try await $0.printTasks(on: bus) { try await $0.runTask(task.identifier) } }
     }
   }
 
@@ -69,11 +63,7 @@ struct TasksCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-      try await common.run { terminal in
-        let client = try await AgentClient.open(on: bus.bus)
-        try await client.expireTask(task.identifier)
-        terminal.print(try await client.tasks())
-      }
+      try await common.run { try await $0.printTasks(on: bus) { try await $0.expireTask(task.identifier) } }
     }
   }
 
@@ -89,7 +79,16 @@ struct TasksCommand: AsyncParsableCommand {
 }
 
 extension Terminal {
-  fileprivate func print(_ tasks: [AgentTaskStatus]) {
+  /// Shows the tasks, after something was done to them.
+  fileprivate func printTasks(
+    on bus: BusOptions, after change: (AgentClient) async throws -> Void = { _ in }
+  ) async throws {
+    let client = try await AgentClient.open(on: bus.bus)
+    try await change(client)
+    print(try await client.tasks())
+  }
+
+  private func print(_ tasks: [AgentTaskStatus]) {
     if json { return print(json: .object(["tasks": .list(tasks.map { .object($0.json) })])) }
     for task in tasks { say(task.line.printable) }
   }
