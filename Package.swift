@@ -26,6 +26,7 @@ var products: [Product] = [
   .library(name: "BackgroundTasks", targets: ["BackgroundTasks"]),
   .library(name: "Agent", targets: ["Agent"]),
   .library(name: "EdgeCoder", targets: ["EdgeCoder"]),
+  .library(name: "AudioIngest", targets: ["AudioIngest"]),
 ]
 
 var dependencies: [Package.Dependency] = [
@@ -35,6 +36,7 @@ var dependencies: [Package.Dependency] = [
 var targets: [Target] = [
   .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
   .systemLibrary(name: "CNetlink"),
+  .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
   .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
   .target(name: "DBus", dependencies: ["CDBus", log], swiftSettings: settings),
   .target(name: "DBusTesting", dependencies: ["DBus"], swiftSettings: settings),
@@ -48,6 +50,9 @@ var targets: [Target] = [
     name: "Agent", dependencies: ["BackgroundTasks", "DBus", "NetworkPath", "SystemState", log],
     swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: ["BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
+  .target(name: "AudioIngest", dependencies: ["COpus"], swiftSettings: settings),
+  .testTarget(
+    name: "AudioIngestTests", dependencies: ["AudioIngest", "COpus", "DBusTesting"], swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
   .testTarget(
     name: "NetworkPathTests", dependencies: ["CNetlink", "DBus", "DBusTesting", "NetworkPath", log],

@@ -1,0 +1,66 @@
+internal import COpus
+
+/// Opus, by libopus, which also conceals what is missing.
+final class OpusFrameDecoder: FrameDecoder {
+  /// What a packet may hold at most: 120 ms (RFC 6716, 3.2.5).
+  private static let longestMilliseconds = 120
+  /// The most bytes that libopus makes of 120 ms.
+  private static let longestPacket = 7680
+
+  private let state: OpaquePointer
+  private let scratch: UnsafeMutableBufferPointer<Int16>
+  /// The samples of the last frame: what is concealed comes in frames of this length.
+  private var frameSamples: Int
+  private let sampleRate: Int
+
+  /// Makes a decoder of one channel.
+  /// - Parameters:
+  ///   - sampleRate: 8000, 12000, 16000, 24000 or 48000 samples a second.
+  ///   - usualSamples: of a frame, until the first one shows what they are.
+  /// - Throws: ``AudioIngestError`` with code `.codecFailed` for another rate, or without memory.
+  init(sampleRate: Int, usualSamples: Int) throws(AudioIngestError) {
+    var error: Int32 = 0
+    guard let made = opus_decoder_create(opus_int32(clamping: sampleRate), 1, &error), error == OPUS_OK else {
+      throw AudioIngestError(.codecFailed, "no Opus decoder for \(sampleRate) Hz: \(Self.text(error))")
+    }
+    state = made
+    scratch = .allocate(capacity: sampleRate / 1000 * Self.longestMilliseconds)
+    frameSamples = max(usualSamples, sampleRate / 400)
+    self.sampleRate = sampleRate
+  }
+
+  deinit {
+    opus_decoder_destroy(state)
+    scratch.deallocate()
+  }
+
+  func decode(_ frame: ArraySlice<UInt8>, into samples: inout [Int16]) throws(AudioIngestError) {
+    // libopus takes an empty frame for a lost one.
+    guard !frame.isEmpty, frame.count <= Self.longestPacket else {
+      throw AudioIngestError(.damagedFrame, "an Opus frame of \(frame.count) bytes")
+    }
+    let count = frame.withUnsafeBufferPointer {
+      opus_decode(state, $0.baseAddress, opus_int32($0.count), scratch.baseAddress!, Int32(scratch.count), 0)
+    }
+    guard count > 0 else { throw AudioIngestError(.damagedFrame, "an Opus frame: \(Self.text(count))") }
+    frameSamples = Int(count)
+    samples.append(contentsOf: UnsafeBufferPointer(rebasing: scratch[..<frameSamples]))
+  }
+
+  func conceal(_ count: Int, into samples: inout [Int16]) {
+    var missing = count
+    while missing > 0 {
+      // libopus conceals multiples of 2.5 ms; of the last one only a part may be wanted.
+      let made = opus_decode(state, nil, 0, scratch.baseAddress!, Int32(frameSamples), 0)
+      guard made > 0 else { break }
+      let used = min(Int(made), missing)
+      samples.append(contentsOf: UnsafeBufferPointer(rebasing: scratch[..<used]))
+      missing -= used
+    }
+    samples.append(contentsOf: repeatElement(0, count: max(missing, 0)))
+  }
+
+  func reset() { _ = edgeblue_opus_decoder_reset(state) }
+
+  private static func text(_ error: Int32) -> String { String(cString: opus_strerror(error)) }
+}

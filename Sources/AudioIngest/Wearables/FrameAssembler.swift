@@ -1,0 +1,188 @@
+/// What comes out of a device's packets.
+public enum FrameEvent: Sendable, Hashable {
+  /// One whole frame of the codec.
+  case frame(ArraySlice<UInt8>)
+  /// So many frames are missing here.
+  case lost(Int)
+  /// The device began anew, or nothing is known of what lies before the next frame.
+  case restarted
+}
+
+/// Makes frames of packets that are in order.
+///
+/// Devices number in two ways: each notification (what the firmware does) or each frame, all pieces with one number
+/// (what its document shows). Which one it is shows in the first frame of two pieces.
+struct FrameAssembler {
+  private enum Numbering { case unknown, perFrame, perNotification }
+
+  /// The frame that is being put together.
+  private enum State {
+    /// The next piece begins one.
+    case between
+    case collecting(pieces: Int)
+    /// What is left of a frame that is counted as lost; `next` would be its next piece.
+    case skipping(next: Int)
+  }
+
+  private var state = State.between
+  private var numbering = Numbering.unknown
+  private var frame: ArraySlice<UInt8> = []
+  private var lastNumber: UInt16 = 0
+  /// How many pieces the last whole frame had.
+  private var usualPieces = 1
+  private var hasBegun = false
+  /// The length of the last piece, and of one that another followed: a shorter one ends its frame.
+  private var pieceLength = 0
+  private var fullPieceLength = 0
+
+  /// The bytes that wait for the rest of their frame.
+  var pendingBytes: Int { frame.count }
+
+  /// Takes the next packet and appends what is whole, and what is missing, to `events`.
+  mutating func take(
+    _ placed: PacketSequencer.Placed, _ counters: inout StreamCounters, into events: inout [FrameEvent]
+  ) {
+    let packet = placed.packet
+    switch placed.gap {
+    case .reset:
+      flush(&counters, into: &events)
+      self = FrameAssembler()
+      events.append(.restarted)
+    case .lost(let numbers): passOver(numbers, to: packet, &counters, into: &events)
+    case .none: break
+    }
+    if packet.index == 0 { begin(packet, &counters, into: &events) } else { go(on: packet, &counters, into: &events) }
+    lastNumber = packet.number
+    hasBegun = true
+  }
+
+  /// Takes what waits for whole: nothing more comes for now.
+  mutating func flush(_ counters: inout StreamCounters, into events: inout [FrameEvent]) {
+    if case .collecting(let pieces) = state { end(pieces, &counters, into: &events) }
+    state = .between
+  }
+
+  /// Whether nothing of the frame can be missing behind its last piece.
+  private func isWhole(_ pieces: Int) -> Bool { pieces >= usualPieces || pieceLength < fullPieceLength }
+
+  private mutating func end(_ pieces: Int, _ counters: inout StreamCounters, into events: inout [FrameEvent]) {
+    if isWhole(pieces) {
+      finish(pieces, &counters, into: &events)
+    } else {
+      truncate(skippingTo: nil, &counters, into: &events)
+    }
+  }
+
+  private mutating func begin(_ packet: AudioPacket, _ counters: inout StreamCounters, into events: inout [FrameEvent])
+  {
+    if case .collecting(let pieces) = state {
+      // Where each notification has a number, the numbers have shown that nothing is missing.
+      if numbering == .perFrame {
+        end(pieces, &counters, into: &events)
+      } else {
+        finish(pieces, &counters, into: &events)
+      }
+    }
+    frame = packet.payload
+    pieceLength = packet.payload.count
+    state = .collecting(pieces: 1)
+    if packet.isLast { finish(1, &counters, into: &events) }
+  }
+
+  private mutating func go(
+    on packet: AudioPacket, _ counters: inout StreamCounters, into events: inout [FrameEvent]
+  ) {
+    let index = Int(packet.index)
+    switch state {
+    case .between where hasBegun && !continues(packet): lose(1, skippingTo: index + 1, &counters, into: &events)
+    case .between:
+      // A stream may begin in the middle of a frame; later it is a piece whose beginning is elsewhere.
+      if hasBegun { counters.orphanFragments += 1 }
+      state = .skipping(next: index + 1)
+    case .skipping(let next) where index >= next && continues(packet): state = .skipping(next: index + 1)
+    case .skipping: lose(1, skippingTo: index + 1, &counters, into: &events)
+    case .collecting(let pieces) where index == pieces && continues(packet):
+      numbering = packet.number == lastNumber ? .perFrame : .perNotification
+      guard frame.count + packet.payload.count <= PacketFraming.longestFrame else {
+        counters.oversizedFrames += 1
+        frame = []
+        return lose(1, skippingTo: index + 1, &counters, into: &events)
+      }
+      fullPieceLength = pieceLength
+      pieceLength = packet.payload.count
+      frame.append(contentsOf: packet.payload)
+      state = .collecting(pieces: pieces + 1)
+      if packet.isLast { finish(pieces + 1, &counters, into: &events) }
+    case .collecting(let pieces):
+      let isAnotherFrame = !continues(packet) || index < pieces
+      if isAnotherFrame, isWhole(pieces) {
+        finish(pieces, &counters, into: &events)
+        lose(1, skippingTo: index + 1, &counters, into: &events)
+      } else {
+        truncate(skippingTo: index + 1, &counters, into: &events)
+        if isAnotherFrame { lose(1, skippingTo: index + 1, &counters, into: &events) }
+      }
+    }
+  }
+
+  /// Whether a piece can belong to the frame of the last packet, by its number.
+  private func continues(_ packet: AudioPacket) -> Bool { numbering != .perFrame || packet.number == lastNumber }
+
+  /// Accounts for numbers that never came, between the last packet and this one.
+  private mutating func passOver(
+    _ numbers: Int, to packet: AudioPacket, _ counters: inout StreamCounters, into events: inout [FrameEvent]
+  ) {
+    let index = Int(packet.index)
+    var reached = 0
+    switch state {
+    case .collecting(let pieces) where !isWhole(pieces) || index > 0: reached = pieces
+    case .skipping(let next): reached = next
+    default: break
+    }
+    if numbering == .perFrame {
+      flush(&counters, into: &events)
+      lose(numbers, skippingTo: nil, &counters, into: &events)
+    } else if reached > 0, index == reached + numbers {
+      // All of it is missing in one frame.
+      if case .collecting = state { truncate(skippingTo: index, &counters, into: &events) }
+      return
+    } else {
+      let tail = reached > 0 ? max(usualPieces - reached, 0) : 0
+      flush(&counters, into: &events)
+      let whole = (numbers - tail - index + usualPieces / 2) / usualPieces
+      lose(max(whole, 0), skippingTo: nil, &counters, into: &events)
+    }
+    // The frame of this packet has lost its beginning.
+    lastNumber = packet.number
+    if index > 0 { lose(1, skippingTo: index, &counters, into: &events) }
+  }
+
+  private mutating func finish(_ pieces: Int, _ counters: inout StreamCounters, into events: inout [FrameEvent]) {
+    counters.frames += 1
+    usualPieces = pieces
+    events.append(.frame(frame))
+    frame = []
+    state = .between
+  }
+
+  private mutating func truncate(
+    skippingTo next: Int?, _ counters: inout StreamCounters, into events: inout [FrameEvent]
+  ) {
+    counters.truncatedFrames += 1
+    lose(1, skippingTo: next, &counters, into: &events)
+  }
+
+  private mutating func lose(
+    _ count: Int, skippingTo next: Int?, _ counters: inout StreamCounters, into events: inout [FrameEvent]
+  ) {
+    frame = []
+    state = next.map(State.skipping) ?? .between
+    guard count > 0 else { return }
+    counters.lostFrames += count
+    if case .lost(let before)? = events.last {
+      events[events.count - 1] = .lost(before + count)
+    } else {
+      events.append(.lost(count))
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import DBusTesting
+import Foundation
+import Testing
+
+@testable import AudioIngest
+
+@Suite struct CodecTests {
+  @Test func identifiersAreThoseOfTheOmiFamily() throws {
+    let known: [UInt8: AudioCodec] = [
+      0: .pcm16k, 1: .pcm8k, 10: .muLaw16k, 11: .muLaw8k, 20: .opus10ms, 21: .opus20ms,
+    ]
+    for identifier in UInt8.min...UInt8.max {
+      #expect((try? AudioCodec(omiValue: [identifier, 99])) == known[identifier])
+    }
+    #expect { try AudioCodec(omiValue: []) } throws: { ($0 as? AudioIngestError)?.code == .unknownCodec }
+  }
+
+  @Test(arguments: AudioCodec.allCases)
+  func aFrameLastsAsLongAsItsSamples(_ codec: AudioCodec) {
+    #expect(codec.frameDuration == (codec == .opus20ms ? .milliseconds(20) : .milliseconds(10)))
+  }
+
+  @Test(arguments: [AudioCodec.pcm16k, .pcm8k])
+  func pcmIsWhatCameIn(_ codec: AudioCodec) throws {
+    let sound = voiceLikeSound(samples: 1600, rate: codec.sampleRate) + [.min, .max, 0, -1, 1]
+    let bytes = sound.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }
+    var samples: [Int16] = []
+    let decoder = try codec.makeDecoder()
+    // In pieces that begin anywhere in a buffer.
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      try decoder.decode(rest.prefix(322), into: &samples)
+      rest = rest.dropFirst(322)
+    }
+    #expect(samples == sound)
+    #expect(throws: AudioIngestError.self) { try decoder.decode([1, 2, 3], into: &samples) }
+    #expect(throws: AudioIngestError.self) { try decoder.decode([], into: &samples) }
+  }
+
+  /// The values of ITU-T G.711, table 2, on the scale of 16 bit.
+  @Test func muLawIsThatOfTheStandard() {
+    let known: [(UInt8, Int16)] = [
+      (0xff, 0), (0x7f, 0), (0xfe, 8), (0x80, 32_124), (0x00, -32_124), (0xf0, 120), (0xef, 132), (0x8f, 16_764),
+    ]
+    for (code, value) in known { #expect(MuLaw.table[Int(code)] == value) }
+    #expect(MuLaw.table[128...] == MuLaw.table[128...].sorted(by: >)[...])
+  }
+
+  /// opusdec decodes at 48 kHz, so it is compared there. It rounds floating point by itself: one step is allowed.
+  @Test(
+    .enabled(if: ChildProcess.path(of: "opusdec") != nil, "needs opusdec"),
+    arguments: [AudioCodec.opus10ms, .opus20ms])
+  func opusIsWhatOpusdecHears(_ codec: AudioCodec) throws {
+    let frames = OpusEncoder(codec).frames(voiceLikeSound(samples: 48_000, rate: 16_000))
+    let folder = try TemporaryFolder()
+    let file = folder.path + "/voice.opus"
+    try Data(OggOpus.file(frames, samplesPerFrame48k: codec.frameSamples * 3)).write(to: URL(filePath: file))
+    let process = try ChildProcess(
+      "opusdec", ["--quiet", "--rate", "48000", "--no-dither", file, folder.path + "/voice.wav"], output: .discarded)
+    try #require(process.wait() == 0)
+    let heard = try Data(contentsOf: URL(filePath: folder.path + "/voice.wav"))
+
+    let decoder = try OpusFrameDecoder(sampleRate: 48_000, usualSamples: codec.frameSamples * 3)
+    var samples: [Int16] = []
+    for frame in frames { try decoder.decode(frame[...], into: &samples) }
+    let reference = heard.suffix(samples.count * 2).withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
+    #expect(reference.count == 144_000)
+    #expect(zip(samples, reference).allSatisfy { abs(Int($0) - Int($1)) <= 1 })
+  }
+
+  @Test func whatIsNoOpusIsRefusedAndLeavesNothing() throws {
+    let decoder = try OpusFrameDecoder(sampleRate: 16_000, usualSamples: 320)
+    var samples: [Int16] = []
+    for frame: [UInt8] in [[], [0xff], [0x03], [UInt8](repeating: 0xff, count: 8000)] {
+      #expect { try decoder.decode(frame[...], into: &samples) } throws: {
+        ($0 as? AudioIngestError)?.code == .damagedFrame
+      }
+    }
+    #expect(samples.isEmpty)
+    #expect(throws: AudioIngestError.self) { try OpusFrameDecoder(sampleRate: 44_100, usualSamples: 441) }
+  }
+
+  @Test(arguments: AudioCodec.allCases)
+  func aDecoderTakesAnything(_ codec: AudioCodec) throws {
+    var random = SeededGenerator(seed: 11)
+    var decoder = try StreamDecoder(codec)
+    var samples: [Int16] = []
+    var gaps: [AudioGap] = []
+    for _ in 0..<2000 {
+      samples.removeAll(keepingCapacity: true)
+      gaps.removeAll(keepingCapacity: true)
+      let before = decoder.position
+      let length = Int.random(in: 0...200, using: &random)
+      let frame = (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
+      let event: FrameEvent =
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0: .lost(Int.random(in: 0...40, using: &random))
+        case 1: .restarted
+        default: .frame(frame[...])
+        }
+      decoder.take(event, into: &samples, gaps: &gaps)
+      #expect(decoder.position - before == samples.count)
+    }
+  }
+}

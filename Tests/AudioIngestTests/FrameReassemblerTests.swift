@@ -1,0 +1,117 @@
+import DBusTesting
+import Testing
+
+@testable import AudioIngest
+
+@Suite struct FrameReassemblerTests {
+  /// The document's example: 320 bytes of PCM in values of 251 and 75 bytes.
+  @Test(arguments: FakeSender.Numbering.allCases)
+  func aFrameOfTwoPiecesIsOneFrame(_ numbering: FakeSender.Numbering) {
+    var sender = FakeSender(numbering: numbering, fragment: 248, number: 7)
+    let frames = (0..<3).map { numberedFrame($0, length: 320) }
+    let notifications = frames.flatMap { sender.notifications($0) }
+    #expect(notifications.prefix(2).map(\.count) == [251, 75])
+    var reassembler = FrameReassembler(.omi)
+    #expect(reassembler.events(notifications).map { $0.frame.map(Array.init) } == frames)
+    #expect(reassembler.counters.frames == 3 && reassembler.counters.lostFrames == 0)
+  }
+
+  @Test func aShortNotificationIsAFrameAtOnce() {
+    var reassembler = FrameReassembler(.omi)
+    var events: [FrameEvent] = []
+    reassembler.take([1, 0, 0] + numberedFrame(9, length: 80), at: .zero, into: &events)
+    #expect(events.compactMap(\.frame).map(frameIndex) == [9])
+  }
+
+  @Test func numbersGoOnBehindTheLast() {
+    var sender = FakeSender(number: 65_533)
+    var reassembler = FrameReassembler(.omi)
+    let events = reassembler.events((0..<6).flatMap { sender.notifications(numberedFrame($0, length: 40)) })
+    #expect(events.compactMap(\.frame).map(frameIndex) == Array(0..<6))
+    #expect(reassembler.counters.lostPackets == 0 && reassembler.counters.resets == 0)
+  }
+
+  @Test func aNumberOfOneByteGoesOnBehindTheLast() throws {
+    let framing = try PacketFraming(header: 1, number: .init(offset: 0, width: 1))
+    var reassembler = FrameReassembler(framing)
+    let numbers = (250..<600).filter { $0 != 400 }
+    let events = reassembler.events(numbers.map { [UInt8($0 & 0xff)] + numberedFrame($0, length: 20) })
+    #expect(events.compactMap(\.frame).map(frameIndex) == numbers)
+    #expect(events.map(\.lost).reduce(0, +) == 1)
+  }
+
+  @Test func aDeviceThatStartsAnewIsNoLoss() {
+    var sender = FakeSender(number: 30)
+    var notifications = (0..<20).flatMap { sender.notifications(numberedFrame($0, length: 40)) }
+    // The old numbers come again, with other frames.
+    sender.number = 0
+    notifications += (100..<160).flatMap { sender.notifications(numberedFrame($0, length: 40)) }
+    var reassembler = FrameReassembler(.omi)
+    let events = reassembler.events(notifications)
+    #expect(events.compactMap(\.frame).map(frameIndex).filter { $0 >= 100 }.first == 100)
+    #expect(events.filter { $0 == .restarted }.count == 1)
+    #expect(reassembler.counters.resets == 1 && reassembler.counters.lostFrames == 0)
+  }
+
+  @Test func aLossLongerThanTheTimeThatPassedIsNone() {
+    var sender = FakeSender()
+    var notifications = (0..<10).flatMap { sender.notifications(numberedFrame($0, length: 40)) }
+    sender.number &+= 20_000
+    notifications += (10..<30).flatMap { sender.notifications(numberedFrame($0, length: 40)) }
+    var reassembler = FrameReassembler(.omi)
+    reassembler.frameDuration = .milliseconds(10)
+    let events = reassembler.events(notifications)
+    #expect(events.compactMap(\.frame).map(frameIndex) == Array(0..<30))
+    #expect(events.map(\.lost).reduce(0, +) == 0 && reassembler.counters.resets == 1)
+  }
+
+  @Test func aStrayNumberHoldsNothingUp() {
+    var sender = FakeSender()
+    var notifications = (0..<40).flatMap { sender.notifications(numberedFrame($0, length: 40)) }
+    notifications.insert([0xff, 0x3f, 0] + numberedFrame(7777, length: 40), at: 5)
+    var reassembler = FrameReassembler(.omi)
+    let events = reassembler.events(notifications)
+    #expect(events.compactMap(\.frame).map(frameIndex) == Array(0..<40))
+    #expect(reassembler.counters.late == 1 && reassembler.counters.lostFrames == 0)
+  }
+
+  @Test func whatIsNoPacketIsCounted() {
+    var reassembler = FrameReassembler(.omi)
+    var events: [FrameEvent] = []
+    for value in [[], [1], [1, 2], [UInt8](repeating: 0, count: 4097)] {
+      reassembler.take(value, at: .zero, into: &events)
+    }
+    #expect(events.isEmpty && reassembler.counters.malformed == 4 && reassembler.counters.bytes == 4100)
+  }
+
+  @Test func aFrameThatNeverEndsIsDropped() {
+    var reassembler = FrameReassembler(.omi)
+    let piece = [UInt8](repeating: 1, count: 500)
+    var events: [FrameEvent] = []
+    for index in 0..<200 {
+      reassembler.take([UInt8(index), 0, UInt8(index)] + piece, at: .zero, into: &events)
+      #expect(reassembler.pending.bytes <= PacketFraming.longestFrame)
+    }
+    #expect(reassembler.counters.oversizedFrames == 1 && events.map(\.lost).reduce(0, +) == 1)
+    #expect(events.compactMap(\.frame).isEmpty)
+  }
+
+  @Test func aPacketMayHaveSeveralFrames() throws {
+    let framing = try PacketFraming(header: 1, footer: 5, number: .init(offset: 0, width: 1), frameLength: 30)
+    var reassembler = FrameReassembler(framing)
+    func packet(_ number: UInt8) -> [UInt8] {
+      [number] + (0..<3).flatMap { numberedFrame(Int(number) * 3 + $0, length: 30) } + [9, 9, 9, 9, 9]
+    }
+    let events = reassembler.events([0, 1, 3].map(packet))
+    #expect(events.compactMap(\.frame).map(frameIndex) == [0, 1, 2, 3, 4, 5, 9, 10, 11])
+    #expect(events.map(\.lost).reduce(0, +) == 3)
+  }
+
+  @Test func aFramingThatCannotBeIsRefused() {
+    #expect(throws: AudioIngestError.self) { try PacketFraming(header: 1, number: .init(offset: 0, width: 2)) }
+    #expect(throws: AudioIngestError.self) { try PacketFraming(header: -1) }
+    #expect(throws: AudioIngestError.self) { try PacketFraming(header: 2, fragmentIndex: 2) }
+    #expect(throws: AudioIngestError.self) { try PacketFraming(header: 2, fragmentIndex: 1, frameLength: 4) }
+    #expect(throws: AudioIngestError.self) { try PacketFraming(header: 0, frameLength: 0) }
+  }
+}
