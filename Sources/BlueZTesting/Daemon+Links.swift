@@ -20,6 +20,8 @@ extension Daemon {
         longMethod("Connect", of: index) { daemon, _ in
           let (adapter, device) = try daemon.known(address, at: index)
           try await daemon.connect(device, at: adapter)
+          let delay = adapter.faults.connectDelay
+          if delay > .zero { try await Task.sleep(for: delay, clock: .steady) }
           return []
         },
         longMethod("Disconnect", of: index) { daemon, _ in

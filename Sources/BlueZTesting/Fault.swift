@@ -8,6 +8,8 @@ public enum Fault: Sendable, Hashable {
   case connectAborts(times: Int)
   /// `Connect` is not answered until it is given up with `Disconnect`.
   case connectHangs
+  /// `Connect` is answered so much later than the link is there.
+  case lateConnects(Duration)
   /// On the next so many links the services are not resolved.
   case servicesNeverResolve(times: Int)
   /// Reading the services takes so much longer.
@@ -98,6 +100,9 @@ final class Faults: Sendable {
 
   /// How much longer an answer takes.
   var delay: Duration { sum { if case .slowReplies(let delay) = $0 { delay } else { nil } } }
+
+  /// How much later than the link the answer to `Connect` comes.
+  var connectDelay: Duration { sum { if case .lateConnects(let delay) = $0 { delay } else { nil } } }
 
   /// How much longer it takes to read the services.
   var servicesDelay: Duration { sum { if case .slowServices(let delay) = $0 { delay } else { nil } } }

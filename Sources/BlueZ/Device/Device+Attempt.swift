@@ -72,19 +72,24 @@ extension Device {
 
   /// Makes the link, with the radio to itself.
   private func link(_ timeout: Duration) async throws {
-    try await withRadioToItself {
-      do {
+    do {
+      try await withRadioToItself {
         try await core.call(path, Self.interface, "Connect", timeout: timeout, doing: "connecting to \(peer)")
-      } catch let error as BlueZError {
-        if error.code == .timedOut { await giveUp() }
-        throw error.code == .failed || error.code == .attributeError
-          ? BlueZError(.connectFailed, error.message, underlying: error.underlying) : error
-      } catch {
-        // Cancelled; bluetoothd would go on.
-        await giveUp()
-        throw error
       }
+    } catch let error as BlueZError {
+      if error.code == .timedOut { try await giveUpAttempt() }
+      throw error.code == .failed || error.code == .attributeError
+        ? BlueZError(.connectFailed, error.message, underlying: error.underlying) : error
+    } catch {
+      // Cancelled; bluetoothd would go on.
+      try await giveUpAttempt()
+      throw error
     }
+  }
+
+  /// bluetoothd begins to ask the peer for its services before it answers `Connect`.
+  private func giveUpAttempt() async throws {
+    if isConnected { try await giveUpOnceAnswered() } else { await giveUp() }
   }
 
   /// Has the session not scan while a link is made; without effect when there is one.
