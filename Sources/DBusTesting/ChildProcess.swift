@@ -76,13 +76,28 @@ package final class ChildProcess: Sendable {
     var words = ([path] + arguments).map { strdup($0) } + [nil]
     var settings = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for word in words + settings { free(word) } }
+    // A thread of Swift's blocks most signals, and what it starts would inherit that.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var nothing = sigset_t()
+    sigemptyset(&nothing)
+    posix_spawnattr_setsigmask(&attributes, &nothing)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     var pid = pid_t()
-    let failure = withExtendedLifetime(given) { posix_spawn(&pid, path, &actions, nil, &words, &settings) }
+    let failure = withExtendedLifetime(given) { posix_spawn(&pid, path, &actions, &attributes, &words, &settings) }
     guard failure == 0 else { throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EIO) }
     self.program = path
     self.pid = pid
     status = Lock(nil)
+    Self.running.withLock { _ = $0.insert(pid) }
   }
+
+  /// What is recorded of a failing test keeps what it names, and so its children: the end of the tests ends them.
+  private static let running: Lock<Set<pid_t>> = {
+    atexit { for pid in ChildProcess.running.withLock({ $0 }) { Foundation.kill(pid, SIGKILL) } }
+    return Lock([])
+  }()
 
   deinit { kill() }
 
@@ -126,6 +141,7 @@ package final class ChildProcess: Sendable {
     while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     return status.withLock { status in
       if let status { return status }
+      Self.running.withLock { _ = $0.remove(pid) }
       var result: Int32 = 0
       while waitpid(pid, &result, 0) < 0, errno == EINTR {}
       let ended = result & 0x7f == 0 ? (result >> 8) & 0xff : -1
