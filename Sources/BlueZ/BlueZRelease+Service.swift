@@ -2,8 +2,7 @@ import DBus
 import Glibc
 
 extension SessionCore {
-  /// The release that runs. It is found out once in each life of bluetoothd: starting a program for it takes as long as
-  /// registering a service does.
+  /// The release that runs. It is looked at once in each life of bluetoothd, and asked for once for each program.
   func release() async -> BlueZRelease? {
     if let version { return version }
     let (generation, answer) = state.withLock { state in
@@ -39,10 +38,28 @@ extension BlueZRelease {
     } catch {
       core.logger.debug("no process of bluetoothd", metadata: ["error": "\(error)"])
     }
-    for place in places where access(place, X_OK) == 0 {
-      if let version = BlueZRelease(output(of: [place, "--version"])) { return version }
+    for place in places {
+      guard let program = ProgramFile(place) else { continue }
+      if let known = core.state.withLock({ $0.releaseOfProgram }), known.program == program { return known.release }
+      if let release = await answer(of: place) {
+        core.state.withLock { $0.releaseOfProgram = (program, release) }
+        return release
+      }
     }
     return nil
+  }
+
+  /// What a program says of its version, on a thread of its own: it takes as long as a bluetoothd's start.
+  private static func answer(of program: String) async -> BlueZRelease? {
+    await withCheckedContinuation { continuation in
+      do throws(DBusError) {
+        try startThread(named: "bluez-release") {
+          continuation.resume(returning: BlueZRelease(output(of: [program, "--version"])))
+        }
+      } catch {
+        continuation.resume(returning: nil)
+      }
+    }
   }
 
   private static func readLink(_ path: String) -> String? {
@@ -77,5 +94,22 @@ extension BlueZRelease {
     var status: Int32 = 0
     while waitpid(pid, &status, 0) == -1 && errno == EINTR {}
     return String(decoding: bytes[..<count], as: UTF8.self)
+  }
+}
+
+/// A program's file as it is now; an update puts another in its place. The same file has the same version, and asking
+/// for it again would take a good part of the time in which everything is put back after a restart.
+struct ProgramFile: Hashable, Sendable {
+  private let device: dev_t
+  private let number: ino_t
+  private let seconds: Int
+  private let nanoseconds: Int
+
+  /// - Returns: `nil` when it cannot be run.
+  init?(_ path: String) {
+    var file = stat()
+    guard access(path, X_OK) == 0, stat(path, &file) == 0 else { return nil }
+    (device, number) = (file.st_dev, file.st_ino)
+    (seconds, nanoseconds) = (file.st_ctim.tv_sec, file.st_ctim.tv_nsec)
   }
 }

@@ -18,6 +18,8 @@ final class SessionCore: Sendable {
     var generation = 0
     /// Who is finding out the release of that life.
     var release: (generation: Int, answer: Task<BlueZRelease?, Never>)?
+    /// The program that was asked for its release last.
+    var releaseOfProgram: (program: ProgramFile, release: BlueZRelease)?
     /// Counts how often each adapter appeared, and how often it was switched on.
     var appearances: [ObjectPath: Int] = [:]
     var powerUps: [ObjectPath: Int] = [:]
