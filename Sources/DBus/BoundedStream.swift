@@ -92,3 +92,16 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
     deinit { queue.end(discarding: true) }
   }
 }
+
+extension BoundedStream {
+  /// Waits until there is an element, for no longer than a limit, and takes it; also until the stream or the task ends.
+  package func waitForFirst(within limit: Duration) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { for await _ in self { return } }
+      // Cancelled when the element was quicker.
+      group.addTask { try? await Task.sleep(for: limit, clock: .steady) }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+}

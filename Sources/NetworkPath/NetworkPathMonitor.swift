@@ -64,22 +64,12 @@ public final class NetworkPathMonitor: Sendable {
   /// Waits until there is a snapshot, with NetworkManager's hints when that is quick.
   func waitForFirst() async throws {
     let updates = core.feed.updates(limit: 1)
-    if core.options.networkManagerBus != nil { await Self.first(of: metered, within: Self.meteredLimit) }
-    await Self.first(of: updates, within: Self.startLimit)
+    if core.options.networkManagerBus != nil { await metered.waitForFirst(within: Self.meteredLimit) }
+    await updates.waitForFirst(within: Self.startLimit)
     if core.feed.newest != nil { return }
     close()
     try Task.checkCancellation()
     throw core.problem ?? NetworkPathError(.timedOut, "the kernel does not say what its network is")
-  }
-
-  private static func first<T: Sendable>(of stream: BoundedStream<T>, within limit: Duration) async {
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { for await _ in stream { return } }
-      // Cancelled when the stream was quicker.
-      group.addTask { try? await Task.sleep(for: limit, clock: .steady) }
-      await group.next()
-      group.cancelAll()
-    }
   }
 
   /// The newest snapshot, after its settle time.

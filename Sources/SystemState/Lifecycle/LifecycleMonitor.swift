@@ -42,7 +42,7 @@ public final class LifecycleMonitor: Sendable {
   /// - Throws: `CancellationError`.
   public static func start(_ options: Options = Options()) async throws -> LifecycleMonitor {
     let monitor = LifecycleMonitor(opening: options)
-    await monitor.core.feed.waitForFirst(within: startLimit)
+    await monitor.core.feed.updates(limit: 1).waitForFirst(within: startLimit)
     try Task.checkCancellation()
     if monitor.core.feed.newest == nil { monitor.core.handle(.logindGone) }
     return monitor

@@ -27,7 +27,7 @@ public final class PowerMonitor: Sendable {
   /// - Throws: ``PowerError`` with code `.invalidArgument`; `CancellationError`.
   public static func start(_ options: Options = Options()) async throws -> PowerMonitor {
     let monitor = try PowerMonitor(opening: options)
-    await monitor.core.feed.waitForFirst(within: startLimit)
+    await monitor.core.feed.updates(limit: 1).waitForFirst(within: startLimit)
     try Task.checkCancellation()
     if monitor.core.feed.newest == nil { monitor.core.handle(monitor.core.folder.read(), nil) }
     return monitor
