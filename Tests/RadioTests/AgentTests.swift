@@ -15,24 +15,12 @@ extension RadioTests {
       .enabled(if: Radio.isLab, Radio.labNeeded), .enabled(if: Command.isBuilt, Command.needed),
       .timeLimit(.minutes(4)))
     func withoutANetworkTheAgentAnswersOverTheAir() async throws {
-      try await Self.shell("cp \(Self.policy) /etc/dbus-1/system.d/")
+      try await shell("cp \(Self.policy) /etc/dbus-1/system.d/")
       try await Connection.open().call(
         "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "ReloadConfig")
-      // HCI sockets are of the first namespace only; the agent asks bluetoothd, over a bus with a name in the files.
-      try await Self.shell(
-        """
-        ip netns add agent && ip -n agent link add up0 type veth peer name far0 && ip -n agent link set far0 up &&
-        ip -n agent link set up0 up && ip -n agent addr add 192.0.2.2/24 dev up0 &&
-        ip -n agent route add default via 192.0.2.1
-        """)
-      let state = FileManager.default.temporaryDirectory.appending(path: "agent-\(UUID().uuidString.prefix(8))").path
-      do {
-        try await Self.check(state)
-      } catch {
-        try await Self.shell("ip netns del agent; rm -r \(state)")
-        throw error
-      }
-      try await Self.shell("ip netns del agent; rm -r \(state)")
+      let state = FileManager.default.temporaryDirectory.appending(path: "agent-\(UUID().uuidString.prefix(8))")
+      try await withNamespace("agent") { try await Self.check(state.path) }
+      try FileManager.default.removeItem(at: state)
     }
 
     private static func check(_ state: String) async throws {
@@ -92,11 +80,6 @@ extension RadioTests {
     /// - Returns: the exit status.
     private static func edgeblue(_ arguments: String, as user: String = "env") async throws -> Int32 {
       try await Subprocess.run("/bin/sh", ["-c", "exec \(user) \(Command.path) \(arguments)"])
-    }
-
-    private static func shell(_ commands: String) async throws {
-      let status = try await Subprocess.run("/bin/sh", ["-c", commands])
-      try #require(status == 0, "\(commands)")
     }
   }
 }
