@@ -36,6 +36,7 @@ var dependencies: [Package.Dependency] = [
 var targets: [Target] = [
   .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
   .systemLibrary(name: "CNetlink"),
+  .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
   .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
   .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
   .target(name: "DBus", dependencies: ["CDBus", log], swiftSettings: settings),
@@ -50,7 +51,7 @@ var targets: [Target] = [
     name: "Agent", dependencies: ["BackgroundTasks", "DBus", "NetworkPath", "SystemState", log],
     swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: ["BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
-  .target(name: "AudioIngest", dependencies: ["COpus"], swiftSettings: settings),
+  .target(name: "AudioIngest", dependencies: ["COpenSSL", "COpus", "DBus"], swiftSettings: settings),
   .testTarget(
     name: "AudioIngestTests", dependencies: ["AudioIngest", "COpus", "DBusTesting"], swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),

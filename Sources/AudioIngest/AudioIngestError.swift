@@ -14,6 +14,16 @@ public struct AudioIngestError: Error, Sendable, Hashable, CustomStringConvertib
     public static let damagedFrame = Code("damaged frame")
     /// The codec's library refused.
     public static let codecFailed = Code("codec failed")
+    /// A file could not be read or written.
+    public static let storage = Code("storage failed")
+    /// There is no room for more audio: the disk is full, or the recordings have reached their quota.
+    public static let noSpace = Code("no space")
+    /// A file does not hold what it should.
+    public static let damagedFile = Code("damaged file")
+    /// Another recorder has the folder.
+    public static let busy = Code("folder in use")
+    /// There is no such segment.
+    public static let noSuchSegment = Code("no such segment")
   }
 
   /// The kind of failure.

@@ -8,7 +8,7 @@ public struct StreamDecoder {
   public let codec: AudioCodec
   /// How many samples were made so far; the next one has this position.
   public private(set) var position = 0
-  /// How many of them are in gaps.
+  /// How many samples are in gaps, of this stream and those before it.
   public private(set) var missing = 0
 
   private let decoder: any FrameDecoder
@@ -25,6 +25,12 @@ public struct StreamDecoder {
     decoder = try codec.makeDecoder()
     concealedSamples = codec.sampleRate / 10
     frameSamples = codec.frameSamples
+  }
+
+  /// Begins another stream of the codec, at position 0.
+  public mutating func restart() {
+    decoder.reset()
+    (position, concealedRun, frameSamples) = (0, 0, codec.frameSamples)
   }
 
   /// Takes what came next.

@@ -82,7 +82,7 @@ public struct PacketFraming: Sendable, Hashable, Codable {
       if number.width == 2 { packet.number |= UInt16(value[number.offset + 1]) << 8 }
     }
     if let fragmentIndex { packet.index = value[fragmentIndex] }
-    packet.isLast = fullNotification.map { value.count < $0 } ?? false
+    packet.isLast = fragmentIndex == nil || fullNotification.map { value.count < $0 } ?? false
     return packet
   }
 }

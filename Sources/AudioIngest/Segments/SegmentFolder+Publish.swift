@@ -1,0 +1,70 @@
+import Glibc
+
+extension SegmentFolder {
+  /// Gives a part its header, measures it, writes the sidecar, and lets both appear in the folder.
+  ///
+  /// Every step can be done again: whoever finds the part begins anew.
+  /// - Returns: `nil` when there is no sample in it; its files are then gone.
+  func publish(_ info: SegmentInfo) throws(AudioIngestError) -> FinishedSegment? {
+    let (name, path) = (info.name, paths.part(info.name))
+    try disk.check(.open, path)
+    let file = open(path, O_RDWR | O_CLOEXEC)
+    guard file >= 0 else { throw .disk("opening \(path)") }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0 else { throw .disk("looking at \(path)") }
+    let samples = min(Int(status.st_size) - WAVHeader.length, WAVHeader.longestData) / 2
+    guard samples > 0 else {
+      try removeOpen(name)
+      return nil
+    }
+    let header = WAVHeader(sampleRate: info.sampleRate, dataBytes: samples * 2)
+    try disk.check(.write, path)
+    // A crash or a full disk may have left half of a sample.
+    guard ftruncate(file, WAVHeader.length + header.dataBytes) == 0 else { throw .disk("cutting \(path)") }
+    guard pwrite(file, header.bytes, WAVHeader.length, 0) == WAVHeader.length else { throw .disk("writing \(path)") }
+    try disk.check(.sync, path)
+    guard fsync(file) == 0 else { throw .disk("writing \(path) to disk") }
+
+    var finished = info
+    finished.fit(to: samples)
+    try measure(file, path, &finished)
+    try disk.replace(paths.sidecar(name), with: SegmentJSON.bytes(finished, pretty: true), by: paths.draft(name))
+    try disk.rename(path, to: paths.wav(name))
+    try disk.sync(folder: self.path)
+    try disk.remove(paths.log(name))
+    return FinishedSegment(info: finished, path: paths.wav(name))
+  }
+
+  /// Reads the file as those will who get it: its sum and how loud it is.
+  private func measure(_ file: Int32, _ path: String, _ info: inout SegmentInfo) throws(AudioIngestError) {
+    let sum = SHA256()
+    var level = SoundLevel()
+    var buffer = [Int16](repeating: 0, count: 32_768)
+    var offset = 0
+    while true {
+      let count = buffer.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, offset) }
+      guard count >= 0 else { throw .disk("reading \(path)") }
+      if count == 0 { break }
+      buffer.withUnsafeBytes { bytes in
+        let read = UnsafeRawBufferPointer(rebasing: bytes[..<count])
+        sum.add(read)
+        level.add(UnsafeRawBufferPointer(rebasing: read[min(offset == 0 ? WAVHeader.length : 0, count)...]).samples)
+      }
+      offset += count
+    }
+    (info.sha256, info.peak, info.rms) = (sum.finish(), level.peak.tenths, level.rms.tenths)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whole samples, as this machine keeps them: EdgeBlue runs on little-endian machines.
+  fileprivate var samples: UnsafeBufferPointer<Int16> {
+    UnsafeBufferPointer(start: baseAddress?.assumingMemoryBound(to: Int16.self), count: count / 2)
+  }
+}
+
+extension Double {
+  /// To a tenth: more of a level means nothing.
+  fileprivate var tenths: Double { (self * 10).rounded() / 10 }
+}

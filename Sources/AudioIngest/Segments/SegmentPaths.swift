@@ -1,0 +1,24 @@
+/// Where the files of a folder of recordings are.
+///
+/// What lies in the folder itself is whole: first the sidecar appears, then the WAV file. What is being written lies in
+/// `open`, on the same file system, so that a rename moves it.
+struct SegmentPaths {
+  let root: String
+
+  var open: String { root + "/open" }
+  /// Locked by the recorder that has the folder.
+  var lock: String { open + "/lock" }
+  /// The number of the next segment.
+  var counter: String { open + "/next" }
+
+  func wav(_ name: String) -> String { "\(root)/\(name).wav" }
+  func sidecar(_ name: String) -> String { "\(root)/\(name).json" }
+  /// Empty; there once the segment was delivered.
+  func delivered(_ name: String) -> String { "\(root)/\(name).delivered" }
+
+  /// The WAV file in the making: its header is not right yet.
+  func part(_ name: String) -> String { "\(open)/\(name).part" }
+  /// What the sidecar will say, line by line as it happens.
+  func log(_ name: String) -> String { "\(open)/\(name).log" }
+  func draft(_ name: String) -> String { "\(open)/\(name).json" }
+}

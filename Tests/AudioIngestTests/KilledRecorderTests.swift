@@ -1,0 +1,59 @@
+import DBusTesting
+import Foundation
+import Testing
+
+@testable import AudioIngest
+
+/// Where a recorder that is to be killed records; set only in the process that is started for that.
+private let victimFolder = ProcessInfo.processInfo.environment["EDGEBLUE_AUDIO_VICTIM"]
+
+@Suite struct KilledRecorderTests {
+  /// With `EDGEBLUE_KILLS=200` as often.
+  @Test func killedAtAnyMomentItLosesASecondAtMost() throws {
+    let rounds = Int(ProcessInfo.processInfo.environment["EDGEBLUE_KILLS"] ?? "") ?? 5
+    var random = SeededGenerator(seed: UInt64(rounds))
+    let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let temporary = try TemporaryFolder()
+    for round in 1...rounds {
+      let path = temporary.path + "/\(round)"
+      let victim = try ChildProcess(
+        program, ["--testing-library", "swift-testing", "--filter", "aRecorderToBeKilled"],
+        environment: ProcessInfo.processInfo.environment.merging(["EDGEBLUE_AUDIO_VICTIM": path]) { $1 },
+        errors: .discarded)
+      var said = ""
+      while !said.contains("sent ") { said += String(decoding: read(victim.output), as: UTF8.self) }
+      usleep(UInt32.random(in: 0..<300_000, using: &random))
+      victim.kill()
+      said += readToEnd(victim.output)
+      // The last line may be cut off.
+      let sent =
+        said.split(separator: "\n").dropLast(said.hasSuffix("\n") ? 0 : 1)
+        .last { $0.hasPrefix("sent ") }.flatMap { Int($0.dropFirst(5)) } ?? 0
+
+      let folder = try SegmentFolder(path: path, limits: .init(reserve: 0))
+      _ = try folder.recover { Issue.record("round \(round): \($0)") }
+      let catalog = try SegmentCatalog(path: path)
+      #expect(catalog.problems.isEmpty && catalog.openCount == 0)
+      var next = 0
+      for entry in catalog.entries {
+        try entry.segment.verify()
+        let samples = try entry.segment.samples()
+        #expect(samples == Recording.ramp(next..<(next + samples.count)), "round \(round)")
+        next += samples.count
+      }
+      #expect(next >= sent - 16_000, "round \(round): \(next) of \(sent) samples")
+    }
+  }
+
+  /// The process that is killed: it records for ever, and says what it was given before it is given more.
+  @Test(.enabled(if: victimFolder != nil, "runs only in a process that is killed"))
+  func aRecorderToBeKilled() throws {
+    let folder = try SegmentFolder(path: victimFolder!, limits: .init(reserve: 0))
+    var recording = try Recording(folder, SegmentRules(maximum: .seconds(3)))
+    while true {
+      let line = "sent \(recording.sent)\n"
+      _ = line.withCString { write(STDOUT_FILENO, $0, strlen($0)) }
+      recording.play(frames: 1)
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import DBusTesting
+import Foundation
+import Testing
+
+@testable import AudioIngest
+
+@Suite struct StreamRecorderTests {
+  let temporary: TemporaryFolder
+
+  // In memory: none of these tests is about a power cut, and there are thousands of syncs.
+  init() throws { temporary = try TemporaryFolder(in: access("/dev/shm", W_OK) == 0 ? "/dev/shm" : nil) }
+
+  private func folder(_ disk: Disk = Disk()) throws -> SegmentFolder {
+    try SegmentFolder(path: temporary.path + "/recordings", limits: .init(reserve: 0), disk: disk)
+  }
+
+  /// Cut at the maximum, nothing is missing between two segments, and a gap over the cut is in both.
+  @Test func segmentsFollowEachOther() throws {
+    let folder = try folder()
+    var recording = try Recording(folder, SegmentRules(maximum: .seconds(2)))
+    recording.play(frames: 180)
+    recording.lose(frames: 50)
+    recording.play(frames: 170)
+    recording.recorder.end(.shutdown, at: recording.moment)
+    let segments = recording.recorder.finished()
+    #expect(segments.map(\.info.closedBy) == [.maximum, .maximum])
+    #expect(segments.map(\.info.samples) == [32_000, 32_000])
+    #expect(segments[0].info.gaps == [AudioGap(start: 28_800, samples: 3200, concealed: 1600, reason: .lost)])
+    #expect(segments[1].info.gaps == [AudioGap(start: 0, samples: 4800, concealed: 0, reason: .lost)])
+    #expect(try segments[1].samples()[4800...] == Recording.ramp(36_800..<64_000)[...])
+    #expect(segments[1].info.previous == .init(id: 1, closedBy: .maximum, pause: 0))
+    #expect(segments[1].info.capturedAtMs - segments[0].info.capturedAtMs == 2000)
+  }
+
+  @Test func aLostLinkEndsASegmentAndThePauseIsTold() throws {
+    let folder = try folder()
+    var recording = try Recording(folder)
+    recording.play(frames: 100)
+    recording.recorder.end(.linkLoss, at: recording.moment)
+    recording.pass(.seconds(30))
+    recording.play(frames: 100)
+    recording.recorder.end(.shutdown, at: recording.moment)
+    let segments = recording.recorder.finished()
+    #expect(segments.map(\.info.closedBy) == [.linkLoss, .shutdown])
+    #expect(segments.map(\.info.samples) == [16_000, 16_000])
+    let previous = try #require(segments[1].info.previous)
+    #expect(previous.closedBy == .linkLoss && abs(previous.pause - 30) <= 1)
+    #expect(segments[1].info.gaps.isEmpty)
+  }
+
+  @Test func whatTheDeviceNeverSentIsSilence() throws {
+    let folder = try folder()
+    var recording = try Recording(folder)
+    recording.play(frames: 500)
+    recording.pass(.seconds(2))
+    recording.play(frames: 1000)
+    recording.recorder.end(.shutdown, at: recording.moment)
+    let info = try #require(recording.recorder.finished().first).info
+    #expect(info.gaps.map(\.reason) == [.unsent] && abs(info.missingSamples - 32_000) <= 160)
+    #expect(info.samples == 240_000 + info.missingSamples)
+  }
+
+  @Test func aPauseOfAnHourIsNotFilled() throws {
+    let folder = try folder()
+    var recording = try Recording(folder)
+    recording.play(frames: 500)
+    recording.pass(.seconds(3600))
+    recording.play(frames: 1000)
+    recording.recorder.end(.shutdown, at: recording.moment)
+    let segments = recording.recorder.finished()
+    #expect(segments.map(\.info.closedBy) == [.linkLoss, .shutdown])
+    #expect(segments.map(\.info.samples).reduce(0, +) == 240_000 && segments.allSatisfy { $0.info.gaps.isEmpty })
+  }
+
+  /// Speech is kept with a second of what was before it.
+  @Test func speechHasItsBeginning() throws {
+    let folder = try folder()
+    let rules = SegmentRules(mode: .speech, silence: .seconds(1))
+    let recorder = try StreamRecorder(Recording.device, .pcm16k, framing: .bare, into: folder, rules: rules)
+    let loud = voiceLikeSound(samples: 16_000, rate: 16_000)
+    let quiet = [Int16](repeating: 3, count: 32_000)
+    let sound = quiet + loud + quiet + quiet + loud + quiet
+    for (index, start) in stride(from: 0, to: sound.count, by: 160).enumerated() {
+      let frame = Recording.bytes(Array(sound[start..<(start + 160)]))
+      let now = index * 10 + 10
+      recorder.take(frame, at: Moment(instant: .milliseconds(now), wallMs: Recording.start + Int64(now)))
+    }
+    let segments = recorder.finished()
+    #expect(segments.map(\.info.closedBy) == [.silence, .silence])
+    for (segment, start) in zip(segments, [16_000, 96_000]) {
+      // Up to 20 ms of the first block are judged with what follows.
+      let from = Int(segment.info.capturedAtMs - Recording.start) * 16
+      #expect(abs(from - start) <= 480)
+      #expect(try segment.samples() == Array(sound[from..<(from + segment.info.samples)]))
+      #expect(abs(segment.info.samples - 48_000) < 8000)
+      let speech = try #require(segment.info.speech.first)
+      #expect(abs(speech.start - 16_000) <= 640 && abs(speech.samples - 16_000) < 6400)
+    }
+    #expect(segments[1].info.previous?.closedBy == .silence)
+  }
+
+  /// Each step on the disk fails once, and all from every fourth step on until there is room again. Whatever was kept is right,
+  /// and what is missing is not hidden.
+  @Test(arguments: [false, true]) func aFullDiskCostsOnlyWhatIsNotThere(_ lasts: Bool) throws {
+    var step = 1
+    while true {
+      let faults = DiskFaults()
+      try? FileManager.default.removeItem(atPath: temporary.path + "/recordings")
+      let folder = try folder(faults.disk)
+      faults.fail(step...(lasts ? .max : step), with: step % 5 == 4 ? EIO : ENOSPC)
+      var recording = try Recording(folder, SegmentRules(maximum: .seconds(2)))
+      recording.play(frames: 220)
+      let reached = faults.steps >= step
+      faults.fail(nil, with: 0)
+      recording.play(frames: 110)
+      recording.recorder.end(.shutdown, at: recording.moment)
+      _ = try folder.recover { Issue.record("step \(step): \($0)") }
+
+      let catalog = try SegmentCatalog(path: folder.path)
+      try #require(catalog.problems.isEmpty && catalog.openCount == 0, "step \(step)")
+      var total = 0
+      for entry in catalog.entries {
+        try entry.segment.verify()
+        let samples = try entry.segment.samples()
+        total += samples.count
+        let first = Int(samples[0])
+        try #require(samples == Recording.ramp(first..<(first + samples.count)), "step \(step)")
+      }
+      let lost = recording.sent - total
+      let told = catalog.entries.reduce(0) { $0 + ($1.segment.info.previous?.pause ?? 0) }
+      let first = Double((catalog.entries.first?.segment.info.capturedAtMs ?? 0) - Recording.start) / 1000
+      try #require(lasts || lost <= 40_000, "step \(step): \(lost) samples")
+      try #require(abs(Double(lost) / 16_000 - told - first) < 1.1, "step \(step): \(lost), \(told), \(first)")
+      if !reached { break }
+      step += lasts ? 4 : 1
+    }
+    #expect(step > 30)
+  }
+}
