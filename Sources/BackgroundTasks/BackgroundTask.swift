@@ -74,6 +74,8 @@ public struct BackgroundTaskSnapshot: Sendable, Hashable {
   public var running: String?
   /// What did not end in time and has not ended yet, sorted.
   public var overdue: [String] = []
+  /// Whether all of this that has to outlive the program is on disk, where there is one.
+  public var isOnDisk = true
   /// How many runs were completed.
   public var completed = 0
   /// How many runs ended otherwise.

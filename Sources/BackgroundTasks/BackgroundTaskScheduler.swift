@@ -103,6 +103,7 @@ public actor BackgroundTaskScheduler {
         .init(request: $0.request, wait: max($0.due - now, .zero), obstacle: machine.obstacle(to: $0.request))
       },
       running: machine.current?.request.identifier, overdue: machine.overdue.keys.sorted(),
+      isOnDisk: !isUnsaved,
       completed: counts.completed, failed: counts.failed)
   }
 

@@ -22,7 +22,9 @@ public actor AgentTasks {
     /// The clock.
     public var time = TimeSource.continuous
     /// Unix milliseconds.
-    var wallClock = BackgroundTaskScheduler.systemWallClock
+    package var wallClock = BackgroundTaskScheduler.systemWallClock
+    /// 0 to 1.
+    package var random: @Sendable () -> Double = { .random(in: 0...1) }
 
     /// The defaults.
     public init() {}
@@ -130,7 +132,7 @@ public actor AgentTasks {
       case false?: try await cancel()
       case nil: break
       }
-      savesFailed = 0
+      if await scheduler.snapshot.isOnDisk { savesFailed = 0 }
     } catch {
       notSaved(error)
     }
@@ -153,7 +155,7 @@ public actor AgentTasks {
   /// The same again is not told again; it is tried again after a while.
   private func notSaved(_ error: BackgroundTasksError) {
     savesFailed += 1
-    let due = options.time.now + options.delays.delay(afterFailures: savesFailed, random: .random(in: 0...1))
+    let due = options.time.now + options.delays.delay(afterFailures: savesFailed, random: options.random())
     if savesFailed == 1 { log.append(.storage, "what is pending in the background is not on disk: \(error)") }
     retry?.cancel()
     retry = Task {
@@ -170,6 +172,8 @@ public actor AgentTasks {
     case .began, .expired: break
     }
     eventsSource.yield(event)
+    // What could not be saved waits for its retry: at once it would fail again, and again.
+    if case .notSaved = event { return }
     newsSource.yield(())
   }
 
