@@ -27,7 +27,11 @@ public final class StateFolder: Sendable {
     (self.path, lock) = (path, file)
   }
 
-  deinit { close(lock) }
+  deinit {
+    // Closing is not enough while a child that was just started still has a copy.
+    flock(lock, LOCK_UN)
+    close(lock)
+  }
 
   /// The mode.
   public var modes: ModeStore { ModeStore(path: path + "/mode.json") }
