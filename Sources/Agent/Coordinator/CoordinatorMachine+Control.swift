@@ -7,7 +7,10 @@ extension CoordinatorMachine {
   var nextControl: Duration? {
     guard isActive, control == nil else { return nil }
     var due = max(controlAt, refusal?.until ?? controlAt)
-    if controlCall == .register { due = max(due, session.registrationAllowed(at: due)) }
+    if controlCall == .register {
+      if unsavedUntil != nil { return nil }
+      due = max(due, session.registrationAllowed(at: due))
+    }
     return due
   }
 
@@ -47,7 +50,9 @@ extension CoordinatorMachine {
           fail(error.message, at: now, random, &effects)
         }
       case .unauthorized(let reason) where call == .heartbeat: unauthorized(reason, at: now, random, &effects)
-      case .forbidden(let reason): refuse(reason, at: now, &effects)
+      case .forbidden(let reason):
+        if call == .heartbeat { session.unsureHeartbeat = controlSentAt }
+        refuse(reason, at: now, &effects)
       case .failed(let reason):
         if call == .register { session.mayBeRegistered = true }
         fail(reason, at: now, random, &effects)
@@ -71,6 +76,8 @@ extension CoordinatorMachine {
     _ reply: HeartbeatReply, at now: Duration, _ effects: inout [Effect]
   ) throws(AgentError) {
     guard reply.ok else {
+      // It may count all the same.
+      session.unsureHeartbeat = controlSentAt
       let reason = reply.reason.map { ": \($0.prefix(CoordinatorVerdict.reasonLimit))" } ?? ""
       return refuse((reply.blacklisted ? "the coordinator has banned this machine" : "no") + reason, at: now, &effects)
     }

@@ -35,6 +35,10 @@ extension CoordinatorMachine {
     case worked(String, Work)
     /// A result could not be kept on disk.
     case notKept(Int)
+    /// ``session`` is on disk.
+    case saved
+    /// ``session`` could not be kept on disk.
+    case notSaved
   }
 
   /// What became of a task.
@@ -60,7 +64,8 @@ extension CoordinatorMachine {
 
   /// What to do, in this order.
   enum Effect: Sendable, Hashable {
-    /// Keep ``session`` on disk.
+    /// Keep ``session`` on disk, and come back with ``Event/notSaved`` when that fails, and with ``Event/saved`` when it
+    /// does no longer.
     case save
     /// Send it, and come back with ``Event/ended(_:_:)``, exactly once.
     case send(Call, isSigned: Bool)

@@ -4,9 +4,11 @@ extension CoordinatorMachine {
   /// with such an error also to what it does not understand.
   static let attemptLimit = 200
 
-  /// When the oldest is sent; `nil` while something else has to come first. Also while it is to stop.
+  /// When the oldest is sent; `nil` while something else has to come first. Also while it is to stop, for a moment.
   var nextPost: Duration? {
-    guard !results.isEmpty, posting == nil, isConnected, refusal == nil else { return nil }
+    guard !isSilent, !results.isEmpty, posting == nil, isConnected, refusal == nil, hasFreshHeartbeat else {
+      return nil
+    }
     return max(postAt, session.quietUntil ?? postAt)
   }
 

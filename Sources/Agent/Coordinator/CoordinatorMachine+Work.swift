@@ -27,11 +27,13 @@ extension CoordinatorMachine {
 
   /// When work is asked for; `nil` while something else has to come first.
   var nextPull: Duration? {
-    guard isActive, isConnected, !isPulling, job == nil, refusal == nil, let last = session.lastHeartbeat,
-      now - last <= Self.heartbeatAge
-    else { return nil }
+    guard isActive, isConnected, !isPulling, job == nil, refusal == nil, hasFreshHeartbeat else { return nil }
     return pullAt
   }
+
+  /// Whether nothing has kept heartbeats from the coordinator for long, such as a sleep of the machine: what that comes
+  /// to, the next heartbeat tells.
+  var hasFreshHeartbeat: Bool { session.lastHeartbeat.map { now - $0 <= Self.heartbeatAge } ?? false }
 
   private var pause: Duration { power?.onExternalPower == false ? Self.idleOnBattery : Self.idle }
 
@@ -57,6 +59,7 @@ extension CoordinatorMachine {
     guard model?.isReady == true else { return ("model_not_ready", nil) }
     if results.count >= Self.resultLimit { return ("results_wait", nil) }
     if !unkept.isEmpty { return ("result_not_on_disk", nil) }
+    if unsavedUntil != nil { return ("session_not_on_disk", nil) }
     if let until = session.quietUntil, now < until { return ("heartbeat_gap", min(until, now + Self.holdPause)) }
     if session.conduct.heldUntilMs(behind: waiting, atMs: now.wholeMilliseconds) != nil {
       return ("too_many_failures", nil)

@@ -3,13 +3,15 @@ internal import SystemState
 /// Decides what is sent to a coordinator, and when. Does nothing itself and has no clock: whoever runs it says with
 /// each event what time it is, performs the effects, and comes back with ``Event/tick`` at ``wakeAt``.
 ///
-/// Four rules hold in every state:
+/// Five rules hold in every state:
 ///
 /// 1. A registration is sent only when the coordinator does not know the machine, and never nine times within an hour.
 /// 2. A heartbeat is sent every 15 s, whatever else goes on; only without an answer, less often.
 /// 3. Work is asked for only after a heartbeat, and while there is none; each task leads to exactly one result, which
 ///    is kept until the coordinator has it or will not have it.
-/// 4. Whoever is refused stops, says why, and asks again after ``refusalPause``.
+/// 4. Without room on the disk for what must not be forgotten, nothing is sent that would count: no registration, no
+///    question for work.
+/// 5. Whoever is refused stops, says why, and asks again after ``refusalPause``.
 struct CoordinatorMachine: Sendable {
   /// From one heartbeat to the next: 15 s.
   static let heartbeatInterval: Duration = .seconds(15)
@@ -27,7 +29,11 @@ struct CoordinatorMachine: Sendable {
   var session: CoordinatorSession
   /// What is on disk of it, or soon is.
   private var saved: CoordinatorSession
+  /// Whether the disk did not take it, and when that is tried again.
+  var unsavedUntil: Duration?
   var isActive = false
+  /// Whether nothing is sent at all: before it is to work, and when it can wait no longer for results to arrive.
+  var isSilent = true
   /// Whether the coordinator has taken a heartbeat since it was last lost.
   var isConnected = false
   /// The registration or the heartbeat that is under way.
@@ -87,7 +93,7 @@ struct CoordinatorMachine: Sendable {
     var effects: [Effect] = []
     switch event {
     case .start:
-      (isActive, isConnected) = (true, false)
+      (isActive, isSilent, isConnected) = (true, false, false)
       controlAt = min(controlAt, now)
       if let refusal, now < refusal.until { effects.append(.refused(refusal.reason)) }
     case .stop:
@@ -96,6 +102,7 @@ struct CoordinatorMachine: Sendable {
     case .leave:
       worked(.failed("this machine has stopped working"), at: now, random)
       job?.dueAt = now
+      isSilent = true
     case .tick: break
     case .ended(let call, let outcome): end(call, outcome, at: now, random, &effects)
     case .model(let model):
@@ -106,6 +113,8 @@ struct CoordinatorMachine: Sendable {
       // One that was not waited for may come late, while another is worked on.
       if job?.task.id == id { worked(work, at: now, random) }
     case .notKept(let number): unkept.insert(number)
+    case .saved: unsavedUntil = nil
+    case .notSaved: unsavedUntil = now + Self.holdPause
     }
     settle(at: now, &effects)
     if isSaveDue {
@@ -117,6 +126,7 @@ struct CoordinatorMachine: Sendable {
 
   /// A heartbeat is written down once a minute: who forgets one only believes that more time has passed since.
   private var isSaveDue: Bool {
+    if let unsavedUntil { return unsavedUntil <= now }
     guard isActive else { return saved != session }
     var known = saved
     (known.lastHeartbeat, known.unsureHeartbeat) = (session.lastHeartbeat, session.unsureHeartbeat)
@@ -128,7 +138,7 @@ struct CoordinatorMachine: Sendable {
   }
 
   /// When something is to be done next, if nothing happens until then.
-  var wakeAt: Duration? { [nextControl, nextPull, nextPost, job?.dueAt].compactMap(\.self).min() }
+  var wakeAt: Duration? { [nextControl, nextPull, nextPost, job?.dueAt, unsavedUntil].compactMap(\.self).min() }
 
   /// In this order: a heartbeat goes before everything else, a result before new work.
   private mutating func settle(at now: Duration, _ effects: inout [Effect]) {

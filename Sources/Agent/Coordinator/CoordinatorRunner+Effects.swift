@@ -39,10 +39,12 @@ extension CoordinatorRunner {
 
   private func save() {
     do {
-      try store.save(machine.session, now: options.time.now, wallMs: options.wallClock())
+      try store.save(machine.session, at: options.clocks)
       hasStorageProblem = false
+      if machine.unsavedUntil != nil { handle(.saved) }
     } catch {
       tell("what is agreed with the coordinator holds, but not after a restart: \(error)")
+      handle(.notSaved)
     }
   }
 

@@ -33,12 +33,16 @@ public actor CoordinatorRunner: ComputeRunner {
     /// Gets what goes wrong with files.
     public var logger = Logger(label: "edgeblue.coordinator")
     /// Milliseconds since 1970.
-    var wallClock = BackgroundTaskScheduler.systemWallClock
+    package var wallClock = BackgroundTaskScheduler.systemWallClock
+    /// The clock since the machine was started.
+    package var bootClock = BootInstant.system
     /// 0 to 1.
-    var random: @Sendable () -> Double = { .random(in: 0...1) }
+    package var random: @Sendable () -> Double = { .random(in: 0...1) }
 
     /// The defaults.
     public init() {}
+
+    var clocks: ClockReading { ClockReading(now: time.now, wallMs: wallClock(), boot: bootClock()) }
   }
 
   /// How long work, results and calls have to come to an end when all is to stop: without a network nothing will come,
@@ -90,7 +94,7 @@ public actor CoordinatorRunner: ComputeRunner {
     (self.transport, self.signer, self.identity) = (transport, signer, identity)
     (self.options, self.log) = (options, log)
     store = CoordinatorStore(path: folder.coordinator, coordinator: transport.address, agentID: identity.agentID)
-    let (session, problem) = try store.load(now: options.time.now, wallMs: options.wallClock())
+    let (session, problem) = try store.load(at: options.clocks)
     outbox = try ResultOutbox(folder: folder.results, coordinator: transport.address)
     let (results, problems) = try outbox.load()
     for problem in [problem?.description].compactMap(\.self) + problems { log.append(.storage, problem) }

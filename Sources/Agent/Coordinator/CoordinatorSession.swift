@@ -29,6 +29,9 @@ struct CoordinatorSession: Sendable, Hashable {
   /// How long there may be no heartbeat: the coordinator's 5 min, less some for a request that takes its time. After a
   /// longer pause each result is a strike, until the heartbeat before the pause is an hour ago.
   static let longestSilence: Duration = .seconds(285)
+  /// For how long nothing but heartbeats is sent after a silence: somewhat longer than the coordinator counts, for a
+  /// heartbeat is written down once a minute.
+  static let quiet: Duration = registrationWindow + .seconds(90)
   /// Over how long the coordinator counts: 1 h. Ten registrations within it are a strike, three strikes a ban.
   static let registrationWindow: Duration = .seconds(3600)
   /// The least time between two registrations; it doubles with each within the window. The sum of eight such pauses is
@@ -46,7 +49,7 @@ struct CoordinatorSession: Sendable, Hashable {
     if let last = lastHeartbeat ?? firstHeartbeat, now - last > Self.longestSilence {
       // The coordinator may have taken one in between, after which there was still a long silence.
       let latest = max(last, min(unsureHeartbeat ?? last, now - Self.longestSilence))
-      let end = latest + Self.registrationWindow + .seconds(90)
+      let end = latest + Self.quiet
       if end > now { quietUntil = end }
     }
     (lastHeartbeat, firstHeartbeat, unsureHeartbeat) = (now, nil, nil)

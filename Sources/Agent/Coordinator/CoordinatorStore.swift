@@ -1,4 +1,5 @@
 import BackgroundTasks
+import Glibc
 
 /// Keeps a ``CoordinatorSession`` on disk, for its user's eyes only: it holds a token.
 struct CoordinatorStore: Sendable {
@@ -17,45 +18,48 @@ struct CoordinatorStore: Sendable {
     var unsignedUntilMs: Int64?
     var quietUntilMs: Int64?
     var conduct: Conduct
+    /// When it was written, by the wall clock, and by the one that nobody sets, which counts from one start of the machine
+    /// to the next.
+    var savedAtMs: Int64
+    var boot: BootInstant
   }
 
   private let kept: KeptContents<Contents>
+  /// What was kept before the disk had no room: since then things have happened that nobody knows of.
+  private let stale: KeptContents<Contents>
   private let coordinator: String
   private let agentID: String
 
   /// Names the file; what is in it counts only for this coordinator and this machine.
   init(path: String, coordinator: String, agentID: String) {
     kept = KeptContents(file: WholeFile(path: path, limit: 64 << 10))
+    stale = KeptContents(file: WholeFile(path: path + ".stale", limit: 64 << 10))
     (self.coordinator, self.agentID) = (coordinator, agentID)
   }
 
   /// Reads the session; an empty one when there is none for this coordinator.
-  /// - Parameters:
-  ///   - now: the agent's clock.
-  ///   - wallMs: the wall clock at the same moment. What lies in its future, since it was set back, counts as now.
+  ///
+  /// The wall clock counts only after a start of the machine. What then lies in its future, since it was set back or the
+  /// machine has no clock of its own, counts as now; and as nobody knows how long the machine was away, it is quiet at
+  /// first, as after a long silence. So it is when the disk had no room for what happened last.
   /// - Returns: the session, and what was wrong with the file, which is then kept aside.
   /// - Throws: ``AgentError`` with code `.storage`.
-  func load(now: Duration, wallMs: Int64) throws(AgentError) -> (session: CoordinatorSession, problem: AgentError?) {
-    switch try kept.load() {
+  func load(at clock: ClockReading) throws(AgentError) -> (session: CoordinatorSession, problem: AgentError?) {
+    var (found, isStale) = (try kept.load(), false)
+    if case .nothing = found { (found, isStale) = (try stale.load(), true) }
+    switch found {
     case .nothing: return (CoordinatorSession(), nil)
     case .contents(let contents):
       guard contents.coordinator == coordinator, contents.agentId == agentID else { return (CoordinatorSession(), nil) }
-      func instant(_ atMs: Int64) -> Duration { now - .milliseconds(max(0, wallMs.subtractingClamped(atMs))) }
-      var session = CoordinatorSession()
-      session.isRegistered = contents.isRegistered
-      session.mayBeRegistered = contents.mayBeRegistered
-      session.meshToken = contents.meshToken
-      session.registrations = contents.registrationsAtMs.suffix(64).map(instant)
-      session.lastHeartbeat = contents.lastHeartbeatAtMs.map(instant)
-      session.firstHeartbeat = contents.firstHeartbeatAtMs.map(instant)
-      session.unsureHeartbeat = contents.unsureHeartbeatAtMs.map(instant)
-      func deadline(_ atMs: Int64) -> Duration {
-        now + .milliseconds(min(max(0, atMs.subtractingClamped(wallMs)), 3_600_000))
+      let session = session(contents, at: clock, isStale: isStale)
+      guard isStale || contents.boot.boot != clock.boot.boot else { return (session, nil) }
+      // By the clock that counts now: the wall clock is looked at once only, and what it says may change.
+      do {
+        try save(session, at: clock)
+        return (session, nil)
+      } catch {
+        return (session, error)
       }
-      session.unsignedUntil = contents.unsignedUntilMs.map(deadline)
-      session.quietUntil = contents.quietUntilMs.map(deadline)
-      session.conduct = contents.conduct.moved(fromMs: wallMs, toMs: now.wholeMilliseconds)
-      return (session, nil)
     case .damaged:
       let problem = AgentError(
         .damagedFile,
@@ -65,18 +69,49 @@ struct CoordinatorStore: Sendable {
     }
   }
 
+  private func session(_ contents: Contents, at clock: ClockReading, isStale: Bool) -> CoordinatorSession {
+    let now = clock.now
+    let isSameBoot = contents.boot.boot == clock.boot.boot
+    let wallMs = isSameBoot ? contents.savedAtMs + (clock.boot.atMs - contents.boot.atMs) : clock.wallMs
+    func instant(_ atMs: Int64) -> Duration { now - .milliseconds(max(0, wallMs.subtractingClamped(atMs))) }
+    func deadline(_ atMs: Int64) -> Duration {
+      now + .milliseconds(min(max(0, atMs.subtractingClamped(wallMs)), CoordinatorSession.quiet.wholeMilliseconds))
+    }
+    var session = CoordinatorSession()
+    session.isRegistered = contents.isRegistered
+    session.mayBeRegistered = contents.mayBeRegistered
+    session.meshToken = contents.meshToken
+    session.registrations = contents.registrationsAtMs.suffix(64).map(instant)
+    session.lastHeartbeat = contents.lastHeartbeatAtMs.map(instant)
+    session.firstHeartbeat = contents.firstHeartbeatAtMs.map(instant)
+    session.unsureHeartbeat = contents.unsureHeartbeatAtMs.map(instant)
+    session.unsignedUntil = contents.unsignedUntilMs.map(deadline)
+    session.quietUntil = contents.quietUntilMs.map(deadline)
+    session.conduct = contents.conduct.moved(fromMs: wallMs, toMs: now.wholeMilliseconds)
+    if isStale || wallMs < contents.savedAtMs { session.quietUntil = now + CoordinatorSession.quiet }
+    return session
+  }
+
   /// Writes the session; when this returns it is on disk.
   /// - Throws: ``AgentError`` with code `.storage`.
-  func save(_ session: CoordinatorSession, now: Duration, wallMs: Int64) throws(AgentError) {
-    func wall(_ instant: Duration) -> Int64 { wallMs + (instant - now).wholeMilliseconds }
+  func save(_ session: CoordinatorSession, at clock: ClockReading) throws(AgentError) {
+    func wall(_ instant: Duration) -> Int64 { clock.wallMs + (instant - clock.now).wholeMilliseconds }
     let contents = Contents(
       coordinator: coordinator, agentId: agentID, isRegistered: session.isRegistered,
       mayBeRegistered: session.mayBeRegistered, meshToken: session.meshToken,
       registrationsAtMs: session.registrations.map(wall), lastHeartbeatAtMs: session.lastHeartbeat.map(wall),
       firstHeartbeatAtMs: session.firstHeartbeat.map(wall), unsureHeartbeatAtMs: session.unsureHeartbeat.map(wall),
       unsignedUntilMs: session.unsignedUntil.map(wall), quietUntilMs: session.quietUntil.map(wall),
-      conduct: session.conduct.moved(fromMs: now.wholeMilliseconds, toMs: wallMs))
-    try kept.save(contents, isForPeople: false)
+      conduct: session.conduct.moved(fromMs: clock.now.wholeMilliseconds, toMs: clock.wallMs),
+      savedAtMs: clock.wallMs, boot: clock.boot)
+    do throws(AgentError) {
+      try kept.save(contents, isForPeople: false)
+    } catch {
+      // A name can be given on a full disk, too.
+      rename(kept.file.path, stale.file.path)
+      throw error
+    }
+    unlink(stale.file.path)
   }
 }
 

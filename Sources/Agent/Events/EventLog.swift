@@ -34,7 +34,7 @@ public final class EventLog: Sendable {
     self.init(path: path, wallClock: BackgroundTaskScheduler.systemWallClock)
   }
 
-  init(path: String?, wallClock: @escaping @Sendable () -> Int64) {
+  package init(path: String?, wallClock: @escaping @Sendable () -> Int64) {
     self.path = path
     self.wallClock = wallClock
     var state = State()

@@ -24,7 +24,7 @@ public actor ModeRunner {
     /// The clock.
     public var time = TimeSource.continuous
     /// 0 to 1.
-    var random: @Sendable () -> Double = { .random(in: 0...1) }
+    package var random: @Sendable () -> Double = { .random(in: 0...1) }
 
     /// The defaults.
     public init() {}

@@ -19,6 +19,10 @@ import Testing
       subtaskId: id, taskId: "T", agentId: "a", ok: true, output: "\u{0}\"\n" + id, error: nil, durationMs: 5)
   }
 
+  private func reading(_ now: Duration, _ wallMs: Int64, boot: String = "1", _ bootMs: Int64 = 0) -> ClockReading {
+    ClockReading(now: now, wallMs: wallMs, boot: BootInstant(boot: boot, atMs: bootMs))
+  }
+
   @Test func resultsComeBackInOrderAndOnlyOnes() throws {
     defer { removeFolder() }
     let outbox = try ResultOutbox(folder: folder + "/results", coordinator: "http://one")
@@ -59,25 +63,27 @@ import Testing
     (session.registrations, session.lastHeartbeat) = ([.seconds(10), .seconds(90)], .seconds(95))
     (session.unsignedUntil, session.quietUntil) = (.seconds(200), .seconds(3000))
     session.conduct.note(result("1"), atMs: 80_000)
-    try store.save(session, now: .seconds(100), wallMs: 1_700_000_000_000)
+    try store.save(session, at: reading(.seconds(100), 1_700_000_000_000))
     // Half a minute later by the wall clock; the agent's own begins anew.
-    let loaded = try store.load(now: .zero, wallMs: 1_700_000_030_000)
+    let loaded = try store.load(at: reading(.zero, 1_700_000_030_000, boot: "2"))
     var expected = session
     (expected.registrations, expected.lastHeartbeat) = ([.seconds(-120), .seconds(-40)], .seconds(-35))
     (expected.unsignedUntil, expected.quietUntil) = (.seconds(70), .seconds(2870))
     expected.conduct = session.conduct.moved(fromMs: 80_000, toMs: -50_000)
     #expect(loaded.session == expected && loaded.problem == nil)
     // A clock that was set back makes nothing older than it is.
-    let back = try store.load(now: .zero, wallMs: 1_600_000_000_000)
-    #expect(back.session.registrations == [.zero, .zero] && back.session.quietUntil == .seconds(3600))
+    let back = try store.load(at: reading(.zero, 1_600_000_000_000, boot: "3"))
+    #expect(back.session.registrations == [.zero, .zero] && back.session.quietUntil == .seconds(3690))
     // Another coordinator's, or another machine's, is none of ours.
     #expect(
-      try CoordinatorStore(path: path, coordinator: "d", agentID: "a").load(now: .zero, wallMs: 0).session == .init())
+      try CoordinatorStore(path: path, coordinator: "d", agentID: "a").load(at: reading(.zero, 0, boot: "2")).session
+        == .init())
     #expect(
-      try CoordinatorStore(path: path, coordinator: "c", agentID: "b").load(now: .zero, wallMs: 0).session == .init())
+      try CoordinatorStore(path: path, coordinator: "c", agentID: "b").load(at: reading(.zero, 0, boot: "2")).session
+        == .init())
     for text in ["", "{}", "null", String(repeating: " ", count: 70_000)] {
       try Data(text.utf8).write(to: URL(filePath: path))
-      let damaged = try store.load(now: .zero, wallMs: 0)
+      let damaged = try store.load(at: reading(.zero, 0, boot: "2"))
       #expect(damaged.session == .init() && damaged.problem?.code == .damagedFile)
     }
   }

@@ -250,3 +250,7 @@ extension [CoordinatorMachine.Effect] {
     #expect(effects.contains { if case .log = $0 { true } else { false } })
   }
 }
+
+extension Duration {
+  fileprivate var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}
