@@ -66,6 +66,11 @@ var targets: [Target] = [
     name: "AgentTests",
     dependencies: ["Agent", "BackgroundTasks", "DBus", "DBusTesting", "NetworkPath", "SystemState"],
     swiftSettings: settings),
+  // A day of an agent's life in a second: a program of its own, because it takes over Swift's executor.
+  .executableTarget(
+    name: "agent-simulation",
+    dependencies: ["Agent", "BackgroundTasks", "DBus", "DBusTesting", "NetworkPath", "SystemState", log],
+    path: "Tests/AgentSimulation", swiftSettings: settings),
   .testTarget(
     name: "RadioTests", dependencies: ["Agent", "BlueZ", "DBus", "DBusTesting", "EdgeCoder"], swiftSettings: settings),
   .testTarget(

@@ -32,7 +32,7 @@ public final class BackgroundActivity: Sendable {
     public var logger = Logger(label: "edgeblue.activity")
 
     /// How often one that refused is asked again.
-    var interval: Duration = .seconds(30)
+    package var interval: Duration = .seconds(30)
 
     /// The defaults.
     public init() {}

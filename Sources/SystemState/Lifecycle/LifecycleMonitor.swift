@@ -16,7 +16,7 @@ public final class LifecycleMonitor: Sendable {
     public var logger = Logger(label: "edgeblue.lifecycle")
 
     /// How often all is asked anew: of a terminal that nobody types at logind tells only who asks.
-    var interval: Duration = .seconds(30)
+    package var interval: Duration = .seconds(30)
 
     /// The defaults.
     public init() {}

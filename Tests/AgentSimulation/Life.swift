@@ -1,0 +1,136 @@
+import Agent
+import BackgroundTasks
+import DBus
+import Foundation
+import Logging
+import NetworkPath
+import SystemState
+
+/// One run of the program, from its start to its end: the agent as `edgeblue agent` puts it together, but for the bus.
+final class Life: @unchecked Sendable {
+  // Sound: there is one thread, see Executor.
+
+  let world: World
+  let number: Int
+  let begun: Duration
+  let time: TimeSource
+  let log: EventLog
+  let runner: ModeRunner
+  let swarm: CoordinatorRunner
+  let tasks: AgentTasks
+  let activity: BackgroundActivity
+  let services = Services()
+  private(set) var lifecycle: AgentLifecycle?
+  private var folder: StateFolder?
+  private let paths = BoundedStream.make(of: PathUpdate.self, limit: 16)
+  private let powers = BoundedStream.make(of: PowerUpdate.self, limit: 16)
+  private var run: Task<Void, Never>?
+  private(set) var isLeaving = false
+  private(set) var hasEnded = false
+  /// What it was last seen to do.
+  var seen: AgentStatus?
+  /// Background runs that have begun and not ended.
+  var runs: [Int: String] = [:]
+
+  /// Restores what is on disk; nothing runs yet.
+  init(_ world: World, number: Int) throws {
+    (self.world, self.number, begun) = (world, number, world.now)
+    time = TimeSource(world.clock)
+    let folder = try StateFolder(path: world.folder)
+    self.folder = folder
+    let wallClock: @Sendable () -> Int64 = { world.wallMs }
+    let random: @Sendable () -> Double = { .random(in: 0...1, using: &world.random) }
+    var quiet = Logger(label: "simulation")
+    quiet.logLevel = .critical
+    log = EventLog(path: folder.events, wallClock: wallClock)
+
+    var swarmOptions = CoordinatorRunner.Options()
+    (swarmOptions.time, swarmOptions.wallClock, swarmOptions.random) = (time, wallClock, random)
+    (swarmOptions.bootClock, swarmOptions.logger) = ({ BootInstant(boot: "\(world.boots)", atMs: world.bootMs) }, quiet)
+    swarmOptions.power = { world.power }
+    swarmOptions.model = { CoordinatorModel(isReady: world.isModelReady, name: "m") }
+    let time = time
+    swarmOptions.answer = { try await world.answer($0, time) }
+    swarm = try CoordinatorRunner(
+      transport: SimulatedTransport(world: world, life: number, time: time), signer: SimulatedSigner(),
+      identity: try .load(path: folder.identity, hostName: "", chosen: "simulated"), folder: folder, log: log,
+      options: swarmOptions)
+
+    var options = ModeRunner.Options()
+    (options.time, options.random, options.logger) = (time, random, quiet)
+    runner = try ModeRunner(
+      store: folder.modes, log: log,
+      phone: Watched(.phone, SimulatedPhone(world: world, time: time), services, world),
+      heartbeat: Watched(.heartbeat, swarm, services, world), options: options)
+
+    var activityOptions = BackgroundActivity.Options()
+    (activityOptions.bus, activityOptions.interval) = (nil, .seconds(86_400))
+    activity = BackgroundActivity(activityOptions)
+    var taskOptions = AgentTasks.Options()
+    (taskOptions.time, taskOptions.wallClock, taskOptions.random) = (time, wallClock, random)
+    (taskOptions.logger, taskOptions.activity) = (quiet, activity)
+    tasks = try AgentTasks(store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: taskOptions)
+  }
+
+  /// Runs it, until it is told to end or breaks.
+  func begin() {
+    run = Task {
+      do {
+        try await work()
+        if !isLeaving { world.fault("it has ended by itself") }
+      } catch {
+        world.tell("ended: \(error)")
+        if (error as? AgentError)?.code != .serviceHangs { world.fault("it has ended: \(error)") }
+      }
+      hasEnded = true
+    }
+  }
+
+  private func work() async throws {
+    var options = LifecycleMonitor.Options()
+    (options.bus, options.interval) = (nil, .seconds(86_400))
+    let store = LifecycleStore(path: world.folder + "/lifecycle.json")
+    let lifecycle = try await AgentLifecycle.start(store: store, log: log, options: options)
+    self.lifecycle = lifecycle
+    world.ledger.begins(self, lifecycle.snapshot.choice, await tasks.tasks)
+    await runner.take(world.phase(lifecycle.snapshot))
+    await runner.take(world.path)
+    await runner.take(world.powerSnapshot)
+    let (runner, tasks, swarm, events) = (runner, tasks, swarm, tasks.events)
+    let (paths, powers) = (paths.stream, powers.stream)
+    let beside = [
+      Task { for await status in swarm.statuses { await runner.take(status) } },
+      Task { for await event in events { self.note(event) } },
+    ]
+    defer { for task in beside { task.cancel() } }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await runner.run(paths: paths, powers: powers) }
+      group.addTask { try await tasks.run(following: runner.statuses()) }
+      defer { group.cancelAll() }
+      while try await group.next() != nil {}
+    }
+  }
+
+  /// SIGTERM.
+  func leave() {
+    isLeaving = true
+    run?.cancel()
+  }
+
+  /// What the program had in memory is gone; what it held, others may have.
+  func close() {
+    lifecycle?.close()
+    activity.close()
+    folder = nil
+  }
+
+  func say(_ path: PathSnapshot) { paths.source.yield(PathUpdate(number: 1, path: path)) }
+
+  func say(_ power: PowerSnapshot) { powers.source.yield(PowerUpdate(number: 1, snapshot: power)) }
+
+  /// A person, or the system, does something, and it is done when this returns, unless the program is killed before.
+  func act(_ action: @escaping @Sendable (Life) async -> Void) {
+    Task { await action(self) }
+    world.settle()
+  }
+}

@@ -1,0 +1,18 @@
+import DBusTesting
+import Foundation
+import Testing
+
+/// Days of an agent's life, with everything that can happen: see Tests/AgentSimulation.
+@Suite(.timeLimit(.minutes(10)))
+struct SimulationTests {
+  /// `EDGEBLUE_SEEDS="17 17"` plays one again, `"1 1000"` many.
+  @Test func noPromiseIsBroken() throws {
+    // Beside the tests, also of a build with a sanitizer.
+    let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    let seeds = ProcessInfo.processInfo.environment["EDGEBLUE_SEEDS"] ?? "1 6"
+    let program = try ChildProcess(
+      folder.appending(path: "agent-simulation").path, seeds.split(separator: " ").map(String.init))
+    let output = readToEnd(program.output)
+    #expect(program.wait() == 0, "\(output)")
+  }
+}
