@@ -135,7 +135,7 @@ if !lean {
     .testTarget(
       name: "AgentHTTPTests",
       dependencies: [
-        "Agent", "AgentHTTP", "DBus", "DBusTesting", "SystemState", log,
+        "Agent", "AgentHTTP", "BackgroundTasks", "DBus", "DBusTesting", "SystemState", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Hummingbird", package: "hummingbird"),
