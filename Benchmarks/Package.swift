@@ -14,6 +14,13 @@ let package = Package(
   dependencies: [.package(name: "EdgeBlue", path: "..")],
   targets: [
     .executableTarget(
+      name: "agent-radio",
+      dependencies: [
+        .product(name: "BlueZTesting", package: "EdgeBlue"), .product(name: "DBus", package: "EdgeBlue"),
+      ],
+      path: "agent/radio",
+      swiftSettings: settings),
+    .executableTarget(
       name: "dbus-client",
       dependencies: [.product(name: "DBus", package: "EdgeBlue")],
       path: "dbus/client",
