@@ -51,9 +51,9 @@ var targets: [Target] = [
     name: "Agent", dependencies: ["BackgroundTasks", "DBus", "NetworkPath", "SystemState", log],
     swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: ["BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
-  .target(name: "AudioIngest", dependencies: ["COpenSSL", "COpus", "DBus"], swiftSettings: settings),
+  .target(name: "AudioIngest", dependencies: ["BlueZ", "COpenSSL", "COpus", "DBus"], swiftSettings: settings),
   .testTarget(
-    name: "AudioIngestTests", dependencies: ["AudioIngest", "COpus", "DBusTesting"], swiftSettings: settings),
+    name: "AudioIngestTests", dependencies: ["AudioIngest", "COpus", "DBus", "DBusTesting"], swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
   .testTarget(
     name: "NetworkPathTests", dependencies: ["CNetlink", "DBus", "DBusTesting", "NetworkPath", log],
@@ -72,7 +72,8 @@ var targets: [Target] = [
     dependencies: ["Agent", "BackgroundTasks", "DBus", "DBusTesting", "NetworkPath", "SystemState", log],
     path: "Tests/AgentSimulation", swiftSettings: settings),
   .testTarget(
-    name: "RadioTests", dependencies: ["Agent", "BlueZ", "DBus", "DBusTesting", "EdgeCoder"], swiftSettings: settings),
+    name: "RadioTests", dependencies: ["Agent", "AudioIngest", "BlueZ", "DBus", "DBusTesting", "EdgeCoder"],
+    swiftSettings: settings),
   .testTarget(
     name: "EdgeCoderTests", dependencies: ["BlueZ", "BlueZTesting", "DBus", "DBusTesting", "EdgeCoder", log],
     swiftSettings: settings),

@@ -22,6 +22,8 @@ public struct AudioIngestError: Error, Sendable, Hashable, CustomStringConvertib
     public static let damagedFile = Code("damaged file")
     /// Another recorder has the folder.
     public static let busy = Code("folder in use")
+    /// A wait ended without what it waited for; the message names the phase.
+    public static let timedOut = Code("timed out")
     /// There is no such segment.
     public static let noSuchSegment = Code("no such segment")
   }

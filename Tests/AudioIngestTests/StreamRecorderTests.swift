@@ -32,6 +32,22 @@ import Testing
     #expect(segments[1].info.capturedAtMs - segments[0].info.capturedAtMs == 2000)
   }
 
+  /// From the air to the disk: the segment is what the decoder makes of the frames, to the bit.
+  @Test(arguments: [AudioCodec.opus10ms, .opus20ms]) func opusIsWhatItsDecoderMakes(_ codec: AudioCodec) throws {
+    let folder = try folder()
+    let recorder = try StreamRecorder(Recording.device, codec, framing: .omi, into: folder)
+    let frames = OpusEncoder(codec).frames(voiceLikeSound(samples: 32_000, rate: 16_000))
+    let decoder = try codec.makeDecoder()
+    var (sender, expected) = (FakeSender(fragment: 100, number: 65_500), [Int16]())
+    for (index, frame) in frames.enumerated() {
+      try decoder.decode(frame[...], into: &expected)
+      let moment = Moment(instant: codec.frameDuration * (index + 1), wallMs: Recording.start)
+      for value in sender.notifications(frame) { recorder.take(value, at: moment) }
+    }
+    recorder.end(.shutdown, at: Moment(instant: .seconds(3), wallMs: Recording.start))
+    #expect(try recorder.finished().first?.samples() == expected && expected.count == 32_000)
+  }
+
   @Test func aLostLinkEndsASegmentAndThePauseIsTold() throws {
     let folder = try folder()
     var recording = try Recording(folder)

@@ -88,13 +88,8 @@ public final class SegmentFolder: Sendable {
     _ device: AudioDevice, _ codec: AudioCodec, capturedAtMs: Int64, previous: SegmentInfo.Previous?
   ) throws(AudioIngestError) -> PartFile {
     try makeRoom()
-    let id = state.withLock { state in
-      defer { state.next += 1 }
-      return state.next
-    }
-    // On disk before the number is used, so that it is never used twice.
-    try disk.replace(paths.counter, with: Array(String(id + 1).utf8), by: paths.counter + ".new")
-    let info = SegmentInfo(id: id, capturedAtMs: capturedAtMs, device: device, codec: codec, previous: previous)
+    let info = SegmentInfo(
+      id: try takeNumber(), capturedAtMs: capturedAtMs, device: device, codec: codec, previous: previous)
     _ = state.withLock { $0.open.insert(info.name) }
     do throws(AudioIngestError) {
       return try PartFile(info, paths, disk)
@@ -103,6 +98,23 @@ public final class SegmentFolder: Sendable {
       try? removeOpen(info.name)
       throw error
     }
+  }
+
+  /// Begins a file for what nobody here can decode; it is there from its first line on.
+  func beginRaw(capturedAtMs: Int64) throws(AudioIngestError) -> RawFile {
+    try makeRoom()
+    let name = SegmentInfo.name(try takeNumber(), capturedAtMs)
+    return try RawFile(paths.raw(name), disk)
+  }
+
+  private func takeNumber() throws(AudioIngestError) -> Int {
+    let id = state.withLock { state in
+      defer { state.next += 1 }
+      return state.next
+    }
+    // On disk before the number is used, so that it is never used twice.
+    try disk.replace(paths.counter, with: Array(String(id + 1).utf8), by: paths.counter + ".new")
+    return id
   }
 
   /// Ends a segment: its files appear in the folder.

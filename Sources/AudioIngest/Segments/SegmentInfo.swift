@@ -63,7 +63,11 @@ public struct SegmentInfo: Sendable, Hashable, Codable {
   public var sha256 = ""
 
   /// The name of its files, without what is behind the dot.
-  public var name: String { "\(CaptureTime.compact(capturedAtMs))-\(CaptureTime.digits(id, 6))" }
+  public var name: String { Self.name(id, capturedAtMs) }
+
+  static func name(_ id: Int, _ capturedAtMs: Int64) -> String {
+    "\(CaptureTime.compact(capturedAtMs))-\(CaptureTime.digits(id, 6))"
+  }
 }
 
 extension SegmentInfo {

@@ -13,6 +13,8 @@ struct SegmentPaths {
 
   func wav(_ name: String) -> String { "\(root)/\(name).wav" }
   func sidecar(_ name: String) -> String { "\(root)/\(name).json" }
+  /// Notifications that nobody here can decode.
+  func raw(_ name: String) -> String { "\(root)/\(name).raw" }
   /// Empty; there once the segment was delivered.
   func delivered(_ name: String) -> String { "\(root)/\(name).delivered" }
 

@@ -54,6 +54,7 @@ struct PacketSequencer {
     } else if ahead == 0 && seen.contains(packet) || waiting.contains(packet) {
       counters.duplicates += 1
     } else if ahead <= 1 {
+      if !waiting.isEmpty { counters.reordered += 1 }
       place(packet, .none, into: &placed)
       placeThoseDue(&counters, into: &placed)
       dropStrays(&counters)
@@ -117,7 +118,6 @@ struct PacketSequencer {
 
   private mutating func placeThoseDue(_ counters: inout StreamCounters, into placed: inout [Placed]) {
     while let first = waiting.first, let last, distance(from: last, to: first.number) <= 1 {
-      counters.reordered += 1
       place(waiting.removeFirst(), .none, into: &placed)
     }
   }

@@ -1,0 +1,87 @@
+internal import BlueZ
+internal import DBus
+internal import Glibc
+
+/// Where notifications become segments: a recorder for each codec the device has used, or a raw file for an unknown one.
+actor RecordingFeed {
+  private let folder: SegmentFolder
+  private let framing: PacketFraming
+  private let rules: SegmentRules
+  private let tell: @Sendable (WearableRecorder.Event) -> Void
+  private var recorder: StreamRecorder?
+  private var raw: RawFile?
+
+  init(
+    _ folder: SegmentFolder, _ framing: PacketFraming, _ rules: SegmentRules,
+    tell: @escaping @Sendable (WearableRecorder.Event) -> Void
+  ) {
+    (self.folder, self.framing, self.rules, self.tell) = (folder, framing, rules, tell)
+  }
+
+  /// What is heard now.
+  var live: WearableRecorder.Live? {
+    recorder.map {
+      WearableRecorder.Live(
+        codec: $0.codec, counters: $0.counters, missingSamples: $0.missingSamples, openSamples: $0.openSamples,
+        level: $0.level, isSpeech: $0.isSpeech)
+    }
+  }
+
+  /// A link has begun, and the device has said what it encodes with.
+  func begin(_ device: AudioDevice, _ codec: AudioCodec) throws {
+    raw = nil
+    if recorder?.codec == codec { return }
+    end(.codecChange)
+    recorder = try StreamRecorder(device, codec, framing: framing, into: folder, rules: rules)
+  }
+
+  /// A link has begun, and nobody here knows what the device encodes with.
+  func beginRaw() throws {
+    end(.codecChange)
+    recorder = nil
+    raw = try folder.beginRaw(capturedAtMs: Moment.now.wallMs)
+  }
+
+  func take(_ value: [UInt8]) {
+    recorder?.take(value, at: .now)
+    attempt { raw throws(AudioIngestError) in try raw.append(value, at: Moment.now.instant) }
+    pass()
+  }
+
+  func tick() {
+    recorder?.tick(at: .now)
+    attempt { raw throws(AudioIngestError) in try raw.flush() }
+    pass()
+  }
+
+  func end(_ reason: SegmentEnd) {
+    recorder?.end(reason, at: .now)
+    attempt { raw throws(AudioIngestError) in try raw.flush() }
+    raw = nil
+    pass()
+  }
+
+  private func attempt(_ body: (RawFile) throws(AudioIngestError) -> Void) {
+    guard let raw else { return }
+    do throws(AudioIngestError) {
+      try body(raw)
+    } catch {
+      self.raw = nil
+      tell(.problem("\(error)"))
+    }
+  }
+
+  private func pass() {
+    for event in recorder?.takeEvents() ?? [] { tell(.recording(event)) }
+  }
+}
+
+extension Moment {
+  /// This moment.
+  static var now: Moment {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Moment(
+      instant: TimeSource.continuous.now, wallMs: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+  }
+}

@@ -1,0 +1,162 @@
+internal import BlueZ
+internal import DBus
+
+extension WearableRecorder {
+  private static let tick = Duration.milliseconds(250)
+
+  /// Does what the link's machine says, until the task is cancelled.
+  func record() async {
+    var action = handle(.start(isKnown: memory.withLock { $0.address != nil }))
+    var values: Notifications?
+    while !Task.isCancelled {
+      do {
+        switch action {
+        case .search(let limit):
+          try await search(limit)
+          action = handle(.found)
+        case .connect(let limit):
+          try await connect(limit)
+          action = handle(.connected)
+        case .subscribe(let limit):
+          values = try await within(limit, "subscribing") { try await self.subscribe() }
+          action = handle(.subscribed)
+        case .stream:
+          action = try await stream(values)
+          values = nil
+        case .wait(let pause):
+          values = nil
+          await endLink()
+          try await Task.sleep(for: pause, clock: .steady)
+          action = handle(.waited)
+        case .nothing, .probe: return
+        }
+      } catch {
+        guard !Task.isCancelled else { break }
+        tell(.problem("\(error)"))
+        action = handle(.failed)
+      }
+    }
+    await feed.end(.shutdown)
+    await endLink()
+  }
+
+  private func handle(_ event: LinkMachine.Event) -> LinkMachine.Action {
+    let (before, action, state) = link.withLock { link in
+      let before = link.state
+      return (before, link.handle(event, at: Moment.now.instant), link.state)
+    }
+    if state != before { tell(.state(state)) }
+    return action
+  }
+
+  private func within<Value: Sendable>(
+    _ limit: Duration, _ doing: String, _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    try await TimeSource.continuous.withLimit(limit, orThrow: AudioIngestError(.timedOut, "\(doing) took too long")) {
+      try await work()
+    }
+  }
+
+  private func search(_ limit: Duration) async throws {
+    let sightings = try await adapter.discover(.init(services: wearable.advertisedServices))
+    let address = try await within(limit, "looking for a wearable") {
+      for await sighting in sightings where !sighting.isLost {
+        if let address = sighting.device.address { return address }
+      }
+      throw BlueZError(.serviceUnavailable, "the scan for wearables ended")
+    }
+    memory.withLock { $0.address = address }
+  }
+
+  private func connect(_ limit: Duration) async throws {
+    guard let address = memory.withLock({ $0.address }) else { return }
+    let required: [BluetoothUUID: Set<BluetoothUUID>] = [wearable.audio.service: [wearable.audio.characteristic]]
+    let connection = try await adapter.connect(to: address, .direct(timeout: limit, attempts: 1), requiring: required)
+    let device = try await connection.device()
+    memory.withLock { $0.device = device }
+  }
+
+  /// Subscribes first: what a device says to nobody it forgets.
+  private func subscribe() async throws -> Notifications {
+    guard let device = memory.withLock({ $0.device }) else { throw BlueZError(.notConnected, "there is no device") }
+    let audio = try device.characteristic(wearable.audio.characteristic, in: wearable.audio.service)
+    let values = try await audio.notifications(limit: 4096, overflow: .dropNewest)
+    do {
+      let codec = try await wearable.codec(of: device)
+      let address = device.address?.description ?? device.peer.description
+      try await feed.begin(AudioDevice(address: address, name: device.name), codec)
+    } catch let error as AudioIngestError where error.code == .unknownCodec {
+      tell(.problem("\(error)"))
+      try await feed.beginRaw()
+    }
+    do {
+      try await wearable.setClock(of: device, unixSeconds: UInt32(clamping: Moment.now.wallMs / 1000))
+    } catch let error as BlueZError {
+      // It records all the same; only what it stores by itself has a wrong time.
+      tell(.problem("the device does not take the time: \(error)"))
+    }
+    return values
+  }
+
+  /// Takes notifications until there are no more, and watches over the link meanwhile.
+  private func stream(_ values: Notifications?) async throws -> LinkMachine.Action {
+    guard let values else { return handle(.failed) }
+    let action = await withTaskGroup(of: LinkMachine.Action?.self) { group in
+      group.addTask {
+        do {
+          for try await value in values {
+            await self.feed.take(value)
+            _ = self.handle(.arrived)
+          }
+        } catch {
+          self.tell(.problem("\(error)"))
+        }
+        return Task.isCancelled ? nil : self.handle(.failed)
+      }
+      group.addTask { await self.watch() }
+      var action: LinkMachine.Action?
+      // Whoever notices first that the link is gone ends the other, and only one of them is told what to do.
+      for await result in group {
+        if let result, result != .nothing { action = result }
+        group.cancelAll()
+      }
+      return action
+    }
+    if values.dropped > 0 { tell(.problem("\(values.dropped) notifications were not read in time")) }
+    guard let action else { throw CancellationError() }
+    await feed.end(.linkLoss)
+    return action
+  }
+
+  /// - Returns: what is to be done when the link is dead; `nil` when the task is cancelled.
+  private func watch() async -> LinkMachine.Action? {
+    while true {
+      do {
+        try await Task.sleep(for: Self.tick, clock: .steady)
+      } catch {
+        return nil
+      }
+      await feed.tick()
+      guard handle(.passed) == .probe, let device = memory.withLock({ $0.device }) else { continue }
+      do {
+        try await within(LinkMachine.probeLimit, "asking the device") { try await self.wearable.probe(device) }
+        _ = handle(.probed(true))
+      } catch {
+        guard !Task.isCancelled else { return nil }
+        tell(.problem("no audio comes and the device does not answer: \(error)"))
+        return handle(.probed(false))
+      }
+    }
+  }
+
+  /// Ends what there is of a link; on its own task, so that it also happens when this one is cancelled.
+  private func endLink() async {
+    guard let device = memory.withLock({ $0.device }) else { return }
+    memory.withLock { $0.device = nil }
+    do {
+      try await Task { try await device.disconnect() }.value
+    } catch {
+      tell(.problem("\(error)"))
+    }
+  }
+}

@@ -1,0 +1,135 @@
+public import BlueZ
+public import DBus
+
+/// Comes to a wearable, keeps the link to it, and records what it sends, for as long as it is run.
+///
+/// ```swift
+/// let folder = try SegmentFolder(path: "recordings")
+/// let recorder = WearableRecorder(OmiWearable(), at: adapter, into: folder)
+/// for await event in recorder.events() { … }   // in a task of its own
+/// await recorder.run()                         // until it is cancelled
+/// ```
+///
+/// Over lost links, restarts of bluetoothd and adapters that are pulled it begins anew, see ``LinkMachine``. Several may
+/// record into one folder.
+public final class WearableRecorder: Sendable {
+  /// Something a person may want to know.
+  public enum Event: Sendable, Hashable {
+    /// The link stands elsewhere.
+    case state(LinkMachine.State)
+    /// Something happened to the segments.
+    case recording(StreamRecorder.Event)
+    /// Something failed, and is tried again.
+    case problem(String)
+  }
+
+  /// What is heard.
+  public struct Live: Sendable, Hashable {
+    /// What the device encodes with.
+    public var codec: AudioCodec
+    /// What came from it.
+    public var counters: StreamCounters
+    /// How many samples are missing.
+    public var missingSamples: Int
+    /// How many samples the open segment has; `nil` when none is open.
+    public var openSamples: Int?
+    /// How loud the last 20 ms were, in dB of full scale.
+    public var level: Double
+    /// Whether somebody speaks in them.
+    public var isSpeech: Bool
+  }
+
+  /// How things stand.
+  public struct Status: Sendable, Hashable {
+    /// Where the link stands.
+    public var state = LinkMachine.State.idle
+    /// Who is recorded, once it is known.
+    public var device: AudioDevice?
+    /// How full its battery is, 0 to 100, when it tells.
+    public var battery: Int?
+    /// What is heard, once something was.
+    public var live: Live?
+  }
+
+  let wearable: any Wearable
+  let adapter: Adapter
+  let folder: SegmentFolder
+  let feed: RecordingFeed
+  let link: Lock<LinkMachine>
+  let memory: Lock<(device: Device?, address: BluetoothAddress?)>
+  private let sink: (any SegmentSink)?
+  private let listeners: Lock<[BoundedStream<Event>.Source]>
+  private let finished: (stream: BoundedStream<FinishedSegment>, source: BoundedStream<FinishedSegment>.Source)
+
+  /// Describes a recording; ``run()`` begins it.
+  /// - Parameters:
+  ///   - wearable: the kind of device.
+  ///   - adapter: which radio.
+  ///   - address: the device; without one the first of the kind that is found, and then always that one.
+  ///   - folder: where segments go.
+  ///   - rules: what is kept, and where it is cut.
+  ///   - sink: who takes finished segments over.
+  public init(
+    _ wearable: any Wearable, at adapter: Adapter, address: BluetoothAddress? = nil, into folder: SegmentFolder,
+    rules: SegmentRules = SegmentRules(), sink: (any SegmentSink)? = nil
+  ) {
+    (self.wearable, self.adapter, self.folder, self.sink) = (wearable, adapter, folder, sink)
+    let (listeners, finished) = (
+      Lock<[BoundedStream<Event>.Source]>([]),
+      BoundedStream.make(of: FinishedSegment.self, limit: 64, policy: .dropNewest)
+    )
+    (self.listeners, self.finished) = (listeners, finished)
+    feed = RecordingFeed(folder, wearable.framing, rules) { event in
+      if case .recording(.finished(let segment)) = event { finished.source.yield(segment) }
+      for listener in listeners.withLock({ $0 }) { listener.yield(event) }
+    }
+    link = Lock(LinkMachine())
+    memory = Lock((nil, address))
+  }
+
+  /// What happens from now on; the oldest go when the reader is more than `limit` behind.
+  public func events(limit: Int = 256) -> BoundedStream<Event> {
+    let (stream, source) = BoundedStream.make(of: Event.self, limit: limit)
+    listeners.withLock { $0.append(source) }
+    return stream
+  }
+
+  /// How things stand now.
+  public func status() async -> Status {
+    let (device, address) = memory.withLock { $0 }
+    return Status(
+      state: link.withLock { $0.state },
+      device: address.map { AudioDevice(address: $0.description, name: device?.name) },
+      battery: device?.batteryLevel, live: await feed.live)
+  }
+
+  func tell(_ event: Event) {
+    for listener in listeners.withLock({ $0 }) { listener.yield(event) }
+  }
+
+  /// Records until the task is cancelled; then the open segment is finished and the link ended.
+  /// - Throws: `DBusError` when no thread can be started.
+  public func run() async throws {
+    let thread = try RecordingThread()
+    await withTaskExecutorPreference(thread.executor) {
+      await withTaskGroup { group in
+        group.addTask { await self.deliver() }
+        await self.record()
+        self.finished.source.finish()
+      }
+      for listener in self.listeners.withLock({ $0 }) { listener.finish() }
+    }
+    withExtendedLifetime(thread) {}
+  }
+
+  /// Hands finished segments on, in order. One that is not taken is offered again when a recorder starts.
+  private func deliver() async {
+    for await segment in finished.stream {
+      do {
+        try await sink?.take(segment)
+      } catch {
+        tell(.problem("segment \(segment.info.id) was not taken over: \(error)"))
+      }
+    }
+  }
+}

@@ -1,0 +1,177 @@
+"""A wearable of the Omi family on Bumble, to test how a program records it; it can be made to misbehave.
+
+    lab/radio-lab run --no-btvirt -- sh -c 'PYTHON lab/python/wearable_peer.py --sound FILE & the-program-under-test; kill $!; wait'
+
+PYTHON is what `lab/radio-lab venv` prints. The program gives BlueZ an adapter, puts a wearable on its air, and plays
+FILE (16 bit, one channel, 16 kHz) as Opus, 20 ms a frame, whenever somebody is subscribed. It needs libopus. At every
+end of a link it writes what libopus hears in all frames of that link, the lost ones too, to FILE.1, FILE.2 …
+
+It takes lines: `lose N` frames, `double` and `swap` what comes next, `pieces N` bytes of a frame in a notification,
+`number N` for the next packet, `codec N` on the next link, `vanish`, which ends the link in the middle of a frame.
+It prints JSON lines:
+
+    {"event":"adapter","name":"hci0","address":"0A:0B:0C:0D:0E:00"}
+    {"event":"advertising","address":"FA:0B:…"}
+    {"event":"clock","seconds":1795308300}             the time it was told
+    {"event":"ended","link":1,"frames":250,"heard":"FILE.1"}
+"""
+import argparse
+import asyncio
+import ctypes
+import struct
+
+from bumble import att
+from bumble.core import UUID
+from bumble.device import Connection, Device
+from bumble.gatt import Characteristic, CharacteristicValue, Service
+
+from edgecoder import tell
+from peer import add_adapters, command_line, line, main, serve
+from radiolab import Lab, advertise
+
+NAME = "Omi"
+FRAME = 320
+FLAG, MAY = Characteristic.Properties, Characteristic.Permissions
+
+
+def uuid(number: int) -> UUID:
+    return UUID(f"19B100{number:02X}-E8F2-537E-4F6C-D104768A1214")
+
+
+class Opus:
+    """libopus, called from elsewhere than the program under test."""
+
+    RESTRICTED_LOWDELAY, SET_BITRATE, SET_COMPLEXITY = 2051, 4002, 4010
+
+    def __init__(self) -> None:
+        self.library = ctypes.CDLL("libopus.so.0")
+        for name in ("opus_encoder_create", "opus_decoder_create"):
+            getattr(self.library, name).restype = ctypes.c_void_p
+
+    def encode(self, sound: bytes, bits: int) -> list[bytes]:
+        made = ctypes.c_void_p(self.library.opus_encoder_create(16_000, 1, self.RESTRICTED_LOWDELAY, None))
+        self.library.opus_encoder_ctl(made, self.SET_BITRATE, ctypes.c_int(bits))
+        self.library.opus_encoder_ctl(made, self.SET_COMPLEXITY, ctypes.c_int(3))
+        room = ctypes.create_string_buffer(1500)
+        frames = []
+        for start in range(0, len(sound) - FRAME * 2 + 1, FRAME * 2):
+            length = self.library.opus_encode(made, sound[start : start + FRAME * 2], FRAME, room, len(room))
+            frames.append(room.raw[:length])
+        return frames
+
+    def decode(self, frames: list[bytes]) -> bytes:
+        made = ctypes.c_void_p(self.library.opus_decoder_create(16_000, 1, None))
+        room = ctypes.create_string_buffer(FRAME * 2)
+        heard = b""
+        for frame in frames:
+            self.library.opus_decode(made, frame, len(frame), room, FRAME, 0)
+            heard += room.raw
+        return heard
+
+
+class Wearable:
+    def __init__(self, device: Device, opus: Opus, frames: list[bytes], options: argparse.Namespace):
+        self.device, self.sound, self.opus, self.frames = device, options.sound, opus, frames
+        self.number, self.next, self.links = options.number, 0, 0
+        self.pieces, self.codec, self.lose, self.fault = 244, 21, 0, ""
+        self.held: list[bytes] = []
+        self.playing: asyncio.Task[None] | None = None
+        self.audio = Characteristic(uuid(1), FLAG.READ | FLAG.NOTIFY, MAY.READABLE, b"")
+        self.audio.on(Characteristic.EVENT_SUBSCRIPTION, self.subscribed)
+        codec = CharacteristicValue(read=lambda _: bytes([self.codec]))
+        clock = CharacteristicValue(write=self.told)
+        device.add_service(Service(uuid(0), [self.audio, Characteristic(uuid(2), FLAG.READ, MAY.READABLE, codec)]))
+        device.add_service(Service(uuid(0x30), [Characteristic(uuid(0x31), FLAG.WRITE, MAY.WRITEABLE, clock)]))
+        device.add_service(Service("180f", [Characteristic("2a19", FLAG.READ, MAY.READABLE, bytes([87]))]))
+        device.on("connection", lambda link: link.on("disconnection", self.ended))
+
+    async def advertise(self) -> None:
+        await advertise(self.device, NAME, uuid(0))
+
+    def told(self, _: Connection, value: bytes) -> None:
+        tell("clock", seconds=struct.unpack("<I", value)[0])
+
+    def subscribed(self, link: Connection, on: bool, _indicate: bool) -> None:
+        if self.playing:
+            self.playing.cancel()
+        self.playing = asyncio.ensure_future(self.play(link)) if on else None
+
+    async def play(self, link: Connection) -> None:
+        # BlueZ drops what comes before it has told its client of the subscription.
+        await asyncio.sleep(0.3)
+        loop = asyncio.get_running_loop()
+        start, first = loop.time(), self.next
+        while True:
+            await asyncio.sleep(max(start + (self.next - first) * 0.02 - loop.time(), 0))
+            self.send(link, self.frames[self.next % len(self.frames)])
+            self.next += 1
+
+    def send(self, link: Connection, frame: bytes) -> None:
+        for index, offset in enumerate(range(0, len(frame), self.pieces)):
+            value = struct.pack("<HB", self.number, index) + frame[offset : offset + self.pieces]
+            self.number = (self.number + 1) % 65536
+            if self.lose:
+                continue
+            fault, self.fault = self.fault, ""
+            self.held.append(value)
+            if fault == "double":
+                self.held.append(value)
+            if fault == "swap":
+                return
+            for waiting in reversed(self.held):
+                pdu = att.ATT_Handle_Value_Notification(attribute_handle=self.audio.handle, attribute_value=waiting)
+                self.device.gatt_server.send_gatt_pdu(link, bytes(pdu))
+            self.held = []
+            if fault == "vanish":
+                asyncio.ensure_future(link.disconnect())
+                if self.playing:
+                    self.playing.cancel()
+                return
+        self.lose = max(self.lose - 1, 0)
+
+    def ended(self, _reason: int) -> None:
+        if self.playing:
+            self.playing.cancel()
+        self.playing, self.held = None, []
+        sent, self.next = [self.frames[index % len(self.frames)] for index in range(self.next)], 0
+        asyncio.ensure_future(self.report(sent))
+        asyncio.ensure_future(self.advertise())
+
+    async def report(self, sent: list[bytes]) -> None:
+        self.links += 1
+        link, heard = self.links, f"{self.sound}.{self.links}"
+        with open(heard, "wb") as file:
+            file.write(await asyncio.to_thread(self.opus.decode, sent))
+        tell("ended", link=link, frames=len(sent), heard=heard)
+
+    async def listen(self) -> None:
+        while word := (await line()).split():
+            if word[0] in ("double", "swap", "vanish"):
+                self.fault = word[0]
+            elif word[0] in ("lose", "pieces", "number", "codec"):
+                setattr(self, word[0], int(word[1]))
+            tell("done", line=" ".join(word))
+
+
+async def run(options: argparse.Namespace) -> int:
+    async def begin(lab: Lab) -> list[asyncio.Task[None]]:
+        # Before there are controllers, which must not wait for it.
+        opus = Opus()
+        with open(options.sound, "rb") as file:
+            frames = opus.encode(file.read(), options.bits)
+        await add_adapters(lab, options)
+        device = await lab.add_device(NAME)
+        wearable = Wearable(device, opus, frames, options)
+        await wearable.advertise()
+        tell("advertising", address=str(device.random_address).split("/")[0])
+        return [asyncio.create_task(wearable.listen())]
+
+    return await serve(options, begin)
+
+
+if __name__ == "__main__":
+    parser = command_line(__file__, __doc__)
+    parser.add_argument("--sound", required=True, metavar="FILE", help="what it hears")
+    parser.add_argument("--bits", type=int, default=32_000, metavar="N", help="bits a second of the encoder (32000)")
+    parser.add_argument("--number", type=int, default=0, metavar="N", help="the number of the first packet (0)")
+    main(run, parser.parse_args())
