@@ -35,8 +35,8 @@ extension RadioTests {
       let adapter = try await peer.adapter()
       _ = try await peer.next("advertising")
 
-      let recorder = WearableRecorder(
-        OmiWearable(), at: adapter, into: try SegmentFolder(path: folder + "/out", limits: .init(reserve: 0)))
+      let out = try SegmentFolder(path: folder + "/out", limits: .init(reserve: 0))
+      let recorder = WearableRecorder(OmiWearable(), at: adapter, into: out)
       let events = recorder.events(limit: 4096)
       let running = Task { try await recorder.run() }
       try await stream(events)
@@ -77,6 +77,20 @@ extension RadioTests {
       let raw = try FileManager.default.contentsOfDirectory(atPath: folder + "/out").filter { $0.hasSuffix(".raw") }
       let lines = try String(contentsOfFile: folder + "/out/\(try #require(raw.first))", encoding: .utf8)
       #expect(raw.count == 1 && lines.split(separator: "\n").count > 30)
+
+      // What was not delivered is offered when a recorder begins.
+      let (numbers, source) = BoundedStream.make(of: Int.self, limit: 8)
+      let later = WearableRecorder(OmiWearable(), at: adapter, into: out, sink: Taker(numbers: source))
+      let offering = Task { try await later.run() }
+      var offered = numbers.makeAsyncIterator()
+      #expect(await [offered.next(), offered.next()] == segments.map(\.info.id))
+      offering.cancel()
+      try await offering.value
+    }
+
+    private struct Taker: SegmentSink {
+      let numbers: BoundedStream<Int>.Source
+      func take(_ segment: FinishedSegment) async throws { numbers.yield(segment.info.id) }
     }
 
     /// Waits until audio comes.

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// What a name ending in `.wav` shows is whole and correct, and has a sidecar, at every moment: also after `kill -9`,
 /// after a power cut and on a full disk. What was being written when a program ended becomes a segment with
-/// ``recover()``, and lacks at most the last second.
+/// ``recover(report:)``, and lacks at most the last second.
 public final class SegmentFolder: Sendable {
   /// How much room recordings may take.
   public struct Limits: Sendable, Hashable {
@@ -119,7 +119,7 @@ public final class SegmentFolder: Sendable {
 
   /// Ends a segment: its files appear in the folder.
   /// - Returns: `nil` when there was nothing in it.
-  /// - Throws: ``AudioIngestError``; what was written is then finished by ``recover()``, when that is possible.
+  /// - Throws: ``AudioIngestError``; what was written is then finished by ``recover(report:)``, when that is possible.
   func finish(_ part: PartFile, _ end: SegmentEnd) throws(AudioIngestError) -> FinishedSegment? {
     var info = part.info
     info.closedBy = end

@@ -124,7 +124,8 @@ public struct FinishedSegment: Sendable, Hashable {
 
 /// Where finished segments go.
 public protocol SegmentSink: Sendable {
-  /// Takes a segment over, which stays where it is until the folder's owner is told that it was delivered.
-  /// - Throws: when it could not; the segment is offered again when the recorder is started the next time.
+  /// Takes a segment over, which stays where it is until the folder's owner is told that it was delivered. Until then it
+  /// is offered again each time that a recorder begins: who has it already knows it by its number.
+  /// - Throws: when it could not.
   func take(_ segment: FinishedSegment) async throws
 }

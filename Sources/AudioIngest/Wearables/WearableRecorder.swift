@@ -108,12 +108,15 @@ public final class WearableRecorder: Sendable {
   }
 
   /// Records until the task is cancelled; then the open segment is finished and the link ended.
-  /// - Throws: `DBusError` when no thread can be started.
+  /// - Throws: `DBusError` when no thread can be started; ``AudioIngestError`` with code `.storage` when the folder
+  ///   cannot be read.
   public func run() async throws {
+    // Looked for before there are new ones.
+    let earlier = sink == nil ? [] : try SegmentCatalog(path: folder.path).entries.filter { !$0.isDelivered }
     let thread = try RecordingThread()
     await withTaskExecutorPreference(thread.executor) {
       await withTaskGroup { group in
-        group.addTask { await self.deliver() }
+        group.addTask { await self.deliver(earlier.map(\.segment)) }
         await self.record()
         self.finished.source.finish()
       }
@@ -122,14 +125,17 @@ public final class WearableRecorder: Sendable {
     withExtendedLifetime(thread) {}
   }
 
-  /// Hands finished segments on, in order. One that is not taken is offered again when a recorder starts.
-  private func deliver() async {
-    for await segment in finished.stream {
-      do {
-        try await sink?.take(segment)
-      } catch {
-        tell(.problem("segment \(segment.info.id) was not taken over: \(error)"))
-      }
+  /// Hands finished segments on, in order: first those that an earlier run has left undelivered.
+  private func deliver(_ earlier: [FinishedSegment]) async {
+    for segment in earlier { await deliver(segment) }
+    for await segment in finished.stream { await deliver(segment) }
+  }
+
+  private func deliver(_ segment: FinishedSegment) async {
+    do {
+      try await sink?.take(segment)
+    } catch {
+      tell(.problem("segment \(segment.info.id) was not taken over: \(error)"))
     }
   }
 }
