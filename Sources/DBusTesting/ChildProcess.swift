@@ -150,6 +150,18 @@ package final class ChildProcess: Sendable {
     }
   }
 
+  /// Waits until it has ended, on a thread of its own: the test and what it serves need those of the tasks.
+  /// - Returns: its status as ``wait()`` has it, and what it printed, where that is kept. Its errors are read when its
+  ///   output has ended, so they must fit into a pipe.
+  package func outcome() async -> (status: Int32, output: String, errors: String) {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread { [self] in
+        let (output, errors) = (readToEnd(output), readToEnd(errors))
+        continuation.resume(returning: (wait(), output, errors))
+      }
+    }
+  }
+
   /// Where a program is: in `PATH`, or at an absolute path.
   package static func path(of program: String) -> String? {
     if program.hasPrefix("/") { return FileManager.default.isExecutableFile(atPath: program) ? program : nil }

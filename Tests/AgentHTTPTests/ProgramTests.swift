@@ -50,11 +50,9 @@ struct CoordinatorProgramTests {
   @discardableResult
   private func edgeblue(_ bus: PrivateBus, _ arguments: String...) async throws -> String {
     let process = try ChildProcess(program, arguments + ["--bus", bus.address], errors: .discarded)
-    let output = await withCheckedContinuation { continuation in
-      Thread.detachNewThread { continuation.resume(returning: readToEnd(process.output)) }
-    }
-    #expect(process.wait() == 0)
-    return output
+    let outcome = await process.outcome()
+    #expect(outcome.status == 0)
+    return outcome.output
   }
 }
 

@@ -154,10 +154,7 @@ struct AgentControlTests {
     let process = try ChildProcess(
       "gdbus",
       [verb, "--address", bus.address, "--dest", AgentBus.name, "--object-path", AgentBus.path.description] + rest)
-    return await withCheckedContinuation { continuation in
-      // A thread of its own: the test's own agent needs those of the tasks.
-      Thread.detachNewThread { continuation.resume(returning: readToEnd(process.output)) }
-    }
+    return await process.outcome().output
   }
 }
 

@@ -47,11 +47,7 @@ struct BusPolicyTests {
         "gdbus", "call", "--address", bus.address, "--dest", AgentBus.name, "--object-path",
         AgentBus.path.description, "--method",
       ] + call, errors: .kept)
-    return await withCheckedContinuation { continuation in
-      // A thread of its own: the test's own agent needs those of the tasks.
-      Thread.detachNewThread {
-        continuation.resume(returning: readToEnd(process.output) + readToEnd(process.errors))
-      }
-    }
+    let outcome = await process.outcome()
+    return outcome.output + outcome.errors
   }
 }

@@ -12,13 +12,7 @@ struct SimulationTests {
     let seeds = ProcessInfo.processInfo.environment["EDGEBLUE_SEEDS"] ?? "1 6"
     let program = try ChildProcess(
       folder.appending(path: "agent-simulation").path, seeds.split(separator: " ").map(String.init))
-    // On a thread of its own: the other tests need Swift's.
-    let (status, output) = await withCheckedContinuation { continuation in
-      Thread.detachNewThread {
-        let output = readToEnd(program.output)
-        continuation.resume(returning: (program.wait(), output))
-      }
-    }
-    #expect(status == 0, "\(output)")
+    let outcome = await program.outcome()
+    #expect(outcome.status == 0, "\(outcome.output)")
   }
 }

@@ -40,12 +40,7 @@ struct ExampleTests {
   private func run(_ bus: PrivateBus, seconds: Int) async throws -> (status: Int32, output: String) {
     let process = try ChildProcess(
       "env", ["DBUS_SYSTEM_BUS_ADDRESS=\(bus.address)", "timeout", "\(seconds)", plugged])
-    return await withCheckedContinuation { continuation in
-      // A thread of its own: the test's own daemon needs those of the tasks.
-      Thread.detachNewThread {
-        let output = readToEnd(process.output)
-        continuation.resume(returning: (process.wait(), output))
-      }
-    }
+    let outcome = await process.outcome()
+    return (outcome.status, outcome.output)
   }
 }

@@ -203,12 +203,8 @@ struct AgentProgramTests {
     let process = try ChildProcess(
       program, arguments + ["--bus", bus.address], environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address],
       errors: .discarded)
-    return await withCheckedContinuation { continuation in
-      Thread.detachNewThread {
-        let output = readToEnd(process.output)
-        continuation.resume(returning: (process.wait(), output))
-      }
-    }
+    let outcome = await process.outcome()
+    return (outcome.status, outcome.output)
   }
 }
 

@@ -19,14 +19,10 @@ enum Tool {
     let process = try ChildProcess(
       "timeout", ["-k", "1", "20", program] + arguments,
       environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }, errors: .kept)
-    return await withCheckedContinuation { continuation in
-      Thread.detachNewThread {
-        // Both pipes hold what these programs print; neither fills up while the other is read.
-        let output = readToEnd(process.output).trimmingCharacters(in: .whitespacesAndNewlines)
-        let error = readToEnd(process.errors).trimmingCharacters(in: .whitespacesAndNewlines)
-        continuation.resume(returning: Result(status: process.wait(), output: output, error: error))
-      }
-    }
+    let outcome = await process.outcome()
+    return Result(
+      status: outcome.status, output: outcome.output.trimmingCharacters(in: .whitespacesAndNewlines),
+      error: outcome.errors.trimmingCharacters(in: .whitespacesAndNewlines))
   }
 }
 

@@ -66,9 +66,6 @@ final class Subprocess: Sendable {
 
   /// Runs a program to its end, and not to that of the daemons it leaves behind.
   static func run(_ program: String, _ arguments: [String]) async throws -> Int32 {
-    let process = try ChildProcess(program, arguments, output: .shown)
-    return await withCheckedContinuation { continuation in
-      Thread.detachNewThread { continuation.resume(returning: process.wait()) }
-    }
+    try await ChildProcess(program, arguments, output: .shown).outcome().status
   }
 }
