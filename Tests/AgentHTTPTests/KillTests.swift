@@ -27,7 +27,9 @@ struct KillTests {
       for _ in 0..<kills { try await agent.live() }
       try await agent.liveOn()
       let results = coordinator.registry.seen.filter { $0.path == "/result" && $0.status == 200 }
-      #expect(!results.isEmpty && coordinator.registry.count("/register") == 1)
+      #expect(!results.isEmpty)
+      // One that was killed before it heard its token has to ask for it again; once it is on disk, nobody has.
+      #expect((1...3).contains(coordinator.registry.count("/register")), "seed \(seed)")
       #expect(coordinator.registry.faults == [], "seed \(seed)")
       // One that was on its way when the program was killed may come again, but not another one.
       for (task, same) in Dictionary(grouping: results, by: { $0.text("subtaskId") ?? "" }) {
@@ -77,8 +79,8 @@ private struct KilledAgent {
     // One in five does not live until it can be spoken to.
     let isShort = !isLong && Int.random(in: 0..<5, using: &random) == 0
     if !isShort { try await Self.ready(agent) }
-    if isLong { try await client.choose(.on) }
-    let time = isLong ? 1500...2000 : isShort ? 1...150 : 0...150
+    if isLong { try await bringOne() }
+    let time = isLong ? 0...500 : isShort ? 1...150 : 0...150
     let killer = Task.detached { [milliseconds = Int.random(in: time, using: &random)] in
       try? await Task.sleep(for: .milliseconds(milliseconds), clock: .steady)
       agent.kill()
@@ -86,6 +88,13 @@ private struct KilledAgent {
     if isLong { modes = [.on] } else if !isShort { await act() }
     await killer.value
     try check()
+  }
+
+  /// Has it do a task, up to the moment when its result is on its way; by then it is on disk.
+  private func bringOne() async throws {
+    let brought = coordinator.registry.count("/result")
+    try await client.choose(.on)
+    await coordinator.registry.until { seen in seen.count { $0.path == "/result" } > brought }
   }
 
   /// Starts it once more, and waits until nothing is left to bring.

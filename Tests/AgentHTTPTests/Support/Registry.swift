@@ -21,7 +21,7 @@ final class Registry: Sendable {
     var seen: [Seen] = []
     var faults: [String] = []
     var tasks: [String] = []
-    var watchers: [(condition: @Sendable ([Seen]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    var watchers: [(condition: @Sendable ([Seen]) -> Bool, source: BoundedStream<Void>.Source)] = []
   }
 
   /// `nil`: everybody may.
@@ -42,16 +42,16 @@ final class Registry: Sendable {
   /// Gives work to whoever pulls next: JSON of a subtask.
   func offer(_ subtask: String) { state.withLock { $0.tasks.append(subtask) } }
 
-  /// Waits until what was asked so far fulfils a condition.
+  /// Waits until what was asked so far fulfils a condition, or the test is cancelled.
   func until(_ condition: @escaping @Sendable ([Seen]) -> Bool) async {
-    await withCheckedContinuation { continuation in
-      let isSo = state.withLock { state in
-        if condition(state.seen) { return true }
-        state.watchers.append((condition, continuation))
-        return false
-      }
-      if isSo { continuation.resume() }
+    let (stream, source) = BoundedStream.make(of: Void.self, limit: 1)
+    let isSo = state.withLock { state in
+      if condition(state.seen) { return true }
+      state.watchers.append((condition, source))
+      return false
     }
+    if isSo { source.finish() }
+    for await _ in stream {}
   }
 
   func note(_ seen: Seen) {
@@ -61,7 +61,7 @@ final class Registry: Sendable {
       state.watchers.removeAll { $0.condition(state.seen) }
       return ready
     }
-    for watcher in ready { watcher.continuation.resume() }
+    for watcher in ready { watcher.source.finish() }
   }
 
   /// A request as the coordinator treats it when it behaves.
