@@ -18,7 +18,7 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
-from bumble.att import ATT_Execute_Write_Request, ATT_Prepare_Write_Request
+from bumble.att import ATT_PDU, ATT_Execute_Write_Request, ATT_Prepare_Write_Request
 from bumble.core import BaseBumbleError
 from bumble.device import Connection, Device, Peer
 from bumble.hci import Address, OwnAddressType
@@ -29,6 +29,8 @@ from peer import add_adapters, command_line, line, main
 from radiolab import Lab, find
 
 STEP_LIMIT = 10
+# For bluetoothd to have read an attacker's services while four of them keep it busy.
+LEAVE_LIMIT = 30
 # Between two writes: the others on this air, and this very program, need a moment too.
 BREATH = 0.004
 # From the first sight of the phone: time for a well-behaved central to be linked before.
@@ -77,6 +79,8 @@ async def half_open(peer: Peer, request: int, done: Counter) -> None:
 
 
 known: list[int] = []
+# How often bluetoothd asked each of them for something.
+asked: Counter[str] = Counter()
 over = asyncio.Event()
 
 
@@ -108,12 +112,30 @@ async def attack(address: Address, device: Device, how: Attack, done: Counter) -
                 await connection.disconnect()
 
 
+def count_questions(device: Device) -> None:
+    answer = device.gatt_server.on_gatt_pdu
+
+    def count(bearer: Connection, pdu: ATT_PDU) -> None:
+        asked[device.name] += 1
+        answer(bearer, pdu)
+
+    device.gatt_server.on_gatt_pdu = count
+
+
 async def until_heard(connection: Connection) -> None:
-    """bluetoothd 5.66 aborts when it comes to a write just as its link ends (`append_options` in its gatt-database.c
-    names a device that it no longer finds). That is known; what is tested here is what the phone does."""
+    """Until bluetoothd has taken what was written, and asks nothing itself; two faults are known that are not what is
+    tested here. bluetoothd 5.66 aborts when it comes to a write just as its link ends (`append_options` in its
+    gatt-database.c names a device that it no longer finds). Linux 6.1 dies when a link ends just as bluetoothd waits for
+    an answer over it (`hci_chan_del` under `l2cap_sock_release`), and it reads the services of who links to it."""
+    name, quiet = connection.device.name, 0
     try:
-        # It takes one after the other: this answer comes after all that was written.
-        await asyncio.wait_for(Peer(connection).discover_service(SERVICE), STEP_LIMIT)
+        async with asyncio.timeout(LEAVE_LIMIT):
+            # It takes one after the other: this answer comes after all that was written. A question of its own may
+            # overtake the answer or follow it.
+            while quiet < 2:
+                before = asked[name]
+                await Peer(connection).discover_service(SERVICE)
+                quiet = quiet + 1 if asked[name] == before else 0
     except ENDS:
         pass
 
@@ -124,6 +146,8 @@ async def run(options: argparse.Namespace) -> int:
         done: Counter[str] = Counter()
         ways = (flood, oversized, offsets, half_open)
         devices = [await lab.add_device(way.__name__) for way in ways]
+        for device in devices:
+            count_questions(device)
         address = await find(devices[0], SERVICE)
         await asyncio.sleep(DELAY)
         attacks = [asyncio.ensure_future(attack(address, *each, done)) for each in zip(devices, ways)]
