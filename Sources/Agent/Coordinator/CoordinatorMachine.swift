@@ -32,6 +32,8 @@ struct CoordinatorMachine: Sendable {
   /// Whether the disk did not take it, and when that is tried again.
   var unsavedUntil: Duration?
   var isActive = false
+  /// Whether it goes on where another life of the program has stopped.
+  private var isRestarted: Bool
   /// Whether nothing is sent at all: before it is to work, and when it can wait no longer for results to arrive.
   var isSilent = true
   /// Whether the coordinator has taken a heartbeat since it was last lost.
@@ -81,6 +83,7 @@ struct CoordinatorMachine: Sendable {
   ) {
     (self.session, saved, self.agentID, self.policy) = (session, session, agentID, policy)
     (self.results, nextResult) = (results, firstResult)
+    isRestarted = session != CoordinatorSession()
   }
 
   /// Takes in an event.
@@ -95,6 +98,8 @@ struct CoordinatorMachine: Sendable {
     case .start:
       (isActive, isSilent, isConnected) = (true, false, false)
       controlAt = min(controlAt, now)
+      if isRestarted { budget.restart(at: now) }
+      isRestarted = false
       if let refusal, now < refusal.until { effects.append(.refused(refusal.reason)) }
     case .stop:
       isActive = false

@@ -15,11 +15,16 @@ struct SigningBudget: Sendable, Hashable {
   /// Somewhat more than the coordinator's minute, for requests arrive sooner or later.
   private static let window: Duration = .seconds(75)
   private var signatures: [Duration] = []
+  private var restsUntil: Duration = .zero
+
+  /// After the program was started again: what it had signed before nobody knows, and one that crashes again and again
+  /// must not sign too often either.
+  mutating func restart(at now: Duration) { restsUntil = now + Self.window }
 
   /// Whether a request that is sent now is signed; counts it when it is.
   mutating func take(_ importance: Importance, at now: Duration) -> Bool {
     signatures.removeAll { now - $0 >= Self.window }
-    guard signatures.count < importance.limit else { return false }
+    guard now >= restsUntil, signatures.count < importance.limit else { return false }
     signatures.append(now)
     return true
   }

@@ -143,6 +143,33 @@ extension [CoordinatorMachine.Effect] {
     #expect(other.machine.session.registrations.count == 1)
   }
 
+  /// A program that crashes every five seconds signs nothing; one that stays does, after a minute and a bit.
+  @Test func whoIsStartedAnewDoesNotKnowWhatWasSigned() {
+    var first = Bench()
+    first.connect()
+    var signed = 0
+    var session = first.machine.session
+    func signatures(_ effects: [CoordinatorMachine.Effect]) -> Int {
+      effects.count { if case .send(_, isSigned: true) = $0 { true } else { false } }
+    }
+    for life in 1...12 {
+      var bench = Bench(session)
+      signed += signatures(bench.on(.start, after: .seconds(5 * life)))
+      signed += signatures(bench.on(.model(CoordinatorModel(isReady: true))))
+      signed += signatures(bench.hear(.heartbeat, 200, #"{"ok":true}"#))
+      session = bench.machine.session
+    }
+    #expect(signed == 0)
+    var last = Bench(session)
+    signed += signatures(last.on(.start, after: .seconds(65)))
+    var begun: Duration?
+    while begun == nil, last.now < .seconds(600) {
+      if signatures(last.hear(.heartbeat, 200, #"{"ok":true}"#) + last.wait()) > 0 { begun = last.now }
+    }
+    let expected = Duration.seconds(140) ... .seconds(160)
+    #expect(begun.map(expected.contains) == true, "\(String(describing: begun))")
+  }
+
   @Test func neverNineRegistrationsAnHour() {
     var bench = Bench()
     var sent: [Duration] = []
