@@ -1,3 +1,4 @@
+import Agent
 import Foundation
 import Testing
 
@@ -22,11 +23,23 @@ import Testing
     #expect(command.phone.access.allow.map(\.description) == ["00:AA:01:00:00:42"])
   }
 
+  @Test func whenWorkIsAskedForIsASetting() throws {
+    #expect(try configured().coordinator.policy() == .flowChart(FlowChart()))
+    let own = try configured(file: #"{"battery-threshold": 35}"#)
+    #expect(try own.coordinator.policy() == .flowChart(FlowChart(batteryThreshold: 35)))
+    let phone = try configured(["--battery-threshold", "30"], file: #"{"assignment": "phone"}"#)
+    #expect(try phone.coordinator.policy() == .coordinatorPhone(CoordinatorPhoneTable(batteryStopLevel: 30)))
+    let machine = try configured([], file: "{}", ["EDGEBLUE_AGENT_ASSIGNMENT": "machine"])
+    #expect(try machine.coordinator.policy() == .coordinatorMachine)
+  }
+
   @Test(
     arguments: [
       (#"{"engine": "x"}"#, [:], ".json: The value 'x'"),
       (#"{"engine-url": "http://a:1"}"#, [:], "The echo engine has no"),
       ("{}", ["EDGEBLUE_AGENT_PACE_MS": "5000"], "the variable EDGEBLUE_AGENT_PACE_MS: --pace-ms is 0 to 1000"),
+      (#"{"battery-threshold": 101}"#, [:], ".json: --battery-threshold is 0 to 100"),
+      (#"{"assignment": "machine", "battery-threshold": 5}"#, [:], "thresholds of its own"),
       (#"{"engine": "openai"}"#, ["EDGEBLUE_AGENT_LINK": "x"], "the variable EDGEBLUE_AGENT_LINK: "),
     ] as [(String, [String: String], String)])
   func whoIsToBlameIsNamed(file: String, environment: [String: String], message: String) throws {

@@ -17,7 +17,7 @@ public struct CoordinatorPhoneTable: Sendable, Hashable {
   ///   - batteryStopLevel: percent, 0 to 100.
   ///   - batteryInterval: 0 or more.
   /// - Throws: ``AgentError`` with code `.invalidArgument`.
-  public init(batteryStopLevel: Int, batteryInterval: Duration) throws(AgentError) {
+  public init(batteryStopLevel: Int, batteryInterval: Duration = .seconds(45)) throws(AgentError) {
     guard (0...100).contains(batteryStopLevel) else {
       throw AgentError(.invalidArgument, "a battery stop level is 0 to 100 %, not \(batteryStopLevel)")
     }

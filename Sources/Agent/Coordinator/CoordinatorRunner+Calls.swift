@@ -31,7 +31,7 @@ extension CoordinatorRunner {
   private func body(of call: CoordinatorMachine.Call) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let telemetry = options.power().map { CoordinatorTelemetry($0, options.machine) }
+    let telemetry = options.power().map { CoordinatorTelemetry($0, options.machine()) }
     switch call {
     case .register:
       return try encoder.encode(

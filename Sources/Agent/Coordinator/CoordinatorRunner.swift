@@ -27,7 +27,7 @@ public actor CoordinatorRunner: ComputeRunner {
     /// What the machine runs on; `nil` while it is not known.
     public var power: @Sendable () -> PowerTelemetry? = { nil }
     /// What else the coordinator is told of the machine.
-    public var machine = MachineTelemetry()
+    public var machine: @Sendable () -> MachineTelemetry = { MachineTelemetry() }
     /// The clock.
     public var time = TimeSource.continuous
     /// Gets what goes wrong with files.
@@ -100,7 +100,6 @@ public actor CoordinatorRunner: ComputeRunner {
     for problem in [problem?.description].compactMap(\.self) + problems { log.append(.storage, problem) }
     machine = CoordinatorMachine(
       session, agentID: identity.agentID, policy: options.policy, results: results, firstResult: outbox.nextNumber())
-    machine.machine = options.machine
     (statuses, statusSource) = BoundedStream.make(limit: 1)
   }
 
@@ -151,7 +150,7 @@ public actor CoordinatorRunner: ComputeRunner {
 
   /// Takes in an event and does what follows from it.
   func handle(_ event: CoordinatorMachine.Event) {
-    machine.power = options.power()
+    (machine.power, machine.machine) = (options.power(), options.machine())
     for effect in machine.handle(event, at: options.time.now, random: options.random()) { perform(effect) }
     if machine.isSettled, !machine.isActive { settledSource.yield(()) }
     wake?.cancel()

@@ -14,6 +14,7 @@ enum AgentSettings {
       Setting("access"), Setting("allow", .list), Setting("name"), Setting("pace-ms", .number),
       Setting("max-output", .number), Setting("link"), Setting("coordinator", also: "COORDINATOR_URL"),
       Setting("registration-token-file"), Setting("agent-id", also: "AGENT_ID"), Setting("coordinator-ca"),
+      Setting("assignment"), Setting("battery-threshold", .number),
       Setting("log-level"), Setting("json", .flag),
     ])
 }

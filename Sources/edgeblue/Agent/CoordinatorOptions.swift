@@ -22,6 +22,45 @@ struct CoordinatorOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("A PEM file with certificates to trust besides the system's.", valueName: "file"))
   var coordinatorCa: String?
+  @Option(
+    help: ArgumentHelp(
+      """
+      Whether power suffices to ask for work: flow-chart (not to save power, not below the threshold), phone or \
+      machine (as the coordinator itself decides about phones, and about other machines).
+      """, valueName: "policy"))
+  var assignment = Assignment.flowChart
+  @Option(
+    help: ArgumentHelp(
+      "Ask for no work with a battery below this; with `phone`, on battery. 20 without it.", valueName: "percent"))
+  var batteryThreshold: Int?
+
+  enum Assignment: String, ExpressibleByArgument, CaseIterable {
+    case flowChart = "flow-chart"
+    case phone, machine
+  }
+
+  func validate() throws {
+    guard (0...100).contains(batteryThreshold ?? 0) else {
+      throw ValidationError("--battery-threshold is 0 to 100 percent.")
+    }
+    if batteryThreshold != nil, assignment == .machine {
+      throw ValidationError(
+        """
+        The coordinator's table for machines has thresholds of its own: leave out --battery-threshold, or choose \
+        --assignment flow-chart or phone.
+        """)
+    }
+  }
+
+  /// Whether power suffices for work.
+  func policy() throws -> AssignmentPolicy {
+    switch assignment {
+    case .flowChart: .flowChart(try batteryThreshold.map { try FlowChart(batteryThreshold: $0) } ?? FlowChart())
+    case .phone:
+      .coordinatorPhone(try batteryThreshold.map { try CoordinatorPhoneTable(batteryStopLevel: $0) } ?? .init())
+    case .machine: .coordinatorMachine
+    }
+  }
 
   /// What takes part in the swarm; `nil` without a coordinator.
   func makeRunner(
@@ -37,7 +76,10 @@ struct CoordinatorOptions: ParsableArguments {
     options.registrationToken = try registrationTokenFile.map(Self.token) ?? set("AGENT_REGISTRATION_TOKEN")
     options.meshToken = set("MESH_AUTH_TOKEN")
     options.localModelProvider = chosen.engine == .ollama ? "ollama-local" : "edgecoder-local"
+    options.policy = try policy()
     options.power = { power.telemetry }
+    let sensor = MachineSensor()
+    options.machine = { sensor.read() }
     options.model = {
       let state = await engine.modelState()
       return CoordinatorModel(isReady: state == .ready, name: chosen.model, isLoading: state == .loading)

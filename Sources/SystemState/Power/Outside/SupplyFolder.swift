@@ -1,5 +1,3 @@
-import Glibc
-
 /// The kernel's power supplies, as files: `/sys/class/power_supply`, or a test's own folder.
 ///
 /// They are read, and not waited for: the kernel's announcements reach no container, and many drivers announce a plug
@@ -9,9 +7,8 @@ struct SupplyFolder: Sendable {
 
   /// What the supplies tell now. A folder that is not there has no supplies.
   func read() -> SupplyReading {
-    var faults: [SupplyFault] = []
-    var supplies: [PowerSupply] = []
-    for name in names() {
+    var (faults, supplies) = ([SupplyFault](), [PowerSupply]())
+    for name in KernelFile(path: path).names {
       var files = SupplyFiles(folder: path, supply: name)
       if let supply = files.read() { supplies.append(supply) }
       faults += files.faults
@@ -21,17 +18,13 @@ struct SupplyFolder: Sendable {
     return reading
   }
 
-  private func names() -> [String] {
-    guard let folder = opendir(path) else { return [] }
-    defer { closedir(folder) }
-    var names: [String] = []
-    while let entry = readdir(folder) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
-        tuple.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if !name.hasPrefix(".") { names.append(name) }
+  /// Whether this machine has a battery of its own.
+  var hasBattery: Bool {
+    KernelFile(path: path).names.contains { name in
+      var files = SupplyFiles(folder: path, supply: name)
+      if case .battery? = files.read() { return true }
+      return false
     }
-    return names.sorted()
   }
 }
 
@@ -98,19 +91,5 @@ struct SupplyFiles {
     return value
   }
 
-  /// The first line of a file, without blanks around it; `nil` when there is none to read.
-  private func text(_ file: String) -> String? {
-    // Not to wait, should somebody have put something else there than a file.
-    let descriptor = open("\(folder)/\(supply)/\(file)", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    // A page is all that a file of sysfs can hold.
-    let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
-      count = max(0, Glibc.read(descriptor, buffer.baseAddress, buffer.count))
-    }
-    let line = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != 0 }, as: UTF8.self)
-    let words = line.drop { $0.isWhitespace }
-    guard let end = words.lastIndex(where: { !$0.isWhitespace }) else { return nil }
-    return String(words[...end])
-  }
+  private func text(_ file: String) -> String? { KernelFile(path: "\(folder)/\(supply)/\(file)").line }
 }
