@@ -1,7 +1,7 @@
 /// A stretch of a recording that nobody heard.
 public struct AudioGap: Sendable, Hashable, Codable {
   /// Why it is missing.
-  public enum Reason: String, Sendable, Hashable, Codable {
+  public enum Reason: String, Sendable, Hashable, Codable, CaseIterable {
     /// The numbers of the packets show that frames never came.
     case lost
     /// A frame came and could not be decoded.

@@ -11,6 +11,18 @@ extension SegmentFolder {
     try disk.sync(folder: path)
   }
 
+  /// How much room there is.
+  public struct Room: Sendable, Hashable {
+    /// The bytes of all files of the folder.
+    public var used: Int
+    /// The bytes that are free on its disk, for who is not root.
+    public var free: Int
+  }
+
+  /// Looks at each file of the folder, and at its disk.
+  /// - Throws: ``AudioIngestError`` with code `.storage`.
+  public func room() throws(AudioIngestError) -> Room { Room(used: try usage(), free: try free()) }
+
   /// Sees to it that there is room: delivered segments go, the oldest first, until what is left is within the limits.
   /// - Throws: ``AudioIngestError``: `.noSpace` when the rest is not delivered yet, `.storage`.
   func makeRoom() throws(AudioIngestError) {
@@ -32,10 +44,12 @@ extension SegmentFolder {
   }
 
   /// Whether the disk has more left than the reserve. Cheap enough to be asked every second.
-  func hasReserve() throws(AudioIngestError) -> Bool {
+  func hasReserve() throws(AudioIngestError) -> Bool { try free() > limits.reserve }
+
+  private func free() throws(AudioIngestError) -> Int {
     var status = statvfs()
     guard statvfs(path, &status) == 0 else { throw .disk("looking at the disk of \(path)") }
-    return Int(status.f_bavail) * Int(status.f_frsize) > limits.reserve
+    return Int(status.f_bavail) * Int(status.f_frsize)
   }
 
   private func hasRoom() throws(AudioIngestError) -> Bool {

@@ -10,6 +10,8 @@ struct SegmentPaths {
   var lock: String { open + "/lock" }
   /// The number of the next segment.
   var counter: String { open + "/next" }
+  /// The devices that were chosen, one a line: the characteristic that sends the audio, and the address.
+  var devices: String { open + "/devices" }
 
   func wav(_ name: String) -> String { "\(root)/\(name).wav" }
   func sidecar(_ name: String) -> String { "\(root)/\(name).json" }

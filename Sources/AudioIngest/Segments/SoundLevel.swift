@@ -31,6 +31,7 @@ public struct SoundLevel: Sendable, Hashable {
   /// The loudest sample, in dB of full scale; −120 at least.
   public var peak: Double { Self.decibels(Double(loudest) / 32_768) }
 
-  static func decibels(_ amplitude: Double) -> Double { max(20 * log10(max(amplitude, 1e-6)), -120) }
+  /// An amplitude from 0 to 1 in dB of full scale; −120 at least.
+  public static func decibels(_ amplitude: Double) -> Double { max(20 * log10(max(amplitude, 1e-6)), -120) }
   static func amplitude(ofDecibels decibels: Double) -> Double { pow(10, decibels / 20) }
 }

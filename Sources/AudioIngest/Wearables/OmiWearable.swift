@@ -13,8 +13,11 @@ public struct OmiWearable: Wearable {
   /// Packet number, index in the frame, codec's bytes.
   public var framing: PacketFraming { .omi }
 
+  private let codec: AudioCodec?
+
   /// Describes the family.
-  public init() {}
+  /// - Parameter codec: what a device encodes with that does not say so, or says what is wrong; `nil` believes it.
+  public init(codec: AudioCodec? = nil) { self.codec = codec }
 
   /// A UUID of the family: only the fourth octet differs.
   static func uuid(_ number: Int) -> BluetoothUUID {
@@ -22,8 +25,9 @@ public struct OmiWearable: Wearable {
     return BluetoothUUID(stringLiteral: "19b100\(digits)-e8f2-537e-4f6c-d104768a1214")
   }
 
-  /// Reads its codec characteristic; a read that fails is tried again twice.
+  /// Reads its codec characteristic, unless the codec was given; a read that fails is tried again twice.
   public func codec(of device: Device) async throws -> AudioCodec {
+    if let codec { return codec }
     let characteristic = try device.characteristic(Self.uuid(0x02), in: Self.uuid(0x00))
     for _ in 1..<Self.codecAttempts {
       do {

@@ -89,6 +89,13 @@ extension WearableRecorder {
       tell(.problem("\(error)"))
       try await feed.beginRaw()
     }
+    if isChosenHere, let address = device.address {
+      do throws(AudioIngestError) {
+        try folder.remember(address, for: wearable)
+      } catch {
+        tell(.problem("the device will not be known the next time: \(error)"))
+      }
+    }
     do {
       try await wearable.setClock(of: device, unixSeconds: UInt32(clamping: Moment.now.wallMs / 1000))
     } catch let error as BlueZError {

@@ -49,6 +49,13 @@ public final class WearableRecorder: Sendable {
     public var battery: Int?
     /// What is heard, once something was.
     public var live: Live?
+
+    /// Describes how things stand.
+    public init(
+      state: LinkMachine.State = .idle, device: AudioDevice? = nil, battery: Int? = nil, live: Live? = nil
+    ) {
+      (self.state, self.device, self.battery, self.live) = (state, device, battery, live)
+    }
   }
 
   let wearable: any Wearable
@@ -57,6 +64,8 @@ public final class WearableRecorder: Sendable {
   let feed: RecordingFeed
   let link: Lock<LinkMachine>
   let memory: Lock<(device: Device?, address: BluetoothAddress?)>
+  /// Whether nobody has named the device.
+  let isChosenHere: Bool
   private let sink: (any SegmentSink)?
   private let listeners: Lock<[BoundedStream<Event>.Source]>
   private let finished: (stream: BoundedStream<FinishedSegment>, source: BoundedStream<FinishedSegment>.Source)
@@ -65,7 +74,8 @@ public final class WearableRecorder: Sendable {
   /// - Parameters:
   ///   - wearable: the kind of device.
   ///   - adapter: which radio.
-  ///   - address: the device; without one the first of the kind that is found, and then always that one.
+  ///   - address: the device; without one that of the kind which was recorded in this folder last, else the first that
+  ///     is found, and then always that one.
   ///   - folder: where segments go.
   ///   - rules: what is kept, and where it is cut.
   ///   - sink: who takes finished segments over.
@@ -85,6 +95,7 @@ public final class WearableRecorder: Sendable {
     }
     link = Lock(LinkMachine())
     memory = Lock((nil, address))
+    isChosenHere = address == nil
   }
 
   /// What happens from now on; the oldest go when the reader is more than `limit` behind.
@@ -108,9 +119,11 @@ public final class WearableRecorder: Sendable {
   }
 
   /// Records until the task is cancelled; then the open segment is finished and the link ended.
-  /// - Throws: `DBusError` when no thread can be started; ``AudioIngestError`` with code `.storage` when the folder
-  ///   cannot be read.
+  /// - Throws: `DBusError` when no thread can be started; ``AudioIngestError`` with code `.storage` or `.damagedFile` when
+  ///   the folder cannot be read.
   public func run() async throws {
+    defer { for listener in listeners.withLock({ $0 }) { listener.finish() } }
+    if isChosenHere, let known = try folder.rememberedDevice(wearable) { memory.withLock { $0.address = known } }
     // Looked for before there are new ones.
     let earlier = sink == nil ? [] : try SegmentCatalog(path: folder.path).entries.filter { !$0.isDelivered }
     let thread = try RecordingThread()
@@ -120,7 +133,6 @@ public final class WearableRecorder: Sendable {
         await self.record()
         self.finished.source.finish()
       }
-      for listener in self.listeners.withLock({ $0 }) { listener.finish() }
     }
     withExtendedLifetime(thread) {}
   }
