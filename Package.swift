@@ -53,7 +53,8 @@ var targets: [Target] = [
   .target(name: "EdgeCoder", dependencies: ["BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
   .target(name: "AudioIngest", dependencies: ["BlueZ", "COpenSSL", "COpus", "DBus"], swiftSettings: settings),
   .testTarget(
-    name: "AudioIngestTests", dependencies: ["AudioIngest", "COpus", "DBus", "DBusTesting"], swiftSettings: settings),
+    name: "AudioIngestTests", dependencies: ["AudioIngest", "BlueZ", "BlueZTesting", "COpus", "DBus", "DBusTesting"],
+    swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
   .testTarget(
     name: "NetworkPathTests", dependencies: ["CNetlink", "DBus", "DBusTesting", "NetworkPath", log],
@@ -148,7 +149,8 @@ if !lean {
     .executableTarget(
       name: "edgeblue",
       dependencies: [
-        "Agent", "AgentHTTP", "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "NetworkPath", "SystemState", log,
+        "Agent", "AgentHTTP", "AudioIngest", "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "NetworkPath",
+        "SystemState", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
@@ -160,7 +162,8 @@ if !lean {
     .testTarget(
       name: "edgeblueTests",
       dependencies: [
-        "Agent", "edgeblue", "EdgeCoder", "BlueZ", "DBus", "DBusTesting", "NetworkPath", "SystemState",
+        "Agent", "AudioIngest", "AudioIngestTests", "BlueZ", "BlueZTesting", "DBus", "DBusTesting", "edgeblue",
+        "EdgeCoder", "NetworkPath", "SystemState",
       ],
       swiftSettings: settings),
   ]

@@ -22,6 +22,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
         edgeblue power --watch               what this machine runs on, and what changes
         edgeblue agent --engine ollama       offer compute in the mode that was chosen
         edgeblue mode local                  choose it: off, on or local; `edgeblue status` shows what came of it
+        edgeblue record --out recordings     what a wearable hears becomes WAV files; `edgeblue segments` looks at them
         edgeblue lifecycle background        let the agent's background tasks run; `edgeblue tasks` shows them
 
       EXIT STATUS
@@ -31,6 +32,6 @@ struct EdgeBlueCommand: AsyncParsableCommand {
     subcommands: [
       PhoneCommand.self, PairCommand.self, CentralCommand.self, AskCommand.self, ScanCommand.self, InspectCommand.self,
       PathCommand.self, PowerCommand.self, AgentCommand.self, ModeCommand.self, StatusCommand.self, EventsCommand.self,
-      LifecycleCommand.self, TasksCommand.self, DoctorCommand.self,
+      LifecycleCommand.self, TasksCommand.self, RecordCommand.self, SegmentsCommand.self, DoctorCommand.self,
     ])
 }

@@ -22,7 +22,9 @@ extension RadioTests {
       return sound
     }
 
-    @Test(.enabled(if: tools, "needs espeak-ng and sox"), .timeLimit(.minutes(3)))
+    @Test(
+      .enabled(if: tools, "needs espeak-ng and sox"), .enabled(if: Command.isBuilt, Command.needed),
+      .timeLimit(.minutes(3)))
     func whatAWearableHearsBecomesSegments() async throws {
       let folder = FileManager.default.temporaryDirectory.appending(path: "edgeblue-\(UUID().uuidString)").path
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -32,51 +34,51 @@ extension RadioTests {
       let peer = try LabPeer(
         "wearable_peer.py", ["--timeout", "170", "--sound", folder + "/speech", "--bits", "64000", "--number", "65450"])
       defer { peer.terminate() }
-      let adapter = try await peer.adapter()
+      let adapter = try await peer.adapterName()
       _ = try await peer.next("advertising")
 
-      let out = try SegmentFolder(path: folder + "/out", limits: .init(reserve: 0))
-      let recorder = WearableRecorder(OmiWearable(), at: adapter, into: out)
-      let events = recorder.events(limit: 4096)
-      let running = Task { try await recorder.run() }
-      try await stream(events)
+      let record = try Subprocess(
+        Command.path, ["record", "--json", "--out", folder + "/out", "--adapter", adapter, "--reserve", "0"])
+      try await streams(record)
       let clock = try #require(try await peer.next("clock")["seconds"] as? Int)
       #expect(abs(clock - Int(Date.now.timeIntervalSince1970)) < 10)
 
-      // Two seconds as they should be, over the end of the numbers; then one fault after the other.
-      try await hear(100, by: recorder)
-      for fault in ["double", "swap", "lose 4", "pieces 100"] {
-        try peer.type(fault)
-        try await hear(35, by: recorder)
-      }
-      let before = try #require(await recorder.status().live)
-      #expect(before.codec == .opus20ms && before.counters.frames > 150)
+      // Some sound as it should be, over the end of the numbers; then one fault after the other.
+      try await counted(record) { $0["frames", default: 0] >= 100 }
+      try peer.type("double")
+      try await counted(record) { $0["duplicates"] == 1 }
+      try peer.type("swap")
+      try await counted(record) { $0["reordered"] == 1 }
+      try peer.type("lose 4")
+      let whole = try await counted(record) { $0["lostFrames"] == 4 }
+      try peer.type("pieces 100")
+      let before = try await counted(record) { $0["frames", default: 0] >= whole + 35 }
       try peer.type("vanish")
       let first = try await peer.next("ended")
-      try await stream(events)
+      try await streams(record)
       try peer.type("codec 99")
-      try await hear(100, by: recorder)
+      try await counted(record) { $0["frames", default: 0] >= before + 150 }
       try peer.type("vanish")
       let second = try await peer.next("ended")
       // Nobody knows this codec: what comes is kept as it is.
-      try await stream(events)
+      try await streams(record)
       @Sendable func raw() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder + "/out").filter { $0.hasSuffix(".raw") }
       }
-      try await until("30 raw frames") {
-        guard let name = try raw().first else { return false }
-        return try String(contentsOfFile: folder + "/out/" + name, encoding: .utf8).split(separator: "\n").count > 30
+      try await bounded(.seconds(60), "30 raw frames") {
+        while true {
+          let text = try raw().first.map { try String(contentsOfFile: folder + "/out/" + $0, encoding: .utf8) }
+          if text?.split(separator: "\n").count ?? 0 > 30 { return }
+          try await Task.sleep(for: .milliseconds(50), clock: .steady)
+        }
       }
       #expect(try raw().count == 1)
-      running.cancel()
-      try await running.value
+      #expect(try await record.end() == 0)
 
       let catalog = try SegmentCatalog(path: folder + "/out")
       #expect(catalog.problems.isEmpty && catalog.openCount == 0)
       let segments = catalog.entries.map(\.segment)
       try #require(segments.count == 2)
-      let counters = before.counters
-      #expect(counters.duplicates == 1 && counters.reordered == 1 && counters.lostFrames == 4)
       #expect(segments[0].info.gaps.first?.samples == 1280 && segments[0].info.closedBy == .linkLoss)
       #expect(segments[1].info.previous?.closedBy == .linkLoss)
       try compare(segments[0], with: first)
@@ -84,7 +86,9 @@ extension RadioTests {
 
       // What was not delivered is offered when a recorder begins.
       let (numbers, source) = BoundedStream.make(of: Int.self, limit: 8)
-      let later = WearableRecorder(OmiWearable(), at: adapter, into: out, sink: Taker(numbers: source))
+      let out = try SegmentFolder(path: folder + "/out", limits: .init(reserve: 0))
+      let later = WearableRecorder(
+        OmiWearable(), at: try await Radio.adapter(adapter), into: out, sink: Taker(numbers: source))
       let offering = Task { try await later.run() }
       var offered = numbers.makeAsyncIterator()
       #expect(await [offered.next(), offered.next()] == segments.map(\.info.id))
@@ -98,25 +102,21 @@ extension RadioTests {
     }
 
     /// Waits until audio comes.
-    private func stream(_ events: BoundedStream<WearableRecorder.Event>) async throws {
-      try await bounded(.seconds(60), "a stream") {
-        for await event in events {
-          if case .problem(let text) = event { print("recorder:", text) }
-          if event == .state(.streaming) { return }
+    private func streams(_ record: Subprocess) async throws {
+      _ = try await record.line(with: #""event":"state","state":"streaming""#)
+    }
+
+    /// Waits until the recorder's counters, which it tells every second, are as they should be.
+    /// - Returns: how many frames it has counted then.
+    @discardableResult
+    private func counted(_ record: Subprocess, _ isSo: @escaping @Sendable ([String: Int]) -> Bool) async throws -> Int
+    {
+      try await bounded(.seconds(60), "the recorder's counters") {
+        while true {
+          let line = try await record.line(with: #""event":"status""#)
+          let status = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+          if let counters = status?["counters"] as? [String: Int], isSo(counters) { return counters["frames"] ?? 0 }
         }
-        throw TestTimeout(phase: "the recorder ended")
-      }
-    }
-
-    /// Waits for so many more frames: a busy machine takes its time.
-    private func hear(_ count: Int, by recorder: WearableRecorder) async throws {
-      let before = await recorder.status().live?.counters.frames ?? 0
-      try await until("\(count) frames") { await recorder.status().live?.counters.frames ?? 0 >= before + count }
-    }
-
-    private func until(_ what: String, _ isSo: @escaping @Sendable () async throws -> Bool) async throws {
-      try await bounded(.seconds(60), what) {
-        while try await !isSo() { try await Task.sleep(for: .milliseconds(50), clock: .steady) }
       }
     }
 

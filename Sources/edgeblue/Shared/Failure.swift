@@ -1,4 +1,5 @@
 import Agent
+import AudioIngest
 import BlueZ
 import DBus
 import EdgeCoder
@@ -33,6 +34,7 @@ struct Failure: Error {
     case let error as DBusError: self.init(error.message, hint: error.hint, status: .unavailable)
     case let error as NetworkPathError: self.init(error.message, hint: error.hint, status: .unavailable)
     case let error as AgentError: self.init(error.message, hint: error.hint, status: Self.status(of: error.code))
+    case let error as AudioIngestError: self.init(error.message, hint: error.hint, status: Self.status(of: error.code))
     case let error as PowerError: self.init(error.message, hint: error.hint, status: .badInput)
     case let error as EngineError: self.init(error.message, hint: error.hint, status: .unavailable)
     case let error as InferenceError:
@@ -56,6 +58,15 @@ struct Failure: Error {
     case .notNow: .tryAgain
     case .serviceHangs, .inputEnded, .busLost: .failed
     default: .unavailable
+    }
+  }
+
+  private static func status(of code: AudioIngestError.Code) -> ExitStatus {
+    switch code {
+    case .invalidArgument, .noSuchSegment: .badInput
+    case .busy, .timedOut: .tryAgain
+    case .noSpace: .unavailable
+    default: .failed
     }
   }
 

@@ -7,6 +7,8 @@ enum JSON: Sendable, Hashable, Encodable, ExpressibleByStringLiteral, Expressibl
   case null
   case bool(Bool)
   case number(Int)
+  /// Finite: JSON has no others.
+  case decimal(Double)
   case string(String)
   case list([JSON])
   case object([String: JSON])
@@ -24,6 +26,7 @@ enum JSON: Sendable, Hashable, Encodable, ExpressibleByStringLiteral, Expressibl
     case .null: try container.encodeNil()
     case .bool(let value): try container.encode(value)
     case .number(let value): try container.encode(value)
+    case .decimal(let value): try container.encode(value)
     case .string(let value): try container.encode(value)
     case .list(let value): try container.encode(value)
     case .object(let value): try container.encode(value)
@@ -37,7 +40,7 @@ enum JSON: Sendable, Hashable, Encodable, ExpressibleByStringLiteral, Expressibl
     do {
       return String(decoding: try encoder.encode(self), as: UTF8.self)
     } catch {
-      // Every case above can be said in JSON.
+      // Every case above can be said in JSON, but for numbers that are none.
       return "null"
     }
   }

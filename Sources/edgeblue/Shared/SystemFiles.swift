@@ -1,6 +1,6 @@
 import Foundation
 
-/// Small files of /sys and /etc.
+/// Small files: those of /sys and /etc, and those that a person asked for.
 enum SystemFiles {
   /// The names in a folder, in order; none when it cannot be read.
   static func entries(of folder: String) -> [String] {
@@ -22,5 +22,15 @@ enum SystemFiles {
   /// The first line.
   static func line(of path: String) -> String? {
     text(of: path)?.split(separator: "\n").first.map(String.init)
+  }
+
+  /// Writes a file beside the one of this name, and then gives it the name.
+  /// - Throws: ``Failure`` that names the file.
+  static func write(_ text: String, to path: String) throws {
+    do {
+      try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
+    } catch {
+      throw Failure("\(path) cannot be written: \(error.localizedDescription)", status: .failed)
+    }
   }
 }

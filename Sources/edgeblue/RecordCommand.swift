@@ -1,0 +1,100 @@
+import ArgumentParser
+import AudioIngest
+import BlueZ
+
+/// `edgeblue record`
+struct RecordCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "record",
+    abstract: "Record what a wearable hears, as WAV segments.",
+    discussion: """
+      Finds a wearable of the Omi family (or the one that is described), keeps the link to it for as long as it runs, \
+      and writes what it sends into segments, each with a sidecar that says what is missing. What was heard is on disk \
+      within a second; after a crash the next recorder finishes what was being written. Ctrl-C and SIGTERM finish the \
+      open segment and end the link. In a terminal it shows how things stand, elsewhere what happens.
+
+      \(Recordings.help) The wearable that was found first is remembered in it. `edgeblue segments` looks at what was \
+      recorded, also meanwhile.
+
+      EXAMPLES
+        edgeblue record
+        edgeblue record --out recordings --keep speech
+        edgeblue record --device FA:0B:00:00:00:01 --device FA:0B:00:00:00:02
+        edgeblue record --json | jq 'select(.event == "segment") | .path'
+        edgeblue record --service 180a --characteristic 2a29 --codec pcm8k --number-at 0
+      """)
+
+  @Option(
+    help: ArgumentHelp(
+      "The wearable; may be repeated to record several. Without it the one of the last time, else the first in sight.",
+      valueName: "address"),
+    transform: { text in
+      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is no Bluetooth address.") }
+      return address
+    })
+  var device: [BluetoothAddress] = []
+  @Flag(help: "Forget the wearable of the last time, and take the first in sight.") var forget = false
+  @Option(help: ArgumentHelp("The folder to record into; it is made if it is not there.", valueName: "folder"))
+  var out: String?
+  @OptionGroup var rules: SegmentOptions
+  @OptionGroup var wearable: WearableOptions
+  @OptionGroup var adapter: AdapterOptions
+  @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    if forget, !device.isEmpty { throw ValidationError("Use either --device or --forget.") }
+    if Set(device).count < device.count { throw ValidationError("--device names a wearable twice.") }
+  }
+
+  func run() async throws {
+    try await common.run { terminal in
+      let wearable = try wearable.wearable()
+      let folder = try SegmentFolder(path: try Recordings.path(out), limits: rules.limits)
+      if forget { try folder.forgetDevices() }
+      let addresses: [BluetoothAddress?] = device.isEmpty ? [nil] : device
+      let diary = RecordDiary(folder: folder, terminal, maximum: rules.rules.maximum, tracks: addresses.count)
+      try await diary.recover()
+      let radio = try await Radio.open(adapter, terminal)
+      let recorders = addresses.map {
+        WearableRecorder(wearable, at: radio.adapter, address: $0, into: folder, rules: rules.rules)
+      }
+      terminal.whisper("Recording with \(radio.title) into \(folder.path). Ctrl-C ends it.")
+      try await diary.follow(recorders)
+    }
+  }
+}
+
+/// What is kept of a recording, and where it is cut.
+struct SegmentOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("Keep everything, or only speech with what is around it.", valueName: "everything|speech"),
+    transform: { try named($0) })
+  var keep = SegmentRules.Mode.everything
+  @Option(help: ArgumentHelp("The longest segment, 2 to 3600.", valueName: "seconds")) var maximum = 180
+  @Option(help: ArgumentHelp("How much silence ends a segment of speech, 1 to 600.", valueName: "seconds"))
+  var silence = 10
+  @Option(help: ArgumentHelp("What is kept from before somebody speaks, 1 to 10.", valueName: "seconds")) var preRoll =
+    1
+  @Option(
+    help: ArgumentHelp(
+      "The most that recordings may take. Beyond it delivered segments go, the oldest first; then nothing is recorded.",
+      valueName: "MiB"))
+  var quota = SegmentFolder.Limits().quota >> 20
+  @Option(help: ArgumentHelp("What is left free on the disk for everybody else.", valueName: "MiB"))
+  var reserve = SegmentFolder.Limits().reserve >> 20
+
+  func validate() throws {
+    guard (2...3600).contains(maximum) else { throw ValidationError("--maximum is 2 to 3600 seconds.") }
+    guard (1...600).contains(silence) else { throw ValidationError("--silence is 1 to 600 seconds.") }
+    guard (1...10).contains(preRoll) else { throw ValidationError("--pre-roll is 1 to 10 seconds.") }
+    // A pebibyte; more does not fit into numbers of bytes.
+    guard (1...1 << 30).contains(quota) else { throw ValidationError("--quota is 1 to \(1 << 30) MiB.") }
+    guard (0...1 << 30).contains(reserve) else { throw ValidationError("--reserve is 0 to \(1 << 30) MiB.") }
+  }
+
+  var rules: SegmentRules {
+    SegmentRules(mode: keep, silence: .seconds(silence), maximum: .seconds(maximum), preRoll: .seconds(preRoll))
+  }
+
+  var limits: SegmentFolder.Limits { .init(quota: quota << 20, reserve: reserve << 20) }
+}

@@ -1,0 +1,44 @@
+/// How loud samples are, in a column for each step of a picture.
+struct Waveform {
+  /// The lowest, the highest and the effective value of a stretch, from −1 to 1.
+  struct Column: Hashable {
+    var low = 0.0
+    var high = 0.0
+    var rms = 0.0
+  }
+
+  let columns: [Column]
+
+  /// Divides samples into so many stretches of the same length; never more than there are samples.
+  init(_ samples: [Int16], columns count: Int) {
+    let count = min(count, samples.count)
+    columns = (0..<count).map { index in
+      let part = samples[(samples.count * index / count)..<(samples.count * (index + 1) / count)]
+      var (low, high, sum) = (part.first ?? 0, part.first ?? 0, 0)
+      for sample in part {
+        low = min(low, sample)
+        high = max(high, sample)
+        sum += Int(sample) * Int(sample)
+      }
+      return Column(
+        low: Double(low) / 32_768, high: Double(high) / 32_768,
+        rms: (Double(sum) / Double(part.count)).squareRoot() / 32_768)
+    }
+  }
+
+  /// The loudest sample, from 0 to 1.
+  var peak: Double { columns.reduce(0) { max($0, $1.high, -$1.low) } }
+}
+
+/// Where the marks of a time axis are.
+enum TimeAxis {
+  private static let steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800]
+
+  /// The distance between two marks with a label, in seconds: the smallest round one of which no more than so many fit.
+  static func step(for duration: Double, marks: Int) -> Double {
+    steps.first { duration / $0 <= Double(marks) } ?? 3600
+  }
+
+  /// The digits behind the point that the labels need.
+  static func digits(_ step: Double) -> Int { step < 0.1 ? 2 : step < 1 ? 1 : 0 }
+}

@@ -1,0 +1,117 @@
+import BlueZTesting
+import DBus
+import DBusTesting
+import Foundation
+import Testing
+
+@testable import AudioIngest
+@testable import AudioIngestTests
+@testable import edgeblue
+
+/// The program as it was built, with a bluetoothd of the test's own; the wearable is the test.
+@Suite(
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
+  .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
+  .timeLimit(.minutes(2)))
+struct RecordProgramTests {
+  @Test func whatAWearableSendsIsRecordedAndLookedAt() async throws {
+    let temporary = try TemporaryFolder()
+    let out = temporary.path + "/recordings"
+    try Self.leave(48_000, in: out)
+    let lab = try await FakeBlueZ.start()
+    let wearable = try await AirWearable(on: try await lab.adapter(0))
+    guard case .address(let bus) = lab.bus else { return #expect(Bool(false), "the fake has no bus of its own") }
+    let record = try ChildProcess(
+      program, ["record", "--json", "--out", out, "--adapter", lab.adapters[1].name, "--reserve", "0"],
+      environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus], errors: .discarded)
+    async let recorded = record.outcome()
+    try await wearable.waitForListener()
+    try await wearable.send((0..<100).map { Array(Recording.bytes(Recording.ramp($0 * 160..<($0 + 1) * 160))) })
+    wearable.lose(5)
+    try await wearable.send((105..<200).map { Array(Recording.bytes(Recording.ramp($0 * 160..<($0 + 1) * 160))) })
+    // The last frame was heard when it is in the file.
+    while try Self.openBytes(out) < 44 + 32_000 * 2 { try await Task.sleep(for: .milliseconds(20), clock: .steady) }
+    record.signal(SIGTERM)
+    let (status, output, _) = await recorded
+    #expect(status == 0)
+    #expect(abs(try #require(wearable.time) - Int(Date.now.timeIntervalSince1970)) < 60)
+
+    let events = try output.split(separator: "\n").map { try #require(Self.object($0)) }
+    func named(_ name: String) -> [[String: Any]] { events.filter { $0["event"] as? String == name } }
+    #expect(named("recovered").map { $0["samples"] as? Int } == [48_000] && named("problem").isEmpty)
+    #expect(named("state").map { $0["state"] as? String } == ["searching", "connecting", "subscribing", "streaming"])
+    #expect(named("segment").map { $0["samples"] as? Int } == [32_000])
+    #expect(named("segment").map { $0["missingSamples"] as? Int } == [800])
+    #expect(named("segment").first?["device"] as? String == lab.adapters[0].address.description)
+    #expect(!named("status").isEmpty)
+
+    let catalog = try SegmentCatalog(path: out)
+    #expect(catalog.problems.isEmpty && catalog.openCount == 0 && catalog.entries.map(\.segment.info.id) == [1, 2])
+    let samples = try catalog.entries[1].segment.samples()
+    #expect(samples[..<16_000] == Recording.ramp(0..<16_000)[...])
+    #expect(samples[16_800...] == Recording.ramp(16_800..<32_000)[...])
+    try await lab.stop()
+
+    try await look(at: out, temporary.path)
+  }
+
+  private func look(at out: String, _ temporary: String) async throws {
+    let list = try await run("list", "--in", out)
+    #expect(list.status == 0 && list.output.split(separator: "\n").count == 3 && list.output.contains("0.05 s"))
+    let json = try await run("list", "--in", out, "--json").output
+    #expect((Self.object(json)?["segments"] as? [Any])?.count == 2)
+    // Without a name the newest.
+    #expect(try await run("show", "--in", out).output.contains("0.050 s  lost on the way; 0.050 s of it made up"))
+    let play = try await run("play-info", "--in", out, "2", "--json").output
+    let cues = try #require(Self.object(play)?["cues"] as? [[String: Any]])
+    #expect(cues.contains { $0["kind"] as? String == "lost" && $0["start"] as? Int == 16_000 })
+    #expect(try await run("plot", "--in", out, temporary + "/it.svg", "2").status == 0)
+    #expect(try String(contentsOfFile: temporary + "/it.svg", encoding: .utf8).contains("lost on the way"))
+    #expect(try await run("plot", "--in", out, temporary + "/it.svg", "9").status == ExitStatus.badInput.rawValue)
+    #expect(try await run("repair", "--in", out).output.contains("2 segments are whole"))
+
+    let path = try SegmentCatalog(path: out).entries[0].segment.path
+    let file = try FileHandle(forUpdating: URL(filePath: path))
+    try file.seek(toOffset: 1000)
+    try file.write(contentsOf: [1])
+    let broken = try await run("repair", "--in", out)
+    #expect(broken.status == ExitStatus.failed.rawValue && broken.output.contains("was changed since it was recorded"))
+    #expect(try await run("list", "--in", out + "/nowhere").status == ExitStatus.failed.rawValue)
+    let folder = try SegmentFolder(path: out)
+    #expect(try await run("repair", "--in", out).status == ExitStatus.tryAgain.rawValue)
+    withExtendedLifetime(folder) {}
+  }
+
+  private func run(_ arguments: String...) async throws -> (status: Int32, output: String) {
+    let outcome = await (try ChildProcess(program, ["segments"] + arguments, errors: .discarded)).outcome()
+    return (outcome.status, outcome.output)
+  }
+
+  /// A recorder that ended without a word.
+  private static func leave(_ samples: Int, in path: String) throws {
+    let folder = try SegmentFolder(path: path, limits: .init(reserve: 0))
+    var recording = try Recording(folder)
+    recording.play(frames: samples / 160)
+    recording.recorder.tick(at: recording.moment)
+  }
+
+  private static func openBytes(_ path: String) throws -> Int {
+    let open = path + "/open"
+    let parts = try FileManager.default.contentsOfDirectory(atPath: open).filter { $0.hasSuffix(".part") }
+    return parts.reduce(0) {
+      // It may be gone since its name was read.
+      $0 + ((try? FileManager.default.attributesOfItem(atPath: open + "/" + $1)[.size]) as? Int ?? 0)
+    }
+  }
+
+  private static func object(_ text: some StringProtocol) -> [String: Any]? {
+    do {
+      return try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+    } catch {
+      return nil
+    }
+  }
+}
+
+private let program = URL(filePath: #filePath).deletingLastPathComponent()
+  .appending(path: "../../.build/debug/edgeblue").standardized.path
