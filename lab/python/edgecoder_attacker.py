@@ -123,10 +123,9 @@ def count_questions(device: Device) -> None:
 
 
 async def until_heard(connection: Connection) -> None:
-    """Until bluetoothd has taken what was written, and asks nothing itself; two faults are known that are not what is
-    tested here. bluetoothd 5.66 aborts when it comes to a write just as its link ends (`append_options` in its
-    gatt-database.c names a device that it no longer finds). Linux 6.1 dies when a link ends just as bluetoothd waits for
-    an answer over it (`hci_chan_del` under `l2cap_sock_release`), and it reads the services of who links to it."""
+    """Until bluetoothd has taken what was written, and asks nothing itself: bluetoothd 5.66 aborts when it comes to a
+    write just as its link ends (`append_options` in its gatt-database.c names a device that it no longer finds). That is
+    known; what is tested here is what the phone does."""
     name, quiet = connection.device.name, 0
     try:
         async with asyncio.timeout(LEAVE_LIMIT):

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import cache, initramfs
-from .debian import BUSYBOX, LAB, fetch_kernel
+from .debian import BUSYBOX, DYING_KERNELS, LAB, fetch_kernel, offered_kernel
 from .kernelfiles import ModuleTree, uncompressed_kernel
-from .terminal import say
+from .terminal import LabError, say
 
 INIT = LAB / "guest" / "initramfs-init"
 MODULES = LAB / "guest" / "modules.txt"
@@ -23,18 +23,31 @@ class GuestKernel:
 def cached() -> Path | None:
     """The kernel of an earlier run: the newest by time, whatever apt offers by now, so that the lab works offline."""
     fitting = [path.parent for path in cache.folder().glob("*/wanted") if path.read_bytes() == MODULES.read_bytes()]
-    return max(fitting, key=lambda folder: folder.stat().st_mtime, default=None)
+    return max(fitting, key=lambda folder: (not _dies(folder), folder.stat().st_mtime), default=None)
+
+
+def _dies(folder: Path) -> bool:
+    return folder.name.startswith(DYING_KERNELS)
+
+
+def _is_better_offered() -> bool:
+    try:
+        return offered_kernel() not in DYING_KERNELS
+    except LabError:
+        return False
 
 
 def prepare() -> GuestKernel:
     """The kernel and its initramfs; instant when they are in the cache."""
     with cache.locked("kernel"):
-        folder = cached() or _take_kernel()
+        folder = cached()
+        if not folder or (_dies(folder) and _is_better_offered()):
+            folder = _take_kernel()
         return GuestKernel(folder.name, folder / "vmlinux", _initramfs(folder))
 
 
 def _take_kernel() -> Path:
-    """Put a kernel into the cache: the one in /boot if that is Debian's, else the one apt has."""
+    """Put a kernel into the cache: the one in /boot if that is Debian's and good, else the one apt has."""
     with tempfile.TemporaryDirectory(prefix=".package.", dir=cache.folder()) as package:
         root, version = Path("/"), _installed_version()
         if version:
@@ -47,6 +60,7 @@ def _take_kernel() -> Path:
 def _installed_version() -> str | None:
     names = sorted(path.name for path in Path("/boot").glob("vmlinuz-*-amd64"))
     versions = [name.removeprefix("vmlinuz-") for name in names]
+    versions = [version for version in versions if version not in DYING_KERNELS]
     return next((version for version in reversed(versions) if Path("/lib/modules", version, "kernel").is_dir()), None)
 
 

@@ -5,16 +5,43 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 LAB = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(LAB))
 
-from runner import cache, debian, initramfs, uml  # noqa: E402
+from runner import cache, debian, guestkernel, initramfs, uml  # noqa: E402
 from runner.job import Job, conversation  # noqa: E402
 from runner.kernelfiles import SIGNATURE_MARK, ModuleTree, dependencies, uncompressed_kernel, unsigned  # noqa: E402
 from runner.supervisor import telling_lines  # noqa: E402
 from runner.terminal import LabError  # noqa: E402
+
+
+class Kernels(unittest.TestCase):
+    """Which kernel is taken, of those that apt knows."""
+
+    def offered(self, *versions: str) -> str:
+        shown = "".join(f"Package: linux-image-amd64\nDepends: linux-image-{version} (= 6.1.1-1)\n\n" for version in versions)
+        with unittest.mock.patch.object(debian, "_apt", return_value=shown):
+            return debian.offered_kernel()
+
+    def test_the_newest_that_does_not_die(self):
+        dying = debian.DYING_KERNELS[0]
+        self.assertEqual(self.offered("6.1.0-60-amd64", "6.1.0-50-amd64"), "6.1.0-60-amd64")
+        self.assertEqual(self.offered(dying, "6.1.0-50-amd64", "6.1.0-47-amd64"), "6.1.0-50-amd64")
+        self.assertEqual(self.offered(dying), dying)
+
+    def test_no_kernel(self):
+        with self.assertRaisesRegex(LabError, "does not say which kernel"):
+            self.offered()
+
+    def test_a_dying_one_in_the_cache_is_the_last_choice(self):
+        with tempfile.TemporaryDirectory() as name, unittest.mock.patch.object(guestkernel.cache, "folder", return_value=Path(name)):
+            for version in ("6.1.0-50-amd64", debian.DYING_KERNELS[0]):
+                (Path(name) / f"{version}-0").mkdir()
+                (Path(name) / f"{version}-0" / "wanted").write_bytes(guestkernel.MODULES.read_bytes())
+            self.assertEqual(guestkernel.cached().name, "6.1.0-50-amd64-0")
 
 
 class Folder(unittest.TestCase):

@@ -47,8 +47,9 @@ extension Device {
 
   /// Waits until bluetoothd has an answer to its ATT request, or has given it up and the link with it.
   ///
-  /// Linux 6.1.192, the kernel of Debian 12, crashes when a link ends before: the ATT socket outlives the link then, and
-  /// closing it frees once more what went with the link (`hci_chan_del`). Debian's release says only that it is 6.1.
+  /// Linux 6.1.192, the kernel of Debian 12, dies when a link ends over which nothing has come yet and bluetoothd then
+  /// closes its socket: that frees once more what went with the link (`l2cap_conn_free`). The first thing that comes is
+  /// the answer to a request. Debian's release says only that it is 6.1.
   private func waitForRequest() async {
     guard let patience = core.state.withLock({ $0.requestPatience }) else { return }
     do {
