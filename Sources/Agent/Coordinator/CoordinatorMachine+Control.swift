@@ -19,7 +19,7 @@ extension CoordinatorMachine {
     (control, controlSentAt) = (call, now)
     // Before it is sent: a crash must not make it forgotten.
     if call == .register { session.noteRegistration(at: now) }
-    if call == .heartbeat, session.lastHeartbeat == nil { session.firstHeartbeat = session.firstHeartbeat ?? now }
+    if call == .heartbeat { session.sendHeartbeat(at: now) }
     // The registration brings the key: before, a signature would count as a wrong one.
     effects.append(.send(call, isSigned: session.isRegistered && signs(call, .needed, at: now)))
   }
@@ -28,6 +28,7 @@ extension CoordinatorMachine {
     _ call: Call, _ outcome: Outcome, at now: Duration, _ random: Double, _ effects: inout [Effect]
   ) {
     control = nil
+    session.sentHeartbeat = nil
     if call == .heartbeat, outcome.isUnsure { session.unsureHeartbeat = controlSentAt }
     switch outcome {
     case .none(let error):

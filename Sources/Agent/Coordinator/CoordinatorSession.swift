@@ -18,6 +18,9 @@ struct CoordinatorSession: Sendable, Hashable {
   var firstHeartbeat: Duration?
   /// When the last heartbeat was sent of which nobody knows; `nil` as above.
   var unsureHeartbeat: Duration?
+  /// When the heartbeat was sent that is under way, after a long silence: nobody knows of it either, should the program
+  /// be killed before there is an answer.
+  var sentHeartbeat: Duration?
   /// Until when requests are not signed, since a signature was refused.
   var unsignedUntil: Duration?
 
@@ -45,14 +48,22 @@ struct CoordinatorSession: Sendable, Hashable {
     return last + Self.registrationPause * (1 << min(recent.count - 1, 16))
   }
 
+  /// A heartbeat is about to be sent.
+  mutating func sendHeartbeat(at now: Duration) {
+    guard let lastHeartbeat else { return firstHeartbeat = firstHeartbeat ?? now }
+    if now - lastHeartbeat > Self.longestSilence { sentHeartbeat = now }
+  }
+
+  /// The coordinator has taken a heartbeat.
   mutating func noteHeartbeat(at now: Duration) {
     if let last = lastHeartbeat ?? firstHeartbeat, now - last > Self.longestSilence {
       // The coordinator may have taken one in between, after which there was still a long silence.
       let latest = max(last, min(unsureHeartbeat ?? last, now - Self.longestSilence))
       let end = latest + Self.quiet
-      if end > now { quietUntil = end }
+      // One that was set because nobody knew what had happened ends no sooner for what is known.
+      if end > now { quietUntil = max(end, quietUntil ?? end) }
     }
-    (lastHeartbeat, firstHeartbeat, unsureHeartbeat) = (now, nil, nil)
+    (lastHeartbeat, firstHeartbeat, unsureHeartbeat, sentHeartbeat) = (now, nil, nil, nil)
   }
 
   /// The coordinator has forgotten this machine, and so all that it counted.
@@ -61,7 +72,8 @@ struct CoordinatorSession: Sendable, Hashable {
     let known = lastHeartbeat.map { $0 - CoordinatorRunner.answerLimit }
     conduct.forget(beforeMs: known?.wholeMilliseconds ?? .min, atMs: now.wholeMilliseconds)
     (isRegistered, mayBeRegistered) = (false, false)
-    (lastHeartbeat, firstHeartbeat, unsureHeartbeat, quietUntil, unsignedUntil) = (nil, nil, nil, nil, nil)
+    (lastHeartbeat, firstHeartbeat, unsureHeartbeat, sentHeartbeat) = (nil, nil, nil, nil)
+    (quietUntil, unsignedUntil) = (nil, nil)
   }
 
   mutating func noteRegistration(at now: Duration) {

@@ -96,11 +96,12 @@ struct CoordinatorStore: Sendable {
   /// - Throws: ``AgentError`` with code `.storage`.
   func save(_ session: CoordinatorSession, at clock: ClockReading) throws(AgentError) {
     func wall(_ instant: Duration) -> Int64 { clock.wallMs + (instant - clock.now).wholeMilliseconds }
+    let unsure = [session.unsureHeartbeat, session.sentHeartbeat].compactMap(\.self).max()
     let contents = Contents(
       coordinator: coordinator, agentId: agentID, isRegistered: session.isRegistered,
       mayBeRegistered: session.mayBeRegistered, meshToken: session.meshToken,
       registrationsAtMs: session.registrations.map(wall), lastHeartbeatAtMs: session.lastHeartbeat.map(wall),
-      firstHeartbeatAtMs: session.firstHeartbeat.map(wall), unsureHeartbeatAtMs: session.unsureHeartbeat.map(wall),
+      firstHeartbeatAtMs: session.firstHeartbeat.map(wall), unsureHeartbeatAtMs: unsure.map(wall),
       unsignedUntilMs: session.unsignedUntil.map(wall), quietUntilMs: session.quietUntil.map(wall),
       conduct: session.conduct.moved(fromMs: clock.now.wholeMilliseconds, toMs: clock.wallMs),
       savedAtMs: clock.wallMs, boot: clock.boot)

@@ -62,6 +62,7 @@ import Testing
     (session.isRegistered, session.meshToken) = (true, "secret")
     (session.registrations, session.lastHeartbeat) = ([.seconds(10), .seconds(90)], .seconds(95))
     (session.unsignedUntil, session.quietUntil) = (.seconds(200), .seconds(3000))
+    session.sentHeartbeat = .seconds(99)
     session.conduct.note(result("1"), atMs: 80_000)
     try store.save(session, at: reading(.seconds(100), 1_700_000_000_000))
     // Half a minute later by the wall clock; the agent's own begins anew.
@@ -69,6 +70,8 @@ import Testing
     var expected = session
     (expected.registrations, expected.lastHeartbeat) = ([.seconds(-120), .seconds(-40)], .seconds(-35))
     (expected.unsignedUntil, expected.quietUntil) = (.seconds(70), .seconds(2870))
+    // Nobody will ever hear what became of it.
+    (expected.sentHeartbeat, expected.unsureHeartbeat) = (nil, .seconds(-31))
     expected.conduct = session.conduct.moved(fromMs: 80_000, toMs: -50_000)
     #expect(loaded.session == expected && loaded.problem == nil)
     // A clock that was set back makes nothing older than it is.

@@ -143,6 +143,35 @@ extension [CoordinatorMachine.Effect] {
     #expect(other.machine.session.registrations.count == 1)
   }
 
+  /// The coordinator may take a heartbeat after a silence of which nobody hears, for the program is killed; what follows
+  /// much later must know of it.
+  @Test func aHeartbeatAfterASilenceIsWrittenDownBeforeItIsSent() throws {
+    var session = CoordinatorSession()
+    (session.isRegistered, session.lastHeartbeat) = (true, .seconds(-14_000))
+    var bench = Bench(session)
+    let effects = bench.on(.start)
+    let save = try #require(effects.firstIndex(of: .save))
+    #expect(save < effects.firstIndex(of: .send(.heartbeat, isSigned: false)) ?? 0)
+    #expect(bench.machine.session.sentHeartbeat == .zero)
+    // An hour later, with what was on disk.
+    (session.unsureHeartbeat, session.lastHeartbeat) = (.seconds(-3546), .seconds(-17_546))
+    var next = Bench(session)
+    _ = next.on(.start)
+    _ = next.hear(.heartbeat, 200, #"{"ok":true}"#)
+    #expect(next.machine.session.quietUntil == .seconds(-3546) + CoordinatorSession.quiet)
+    #expect(next.machine.session.sentHeartbeat == nil && next.machine.session.unsureHeartbeat == nil)
+  }
+
+  /// It was set because nobody knew what had happened; that an old heartbeat is known makes nothing better.
+  @Test func aHeartbeatEndsNoQuietSooner() {
+    var session = CoordinatorSession()
+    (session.isRegistered, session.lastHeartbeat, session.quietUntil) = (true, .seconds(-3541), .seconds(3690))
+    var bench = Bench(session)
+    _ = bench.on(.start)
+    _ = bench.hear(.heartbeat, 200, #"{"ok":true}"#)
+    #expect(bench.machine.session.quietUntil == .seconds(3690))
+  }
+
   /// A program that crashes every five seconds signs nothing; one that stays does, after a minute and a bit.
   @Test func whoIsStartedAnewDoesNotKnowWhatWasSigned() {
     var first = Bench()
