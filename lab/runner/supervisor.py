@@ -7,9 +7,8 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
 from types import TracebackType
-from typing import BinaryIO, Iterator
+from typing import BinaryIO
 
 from .job import Job, Talk, conversation
 from .machines import KINDS, Streams
@@ -35,10 +34,11 @@ class Interrupted(BaseException):
 def run(job: Job) -> int:
     """Run the job's command in a fresh guest; its exit code, or a LabError with code 124 or 125."""
     try:
-        with _signals_as_exceptions(), conversation(job) as talk:
+        with Signals() as signals, conversation(job) as talk:
             begun = time.monotonic()
             try:
                 with Guest(job, talk) as guest:
+                    signals.release()
                     return guest.wait()
             finally:
                 _report_times(talk, time.monotonic() - begun)
@@ -174,20 +174,32 @@ class Pump(threading.Thread):
         self.join(DRAIN_LIMIT)
 
 
-@contextmanager
-def _signals_as_exceptions() -> Iterator[None]:
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+class Signals:
+    """Makes exceptions of the signals that end a run. Held back until ``release()``: an exception in the middle of a
+    guest's start would leave it running."""
 
-    def interrupt(number: int, _frame: object) -> None:
-        for each in numbers:
+    NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def __enter__(self) -> "Signals":
+        self.is_released = False
+        self.pending: int | None = None
+        self.before = {number: signal.signal(number, self._take) for number in self.NUMBERS}
+        return self
+
+    def _take(self, number: int, _frame: object) -> None:
+        for each in self.NUMBERS:
             signal.signal(each, signal.SIG_IGN)  # a second Ctrl-C must not interrupt the cleaning up
-        raise Interrupted(number)
+        self.pending = number
+        if self.is_released:
+            raise Interrupted(number)
 
-    before = {number: signal.signal(number, interrupt) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
+    def release(self) -> None:
+        self.is_released = True
+        if self.pending:
+            raise Interrupted(self.pending)
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for number, handler in self.before.items():
             signal.signal(number, handler)
 
 

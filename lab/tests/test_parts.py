@@ -1,5 +1,7 @@
 """The parts of the runner that need no guest: archive, modules, kernel image, cache, job script."""
+import os
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -14,7 +16,7 @@ sys.path.insert(0, str(LAB))
 from runner import cache, debian, guestkernel, initramfs, uml  # noqa: E402
 from runner.job import Job, conversation  # noqa: E402
 from runner.kernelfiles import SIGNATURE_MARK, ModuleTree, dependencies, uncompressed_kernel, unsigned  # noqa: E402
-from runner.supervisor import telling_lines  # noqa: E402
+from runner.supervisor import Interrupted, Signals, telling_lines  # noqa: E402
 from runner.terminal import LabError  # noqa: E402
 
 
@@ -42,6 +44,21 @@ class Kernels(unittest.TestCase):
                 (Path(name) / f"{version}-0").mkdir()
                 (Path(name) / f"{version}-0" / "wanted").write_bytes(guestkernel.MODULES.read_bytes())
             self.assertEqual(guestkernel.cached().name, "6.1.0-50-amd64-0")
+
+
+class EndingSignals(unittest.TestCase):
+    def test_one_during_a_start_counts_when_it_is_over(self):
+        before = signal.getsignal(signal.SIGTERM)
+        with Signals() as signals:
+            os.kill(os.getpid(), signal.SIGTERM)
+            with self.assertRaises(Interrupted) as raised:
+                signals.release()
+        self.assertEqual((raised.exception.code, signal.getsignal(signal.SIGTERM)), (143, before))
+
+    def test_one_after_it_counts_at_once(self):
+        with self.assertRaises(Interrupted), Signals() as signals:
+            signals.release()
+            os.kill(os.getpid(), signal.SIGHUP)
 
 
 class Folder(unittest.TestCase):
