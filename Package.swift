@@ -94,6 +94,8 @@ if !lean {
   products += [
     .library(name: "AgentHTTP", targets: ["AgentHTTP"]),
     .library(name: "EdgeCoderHTTP", targets: ["EdgeCoderHTTP"]),
+    .library(name: "Uploads", targets: ["Uploads"]),
+    .library(name: "UploadsHTTP", targets: ["UploadsHTTP"]),
     .executable(name: "edgeblue", targets: ["edgeblue"]),
   ]
   dependencies += [
@@ -103,6 +105,7 @@ if !lean {
     .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
@@ -146,11 +149,37 @@ if !lean {
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
       swiftSettings: settings),
+    .target(
+      name: "Uploads",
+      dependencies: [
+        "DBus", log,
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      swiftSettings: settings),
+    .target(
+      name: "UploadsHTTP",
+      dependencies: [
+        "DBus", "Uploads",
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOFoundationCompat", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "UploadsTests",
+      dependencies: [
+        "DBus", "DBusTesting", "Uploads", "UploadsHTTP",
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      swiftSettings: settings),
     .executableTarget(
       name: "edgeblue",
       dependencies: [
         "Agent", "AgentHTTP", "AudioIngest", "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "NetworkPath",
-        "SystemState", log,
+        "SystemState", "Uploads", "UploadsHTTP", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),

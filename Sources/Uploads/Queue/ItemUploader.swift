@@ -1,0 +1,136 @@
+internal import Crypto
+internal import DBus
+internal import FoundationEssentials
+
+/// Brings one item to the server, in as many requests as it takes, and proves that it is there.
+struct ItemUploader: Sendable {
+  let client: S3Client
+  let store: QueueStore
+  let plan: UploadPlan
+  let item: UploadItem
+  let credentials: S3Credentials
+  /// How many bytes of the item the server has, or is being sent.
+  let onProgress: @Sendable (Int64) -> Void
+
+  private var request: UploadRequest { item.request }
+  private var content: ObjectContent { item.request.content }
+
+  /// Uploads it.
+  /// - Parameter mayBeThere: whether an earlier attempt may have succeeded without our knowing.
+  /// - Throws: ``UploadsError``, `CancellationError`.
+  func run(mayBeThere: Bool) async throws {
+    var replacing = request.isReplacing
+    if mayBeThere || item.attempts > 0 || item.uploadID != nil {
+      switch try await presence() {
+      case .same: return
+      case .absent: break
+      // What lies there was meant to be this: an upload of ours went wrong.
+      case .different(isOurs: true): replacing = true
+      case .different(isOurs: false):
+        guard replacing else { throw Self.taken(request.key) }
+      }
+    }
+    try checkFile()
+    do {
+      try await send(replacing: replacing)
+    } catch let error as UploadsError where error.code == .alreadyExists && !replacing {
+      // The reply to the upload that made it may have been lost.
+      switch try await presence() {
+      case .same: return
+      case .absent: throw UploadsError(.busy, "\(request.key) was there a moment ago")
+      case .different(isOurs: true): try await send(replacing: true)
+      case .different(isOurs: false): throw Self.taken(request.key)
+      }
+    }
+  }
+
+  private func presence() async throws -> ObjectPresence {
+    try await client.presence(
+      of: content, plan: plan, bucket: request.bucket, key: request.key, credentials: credentials)
+  }
+
+  /// A file that is not the one that was queued is not sent.
+  private func checkFile() throws {
+    guard try FileReading.length(of: content.path) == content.size else { throw S3Client.changed(content) }
+    guard try Fingerprint.of(content.path) != item.fingerprint || item.failure != nil else { return }
+    // Copied back, touched, or refused by the server as not what was announced: its bytes decide.
+    var sha = Crypto.SHA256()
+    try FileReading.read(FileSlice(path: content.path, length: content.size)) { sha.update(bufferPointer: $0) }
+    guard sha.finalize().hex == content.sha256 else { throw S3Client.changed(content) }
+  }
+
+  private func send(replacing: Bool) async throws {
+    let parts = plan.parts(of: content.size)
+    guard !parts.isEmpty else {
+      let sent = Lock<Int64>(0)
+      return try await client.put(
+        content, bucket: request.bucket, key: request.key, replacing: replacing, credentials: credentials
+      ) { count in
+        onProgress(
+          sent.withLock {
+            $0 += Int64(count); return $0
+          })
+      }
+    }
+    do {
+      try await send(parts, replacing: replacing)
+    } catch let error as UploadsError where error.serverCode == "NoSuchUpload" {
+      try store.note(item.id, uploadID: nil, parts: [])
+      throw UploadsError(.interrupted, "the server has forgotten the parts it had of \(request.key)")
+    }
+  }
+
+  /// Sends the parts that the server does not have yet. Every byte is read, also of those it has: together they must be
+  /// what was queued.
+  private func send(_ ranges: [Range<Int64>], replacing: Bool) async throws {
+    let uploadID: String
+    var known: [UploadedPart] = []
+    if let begun = item.uploadID {
+      (uploadID, known) = (begun, item.parts)
+    } else {
+      uploadID = try await client.createMultipart(
+        content, bucket: request.bucket, key: request.key, credentials: credentials)
+      try store.note(item.id, uploadID: uploadID, parts: [])
+    }
+    var (whole, parts) = (Crypto.SHA256(), [UploadedPart]())
+    for (index, range) in ranges.enumerated() {
+      let slice = FileSlice(path: content.path, offset: range.lowerBound, length: range.upperBound - range.lowerBound)
+      var sha = Crypto.SHA256()
+      try FileReading.read(slice) { bytes in
+        sha.update(bufferPointer: bytes)
+        whole.update(bufferPointer: bytes)
+      }
+      let sum = Array(sha.finalize())
+      if index < known.count, known[index].size == slice.length, known[index].sha256 == sum.hex {
+        parts.append(known[index])
+      } else {
+        let done = Lock(range.lowerBound)
+        let part = try await client.uploadPart(
+          slice, number: index + 1, sum: sum, of: uploadID, bucket: request.bucket, key: request.key,
+          credentials: credentials
+        ) { count in
+          onProgress(
+            done.withLock {
+              $0 += Int64(count); return $0
+            })
+        }
+        parts.append(part)
+        try store.note(item.id, uploadID: uploadID, parts: parts)
+      }
+      onProgress(range.upperBound)
+    }
+    guard whole.finalize().hex == content.sha256 else { throw S3Client.changed(content) }
+    let etag = try await client.completeMultipart(
+      parts, of: uploadID, bucket: request.bucket, key: request.key, replacing: replacing, credentials: credentials)
+    // Every part was compared; that the whole is made of these parts is what is left to show.
+    let sums = parts.compactMap { [UInt8](hex: $0.etag) }
+    let isShown = sums.count == parts.count && etag == Digests.md5(of: sums.flatMap { $0 }).hex + "-\(parts.count)"
+    if isShown { return }
+    guard try await presence() == .same else { throw S3Client.differs(request.key) }
+  }
+
+  private static func taken(_ key: String) -> UploadsError {
+    UploadsError(
+      .alreadyExists, "another object is there as \(key)", hint: "drop the item and queue it under another key")
+  }
+}

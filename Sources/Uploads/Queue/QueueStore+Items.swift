@@ -1,0 +1,256 @@
+internal import FoundationEssentials
+internal import GRDB
+
+extension QueueStore {
+  /// Counts over all items.
+  public struct Totals: Sendable, Hashable {
+    /// How many items are in each state, and their bytes.
+    public var items: [UploadItem.State: Int] = [:]
+    /// The bytes of the items in each state.
+    public var bytes: [UploadItem.State: Int64] = [:]
+    /// When the oldest that is not uploaded was queued, in Unix milliseconds.
+    public var oldestQueuedAtMs: Int64?
+  }
+
+  /// The items in some states, the oldest first.
+  public func items(in states: Set<UploadItem.State>, limit: Int = .max) throws(UploadsError) -> [UploadItem] {
+    try read { database in
+      let names = states.map(\.rawValue)
+      let marks = names.map { _ in "?" }.joined(separator: ",")
+      return try Row.fetchAll(
+        database, sql: "SELECT * FROM item WHERE state IN (\(marks)) ORDER BY id LIMIT ?",
+        arguments: StatementArguments(names) + [Int64(clamping: limit)]
+      ).map { try UploadItem(row: $0) }
+    }
+  }
+
+  /// One item; `nil` when there is none of this number.
+  public func item(_ id: Int64) throws(UploadsError) -> UploadItem? {
+    try read { try Self.item(id, $0) }
+  }
+
+  /// How many items there are.
+  public func totals() throws(UploadsError) -> Totals {
+    try read { database in
+      var totals = Totals()
+      for row in try Row.fetchAll(
+        database, sql: "SELECT state, COUNT(*) AS n, SUM(size) AS bytes, MIN(queuedAtMs) AS oldest FROM item GROUP BY 1"
+      ) {
+        guard let state = UploadItem.State(rawValue: row["state"]) else { continue }
+        totals.items[state] = row["n"]
+        totals.bytes[state] = row["bytes"]
+        if [.waiting, .uploading, .paused].contains(state), let oldest = row["oldest"] as Int64? {
+          totals.oldestQueuedAtMs = min(totals.oldestQueuedAtMs ?? oldest, oldest)
+        }
+      }
+      return totals
+    }
+  }
+
+  /// What happened last, the newest last.
+  public func events(limit: Int = eventLimit) throws(UploadsError) -> [UploadEvent] {
+    try read { database in
+      try Row.fetchAll(database, sql: "SELECT * FROM event ORDER BY id DESC LIMIT ?", arguments: [limit])
+        .reversed().map { UploadEvent(atMs: $0["atMs"], item: $0["item"], text: $0["text"]) }
+    }
+  }
+
+  /// A number that is another one after any other program has changed something.
+  func version() throws(UploadsError) -> Int64 {
+    try read { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
+  }
+
+  /// The items that are done or have failed, the oldest first.
+  /// - Parameters:
+  ///   - first: the lowest number of interest.
+  ///   - since: since when, in Unix milliseconds.
+  public func ended(from first: Int64 = 0, since: Int64 = 0) throws(UploadsError) -> [UploadItem] {
+    try read { database in
+      try Row.fetchAll(
+        database,
+        sql: "SELECT * FROM item WHERE state IN ('done', 'failed') AND id >= ? AND endedAtMs >= ? ORDER BY id",
+        arguments: [first, since]
+      ).map { try UploadItem(row: $0) }
+    }
+  }
+
+  /// What is to be uploaded, in short.
+  func openItems() throws(UploadsError) -> [(id: Int64, account: String, attempts: Int)] {
+    try read { database in
+      try Row.fetchAll(
+        database, sql: "SELECT id, account, attempts FROM item WHERE state IN ('waiting', 'uploading') ORDER BY id"
+      ).map { ($0["id"], $0["account"], $0["attempts"]) }
+    }
+  }
+
+  /// Whether all of the queue is held.
+  public var isPaused: Bool {
+    get throws(UploadsError) {
+      try read { try String.fetchOne($0, sql: "SELECT value FROM setting WHERE name = 'paused'") == "1" }
+    }
+  }
+
+  // MARK: What a person does
+
+  /// Holds all of the queue, or lets it go on.
+  public func setPaused(_ isPaused: Bool) throws(UploadsError) {
+    try write("pausing") { database in
+      try database.execute(
+        sql: "INSERT INTO setting (name, value) VALUES ('paused', ?) ON CONFLICT (name) DO UPDATE SET value = ?1",
+        arguments: [isPaused ? "1" : "0"])
+    }
+  }
+
+  /// Has an item tried again at once, whatever became of it, unless it is done.
+  public func retry(_ id: Int64) throws(UploadsError) {
+    try change(id, "is to be tried again", to: .waiting, from: [.failed, .waiting, .paused]) { _ in }
+  }
+
+  /// Holds an item.
+  public func pause(_ id: Int64) throws(UploadsError) {
+    try change(id, "is held", to: .paused, from: [.waiting, .uploading, .failed]) { _ in }
+  }
+
+  /// Lets an item go on that is held.
+  public func resume(_ id: Int64) throws(UploadsError) {
+    try change(id, "goes on", to: .waiting, from: [.paused]) { _ in }
+  }
+
+  /// Forgets an item; its files stay.
+  public func drop(_ id: Int64) throws(UploadsError) {
+    try write("dropping item \(id)") { database in
+      guard try Self.item(id, database) != nil else { throw Self.unknown(id) }
+      try database.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [id])
+      try self.note(id, "was dropped", database)
+    }
+  }
+
+  private func change(
+    _ id: Int64, _ text: String, to state: UploadItem.State, from states: Set<UploadItem.State>,
+    _ more: (Database) throws -> Void
+  ) throws(UploadsError) {
+    try write("changing item \(id)") { database in
+      guard let item = try Self.item(id, database) else { throw Self.unknown(id) }
+      guard states.contains(item.state) else {
+        throw UploadsError(.notNow, "item \(id) is \(item.state.rawValue)")
+      }
+      try database.execute(
+        sql: "UPDATE item SET state = ?, attempts = 0, nextAttemptAtMs = NULL, endedAtMs = NULL WHERE id = ?",
+        arguments: [state.rawValue, id])
+      try self.note(id, text, database)
+    }
+  }
+
+  // MARK: What an upload does
+
+  /// Notes that an item is being uploaded.
+  /// - Returns: the item; `nil` when a person has held or dropped it meanwhile.
+  func begin(_ id: Int64) throws(UploadsError) -> UploadItem? {
+    try write("beginning item \(id)") { database in
+      try database.execute(
+        sql: "UPDATE item SET state = 'uploading' WHERE id = ? AND state IN ('waiting', 'uploading')", arguments: [id])
+      return database.changesCount == 0 ? nil : try Self.item(id, database)
+    }
+  }
+
+  /// Notes an upload in parts and the parts that the server has.
+  func note(_ id: Int64, uploadID: String?, parts: [UploadedPart]) throws(UploadsError) {
+    try write("noting the parts of item \(id)") { database in
+      try database.execute(
+        sql: "UPDATE item SET uploadID = ?, parts = ? WHERE id = ?", arguments: [uploadID, try Self.json(parts), id])
+    }
+  }
+
+  /// Notes that an upload has failed, and is tried again.
+  func postpone(
+    _ id: Int64, attempts: Int, afterMs delay: Int64?, _ kind: FailureKind, _ problem: String
+  ) throws(UploadsError) {
+    try write("postponing item \(id)") { database in
+      try database.execute(
+        sql: """
+          UPDATE item SET state = 'waiting', attempts = ?, nextAttemptAtMs = ?, failure = ?, problem = ?
+          WHERE id = ? AND state = 'uploading'
+          """, arguments: [attempts, delay.map { now + $0 }, kind.rawValue, problem, id])
+      try self.note(id, "failed (\(kind.rawValue)): \(problem)", database)
+    }
+  }
+
+  /// Notes that an item has failed for good.
+  func bury(_ id: Int64, _ problem: String) throws(UploadsError) {
+    try write("giving up item \(id)") { database in
+      try database.execute(
+        sql: """
+          UPDATE item SET state = 'failed', attempts = attempts + 1, nextAttemptAtMs = NULL, failure = 'final',
+            problem = ?, endedAtMs = ? WHERE id = ? AND state = 'uploading'
+          """, arguments: [problem, now, id])
+      try self.note(id, "failed for good: \(problem)", database)
+    }
+  }
+
+  /// Notes that the server has an item's bytes. From now on nothing is sent for it.
+  /// - Parameter state: `.delivered`, or `.done` when there is nothing to be done with the local files.
+  func finish(_ id: Int64, as state: UploadItem.State) throws(UploadsError) {
+    try write("finishing item \(id)") { database in
+      try database.execute(
+        sql: """
+          UPDATE item SET state = ?, nextAttemptAtMs = NULL, failure = NULL, problem = NULL, uploadID = NULL,
+            parts = '[]', endedAtMs = ? WHERE id = ?
+          """, arguments: [state.rawValue, now, id])
+      if state == .done {
+        try self.note(id, "is done", database)
+        try database.execute(
+          sql: """
+            DELETE FROM item WHERE state = 'done' AND id < (
+              SELECT id FROM item WHERE state = 'done' ORDER BY id DESC LIMIT 1 OFFSET ?)
+            """, arguments: [Self.memoryLimit - 1])
+      }
+    }
+  }
+
+  private func note(_ id: Int64, _ text: String, _ database: Database) throws {
+    try database.execute(
+      sql: "INSERT INTO event (atMs, item, text) VALUES (?, ?, ?)", arguments: [now, id, String(text.prefix(1000))])
+    try database.execute(
+      sql: "DELETE FROM event WHERE id <= ?", arguments: [database.lastInsertedRowID - Int64(Self.eventLimit)])
+  }
+
+  private static func item(_ id: Int64, _ database: Database) throws -> UploadItem? {
+    try Row.fetchOne(database, sql: "SELECT * FROM item WHERE id = ?", arguments: [id]).map { try UploadItem(row: $0) }
+  }
+
+  private static func unknown(_ id: Int64) -> UploadsError {
+    UploadsError(.noSuchItem, "there is no item \(id)", hint: "`edgeblue uploads list --all` shows them")
+  }
+}
+
+extension UploadItem {
+  /// What a row holds.
+  /// - Throws: `UploadsError` with code `.storage` when it holds something else.
+  init(row: Row) throws {
+    let damaged = UploadsError(.storage, "a row of the queue cannot be understood")
+    func decoded<Value: Decodable>(_ name: String) throws -> Value {
+      guard let text = row[name] as String? else { throw damaged }
+      return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
+    }
+    guard let state = State(rawValue: row["state"]),
+      let afterwards = UploadRequest.Afterwards(rawValue: row["afterwards"])
+    else { throw damaged }
+    id = row["id"]
+    request = UploadRequest(
+      ObjectContent(
+        path: row["path"], size: row["size"], sha256: row["sha256"], contentType: row["contentType"],
+        metadata: try decoded("metadata")),
+      bucket: row["bucket"], key: row["key"], account: row["account"], sidecar: row["sidecar"],
+      isReplacing: row["isReplacing"], afterwards: afterwards)
+    self.state = state
+    attempts = row["attempts"]
+    queuedAtMs = row["queuedAtMs"]
+    nextAttemptAtMs = row["nextAttemptAtMs"]
+    endedAtMs = row["endedAtMs"]
+    problem = row["problem"]
+    failure = (row["failure"] as String?).flatMap(FailureKind.init)
+    uploadID = row["uploadID"]
+    parts = try decoded("parts")
+    fingerprint = row["fingerprint"]
+  }
+}

@@ -1,0 +1,153 @@
+internal import FoundationEssentials
+internal import GRDB
+import Glibc
+
+/// The items of a queue, in a file of SQLite. Several programs may have it open; one at a time uploads.
+///
+/// What a call has done is on disk when it returns (write-ahead log, `synchronous=FULL`).
+public final class QueueStore: Sendable {
+  /// Where the file is.
+  public let path: String
+  let database: DatabaseQueue
+  private let unixMs: @Sendable () -> Int64
+
+  /// How many items that are done are remembered, so that none is queued again: 10,000.
+  static let memoryLimit = 10_000
+  /// How many events are remembered: 1,000.
+  public static let eventLimit = 1000
+
+  /// Opens the file, makes it if it is not there, and brings it to this version.
+  /// - Parameters:
+  ///   - path: where the file is, or is to be.
+  ///   - unixMs: this machine's clock, in milliseconds since 1970.
+  /// - Throws: ``UploadsError``: `.storage`, `.noSpace`.
+  public init(path: String, unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMs) throws(UploadsError) {
+    (self.path, self.unixMs) = (path, unixMs)
+    database = try Self.caught("opening \(path)") {
+      var configuration = Configuration()
+      configuration.journalMode = .wal
+      // Another program writes for a moment at a time.
+      configuration.busyMode = .timeout(10)
+      configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      try Self.migrator.migrate(queue)
+      return queue
+    }
+  }
+
+  var now: Int64 { unixMs() }
+
+  private static let migrator: DatabaseMigrator = {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("1: items and events") { database in
+      try database.execute(
+        sql: """
+          CREATE TABLE item (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            bucket TEXT NOT NULL, key TEXT NOT NULL, account TEXT NOT NULL,
+            path TEXT NOT NULL, sidecar TEXT, fingerprint TEXT NOT NULL,
+            size INTEGER NOT NULL, sha256 TEXT NOT NULL, contentType TEXT NOT NULL, metadata TEXT NOT NULL,
+            isReplacing INTEGER NOT NULL, afterwards TEXT NOT NULL,
+            state TEXT NOT NULL DEFAULT 'waiting', attempts INTEGER NOT NULL DEFAULT 0,
+            queuedAtMs INTEGER NOT NULL, nextAttemptAtMs INTEGER, endedAtMs INTEGER,
+            problem TEXT, failure TEXT, uploadID TEXT, parts TEXT NOT NULL DEFAULT '[]',
+            UNIQUE (bucket, key)
+          );
+          CREATE INDEX itemByState ON item (state, id);
+          CREATE TABLE event (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, atMs INTEGER NOT NULL, item INTEGER NOT NULL, text TEXT NOT NULL
+          );
+          CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+          """)
+    }
+    return migrator
+  }()
+
+  // MARK: Putting in
+
+  /// Queues uploads, all or none. When this returns they are on disk.
+  ///
+  /// One that is queued already, or was uploaded, is not queued twice: its number is returned.
+  /// - Returns: the numbers, in order.
+  /// - Throws: ``UploadsError``: `.invalidArgument`, `.fileMissing`, `.alreadyExists` when another file is queued under
+  ///   the same key, `.storage`, `.noSpace`.
+  @discardableResult public func add(_ requests: [UploadRequest]) throws(UploadsError) -> [Int64] {
+    var prints: [String] = []
+    for request in requests {
+      try request.check()
+      prints.append(try Fingerprint.of(request.content.path))
+    }
+    return try write("queueing") { database in
+      try zip(requests, prints).map { request, print in try self.add(request, print, database) }
+    }
+  }
+
+  private func add(_ request: UploadRequest, _ fingerprint: String, _ database: Database) throws -> Int64 {
+    let known = try Row.fetchOne(
+      database, sql: "SELECT * FROM item WHERE bucket = ? AND key = ?", arguments: [request.bucket, request.key])
+    if let known {
+      let item = try UploadItem(row: known)
+      if item.request.content.sha256 == request.content.sha256, item.request.account == request.account {
+        return item.id
+      }
+      guard request.isReplacing, [.done, .failed].contains(item.state) else {
+        throw UploadsError(
+          .alreadyExists, "another file is queued, or was uploaded, as \(request.key) in \(request.bucket)",
+          hint: "choose another key, or have it replaced once the first is done")
+      }
+      try database.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [item.id])
+    }
+    try database.execute(
+      sql: """
+        INSERT INTO item (bucket, key, account, path, sidecar, fingerprint, size, sha256, contentType, metadata,
+          isReplacing, afterwards, queuedAtMs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+      arguments: [
+        request.bucket, request.key, request.account, request.content.path, request.sidecar, fingerprint,
+        request.content.size, request.content.sha256, request.content.contentType,
+        try Self.json(request.content.metadata), request.isReplacing, request.afterwards.rawValue, now,
+      ])
+    return database.lastInsertedRowID
+  }
+
+  // MARK: Access
+
+  func write<Value>(_ phase: String, _ body: (Database) throws -> Value) throws(UploadsError) -> Value {
+    try Self.caught("\(phase) in \(path)") { try database.write(body) }
+  }
+
+  func read<Value>(_ body: (Database) throws -> Value) throws(UploadsError) -> Value {
+    try Self.caught("reading \(path)") { try database.read(body) }
+  }
+
+  private static func caught<Value>(_ phase: String, _ body: () throws -> Value) throws(UploadsError) -> Value {
+    do {
+      return try body()
+    } catch let error as UploadsError {
+      throw error
+    } catch let error as DatabaseError {
+      throw UploadsError(
+        error.resultCode == .SQLITE_FULL ? .noSpace : .storage,
+        "\(phase): \(error.message ?? "\(error.resultCode)")",
+        hint: error.resultCode == .SQLITE_FULL ? "make room on the disk" : nil)
+    } catch {
+      throw UploadsError(.storage, "\(phase): \(error)")
+    }
+  }
+
+  static func json(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
+}
+
+/// What tells a file from another of the same name.
+enum Fingerprint {
+  static func of(_ path: String) throws(UploadsError) -> String {
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw .disk("looking at \(path)") }
+    let time = status.st_mtim
+    return "\(status.st_dev):\(status.st_ino):\(status.st_size):\(time.tv_sec).\(time.tv_nsec)"
+  }
+}

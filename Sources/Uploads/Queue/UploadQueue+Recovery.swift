@@ -1,0 +1,105 @@
+internal import DBus
+internal import Glibc
+
+extension UploadQueue {
+  /// Takes up what an earlier program has left.
+  func recover() async throws {
+    version = try store.version()
+    for item in try store.items(in: [.uploading]) { mayBeThere.insert(item.id) }
+    for item in try store.items(in: [.delivered]) {
+      do { _ = try await settle(item) } catch { logger.error("settling item \(item.id): \(error)") }
+    }
+    try follow()
+  }
+
+  /// Looks every now and then whether another program has changed something.
+  func followStore() async {
+    while true {
+      do { try await clock.sleep(for: options.poll) } catch { return }
+      keep("looking at the queue") { () throws(UploadsError) in
+        let present = try store.version()
+        guard present != version else { return }
+        version = present
+        try follow()
+      }
+    }
+  }
+
+  /// Brings what is known of the items to what the store says.
+  private func follow() throws(UploadsError) {
+    handle(.paused(try store.isPaused))
+    let open = try store.openItems()
+    let ids = Set(open.map(\.id))
+    for id in machine.ids where !ids.contains(id) { handle(.removed(id)) }
+    for item in open {
+      let known = machine.attempts(of: item.id)
+      // A person who has it tried again sets the count back.
+      guard known == nil || known ?? 0 > item.attempts else { continue }
+      handle(.added(item.id, account: item.account, attempts: item.attempts))
+    }
+  }
+
+  /// Notes that the server has an item, and sees to the local files.
+  /// - Returns: whether all was done.
+  func deliver(_ item: UploadItem) async throws -> Bool {
+    try store.finish(item.id, as: .delivered)
+    return try await settle(item)
+  }
+
+  /// Sees to the local files of an item that the server has; again, if the program ended meanwhile.
+  private func settle(_ item: UploadItem) async throws -> Bool {
+    do {
+      try await onDelivered(item)
+      if item.request.afterwards == .remove { try remove(item) }
+    } catch {
+      problem = "item \(item.id) is uploaded, but not all is done: \(error)"
+      logger.error("settling item \(item.id): \(error)")
+      return false
+    }
+    try store.finish(item.id, as: .done)
+    return true
+  }
+
+  private func remove(_ item: UploadItem) throws(UploadsError) {
+    let path = item.request.content.path
+    do {
+      guard try Fingerprint.of(path) == item.fingerprint else {
+        logger.warning("item \(item.id): its file has changed since it was queued, and stays")
+        return
+      }
+    } catch let error where error.code == .fileMissing {
+      // Removed already; its sidecar may still be there.
+    }
+    for file in [path, item.request.sidecar].compactMap({ $0 }) {
+      guard unlink(file) == 0 || errno == ENOENT else { throw .disk("removing \(file)") }
+    }
+  }
+}
+
+/// Keeps a second program from uploading the same queue. It is released when the program ends, however that is.
+struct QueueLock {
+  private let file: Int32
+
+  init(path: String) throws(UploadsError) {
+    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw .disk("opening \(path)") }
+    guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+      let number = errno
+      close(file)
+      guard number == EWOULDBLOCK else { throw .disk("locking \(path)", number) }
+      throw UploadsError(
+        .alreadyRunning, "another program uploads this queue", hint: "it takes what is queued here too")
+    }
+  }
+
+  func release() {
+    // Closing is not enough while a child that was just started still has a copy.
+    flock(file, LOCK_UN)
+    close(file)
+  }
+}
+
+extension Duration {
+  /// In whole milliseconds.
+  var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
+}

@@ -1,0 +1,298 @@
+public import DBus
+internal import Glibc
+public import Logging
+
+/// Uploads what is queued, the oldest first, until nothing is left, for ever.
+///
+/// What was begun when an earlier program ended is looked for on the server before anything is sent again. Nothing
+/// local is removed before the server has shown that it has the same bytes.
+public actor UploadQueue {
+  /// How it works.
+  public struct Options: Sendable {
+    /// How many items are uploaded at once: 3.
+    public var concurrency = 3
+    /// In how many requests a file goes.
+    public var plan = UploadPlan()
+    /// How often it looks whether another program has changed the queue: 500 ms.
+    public var poll = Duration.milliseconds(500)
+
+    /// The usual ones.
+    public init() {}
+  }
+
+  /// What has happened since the program began.
+  public struct Counters: Sendable, Hashable {
+    /// Items that were uploaded.
+    public var uploaded = 0
+    /// Their bytes.
+    public var uploadedBytes: Int64 = 0
+    /// Attempts, those that failed among them.
+    public var attempts = 0
+    /// Attempts that failed, by kind.
+    public var failures: [FailureKind: Int] = [:]
+    /// Bytes that were handed to connections.
+    public var sentBytes: Int64 = 0
+  }
+
+  /// What goes on now.
+  public struct Status: Sendable, Hashable {
+    /// The items under way, and how many bytes of each were sent.
+    public var running: [Int64: Int64] = [:]
+    /// What has happened.
+    public var counters = Counters()
+    /// Why accounts have no credentials that are taken, by account.
+    public var credentialProblems: [String: String] = [:]
+    /// What keeps the queue itself from working, such as a full disk.
+    public var problem: String?
+  }
+
+  /// The items.
+  public nonisolated let store: QueueStore
+  let client: S3Client
+  let options: Options
+  let clock: TimeSource
+  private let random: @Sendable () -> Double
+  let logger: Logger
+  /// Told of each item that the server has, before it is done; what throws is tried again when the program next begins.
+  let onDelivered: @Sendable (UploadItem) async throws -> Void
+
+  var machine: QueueMachine
+  var keepers: [String: CredentialsKeeper]
+  var problems: [Int64: String] = [:]
+  /// What an earlier program had begun.
+  var mayBeThere: Set<Int64> = []
+  private var tasks: [Int64: Task<Void, Never>] = [:]
+  private var pending: [QueueMachine.Action] = []
+  private let bell = BoundedStream<Void>.make(limit: 1, policy: .dropNewest)
+  /// When the next look at the machine is due.
+  private var alarm: Duration?
+  var version: Int64 = -1
+  var counters = Counters()
+  var problem: String?
+  private let progress = Lock<[Int64: Int64]>([:])
+  private let sent = Lock<Int64>(0)
+  private let listeners = Lock<[BoundedStream<UploadItem>.Source]>([])
+
+  /// Makes a queue; it uploads while ``run()`` runs.
+  /// - Parameters:
+  ///   - store: the items.
+  ///   - client: the server.
+  ///   - accounts: where the credentials of each account come from.
+  ///   - options: how it works.
+  ///   - clock: what waits are measured with.
+  ///   - random: 0 to 1.
+  ///   - logger: gets what goes wrong, without names of files.
+  ///   - onDelivered: told of each item that the server has, before it is done; when it throws, again when a queue
+  ///     next begins.
+  public init(
+    _ store: QueueStore, client: S3Client, accounts: [String: any CredentialsProvider], options: Options = Options(),
+    clock: TimeSource = .continuous, random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
+    logger: Logger = Logger(label: "edgeblue.uploads"),
+    onDelivered: @escaping @Sendable (UploadItem) async throws -> Void = { _ in }
+  ) {
+    (self.store, self.client, self.options, self.clock) = (store, client, options, clock)
+    (self.random, self.logger, self.onDelivered) = (random, logger, onDelivered)
+    machine = QueueMachine(limit: options.concurrency)
+    keepers = accounts.mapValues { CredentialsKeeper($0) }
+  }
+
+  // MARK: From outside
+
+  /// Queues uploads; when this returns they are on disk. See ``QueueStore/add(_:)``.
+  @discardableResult public func add(_ requests: [UploadRequest]) throws(UploadsError) -> [Int64] {
+    let ids = try store.add(requests)
+    for (id, request) in zip(ids, requests) where machine.attempts(of: id) == nil {
+      if let item = try store.item(id), item.state == .waiting {
+        handle(.added(id, account: request.account, attempts: 0))
+      }
+    }
+    return ids
+  }
+
+  /// Says that there is a way out to the network again: what waits because of it is tried at once.
+  public func networkReturned() { handle(.networkReturned) }
+
+  /// What goes on now.
+  public var status: Status {
+    var status = Status(counters: counters, problem: problem)
+    status.counters.sentBytes = sent.withLock { $0 }
+    let progress = progress.withLock { $0 }
+    for id in machine.running { status.running[id] = progress[id] ?? 0 }
+    for (name, keeper) in keepers where machine.lacksCredentials(name) {
+      status.credentialProblems[name] =
+        keeper.problem ?? (keeper.generation == 0 ? "they are being fetched" : "the server does not take them")
+    }
+    return status
+  }
+
+  /// Tells of each item that has ended: done or failed.
+  public nonisolated func ended() -> BoundedStream<UploadItem> {
+    let (stream, source) = BoundedStream<UploadItem>.make(limit: 1000)
+    listeners.withLock { $0.append(source) }
+    return stream
+  }
+
+  /// Uploads until the task is cancelled. What is under way then is taken up by the next run.
+  /// - Throws: ``UploadsError``: `.alreadyRunning`, `.storage`.
+  public func run() async throws {
+    let lock = try QueueLock(path: store.path + ".lock")
+    defer { lock.release() }
+    try await recover()
+    await withDiscardingTaskGroup { group in
+      group.addTask { await self.followStore() }
+      var iterator = bell.stream.makeAsyncIterator()
+      while !Task.isCancelled {
+        // One instant for all: what is due after it has an alarm, however long the rest takes.
+        let now = clock.now
+        take(.tick, at: now)
+        for action in takeActions() { perform(action, &group) }
+        setAlarm(&group, after: now)
+        await iterator.next(isolation: self)
+      }
+      group.cancelAll()
+    }
+  }
+
+  // MARK: Events and actions
+
+  func handle(_ event: QueueMachine.Event) {
+    take(event, at: clock.now)
+    bell.source.yield(())
+  }
+
+  private func take(_ event: QueueMachine.Event, at now: Duration) {
+    pending += machine.handle(event, at: now, random: random())
+  }
+
+  private func takeActions() -> [QueueMachine.Action] {
+    defer { pending = [] }
+    return pending
+  }
+
+  private func perform(_ action: QueueMachine.Action, _ group: inout DiscardingTaskGroup) {
+    switch action {
+    case .start(let id, let generation): group.addTask { await self.supervise(id, generation) }
+    case .cancel(let id): tasks[id]?.cancel()
+    case .refresh(let account, let generation): keepers[account]?.expire(generation, at: clock.now)
+    case .postpone(let id, let attempts, let delay):
+      keep("postponing item \(id)") { () throws(UploadsError) in
+        try store.postpone(
+          id, attempts: attempts, afterMs: delay.map { $0.milliseconds }, kinds[id] ?? .temporary,
+          problems[id] ?? "")
+      }
+    case .bury(let id):
+      keep("giving up item \(id)") { () throws(UploadsError) in try store.bury(id, problems[id] ?? "") }
+      tell(id)
+    }
+  }
+
+  private func setAlarm(_ group: inout DiscardingTaskGroup, after now: Duration) {
+    for name in keepers.keys where keepers[name]?.takeDue(at: now) == true {
+      group.addTask { await self.fetch(name) }
+    }
+    let instants = [machine.nextInstant].compactMap { $0 } + keepers.values.compactMap(\.due)
+    guard let next = instants.filter({ $0 > now }).min(), next < alarm ?? .seconds(Int64.max) else { return }
+    alarm = next
+    group.addTask { [clock] in
+      do { try await clock.sleep(until: next) } catch { return }
+      await self.awake(next)
+    }
+  }
+
+  private func awake(_ instant: Duration) {
+    // Another may have been set meanwhile, for earlier.
+    if alarm == instant { alarm = nil }
+    bell.source.yield(())
+  }
+
+  private func fetch(_ name: String) async {
+    guard let keeper = keepers[name] else { return }
+    let result: Result<S3Credentials, UploadsError>
+    do {
+      result = .success(try await keeper.provider.credentials())
+    } catch let error as UploadsError {
+      result = .failure(error)
+    } catch {
+      result = .failure(UploadsError(.noCredentials, "\(keeper.provider.name): \(error)"))
+    }
+    let refused = machine.lacksCredentials(name) ? keeper.generation : -1
+    keepers[name]?.take(result, refused: refused, at: clock.now, unixMs: store.now)
+    if case .failure(let error) = result { logger.warning("no credentials for account \(name): \(error.code)") }
+    let generation = keepers[name]?.generation ?? 0
+    if generation > keeper.generation {
+      handle(.credentials(name, generation: generation))
+    } else {
+      bell.source.yield(())
+    }
+  }
+
+  // MARK: One item
+
+  var kinds: [Int64: FailureKind] = [:]
+
+  private func supervise(_ id: Int64, _ generation: Int) async {
+    let task = Task { await self.work(id, generation) }
+    tasks[id] = task
+    await withTaskCancellationHandler {
+      await task.value
+    } onCancel: {
+      task.cancel()
+    }
+    tasks[id] = nil
+    progress.withLock { _ = $0.removeValue(forKey: id) }
+  }
+
+  private func work(_ id: Int64, _ generation: Int) async {
+    do {
+      guard let item = try store.begin(id) else { return handle(.removed(id)) }
+      let name = item.request.account
+      guard let credentials = keepers[name]?.current else {
+        throw UploadsError(.noCredentials, "there are no credentials for the account \(name)")
+      }
+      counters.attempts += 1
+      let uploader = ItemUploader(
+        client: client, store: store, plan: options.plan, item: item, credentials: credentials
+      ) { [progress, sent] done in
+        let before = progress.withLock { $0.updateValue(done, forKey: id) } ?? 0
+        sent.withLock { $0 += max(done - before, 0) }
+      }
+      try await uploader.run(mayBeThere: mayBeThere.contains(id))
+      let hasMore = try await deliver(item)
+      if hasMore { counters.uploaded += 1 }
+      counters.uploadedBytes += item.request.content.size
+      mayBeThere.remove(id)
+      (problems[id], kinds[id]) = (nil, nil)
+      handle(.succeeded(id))
+      tell(id)
+    } catch is CancellationError {
+      // Held or dropped by a person, or the program ends: the next attempt looks what the server has.
+      mayBeThere.insert(id)
+    } catch {
+      let kind = FailureKind(error)
+      counters.failures[kind, default: 0] += 1
+      problems[id] = "\((error as? UploadsError)?.description ?? "\(error)")"
+      kinds[id] = kind
+      mayBeThere.insert(id)
+      logger.info("item \(id) failed: \(kind.rawValue)")
+      handle(.failed(id, kind))
+    }
+  }
+
+  func tell(_ id: Int64) {
+    keep("reading item \(id)") { () throws(UploadsError) in
+      guard let item = try store.item(id) else { return }
+      for listener in listeners.withLock({ $0 }) { listener.yield(item) }
+    }
+  }
+
+  /// Does something with the store, which may fail without anything being lost: the next run finds the item as it was.
+  func keep(_ phase: String, _ body: () throws(UploadsError) -> Void) {
+    do {
+      try body()
+      problem = nil
+    } catch {
+      problem = error.description
+      logger.error("\(phase): \(error)")
+    }
+  }
+}

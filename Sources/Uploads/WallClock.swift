@@ -1,0 +1,11 @@
+import Glibc
+
+/// This machine's clock, for what a person or a server sees.
+public enum WallClock {
+  /// Milliseconds since 1970.
+  public static let unixMs: @Sendable () -> Int64 = {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+}

@@ -1,0 +1,121 @@
+import DBus
+import DBusTesting
+import Foundation
+import Testing
+import Uploads
+import UploadsHTTP
+
+/// Bad days between the queue and a real server: in the end each object is there once, with the right bytes.
+@Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(2)))
+struct FaultTests {
+  private let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  private static let busy = "<Error><Code>SlowDown</Code><Message>Reduce your request rate</Message></Error>"
+
+  /// Each happens to the first request that is about the object's bytes; then the network is good.
+  @Test(
+    arguments: [
+      ("refused", .refused), ("reset", .resetAfter(100_000)), ("lost", .lostReply), ("half", .halfReply),
+      ("stall", .stall), ("trickle", .trickle), ("wrong", .wrongChecksum), ("500", .answer(500, "")),
+      ("503", .answer(503, busy)), ("403", .answer(403, "<html>no</html>")), ("307", .answer(307, "")),
+      ("portal", .answer(200, "<html>Welcome to the hotel</html>")), ("404", .answer(404, "<html>who?</html>")),
+      ("timeout", .answer(400, "<Error><Code>RequestTimeout</Code></Error>")),
+      ("broken", .answer(400, "<Error><Code>BadDigest</Code></Error>")),
+    ] as [(String, FaultProxy.Fault)])
+  func oneFault(_ named: (String, FaultProxy.Fault)) async throws { try await oneFault(named, inParts: false) }
+
+  @Test(
+    arguments: [
+      ("refused", .refused), ("reset", .resetAfter(100_000)), ("lost", .lostReply), ("wrong", .wrongChecksum),
+      ("gone", .answer(404, "<Error><Code>NoSuchUpload</Code></Error>")),
+    ] as [(String, FaultProxy.Fault)])
+  func oneFaultOfAPart(_ named: (String, FaultProxy.Fault)) async throws { try await oneFault(named, inParts: true) }
+
+  private func oneFault(_ named: (String, FaultProxy.Fault), inParts: Bool) async throws {
+    let server = try await SeaweedFS.running()
+    let key = "faults/\(named.0)-\(inParts)"
+    let isFirst = Lock(true)
+    let proxy = try FaultProxy(before: server.port) { method, target in
+      guard method == "PUT", target.contains(key) else { return .none }
+      return isFirst.withLock { first in
+        defer { first = false }
+        return first ? named.1 : .none
+      }
+    }
+    try await upload(key, inParts: inParts, server, proxy)
+    #expect(!isFirst.withLock { $0 } && proxy.made(key) == 1)
+  }
+
+  /// What completes an upload in parts is answered with an error behind a status of 200, not at all, or cut off.
+  @Test(
+    arguments: [
+      ("error", .answer(200, "<Error><Code>InternalError</Code></Error>")), ("lost", .lostReply), ("half", .halfReply),
+    ] as [(String, FaultProxy.Fault)])
+  func theLastStepFails(_ named: (String, FaultProxy.Fault)) async throws {
+    let server = try await SeaweedFS.running()
+    let key = "faults/complete-\(named.0)"
+    let isFirst = Lock(true)
+    let proxy = try FaultProxy(before: server.port) { method, target in
+      guard method == "POST", target.contains("uploadId") else { return .none }
+      return isFirst.withLock { first in
+        defer { first = false }
+        return first ? named.1 : .none
+      }
+    }
+    try await upload(key, inParts: true, server, proxy)
+    #expect(!isFirst.withLock { $0 } && proxy.made(key) == 1)
+  }
+
+  /// A server that knows no conditions.
+  @Test func conditionsThatAreNotImplemented() async throws {
+    let server = try await SeaweedFS.running()
+    let key = "faults/501"
+    let count = Lock(0)
+    let proxy = try FaultProxy(before: server.port) { method, _ in
+      guard method == "PUT" else { return .none }
+      return count.withLock { count in
+        count += 1
+        return count == 1
+          ? .answer(501, "<Error><Code>NotImplemented</Code><Message>If-None-Match</Message></Error>") : .none
+      }
+    }
+    try await upload(key, inParts: false, server, proxy)
+    #expect(proxy.made(key) == 1)
+  }
+
+  private func upload(_ key: String, inParts: Bool, _ server: SeaweedFS, _ proxy: FaultProxy) async throws {
+    var options = UploadQueue.Options()
+    // Nobody else changes this queue.
+    options.poll = .seconds(1000)
+    if inParts { options.plan = UploadPlan(threshold: 1, partLength: 5 << 20) }
+    let clock = QuickClock()
+    let run = try QueueRun(
+      folder, server.client(through: proxy.port, stallLimit: .seconds(key.contains("stall") ? 1 : 10)),
+      ["a": StaticCredentials(SeaweedFS.writer)], clock: TimeSource(clock), options: options)
+    let path = try folder.file("f", inParts ? 5 << 20 + 1000 : 300_000, seed: UInt64(key.utf8.count))
+    let ids = try await run.queue.add([
+      UploadRequest(
+        try ObjectContent(readingFile: path), bucket: SeaweedFS.bucket, key: key, account: "a", afterwards: .remove)
+    ])
+    let bytes = try Data(contentsOf: URL(filePath: path))
+    try await run.untilEnded(ids)
+    let item = try #require(try run.store.item(ids[0]))
+    #expect(item.state == .done, "\(item.problem ?? "")")
+    #expect(try await server.bytes(of: key) == bytes)
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+}
+
+/// A clock on which waits pass a hundred times as fast.
+struct QuickClock: Clock {
+  typealias Instant = ContinuousClock.Instant
+  private let origin = ContinuousClock.now
+
+  var now: Instant { origin + origin.duration(to: .now) * 100 }
+  var minimumResolution: Duration { .nanoseconds(1) }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    try await Task.sleep(for: max(now.duration(to: deadline) / 100, Duration.zero), clock: .steady)
+  }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import Uploads
+
+/// What the queue keeps on disk.
+@Suite struct QueueStoreTests {
+  private let folder: TemporaryFolder
+  private let path: String
+  init() throws {
+    folder = try TemporaryFolder()
+    path = folder.path + "/q.sqlite"
+  }
+
+  private func request(_ key: String, seed: UInt64 = 1, account: String = "a") throws -> UploadRequest {
+    let file = try folder.file("\(key)-\(seed)", 100, seed: seed)
+    return UploadRequest(
+      try ObjectContent(readingFile: file, metadata: ["zone": "Europe/Zürich"]), bucket: "bucket", key: key,
+      account: account)
+  }
+
+  @Test func whatWasAddedIsThereForWhoComesNext() throws {
+    let wanted = [try request("one"), try request("two", seed: 2)]
+    let ids = try QueueStore(path: path).add(wanted)
+    let store = try QueueStore(path: path)
+    #expect(try store.items(in: [.waiting]).map(\.request) == wanted)
+    #expect(try store.items(in: [.waiting]).map(\.id) == ids)
+    #expect(try store.totals().bytes == [.waiting: 200])
+  }
+
+  @Test func nothingIsQueuedTwice() throws {
+    let store = try QueueStore(path: path)
+    let first = try store.add([request("one")])
+    #expect(try store.add([request("one")]) == first)
+    let error = #expect(throws: UploadsError.self) { try store.add([request("two"), request("one", seed: 2)]) }
+    #expect(error?.code == .alreadyExists)
+    #expect(try store.items(in: [.waiting]).map(\.id) == first, "all or none")
+    #expect(throws: UploadsError.self) { try store.add([request("one", account: "another")]) }
+  }
+
+  @Test func whatCannotBeIsRefused() throws {
+    let store = try QueueStore(path: path)
+    var wrong = [UploadRequest](repeating: try request("one"), count: 9)
+    wrong[0].bucket = "No"
+    wrong[1].key = ""
+    wrong[2].key = String(repeating: "ü", count: 513)
+    wrong[3].key = "a/../b"
+    wrong[4].content.sha256 = "00"
+    wrong[5].content.metadata = ["Name": "x"]
+    wrong[6].content.metadata = ["name": String(repeating: "x", count: 2100)]
+    wrong[7].account = ""
+    wrong[8].content.path = "relative"
+    for request in wrong {
+      let error = #expect(throws: UploadsError.self) { try store.add([request]) }
+      #expect(error?.code == .invalidArgument)
+    }
+    var missing = try request("one")
+    missing.content.path = "/nowhere"
+    #expect(throws: UploadsError.self) { try store.add([missing]) }
+    #expect(try store.totals().items == [:])
+  }
+
+  @Test func aPersonHoldsRetriesAndDrops() throws {
+    let (store, other) = (try QueueStore(path: path), try QueueStore(path: path))
+    let id = try store.add([request("one")])[0]
+    let version = try store.version()
+    try other.pause(id)
+    #expect(try store.version() != version && store.item(id)?.state == .paused)
+    #expect(try store.begin(id) == nil)
+    try other.resume(id)
+    #expect(try store.begin(id)?.state == .uploading)
+    try store.postpone(id, attempts: 3, afterMs: 1000, .temporary, "busy")
+    #expect(try store.item(id)?.attempts == 3 && store.item(id)?.problem == "busy")
+    _ = try store.begin(id)
+    try store.bury(id, "refused")
+    #expect(try store.item(id)?.state == .failed)
+    try other.retry(id)
+    #expect(try store.item(id)?.state == .waiting && store.item(id)?.attempts == 0)
+    #expect(try store.events().map(\.text).last == "is to be tried again")
+    try other.drop(id)
+    #expect(try store.item(id) == nil)
+    #expect(throws: UploadsError.self) { try other.drop(id) }
+    // A number is never given twice.
+    #expect(try store.add([request("two")])[0] > id)
+  }
+
+  @Test func partsAreKept() throws {
+    let store = try QueueStore(path: path)
+    let id = try store.add([request("one")])[0]
+    let part = UploadedPart(number: 1, size: 5, sha256: "00", etag: "x", hasChecksum: true)
+    try store.note(id, uploadID: "upload", parts: [part])
+    #expect(try QueueStore(path: path).item(id)?.parts == [part])
+    try store.finish(id, as: .done)
+    #expect(try store.item(id)?.uploadID == nil && store.item(id)?.parts == [])
+  }
+
+  @Test func whatIsDoneIsRememberedUpToALimit() throws {
+    let store = try QueueStore(path: path)
+    let file = try folder.file("f", 1, seed: 1)
+    let content = try ObjectContent(readingFile: file)
+    let ids = try store.add(
+      (0...QueueStore.memoryLimit).map { UploadRequest(content, bucket: "bucket", key: "\($0)", account: "a") })
+    try store.write("finishing") { try $0.execute(sql: "UPDATE item SET state = 'done'") }
+    try store.finish(ids[0], as: .done)
+    #expect(try store.totals().items == [.done: QueueStore.memoryLimit])
+    #expect(try store.item(ids[0]) == nil && store.item(ids[1]) != nil)
+  }
+}

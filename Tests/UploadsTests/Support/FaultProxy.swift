@@ -1,0 +1,185 @@
+import DBus
+import Foundation
+
+/// Stands between a client and a server and does what networks and servers do on bad days. It notes what the server
+/// answered, whatever of it the client got.
+final class FaultProxy: Sendable {
+  enum Fault: Sendable {
+    case none
+    /// The connection is reset before the server hears anything.
+    case refused
+    /// It is reset when the server has got so many bytes of the body.
+    case resetAfter(Int)
+    /// The server has done it; its answer is lost.
+    case lostReply
+    /// Half of the answer comes.
+    case halfReply
+    /// The proxy answers itself, in XML or not.
+    case answer(Int, String)
+    /// Nothing happens, until the client goes.
+    case stall
+    /// The server's checksum is said to be another one.
+    case wrongChecksum
+    /// What comes back comes slowly.
+    case trickle
+  }
+
+  struct Seen: Sendable {
+    var method: String
+    /// Path and query, as they were sent.
+    var target: String
+    /// What the server answered; 0 when it was not asked, or did not answer.
+    var status = 0
+  }
+
+  let port: UInt16
+  private let server: UInt16
+  private let decide: @Sendable (String, String) -> Fault
+  private let log = Lock<[Seen]>([])
+  private let listener: Int32
+
+  var seen: [Seen] { log.withLock { $0 } }
+
+  /// How often the server said that it had made an object.
+  func made(_ key: String) -> Int {
+    seen.filter { seen in
+      let (path, query) = (seen.target.prefix { $0 != "?" }, seen.target.drop { $0 != "?" })
+      let isWhole = seen.method == "PUT" && query.isEmpty || seen.method == "POST" && query.hasPrefix("?uploadId")
+      return isWhole && path.hasSuffix("/" + key) && seen.status == 200
+    }.count
+  }
+
+  /// - Parameter decide: what happens to a request, by its method and its target.
+  init(before server: UInt16, _ decide: @escaping @Sendable (String, String) -> Fault = { _, _ in .none }) throws {
+    let descriptor = Socket.make()
+    port = try LoopbackPort.free(1)[0]
+    guard Socket.withAddress(port, { bind(descriptor, $0, $1) }) == 0, listen(descriptor, 64) == 0 else {
+      throw POSIXError(.EADDRINUSE)
+    }
+    (self.server, self.decide, listener) = (server, decide, descriptor)
+    try startThread(named: "proxy") { [weak self, listener] in
+      while case let connection = accept(listener, nil, nil), connection >= 0 {
+        guard let self else {
+          close(connection)
+          break
+        }
+        do {
+          try startThread(named: "proxied") { self.serve(connection) }
+        } catch {
+          close(connection)
+        }
+      }
+      close(listener)
+    }
+  }
+
+  deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+
+  /// One request for each connection.
+  private func serve(_ client: Int32) {
+    defer { close(client) }
+    var bytes = [UInt8]()
+    var end: Int?
+    while end == nil, let more = Self.read(client) {
+      bytes += more
+      end = Self.headEnd(bytes)
+    }
+    guard let end else { return }
+    let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
+    let words = lines[0].split(separator: " ")
+    let (method, target) = (String(words[0]), String(words[1]))
+    let length =
+      lines.first { $0.lowercased().hasPrefix("content-length:") }
+      .flatMap { Int($0.drop { $0 != ":" }.dropFirst().trimmingCharacters(in: .whitespaces)) } ?? 0
+    var body = Array(bytes[(end + 4)...])
+    let fault = decide(method, target)
+    switch fault {
+    case .refused: return Self.reset(client)
+    case .stall:
+      while Self.read(client) != nil {}
+      return note(method, target, 0)
+    case .answer(let status, let text):
+      var rest = length - body.count
+      while rest > 0, let more = Self.read(client) { rest -= more.count }
+      note(method, target, 0)
+      let head = "HTTP/1.1 \(status) Bad\r\nContent-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n"
+      return Self.write(client, Array((head + (method == "HEAD" ? "" : text)).utf8))
+    default: break
+    }
+    let backend = Socket.make()
+    defer { close(backend) }
+    guard Socket.withAddress(server, { connect(backend, $0, $1) }) == 0 else { return Self.reset(client) }
+    let head = lines.filter { !$0.lowercased().hasPrefix("connection:") } + ["Connection: close", "", ""]
+    Self.write(backend, Array(head.joined(separator: "\r\n").utf8))
+    var rest = length
+    while true {
+      if case .resetAfter(let count) = fault, length - rest + body.count > count {
+        Self.reset(backend)
+        return Self.reset(client)
+      }
+      Self.write(backend, body)
+      rest -= body.count
+      guard rest > 0, let more = Self.read(client) else { break }
+      body = more
+    }
+    guard rest == 0 else { return Self.reset(backend) }
+    var reply = [UInt8]()
+    while let more = Self.read(backend) { reply += more }
+    note(method, target, Int(String(decoding: reply.dropFirst(9).prefix(3), as: UTF8.self)) ?? 0)
+    forward(reply, to: client, fault)
+  }
+
+  private func forward(_ reply: [UInt8], to client: Int32, _ fault: Fault) {
+    switch fault {
+    case .lostReply: Self.reset(client)
+    case .halfReply: Self.write(client, Array(reply.prefix(reply.count / 2)))
+    case .wrongChecksum:
+      let head = Self.headEnd(reply) ?? reply.count
+      let lines = String(decoding: reply[..<head], as: UTF8.self).components(separatedBy: "\r\n").map { line in
+        switch line.lowercased().prefix(while: { $0 != ":" }) {
+        case "etag": "ETag: \"00000000000000000000000000000000\""
+        case "x-amz-checksum-sha256": "x-amz-checksum-sha256: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+        default: line
+        }
+      }
+      Self.write(client, Array(lines.joined(separator: "\r\n").utf8) + reply[head...])
+    case .trickle:
+      for start in stride(from: 0, to: reply.count, by: 16) {
+        Self.write(client, Array(reply[start..<min(start + 16, reply.count)]))
+        usleep(1000)
+      }
+    default: Self.write(client, reply)
+    }
+  }
+
+  private func note(_ method: String, _ target: String, _ status: Int) {
+    log.withLock { $0.append(Seen(method: method, target: target, status: status)) }
+  }
+
+  private static func headEnd(_ bytes: [UInt8]) -> Int? {
+    guard bytes.count >= 4 else { return nil }
+    return (0...(bytes.count - 4)).first { bytes[$0..<($0 + 4)].elementsEqual([13, 10, 13, 10]) }
+  }
+
+  private static func read(_ descriptor: Int32) -> [UInt8]? {
+    let bytes = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
+      count = max(recv(descriptor, buffer.baseAddress, buffer.count, 0), 0)
+    }
+    return bytes.isEmpty ? nil : bytes
+  }
+
+  private static func write(_ descriptor: Int32, _ bytes: [UInt8]) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      if count <= 0 { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Has the connection end with RST instead of FIN.
+  private static func reset(_ descriptor: Int32) {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+  }
+}

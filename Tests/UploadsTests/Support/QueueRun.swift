@@ -1,0 +1,44 @@
+import DBus
+import Foundation
+import Testing
+
+@testable import Uploads
+
+/// A queue in a folder, and what a test does with it.
+struct QueueRun: Sendable {
+  let store: QueueStore
+  let queue: UploadQueue
+
+  init(
+    _ folder: TemporaryFolder, _ client: S3Client, _ accounts: [String: any CredentialsProvider],
+    clock: TimeSource = .continuous, options: UploadQueue.Options = .init(),
+    random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
+  ) throws {
+    store = try QueueStore(path: "\(folder.path)/\(UUID().uuidString).sqlite")
+    queue = UploadQueue(store, client: client, accounts: accounts, options: options, clock: clock, random: random)
+  }
+
+  /// Lets it upload until that is cancelled.
+  func start() -> Task<Void, Never> {
+    Task {
+      do { try await queue.run() } catch { Issue.record("\(error)") }
+    }
+  }
+
+  /// Lets it upload until some items are done or have failed for good.
+  func untilEnded(_ ids: [Int64]) async throws { try await untilEnded(ids, start()) }
+
+  func untilEnded(_ ids: [Int64], _ running: Task<Void, Never>) async throws {
+    defer { running.cancel() }
+    try await until { store in
+      try ids.allSatisfy { [.done, .failed].contains(try store.item($0)?.state) }
+    }
+    running.cancel()
+    await running.value
+  }
+
+  /// Looks until something is so.
+  func until(_ isSo: (QueueStore) throws -> Bool) async throws {
+    while try !isSo(store) { try await Task.sleep(for: .milliseconds(10), clock: .steady) }
+  }
+}
