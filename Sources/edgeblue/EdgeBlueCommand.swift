@@ -24,6 +24,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
         edgeblue mode local                  choose it: off, on or local; `edgeblue status` shows what came of it
         edgeblue record --out recordings     what a wearable hears becomes WAV files; `edgeblue segments` looks at them
         edgeblue lifecycle background        let the agent's background tasks run; `edgeblue tasks` shows them
+        edgeblue upload *.wav --bucket B     files to an object store, until they are there; `edgeblue uploads` shows
 
       EXIT STATUS
         \(ExitStatus.help)
@@ -32,6 +33,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
     subcommands: [
       PhoneCommand.self, PairCommand.self, CentralCommand.self, AskCommand.self, ScanCommand.self, InspectCommand.self,
       PathCommand.self, PowerCommand.self, AgentCommand.self, ModeCommand.self, StatusCommand.self, EventsCommand.self,
-      LifecycleCommand.self, TasksCommand.self, RecordCommand.self, SegmentsCommand.self, DoctorCommand.self,
+      LifecycleCommand.self, TasksCommand.self, RecordCommand.self, SegmentsCommand.self, UploadCommand.self,
+      UploadsCommand.self, DoctorCommand.self,
     ])
 }

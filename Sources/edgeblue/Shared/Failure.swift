@@ -8,6 +8,7 @@ import Glibc
 import NIOCore
 import NetworkPath
 import SystemState
+import Uploads
 
 /// An error as a person at a terminal is told of it.
 struct Failure: Error {
@@ -35,6 +36,7 @@ struct Failure: Error {
     case let error as NetworkPathError: self.init(error.message, hint: error.hint, status: .unavailable)
     case let error as AgentError: self.init(error.message, hint: error.hint, status: Self.status(of: error.code))
     case let error as AudioIngestError: self.init(error.message, hint: error.hint, status: Self.status(of: error.code))
+    case let error as UploadsError: self.init(error.message, hint: error.hint, status: Self.status(of: error.code))
     case let error as PowerError: self.init(error.message, hint: error.hint, status: .badInput)
     case let error as EngineError: self.init(error.message, hint: error.hint, status: .unavailable)
     case let error as InferenceError:
@@ -67,6 +69,16 @@ struct Failure: Error {
     case .busy, .timedOut: .tryAgain
     case .noSpace: .unavailable
     default: .failed
+    }
+  }
+
+  private static func status(of code: UploadsError.Code) -> ExitStatus {
+    switch code {
+    case .invalidArgument, .fileMissing, .fileChanged, .noSuchItem, .alreadyExists: .badInput
+    case .badCredentials, .forbidden: .notPermitted
+    case .busy, .interrupted, .notNow: .tryAgain
+    case .refused, .corrupted: .failed
+    default: .unavailable
     }
   }
 

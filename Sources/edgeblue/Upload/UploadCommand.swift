@@ -1,0 +1,82 @@
+import ArgumentParser
+import Foundation
+import Uploads
+
+/// `edgeblue upload`
+struct UploadCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "upload",
+    abstract: "Upload files to an object store (S3), and do not give up.",
+    discussion: """
+      The files are queued on disk first; then they are uploaded until the server has shown that it has the same bytes. \
+      When the network, the server or this program fails meanwhile nothing is lost and nothing is there twice: \
+      `edgeblue uploads run` goes on, or the same command again. A file stays where it is, unless --remove.
+
+      An object that is there already and is another one is never replaced, unless --replace.
+
+      EXAMPLES
+        edgeblue upload talk.wav --bucket recordings
+        edgeblue upload *.wav --bucket recordings --prefix ada/desk/ --endpoint http://127.0.0.1:8333
+        edgeblue upload big.iso --bucket backup --key isos/today.iso --replace
+        edgeblue upload talk.wav --bucket recordings --later && edgeblue uploads list
+      """)
+
+  @Argument(help: ArgumentHelp("The files.", valueName: "file")) var files: [String]
+  @Option(help: ArgumentHelp("The bucket.", valueName: "name")) var bucket: String
+  @Option(help: ArgumentHelp("What the key of each begins with; its file name follows.", valueName: "text"))
+  var prefix = ""
+  @Option(help: ArgumentHelp("The key of a single file, all of it.", valueName: "key")) var key: String?
+  @Option(help: ArgumentHelp("What an object is, as a media type.", valueName: "type"))
+  var contentType: String?
+  @Flag(help: "Replace objects that are there.") var replace = false
+  @Flag(help: "Remove each file once the server has it.") var remove = false
+  @Flag(help: "Only queue them.") var later = false
+  @Option(help: ArgumentHelp("How many go at once, 1 to 64.", valueName: "n")) var concurrency = 3
+  @OptionGroup var queue: QueueOptions
+  @OptionGroup var store: StoreOptions
+  @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    guard key == nil || files.count == 1 else { throw ValidationError("--key is for a single file.") }
+    guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency is 1 to 64.") }
+  }
+
+  func run() async throws {
+    try await common.run { terminal in
+      let items = try queue.open()
+      let ids = try items.add(try files.map(request))
+      for (id, file) in zip(ids, files) where later {
+        terminal.say("\(file.printable) is queued as item \(id)")
+        if terminal.json { terminal.print(json: .object(["item": .number(Int(id)), "file": .string(file)])) }
+      }
+      if later { return }
+      let uploads = try store.queue(items, concurrency: concurrency)
+      try await untilInterrupted { try await UploadFollower(items, uploads, terminal).run(until: Set(ids)) }
+    }
+  }
+
+  private func request(_ file: String) throws -> UploadRequest {
+    let path = URL(filePath: file).standardizedFileURL.path(percentEncoded: false)
+    let name = URL(filePath: file).lastPathComponent
+    let content = try ObjectContent(readingFile: path, contentType: contentType ?? MediaType.of(name))
+    return UploadRequest(
+      content, bucket: bucket, key: key ?? prefix + name, account: store.account, isReplacing: replace,
+      afterwards: remove ? .remove : .keep)
+  }
+}
+
+/// What files of some names are.
+enum MediaType {
+  /// The media type of a file, by the end of its name; that of any bytes when it is not known.
+  static func of(_ name: String) -> String {
+    switch name.lowercased().split(separator: ".").last.map(String.init) {
+    case "wav": "audio/wav"
+    case "flac": "audio/flac"
+    case "opus", "ogg": "audio/ogg"
+    case "json": "application/json"
+    case "txt", "log": "text/plain; charset=utf-8"
+    case "csv": "text/csv"
+    default: "application/octet-stream"
+    }
+  }
+}

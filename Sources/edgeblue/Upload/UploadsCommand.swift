@@ -1,0 +1,131 @@
+import ArgumentParser
+import Uploads
+
+/// `edgeblue uploads`
+struct UploadsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "uploads",
+    abstract: "Show the queue of uploads, run it, and see to single items.",
+    discussion: """
+      What fails is tried again after 2, 4, 8, 16 and then every 30 seconds, for ever. What cannot succeed without a \
+      person has failed, stays in the queue, and waits for `retry`. Without credentials that the server takes items wait.
+
+      EXAMPLES
+        edgeblue uploads                     what waits, and why
+        edgeblue uploads run --endpoint http://127.0.0.1:8333
+        edgeblue uploads show 12
+        edgeblue uploads retry 12            also what has failed
+        edgeblue uploads pause               all of it; pause 12 holds one item
+        edgeblue uploads verify              compares what is done with what the server has
+        edgeblue uploads list --all --json
+      """,
+    subcommands: [List.self, Show.self, Run.self, Retry.self, Pause.self, Resume.self, Drop.self, Verify.self],
+    defaultSubcommand: List.self)
+
+  /// `edgeblue uploads list`
+  struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "list", abstract: "Show what is not uploaded yet, the oldest first.")
+
+    @Flag(help: "Also what is done.") var all = false
+    @Option(help: ArgumentHelp("How many at most.", valueName: "n")) var limit = 1000
+    @OptionGroup var queue: QueueOptions
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+      try await common.run { terminal in
+        let store = try queue.open()
+        let states = Set(UploadItem.State.allCases.filter { all || $0 != .done })
+        for item in try store.items(in: states, limit: max(limit, 0)) {
+          if terminal.json { terminal.print(json: .object(item.json)) }
+          terminal.say(UploadText.line(item))
+        }
+        let totals = try store.totals()
+        let counts = UploadItem.State.allCases.compactMap { state in
+          totals.items[state].map { "\($0) \(state.rawValue) (\(ByteCount.text(totals.bytes[state] ?? 0)))" }
+        }
+        terminal.say(counts.isEmpty ? "nothing is queued" : counts.joined(separator: ", "))
+        if try store.isPaused { terminal.say("all of it is held; `edgeblue uploads resume` lets it go on") }
+      }
+    }
+  }
+
+  /// `edgeblue uploads show`
+  struct Show: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "show", abstract: "Show one item with all that is known, and what happened to it.")
+
+    @OptionGroup var item: ItemArgument
+    @OptionGroup var queue: QueueOptions
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+      try await common.run { terminal in
+        let store = try queue.open()
+        let known = try item.find(in: store)
+        let events = try store.events().filter { $0.item == known.id }
+        if terminal.json {
+          let list = events.map { JSON.object(["atMs": .number(Int($0.atMs)), "text": .string($0.text)]) }
+          terminal.print(json: .object(known.json.merging(["events": .list(list)]) { $1 }))
+        }
+        for line in UploadText.lines(known) { terminal.say(line) }
+        for event in events { terminal.say("\(Terminal.clock(atMs: event.atMs))  \(event.text.printable)") }
+      }
+    }
+  }
+
+  /// `edgeblue uploads run`
+  struct Run: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "run", abstract: "Upload what is queued, and what comes, until Ctrl-C.")
+
+    @Option(help: ArgumentHelp("How many go at once, 1 to 64.", valueName: "n")) var concurrency = 3
+    @OptionGroup var queue: QueueOptions
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+      guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency is 1 to 64.") }
+    }
+
+    func run() async throws {
+      try await common.run { terminal in
+        let items = try queue.open()
+        let uploads = try store.queue(items, concurrency: concurrency)
+        let role = Role { try await UploadFollower(items, uploads, terminal).run() }
+        try await runUntilStopped([role, UploadWaker(uploads)])
+      }
+    }
+  }
+
+  /// `edgeblue uploads verify`
+  struct Verify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "verify", abstract: "Compare what is done, or one item, with what the server has.",
+      discussion: "By the server's checksum; without one by its ETag, or by reading the object back.")
+
+    @Argument(help: ArgumentHelp("The item; without it, all that are done.", valueName: "id")) var id: Int64?
+    @OptionGroup var queue: QueueOptions
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+      try await common.run { terminal in
+        let (items, client) = (try queue.open(), try store.client())
+        let credentials = try await store.provider().credentials()
+        let chosen = if let id { [try ItemArgument.find(id, in: items)] } else { try items.items(in: [.done]) }
+        var wrong = 0
+        for item in chosen {
+          let presence = try await client.presence(of: item, credentials: credentials)
+          if presence != .same { wrong += 1 }
+          let word = presence == .same ? "the same" : presence == .absent ? "absent" : "different"
+          if terminal.json { terminal.print(json: .object(["id": .number(Int(item.id)), "server": .string(word)])) }
+          terminal.say("\("\(item.id)".padded(to: 7))\(word.padded(to: 10))\(item.request.key.printable)")
+        }
+        guard wrong == 0 else {
+          throw Failure("\(wrong) of \(chosen.count) are not what was uploaded", status: .failed)
+        }
+      }
+    }
+  }
+}
