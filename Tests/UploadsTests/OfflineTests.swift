@@ -1,0 +1,76 @@
+import DBus
+import DBusTesting
+import Foundation
+import Testing
+
+@testable import Uploads
+
+/// Days without a network, under a clock that the test moves.
+@Suite(.timeLimit(.minutes(10))) struct OfflineTests {
+  /// `EDGEBLUE_OFFLINE_DAYS=7` makes it a week, in two minutes, instead of six hours.
+  @Test func timeOfflineCostsLittleAndEndsAtOnce() async throws {
+    let days = ProcessInfo.processInfo.environment["EDGEBLUE_OFFLINE_DAYS"].flatMap(Double.init) ?? 0.25
+    let time = Duration.seconds(days * 86_400)
+    let folder = try TemporaryFolder()
+    let clock = ManualClock()
+    let transport = Offline()
+    var options = UploadQueue.Options()
+    // The queue is one program's.
+    options.poll = time * 2
+    let run = try QueueRun(
+      folder, S3Client(try S3Endpoint("http://127.0.0.1:1"), transport: transport),
+      ["a": StaticCredentials(SeaweedFS.writer)], clock: TimeSource(clock), options: options, random: { 1 })
+    let path = try folder.file("f", 100, seed: 1)
+    let content = try ObjectContent(readingFile: path)
+    let ids = try await run.queue.add(
+      (0..<200).map { UploadRequest(content, bucket: "bucket", key: "\($0)", account: "a") })
+    let running = run.start()
+    var now = Duration.zero
+    // Three have begun when the first finds nobody; then one at a time does.
+    await transport.until(attempts: 3)
+    var delay = Duration.seconds(8)
+    while now < time {
+      now += delay
+      let before = transport.attempts
+      await clock.advance(toSleeperAt: now)
+      await transport.until(attempts: before + 1)
+      #expect(transport.attempts == before + 1)
+      delay = min(delay * 2, .seconds(30))
+    }
+    #expect(Double(transport.attempts) < days * 86_400 / 30 + 10)
+    #expect(try run.store.events().count <= QueueStore.eventLimit)
+    #expect(try run.store.totals().items.values.reduce(0, +) == 200)
+    // The network is back: the clock does not move any more, and all are uploaded.
+    transport.isBack = true
+    await run.queue.networkReturned()
+    try await run.untilEnded(ids, running)
+    #expect(try run.store.totals().items == [.done: 200])
+  }
+}
+
+/// A network that is down, and then up: no server is far or near.
+private final class Offline: S3Transport {
+  private let state = Lock((attempts: 0, isBack: false))
+
+  var attempts: Int { state.withLock { $0.attempts } }
+  var isBack: Bool {
+    get { state.withLock { $0.isBack } }
+    set { state.withLock { $0.isBack = newValue } }
+  }
+
+  func until(attempts: Int) async {
+    while self.attempts < attempts {
+      do { try await Task.sleep(for: .milliseconds(1), clock: .steady) } catch { return }
+    }
+  }
+
+  func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Answer {
+    guard isBack else {
+      state.withLock { $0.attempts += 1 }
+      throw UploadsError(.unreachable, "nothing answers")
+    }
+    if request.method == "HEAD" { return S3Answer(status: 404) }
+    let checksum = request.headers.first { $0.name == "x-amz-checksum-sha256" }?.value ?? ""
+    return S3Answer(status: 200, headers: ["etag": "\"x\"", "x-amz-checksum-sha256": checksum])
+  }
+}
