@@ -18,11 +18,11 @@ struct RecordProgramTests {
     let temporary = try TemporaryFolder()
     let out = temporary.path + "/recordings"
     try Self.leave(48_000, in: out)
-    let lab = try await FakeBlueZ.start()
-    let wearable = try await AirWearable(on: try await lab.adapter(0))
-    guard case .address(let bus) = lab.bus else { return #expect(Bool(false), "the fake has no bus of its own") }
+    let lab = try await Air()
+    let wearable = try await AirWearable(on: lab.adapters[0])
+    guard case .address(let bus) = lab.fake.bus else { return #expect(Bool(false), "the fake has no bus of its own") }
     let record = try ChildProcess(
-      program, ["record", "--json", "--out", out, "--adapter", lab.adapters[1].name, "--reserve", "0"],
+      program, ["record", "--json", "--out", out, "--adapter", lab.fake.adapters[1].name, "--reserve", "0"],
       environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus], errors: .discarded)
     async let recorded = record.outcome()
     try await wearable.waitForListener()

@@ -13,10 +13,12 @@ extension SegmentFolder {
   /// Remembers the device of a kind, so that the next recorder comes to it again and not to its neighbour.
   /// - Throws: ``AudioIngestError``.
   func remember(_ address: BluetoothAddress, for wearable: any Wearable) throws(AudioIngestError) {
-    var devices = try rememberedDevices()
-    guard devices[wearable.audio.characteristic] != address else { return }
-    devices[wearable.audio.characteristic] = address
-    try keep(devices)
+    try devices.withLock { _ throws(AudioIngestError) in
+      var devices = try rememberedDevices()
+      guard devices[wearable.audio.characteristic] != address else { return }
+      devices[wearable.audio.characteristic] = address
+      try keep(devices)
+    }
   }
 
   /// Forgets which devices were recorded here: the next recorder that is not told takes the first it finds.

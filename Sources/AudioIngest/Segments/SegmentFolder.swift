@@ -23,7 +23,6 @@ public final class SegmentFolder: Sendable {
   }
 
   private struct State {
-    var next = 1
     /// The names of what is being written.
     var open: Set<String> = []
     /// What was written and could not be finished, such as for want of space.
@@ -38,6 +37,10 @@ public final class SegmentFolder: Sendable {
   let disk: Disk
   private let lock: Int32
   private let state = Lock(State())
+  /// The number of the next segment; held while one is taken.
+  private let numbers = Lock(1)
+  /// Held while the file of the devices is changed.
+  let devices = Lock(())
 
   /// Takes a folder for this program; makes it, for its user only, if it is not there.
   /// - Throws: ``AudioIngestError``: `.busy` when another recorder has it, `.storage` when it cannot be used.
@@ -60,7 +63,7 @@ public final class SegmentFolder: Sendable {
     }
     lock = file
     let next = try nextNumber()
-    state.withLock { $0.next = next }
+    numbers.withLock { $0 = next }
   }
 
   deinit { close(lock) }
@@ -108,13 +111,14 @@ public final class SegmentFolder: Sendable {
   }
 
   private func takeNumber() throws(AudioIngestError) -> Int {
-    let id = state.withLock { state in
-      defer { state.next += 1 }
-      return state.next
+    // One after the other: recorders of several wearables share the file.
+    try numbers.withLock { next throws(AudioIngestError) in
+      let id = next
+      // On disk before the number is used, so that it is never used twice.
+      try disk.replace(paths.counter, with: Array(String(id + 1).utf8), by: paths.counter + ".new")
+      next += 1
+      return id
     }
-    // On disk before the number is used, so that it is never used twice.
-    try disk.replace(paths.counter, with: Array(String(id + 1).utf8), by: paths.counter + ".new")
-    return id
   }
 
   /// Ends a segment: its files appear in the folder.

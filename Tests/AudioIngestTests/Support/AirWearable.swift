@@ -4,6 +4,24 @@ import DBus
 
 @testable import AudioIngest
 
+/// A fake BlueZ, and its adapters as a program has each of them.
+struct Air {
+  let fake: FakeBlueZ
+  let adapters: [Adapter]
+
+  init(adapters count: Int = 2) async throws {
+    fake = try await FakeBlueZ.start(adapters: count)
+    var adapters: [Adapter] = []
+    for index in 0..<count { adapters.append(try await fake.adapter(index)) }
+    self.adapters = adapters
+  }
+
+  func stop() async throws {
+    for adapter in adapters { adapter.session.close() }
+    try await fake.stop()
+  }
+}
+
 /// A wearable of the Omi family on an adapter of a fake BlueZ: it has a time, a battery, and sends what it is told.
 final class AirWearable: Sendable {
   private let audio = LocalCharacteristic(OmiWearable.uuid(0x01), .notify)

@@ -1,0 +1,137 @@
+import BlueZ
+import BlueZTesting
+import DBus
+import DBusTesting
+import Foundation
+import Testing
+
+@testable import AudioIngest
+
+/// Recorders over a bluetoothd of the test's own, which is restarted, and an adapter that is pulled. The wearables are of
+/// this program, too; one on a stack nobody here wrote is in the radio lab.
+@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(2)))
+struct WearableRecorderTests {
+  private let temporary: TemporaryFolder
+  private let folder: SegmentFolder
+
+  init() throws {
+    temporary = try TemporaryFolder()
+    folder = try SegmentFolder(path: temporary.path, limits: .init(reserve: 0))
+  }
+
+  /// A restart of bluetoothd, or an adapter that goes and comes back, ends a segment, and the next one is begun.
+  @Test(arguments: [false, true]) func itSurvivesARestartAndALostAdapter(_ isPulled: Bool) async throws {
+    let lab = try await Air()
+    let wearable = try await AirWearable(on: lab.adapters[0])
+    let recorder = WearableRecorder(OmiWearable(), at: lab.adapters[1], into: folder)
+    let running = Task { try await recorder.run() }
+    for round in 0..<2 {
+      try await wearable.waitForListener()
+      try await wearable.send(Self.frames((round * 100)..<(round * 100 + 100)))
+      try await until { await recorder.status().live?.openSamples == 16_000 }
+      guard round == 0 else { break }
+      if isPulled {
+        try await lab.fake.adapters[1].unplug()
+        try await lab.fake.adapters[1].plugIn()
+      } else {
+        try await lab.fake.restart()
+      }
+      try await until { try SegmentCatalog(path: folder.path).entries.count == 1 }
+    }
+    running.cancel()
+    try await running.value
+    let segments = try SegmentCatalog(path: folder.path).entries.map(\.segment)
+    #expect(segments.map(\.info.closedBy) == [.linkLoss, .shutdown])
+    for (index, segment) in segments.enumerated() {
+      #expect(try segment.samples() == Recording.ramp((index * 16_000)..<((index + 1) * 16_000)))
+      #expect(index == 0 || (segment.info.previous?.pause ?? 0) > 1)
+    }
+    try await lab.stop()
+  }
+
+  /// Two wearables, each with a recorder of its own, in one folder; and each is known again by who did not name it.
+  @Test func severalAreRecordedAtOnce() async throws {
+    let lab = try await Air(adapters: 3)
+    let wearables = [try await AirWearable(on: lab.adapters[0]), try await AirWearable(on: lab.adapters[1])]
+    let recorders = [0, 1].map { index in
+      WearableRecorder(OmiWearable(), at: lab.adapters[2], address: lab.adapters[index].address, into: folder)
+    }
+    let running = recorders.map { recorder in Task { try await recorder.run() } }
+    for (index, wearable) in wearables.enumerated() {
+      try await wearable.waitForListener()
+      try await wearable.send(Self.frames((index * 50)..<(index * 50 + 50)))
+    }
+    for recorder in recorders { try await until { await recorder.status().live?.openSamples == 8000 } }
+    for task in running { task.cancel() }
+    for task in running { try await task.value }
+    let segments = try SegmentCatalog(path: folder.path).entries.map(\.segment)
+    #expect(Set(segments.map(\.info.device)) == Set(lab.adapters[..<2].map(\.address.description)))
+    for segment in segments {
+      let index = segment.info.device == lab.adapters[0].address.description ? 0 : 1
+      #expect(try segment.samples() == Recording.ramp((index * 8000)..<((index + 1) * 8000)))
+    }
+    try await lab.stop()
+  }
+
+  /// Who found a device once comes to it again, also when its neighbour is there first; unless it is forgotten.
+  @Test func theDeviceOfTheLastTimeIsRemembered() async throws {
+    let lab = try await Air(adapters: 3)
+    let first = try await AirWearable(on: lab.adapters[1])
+    try await record(at: lab.adapters[2]) { try await first.waitForListener() }
+    let neighbour = try await AirWearable(on: lab.adapters[0])
+    #expect(try folder.rememberedDevice(OmiWearable()) == lab.adapters[1].address)
+    try await record(at: lab.adapters[2]) { try await first.waitForListener() }
+    try folder.forgetDevices()
+    #expect(try folder.rememberedDevice(OmiWearable()) == nil)
+    withExtendedLifetime(neighbour) {}
+    try await lab.stop()
+  }
+
+  /// A codec that nobody knows is kept as it is; the next link may tell another one.
+  @Test func aDeviceThatLiesIsKeptAsItIs() async throws {
+    let lab = try await Air()
+    let wearable = try await AirWearable(on: lab.adapters[0], codec: 99)
+    let recorder = WearableRecorder(OmiWearable(), at: lab.adapters[1], into: folder)
+    let running = Task { try await recorder.run() }
+    try await wearable.waitForListener()
+    try await wearable.send(Self.frames(0..<10))
+    try await until { try rawLines().count == 10 }
+    #expect(try rawLines().allSatisfy { $0.split(separator: " ").last?.count == 2 * 323 })
+    wearable.lie(0)
+    await lab.fake.adapters[1].loseLinks()
+    try await until { await recorder.status().live?.codec == .pcm16k }
+    try await wearable.waitForListener()
+    try await wearable.send(Self.frames(0..<10))
+    try await until { await recorder.status().live?.openSamples == 1600 }
+    running.cancel()
+    try await running.value
+    try await lab.stop()
+  }
+
+  // MARK: Helpers
+
+  private static func frames(_ range: Range<Int>) -> [[UInt8]] {
+    range.map { Recording.bytes(Recording.ramp(($0 * 160)..<(($0 + 1) * 160))) }
+  }
+
+  private func record(at adapter: Adapter, until isDone: () async throws -> Void) async throws {
+    let recorder = WearableRecorder(OmiWearable(), at: adapter, into: folder)
+    let running = Task { try await recorder.run() }
+    try await isDone()
+    try await until { await recorder.status().state == .streaming }
+    running.cancel()
+    try await running.value
+  }
+
+  private func rawLines() throws -> [Substring] {
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".raw") }
+    return try names.flatMap {
+      try String(contentsOfFile: folder.path + "/" + $0, encoding: .utf8).split(separator: "\n")
+    }
+  }
+
+  /// Waits until something is so; the suite's time limit ends it.
+  private func until(_ isSo: () async throws -> Bool) async throws {
+    while try await !isSo() { try await Task.sleep(for: .milliseconds(10), clock: .steady) }
+  }
+}
