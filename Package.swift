@@ -30,13 +30,13 @@ var products: [Product] = [
 ]
 
 var dependencies: [Package.Dependency] = [
-  .package(url: "https://github.com/apple/swift-log", from: "1.6.0")
+  .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
+  .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
 ]
 
 var targets: [Target] = [
   .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
   .systemLibrary(name: "CNetlink"),
-  .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
   .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
   .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
   .target(name: "DBus", dependencies: ["CDBus", log], swiftSettings: settings),
@@ -51,7 +51,10 @@ var targets: [Target] = [
     name: "Agent", dependencies: ["BackgroundTasks", "DBus", "NetworkPath", "SystemState", log],
     swiftSettings: settings),
   .target(name: "EdgeCoder", dependencies: ["BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
-  .target(name: "AudioIngest", dependencies: ["BlueZ", "COpenSSL", "COpus", "DBus"], swiftSettings: settings),
+  .target(
+    name: "AudioIngest",
+    dependencies: ["BlueZ", "COpus", "DBus", .product(name: "Crypto", package: "swift-crypto")],
+    swiftSettings: settings),
   .testTarget(
     name: "AudioIngestTests", dependencies: ["AudioIngest", "BlueZ", "BlueZTesting", "COpus", "DBus", "DBusTesting"],
     swiftSettings: settings),
@@ -101,7 +104,6 @@ if !lean {
   dependencies += [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),

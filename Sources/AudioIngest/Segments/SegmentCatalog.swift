@@ -1,3 +1,5 @@
+internal import Crypto
+
 /// The finished segments of a folder, for who looks at them; a recorder may be at work there meanwhile.
 public struct SegmentCatalog: Sendable {
   /// A finished segment as it is listed.
@@ -67,9 +69,7 @@ extension FinishedSegment {
   /// - Throws: ``AudioIngestError``: `.damagedFile`, `.storage`.
   public func verify() throws(AudioIngestError) {
     let bytes = try Disk().read(path, limit: WAVHeader.length + WAVHeader.longestData) ?? []
-    let sum = SHA256()
-    bytes.withUnsafeBytes { sum.add($0) }
-    guard sum.finish() == info.sha256 else {
+    guard SHA256.hash(data: bytes).hexadecimal == info.sha256 else {
       throw AudioIngestError(.damagedFile, "\(path) was changed since it was recorded")
     }
   }

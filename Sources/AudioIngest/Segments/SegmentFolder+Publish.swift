@@ -1,3 +1,4 @@
+internal import Crypto
 import Glibc
 
 extension SegmentFolder {
@@ -38,7 +39,7 @@ extension SegmentFolder {
 
   /// Reads the file as those will who get it: its sum and how loud it is.
   private func measure(_ file: Int32, _ path: String, _ info: inout SegmentInfo) throws(AudioIngestError) {
-    let sum = SHA256()
+    var sum = SHA256()
     var level = SoundLevel()
     var buffer = [Int16](repeating: 0, count: 32_768)
     var offset = 0
@@ -48,13 +49,18 @@ extension SegmentFolder {
       if count == 0 { break }
       buffer.withUnsafeBytes { bytes in
         let read = UnsafeRawBufferPointer(rebasing: bytes[..<count])
-        sum.add(read)
+        sum.update(bufferPointer: read)
         level.add(UnsafeRawBufferPointer(rebasing: read[min(offset == 0 ? WAVHeader.length : 0, count)...]).samples)
       }
       offset += count
     }
-    (info.sha256, info.peak, info.rms) = (sum.finish(), level.peak.tenths, level.rms.tenths)
+    (info.sha256, info.peak, info.rms) = (sum.finalize().hexadecimal, level.peak.tenths, level.rms.tenths)
   }
+}
+
+extension SHA256Digest {
+  /// Two digits for each byte.
+  var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }
 
 extension UnsafeRawBufferPointer {
