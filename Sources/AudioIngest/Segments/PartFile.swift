@@ -1,6 +1,6 @@
 /// A segment that is being written: samples go to the disk as they come, and a log says what a sidecar will need.
 ///
-/// What was appended reaches the kernel after 0.2 s of audio, or with ``flush()``, and the disk with ``sync()``.
+/// What was appended reaches the kernel after 0.2 s of audio, or with ``flush()``, and the disk with the next ``sync()``.
 final class PartFile {
   /// What is known of it so far.
   private(set) var info: SegmentInfo
@@ -34,7 +34,6 @@ final class PartFile {
   func append(_ new: UnsafeBufferPointer<Int16>) throws(AudioIngestError) {
     waiting.append(contentsOf: new)
     samples += new.count
-    isDirty.data = true
     if waiting.count >= writeSize { try flush() }
   }
 
@@ -55,13 +54,16 @@ final class PartFile {
   /// Hands what waits to the kernel: a process that is killed does not take it along.
   func flush() throws(AudioIngestError) {
     guard !waiting.isEmpty else { return }
+    isDirty.data = true
     try data.append(waiting)
     waiting.removeAll(keepingCapacity: true)
   }
 
-  /// Has all of it on disk: a power cut does not take it along.
+  /// Has what the kernel was given on disk: a power cut does not take it along.
+  ///
+  /// It gives the kernel nothing more, so that with many streams one commit of the file system is good for all of them:
+  /// what another stream's sync has committed meanwhile needs no commit of its own.
   func sync() throws(AudioIngestError) {
-    try flush()
     if isDirty.log { try log.sync() }
     if isDirty.data { try data.sync() }
     isDirty = (false, false)

@@ -1,7 +1,9 @@
 /// Writes the blocks of one stream into segments, where its cutter says, and gets over a disk that is full.
 final class SegmentKeeper {
-  /// How often what was written goes to the disk, and how soon after a failure it is tried again.
-  static let syncInterval = Duration.seconds(1)
+  /// How often what was written goes to the disk: with the 0.2 s until it is written, that makes a second.
+  static let syncInterval = Duration.milliseconds(800)
+  /// How soon after a failure it is tried again.
+  static let retryInterval = Duration.seconds(1)
 
   /// How many samples of the stream were taken.
   private(set) var position = 0
@@ -68,7 +70,7 @@ final class SegmentKeeper {
     attempt(moment) { part throws(AudioIngestError) in try part.flush() }
   }
 
-  /// Has what was written on disk, once a second.
+  /// Has what was written on disk, when that is due.
   func syncIfDue(_ moment: Moment) {
     guard moment.instant - lastSync >= Self.syncInterval else { return }
     lastSync = moment.instant
@@ -166,6 +168,6 @@ final class SegmentKeeper {
   private func stall(_ error: AudioIngestError, _ moment: Moment) {
     cutter.end()
     if retryAt == nil { happened.append(.stalled(error)) }
-    retryAt = moment.instant + Self.syncInterval
+    retryAt = moment.instant + Self.retryInterval
   }
 }

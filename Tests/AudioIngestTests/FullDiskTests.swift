@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+
+@testable import AudioIngest
+
+/// A disk in memory that is really full; it goes with this object.
+private final class SmallDisk: Sendable {
+  /// Whether this process may have one: root may, and not in every container.
+  static let isPossible: Bool = {
+    do {
+      _ = try SmallDisk(megabytes: 1)
+      return true
+    } catch {
+      return false
+    }
+  }()
+
+  let path: String
+
+  init(megabytes: Int) throws {
+    path = NSTemporaryDirectory() + "edgeblue-disk-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    guard mount("tmpfs", path, "tmpfs", 0, "size=\(megabytes)m") == 0 else {
+      rmdir(path)
+      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EPERM)
+    }
+  }
+
+  /// Gives it another size.
+  func resize(megabytes: Int) throws {
+    guard mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT), "size=\(megabytes)m") == 0 else {
+      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EPERM)
+    }
+  }
+
+  deinit {
+    umount2(path, Int32(MNT_DETACH))
+    rmdir(path)
+  }
+}
+
+@Suite struct FullDiskTests {
+  /// The kernel refuses, and not a double: what was kept is right, what is missing is told, and it goes on when there is
+  /// room again.
+  @Test(.enabled(if: SmallDisk.isPossible, "needs to be allowed to mount a disk in memory"))
+  func aDiskThatIsReallyFull() throws {
+    let disk = try SmallDisk(megabytes: 1)
+    // With less than nothing in reserve it is the kernel that refuses.
+    let folder = try SegmentFolder(path: disk.path + "/recordings", limits: .init(reserve: -1))
+    var recording = try Recording(folder, SegmentRules(maximum: .seconds(10)))
+    // 1.4 MB of samples.
+    recording.play(frames: 4500)
+    let stalls = recording.recorder.takeEvents().compactMap { if case .stalled(let error) = $0 { error } else { nil } }
+    #expect(!stalls.isEmpty && stalls.allSatisfy { $0.code == .noSpace && $0.errno == ENOSPC })
+    try disk.resize(megabytes: 8)
+    recording.play(frames: 1000)
+    recording.recorder.end(.shutdown, at: recording.moment)
+    _ = try folder.recover { Issue.record($0) }
+
+    let catalog = try SegmentCatalog(path: folder.path)
+    #expect(catalog.problems.isEmpty && catalog.openCount == 0)
+    var (next, told) = (0, 0.0)
+    for entry in catalog.entries {
+      try entry.segment.verify()
+      let samples = try entry.segment.samples()
+      let start = Int(entry.segment.info.capturedAtMs - Recording.start) * 16
+      #expect(start >= next && samples == Recording.ramp(start..<(start + samples.count)))
+      next = start + samples.count
+      told += entry.segment.info.previous?.pause ?? 0
+    }
+    let kept = catalog.entries.reduce(0) { $0 + $1.segment.info.samples }
+    // Most of the megabyte, and all that came when there was room.
+    #expect(kept > 25_000 * 16 && next == recording.sent)
+    #expect(abs(Double(recording.sent - kept) / 16_000 - told) < 0.1)
+  }
+}
