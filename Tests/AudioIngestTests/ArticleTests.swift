@@ -1,0 +1,63 @@
+import BlueZ
+import DBus
+import DBusTesting
+import Testing
+
+@testable import AudioIngest
+
+/// The code of the library's articles, as it stands there.
+@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(1)))
+struct ArticleTests {
+  struct Mailbox: SegmentSink {
+    let folder: SegmentFolder
+
+    func take(_ segment: FinishedSegment) async throws {
+      print("segment", segment.info.id, "of", segment.info.duration, "s is in", segment.path)
+      try folder.markDelivered(segment.info.id)
+    }
+  }
+
+  @Test func aWearableIsRecordedAndItsSegmentsAreTakenOver() async throws {
+    let lab = try await Air()
+    let wearable = try await AirWearable(on: lab.adapters[0])
+    let (adapter, temporary) = (lab.adapters[1], try TemporaryFolder())
+
+    let folder = try SegmentFolder(path: temporary.path + "/recordings")
+    for segment in try folder.recover(report: { print($0) }) { print("recovered", segment.path) }
+
+    let rules = SegmentRules(maximum: .seconds(60))
+    let mailbox = Mailbox(folder: folder)
+    let recorder = WearableRecorder(OmiWearable(), at: adapter, into: folder, rules: rules, sink: mailbox)
+    let events = recorder.events()
+    let telling = Task {
+      for await event in events {
+        if case .problem(let text) = event { print(text) }
+      }
+    }
+    let running = Task { try await recorder.run() }
+
+    try await wearable.waitForListener()
+    try await wearable.send((0..<50).map { Recording.bytes(Recording.ramp(($0 * 160)..<(($0 + 1) * 160))) })
+    while await recorder.status().live?.openSamples != 8000 {
+      try await Task.sleep(for: .milliseconds(10), clock: .steady)
+    }
+    // A lost link ends the segment.
+    await lab.fake.adapters[1].loseLinks()
+    while try SegmentCatalog(path: folder.path).entries.first?.isDelivered != true {
+      try await Task.sleep(for: .milliseconds(10), clock: .steady)
+    }
+
+    running.cancel()
+    try await running.value
+    await telling.value
+
+    let catalog = try SegmentCatalog(path: temporary.path + "/recordings")
+    #expect(catalog.entries.map(\.segment.info.samples) == [8000])
+    for entry in catalog.entries {
+      try entry.segment.verify()
+      let samples = try entry.segment.samples()
+      print(samples.count, "samples,", entry.segment.info.gaps.count, "gaps")
+    }
+    try await lab.stop()
+  }
+}
