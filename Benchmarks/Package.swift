@@ -21,6 +21,11 @@ let package = Package(
       path: "agent/radio",
       swiftSettings: settings),
     .executableTarget(
+      name: "audio-bench",
+      dependencies: [.product(name: "AudioIngest", package: "EdgeBlue")],
+      path: "audio/bench",
+      swiftSettings: settings),
+    .executableTarget(
       name: "dbus-client",
       dependencies: [.product(name: "DBus", package: "EdgeBlue")],
       path: "dbus/client",

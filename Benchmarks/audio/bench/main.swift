@@ -1,0 +1,113 @@
+// What the recorder costs, without a radio: packets of wearables go in, segments on disk come out.
+//
+//   audio-bench streams FRAMES STREAMS SECONDS FOLDER   so many streams at once; prints a line of JSON
+//   audio-bench vad SAMPLES                             a 0 or 1 for each 20 ms of 16 bit at 16 kHz
+//
+// FRAMES has Opus packets of 20 ms, each behind its length in two bytes, the lower one first.
+import AudioIngest
+import Foundation
+
+/// What a wearable sends: packets with a number, the index in the frame, and the codec's bytes.
+func packets(_ path: String) throws -> [[UInt8]] {
+  let bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+  var packets: [[UInt8]] = []
+  var offset = 0
+  while offset + 2 <= bytes.count {
+    let end = offset + 2 + Int(bytes[offset]) + Int(bytes[offset + 1]) << 8
+    packets.append([0, 0, 0] + bytes[(offset + 2)..<min(end, bytes.count)])
+    offset = end
+  }
+  return packets
+}
+
+/// One of `VmRSS` and `VmHWM`, in bytes.
+func memory(_ name: String) -> Int {
+  let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+  let line = status.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
+  return (line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0) << 10
+}
+
+/// The CPU time of this process, in seconds.
+func cpu() -> Double {
+  var time = timespec()
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+  return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+/// How often memory was asked for so far, when the program that counts it was loaded before this one.
+func allocations() -> Int? {
+  typealias Count = @convention(c) () -> UInt
+  return dlsym(nil, "bench_allocations").map { Int(unsafeBitCast($0, to: Count.self)()) }
+}
+
+struct Stream {
+  let recorder: StreamRecorder
+  var number: UInt16 = 0
+  var next: Int
+}
+
+/// Plays so many streams side by side, each frame when it would come, as fast as that goes.
+func play(_ packets: [[UInt8]], streams count: Int, seconds: Int, folder path: String) throws -> [String: Any] {
+  var packets = packets
+  let folder = try SegmentFolder(path: path, limits: .init(reserve: 0))
+  let empty = memory("VmRSS")
+  var streams = try (0..<count).map { index in
+    Stream(
+      recorder: try StreamRecorder(
+        AudioDevice(address: "FA:0B:00:00:00:01"), .opus20ms, framing: .omi, into: folder),
+      next: index * 37 % packets.count)
+  }
+  var counted: (frames: Int, allocations: Int)?
+  let (begin, cpuBegin) = (ContinuousClock.now, cpu())
+  let frames = seconds * 50
+  // Nobody's wearable begins in the same instant as all others: they come within the first second.
+  for frame in 0..<(frames + 50) {
+    let moment = Moment(instant: .milliseconds(frame * 20), wallMs: 1_795_308_300_000 + Int64(frame) * 20)
+    for index in streams.indices where (index % 50)..<(index % 50 + frames) ~= frame {
+      let place = streams[index].next
+      packets[place][0] = UInt8(truncatingIfNeeded: streams[index].number)
+      packets[place][1] = UInt8(streams[index].number >> 8)
+      streams[index].recorder.take(packets[place], at: moment)
+      streams[index].number &+= 1
+      streams[index].next = (place + 1) % packets.count
+    }
+    // What is needed once is there after five seconds.
+    if frame == min(250, frames / 2), let asked = allocations() { counted = (frame + 1, asked) }
+  }
+  var result: [String: Any] = [:]
+  if let counted, let asked = allocations() {
+    result["allocationsPerFrame"] = Double(asked - counted.allocations) / Double((frames - counted.frames) * count)
+  }
+  result["bytesPerStream"] = (memory("VmRSS") - empty) / count
+  let end = Moment(instant: .seconds(seconds), wallMs: 1_795_308_300_000 + Int64(seconds) * 1000)
+  for stream in streams { stream.recorder.end(.shutdown, at: end) }
+  result["wall"] = begin.duration(to: .now) / .seconds(1)
+  result["cpu"] = cpu() - cpuBegin
+  result["audio"] = Double(seconds * count)
+  let samples = streams.flatMap { $0.recorder.takeEvents() }.reduce(0) {
+    if case .finished(let segment) = $1 { $0 + segment.info.samples } else { $0 }
+  }
+  guard samples == seconds * count * 16_000 else {
+    fatalError("\(samples) samples were recorded, of \(seconds * count * 16_000)")
+  }
+  return result
+}
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+switch arguments.first {
+case "streams":
+  let result = try play(
+    packets(arguments[1]), streams: Int(arguments[2])!, seconds: Int(arguments[3])!, folder: arguments[4])
+  print(String(decoding: try JSONSerialization.data(withJSONObject: result), as: UTF8.self))
+case "vad":
+  let bytes = [UInt8](try Data(contentsOf: URL(filePath: arguments[1])))
+  let samples = bytes.withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
+  var detector = EnergyDetector()
+  let marks = stride(from: 0, through: samples.count - 320, by: 320).map { start in
+    samples[start..<(start + 320)].withUnsafeBufferPointer { detector.isSpeech($0) } ? "1" : "0"
+  }
+  print(marks.joined())
+default:
+  print("audio-bench: streams FRAMES STREAMS SECONDS FOLDER, or vad SAMPLES")
+  exit(64)
+}
