@@ -66,7 +66,8 @@ private final class Offline: S3Transport {
 
   func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Answer {
     guard isBack else {
-      state.withLock { $0.attempts += 1 }
+      // The look for forgotten uploads is no attempt.
+      if request.method != "GET" { state.withLock { $0.attempts += 1 } }
       throw UploadsError(.unreachable, "nothing answers")
     }
     if request.method == "HEAD" { return S3Answer(status: 404) }

@@ -109,6 +109,35 @@ struct ServerTests {
     #expect(abs(client.clockSkew + seconds) <= 2)
   }
 
+  /// An upload in parts that a killed program has begun and not noted; the wall clock says that it was two days ago.
+  @Test func forgottenUploadsInPartsAreAborted() async throws {
+    let (server, key) = (try await SeaweedFS.running(), "forgotten")
+    let client = try server.client()
+    let path = try folder.file("g", 6 << 20, seed: 1)
+    let content = try ObjectContent(readingFile: path)
+    let stranger = try await client.createMultipart(
+      content, bucket: SeaweedFS.bucket, key: "stranger", credentials: SeaweedFS.writer)
+    _ = try await client.createMultipart(content, bucket: SeaweedFS.bucket, key: key, credentials: SeaweedFS.writer)
+    let clock = ManualClock()
+    let run = try QueueRun(
+      folder, client, ["a": StaticCredentials(SeaweedFS.writer)], clock: TimeSource(clock),
+      unixMs: { WallClock.unixMs() + 2 * 86_400_000 })
+    let ids = try await run.queue.add([UploadRequest(content, bucket: SeaweedFS.bucket, key: key, account: "a")])
+    let running = run.start()
+    try await run.until { try $0.item(ids[0])?.state == .done }
+    await clock.advance(toSleeperAt: .seconds(60))
+    func left() async throws -> [String] {
+      try await client.unfinishedUploads(bucket: SeaweedFS.bucket, credentials: SeaweedFS.writer)
+        .filter { [key, "stranger"].contains($0.key) }.map(\.key)
+    }
+    while try await left() != ["stranger"] { try await Task.sleep(for: .milliseconds(20), clock: .steady) }
+    running.cancel()
+    await running.value
+    try await client.abortMultipart(
+      stranger, bucket: SeaweedFS.bucket, key: "stranger", credentials: SeaweedFS.writer)
+    #expect(try await left() == [])
+  }
+
   @Test func credentialsThatAreRefusedAreWaitedFor() async throws {
     let server = try await SeaweedFS.running()
     let file = folder.path + "/credentials"

@@ -29,6 +29,14 @@ extension QueueStore {
     try read { try Self.item(id, $0) }
   }
 
+  /// The item for an object; `nil` when there is none.
+  public func item(bucket: String, key: String) throws(UploadsError) -> UploadItem? {
+    try read { database in
+      try Row.fetchOne(database, sql: "SELECT * FROM item WHERE bucket = ? AND key = ?", arguments: [bucket, key])
+        .map { try UploadItem(row: $0) }
+    }
+  }
+
   /// How many items there are.
   public func totals() throws(UploadsError) -> Totals {
     try read { database in
@@ -71,6 +79,13 @@ extension QueueStore {
         sql: "SELECT * FROM item WHERE state IN ('done', 'failed') AND id >= ? AND endedAtMs >= ? ORDER BY id",
         arguments: [first, since]
       ).map { try UploadItem(row: $0) }
+    }
+  }
+
+  /// The buckets that items were queued for, with their accounts.
+  func places() throws(UploadsError) -> [(bucket: String, account: String)] {
+    try read { database in
+      try Row.fetchAll(database, sql: "SELECT DISTINCT bucket, account FROM item").map { ($0["bucket"], $0["account"]) }
     }
   }
 

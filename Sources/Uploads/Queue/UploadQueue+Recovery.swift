@@ -39,6 +39,43 @@ extension UploadQueue {
     }
   }
 
+  /// How long an upload in parts may be forgotten on the server, and how often it is looked for: a day.
+  static let orphanAge = Duration.seconds(86_400)
+
+  /// Has servers forget uploads in parts that nobody goes on with: those of this queue's objects that were begun more
+  /// than a day ago and are not the ones it knows. A program that is killed between beginning one and noting it leaves
+  /// such a one, and its parts cost room.
+  func sweep() async {
+    while true {
+      // At the beginning credentials are still to come, and the queue has better to do.
+      do { try await clock.sleep(for: .seconds(60)) } catch { return }
+      do {
+        for place in try store.places() {
+          if let credentials = keepers[place.account]?.current {
+            try await sweep(place.bucket, place.account, credentials)
+          }
+        }
+      } catch is CancellationError {
+        return
+      } catch {
+        logger.info("looking for forgotten uploads: \(error)")
+      }
+      do { try await clock.sleep(for: Self.orphanAge) } catch { return }
+    }
+  }
+
+  private func sweep(_ bucket: String, _ account: String, _ credentials: S3Credentials) async throws {
+    for upload in try await client.unfinishedUploads(bucket: bucket, credentials: credentials) {
+      let age = store.now + client.clockSkew * 1000 - upload.startedAtMs
+      guard age > Self.orphanAge.milliseconds, let item = try store.item(bucket: bucket, key: upload.key),
+        item.request.account == account, item.uploadID != upload.uploadID, !machine.running.contains(item.id)
+      else { continue }
+      try await client.abortMultipart(
+        upload.uploadID, bucket: bucket, key: upload.key, credentials: credentials)
+      logger.info("item \(item.id): an upload in parts that was forgotten is aborted")
+    }
+  }
+
   /// Notes that the server has an item, and sees to the local files.
   /// - Returns: whether all was done.
   func deliver(_ item: UploadItem) async throws -> Bool {

@@ -140,6 +140,7 @@ public actor UploadQueue {
     try await recover()
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followStore() }
+      group.addTask { await self.sweep() }
       var iterator = bell.stream.makeAsyncIterator()
       while !Task.isCancelled {
         // One instant for all: what is due after it has an alarm, however long the rest takes.

@@ -11,10 +11,11 @@ struct QueueRun: Sendable {
 
   init(
     _ folder: TemporaryFolder, _ client: S3Client, _ accounts: [String: any CredentialsProvider],
-    clock: TimeSource = .continuous, options: UploadQueue.Options = .init(),
+    clock: TimeSource = .continuous, unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMs,
+    options: UploadQueue.Options = .init(),
     random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
   ) throws {
-    store = try QueueStore(path: "\(folder.path)/\(UUID().uuidString).sqlite")
+    store = try QueueStore(path: "\(folder.path)/\(UUID().uuidString).sqlite", unixMs: unixMs)
     queue = UploadQueue(store, client: client, accounts: accounts, options: options, clock: clock, random: random)
   }
 

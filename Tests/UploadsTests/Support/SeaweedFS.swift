@@ -20,6 +20,8 @@ struct SeaweedFS: Sendable {
   private let folder: TemporaryFolder
 
   private static let shared = Lock<Task<SeaweedFS, any Error>?>(nil)
+  /// What the end of the tests ends, and removes.
+  private static let left = Lock<(process: ChildProcess, folder: String)?>(nil)
 
   /// The one that all tests share.
   static func running() async throws -> SeaweedFS {
@@ -55,6 +57,12 @@ struct SeaweedFS: Sendable {
         "-s3.port=\(ports[0])", "-s3.port.iceberg=0", "-s3.config=\(folder.path)/s3.json", "-s3.autoCreateBucket=false",
         "-master.port=\(ports[1])", "-volume.port=\(ports[2])", "-filer.port=\(ports[3])", "-bucket=\(Self.bucket)",
       ], output: .discarded, errors: .discarded)
+    Self.left.withLock { [process, folder] in $0 = (process, folder.path) }
+    atexit {
+      guard let left = SeaweedFS.left.withLock({ $0 }) else { return }
+      left.process.kill()
+      do { try FileManager.default.removeItem(atPath: left.folder) } catch { print("\(left.folder) stays: \(error)") }
+    }
     // It listens before it can do anything.
     while true {
       do {
