@@ -194,7 +194,7 @@ if !lean {
       name: "edgeblueTests",
       dependencies: [
         "Agent", "AudioIngest", "AudioIngestTests", "BlueZ", "BlueZTesting", "DBus", "DBusTesting", "edgeblue",
-        "EdgeCoder", "NetworkPath", "SystemState",
+        "EdgeCoder", "NetworkPath", "SystemState", "Uploads",
       ],
       swiftSettings: settings),
   ]

@@ -1,6 +1,7 @@
 import ArgumentParser
 import AudioIngest
 import BlueZ
+import Uploads
 
 /// `edgeblue record`
 struct RecordCommand: AsyncParsableCommand {
@@ -16,9 +17,14 @@ struct RecordCommand: AsyncParsableCommand {
       \(Recordings.help) The wearable that was found first is remembered in it. `edgeblue segments` looks at what was \
       recorded, also meanwhile.
 
+      With --upload each segment and its sidecar are queued as soon as they are finished, and uploaded as \
+      ACCOUNT/DEVICE/DATE/NAME until the server has them (`edgeblue uploads`). They stay in the folder; once the server \
+      has both, they may go when room is needed.
+
       EXAMPLES
         edgeblue record
         edgeblue record --out recordings --keep speech
+        edgeblue record --upload recordings --endpoint http://127.0.0.1:8333 --account ada
         edgeblue record --device FA:0B:00:00:00:01 --device FA:0B:00:00:00:02
         edgeblue record --json | jq 'select(.event == "segment") | .path'
         edgeblue record --service 180a --characteristic 2a29 --codec pcm8k --number-at 0
@@ -36,6 +42,11 @@ struct RecordCommand: AsyncParsableCommand {
   @Flag(help: "Forget the wearable of the last time, and take the first in sight.") var forget = false
   @Option(help: ArgumentHelp("The folder to record into; it is made if it is not there.", valueName: "folder"))
   var out: String?
+  @Option(name: .customLong("upload"), help: ArgumentHelp("The bucket to upload segments to.", valueName: "bucket"))
+  var bucket: String?
+  @Option(help: ArgumentHelp("What the keys of uploaded segments begin with.", valueName: "text")) var prefix = ""
+  @OptionGroup(title: "Upload options") var queue: QueueOptions
+  @OptionGroup(title: "Upload options") var store: StoreOptions
   @OptionGroup var rules: SegmentOptions
   @OptionGroup var wearable: WearableOptions
   @OptionGroup var adapter: AdapterOptions
@@ -54,12 +65,19 @@ struct RecordCommand: AsyncParsableCommand {
       let addresses: [BluetoothAddress?] = device.isEmpty ? [nil] : device
       let diary = RecordDiary(folder: folder, terminal, maximum: rules.rules.maximum, tracks: addresses.count)
       try await diary.recover()
+      let sink = try bucket.map {
+        SegmentUploads(
+          store: try queue.open(), folder: folder, bucket: $0, prefix: prefix, account: store.account)
+      }
+      let uploads = try sink.map { sink in
+        try store.queue(sink.store) { item in try await sink.note(item) }
+      }
       let radio = try await Radio.open(adapter, terminal)
       let recorders = addresses.map {
-        WearableRecorder(wearable, at: radio.adapter, address: $0, into: folder, rules: rules.rules)
+        WearableRecorder(wearable, at: radio.adapter, address: $0, into: folder, rules: rules.rules, sink: sink)
       }
       terminal.whisper("Recording with \(radio.title) into \(folder.path). Ctrl-C ends it.")
-      try await diary.follow(recorders)
+      try await diary.follow(recorders, uploads)
     }
   }
 }

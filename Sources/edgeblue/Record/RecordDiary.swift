@@ -1,6 +1,7 @@
 import AudioIngest
 import DBus
 import Foundation
+import Uploads
 
 /// Tells a person or a program how a recording goes, until it is ended.
 actor RecordDiary {
@@ -28,8 +29,19 @@ actor RecordDiary {
     for segment in segments { say(.recovered(segment)) }
   }
 
+  /// Uploads what is finished. A recording goes on without it: what is queued stays so.
+  private func upload(_ uploads: UploadQueue) async {
+    do {
+      try await uploads.run()
+    } catch is CancellationError {
+      // The recording ends.
+    } catch {
+      say(.problem("nothing is uploaded from here: \(Failure(error).message)"))
+    }
+  }
+
   /// Runs recorders until Ctrl-C or SIGTERM, or until one fails, and tells all that happens up to the last segment.
-  func follow(_ recorders: [WearableRecorder]) async throws {
+  func follow(_ recorders: [WearableRecorder], _ uploads: UploadQueue? = nil) async throws {
     // Not children of what is cancelled: the last segments are finished after that.
     let readers = recorders.enumerated().map { index, recorder in
       let events = recorder.events(limit: 1024)
@@ -48,6 +60,7 @@ actor RecordDiary {
         try await withThrowingTaskGroup(of: Void.self) { group in
           for recorder in recorders { group.addTask { try await recorder.run() } }
           group.addTask { await self.watch(recorders) }
+          if let uploads { group.addTask { await self.upload(uploads) } }
           try await group.waitForAll()
         }
       }

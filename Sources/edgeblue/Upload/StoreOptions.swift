@@ -103,9 +103,14 @@ struct StoreOptions: ParsableArguments {
   }
 
   /// A queue with what these options say.
-  func queue(_ store: QueueStore, concurrency: Int) throws -> UploadQueue {
+  func queue(
+    _ store: QueueStore, concurrency: Int = 3,
+    onDelivered: @escaping @Sendable (UploadItem) async throws -> Void = { _ in }
+  ) throws -> UploadQueue {
     var options = UploadQueue.Options()
     options.concurrency = concurrency
-    return UploadQueue(store, client: try client(), accounts: [account: try provider()], options: options)
+    return UploadQueue(
+      store, client: try client(), accounts: [account: try provider()], options: options,
+      onDelivered: onDelivered)
   }
 }

@@ -72,7 +72,8 @@ struct UploadFollower: Sendable {
       terminal.happened(terminal.paint(text, .red), "failed", item.json)
     } else {
       terminal.happened(
-        "\(item.request.key.printable): \(ByteCount.text(item.request.content.size)) uploaded", "uploaded", item.json)
+        "\(item.request.key.printable): \(Amounts.bytes(Int(item.request.content.size))) uploaded", "uploaded",
+        item.json)
     }
   }
 }

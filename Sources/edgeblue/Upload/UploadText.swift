@@ -9,9 +9,9 @@ enum UploadText {
   ) -> [String] {
     let left = (totals.bytes[.waiting] ?? 0) + (totals.bytes[.uploading] ?? 0) - status.running.values.reduce(0, +)
     let count = (totals.items[.waiting] ?? 0) + (totals.items[.uploading] ?? 0)
-    var head = "\(count) to go, \(ByteCount.text(max(left, 0)))"
+    var head = "\(count) to go, \(Amounts.bytes(Int(max(left, 0))))"
     if let speed, speed > 0 {
-      head += "; \(ByteCount.text(Int64(speed)))/s, \(duration(Double(max(left, 0)) / speed)) left"
+      head += "; \(Amounts.bytes(Int(speed)))/s, \(duration(Double(max(left, 0)) / speed)) left"
     }
     let items = running.map { item in
       let (done, size) = (status.running[item.id] ?? 0, item.request.content.size)
@@ -27,7 +27,7 @@ enum UploadText {
   static func line(_ item: UploadItem) -> String {
     let state = item.state == .waiting && item.attempts > 0 ? "waiting (\(item.attempts))" : item.state.rawValue
     return "\("\(item.id)".padded(to: 7))\(state.padded(to: 14))"
-      + "\(ByteCount.text(item.request.content.size).padded(to: 11))"
+      + "\(Amounts.bytes(Int(item.request.content.size)).padded(to: 11))"
       + "\(item.request.bucket)/\(item.request.key)".printable + (item.problem.map { "  — \($0.printable)" } ?? "")
   }
 
@@ -50,19 +50,6 @@ enum UploadText {
   private static func duration(_ seconds: Double) -> String {
     let seconds = Int(min(seconds, 1e9))
     return seconds < 60 ? "\(seconds) s" : seconds < 3600 ? "\(seconds / 60) min" : "\(seconds / 3600) h"
-  }
-}
-
-/// Numbers of bytes for people.
-enum ByteCount {
-  /// Such as `5.8 MB`.
-  static func text(_ bytes: Int64) -> String {
-    let units = ["bytes", "kB", "MB", "GB", "TB"]
-    var (value, unit) = (Double(bytes), 0)
-    while value >= 1000, unit < units.count - 1 { (value, unit) = (value / 1000, unit + 1) }
-    if unit == 0 { return "\(bytes) bytes" }
-    let tenths = Int((value * 10).rounded())
-    return "\(tenths / 10).\(tenths % 10) \(units[unit])"
   }
 }
 

@@ -42,7 +42,7 @@ struct UploadsCommand: AsyncParsableCommand {
         }
         let totals = try store.totals()
         let counts = UploadItem.State.allCases.compactMap { state in
-          totals.items[state].map { "\($0) \(state.rawValue) (\(ByteCount.text(totals.bytes[state] ?? 0)))" }
+          totals.items[state].map { "\($0) \(state.rawValue) (\(Amounts.bytes(Int(totals.bytes[state] ?? 0))))" }
         }
         terminal.say(counts.isEmpty ? "nothing is queued" : counts.joined(separator: ", "))
         if try store.isPaused { terminal.say("all of it is held; `edgeblue uploads resume` lets it go on") }

@@ -1,0 +1,66 @@
+import DBus
+import DBusTesting
+import Foundation
+import Testing
+import Uploads
+
+@testable import AudioIngest
+@testable import AudioIngestTests
+@testable import edgeblue
+
+/// From a recorder's folder into the queue, and back: what the server has may go.
+@Suite(.timeLimit(.minutes(1))) struct SegmentUploadsTests {
+  @Test func aSegmentMayGoOnceTheServerHasBothOfItsFiles() async throws {
+    let temporary = try TemporaryFolder()
+    let folder = try SegmentFolder(path: temporary.path + "/recordings", limits: .init(reserve: 0))
+    var recording = try Recording(folder)
+    recording.play(frames: 200)
+    recording.recorder.end(.shutdown, at: recording.moment)
+    let segment = try #require(try SegmentCatalog(path: folder.path).entries.first?.segment)
+    let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
+    let sink = SegmentUploads(store: store, folder: folder, bucket: "bucket", prefix: "fleet/", account: "ada")
+    try await sink.take(segment)
+    try await sink.take(segment)
+    let items = try store.items(in: [.waiting])
+    let device = segment.info.device.replacing(":", with: "-").lowercased()
+    let stem = "fleet/ada/\(device)/\(segment.info.localDate)/\(segment.info.name)"
+    #expect(items.map(\.request.key) == [stem + ".json", stem + ".wav"])
+    #expect(
+      items[1].request.content.sha256 == segment.info.sha256 && items[1].request.content.contentType == "audio/wav")
+
+    // The server takes the sidecar first; that is not all of it.
+    let server = Server(refusing: ".wav")
+    let clock = ManualClock()
+    let queue = UploadQueue(
+      store, client: S3Client(try S3Endpoint("http://host"), transport: server),
+      accounts: ["ada": StaticCredentials(S3Credentials(accessKey: "k", secretKey: "s"))], clock: TimeSource(clock),
+      onDelivered: { item in try await sink.note(item) })
+    let running = Task { try await queue.run() }
+    try await Self.until { try store.totals().items == [.done: 1, .waiting: 1] }
+    #expect(try SegmentCatalog(path: folder.path).entries.map(\.isDelivered) == [false])
+    server.refused.withLock { $0 = "nothing" }
+    await queue.networkReturned()
+    try await Self.until { try store.totals().items == [.done: 2] }
+    #expect(try SegmentCatalog(path: folder.path).entries.map(\.isDelivered) == [true])
+    running.cancel()
+    try await running.value
+  }
+
+  private static func until(_ isSo: () throws -> Bool) async throws {
+    while try !isSo() { try await Task.sleep(for: .milliseconds(5), clock: .steady) }
+  }
+}
+
+/// A server that takes what it is sent, but for some.
+private final class Server: S3Transport {
+  let refused: Lock<String>
+
+  init(refusing end: String) { refused = Lock(end) }
+
+  func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Answer {
+    if request.method == "HEAD" { return S3Answer(status: 404) }
+    guard !request.path.hasSuffix(refused.withLock { $0 }) else { return S3Answer(status: 503) }
+    let checksum = request.headers.first { $0.name == "x-amz-checksum-sha256" }?.value ?? ""
+    return S3Answer(status: 200, headers: ["etag": "\"x\"", "x-amz-checksum-sha256": checksum])
+  }
+}
