@@ -46,6 +46,32 @@ import Uploads
     try await running.value
   }
 
+  /// As in a recording: the queue runs when the first segment is finished.
+  @Test func whatIsFinishedWhileTheQueueRunsGoesToo() async throws {
+    let temporary = try TemporaryFolder()
+    let folder = try SegmentFolder(path: temporary.path + "/recordings", limits: .init(reserve: 0))
+    let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
+    let sink = SegmentUploads(store: store, folder: folder, bucket: "bucket", prefix: "", account: "ada")
+    let clock = ManualClock()
+    let queue = UploadQueue(
+      store, client: S3Client(try S3Endpoint("http://host"), transport: Server(refusing: "nothing")),
+      accounts: ["ada": StaticCredentials(S3Credentials(accessKey: "k", secretKey: "s"))], clock: TimeSource(clock),
+      onDelivered: { item in try await sink.note(item) })
+    let running = Task { try await queue.run() }
+    await clock.waitForSleeper(until: .milliseconds(500))
+    var recording = try Recording(folder)
+    recording.play(frames: 200)
+    recording.recorder.end(.shutdown, at: recording.moment)
+    try await sink.take(try #require(try SegmentCatalog(path: folder.path).entries.first?.segment))
+    try await Self.until {
+      clock.advance(by: .milliseconds(100))
+      return try store.totals().items == [.done: 2]
+    }
+    #expect(try SegmentCatalog(path: folder.path).entries.map(\.isDelivered) == [true])
+    running.cancel()
+    try await running.value
+  }
+
   private static func until(_ isSo: () throws -> Bool) async throws {
     while try !isSo() { try await Task.sleep(for: .milliseconds(5), clock: .steady) }
   }

@@ -63,11 +63,6 @@ extension QueueStore {
     }
   }
 
-  /// A number that is another one after any other program has changed something.
-  func version() throws(UploadsError) -> Int64 {
-    try read { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
-  }
-
   /// The items that are done or have failed, the oldest first.
   /// - Parameters:
   ///   - first: the lowest number of interest.
@@ -109,7 +104,7 @@ extension QueueStore {
 
   /// Holds all of the queue, or lets it go on.
   public func setPaused(_ isPaused: Bool) throws(UploadsError) {
-    try write("pausing") { database in
+    try command("pausing") { database in
       try database.execute(
         sql: "INSERT INTO setting (name, value) VALUES ('paused', ?) ON CONFLICT (name) DO UPDATE SET value = ?1",
         arguments: [isPaused ? "1" : "0"])
@@ -118,22 +113,22 @@ extension QueueStore {
 
   /// Has an item tried again at once, whatever became of it, unless it is done.
   public func retry(_ id: Int64) throws(UploadsError) {
-    try change(id, "is to be tried again", to: .waiting, from: [.failed, .waiting, .paused]) { _ in }
+    try change(id, "is to be tried again", to: .waiting, from: [.failed, .waiting, .paused])
   }
 
   /// Holds an item.
   public func pause(_ id: Int64) throws(UploadsError) {
-    try change(id, "is held", to: .paused, from: [.waiting, .uploading, .failed]) { _ in }
+    try change(id, "is held", to: .paused, from: [.waiting, .uploading, .failed])
   }
 
   /// Lets an item go on that is held.
   public func resume(_ id: Int64) throws(UploadsError) {
-    try change(id, "goes on", to: .waiting, from: [.paused]) { _ in }
+    try change(id, "goes on", to: .waiting, from: [.paused])
   }
 
   /// Forgets an item; its files stay.
   public func drop(_ id: Int64) throws(UploadsError) {
-    try write("dropping item \(id)") { database in
+    try command("dropping item \(id)") { database in
       guard try Self.item(id, database) != nil else { throw Self.unknown(id) }
       try database.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [id])
       try self.note(id, "was dropped", database)
@@ -141,10 +136,9 @@ extension QueueStore {
   }
 
   private func change(
-    _ id: Int64, _ text: String, to state: UploadItem.State, from states: Set<UploadItem.State>,
-    _ more: (Database) throws -> Void
+    _ id: Int64, _ text: String, to state: UploadItem.State, from states: Set<UploadItem.State>
   ) throws(UploadsError) {
-    try write("changing item \(id)") { database in
+    try command("changing item \(id)") { database in
       guard let item = try Self.item(id, database) else { throw Self.unknown(id) }
       guard states.contains(item.state) else {
         throw UploadsError(.notNow, "item \(id) is \(item.state.rawValue)")

@@ -1,3 +1,4 @@
+internal import DBus
 internal import FoundationEssentials
 internal import GRDB
 import Glibc
@@ -10,6 +11,8 @@ public final class QueueStore: Sendable {
   public let path: String
   let database: DatabaseQueue
   private let unixMs: @Sendable () -> Int64
+  /// How often something was queued, or a person has changed something, through this object.
+  private let commands = Lock<Int64>(0)
 
   /// How many items that are done are remembered, so that none is queued again: 10,000.
   static let memoryLimit = 10_000
@@ -77,7 +80,7 @@ public final class QueueStore: Sendable {
       try request.check()
       prints.append(try Fingerprint.of(request.content.path))
     }
-    return try write("queueing") { database in
+    return try command("queueing") { database in
       try zip(requests, prints).map { request, print in try self.add(request, print, database) }
     }
   }
@@ -111,6 +114,18 @@ public final class QueueStore: Sendable {
   }
 
   // MARK: Access
+
+  /// A number that is another one after any other program has changed something, or somebody has something done through
+  /// this object, of which SQLite's own number knows nothing.
+  func version() throws(UploadsError) -> Int64 {
+    try read { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 } + commands.withLock { $0 }
+  }
+
+  /// Writes what somebody wants; a queue that runs hears of it.
+  func command<Value>(_ phase: String, _ body: (Database) throws -> Value) throws(UploadsError) -> Value {
+    defer { commands.withLock { $0 += 1 } }
+    return try write(phase, body)
+  }
 
   func write<Value>(_ phase: String, _ body: (Database) throws -> Value) throws(UploadsError) -> Value {
     try Self.caught("\(phase) in \(path)") { try database.write(body) }
