@@ -71,7 +71,6 @@ public actor UploadQueue {
   var problem: String?
   private let progress = Lock<[Int64: Int64]>([:])
   private let sent = Lock<Int64>(0)
-  private let listeners = Lock<[BoundedStream<UploadItem>.Source]>([])
 
   /// Makes a queue; it uploads while ``run()`` runs.
   /// - Parameters:
@@ -125,13 +124,6 @@ public actor UploadQueue {
     return status
   }
 
-  /// Tells of each item that has ended: done or failed.
-  public nonisolated func ended() -> BoundedStream<UploadItem> {
-    let (stream, source) = BoundedStream<UploadItem>.make(limit: 1000)
-    listeners.withLock { $0.append(source) }
-    return stream
-  }
-
   /// Uploads until the task is cancelled. What is under way then is taken up by the next run.
   /// - Throws: ``UploadsError``: `.alreadyRunning`, `.storage`.
   public func run() async throws {
@@ -183,7 +175,6 @@ public actor UploadQueue {
       }
     case .bury(let id):
       keep("giving up item \(id)") { () throws(UploadsError) in try store.bury(id, problems[id] ?? "") }
-      tell(id)
     }
   }
 
@@ -264,7 +255,6 @@ public actor UploadQueue {
       mayBeThere.remove(id)
       (problems[id], kinds[id]) = (nil, nil)
       handle(.succeeded(id))
-      tell(id)
     } catch is CancellationError {
       // Held or dropped by a person, or the program ends: the next attempt looks what the server has.
       mayBeThere.insert(id)
@@ -276,13 +266,6 @@ public actor UploadQueue {
       mayBeThere.insert(id)
       logger.info("item \(id) failed: \(kind.rawValue)")
       handle(.failed(id, kind))
-    }
-  }
-
-  func tell(_ id: Int64) {
-    keep("reading item \(id)") { () throws(UploadsError) in
-      guard let item = try store.item(id) else { return }
-      for listener in listeners.withLock({ $0 }) { listener.yield(item) }
     }
   }
 
