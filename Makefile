@@ -45,5 +45,5 @@ tools-lint:
 	@scripts/check-swift
 
 tools-bench:
-	@scripts/install-packages scripts/packages.txt lab/packages.txt Benchmarks/packages.txt
+	@scripts/install-packages scripts/packages.txt lab/packages.txt lab/packages-uml.txt Benchmarks/packages.txt
 	@scripts/check-swift
