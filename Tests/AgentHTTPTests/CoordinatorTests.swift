@@ -50,7 +50,10 @@ struct CoordinatorTests {
       // There are 15 s between two registrations, at least.
       try await Self.takingPart(at: coordinator.address, state, time: TimeSource(HurriedClock())) { _ in
         await coordinator.registry.until { seen in seen.filter { $0.path == "/register" }.count == 2 }
-        await coordinator.registry.until { seen in seen.last?.path == "/heartbeat" && seen.last?.status == 200 }
+        await coordinator.registry.until { seen in
+          seen.last?.path == "/heartbeat" && seen.last?.status == 200 && seen.last?.text("activeModel") == "tiny"
+            && seen.last?.json["activeModelParamSize"] as? Double == 1.5
+        }
       }
       #expect(coordinator.registry.faults == [])
     }
@@ -123,7 +126,7 @@ struct CoordinatorTests {
     let identity = try MachineIdentity.load(path: state.identity, hostName: "Test Board (4)")
     var options = CoordinatorRunner.Options()
     options.time = time
-    options.model = { CoordinatorModel(isReady: true, name: "tiny") }
+    options.model = { CoordinatorModel(isReady: true, name: "tiny", billionsOfParameters: 1.5) }
     options.answer = { task in
       if task.input == "wait" { try await Task.sleep(for: .seconds(60), clock: .steady) }
       return "It was said: \(task.input)"

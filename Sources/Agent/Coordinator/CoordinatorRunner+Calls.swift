@@ -42,6 +42,7 @@ extension CoordinatorRunner {
       return try encoder.encode(
         HeartbeatRequest(
           agentId: identity.agentID, powerTelemetry: telemetry, activeModel: machine.model?.name,
+          activeModelParamSize: machine.model?.billionsOfParameters,
           modelSwapInProgress: machine.model?.isLoading))
     case .pull: return try encoder.encode(PullRequest(agentId: identity.agentID))
     case .result(let number):

@@ -9,6 +9,10 @@ public protocol Engine: Sendable {
   /// What the engine can do right now. Bounded: an engine that does not answer within two seconds is `.error`.
   func modelState() async -> ModelState
 
+  /// The model that answers a prompt now; `nil` when there is none, the engine does not say, or it does not answer
+  /// within two seconds.
+  func activeModel() async -> ActiveModel?
+
   /// Runs one prompt and streams the text as it is produced.
   ///
   /// The stream ends normally when the model stops or `maxTokens` is reached, and throws ``EngineError`` when the
@@ -18,6 +22,25 @@ public protocol Engine: Sendable {
   ///   - prompt: the whole prompt, as it came over the air.
   ///   - maxTokens: the most tokens to produce, 1 or more.
   func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error>
+}
+
+extension Engine {
+  /// `nil`: not every engine has models.
+  public func activeModel() async -> ActiveModel? { nil }
+}
+
+/// A model that an engine runs.
+public struct ActiveModel: Sendable, Hashable {
+  /// Its name, as the engine knows it.
+  public var name: String
+  /// Its parameters in billions, more than 0; `nil` when that is not known.
+  public var billionsOfParameters: Double?
+
+  /// Makes one; a size that is no number, or not more than 0, is not known.
+  public init(name: String, billionsOfParameters: Double? = nil) {
+    self.name = name
+    self.billionsOfParameters = billionsOfParameters.flatMap { $0.isFinite && $0 > 0 ? $0 : nil }
+  }
 }
 
 /// The state a phone reports in its status message; raw values are those on the wire.

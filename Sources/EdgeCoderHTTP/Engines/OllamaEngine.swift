@@ -33,7 +33,7 @@ public struct OllamaEngine: Engine {
   /// Streams the model's text; see `Engine.generate(prompt:maxTokens:)`.
   public func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
     engineStream { deliver in
-      guard let model = try await chooseModel() else {
+      guard let model = try await chooseModel()?.name else {
         throw EngineError(
           .refused, "\(http.address) has no model", hint: "fetch one, for example: ollama pull qwen2.5:0.5b")
       }
@@ -55,9 +55,9 @@ public struct OllamaEngine: Engine {
   /// server is missing, `.error` when the server does not work or does not answer within the limit.
   public func modelState() async -> ModelState {
     do {
-      guard let model else { return try await installedModels().isEmpty ? .notInstalled : .ready }
-      let wanted = Self.fullName(model)
-      return try await installedModels().contains { Self.fullName($0) == wanted } ? .ready : .notInstalled
+      let installed = try await installedModels()
+      guard let model else { return installed.isEmpty ? .notInstalled : .ready }
+      return Self.entry(of: model, in: installed) == nil ? .notInstalled : .ready
     } catch let error as EngineError where error.code == .unreachable {
       return .notInstalled
     } catch {
@@ -65,27 +65,48 @@ public struct OllamaEngine: Engine {
     }
   }
 
+  /// The model of the next prompt, with the size that the server tells.
+  public func activeModel() async -> ActiveModel? {
+    do {
+      if let model, let entry = Self.entry(of: model, in: try await installedModels()) {
+        return ActiveModel(name: model, billionsOfParameters: entry.details?.billionsOfParameters)
+      }
+      guard let entry = try await chooseModel() else { return nil }
+      return ActiveModel(name: entry.name, billionsOfParameters: entry.details?.billionsOfParameters)
+    } catch {
+      // ``modelState()`` says what is wrong with the server.
+      return nil
+    }
+  }
+
   /// The model to use: the one asked for, the one in memory, or the first one installed.
-  private func chooseModel() async throws -> String? {
-    if let model { return model }
+  private func chooseModel() async throws -> OllamaWire.ModelList.Model? {
+    if let model { return OllamaWire.ModelList.Model(name: model, details: nil) }
     if let loaded = try await models(at: "/api/ps").first { return loaded }
     return try await installedModels().first
   }
 
-  private func installedModels() async throws -> [String] {
+  private func installedModels() async throws -> [OllamaWire.ModelList.Model] {
     try await models(at: "/api/tags")
   }
 
-  private func models(at path: String) async throws -> [String] {
+  private func models(at path: String) async throws -> [OllamaWire.ModelList.Model] {
     let reply = try await http.fetch(path)
     guard reply.status == 200 else {
       throw EngineError(.badReply, "\(http.address)\(path) answers with status \(reply.status)")
     }
     do {
-      return try JSONDecoder().decode(OllamaWire.ModelList.self, from: reply.body).models.map(\.name)
+      return try JSONDecoder().decode(OllamaWire.ModelList.self, from: reply.body).models
     } catch {
       throw EngineError(.badReply, "\(http.address) is no Ollama server", hint: "is the port right?")
     }
+  }
+
+  private static func entry(
+    of model: String, in installed: [OllamaWire.ModelList.Model]
+  ) -> OllamaWire.ModelList.Model? {
+    let wanted = fullName(model)
+    return installed.first { fullName($0.name) == wanted }
   }
 
   /// `llama3.2` and `llama3.2:latest` are the same model.

@@ -26,7 +26,23 @@ enum OllamaWire {
 
   struct ModelList: Decodable {
     struct Model: Decodable {
+      struct Details: Decodable {
+        /// For people: `494.03M`, `8.0B`, `1.1T`, or empty.
+        let parameter_size: String?
+
+        var billionsOfParameters: Double? {
+          guard let text = parameter_size, let number = Double(text.dropLast()) else { return nil }
+          switch text.last {
+          case "K": return number / 1_000_000
+          case "M": return number / 1000
+          case "B": return number
+          case "T": return number * 1000
+          default: return nil
+          }
+        }
+      }
       let name: String
+      let details: Details?
     }
     let models: [Model]
   }

@@ -91,13 +91,31 @@ public struct OpenAIEngine: Engine {
     }
   }
 
+  /// The model of the next prompt; llama.cpp tells its size, too.
+  public func activeModel() async -> ActiveModel? {
+    do {
+      let list = try await listModels()
+      // llama.cpp answers to every name with the model that it has.
+      let entry = list?.isLlamaCpp == true || model == nil ? list?.data.first : list?.data.first { $0.id == model }
+      guard let name = model ?? entry?.id else { return nil }
+      return ActiveModel(name: name, billionsOfParameters: entry?.meta?.n_params.map { $0 / 1_000_000_000 })
+    } catch {
+      // ``modelState()`` says what is wrong with the server.
+      return nil
+    }
+  }
+
   /// The model's name to send; a server that lists none is asked without one.
   private func chooseModel() async throws -> String? {
     if let model { return model }
+    return try await listModels()?.data.first?.id
+  }
+
+  private func listModels() async throws -> OpenAIWire.ModelList? {
     let reply = try await http.fetch("/v1/models")
     guard reply.status == 200 else { return nil }
     do {
-      return try JSONDecoder().decode(OpenAIWire.ModelList.self, from: reply.body).data.first?.id
+      return try JSONDecoder().decode(OpenAIWire.ModelList.self, from: reply.body)
     } catch {
       throw EngineError(
         .badReply, "\(http.address) is no OpenAI-compatible server", hint: "is the port right?")

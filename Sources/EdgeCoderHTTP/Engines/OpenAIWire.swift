@@ -77,6 +77,11 @@ enum OpenAIWire {
     struct Model: Decodable {
       let id: String
       let owned_by: String?
+      let meta: Meta?
+    }
+    /// What llama.cpp tells of its model besides.
+    struct Meta: Decodable {
+      let n_params: Double?
     }
     let data: [Model]
 

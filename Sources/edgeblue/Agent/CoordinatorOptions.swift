@@ -82,7 +82,10 @@ struct CoordinatorOptions: ParsableArguments {
     options.machine = { sensor.read() }
     options.model = {
       let state = await engine.modelState()
-      return CoordinatorModel(isReady: state == .ready, name: chosen.model, isLoading: state == .loading)
+      let model = state == .ready ? await engine.activeModel() : nil
+      return CoordinatorModel(
+        isReady: state == .ready, name: model?.name ?? chosen.model, billionsOfParameters: model?.billionsOfParameters,
+        isLoading: state == .loading)
     }
     options.answer = { try await Self.answer($0, by: engine) }
     return try CoordinatorRunner(

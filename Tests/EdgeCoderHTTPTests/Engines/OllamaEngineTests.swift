@@ -108,6 +108,35 @@ import Testing
     #expect(state == expected)
   }
 
+  @Test(
+    arguments: [
+      (nil, "loaded:1b", 494.03 / 1000), ("first", "first", 8), ("other", "other", nil), ("gone", "gone", nil),
+    ] as [(String?, String, Double?)])
+  func theModelAndItsSizeAreWhatTheServerTells(model: String?, name: String, size: Double?) async throws {
+    let tags = """
+      {"models":[{"name":"first:latest","details":{"parameter_size":"8.0B"}},{"name":"loaded:1b"},\
+      {"name":"other:latest","details":{"parameter_size":"many"}}]}
+      """
+    let active = try await FakeEngineServer.run { request, connection in
+      try await connection.reply(
+        request.path == "/api/ps"
+          ? #"{"models":[{"name":"loaded:1b","details":{"parameter_size":"494.03M"}}]}"# : tags)
+    } test: { url in
+      try await OllamaEngine(url: url, model: model, limits: .patient).activeModel()
+    }
+    #expect(active?.name == name)
+    #expect(active?.billionsOfParameters == size)
+  }
+
+  @Test func aServerThatDoesNotWorkHasNoModel() async throws {
+    let active = try await FakeEngineServer.run { _, connection in
+      try await connection.reply("<html>")
+    } test: { url in
+      try await OllamaEngine(url: url, limits: .patient).activeModel()
+    }
+    #expect(active == nil)
+  }
+
   private func failure(_ script: @escaping FakeEngineServer.Script) async throws -> EngineError? {
     try await FakeEngineServer.run(script) { url in
       await #expect(throws: EngineError.self) {

@@ -125,7 +125,7 @@ import Testing
     #expect(error?.message.contains("slot lost") == true)
   }
 
-  private static let llama = #"{"data":[{"id":"/m.gguf","owned_by":"llamacpp"}]}"#
+  private static let llama = #"{"data":[{"id":"/m.gguf","owned_by":"llamacpp","meta":{"n_params":494032768}}]}"#
   private static let other = #"{"data":[{"id":"a","owned_by":"x"}]}"#
 
   @Test(arguments: [
@@ -142,6 +142,21 @@ import Testing
       try await OpenAIEngine(url: url, model: model, limits: .patient).modelState()
     }
     #expect(state == expected)
+  }
+
+  @Test(
+    arguments: [
+      (nil, llama, "/m.gguf", 0.494032768), ("any", llama, "any", 0.494032768), (nil, other, "a", nil),
+      ("b", other, "b", nil), (nil, #"{"data":[]}"#, nil, nil), (nil, "<html>", nil, nil),
+    ] as [(String?, String, String?, Double?)])
+  func theModelIsWhatTheServerTells(model: String?, models: String, name: String?, size: Double?) async throws {
+    let active = try await FakeEngineServer.run { _, connection in
+      try await connection.reply(models)
+    } test: { url in
+      try await OpenAIEngine(url: url, model: model, limits: .patient).activeModel()
+    }
+    #expect(active?.name == name)
+    #expect(active?.billionsOfParameters == size)
   }
 
   @Test func theKeyIsShownNowhere() throws {
