@@ -120,9 +120,16 @@ extension JSONObjectScanner {
     reset()
   }
 
+  /// From this many bytes on an object gets the room for the largest at once. The allocator hands out so large blocks
+  /// in fresh pages: growing by doubling touches twice as many of them, which costs more than reading the bytes.
+  private static let largeObject = 64 << 10
+  /// At most this much, whatever the limit is.
+  private static let roomAtOnce = 4 << 20
+
   /// The piece ends within an object: what came of it is kept, unless that is over the limit.
   private mutating func keep(_ piece: UnsafeRawBufferPointer, from start: Int, _ events: inout [Event]) {
     guard phase != .between, phase != .skipping, !isDiscarding else { return }
+    if buffer.count >= Self.largeObject { buffer.reserveCapacity(min(sizeLimit, Self.roomAtOnce)) }
     buffer.append(contentsOf: UnsafeRawBufferPointer(rebasing: piece[start...]))
     guard buffer.count > sizeLimit else { return }
     events.append(.refused(Refusal(.tooLarge, buffer[...])))
