@@ -27,11 +27,13 @@ var products: [Product] = [
   .library(name: "Agent", targets: ["Agent"]),
   .library(name: "EdgeCoder", targets: ["EdgeCoder"]),
   .library(name: "AudioIngest", targets: ["AudioIngest"]),
+  .library(name: "Uploads", targets: ["Uploads"]),
 ]
 
 var dependencies: [Package.Dependency] = [
   .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
   .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+  .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
 ]
 
 var targets: [Target] = [
@@ -57,6 +59,18 @@ var targets: [Target] = [
     swiftSettings: settings),
   .testTarget(
     name: "AudioIngestTests", dependencies: ["AudioIngest", "BlueZ", "BlueZTesting", "COpus", "DBus", "DBusTesting"],
+    swiftSettings: settings),
+  .target(
+    name: "Uploads",
+    dependencies: [
+      "DBus", log,
+      .product(name: "Crypto", package: "swift-crypto"),
+      .product(name: "GRDB", package: "GRDB.swift"),
+    ],
+    swiftSettings: settings),
+  .testTarget(
+    name: "UploadsTests",
+    dependencies: ["DBus", "DBusTesting", "Uploads", .product(name: "GRDB", package: "GRDB.swift")],
     swiftSettings: settings),
   .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
   .testTarget(
@@ -97,7 +111,6 @@ if !lean {
   products += [
     .library(name: "AgentHTTP", targets: ["AgentHTTP"]),
     .library(name: "EdgeCoderHTTP", targets: ["EdgeCoderHTTP"]),
-    .library(name: "Uploads", targets: ["Uploads"]),
     .library(name: "UploadsHTTP", targets: ["UploadsHTTP"]),
     .executable(name: "edgeblue", targets: ["edgeblue"]),
   ]
@@ -107,7 +120,6 @@ if !lean {
     .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
@@ -152,14 +164,6 @@ if !lean {
       ],
       swiftSettings: settings),
     .target(
-      name: "Uploads",
-      dependencies: [
-        "DBus", log,
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "GRDB", package: "GRDB.swift"),
-      ],
-      swiftSettings: settings),
-    .target(
       name: "UploadsHTTP",
       dependencies: [
         "DBus", "Uploads",
@@ -171,11 +175,8 @@ if !lean {
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "UploadsTests",
-      dependencies: [
-        "DBus", "DBusTesting", "Uploads", "UploadsHTTP",
-        .product(name: "GRDB", package: "GRDB.swift"),
-      ],
+      name: "UploadsHTTPTests",
+      dependencies: ["DBus", "DBusTesting", "Uploads", "UploadsHTTP", "UploadsTests"],
       swiftSettings: settings),
     .executableTarget(
       name: "edgeblue",

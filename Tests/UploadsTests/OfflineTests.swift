@@ -19,7 +19,8 @@ import Testing
     options.poll = time * 2
     let run = try QueueRun(
       folder, S3Client(try S3Endpoint("http://127.0.0.1:1"), transport: transport),
-      ["a": StaticCredentials(SeaweedFS.writer)], clock: TimeSource(clock), options: options, random: { 1 })
+      ["a": StaticCredentials(S3Credentials(accessKey: "K", secretKey: "S"))], clock: TimeSource(clock),
+      options: options, random: { 1 })
     let path = try folder.file("f", 100, seed: 1)
     let content = try ObjectContent(readingFile: path)
     let ids = try await run.queue.add(

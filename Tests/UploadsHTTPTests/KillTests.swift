@@ -4,6 +4,8 @@ import Foundation
 import Testing
 import Uploads
 
+@testable import UploadsTests
+
 /// The program as it was built, killed at random moments, and started again.
 @Suite(
   .enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"),

@@ -5,6 +5,7 @@ import Testing
 import UploadsHTTP
 
 @testable import Uploads
+@testable import UploadsTests
 
 /// The client and the queue against a real server of S3.
 @Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(2)))

@@ -5,6 +5,8 @@ import Testing
 import Uploads
 import UploadsHTTP
 
+@testable import UploadsTests
+
 /// Bad days between the queue and a real server: in the end each object is there once, with the right bytes.
 @Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(2)))
 struct FaultTests {

@@ -4,6 +4,8 @@ import Foundation
 import Uploads
 import UploadsHTTP
 
+@testable import UploadsTests
+
 /// A real object store on loopback: SeaweedFS, which checks signatures, dates and checksums. All tests share one, each
 /// with keys of its own; the end of the tests ends it.
 struct SeaweedFS: Sendable {
@@ -120,28 +122,5 @@ enum Socket {
     return withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
     }
-  }
-}
-
-/// A folder that goes with the last reference.
-final class TemporaryFolder: Sendable {
-  let path: String
-
-  init() throws {
-    path = FileManager.default.temporaryDirectory.appending(path: "uploads-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit {
-    do { try FileManager.default.removeItem(atPath: path) } catch { print("\(path) stays: \(error)") }
-  }
-
-  /// Makes a file of bytes that depend on the seed only.
-  func file(_ name: String, _ count: Int, seed: UInt64) throws -> String {
-    var random = SeededGenerator(seed: seed)
-    var data = Data(capacity: count + 8)
-    while data.count < count { withUnsafeBytes(of: random.next()) { data.append(contentsOf: $0) } }
-    try data.prefix(count).write(to: URL(filePath: "\(path)/\(name)"))
-    return "\(path)/\(name)"
   }
 }
