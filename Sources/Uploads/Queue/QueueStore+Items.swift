@@ -155,16 +155,16 @@ extension QueueStore {
   /// Notes that an item is being uploaded.
   /// - Returns: the item; `nil` when a person has held or dropped it meanwhile.
   func begin(_ id: Int64) throws(UploadsError) -> UploadItem? {
-    try write("beginning item \(id)") { database in
+    try write("beginning item \(id)", isLasting: false) { database in
       try database.execute(
         sql: "UPDATE item SET state = 'uploading' WHERE id = ? AND state IN ('waiting', 'uploading')", arguments: [id])
       return database.changesCount == 0 ? nil : try Self.item(id, database)
     }
   }
 
-  /// Notes an upload in parts and the parts that the server has.
+  /// Notes an upload in parts and the parts that the server has. That one was begun lasts: parts cost room there.
   func note(_ id: Int64, uploadID: String?, parts: [UploadedPart]) throws(UploadsError) {
-    try write("noting the parts of item \(id)") { database in
+    try write("noting the parts of item \(id)", isLasting: parts.isEmpty) { database in
       try database.execute(
         sql: "UPDATE item SET uploadID = ?, parts = ? WHERE id = ?", arguments: [uploadID, try Self.json(parts), id])
     }
@@ -174,7 +174,7 @@ extension QueueStore {
   func postpone(
     _ id: Int64, attempts: Int, afterMs delay: Int64?, _ kind: FailureKind, _ problem: String
   ) throws(UploadsError) {
-    try write("postponing item \(id)") { database in
+    try write("postponing item \(id)", isLasting: false) { database in
       try database.execute(
         sql: """
           UPDATE item SET state = 'waiting', attempts = ?, nextAttemptAtMs = ?, failure = ?, problem = ?
@@ -197,9 +197,12 @@ extension QueueStore {
   }
 
   /// Notes that the server has an item's bytes. From now on nothing is sent for it.
-  /// - Parameter state: `.delivered`, or `.done` when there is nothing to be done with the local files.
-  func finish(_ id: Int64, as state: UploadItem.State) throws(UploadsError) {
-    try write("finishing item \(id)") { database in
+  /// - Parameters:
+  ///   - id: the item.
+  ///   - state: `.delivered`, or `.done` when there is nothing to be done with the local files.
+  ///   - isLasting: whether that has to survive a power cut; see ``write(_:isLasting:_:)``.
+  func finish(_ id: Int64, as state: UploadItem.State, isLasting: Bool = true) throws(UploadsError) {
+    try write("finishing item \(id)", isLasting: isLasting) { database in
       try database.execute(
         sql: """
           UPDATE item SET state = ?, nextAttemptAtMs = NULL, failure = NULL, problem = NULL, uploadID = NULL,

@@ -127,8 +127,31 @@ public final class QueueStore: Sendable {
     return try write(phase, body)
   }
 
-  func write<Value>(_ phase: String, _ body: (Database) throws -> Value) throws(UploadsError) -> Value {
-    try Self.caught("\(phase) in \(path)") { try database.write(body) }
+  /// Writes.
+  /// - Parameter isLasting: whether it has to survive a power cut. What does not survives a kill all the same, and is on
+  ///   disk with the next thing that does: an item that begins, or is done, is found on the server again.
+  func write<Value>(
+    _ phase: String, isLasting: Bool = true, _ body: (Database) throws -> Value
+  ) throws(UploadsError) -> Value {
+    try Self.caught("\(phase) in \(path)") {
+      if isLasting { return try database.write(body) }
+      return try database.writeWithoutTransaction { database in
+        try database.execute(sql: "PRAGMA synchronous = NORMAL")
+        let result = Result { try Self.inTransaction(database, body) }
+        try database.execute(sql: "PRAGMA synchronous = FULL")
+        return try result.get()
+      }
+    }
+  }
+
+  private static func inTransaction<Value>(_ database: Database, _ body: (Database) throws -> Value) throws -> Value {
+    var value: Value?
+    try database.inTransaction {
+      value = try body(database)
+      return .commit
+    }
+    guard let value else { throw UploadsError(.storage, "a transaction has ended without a result") }
+    return value
   }
 
   func read<Value>(_ body: (Database) throws -> Value) throws(UploadsError) -> Value {

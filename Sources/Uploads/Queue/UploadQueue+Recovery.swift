@@ -79,6 +79,11 @@ extension UploadQueue {
   /// Notes that the server has an item, and sees to the local files.
   /// - Returns: whether all was done.
   func deliver(_ item: UploadItem) async throws -> Bool {
+    if item.request.afterwards == .keep, onDelivered == nil {
+      // The file stays: should a power cut undo this, the item is found on the server again.
+      try store.finish(item.id, as: .done, isLasting: false)
+      return true
+    }
     try store.finish(item.id, as: .delivered)
     return try await settle(item)
   }
@@ -86,7 +91,7 @@ extension UploadQueue {
   /// Sees to the local files of an item that the server has; again, if the program ended meanwhile.
   private func settle(_ item: UploadItem) async throws -> Bool {
     do {
-      try await onDelivered(item)
+      try await onDelivered?(item)
       if item.request.afterwards == .remove { try remove(item) }
     } catch {
       problem = "item \(item.id) is uploaded, but not all is done: \(error)"

@@ -54,7 +54,7 @@ public actor UploadQueue {
   private let random: @Sendable () -> Double
   let logger: Logger
   /// Told of each item that the server has, before it is done; what throws is tried again when the program next begins.
-  let onDelivered: @Sendable (UploadItem) async throws -> Void
+  let onDelivered: (@Sendable (UploadItem) async throws -> Void)?
 
   var machine: QueueMachine
   var keepers: [String: CredentialsKeeper]
@@ -87,7 +87,7 @@ public actor UploadQueue {
     _ store: QueueStore, client: S3Client, accounts: [String: any CredentialsProvider], options: Options = Options(),
     clock: TimeSource = .continuous, random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
     logger: Logger = Logger(label: "edgeblue.uploads"),
-    onDelivered: @escaping @Sendable (UploadItem) async throws -> Void = { _ in }
+    onDelivered: (@Sendable (UploadItem) async throws -> Void)? = nil
   ) {
     (self.store, self.client, self.options, self.clock) = (store, client, options, clock)
     (self.random, self.logger, self.onDelivered) = (random, logger, onDelivered)
@@ -249,8 +249,8 @@ public actor UploadQueue {
         sent.withLock { $0 += max(done - before, 0) }
       }
       try await uploader.run(mayBeThere: mayBeThere.contains(id))
-      let hasMore = try await deliver(item)
-      if hasMore { counters.uploaded += 1 }
+      let isDone = try await deliver(item)
+      if isDone { counters.uploaded += 1 }
       counters.uploadedBytes += item.request.content.size
       mayBeThere.remove(id)
       (problems[id], kinds[id]) = (nil, nil)

@@ -29,12 +29,16 @@ extension S3Client {
     if let checksum = stored.checksum, let sum = [UInt8](hex: content.sha256), !checksum.contains("-") {
       return checksum == Data(sum).base64EncodedString() ? .same : .different(isOurs: isOurs)
     }
-    if let md5 = stored.md5 {
-      return try Self.digests(of: content).md5.hex == md5 ? .same : .different(isOurs: isOurs)
-    }
-    if !stored.isEncrypted, stored.etag.contains("-") {
-      let parts = UploadPlan.parts(of: content.size, length: plan.partLength(for: content.size))
-      if try Self.etag(of: content, parts: parts) == stored.etag.lowercased() { return .same }
+    do {
+      if let md5 = stored.md5 {
+        return try Self.digests(of: content).md5.hex == md5 ? .same : .different(isOurs: isOurs)
+      }
+      if !stored.isEncrypted, stored.etag.contains("-") {
+        let parts = UploadPlan.parts(of: content.size, length: plan.partLength(for: content.size))
+        if try Self.etag(of: content, parts: parts) == stored.etag.lowercased() { return .same }
+      }
+    } catch let error as UploadsError where error.code == .fileMissing {
+      // Removed since it was delivered, as far as that is known: what the server has is read.
     }
     let digests = Lock(Digests())
     try await get(bucket: bucket, key: key, credentials: credentials) { bytes in digests.withLock { $0.add(bytes) } }

@@ -105,7 +105,7 @@ struct StoreOptions: ParsableArguments {
   /// A queue with what these options say.
   func queue(
     _ store: QueueStore, concurrency: Int = 3,
-    onDelivered: @escaping @Sendable (UploadItem) async throws -> Void = { _ in }
+    onDelivered: (@Sendable (UploadItem) async throws -> Void)? = nil
   ) throws -> UploadQueue {
     var options = UploadQueue.Options()
     options.concurrency = concurrency
