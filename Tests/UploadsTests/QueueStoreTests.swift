@@ -29,6 +29,21 @@ import Testing
     #expect(try store.totals().bytes == [.waiting: 200])
   }
 
+  /// What a call has done is on disk when it returns: SQLite waits for the disk at each commit (2 is FULL).
+  @Test func commitsWaitForTheDisk() throws {
+    let store = try QueueStore(path: path)
+    func synchronous() throws -> Int? { try store.read { try Int.fetchOne($0, sql: "PRAGMA synchronous") } }
+    #expect(try synchronous() == 2)
+    let id = try store.add([request("one")])[0]
+    #expect(try store.begin(id)?.state == .uploading)
+    #expect(try synchronous() == 2)
+    #expect(throws: UploadsError.self) {
+      try store.write("failing", isLasting: false) { try $0.execute(sql: "no SQL") }
+    }
+    #expect(try synchronous() == 2)
+    #expect(try store.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
+  }
+
   @Test func nothingIsQueuedTwice() throws {
     let store = try QueueStore(path: path)
     let first = try store.add([request("one")])

@@ -31,8 +31,9 @@ public final class QueueStore: Sendable {
       configuration.journalMode = .wal
       // Another program writes for a moment at a time.
       configuration.busyMode = .timeout(10)
-      configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       let queue = try DatabaseQueue(path: path, configuration: configuration)
+      // Afterwards: with a write-ahead log GRDB sets NORMAL, whatever was said before.
+      try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       try Self.migrator.migrate(queue)
       return queue
     }
