@@ -100,6 +100,38 @@ struct ServerTests {
     #expect(keys == ["pages/a", "pages/b", "pages/c"])
   }
 
+  /// Each reads the manifest, adds its lines and writes it, under conditions that the server checks.
+  @Test func severalMachinesWriteOneManifest() async throws {
+    let server = try await SeaweedFS.running()
+    let path = try folder.file("m", 100, seed: 1)
+    var options = UploadQueue.Options()
+    options.poll = .seconds(1000)
+    let runs = try (0..<4).map { _ in
+      try QueueRun(
+        folder, server.client(), ["a": StaticCredentials(SeaweedFS.writer)], clock: TimeSource(QuickClock()),
+        options: options)
+    }
+    for (number, run) in runs.enumerated() {
+      try await run.queue.add(
+        (0..<3).map { item in
+          UploadRequest(
+            try ObjectContent(readingFile: path), bucket: SeaweedFS.bucket, key: "fleet/\(number)-\(item)",
+            account: "a", manifest: "fleet/manifest.ndjson")
+        })
+    }
+    let running = runs.map { $0.start() }
+    for run in runs { try await run.until { try $0.totals().items == [.done: 3] && $0.unwrittenManifests().isEmpty } }
+    for task in running {
+      task.cancel()
+      await task.value
+    }
+    let text = String(decoding: try await server.bytes(of: "fleet/manifest.ndjson"), as: UTF8.self)
+    let entries = try text.split(separator: "\n").map {
+      try JSONDecoder().decode(ManifestEntry.self, from: Data($0.utf8))
+    }
+    #expect(entries.map(\.key) == (0..<4).flatMap { number in (0..<3).map { "fleet/\(number)-\($0)" } })
+  }
+
   @Test(arguments: [-7200, 7200] as [Int64]) func aClockThatIsWrongIsNoticed(_ seconds: Int64) async throws {
     let server = try await SeaweedFS.running()
     let client = S3Client(

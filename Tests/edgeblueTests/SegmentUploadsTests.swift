@@ -25,6 +25,8 @@ import Uploads
     let device = segment.info.device.replacing(":", with: "-").lowercased()
     let stem = "fleet/ada/\(device)/\(segment.info.localDate)/\(segment.info.name)"
     #expect(items.map(\.request.key) == [stem + ".json", stem + ".wav"])
+    let manifest = "fleet/ada/manifests/device=\(device)/date=\(segment.info.localDate)/manifest.ndjson"
+    #expect(items.allSatisfy { $0.request.manifest == manifest })
     #expect(
       items[1].request.content.sha256 == segment.info.sha256 && items[1].request.content.contentType == "audio/wav")
 

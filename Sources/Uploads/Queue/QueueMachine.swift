@@ -104,6 +104,9 @@ struct QueueMachine: Sendable {
     return instants.min()
   }
 
+  /// Whether nobody could reach the server last.
+  var isOffline: Bool { networkFailures > 0 }
+
   /// Whether an account's items wait for credentials.
   func lacksCredentials(_ account: String) -> Bool {
     guard let account = accounts[account] else { return true }

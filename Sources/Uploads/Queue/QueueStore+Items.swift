@@ -196,13 +196,16 @@ extension QueueStore {
     }
   }
 
-  /// Notes that the server has an item's bytes. From now on nothing is sent for it.
+  /// Notes that the server has an item's bytes, for who keeps its manifest too. From now on nothing is sent for it.
   /// - Parameters:
   ///   - id: the item.
   ///   - state: `.delivered`, or `.done` when there is nothing to be done with the local files.
   ///   - isLasting: whether that has to survive a power cut; see ``write(_:isLasting:_:)``.
   func finish(_ id: Int64, as state: UploadItem.State, isLasting: Bool = true) throws(UploadsError) {
     try write("finishing item \(id)", isLasting: isLasting) { database in
+      if let item = try Self.item(id, database), ![.delivered, .done].contains(item.state) {
+        try self.addManifestEntry(of: item, database)
+      }
       try database.execute(
         sql: """
           UPDATE item SET state = ?, nextAttemptAtMs = NULL, failure = NULL, problem = NULL, uploadID = NULL,
@@ -253,7 +256,7 @@ extension UploadItem {
         path: row["path"], size: row["size"], sha256: row["sha256"], contentType: row["contentType"],
         metadata: try decoded("metadata")),
       bucket: row["bucket"], key: row["key"], account: row["account"], sidecar: row["sidecar"],
-      isReplacing: row["isReplacing"], afterwards: afterwards)
+      isReplacing: row["isReplacing"], afterwards: afterwards, manifest: row["manifest"])
     self.state = state
     attempts = row["attempts"]
     queuedAtMs = row["queuedAtMs"]

@@ -64,6 +64,16 @@ public final class QueueStore: Sendable {
           CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL);
           """)
     }
+    migrator.registerMigration("2: manifests") { database in
+      try database.execute(
+        sql: """
+          ALTER TABLE item ADD COLUMN manifest TEXT;
+          CREATE TABLE manifestEntry (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            bucket TEXT NOT NULL, manifest TEXT NOT NULL, account TEXT NOT NULL, line TEXT NOT NULL
+          );
+          """)
+    }
     return migrator
   }()
 
@@ -104,12 +114,13 @@ public final class QueueStore: Sendable {
     try database.execute(
       sql: """
         INSERT INTO item (bucket, key, account, path, sidecar, fingerprint, size, sha256, contentType, metadata,
-          isReplacing, afterwards, queuedAtMs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          isReplacing, afterwards, manifest, queuedAtMs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         request.bucket, request.key, request.account, request.content.path, request.sidecar, fingerprint,
         request.content.size, request.content.sha256, request.content.contentType,
-        try Self.json(request.content.metadata), request.isReplacing, request.afterwards.rawValue, now,
+        try Self.json(request.content.metadata), request.isReplacing, request.afterwards.rawValue,
+        request.manifest, now,
       ])
     return database.lastInsertedRowID
   }

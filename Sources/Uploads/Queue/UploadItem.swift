@@ -22,11 +22,13 @@ public struct UploadRequest: Sendable, Hashable {
   public var isReplacing: Bool
   /// What becomes of the local files.
   public var afterwards: Afterwards
+  /// The key of an object in the same bucket that lists it, with others, once it is there: see ``ManifestEntry``.
+  public var manifest: String?
 
   /// Describes an upload.
   public init(
     _ content: ObjectContent, bucket: String, key: String, account: String, sidecar: String? = nil,
-    isReplacing: Bool = false, afterwards: Afterwards = .keep
+    isReplacing: Bool = false, afterwards: Afterwards = .keep, manifest: String? = nil
   ) {
     self.content = content
     self.sidecar = sidecar
@@ -35,11 +37,14 @@ public struct UploadRequest: Sendable, Hashable {
     self.account = account
     self.isReplacing = isReplacing
     self.afterwards = afterwards
+    self.manifest = manifest
   }
 
   func check() throws(UploadsError) {
     try S3Endpoint.check(bucket: bucket)
     try S3Endpoint.check(key: key)
+    if let manifest { try S3Endpoint.check(key: manifest) }
+    guard manifest != key else { throw UploadsError(.invalidArgument, "“\(key)” cannot list itself") }
     try content.check()
     guard content.path.hasPrefix("/") else {
       throw UploadsError(.invalidArgument, "“\(content.path)” does not begin at the root")

@@ -9,6 +9,7 @@ extension UploadQueue {
     for item in try store.items(in: [.delivered]) {
       do { _ = try await settle(item) } catch { logger.error("settling item \(item.id): \(error)") }
     }
+    if try !store.unwrittenManifests().isEmpty { manifestBell.source.yield(()) }
     try follow()
   }
 
@@ -79,6 +80,9 @@ extension UploadQueue {
   /// Notes that the server has an item, and sees to the local files.
   /// - Returns: whether all was done.
   func deliver(_ item: UploadItem) async throws -> Bool {
+    defer {
+      if item.request.manifest != nil { manifestBell.source.yield(()) }
+    }
     if item.request.afterwards == .keep, onDelivered == nil {
       // The file stays: should a power cut undo this, the item is found on the server again.
       try store.finish(item.id, as: .done, isLasting: false)

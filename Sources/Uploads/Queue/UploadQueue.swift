@@ -51,7 +51,7 @@ public actor UploadQueue {
   let client: S3Client
   let options: Options
   let clock: TimeSource
-  private let random: @Sendable () -> Double
+  let random: @Sendable () -> Double
   let logger: Logger
   /// Told of each item that the server has, before it is done; what throws is tried again when the program next begins.
   let onDelivered: (@Sendable (UploadItem) async throws -> Void)?
@@ -64,6 +64,9 @@ public actor UploadQueue {
   private var tasks: [Int64: Task<Void, Never>] = [:]
   private var pending: [QueueMachine.Action] = []
   private let bell = BoundedStream<Void>.make(limit: 1, policy: .dropNewest)
+  /// Rings when a manifest lacks something.
+  let manifestBell = BoundedStream<Void>.make(limit: 1, policy: .dropNewest)
+  var manifestProblem: String?
   /// When the next look at the machine is due.
   private var alarm: Duration?
   var version: Int64 = -1
@@ -113,7 +116,7 @@ public actor UploadQueue {
 
   /// What goes on now.
   public var status: Status {
-    var status = Status(counters: counters, problem: problem)
+    var status = Status(counters: counters, problem: problem ?? manifestProblem)
     status.counters.sentBytes = sent.withLock { $0 }
     let progress = progress.withLock { $0 }
     for id in machine.running { status.running[id] = progress[id] ?? 0 }
@@ -133,6 +136,7 @@ public actor UploadQueue {
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followStore() }
       group.addTask { await self.sweep() }
+      group.addTask { await self.keepManifests() }
       var iterator = bell.stream.makeAsyncIterator()
       while !Task.isCancelled {
         // One instant for all: what is due after it has an alarm, however long the rest takes.

@@ -16,7 +16,7 @@ public final class S3Client: Sendable {
     var skew: Int64 = 0
     /// The region of a bucket, where it is not the endpoint's.
     var regions: [String: String] = [:]
-    /// Whether `If-None-Match` is understood.
+    /// Whether `If-None-Match` and `If-Match` are understood.
     var hasConditions = true
     /// Whether the server has shown that it checks and returns SHA-256.
     var returnsChecksums = false
@@ -92,15 +92,18 @@ public final class S3Client: Sendable {
   /// A difference of the clocks that is none, in seconds: AWS allows for 15 minutes.
   private static let skewLimit: Int64 = 60
 
-  /// Runs a request that is not to replace anything, in the way this server knows.
-  /// - Parameter send: sends it with these headers.
+  /// Runs a request under a condition, in the way this server knows.
+  /// - Parameters:
+  ///   - condition: by itself that there is no such object.
+  ///   - send: sends it with these headers.
   /// - Returns: `nil` when the server knows no conditions.
   func conditional(
+    on condition: (name: String, value: String) = ("If-None-Match", "*"),
     _ send: ([(name: String, value: String)]) async throws -> S3Answer
   ) async throws -> S3Answer? {
     guard learned.withLock({ $0.hasConditions }) else { return nil }
     do {
-      return try await send([("If-None-Match", "*")])
+      return try await send([condition])
     } catch let error as UploadsError where error.status == 501 && error.code == .refused {
       learned.withLock { $0.hasConditions = false }
       return nil

@@ -33,7 +33,15 @@ struct SegmentUploads: SegmentSink {
     let sibling = key.hasSuffix(".wav") ? key.dropLast(4) + ".json" : key.dropLast(5) + ".wav"
     let other = try store.item(bucket: item.request.bucket, key: String(sibling))
     guard let other, [.delivered, .done].contains(other.state) else { return }
-    try folder.markDelivered(id)
+    try letGo(id)
+  }
+
+  private func letGo(_ id: Int) throws(AudioIngestError) {
+    do {
+      try folder.markDelivered(id)
+    } catch let error where error.code == .noSuchSegment {
+      // Removed meanwhile: there is nothing left to let go.
+    }
   }
 
   private static func absolute(_ path: String) -> String {
@@ -57,6 +65,8 @@ struct SegmentUploads: SegmentSink {
     let end = path.split(separator: ".").last ?? "wav"
     return UploadRequest(
       content, bucket: bucket, key: "\(prefix)\(account)/\(device)/\(info.localDate)/\(info.name).\(end)",
-      account: account)
+      account: account,
+      // Under a name that can be made up without a list, with its parts named as engines that read partitions do.
+      manifest: "\(prefix)\(account)/manifests/device=\(device)/date=\(info.localDate)/manifest.ndjson")
   }
 }

@@ -19,6 +19,18 @@ struct QueueRun: Sendable {
     queue = UploadQueue(store, client: client, accounts: accounts, options: options, clock: clock, random: random)
   }
 
+  /// Another program's, with the same items.
+  init(
+    again other: QueueRun, at server: any S3Transport, clock: TimeSource, options: UploadQueue.Options = .init(),
+    onDelivered: (@Sendable (UploadItem) async throws -> Void)? = nil
+  ) throws {
+    store = try QueueStore(path: other.store.path)
+    queue = UploadQueue(
+      store, client: S3Client(try S3Endpoint("http://host"), transport: server),
+      accounts: ["a": StaticCredentials(MemoryServer.credentials)], options: options, clock: clock,
+      onDelivered: onDelivered)
+  }
+
   /// Lets it upload until that is cancelled.
   func start() -> Task<Void, Never> {
     Task {

@@ -1,0 +1,52 @@
+internal import GRDB
+
+/// A manifest that lacks lines, and those lines.
+struct UnwrittenManifest: Sendable, Hashable {
+  let bucket: String
+  let key: String
+  /// In whose name it is written.
+  let account: String
+}
+
+extension QueueStore {
+  /// How many lines are taken into a manifest at once.
+  static let manifestBatch = 10_000
+
+  /// Notes what a manifest is to say of an item that the server has, in the transaction that notes that.
+  func addManifestEntry(of item: UploadItem, _ database: Database) throws {
+    guard let manifest = item.request.manifest else { return }
+    let line = try Self.json(ManifestEntry(item.request, atMs: now))
+    try database.execute(
+      sql: "INSERT INTO manifestEntry (bucket, manifest, account, line) VALUES (?, ?, ?, ?)",
+      arguments: [item.request.bucket, manifest, item.request.account, line])
+  }
+
+  /// The manifests that lack lines, the one that waits longest first.
+  func unwrittenManifests() throws(UploadsError) -> [UnwrittenManifest] {
+    try read { database in
+      try Row.fetchAll(
+        database, sql: "SELECT bucket, manifest, account FROM manifestEntry GROUP BY 1, 2, 3 ORDER BY MIN(id)"
+      ).map { UnwrittenManifest(bucket: $0["bucket"], key: $0["manifest"], account: $0["account"]) }
+    }
+  }
+
+  /// The lines that a manifest lacks, the oldest first, with their numbers.
+  func lines(of manifest: UnwrittenManifest) throws(UploadsError) -> [(id: Int64, text: String)] {
+    try read { database in
+      try Row.fetchAll(
+        database,
+        sql: "SELECT id, line FROM manifestEntry WHERE bucket = ? AND manifest = ? AND account = ? ORDER BY id LIMIT ?",
+        arguments: [manifest.bucket, manifest.key, manifest.account, Self.manifestBatch]
+      ).map { ($0["id"], $0["line"]) }
+    }
+  }
+
+  /// Forgets lines that the server has.
+  func forgetLines(of manifest: UnwrittenManifest, through id: Int64) throws(UploadsError) {
+    try write("noting a manifest", isLasting: false) { database in
+      try database.execute(
+        sql: "DELETE FROM manifestEntry WHERE bucket = ? AND manifest = ? AND account = ? AND id <= ?",
+        arguments: [manifest.bucket, manifest.key, manifest.account, id])
+    }
+  }
+}

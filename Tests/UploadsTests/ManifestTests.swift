@@ -1,0 +1,155 @@
+import DBus
+import DBusTesting
+import Foundation
+import Testing
+
+@testable import Uploads
+
+/// What lists the objects of a day: each once, whoever writes it and whatever happens meanwhile.
+@Suite(.timeLimit(.minutes(1))) struct ManifestTests {
+  private static let name = "a/manifest.ndjson"
+  private let folder: TemporaryFolder
+  private let server = MemoryServer()
+  private let clock = ManualClock()
+  init() throws { folder = try TemporaryFolder() }
+
+  private func run() throws -> QueueRun {
+    try QueueRun(
+      folder, S3Client(try S3Endpoint("http://host"), transport: server),
+      ["a": StaticCredentials(MemoryServer.credentials)], clock: TimeSource(clock), unixMs: { 1_763_800_000_123 },
+      random: { 1 })
+  }
+
+  private func requests(_ keys: [String], afterwards: UploadRequest.Afterwards = .keep) throws -> [UploadRequest] {
+    let path = try folder.file("f", 100, seed: 1)
+    return try keys.map { key in
+      UploadRequest(
+        try ObjectContent(readingFile: path, contentType: "audio/wav", metadata: ["device": "Zoë"]), bucket: "bucket",
+        key: key, account: "a", afterwards: afterwards, manifest: Self.name)
+    }
+  }
+
+  private var keys: [String] {
+    get throws {
+      try String(decoding: server.object("bucket/" + Self.name) ?? Data(), as: UTF8.self).split(separator: "\n").map {
+        try JSONDecoder().decode(ManifestEntry.self, from: Data($0.utf8)).key
+      }
+    }
+  }
+
+  private func until(_ isSo: () throws -> Bool) async throws {
+    while try !isSo() { try await Task.sleep(for: .milliseconds(2), clock: .steady) }
+  }
+
+  @Test func linesAreInOrderAndStrangersStay() throws {
+    var manifest = Manifest(Data("{\"key\":\"b\",\"size\":1}\nnot ours\n{\"name\":\"x\"}\n{\"key\":\"a\"}".utf8))
+    manifest.add(#"{"key":"b","size":2}"#)
+    manifest.add(#"{"key":"c"}"#)
+    let text = "not ours\n{\"name\":\"x\"}\n{\"key\":\"a\"}\n{\"key\":\"b\",\"size\":2}\n{\"key\":\"c\"}\n"
+    #expect(String(decoding: manifest.data, as: UTF8.self) == text)
+    #expect(Manifest(manifest.data) == manifest)
+    #expect(Manifest().data == Data())
+  }
+
+  @Test func whatWasDeliveredIsListedOnce() async throws {
+    let run = try run()
+    let ids = try await run.queue.add(try requests(["a/2.wav", "a/1.wav"]))
+    let running = run.start()
+    await clock.advance(toSleeperAt: UploadQueue.manifestPause)
+    try await until { try keys == ["a/1.wav", "a/2.wav"] }
+    try await run.until { try $0.unwrittenManifests().isEmpty }
+    let line = String(decoding: server.object("bucket/" + Self.name) ?? Data(), as: UTF8.self).split(separator: "\n")[0]
+    let sum = try #require(try run.store.item(ids[1])).request.content.sha256
+    #expect(
+      line == """
+        {"account":"a","bucket":"bucket","content_type":"audio/wav","key":"a/1.wav","metadata":{"device":"Zoë"},\
+        "sha256":"\(sum)","size":100,"uploaded_at":"2025-11-22T08:26:40.123Z"}
+        """)
+    // The next of that day comes later.
+    try await run.queue.add(try requests(["a/3.wav"]))
+    await clock.advance(toSleeperAt: UploadQueue.manifestPause * 2)
+    try await until { try keys == ["a/1.wav", "a/2.wav", "a/3.wav"] }
+    #expect(server.writes(of: "bucket/" + Self.name) == 2)
+    running.cancel()
+    await running.value
+  }
+
+  /// The program ends when the server has the objects, and the next one begins.
+  @Test func whatIsNotListedYetOutlivesTheProgram() async throws {
+    let first = try run()
+    let ids = try await first.queue.add(try requests(["a/1.wav"], afterwards: .remove))
+    let running = first.start()
+    try await first.until { try $0.item(ids[0])?.state == .done }
+    running.cancel()
+    await running.value
+    #expect(server.object("bucket/" + Self.name) == nil)
+    let next = try QueueRun(again: first, at: server, clock: TimeSource(clock))
+    let again = next.start()
+    await clock.advance(toSleeperAt: UploadQueue.manifestPause)
+    try await until { try keys == ["a/1.wav"] }
+    again.cancel()
+    await again.value
+  }
+
+  /// It was written, and nobody hears of it; then it is not written again.
+  @Test func aLostReplyListsNothingTwice() async throws {
+    let isFirst = Lock(true)
+    server.afterwards { request in
+      guard request.method == "PUT", request.path.hasSuffix(Self.name) else { return }
+      if isFirst.take() { throw UploadsError(.interrupted, "the reply is lost") }
+    }
+    let run = try run()
+    try await run.queue.add(try requests(["a/1.wav"]))
+    let running = run.start()
+    await clock.advance(toSleeperAt: UploadQueue.manifestPause)
+    await clock.advance(toSleeperAt: UploadQueue.manifestPause + RetryDelay.base)
+    try await run.until { try $0.unwrittenManifests().isEmpty }
+    #expect(try keys == ["a/1.wav"] && server.writes(of: "bucket/" + Self.name) == 1)
+    running.cancel()
+    await running.value
+  }
+
+  /// Another machine writes the same manifest between our reading and writing; a server without conditions is told
+  /// nothing of them.
+  @Test(arguments: [true, false]) func twoMachinesWriteOne(hasConditions: Bool) async throws {
+    let other = Data("{\"key\":\"a/0.wav\"}\n".utf8)
+    let isFirst = Lock(true)
+    server.intercept { [server] request in
+      let isConditional = request.headers.contains { $0.name.hasPrefix("If-") }
+      if isConditional, !hasConditions { return MemoryServer.refusal(501, "NotImplemented") }
+      if request.method == (hasConditions ? "PUT" : "HEAD"), request.path.hasSuffix(Self.name),
+        isFirst.take()
+      {
+        server.put(other, as: "bucket/" + Self.name)
+      }
+      return nil
+    }
+    let run = try run()
+    try await run.queue.add(try requests(["a/1.wav"]))
+    let running = run.start()
+    await clock.advance(toSleeperAt: UploadQueue.manifestPause)
+    try await run.until { try $0.unwrittenManifests().isEmpty && $0.totals().items == [.done: 1] }
+    let text = String(decoding: server.object("bucket/" + Self.name) ?? Data(), as: UTF8.self)
+    #expect(text.hasPrefix(String(decoding: other, as: UTF8.self)) && text.contains("a/1.wav"))
+    running.cancel()
+    await running.value
+  }
+
+  @Test func aManifestThatCannotBeWrittenIsSaidSo() async throws {
+    server.put(Data(count: Int(Manifest.sizeLimit) + 1), as: "bucket/" + Self.name)
+    let run = try run()
+    try await run.queue.add(try requests(["a/1.wav"]))
+    let running = run.start()
+    await clock.advance(toSleeperAt: UploadQueue.manifestPause)
+    while await run.queue.status.problem == nil { try await Task.sleep(for: .milliseconds(2), clock: .steady) }
+    #expect(await run.queue.status.problem?.contains(Self.name) == true)
+    #expect(try run.store.totals().items == [.done: 1] && run.store.unwrittenManifests().count == 1)
+    running.cancel()
+    await running.value
+  }
+
+  @Test func nothingListsItself() throws {
+    let error = #expect(throws: UploadsError.self) { try run().store.add(try requests([Self.name])) }
+    #expect(error?.code == .invalidArgument)
+  }
+}
