@@ -107,6 +107,9 @@ struct QueueMachine: Sendable {
   /// Whether nobody could reach the server last.
   var isOffline: Bool { networkFailures > 0 }
 
+  /// The accounts with items that could be uploaded now.
+  var readyAccounts: [String] { accounts.filter { !$0.value.ready.isEmpty }.map(\.key) }
+
   /// Whether an account's items wait for credentials.
   func lacksCredentials(_ account: String) -> Bool {
     guard let account = accounts[account] else { return true }

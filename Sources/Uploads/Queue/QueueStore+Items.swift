@@ -10,6 +10,9 @@ extension QueueStore {
     public var bytes: [UploadItem.State: Int64] = [:]
     /// When the oldest that is not uploaded was queued, in Unix milliseconds.
     public var oldestQueuedAtMs: Int64?
+
+    /// None.
+    public init() {}
   }
 
   /// The items in some states, the oldest first.

@@ -128,8 +128,9 @@ public final class QueueStore: Sendable {
   // MARK: Access
 
   /// A number that is another one after any other program has changed something, or somebody has something done through
-  /// this object, of which SQLite's own number knows nothing.
-  func version() throws(UploadsError) -> Int64 {
+  /// this object, of which SQLite's own number knows nothing. What a queue that runs does itself does not change it.
+  /// - Throws: ``UploadsError`` with code `.storage`.
+  public func version() throws(UploadsError) -> Int64 {
     try read { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 } + commands.withLock { $0 }
   }
 

@@ -122,29 +122,6 @@ extension UploadQueue {
   }
 }
 
-/// Keeps a second program from uploading the same queue. It is released when the program ends, however that is.
-struct QueueLock {
-  private let file: Int32
-
-  init(path: String) throws(UploadsError) {
-    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw .disk("opening \(path)") }
-    guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-      let number = errno
-      close(file)
-      guard number == EWOULDBLOCK else { throw .disk("locking \(path)", number) }
-      throw UploadsError(
-        .alreadyRunning, "another program uploads this queue", hint: "it takes what is queued here too")
-    }
-  }
-
-  func release() {
-    // Closing is not enough while a child that was just started still has a copy.
-    flock(file, LOCK_UN)
-    close(file)
-  }
-}
-
 extension Duration {
   /// In whole milliseconds.
   var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }

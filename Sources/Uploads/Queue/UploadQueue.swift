@@ -15,6 +15,11 @@ public actor UploadQueue {
     public var plan = UploadPlan()
     /// How often it looks whether another program has changed the queue: 500 ms.
     public var poll = Duration.milliseconds(500)
+    /// Whether it waits while another program uploads the queue, and goes on when that one ends, instead of throwing
+    /// `.alreadyRunning`: `false`. Meanwhile it hears of what that one has delivered.
+    public var waitsForTurn = false
+    /// How often it looks whether its turn has come: 5 s.
+    public var turnPoll = Duration.seconds(5)
 
     /// The usual ones.
     public init() {}
@@ -32,6 +37,12 @@ public actor UploadQueue {
     public var failures: [FailureKind: Int] = [:]
     /// Bytes that were handed to connections.
     public var sentBytes: Int64 = 0
+
+    /// The share of the attempts that have ended which have ended well, 0 to 1; `nil` before any has.
+    public var successRatio: Double? {
+      let ended = uploaded + failures.values.reduce(0, +)
+      return ended == 0 ? nil : Double(uploaded) / Double(ended)
+    }
   }
 
   /// What goes on now.
@@ -40,10 +51,12 @@ public actor UploadQueue {
     public var running: [Int64: Int64] = [:]
     /// What has happened.
     public var counters = Counters()
-    /// Why accounts have no credentials that are taken, by account.
+    /// Why accounts have no credentials that are taken, by account: those of this program, and others with items.
     public var credentialProblems: [String: String] = [:]
     /// What keeps the queue itself from working, such as a full disk.
     public var problem: String?
+    /// Whether another program uploads it, and this one waits for its turn.
+    public var isElsewhere = false
   }
 
   /// The items.
@@ -72,6 +85,7 @@ public actor UploadQueue {
   var version: Int64 = -1
   var counters = Counters()
   var problem: String?
+  var isElsewhere = false
   private let progress = Lock<[Int64: Int64]>([:])
   private let sent = Lock<Int64>(0)
 
@@ -116,11 +130,15 @@ public actor UploadQueue {
 
   /// What goes on now.
   public var status: Status {
-    var status = Status(counters: counters, problem: problem ?? manifestProblem)
+    var status = Status(counters: counters, problem: problem ?? manifestProblem, isElsewhere: isElsewhere)
     status.counters.sentBytes = sent.withLock { $0 }
     let progress = progress.withLock { $0 }
     for id in machine.running { status.running[id] = progress[id] ?? 0 }
-    for (name, keeper) in keepers where machine.lacksCredentials(name) {
+    for name in Set(keepers.keys).union(machine.readyAccounts) where machine.lacksCredentials(name) {
+      guard let keeper = keepers[name] else {
+        status.credentialProblems[name] = "this program was given none"
+        continue
+      }
       status.credentialProblems[name] =
         keeper.problem ?? (keeper.generation == 0 ? "they are being fetched" : "the server does not take them")
     }
@@ -128,9 +146,9 @@ public actor UploadQueue {
   }
 
   /// Uploads until the task is cancelled. What is under way then is taken up by the next run.
-  /// - Throws: ``UploadsError``: `.alreadyRunning`, `.storage`.
+  /// - Throws: ``UploadsError``: `.alreadyRunning`, `.storage`; `CancellationError` when its turn has not come.
   public func run() async throws {
-    let lock = try QueueLock(path: store.path + ".lock")
+    let lock = try await turn()
     defer { lock.release() }
     try await recover()
     await withDiscardingTaskGroup { group in

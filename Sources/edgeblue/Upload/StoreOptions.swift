@@ -25,8 +25,13 @@ struct QueueOptions: ParsableArguments {
     } catch {
       throw Failure("the folder \(folder) cannot be made: \(error.localizedDescription)", status: .notPermitted)
     }
-    return try QueueStore(path: folder + "/uploads.sqlite")
+    return try QueueStore(in: folder)
   }
+}
+
+extension QueueStore {
+  /// The queue in a state folder.
+  convenience init(in folder: String) throws { try self.init(path: folder + "/uploads.sqlite") }
 }
 
 /// Which server things are uploaded to, and as whom.
@@ -103,12 +108,17 @@ struct StoreOptions: ParsableArguments {
   }
 
   /// A queue with what these options say.
+  /// - Parameters:
+  ///   - store: its items.
+  ///   - concurrency: how many are uploaded at once.
+  ///   - waitsForTurn: whether it goes on when another program that uploads it ends, instead of failing.
+  ///   - onDelivered: hears of each item that the server has.
   func queue(
-    _ store: QueueStore, concurrency: Int = 3,
+    _ store: QueueStore, concurrency: Int = 3, waitsForTurn: Bool = true,
     onDelivered: (@Sendable (UploadItem) async throws -> Void)? = nil
   ) throws -> UploadQueue {
     var options = UploadQueue.Options()
-    options.concurrency = concurrency
+    (options.concurrency, options.waitsForTurn) = (concurrency, waitsForTurn)
     return UploadQueue(
       store, client: try client(), accounts: [account: try provider()], options: options,
       onDelivered: onDelivered)

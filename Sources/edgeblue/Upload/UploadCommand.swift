@@ -31,7 +31,8 @@ struct UploadCommand: AsyncParsableCommand {
   @Flag(help: "Replace objects that are there.") var replace = false
   @Flag(help: "Remove each file once the server has it.") var remove = false
   @Flag(help: "Only queue them.") var later = false
-  @Option(help: ArgumentHelp("How many go at once, 1 to 64.", valueName: "n")) var concurrency = 3
+  // One more than the queue has by itself: somebody waits.
+  @Option(help: ArgumentHelp("How many go at once, 1 to 64.", valueName: "n")) var concurrency = 4
   @OptionGroup var queue: QueueOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var common: CommonOptions
@@ -43,15 +44,31 @@ struct UploadCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
+      // A name that is wrong is told before anything is done.
+      for file in files { try check(file) }
       let items = try queue.open()
-      let ids = try items.add(try files.map(request))
-      for (id, file) in zip(ids, files) where later {
-        terminal.say("\(file.printable) is queued as item \(id)")
-        if terminal.json { terminal.print(json: .object(["item": .number(Int(id)), "file": .string(file)])) }
-      }
-      if later { return }
+      guard !later else { return try queueOnly(items, terminal) }
       let uploads = try store.queue(items, concurrency: concurrency)
-      try await untilInterrupted { try await UploadFollower(items, uploads, terminal).run(until: Set(ids)) }
+      let requests: [@Sendable () throws -> UploadRequest] = files.map { file in { [self] in try request(file) } }
+      try await untilInterrupted { try await UploadFollower(items, uploads, terminal).run(queueing: requests) }
+    }
+  }
+
+  private func queueOnly(_ items: QueueStore, _ terminal: Terminal) throws {
+    for (id, file) in zip(try items.add(try files.map(request)), files) {
+      terminal.say("\(file.printable) is queued as item \(id)")
+      if terminal.json { terminal.print(json: .object(["item": .number(Int(id)), "file": .string(file)])) }
+    }
+  }
+
+  private func check(_ file: String) throws {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder) else {
+      throw Failure("there is no file \(file.printable)", status: .badInput)
+    }
+    guard !isFolder.boolValue else {
+      throw Failure(
+        "\(file.printable) is a folder", hint: "name the files in it, such as \(file.printable)/*", status: .badInput)
     }
   }
 

@@ -10,58 +10,103 @@ struct UploadFollower: Sendable {
 
   /// How often what goes on is drawn.
   private static let frame = Duration.milliseconds(250)
+  /// How often it is looked whether those that somebody waits for have ended.
+  private static let look = Duration.milliseconds(50)
+  /// For how long files are read before those that were are queued: queueing waits for the disk. The first is queued at
+  /// once.
+  private static let batch = Duration.milliseconds(250)
+
+  /// The items that somebody waits for, as they become known.
+  private struct Wanted {
+    var ids: Set<Int64> = []
+    var isComplete = false
+  }
 
   init(_ store: QueueStore, _ queue: UploadQueue, _ terminal: Terminal) {
     (self.store, self.queue, self.terminal) = (store, queue, terminal)
   }
 
-  /// Uploads until the task is cancelled or, with items, until each of these is done or has failed.
-  /// - Throws: ``Failure`` when one has failed.
-  func run(until wanted: Set<Int64>? = nil) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask {
-        do {
-          try await queue.run()
-        } catch let error as UploadsError where error.code == .alreadyRunning && wanted != nil {
-          // That one uploads them; what comes of it stands in the queue.
-          try await Task.sleep(for: .seconds(86_400 * 365), clock: .steady)
-        }
+  /// Uploads until the task is cancelled.
+  func run() async throws { try await run(nil) { _ in } }
+
+  /// Queues files, each read first, while those before it are uploaded, until each is done or has failed.
+  /// - Parameter requests: what reads a file and says what is to become of it.
+  /// - Throws: ``Failure`` when one has failed; what `requests` throw: what was queued before stays so.
+  func run(queueing requests: [@Sendable () throws -> UploadRequest]) async throws {
+    try await run(Lock(Wanted())) { wanted in
+      var (batch, begin) = ([UploadRequest](), ContinuousClock.now - Self.batch)
+      for (index, request) in requests.enumerated() {
+        batch.append(try request())
+        guard index == requests.count - 1 || begin.duration(to: .now) >= Self.batch else { continue }
+        let ids = try await queue.add(batch)
+        wanted?.withLock { $0.ids.formUnion(ids) }
+        (batch, begin) = ([], .now)
+        try Task.checkCancellation()
       }
-      group.addTask { try await follow(wanted) }
-      defer { group.cancelAll() }
-      try await group.next()
+      wanted?.withLock { $0.isComplete = true }
     }
   }
 
-  private func follow(_ wanted: Set<Int64>?) async throws {
+  private func run(
+    _ wanted: Lock<Wanted>?, _ queueing: @escaping @Sendable (Lock<Wanted>?) async throws -> Void
+  ) async throws {
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        try await queue.run()
+        return true
+      }
+      group.addTask {
+        try await follow(wanted)
+        return true
+      }
+      group.addTask {
+        try await queueing(wanted)
+        return false
+      }
+      defer { group.cancelAll() }
+      while let isOver = try await group.next(), !isOver {}
+    }
+  }
+
+  private func follow(_ waited: Lock<Wanted>?) async throws {
     var (screen, speed, told) = (LiveScreen(), Speed(), Set<Int64>())
+    var seen: (UploadQueue.Counters, Int64)?
+    var drawn: ContinuousClock.Instant?
     var failed: [UploadItem] = []
+    let begin = WallClock.unixMs()
     // What ended before is of interest only where it was asked for.
-    var since = wanted == nil ? WallClock.unixMs() : 0
+    var since = waited == nil ? begin : 0
     while true {
-      let first = wanted?.subtracting(told).min() ?? 0
-      let recent = try store.ended(from: first, since: since)
-        .filter { !told.contains($0.id) && wanted?.contains($0.id) ?? true }
-      if wanted == nil { since = recent.compactMap(\.endedAtMs).max() ?? since }
+      let known = waited?.withLock { $0 }
+      let open = known?.ids.subtracting(told)
+      // Nothing has ended while neither this program nor another one has done anything.
+      let now = (await queue.status.counters, try store.version())
+      let isQuiet = open?.isEmpty ?? seen.map { $0 == now } ?? false
+      seen = now
+      let ended = try isQuiet ? [] : store.ended(from: open?.min() ?? 0, since: since)
+      let recent = ended.filter { !told.contains($0.id) && open?.contains($0.id) ?? true }
+      if waited == nil { since = recent.compactMap(\.endedAtMs).max() ?? since }
       for item in recent {
         if terminal.isLive { Output.write(screen.frame([])) }
         tell(item)
         if item.state == .failed { failed.append(item) }
       }
       told.formUnion(recent.map(\.id))
-      if let wanted, wanted.isSubset(of: told) { break }
-      if terminal.isLive {
+      if let known, known.isComplete, known.ids.isSubset(of: told) { break }
+      if terminal.isLive, drawn.map({ $0 + Self.frame <= .now }) ?? true {
+        drawn = .now
         let (status, totals) = (await queue.status, try store.totals())
         speed.note(status.counters.sentBytes)
         let running = try status.running.keys.sorted().compactMap { try store.item($0) }
-        Output.write(screen.frame(UploadText.live(status, totals, running, speed.bytesPerSecond)))
+        let events = try store.events(limit: 20).filter { $0.atMs >= begin }
+        Output.write(screen.frame(UploadText.live(status, totals, running, speed.bytesPerSecond, events)))
       }
-      try await Task.sleep(for: Self.frame, clock: .steady)
+      try await Task.sleep(for: waited == nil ? Self.frame : Self.look, clock: .steady)
     }
     if terminal.isLive { Output.write(screen.frame([])) }
     guard failed.isEmpty else {
       throw Failure(
-        "\(failed.count) of \(wanted?.count ?? failed.count) could not be uploaded",
+        "\(failed.count) of \(told.count) could not be uploaded",
         hint: "`edgeblue uploads list --all` says why; `edgeblue uploads retry ID` tries one again", status: .failed)
     }
   }

@@ -5,7 +5,8 @@ import Uploads
 enum UploadText {
   /// What goes on, as lines that are drawn over.
   static func live(
-    _ status: UploadQueue.Status, _ totals: QueueStore.Totals, _ running: [UploadItem], _ speed: Double?
+    _ status: UploadQueue.Status, _ totals: QueueStore.Totals, _ running: [UploadItem], _ speed: Double?,
+    _ events: [UploadEvent] = []
   ) -> [String] {
     let left = (totals.bytes[.waiting] ?? 0) + (totals.bytes[.uploading] ?? 0) - status.running.values.reduce(0, +)
     let count = (totals.items[.waiting] ?? 0) + (totals.items[.uploading] ?? 0)
@@ -20,7 +21,10 @@ enum UploadText {
     }
     let problems = status.credentialProblems.sorted { $0.key < $1.key }
       .map { "  account \($0.key.printable) has no credentials: \($0.value.printable)" }
-    return [head] + items + problems + (status.problem.map { ["  \($0.printable)"] } ?? [])
+    let elsewhere = status.isElsewhere ? ["  another program uploads this queue"] : []
+    let failures = events.filter { $0.text.hasPrefix("failed") }.suffix(3)
+      .map { "  \(Terminal.clock(atMs: $0.atMs))  item \($0.item) \($0.text.printable)" }
+    return [head] + items + elsewhere + problems + failures + (status.problem.map { ["  \($0.printable)"] } ?? [])
   }
 
   /// One item in a line.

@@ -91,7 +91,7 @@ struct UploadsCommand: AsyncParsableCommand {
     func run() async throws {
       try await common.run { terminal in
         let items = try queue.open()
-        let uploads = try store.queue(items, concurrency: concurrency)
+        let uploads = try store.queue(items, concurrency: concurrency, waitsForTurn: false)
         let role = Role { try await UploadFollower(items, uploads, terminal).run() }
         try await runUntilStopped([role, UploadWaker(uploads)])
       }

@@ -1,0 +1,55 @@
+import DBus
+import DBusTesting
+import Foundation
+import Testing
+
+@testable import Uploads
+
+/// Two programs that would upload the same queue.
+@Suite(.timeLimit(.minutes(1))) struct TurnTests {
+  @Test func theSecondHearsOfWhatTheFirstDeliversAndGoesOnAfterIt() async throws {
+    let (folder, server, clock) = (try TemporaryFolder(), MemoryServer(), ManualClock())
+    let path = try folder.file("f", 100, seed: 1)
+    let content = try ObjectContent(readingFile: path)
+    func request(_ key: String) -> UploadRequest { UploadRequest(content, bucket: "bucket", key: key, account: "a") }
+    func whileWaiting(_ isSo: () async -> Bool) async throws {
+      while await isSo() {
+        clock.advance(by: .seconds(5))
+        try await Task.sleep(for: .milliseconds(2), clock: .steady)
+      }
+    }
+    let first = try QueueRun(
+      folder, S3Client(try S3Endpoint("http://host"), transport: server),
+      ["a": StaticCredentials(MemoryServer.credentials)], clock: TimeSource(clock))
+    let running = first.start()
+    try await first.queue.add([request("before")])
+    try await first.until { try $0.totals().items == [.done: 1] }
+
+    var options = UploadQueue.Options()
+    options.waitsForTurn = true
+    let (heard, fails) = (Lock<[String]>([]), Lock(true))
+    let second = try QueueRun(again: first, at: server, clock: TimeSource(clock), options: options) { item in
+      // It is told again of what it could not take.
+      if fails.take() { throw UploadsError(.storage, "not now") }
+      if item.request.key != "before" { heard.withLock { $0.append(item.request.key) } }
+    }
+    let waiting = second.start()
+    while await !second.queue.status.isElsewhere { try await Task.sleep(for: .milliseconds(2), clock: .steady) }
+    // Who does not wait is told so.
+    let third = try QueueRun(again: first, at: server, clock: TimeSource(clock))
+    let error = await #expect(throws: UploadsError.self) { try await third.queue.run() }
+    #expect(error?.code == .alreadyRunning)
+
+    try await first.queue.add([request("one"), request("two")])
+    try await whileWaiting { heard.withLock { $0.count } < 2 }
+    running.cancel()
+    await running.value
+    try second.store.add([request("three")])
+    try await whileWaiting { heard.withLock { $0.count } < 3 }
+    #expect(heard.withLock { $0.sorted() } == ["one", "three", "two"])
+    #expect(await !second.queue.status.isElsewhere)
+    try await second.until { try $0.totals().items == [.done: 4] }
+    waiting.cancel()
+    await waiting.value
+  }
+}
