@@ -28,6 +28,8 @@ final class FaultProxy: Sendable {
     var method: String
     /// Path and query, as they were sent.
     var target: String
+    /// Who says to ask.
+    var authorization = ""
     /// What the server answered; 0 when it was not asked, or did not answer.
     var status = 0
   }
@@ -88,6 +90,14 @@ final class FaultProxy: Sendable {
     let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
     let words = lines[0].split(separator: " ")
     let (method, target) = (String(words[0]), String(words[1]))
+    let authorization =
+      lines.first { $0.lowercased().hasPrefix("authorization:") }
+      .map { $0.dropFirst(14).trimmingCharacters(in: .whitespaces) } ?? ""
+    func note(_ status: Int) {
+      log.withLock {
+        $0.append(Seen(method: method, target: target, authorization: authorization, status: status))
+      }
+    }
     let length =
       lines.first { $0.lowercased().hasPrefix("content-length:") }
       .flatMap { Int($0.drop { $0 != ":" }.dropFirst().trimmingCharacters(in: .whitespaces)) } ?? 0
@@ -97,11 +107,11 @@ final class FaultProxy: Sendable {
     case .refused: return Self.reset(client)
     case .stall:
       while Self.read(client) != nil {}
-      return note(method, target, 0)
+      return note(0)
     case .answer(let status, let text):
       var rest = length - body.count
       while rest > 0, let more = Self.read(client) { rest -= more.count }
-      note(method, target, 0)
+      note(0)
       let head = "HTTP/1.1 \(status) Bad\r\nContent-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n"
       return Self.write(client, Array((head + (method == "HEAD" ? "" : text)).utf8))
     default: break
@@ -125,7 +135,7 @@ final class FaultProxy: Sendable {
     guard rest == 0 else { return Self.reset(backend) }
     var reply = [UInt8]()
     while let more = Self.read(backend) { reply += more }
-    note(method, target, Int(String(decoding: reply.dropFirst(9).prefix(3), as: UTF8.self)) ?? 0)
+    note(Int(String(decoding: reply.dropFirst(9).prefix(3), as: UTF8.self)) ?? 0)
     forward(reply, to: client, fault)
   }
 
@@ -150,10 +160,6 @@ final class FaultProxy: Sendable {
       }
     default: Self.write(client, reply)
     }
-  }
-
-  private func note(_ method: String, _ target: String, _ status: Int) {
-    log.withLock { $0.append(Seen(method: method, target: target, status: status)) }
   }
 
   private static func headEnd(_ bytes: [UInt8]) -> Int? {

@@ -1,9 +1,9 @@
 import DBus
 import DBusTesting
 import Foundation
-import Uploads
 import UploadsHTTP
 
+@testable import Uploads
 @testable import UploadsTests
 
 /// A real object store on loopback: SeaweedFS, which checks signatures, dates and checksums. All tests share one, each
@@ -18,6 +18,8 @@ struct SeaweedFS: Sendable {
   static var isThere: Bool { FileManager.default.isExecutableFile(atPath: program) }
 
   let port: UInt16
+  /// What to trust, where it speaks TLS.
+  let certificate: String?
   private let process: ChildProcess
   private let folder: TemporaryFolder
 
@@ -28,15 +30,29 @@ struct SeaweedFS: Sendable {
   /// The one that all tests share.
   static func running() async throws -> SeaweedFS {
     let task = shared.withLock { task in
-      let running = task ?? Task.detached { try await SeaweedFS() }
+      let running =
+        task
+        ?? Task.detached {
+          let server = try await SeaweedFS()
+          left.withLock { $0 = (server.process, server.folder.path) }
+          atexit {
+            guard let left = SeaweedFS.left.withLock({ $0 }) else { return }
+            left.process.kill()
+            do { try FileManager.default.removeItem(atPath: left.folder) } catch {
+              print("\(left.folder) stays: \(error)")
+            }
+          }
+          return server
+        }
       task = running
       return running
     }
     return try await task.value
   }
 
-  private init() async throws {
-    folder = try TemporaryFolder()
+  /// Writes who may do what into a folder.
+  /// - Returns: the file.
+  static func identities(in folder: TemporaryFolder) throws -> String {
     func identity(_ name: String, _ credentials: S3Credentials, _ actions: [String]) -> [String: Any] {
       [
         "name": name, "actions": actions,
@@ -49,22 +65,41 @@ struct SeaweedFS: Sendable {
         identity("reader", Self.reader, ["Read", "List"]),
       ]
     ]
-    try JSONSerialization.data(withJSONObject: identities).write(to: URL(filePath: folder.path + "/s3.json"))
+    let path = folder.path + "/s3.json"
+    try JSONSerialization.data(withJSONObject: identities).write(to: URL(filePath: path))
+    return path
+  }
+
+  /// Begins one.
+  /// - Parameter isSecured: whether it speaks TLS, with a certificate nobody knows, and gives out session tokens.
+  init(isSecured: Bool = false) async throws {
+    folder = try TemporaryFolder()
+    let identities = try Self.identities(in: folder)
+    var more: [String] = []
+    if isSecured {
+      try Data(Self.roles.utf8).write(to: URL(filePath: folder.path + "/iam.json"))
+      let (key, certificate) = (folder.path + "/key.pem", folder.path + "/certificate.pem")
+      let openssl = try ChildProcess(
+        "openssl",
+        [
+          "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+          "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+        ], errors: .discarded)
+      guard await openssl.outcome().status == 0 else { throw MissingProgram("openssl") }
+      more = ["-s3.iam.config=\(folder.path)/iam.json", "-s3.cert.file=\(certificate)", "-s3.key.file=\(key)"]
+      self.certificate = certificate
+    } else {
+      certificate = nil
+    }
     let ports = try LoopbackPort.free(4)
     port = ports[0]
     process = try ChildProcess(
       Self.program,
       [
         "mini", "-dir=\(folder.path)", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-admin.ui=false", "-webdav=false",
-        "-s3.port=\(ports[0])", "-s3.port.iceberg=0", "-s3.config=\(folder.path)/s3.json", "-s3.autoCreateBucket=false",
+        "-s3.port=\(ports[0])", "-s3.port.iceberg=0", "-s3.config=\(identities)", "-s3.autoCreateBucket=false",
         "-master.port=\(ports[1])", "-volume.port=\(ports[2])", "-filer.port=\(ports[3])", "-bucket=\(Self.bucket)",
-      ], output: .discarded, errors: .discarded)
-    Self.left.withLock { [process, folder] in $0 = (process, folder.path) }
-    atexit {
-      guard let left = SeaweedFS.left.withLock({ $0 }) else { return }
-      left.process.kill()
-      do { try FileManager.default.removeItem(atPath: left.folder) } catch { print("\(left.folder) stays: \(error)") }
-    }
+      ] + more, output: .discarded, errors: .discarded)
     // It listens before it can do anything.
     while true {
       do {
@@ -76,11 +111,51 @@ struct SeaweedFS: Sendable {
     }
   }
 
+  var address: String { (certificate == nil ? "http" : "https") + "://127.0.0.1:\(port)" }
+
   /// A client of it, straight or through something at another port.
   func client(through port: UInt16? = nil, stallLimit: Duration = .seconds(20)) throws -> S3Client {
     S3Client(
-      try S3Endpoint("http://127.0.0.1:\(port ?? self.port)"), transport: try S3HTTPTransport(stallLimit: stallLimit))
+      try S3Endpoint(port.map { "http://127.0.0.1:\($0)" } ?? address),
+      transport: try S3HTTPTransport(certificates: certificate, stallLimit: stallLimit))
   }
+
+  /// Temporary credentials, as the server itself makes them (AssumeRole).
+  func session() async throws -> S3Credentials {
+    let form = Data(
+      "Action=AssumeRole&Version=2011-06-15&RoleArn=\(Self.role)&RoleSessionName=test&DurationSeconds=900".utf8)
+    var request = S3Request(
+      "POST", scheme: "https", authority: "127.0.0.1:\(port)",
+      headers: [("Content-Type", "application/x-www-form-urlencoded")], body: .bytes(form))
+    var digests = Digests()
+    form.withUnsafeBytes { digests.add($0) }
+    RequestSigner(Self.writer, region: "us-east-1", service: "sts")
+      .sign(&request, payload: digests.sha256.hex, at: WallClock.unixMs() / 1000)
+    let answer = try await S3HTTPTransport(certificates: certificate).send(request, S3Progress())
+    let result = XMLElement(answer.body)?.all("AssumeRoleResult").first?.all("Credentials").first
+    guard let result, let key = result["AccessKeyId"], let secret = result["SecretAccessKey"],
+      let token = result["SessionToken"], let end = result["Expiration"].flatMap(S3Client.milliseconds)
+    else {
+      let body = String(decoding: answer.body, as: UTF8.self)
+      throw UploadsError(.unexpectedReply, "AssumeRole was answered with \(answer.status) \(body)")
+    }
+    return S3Credentials(accessKey: key, secretKey: secret, sessionToken: token, expiresAtMs: end)
+  }
+
+  private static let role = "arn:aws:iam::role/Uploader"
+  /// A role that anybody who has credentials may take, and that may write.
+  private static let roles = """
+    {
+      "sts": {"tokenDuration": "1h", "maxSessionLength": "12h", "issuer": "tests",
+        "signingKey": "YSBrZXkgb2YgMzIgYnl0ZXMgZm9yIHRoZXNlIHRlc3Rz"},
+      "policy": {"defaultEffect": "Deny", "storeType": "memory"},
+      "policies": [{"name": "Write", "document": {"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Action": ["s3:*"], "Resource": ["*"]}]}}],
+      "roles": [{"roleName": "Uploader", "roleArn": "\(role)", "maxSessionDuration": 3600,
+        "attachedPolicies": ["Write"], "trustPolicy": {"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": ["sts:AssumeRole"]}]}}]
+    }
+    """
 
   /// What it has under a key.
   func bytes(of key: String) async throws -> Data {

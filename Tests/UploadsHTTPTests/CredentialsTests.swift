@@ -1,0 +1,95 @@
+import DBus
+import DBusTesting
+import Foundation
+import Testing
+import UploadsHTTP
+
+@testable import Uploads
+@testable import UploadsTests
+
+/// Where credentials come from, against a server that checks them.
+@Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(2)))
+struct CredentialsTests {
+  private let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  /// TLS with a certificate of one's own, and session tokens from a service that gives good ones the third time.
+  @Test(.enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"))
+  func aTokenServiceGivesSessionsThatEnd() async throws {
+    let server = try await SeaweedFS(isSecured: true)
+    let session = try await server.session()
+    func reply(_ credentials: S3Credentials, _ end: String) -> FaultProxy.Fault {
+      .answer(
+        200,
+        """
+        {"access_key_id": "\(credentials.accessKey)", "secret_access_key": "\(credentials.secretKey)",
+         "session_token": "\(credentials.sessionToken ?? "")", "bucket": "b", "region": "r", \(end)}
+        """)
+    }
+    var expired = session
+    expired.sessionToken = session.sessionToken.map { String($0.dropLast(8)) + "AAAAAAAA" }
+    let answers = Lock<[FaultProxy.Fault]>([
+      .answer(401, "{}"), reply(expired, #""duration_seconds": 900"#),
+      reply(session, #""expiration": "2099-01-01T00:00:00Z""#),
+    ])
+    // It answers by itself: nobody is behind it.
+    let service = try FaultProxy(before: 1) { _, _ in
+      answers.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+    }
+    let provider = try TokenServiceCredentials(
+      url: "http://127.0.0.1:\(service.port)/action/auth/s3-upload-token/v1/", transport: try S3HTTPTransport()
+    ) { "who I am" }
+    var options = UploadQueue.Options()
+    options.poll = .seconds(1000)
+    let run = try QueueRun(
+      folder, try server.client(), ["a": provider], clock: TimeSource(QuickClock()), options: options)
+    let ids = try await run.queue.add(
+      [1000, 17 << 20].map { size in
+        UploadRequest(
+          try ObjectContent(readingFile: try folder.file("\(size)", size, seed: 1)), bucket: SeaweedFS.bucket,
+          key: "session/\(size)", account: "a")
+      })
+    try await run.untilEnded(ids)
+    for id in ids {
+      let item = try #require(try run.store.item(id))
+      #expect(item.state == .done && item.attempts == 0, "\(item.problem ?? "")")
+      let bytes = try await server.bytes(of: item.request.key)
+      #expect(try bytes == Data(contentsOf: URL(filePath: item.request.content.path)))
+    }
+    #expect(service.seen.count >= 3)
+    #expect(service.seen.allSatisfy { $0.method == "POST" && $0.authorization == "Bearer who I am" })
+    // Without the token the same keys are worth nothing.
+    var bare = session
+    bare.sessionToken = nil
+    await #expect(throws: UploadsError.self) {
+      try await server.client().head(bucket: SeaweedFS.bucket, key: "session/1000", credentials: bare)
+    }
+    // Who does not know the certificate does not talk to it.
+    let stranger = S3Client(try S3Endpoint(server.address), transport: try S3HTTPTransport())
+    let error = await #expect(throws: UploadsError.self) {
+      try await stranger.head(bucket: SeaweedFS.bucket, key: "session/1000", credentials: session)
+    }
+    #expect(error?.code == .unreachable && error?.message.contains("cannot be trusted") == true)
+  }
+
+  /// As systemd gives it to a service with `LoadCredential=s3:…`: a file in a folder that a variable names.
+  @Test(.enabled(if: Program.isThere, "needs the command: swift build"))
+  func aCredentialOfSystemdIsFound() async throws {
+    let server = try await SeaweedFS.running()
+    let path = try folder.file("loaded.wav", 1000, seed: 3)
+    let text =
+      "aws_access_key_id = \(SeaweedFS.writer.accessKey)\naws_secret_access_key = \(SeaweedFS.writer.secretKey)\n"
+    let credentials = folder.path + "/credentials"
+    try FileManager.default.createDirectory(atPath: credentials, withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: URL(filePath: credentials + "/s3"))
+    try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: credentials + "/s3")
+    let program = try ChildProcess(
+      Program.path,
+      [
+        "upload", path, "--bucket", SeaweedFS.bucket, "--prefix", "systemd/", "--endpoint", server.address, "--state",
+        folder.path + "/state",
+      ], environment: ["CREDENTIALS_DIRECTORY": credentials, "HOME": "/nowhere"], output: .discarded)
+    #expect(await program.outcome().status == 0)
+    #expect(try await server.bytes(of: "systemd/loaded.wav") == Data(contentsOf: URL(filePath: path)))
+  }
+}

@@ -1,0 +1,93 @@
+import DBus
+import DBusTesting
+import Foundation
+import UploadsHTTP
+
+@testable import Uploads
+@testable import UploadsTests
+
+/// SeaweedFS on two nodes, each with a copy of everything. The first one also has what there is once: the master, the
+/// filer and the S3 gateway.
+final class SeaweedCluster: Sendable {
+  let port: UInt16
+  private let folder: TemporaryFolder
+  private let ports: [UInt16]
+  private let first: [ChildProcess]
+  private let second = Lock<ChildProcess?>(nil)
+
+  /// Starts both nodes and makes a bucket.
+  init() async throws {
+    let (folder, ports) = (try TemporaryFolder(), try LoopbackPort.free(5))
+    (self.folder, self.ports, port) = (folder, ports, ports[4])
+    let identities = try SeaweedFS.identities(in: folder)
+    for name in ["master", "one", "two", "filer"] {
+      try FileManager.default.createDirectory(atPath: "\(folder.path)/\(name)", withIntermediateDirectories: true)
+    }
+    first = [
+      try Self.weed([
+        "master", "-port=\(ports[0])", "-mdir=\(folder.path)/master", "-peers=none", "-defaultReplication=001",
+        "-volumeSizeLimitMB=64",
+      ]),
+      try Self.volume("one", ports[1], ports[0], folder),
+      try Self.weed([
+        "filer", "-port=\(ports[3])", "-master=127.0.0.1:\(ports[0])", "-defaultStoreDir=\(folder.path)/filer",
+        "-defaultReplicaPlacement=001", "-s3", "-s3.port=\(ports[4])", "-s3.config=\(identities)",
+        "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.localSocket=\(folder.path)/s3.sock",
+      ]),
+    ]
+    try startSecond()
+    let client = try client()
+    let request = client.endpoint.request("PUT", bucket: SeaweedFS.bucket)
+    // It is up when something can be written, which needs both nodes.
+    let path = try folder.file("probe", 10, seed: 1)
+    var isUp = false
+    while !isUp {
+      do {
+        if try await !hasBucket(client) {
+          _ = try await client.perform(request, bucket: SeaweedFS.bucket, credentials: SeaweedFS.writer)
+        }
+        try await client.put(
+          try ObjectContent(readingFile: path), bucket: SeaweedFS.bucket, key: "probe", replacing: true,
+          credentials: SeaweedFS.writer, onProgress: { _ in })
+        isUp = true
+      } catch is UploadsError {
+        try await Task.sleep(for: .milliseconds(200), clock: .steady)
+      }
+    }
+  }
+
+  private func hasBucket(_ client: S3Client) async throws -> Bool {
+    do {
+      _ = try await client.list(bucket: SeaweedFS.bucket, credentials: SeaweedFS.writer)
+      return true
+    } catch let error as UploadsError where error.code == .notFound {
+      return false
+    }
+  }
+
+  func client() throws -> S3Client {
+    S3Client(try S3Endpoint("http://127.0.0.1:\(port)"), transport: try S3HTTPTransport(stallLimit: .seconds(5)))
+  }
+
+  /// The second node is gone, in the middle of whatever it does.
+  func killSecond() { second.withLock { $0 }?.kill() }
+
+  /// It comes back, with what its disk had.
+  func startSecond() throws {
+    let process = try Self.volume("two", ports[2], ports[0], folder)
+    second.withLock { $0 = process }
+  }
+
+  private static func volume(
+    _ name: String, _ port: UInt16, _ master: UInt16, _ folder: TemporaryFolder
+  ) throws -> ChildProcess {
+    try weed([
+      "volume", "-port=\(port)", "-dir=\(folder.path)/\(name)", "-max=20", "-master=127.0.0.1:\(master)",
+    ])
+  }
+
+  private static func weed(_ words: [String]) throws -> ChildProcess {
+    try ChildProcess(
+      SeaweedFS.program, words + ["-ip=127.0.0.1", "-ip.bind=127.0.0.1"], output: .discarded, errors: .discarded)
+  }
+}
