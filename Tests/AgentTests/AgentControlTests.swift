@@ -37,6 +37,11 @@ struct AgentControlTests {
       (swarm.resultsWaiting, swarm.heldBecause, swarm.dropReasons) = (4, "h", ["h": 5])
       await fixture.runner.take(swarm)
       #expect(try await client.choose(.on).coordinator == swarm)
+      let uploads = UploadsStatus(
+        items: ["waiting": 3, "failed": 1], bytesLeft: 5, oldestAtMs: 6, isPaused: true, counters: ["attempts": 7],
+        failures: ["network": 2], problem: "p")
+      await fixture.runner.take(uploads)
+      #expect(try await client.status().uploads == uploads)
       await fixture.works(.heartbeat)
       await fixture.runner.take(Fixture.lost)
       await fixture.works(.phone)

@@ -83,7 +83,7 @@ import Testing
         "lastFailure":"the phone service has failed: no adapter\\u001b[2J","lifecycle":null,"mode":"bluetooth-local",\
         "network":{"interface":null,"reason":"there is no default route","status":"unsatisfied"},\
         "powerTelemetry":{"batteryLevelPct":41,"lowPowerMode":false,"onExternalPower":false,"updatedAtMs":5},\
-        "reason":"not_charging","runOnlyWhileCharging":true,"runState":"blocked","storageProblem":null}
+        "reason":"not_charging","runOnlyWhileCharging":true,"runState":"blocked","storageProblem":null,"uploads":null}
         """)
     #expect(
       JSON.object(AgentEvent(number: 7, atMs: 5, kind: .chosen, text: "x").json).text

@@ -25,6 +25,8 @@ import Testing
     ["events", "--limit", "3"], ["record"], ["record", "--out", "recordings", "--keep", "speech", "--forget"],
     ["record", "--device", "FA:0B:00:00:00:01", "--device", "FA:0B:00:00:00:02", "--json"],
     ["record", "--service", "180a", "--characteristic", "2a29", "--codec", "pcm8k", "--number-at", "0"],
+    ["agent", "--uploads", "--endpoint", "http://127.0.0.1:8333", "--account", "ada", "--metrics-port", "0"],
+    ["uploads", "run", "--metrics-port", "9100", "--concurrency", "8"], ["upload", "f", "--bucket", "b", "--later"],
     ["segments"], ["segments", "list", "--json"], ["segments", "show", "42"], ["segments", "play-info", "42"],
     ["segments", "plot", "waveform.svg", "42"], ["segments", "repair", "--in", "recordings"],
     ["pair"], ["pair", "--for", "120s"], ["pair", "open", "--for", "2m", "--yes", "--adapter", "hci0"],
@@ -49,6 +51,8 @@ import Testing
     ["record", "--keep", "silence"], ["record", "--quota", "9223372036854775807"], ["record", "--header", "3"],
     ["segments", "plot"], ["segments", "lose"],
     ["mode"], ["mode", "turbo"], ["mode", "on", "--only-while-charging", "sometimes"], ["events", "--limit", "0"],
+    ["uploads", "run", "--metrics-port", "65536"], ["upload", "f"],
+    ["upload", "a", "b", "--bucket", "b", "--key", "k"],
     ["status", "--bus", "bus"], ["agent", "--pace-ms", "-1"],
     ["pair", "--for", "9223372036854775807m"], ["pair", "--for", "long"], ["pair", "remove"], ["pair", "with", "it"],
   ])

@@ -35,6 +35,13 @@ extension AgentStatus {
       ("HeldBecause", "s", coordinator?.heldBecause.map(Value.string)),
       ("Jobs", "a{st}", coordinator.map { .counts($0.jobs) }),
       ("DropReasons", "a{st}", coordinator.map { .counts($0.dropReasons) }),
+      ("Uploads", "a{st}", uploads.map { .counts($0.items) }),
+      ("UploadBytesLeft", "t", uploads.map { .uint64(UInt64(clamping: $0.bytesLeft)) }),
+      ("UploadOldestAtMs", "x", uploads?.oldestAtMs.map(Value.int64)),
+      ("UploadsPaused", "b", uploads.map { .bool($0.isPaused) }),
+      ("UploadCounters", "a{st}", uploads.map { .counts($0.counters) }),
+      ("UploadFailures", "a{st}", uploads.map { .counts($0.failures) }),
+      ("UploadProblem", "s", uploads?.problem.map(Value.string)),
       ("Counters", "a{st}", .counts(counts)),
       ("LastFailure", "s", lastFailure.map(Value.string)),
       ("StorageProblem", "s", storageProblem.map(Value.string)),
@@ -77,6 +84,7 @@ extension AgentStatus {
         updatedAtMs: properties["PowerUpdatedAtMs"]?.integer() ?? 0)
     }
     coordinator = CoordinatorStatus(properties: properties)
+    uploads = UploadsStatus(properties: properties)
     let counts = properties["Counters"]?.counts ?? [:]
     counters.downgrades = counts["downgrades", default: 0]
     counters.starts = counts["starts", default: 0]

@@ -35,8 +35,9 @@ extension ModeRunner {
 
   func publish() {
     let status = AgentStatus(
-      machine: machine, lifecycle: lifecycle, path: path, power: power, coordinator: coordinator, counters: counters,
-      lastFailure: lastFailure, storageProblem: (storageProblem ?? log.problem)?.description, eventCount: log.count)
+      machine: machine, lifecycle: lifecycle, path: path, power: power, coordinator: coordinator, uploads: uploads,
+      counters: counters, lastFailure: lastFailure, storageProblem: (storageProblem ?? log.problem)?.description,
+      eventCount: log.count)
     if status != feed.newest { feed.publish(status) }
   }
 

@@ -56,6 +56,7 @@ public actor ModeRunner {
   var path: PathSnapshot?
   var power: PowerSnapshot?
   var coordinator: CoordinatorStatus?
+  var uploads: UploadsStatus?
   var counters = AgentStatus.Counters()
   var lastFailure: String?
   var storageProblem: AgentError?
@@ -181,6 +182,12 @@ public actor ModeRunner {
   /// Takes in what is between this machine and its coordinator, to report it.
   public func take(_ coordinator: CoordinatorStatus) {
     self.coordinator = coordinator
+    publish()
+  }
+
+  /// Takes in how the queue of uploads is, to report it.
+  public func take(_ uploads: UploadsStatus) {
+    self.uploads = uploads
     publish()
   }
 

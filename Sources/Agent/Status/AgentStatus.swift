@@ -51,6 +51,8 @@ public struct AgentStatus: Sendable, Hashable {
   public var power: PowerTelemetry?
   /// What is between this machine and its coordinator; `nil` without a coordinator.
   public var coordinator: CoordinatorStatus?
+  /// The queue of uploads; `nil` when the agent does not run it.
+  public var uploads: UploadsStatus?
   /// What has happened since the start.
   public var counters: Counters
   /// The newest failure in words; `nil` when there was none.
@@ -64,8 +66,8 @@ public struct AgentStatus: Sendable, Hashable {
   public init(
     mode: ComputeMode, cause: ModeRecord.Cause = .person, runOnlyWhileCharging: Bool = false,
     runState: RunState = .stopped, lifecycle: LifecycleSnapshot? = nil, network: Network? = nil,
-    power: PowerTelemetry? = nil, coordinator: CoordinatorStatus? = nil, counters: Counters = Counters(),
-    lastFailure: String? = nil, storageProblem: String? = nil, eventCount: Int = 0
+    power: PowerTelemetry? = nil, coordinator: CoordinatorStatus? = nil, uploads: UploadsStatus? = nil,
+    counters: Counters = Counters(), lastFailure: String? = nil, storageProblem: String? = nil, eventCount: Int = 0
   ) {
     self.mode = mode
     self.cause = cause
@@ -75,6 +77,7 @@ public struct AgentStatus: Sendable, Hashable {
     self.network = network
     self.power = power
     self.coordinator = coordinator
+    self.uploads = uploads
     self.counters = counters
     self.lastFailure = lastFailure
     self.storageProblem = storageProblem
@@ -83,7 +86,7 @@ public struct AgentStatus: Sendable, Hashable {
 
   init(
     machine: ModeMachine, lifecycle: LifecycleSnapshot? = nil, path: PathSnapshot? = nil, power: PowerSnapshot? = nil,
-    coordinator: CoordinatorStatus? = nil, counters: Counters = Counters(),
+    coordinator: CoordinatorStatus? = nil, uploads: UploadsStatus? = nil, counters: Counters = Counters(),
     lastFailure: String?, storageProblem: String? = nil, eventCount: Int
   ) {
     self.init(
@@ -95,8 +98,8 @@ public struct AgentStatus: Sendable, Hashable {
           status: $0.status, reason: $0.obstacle?.description,
           interface: $0.status == .satisfied ? $0.preferredInterface?.name : nil)
       },
-      power: power?.telemetry, coordinator: coordinator, counters: counters, lastFailure: lastFailure,
-      storageProblem: storageProblem, eventCount: eventCount)
+      power: power?.telemetry, coordinator: coordinator, uploads: uploads, counters: counters,
+      lastFailure: lastFailure, storageProblem: storageProblem, eventCount: eventCount)
   }
 }
 

@@ -1,5 +1,4 @@
 import Agent
-import AgentHTTP
 import ArgumentParser
 import DBus
 import Foundation
@@ -7,6 +6,7 @@ import Logging
 import NetworkPath
 import ServiceLifecycle
 import SystemState
+import Uploads
 
 /// `edgeblue agent`
 struct AgentCommand: AsyncParsableCommand {
@@ -29,6 +29,9 @@ struct AgentCommand: AsyncParsableCommand {
       line: AGENT_REGISTRATION_TOKEN, which proves that this machine belongs to an account, and MESH_AUTH_TOKEN, the \
       swarm's own, where the coordinator does not give it to those who register.
 
+      With --uploads it uploads what `edgeblue record --upload` and `edgeblue upload --later` have queued in its folder, \
+      in every mode. While another program uploads that queue, it waits for its turn.
+
       The mode, the events, the chosen phase and the pending tasks are kept in a folder: that of --state, else \
       STATE_DIRECTORY, else /var/lib/edgeblue for root and ~/.local/state/edgeblue for others. On the system bus the \
       agent needs dbus/io.edgecoder.Agent1.conf in /etc/dbus-1/system.d. In Bluetooth Local it is a phone, with the \
@@ -37,6 +40,7 @@ struct AgentCommand: AsyncParsableCommand {
       EXAMPLES
         edgeblue agent --engine ollama --model llama3.2
         edgeblue agent --coordinator https://coordinator.example --registration-token-file /etc/edgeblue/token
+        edgeblue agent --uploads --endpoint https://store.example --account ada --credentials /etc/edgeblue/s3
         edgeblue agent --bus session --state /tmp/agent
         edgeblue agent --json                            one JSON object for each thing that happens
       """)
@@ -47,18 +51,13 @@ struct AgentCommand: AsyncParsableCommand {
   var config: String?
   @Option(help: ArgumentHelp("The folder with what outlives the agent.", valueName: "folder"))
   var state: String?
-  @Option(
-    help: ArgumentHelp(
-      "Serve numbers to Prometheus at http://127.0.0.1:PORT/metrics; 0 takes a free port.", valueName: "port"))
-  var metricsPort: Int?
+  @OptionGroup var metrics: MetricsOptions
+  @Flag(help: "Upload what is queued in that folder, and what comes (`edgeblue uploads`).") var uploads = false
+  @OptionGroup(title: "Upload options") var store: StoreOptions
   @OptionGroup var coordinator: CoordinatorOptions
   @OptionGroup var bus: BusOptions
   @OptionGroup var phone: PhoneOptions
   @OptionGroup var common: CommonOptions
-
-  func validate() throws {
-    guard (0...65535).contains(metricsPort ?? 0) else { throw ValidationError("--metrics-port is 0 to 65535.") }
-  }
 
   func run() async throws {
     let command: AgentCommand
@@ -98,6 +97,7 @@ struct AgentCommand: AsyncParsableCommand {
         store: folder.modes, log: log, phone: phone, heartbeat: swarm ?? NoCoordinator(), options: options)
       let tasks = try AgentTasks(
         store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
+      let uploads = uploads ? AgentUploads(try store.queue(try QueueStore(in: folder.path))) : nil
       let control = try await AgentControl.open(runner, tasks: tasks, lifecycle: lifecycle, on: bus.bus)
       await runner.take(lifecycle.snapshot)
       await runner.take(path.path)
@@ -123,27 +123,17 @@ struct AgentCommand: AsyncParsableCommand {
                 group.addTask { await AgentService(manager: manager, runner: runner).run() }
               }
               group.addTask { for await update in lifecycle.updates() { await runner.take(update.snapshot) } }
+              if let uploads { group.addTask { await uploads.run(path.updates(), reportingTo: runner) } }
               // Each ends when the other has; what fails is thrown when both have ended.
               defer { group.cancelAll() }
               while try await group.next() != nil {}
             }
           }
-        ] + metricsServer(terminal) { runner.status.metrics + (await phone.metrics()) })
+        ]
+          + metrics.server(terminal) {
+            runner.status.metrics + (await phone.metrics()) + (await uploads?.metrics() ?? [])
+          })
     }
-  }
-
-  /// What serves the numbers, where that is wanted.
-  private func metricsServer(
-    _ terminal: Terminal, _ metrics: @escaping @Sendable () async -> [Metric]
-  ) -> [any Service] {
-    guard let metricsPort else { return [] }
-    let server = MetricsServer(port: metricsPort, logger: Logger(label: "edgeblue.metrics")) { port in
-      terminal.happened(
-        "serving numbers at http://127.0.0.1:\(port)/metrics", "metrics", ["port": .number(port)])
-    } metrics: {
-      await metrics()
-    }
-    return [server]
   }
 
   private var environment: [String: String] { ProcessInfo.processInfo.environment }

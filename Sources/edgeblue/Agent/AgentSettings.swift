@@ -15,6 +15,8 @@ enum AgentSettings {
       Setting("max-output", .number), Setting("link"), Setting("coordinator", also: "COORDINATOR_URL"),
       Setting("registration-token-file"), Setting("agent-id", also: "AGENT_ID"), Setting("coordinator-ca"),
       Setting("assignment"), Setting("battery-threshold", .number),
+      Setting("uploads", .flag), Setting("endpoint"), Setting("region"), Setting("addressing"), Setting("ca"),
+      Setting("account"), Setting("credentials"), Setting("profile"), Setting("token-service"), Setting("token-file"),
       Setting("log-level"), Setting("json", .flag),
     ])
 }

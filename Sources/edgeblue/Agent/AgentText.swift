@@ -17,6 +17,7 @@ extension AgentStatus {
       ("On battery", runOnlyWhileCharging ? "nothing runs" : "runs, too"),
     ]
     if let coordinator { facts += coordinator.facts }
+    if let uploads { facts += uploads.facts }
     facts += [
       (
         "Since start",
@@ -59,6 +60,34 @@ extension AgentStatus {
         "failures": .number(counters.failures), "savesFailed": .number(counters.savesFailed),
       ]),
       "lastFailure": JSON(lastFailure), "storageProblem": JSON(storageProblem), "eventCount": .number(eventCount),
+      "uploads": uploads.map { .object($0.json) } ?? .null,
+    ]
+  }
+}
+
+extension UploadsStatus {
+  var facts: [(String, String)] {
+    let open = ["waiting", "uploading", "paused"].reduce(0) { $0 + items[$1, default: 0] }
+    var text = open == 0 ? "nothing waits" : "\(open) to go, \(Amounts.bytes(Int(bytesLeft)))"
+    if let oldestAtMs { text += ", the oldest since \(Terminal.clock(atMs: oldestAtMs))" }
+    if isPaused { text += "; all of it is held" }
+    text += "; \(counters["uploaded", default: 0]) uploaded"
+    if let failed = items["failed"], failed > 0 { text += ", \(failed) failed for good" }
+    var facts = [("Uploads", text)]
+    if !failures.isEmpty {
+      let counts = failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key) \($0.value)×" }
+      facts.append(("Tried again", counts.joined(separator: ", ")))
+    }
+    if let problem { facts.append(("No upload", problem)) }
+    return facts
+  }
+
+  var json: [String: JSON] {
+    [
+      "items": .object(items.mapValues(JSON.number)), "bytesLeft": .number(Int(bytesLeft)),
+      "oldestAtMs": JSON(oldestAtMs.map { Int($0) }), "paused": .bool(isPaused),
+      "counters": .object(counters.mapValues(JSON.number)), "failures": .object(failures.mapValues(JSON.number)),
+      "problem": JSON(problem),
     ]
   }
 }

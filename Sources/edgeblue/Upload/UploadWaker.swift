@@ -1,3 +1,4 @@
+import DBus
 import NetworkPath
 import ServiceLifecycle
 import Uploads
@@ -11,14 +12,19 @@ struct UploadWaker: Service {
   func run() async throws {
     let monitor = try await NetworkPathMonitor.start(NetworkPathMonitor.Options())
     await cancelWhenGracefulShutdown {
-      var wasThere = true
-      for await update in monitor.updates() {
-        let isThere = update.path.status == .satisfied
-        if isThere, !wasThere { await queue.networkReturned() }
-        wasThere = isThere
-      }
+      await Self.wake(queue, by: monitor.updates())
       // A queue without this still tries every 30 s.
       do { try await gracefulShutdown() } catch {}
+    }
+  }
+
+  /// Does so until a monitor has ended or the task is cancelled.
+  static func wake(_ queue: UploadQueue, by updates: BoundedStream<PathUpdate>) async {
+    var wasThere = true
+    for await update in updates {
+      let isThere = update.path.status == .satisfied
+      if isThere, !wasThere { await queue.networkReturned() }
+      wasThere = isThere
     }
   }
 }

@@ -80,6 +80,7 @@ struct UploadsCommand: AsyncParsableCommand {
       commandName: "run", abstract: "Upload what is queued, and what comes, until Ctrl-C.")
 
     @Option(help: ArgumentHelp("How many go at once, 1 to 64.", valueName: "n")) var concurrency = 3
+    @OptionGroup var metrics: MetricsOptions
     @OptionGroup var queue: QueueOptions
     @OptionGroup var store: StoreOptions
     @OptionGroup var common: CommonOptions
@@ -93,7 +94,8 @@ struct UploadsCommand: AsyncParsableCommand {
         let items = try queue.open()
         let uploads = try store.queue(items, concurrency: concurrency, waitsForTurn: false)
         let role = Role { try await UploadFollower(items, uploads, terminal).run() }
-        try await runUntilStopped([role, UploadWaker(uploads)])
+        try await runUntilStopped(
+          [role, UploadWaker(uploads)] + metrics.server(terminal) { await UploadReport(of: uploads).metrics })
       }
     }
   }

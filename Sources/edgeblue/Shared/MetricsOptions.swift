@@ -1,0 +1,29 @@
+import Agent
+import AgentHTTP
+import ArgumentParser
+import Logging
+import ServiceLifecycle
+
+/// Where numbers are served.
+struct MetricsOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Serve numbers to Prometheus at http://127.0.0.1:PORT/metrics; 0 takes a free port.", valueName: "port"))
+  var metricsPort: Int?
+
+  func validate() throws {
+    guard (0...65535).contains(metricsPort ?? 0) else { throw ValidationError("--metrics-port is 0 to 65535.") }
+  }
+
+  /// What serves them, where that is wanted.
+  func server(_ terminal: Terminal, _ metrics: @escaping @Sendable () async -> [Metric]) -> [any Service] {
+    guard let metricsPort else { return [] }
+    let server = MetricsServer(port: metricsPort, logger: Logger(label: "edgeblue.metrics")) { port in
+      terminal.happened(
+        "serving numbers at http://127.0.0.1:\(port)/metrics", "metrics", ["port": .number(port)])
+    } metrics: {
+      await metrics()
+    }
+    return [server]
+  }
+}

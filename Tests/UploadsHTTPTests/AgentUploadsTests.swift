@@ -1,0 +1,66 @@
+import DBus
+import DBusTesting
+import Foundation
+import Testing
+
+@testable import UploadsTests
+
+/// The agent as it was built, which runs the queue that other commands fill.
+@Suite(
+  .enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"),
+  .enabled(if: Program.isThere, "needs the command: swift build"),
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(2)))
+struct AgentUploadsTests {
+  @Test func theAgentUploadsWhatOthersQueueAndSaysSo() async throws {
+    let (server, bus, folder) = (try await SeaweedFS.running(), try PrivateBus(), try TemporaryFolder())
+    let environment = [
+      "DBUS_SYSTEM_BUS_ADDRESS": bus.address, "HOME": folder.path,
+      "AWS_ACCESS_KEY_ID": SeaweedFS.writer.accessKey, "AWS_SECRET_ACCESS_KEY": SeaweedFS.writer.secretKey,
+    ]
+    func run(_ words: String...) async throws -> String {
+      let outcome = try await ChildProcess(Program.path, words, environment: environment).outcome()
+      #expect(outcome.status == 0, "\(words)")
+      return outcome.output
+    }
+    let state = folder.path + "/state"
+    let agent = try ChildProcess(
+      Program.path,
+      [
+        "agent", "--bus", bus.address, "--state", state, "--json", "--metrics-port", "0", "--uploads", "--endpoint",
+        server.address,
+      ], environment: environment)
+    // It says where numbers are served.
+    var news = ""
+    while !news.contains(#""port":"#) { news = try agent.firstLine() }
+    let port = try #require(news.firstMatch(of: /"port":([0-9]+)/)).1
+    let path = try folder.file("queued.wav", 1000, seed: 4)
+    let queued = try await run(
+      "upload", path, "--bucket", SeaweedFS.bucket, "--key", "agent/queued.wav", "--later", "--state", state)
+    #expect(queued.contains("is queued as item 1"))
+    var status = ""
+    while !status.contains(#""uploaded":1,"#) {
+      status = try await run("status", "--json", "--bus", bus.address)
+      try await Task.sleep(for: .milliseconds(100), clock: .steady)
+    }
+    #expect(status.contains(#""items":{"done":1}"#) && status.contains(#""attempts":1,"#))
+    #expect(try await run("status", "--bus", bus.address).contains("Uploads       nothing waits; 1 uploaded"))
+    #expect(try await server.bytes(of: "agent/queued.wav") == Data(contentsOf: URL(filePath: path)))
+    let curl = try ChildProcess("curl", ["-sf", "http://127.0.0.1:\(port)/metrics"])
+    let numbers = await curl.outcome().output
+    for line in [
+      "edgeblue_uploads_items{state=\"done\"} 1", "edgeblue_uploads_completed_total 1",
+      "edgeblue_uploads_completed_bytes_total 1000", "edgeblue_uploads_success_ratio 1",
+      "edgeblue_uploads_failures_total{kind=\"network\"} 0", "edgeblue_agent_mode{mode=\"off\"} 1",
+    ] {
+      #expect(numbers.contains("\n\(line)\n"), "\(line)")
+    }
+    // Another program does not get it, and waits.
+    let second = try ChildProcess(
+      Program.path, ["uploads", "run", "--state", state, "--endpoint", server.address], environment: environment,
+      errors: .kept)
+    let refused = await second.outcome()
+    #expect(refused.status != 0 && refused.errors.contains("another program uploads this queue"))
+    agent.signal(SIGTERM)
+    #expect(await agent.outcome().status == 0)
+  }
+}
