@@ -24,6 +24,8 @@ ExecStart=/inside
 TimeoutStartSec=150
 FailureAction=poweroff-force
 """
+# A server of S3, from PyPI (scripts/python-peers).
+WEED = ROOT / ".venv-peers/bin/weed"
 MISSING = [
     reason
     for reason, is_there in (
@@ -74,6 +76,8 @@ class Package(unittest.TestCase):
         with Layer() as root:
             shutil.copy(made.stdout.strip(), root / "package.deb")
             shutil.copy(HERE / "inside", root / "inside")
+            if (root / WEED.relative_to("/")).exists():
+                (root / "weed").symlink_to(WEED)
             (root / "etc/systemd/system/package-test.service").write_text(UNIT)
             # What keeps services from starting in an image that is being made.
             (root / "usr/sbin/policy-rc.d").unlink(missing_ok=True)
@@ -127,6 +131,11 @@ class Package(unittest.TestCase):
     def test_the_watchdog_ends_one_that_hangs_and_no_other(self):
         self.assertEqual(self.fact("alive-still"), "0")
         self.fact("hung")
+
+    @unittest.skipUnless(WEED.exists(), "needs SeaweedFS: scripts/python-peers")
+    def test_it_uploads_with_keys_that_systemd_holds(self):
+        self.fact("queued")
+        self.assertIn('"done":1', self.fact("uploaded"))
 
     def test_it_stops_cleanly_and_whoever_asks_starts_it(self):
         self.assertEqual(self.fact("stopped"), "success")
