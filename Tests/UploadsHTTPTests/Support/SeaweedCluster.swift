@@ -17,6 +17,8 @@ final class SeaweedCluster: Sendable {
 
   /// Starts both nodes and makes a bucket.
   init() async throws {
+    // Two that begin in the same instant look for the same free ports.
+    _ = try await SeaweedFS.running()
     let (folder, ports) = (try TemporaryFolder(), try LoopbackPort.free(5))
     (self.folder, self.ports, port) = (folder, ports, ports[4])
     let identities = try SeaweedFS.identities(in: folder)

@@ -73,6 +73,8 @@ struct SeaweedFS: Sendable {
   /// Begins one.
   /// - Parameter isSecured: whether it speaks TLS, with a certificate nobody knows, and gives out session tokens.
   init(isSecured: Bool = false) async throws {
+    // Two that begin in the same instant look for the same free ports.
+    if isSecured { _ = try await Self.running() }
     folder = try TemporaryFolder()
     let identities = try Self.identities(in: folder)
     var more: [String] = []
