@@ -48,5 +48,10 @@ let package = Package(
       dependencies: [.product(name: "EdgeCoder", package: "EdgeBlue")],
       path: "scanner/bench",
       swiftSettings: settings),
+    .executableTarget(
+      name: "uploads-queue",
+      dependencies: [.product(name: "Uploads", package: "EdgeBlue")],
+      path: "uploads/queue",
+      swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6])
