@@ -27,6 +27,11 @@ import Testing
       #expect(FailureKind(error) == .temporary, "\(status)")
     }
     #expect(FailureKind(UploadsError(S3Answer(status: 500), to: request)) == .temporary)
+    // No body can say that it is the credentials: the item waits for others.
+    let head = S3Request("HEAD", authority: "host", path: "/b/k")
+    for (status, kind) in [(400, FailureKind.permission), (401, .credentials), (403, .permission), (404, .final)] {
+      #expect(FailureKind(UploadsError(S3Answer(status: status), to: head)) == kind, "\(status)")
+    }
     #expect(FailureKind(POSIXError(.EIO)) == .temporary)
   }
 

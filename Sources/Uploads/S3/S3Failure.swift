@@ -10,7 +10,7 @@ extension UploadsError {
   /// What an error in a body means; a server may have begun its answer with 200 before it knew.
   init(status: Int, error: XMLElement?, hasBody: Bool, to request: S3Request) {
     let name = error?["Code"]
-    let code = Self.code(status, name, isUnderstood: error != nil || !hasBody)
+    let code = Self.code(status, name, isUnderstood: error != nil || !hasBody, hasBody)
     let said = [name, error?["Message"]].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: ": ")
     let what = "\(request.method) \(request.scheme)://\(request.authority)\(request.path)"
     self.init(
@@ -18,13 +18,15 @@ extension UploadsError {
       serverCode: name, hint: Self.hint(code))
   }
 
-  private static func code(_ status: Int, _ name: String?, isUnderstood: Bool) -> Code {
+  private static func code(_ status: Int, _ name: String?, isUnderstood: Bool, _ hasBody: Bool) -> Code {
     if let name, let known = known[name] { return known }
     switch status {
     case 501: return isUnderstood ? .refused : .busy
     case 408, 429, 500...: return .busy
     // A hotel's portal answers for everybody: only what speaks S3 may decide what will never succeed, or as whom.
     case 400..<500 where !isUnderstood: return .unexpectedReply
+    // AWS answers a HEAD with 400 when a session has expired, and has no body to say so.
+    case 400 where !hasBody: return .forbidden
     case 401: return .badCredentials
     case 403: return .forbidden
     case 404: return .notFound
