@@ -64,16 +64,93 @@ import Testing
     #expect(segments[1].info.gaps.isEmpty)
   }
 
+  /// It is noticed five seconds later, and stands where it belongs.
   @Test func whatTheDeviceNeverSentIsSilence() throws {
     let folder = try folder()
     var recording = try Recording(folder)
     recording.play(frames: 500)
     recording.pass(.seconds(2))
+    recording.play(frames: 300)
+    recording.lose(frames: 5)
+    recording.play(frames: 695)
+    recording.recorder.end(.shutdown, at: recording.moment)
+    let segment = try #require(recording.recorder.finished().first)
+    let info = segment.info
+    let (gap, lost) = (try #require(info.gaps.first), try #require(info.gaps.last))
+    #expect(info.gaps.map(\.reason) == [.unsent, .lost] && gap.start == 80_000 && abs(gap.samples - 32_000) <= 160)
+    #expect(lost.start == gap.end + 48_000 && lost.samples == 800 && gap.concealed == 0)
+    #expect(info.samples == 240_000 + gap.samples && info.missingSamples == gap.samples + 800)
+    let samples = try segment.samples()
+    let isRight = [
+      samples[..<80_000] == Recording.ramp(0..<80_000)[...], samples[80_000..<gap.end].allSatisfy { $0 == 0 },
+      samples[gap.end..<lost.start] == Recording.ramp(80_000..<128_000)[...],
+      samples[lost.end...] == Recording.ramp(128_800..<240_000)[...],
+    ]
+    #expect(isRight == [true, true, true, true])
+    #expect(recording.recorder.missingSamples == info.missingSamples)
+  }
+
+  /// Two of them, a crash behind the second, and speech on both sides.
+  @Test func aLateGapSurvivesACrash() throws {
+    var folder: SegmentFolder? = try folder()
+    var recording: Recording? = try Recording(folder!)
+    for seconds in [2, 1] {
+      recording!.play(frames: 600)
+      recording!.pass(.seconds(seconds))
+    }
+    recording!.play(frames: 600)
+    recording!.recorder.tick(at: recording!.moment)
+    (recording, folder) = (nil, nil)
+    let segment = try #require(try self.folder().recover { Issue.record($0) }.first)
+    let (info, samples) = (segment.info, try segment.samples())
+    let gaps = info.gaps
+    try #require(gaps.map(\.reason) == [.unsent, .unsent])
+    #expect(gaps[0].start == 96_000 && gaps[1].start == gaps[0].end + 96_000)
+    func isRamp(_ range: Range<Int>, from start: Int) -> Bool {
+      samples[range] == Recording.ramp(start..<(start + range.count))[...]
+    }
+    #expect(isRamp(gaps[0].end..<gaps[1].start, from: 96_000) && isRamp(gaps[1].end..<samples.count, from: 192_000))
+    #expect(samples.count >= 288_000 - 3520 + info.missingSamples && info.missingSamples > 40_000)
+    // Published, it is not made again.
+    #expect(try self.folder().recover { Issue.record($0) }.isEmpty)
+  }
+
+  /// Where it belongs, a segment has ended meanwhile, or would become too long: then it stands behind what came since.
+  @Test func aLateGapThatDoesNotFitStandsLater() throws {
+    let folder = try folder()
+    var recording = try Recording(folder, SegmentRules(maximum: .seconds(9)))
+    recording.play(frames: 700)
+    recording.pass(.seconds(2))
     recording.play(frames: 1000)
     recording.recorder.end(.shutdown, at: recording.moment)
-    let info = try #require(recording.recorder.finished().first).info
-    #expect(info.gaps.map(\.reason) == [.unsent] && abs(info.missingSamples - 32_000) <= 160)
-    #expect(info.samples == 240_000 + info.missingSamples)
+    let segments = recording.recorder.finished()
+    #expect(segments.allSatisfy { $0.info.samples <= 144_000 })
+    #expect(abs(segments.map(\.info.samples).reduce(0, +) - 304_000) <= 160)
+    #expect(segments.flatMap(\.info.gaps).allSatisfy { $0.reason == .unsent })
+  }
+
+  /// While no segment is open, what is held for the next one keeps its time.
+  @Test func aLateGapInWhatIsHeldMovesIt() throws {
+    let folder = try folder()
+    let rules = SegmentRules(mode: .speech, preRoll: .seconds(10))
+    let recorder = try StreamRecorder(Recording.device, .pcm16k, framing: .bare, into: folder, rules: rules)
+    let loud = Recording.bytes(Array(voiceLikeSound(samples: 8160, rate: 16_000)[8000...]))
+    func play(_ range: Range<Int>, after pause: Int, _ frame: [UInt8]) {
+      for index in range {
+        let now = index * 10 + pause
+        recorder.take(frame, at: Moment(instant: .milliseconds(now), wallMs: Recording.start + Int64(now)))
+      }
+    }
+    let quiet = [UInt8](repeating: 1, count: 320)
+    play(0..<200, after: 0, quiet)
+    play(200..<800, after: 3000, quiet)
+    play(800..<900, after: 3000, loud)
+    recorder.end(.shutdown, at: Moment(instant: .seconds(12), wallMs: Recording.start + 12_000))
+    let info = try #require(recorder.finished().first).info
+    let gap = try #require(info.gaps.first)
+    // It began 10 s before the speech, which is 1 s into the stream; the gap is 1 s behind that.
+    #expect(abs(gap.start - 16_000) <= 480 && abs(gap.samples - 48_000) <= 320 && info.gaps.count == 1)
+    #expect(abs(info.capturedAtMs - Recording.start - 1000) <= 40)
   }
 
   @Test func aPauseOfAnHourIsNotFilled() throws {

@@ -22,6 +22,9 @@ public struct AudioGap: Sendable, Hashable, Codable {
   public var concealed: Int
   /// Why it is there.
   public var reason: Reason
+  /// Whether it was noticed when samples behind it were written already: they move when the segment is finished. Never
+  /// so in a finished one.
+  var isLate: Bool?
 
   /// Describes a gap.
   public init(start: Int, samples: Int, concealed: Int = 0, reason: Reason) {

@@ -56,6 +56,12 @@ public struct StreamDecoder {
     }
   }
 
+  /// Counts samples that were put in before those that are decoded already.
+  public mutating func skip(_ count: Int) {
+    position += count
+    missing += count
+  }
+
   /// Puts samples where nothing was heard.
   public mutating func fill(
     _ count: Int, _ reason: AudioGap.Reason, into samples: inout [Int16], gaps: inout [AudioGap]

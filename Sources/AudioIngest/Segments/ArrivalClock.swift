@@ -13,8 +13,9 @@ struct ArrivalClock {
   /// The arrival that the first sample would have had with the least delay seen.
   private var base: Duration?
   private var lastArrival = Duration.zero
-  /// Since when every packet is late, and the least of their delays.
-  private var late: (since: Duration, least: Duration)?
+  private var lastPosition = 0
+  /// Since when every packet is late, the least of their delays, and the position before the first of them.
+  private var late: (since: Duration, least: Duration, place: Int)?
 
   init(sampleRate: Int) { self.sampleRate = sampleRate }
 
@@ -22,25 +23,30 @@ struct ArrivalClock {
   func instant(of position: Int) -> Duration? { base.map { $0 + .samples(position, at: sampleRate) } }
 
   /// Notes that all samples up to a position have arrived.
-  /// - Returns: how many samples are missing before those that come next.
-  mutating func note(_ position: Int, at instant: Duration) -> Int {
+  /// - Returns: how many samples are missing, and from which position on; 0 when none are known to be.
+  mutating func note(_ position: Int, at instant: Duration) -> (samples: Int, place: Int) {
+    let before = lastPosition
+    lastPosition = position
     let origin = instant - .samples(position, at: sampleRate)
     guard var usual = base else {
       (base, lastArrival) = (origin, instant)
-      return 0
+      return (0, position)
     }
     usual = min(usual + (instant - lastArrival) / Self.drift, origin)
     (base, lastArrival) = (usual, instant)
     let delay = origin - usual
     guard delay > Self.threshold else {
       late = nil
-      return 0
+      return (0, position)
     }
-    let (since, least) = (late?.since ?? instant, min(late?.least ?? delay, delay))
-    late = (since, least)
-    guard instant - since >= Self.patience else { return 0 }
+    let (since, place) = (late?.since ?? instant, late?.place ?? before)
+    let least = min(late?.least ?? delay, delay)
+    late = (since, least, place)
+    guard instant - since >= Self.patience else { return (0, position) }
     late = nil
     // What is put in for it moves the positions: the delay is then as usual.
-    return least.samples(at: sampleRate)
+    let samples = least.samples(at: sampleRate)
+    lastPosition += samples
+    return (samples, place)
   }
 }

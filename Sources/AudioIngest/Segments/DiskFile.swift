@@ -32,6 +32,24 @@ struct Disk: Sendable {
     guard unlink(path) == 0 || errno == ENOENT else { throw .disk("removing \(path)") }
   }
 
+  /// Removes a folder and all that is in it; one that is not there is no error.
+  func remove(tree path: String) throws(AudioIngestError) {
+    guard try has(path) else { return }
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return try remove(path) }
+    for name in try names(in: path) { try remove(tree: path + "/" + name) }
+    try check(.remove, path)
+    guard rmdir(path) == 0 || errno == ENOENT else { throw .disk("removing \(path)") }
+  }
+
+  /// Whether there is something of this name.
+  func has(_ path: String) throws(AudioIngestError) -> Bool {
+    var status = stat()
+    if lstat(path, &status) == 0 { return true }
+    guard errno == ENOENT else { throw .disk("looking at \(path)") }
+    return false
+  }
+
   /// Has a folder's names on disk.
   func sync(folder: String) throws(AudioIngestError) {
     try check(.sync, folder)
@@ -85,7 +103,7 @@ struct Disk: Sendable {
   }
 }
 
-/// A new file that grows. It is closed with the last reference.
+/// A file that grows. It is closed with the last reference.
 final class DiskFile {
   let path: String
   /// How many bytes it has.
@@ -93,11 +111,14 @@ final class DiskFile {
   private let disk: Disk
   private let file: Int32
 
-  init(_ path: String, _ disk: Disk) throws(AudioIngestError) {
+  /// - Parameter isContinued: whether what there is of it stays; otherwise the file is new.
+  init(_ path: String, _ disk: Disk, isContinued: Bool = false) throws(AudioIngestError) {
     try disk.check(.open, path)
-    file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (isContinued ? 0 : O_TRUNC), 0o600)
     guard file >= 0 else { throw .disk("opening \(path)") }
     (self.path, self.disk) = (path, disk)
+    length = Int(lseek(file, 0, SEEK_END))
+    guard length >= 0 else { throw .disk("looking at \(path)") }
   }
 
   deinit { close(file) }
@@ -127,8 +148,22 @@ final class DiskFile {
   /// Drops what is behind a length, such as half of a sample.
   func truncate(to length: Int) throws(AudioIngestError) {
     try disk.check(.write, path)
-    guard ftruncate(file, length) == 0 else { throw .disk("cutting \(path)") }
+    guard ftruncate(file, length) == 0, lseek(file, length, SEEK_SET) == length else { throw .disk("cutting \(path)") }
     self.length = length
+  }
+
+  /// Reads so many bytes.
+  /// - Throws: ``AudioIngestError``: `.damagedFile` when there are not so many, `.storage`.
+  func read(at offset: Int, _ count: Int) throws(AudioIngestError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var done = 0
+    while done < count {
+      let got = bytes.withUnsafeMutableBytes { pread(file, $0.baseAddress! + done, count - done, offset + done) }
+      guard got >= 0 else { throw .disk("reading \(path)") }
+      guard got > 0 else { throw AudioIngestError(.damagedFile, "\(path) ends within what was written to it") }
+      done += got
+    }
+    return bytes
   }
 
   /// Has its bytes on disk.

@@ -4,11 +4,13 @@
 final class PartFile {
   /// What is known of it so far.
   private(set) var info: SegmentInfo
-  /// How many samples were appended.
+  /// How many samples it has, with those of gaps that were noticed late.
   private(set) var samples = 0
+  /// How many of them belong to gaps that were noticed late: they come into the file when it is finished.
+  private var late = 0
 
-  /// How many of them are in the file.
-  var written: Int { max(data.length - WAVHeader.length, 0) / 2 }
+  /// How many of them will be in the file.
+  var written: Int { data.length > WAVHeader.length ? (data.length - WAVHeader.length) / 2 + late : 0 }
 
   private let data: DiskFile
   private let log: DiskFile
@@ -39,9 +41,12 @@ final class PartFile {
 
   /// Notes a gap, before its samples are appended: a crash then leaves no silence that nobody explains.
   func note(_ gap: AudioGap) throws(AudioIngestError) {
-    info.gaps.append(gap)
     try log.append(SegmentLog(gap: gap).line)
     isDirty.log = true
+    info.note(gap)
+    guard gap.isLate == true else { return }
+    samples += gap.samples
+    late += gap.samples
   }
 
   /// Notes a stretch of speech that has ended.

@@ -71,6 +71,14 @@ struct SegmentCutter {
 
   /// Ends the open segment for another reason.
   mutating func end() { isOpen = false }
+  /// Puts samples into the open segment, between those that it has.
+  /// - Returns: `false` when it would become too long; then it is as it was.
+  mutating func grow(by samples: Int) -> Bool {
+    guard isOpen, length + samples <= maximum else { return false }
+    length += samples
+    return true
+  }
+
 
   private mutating func close(_ end: SegmentEnd) -> Decision {
     isOpen = false

@@ -7,7 +7,9 @@ extension SegmentFolder {
   /// Every step can be done again: whoever finds the part begins anew.
   /// - Returns: `nil` when there is no sample in it; its files are then gone.
   func publish(_ info: SegmentInfo) throws(AudioIngestError) -> FinishedSegment? {
-    let (name, path) = (info.name, paths.part(info.name))
+    let name = info.name
+    let late = info.gaps.filter { $0.isLate == true }
+    let path = late.isEmpty ? paths.part(name) : try spread(name, late)
     try disk.check(.open, path)
     let file = open(path, O_RDWR | O_CLOEXEC)
     guard file >= 0 else { throw .disk("opening \(path)") }
@@ -33,8 +35,40 @@ extension SegmentFolder {
     try disk.replace(paths.sidecar(name), with: SegmentJSON.bytes(finished, pretty: true), by: paths.draft(name))
     try disk.rename(path, to: paths.wav(name))
     try disk.sync(folder: self.path)
+    if !late.isEmpty { try disk.remove(paths.part(name)) }
     try disk.remove(paths.log(name))
     return FinishedSegment(info: finished, path: paths.wav(name))
+  }
+
+  /// Writes a part once more, with silence where gaps were noticed late.
+  /// - Parameter late: those gaps, in order.
+  /// - Returns: where it is.
+  private func spread(_ name: String, _ late: [AudioGap]) throws(AudioIngestError) -> String {
+    let part = try DiskFile(paths.part(name), disk, isContinued: true)
+    let new = try DiskFile(paths.spread(name), disk)
+    var (offset, added) = (0, 0)
+    func copy(to end: Int) throws(AudioIngestError) {
+      while offset < end {
+        let count = min(end - offset, 65_536)
+        try new.append(part.read(at: offset, count))
+        offset += count
+      }
+    }
+    for gap in late {
+      let place = WAVHeader.length + (gap.start - added) * 2
+      // A crash has taken what was before it.
+      guard place <= part.length else { break }
+      try copy(to: place)
+      var rest = gap.samples
+      while rest > 0 {
+        let count = min(rest, 32_768)
+        try new.append([Int16](repeating: 0, count: count))
+        rest -= count
+      }
+      added += gap.samples
+    }
+    try copy(to: part.length)
+    return new.path
   }
 
   /// Reads the file as those will who get it: its sum and how loud it is.

@@ -161,12 +161,14 @@ public final class SegmentFolder: Sendable {
   public func recover(report: (AudioIngestError) -> Void = { _ in }) throws(AudioIngestError) -> [FinishedSegment] {
     var recovered: [FinishedSegment] = []
     let (open, unfinished) = state.withLock { ($0.open, $0.unfinished) }
+    try disk.remove(paths.spread(name))
     let names = try disk.names(in: paths.open)
     for name in Set(names.compactMap(Self.stem)).sorted() where !open.contains(name) {
       do throws(AudioIngestError) {
         let log = try disk.read(paths.log(name), limit: SegmentLog.limit)
-        if try partIsEmpty(name) {
-          // It was published, or hardly begun.
+        let (isEmpty, isPublished) = (try partIsEmpty(name), try disk.has(paths.wav(name)))
+        if isEmpty || isPublished {
+          // Or hardly begun.
           try removeOpen(name)
         } else if let info = unfinished[name] ?? log.flatMap(SegmentLog.read), info.name == name {
           if let segment = try publish(info) { recovered.append(segment) }

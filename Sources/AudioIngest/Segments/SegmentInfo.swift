@@ -115,10 +115,25 @@ public struct AudioDevice: Sendable, Hashable {
 }
 
 /// A segment that is whole: its WAV file and its sidecar are on disk.
+  /// Notes a gap. One that was noticed late moves what lies behind it.
+  mutating func note(_ gap: AudioGap) {
+    guard gap.isLate == true else { return gaps.append(gap) }
+    for index in gaps.indices where gaps[index].start >= gap.start { gaps[index].start += gap.samples }
+    for index in speech.indices {
+      if speech[index].start >= gap.start {
+        speech[index].start += gap.samples
+      } else if speech[index].start + speech[index].samples > gap.start {
+        speech[index].samples += gap.samples
+      }
+    }
+    gaps.insert(gap, at: gaps.firstIndex { $0.start > gap.start } ?? gaps.endIndex)
+  }
+
 public struct FinishedSegment: Sendable, Hashable {
   /// What its sidecar says.
   public var info: SegmentInfo
   /// Where its WAV file is.
+    // What is clipped is no longer late: it is in the file.
   public var path: String
 }
 

@@ -65,6 +65,34 @@ final class SegmentKeeper {
     position = 0
   }
 
+  /// Puts a gap before samples that were taken already.
+  /// - Parameter place: its position in the stream.
+  /// - Returns: `false` when that cannot be: the segment there has ended, or would become too long.
+  func insert(_ samples: Int, at place: Int, _ moment: Moment) -> Bool {
+    let place = min(place, position)
+    var gap = AudioGap(start: place, samples: samples, reason: .unsent)
+    if part != nil {
+      guard place >= partStart, cutter.grow(by: samples) else { return false }
+      moveGaps(behind: place, by: samples)
+      gap.start -= partStart
+      gap.isLate = true
+      if let start = speechStart, start >= gap.start { speechStart = start + samples }
+      attempt(moment) { part throws(AudioIngestError) in try part.note(gap) }
+    } else {
+      let start = position - held.count
+      guard place >= start else { return false }
+      moveGaps(behind: place, by: samples)
+      held.insert(contentsOf: repeatElement(0, count: samples), at: place - start)
+      gaps.insert((gap, false), at: gaps.firstIndex { $0.gap.start > place } ?? gaps.endIndex)
+    }
+    position += samples
+    return true
+  }
+
+  private func moveGaps(behind place: Int, by samples: Int) {
+    for index in gaps.indices where gaps[index].gap.start >= place { gaps[index].gap.start += samples }
+  }
+
   /// Hands what waits to the kernel.
   func flush(_ moment: Moment) {
     attempt(moment) { part throws(AudioIngestError) in try part.flush() }

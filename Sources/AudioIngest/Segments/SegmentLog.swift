@@ -21,7 +21,7 @@ struct SegmentLog: Codable {
     else { return nil }
     for line in lines.dropFirst() {
       guard let entry = try? decoder.decode(Self.self, from: Data(line)) else { continue }
-      if let gap = entry.gap, gap.isSound { info.gaps.append(gap) }
+      if let gap = entry.gap, gap.isSound { info.note(gap) }
       if let speech = entry.speech, speech.start >= 0, speech.samples >= 0 { info.speech.append(speech) }
     }
     return info
@@ -32,7 +32,9 @@ extension AudioGap {
   /// Whether its numbers, read from a file, are those of a gap that fits into one.
   fileprivate var isSound: Bool {
     let numbers = 0...WAVHeader.longestData
-    return numbers ~= start && numbers ~= samples && 0...samples ~= concealed
+    // What is put in late is written when the segment is finished.
+    let isBounded = isLate != true || samples <= StreamRecorder.longestFill.samples(at: 16_000)
+    return numbers ~= start && numbers ~= samples && 0...samples ~= concealed && isBounded
   }
 }
 

@@ -26,3 +26,5 @@ struct SegmentPaths {
   func log(_ name: String) -> String { "\(open)/\(name).log" }
   func draft(_ name: String) -> String { "\(open)/\(name).json" }
 }
+  /// The part once more, with the gaps that were noticed late.
+  func spread(_ name: String) -> String { "\(open)/\(name).spread" }

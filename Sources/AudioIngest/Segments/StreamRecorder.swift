@@ -49,6 +49,8 @@ public final class StreamRecorder {
   private var lastArrival: Duration?
 
   /// Records into a folder.
+  /// When a notification came last, of this stream.
+  private var lastHeard: Duration?
   /// - Throws: ``AudioIngestError`` with code `.codecFailed`.
   public init(
     _ device: AudioDevice, _ codec: AudioCodec, framing: PacketFraming, into folder: SegmentFolder,
@@ -65,7 +67,9 @@ public final class StreamRecorder {
 
   /// Takes a notification.
   public func take(_ value: [UInt8], at moment: Moment) {
-    lastArrival = moment.instant
+    // No device keeps so much for later: what comes is new, and belongs into a segment of its own.
+    if let lastHeard, moment.instant - lastHeard > Self.longestFill { end(.linkLoss, at: moment) }
+    (lastArrival, lastHeard) = (moment.instant, moment.instant)
     reassembler.take(value, at: moment.instant, into: &frames)
     hear(moment)
     keeper.syncIfDue(moment)
@@ -88,7 +92,7 @@ public final class StreamRecorder {
     hear(moment)
     reassembler.restart()
     restart(reason, moment)
-    lastArrival = nil
+    (lastArrival, lastHeard) = (nil, nil)
   }
 
   /// Takes what happened since the last call.
@@ -108,13 +112,13 @@ public final class StreamRecorder {
     for frame in frames {
       decoder.take(frame, into: &samples, gaps: &gaps)
       if case .frame = frame {
-        let missing = arrivals.note(decoder.position, at: moment.instant)
+        let (missing, place) = arrivals.note(decoder.position, at: moment.instant)
         if missing > Self.longestFill.samples(at: codec.sampleRate) {
           // So long a silence would only be made up; the next segment says what is between the two.
           keepBlocks(moment)
           restart(.linkLoss, moment)
-        } else {
-          decoder.fill(missing, .unsent, into: &samples, gaps: &gaps)
+        } else if missing > 0 {
+          fill(missing, at: place, moment)
         }
       }
       keepBlocks(moment)
@@ -124,6 +128,16 @@ public final class StreamRecorder {
 
   /// Passes on what is decoded, in blocks of 20 ms.
   private func keepBlocks(_ moment: Moment) {
+  /// Accounts for what the device never sent: where it belongs or, when that segment is full or gone, here.
+  private func fill(_ missing: Int, at place: Int, _ moment: Moment) {
+    guard keeper.insert(missing, at: place, moment) else {
+      return decoder.fill(missing, .unsent, into: &samples, gaps: &gaps)
+    }
+    decoder.skip(missing)
+    // Those of the last frame lie behind it.
+    for index in gaps.indices { gaps[index].start += missing }
+  }
+
     for gap in gaps { keeper.note(gap) }
     gaps.removeAll(keepingCapacity: true)
     var rest = samples[...]
