@@ -19,7 +19,7 @@ struct RecordCommand: AsyncParsableCommand {
 
       With --upload each segment and its sidecar are queued as soon as they are finished, and uploaded as \
       ACCOUNT/DEVICE/DATE/NAME until the server has them (`edgeblue uploads`). They stay in the folder; once the server \
-      has both, they may go when room is needed.
+      has both, that is told, and they may go when room is needed.
 
       EXAMPLES
         edgeblue record
@@ -70,7 +70,9 @@ struct RecordCommand: AsyncParsableCommand {
           store: try queue.open(), folder: folder, bucket: $0, prefix: prefix, account: store.account)
       }
       let uploads = try sink.map { sink in
-        try store.queue(sink.store) { item in try await sink.note(item) }
+        try store.queue(sink.store) { item in
+          if let segment = try await sink.note(item) { await diary.note(uploaded: segment, item) }
+        }
       }
       let radio = try await Radio.open(adapter, terminal)
       let recorders = addresses.map {

@@ -33,10 +33,13 @@ import Uploads
     // The server takes the sidecar first; that is not all of it.
     let server = Server(refusing: ".wav")
     let clock = ManualClock()
+    let arrived = Lock<[Int]>([])
     let queue = UploadQueue(
       store, client: S3Client(try S3Endpoint("http://host"), transport: server),
       accounts: ["ada": StaticCredentials(S3Credentials(accessKey: "k", secretKey: "s"))], clock: TimeSource(clock),
-      onDelivered: { item in try await sink.note(item) })
+      onDelivered: { item in
+        if let id = try await sink.note(item) { arrived.withLock { $0.append(id) } }
+      })
     let running = Task { try await queue.run() }
     try await Self.until { try store.totals().items == [.done: 1, .waiting: 1] }
     #expect(try SegmentCatalog(path: folder.path).entries.map(\.isDelivered) == [false])
@@ -44,6 +47,8 @@ import Uploads
     await queue.networkReturned()
     try await Self.until { try store.totals().items == [.done: 2] }
     #expect(try SegmentCatalog(path: folder.path).entries.map(\.isDelivered) == [true])
+    // That is told, and not before.
+    #expect(arrived.withLock { $0 } == [segment.info.id])
     running.cancel()
     try await running.value
   }

@@ -15,6 +15,8 @@ actor RecordDiary {
   private var view: RecordView
   private var screen = LiveScreen()
   private var roomSeen: Duration?
+  /// The segments of which it was told that the server has them.
+  private var uploaded: Set<Int> = []
 
   /// - Parameter maximum: the longest segment.
   init(folder: SegmentFolder, _ terminal: Terminal, maximum: Duration, tracks: Int) {
@@ -27,6 +29,14 @@ actor RecordDiary {
   func recover() throws {
     let segments = try folder.recover { say(.problem("\($0.message)")) }
     for segment in segments { say(.recovered(segment)) }
+  }
+
+  /// The server has a segment and its sidecar.
+  func note(uploaded segment: Int, _ item: UploadItem) {
+    // Both of its files may arrive at once.
+    guard uploaded.insert(segment).inserted else { return }
+    view.uploaded = uploaded.count
+    say(.uploaded(segment, item))
   }
 
   /// Uploads what is finished. A recording goes on without it: what is queued stays so.
@@ -179,6 +189,16 @@ struct RecordNews {
 }
 
 extension RecordView.Track {
+  /// - Parameter item: whichever of the segment's files came last.
+  static func uploaded(_ segment: Int, _ item: UploadItem) -> RecordNews {
+    let key = item.request.key
+    let stem = key[..<(key.lastIndex(of: ".") ?? key.endIndex)]
+    let fields: [String: JSON] = [
+      "id": .number(segment), "bucket": .string(item.request.bucket), "key": .string(stem + ".wav"),
+    ]
+    return RecordNews("uploaded", fields) { _ in "segment \(segment) is uploaded, with its sidecar" }
+  }
+
   /// For programs.
   var json: [String: JSON] {
     var fields: [String: JSON] = [

@@ -21,6 +21,8 @@ struct RecordView: Sendable {
   private(set) var tracks: [Track]
   var room: SegmentFolder.Room?
   private(set) var finished: (segments: Int, seconds: Double) = (0, 0)
+  /// How many segments the server has with their sidecars, of those that got there meanwhile.
+  var uploaded = 0
   private var messages: [(time: String, text: String)] = []
 
   init(path: String, limits: SegmentFolder.Limits, maximum: Duration, tracks: Int) {
@@ -114,6 +116,7 @@ struct RecordView: Sendable {
       ["\(finished.segments) segment\(finished.segments == 1 ? "" : "s"), \(Amounts.clock(finished.seconds))"]
       + (room.map {
         [
+      + (uploaded > 0 ? ["\(uploaded) uploaded"] : [])
           "\(Amounts.bytes($0.used)) of \(Amounts.bytes(limits.quota)) in \(path.printable)",
           "\(Amounts.bytes($0.free)) free",
         ]

@@ -25,15 +25,18 @@ struct SegmentUploads: SegmentSink {
   }
 
   /// Lets a segment's files go, when room is needed, once the server has both of them.
-  func note(_ item: UploadItem) async throws {
+  /// - Returns: the segment's number, when it has.
+  @discardableResult
+  func note(_ item: UploadItem) async throws -> Int? {
     guard let id = item.request.content.metadata[Self.number].flatMap({ Int($0) }),
       item.request.content.path.hasPrefix(Self.absolute(folder.path) + "/")
-    else { return }
+    else { return nil }
     let key = item.request.key
     let sibling = key.hasSuffix(".wav") ? key.dropLast(4) + ".json" : key.dropLast(5) + ".wav"
     let other = try store.item(bucket: item.request.bucket, key: String(sibling))
-    guard let other, [.delivered, .done].contains(other.state) else { return }
+    guard let other, [.delivered, .done].contains(other.state) else { return nil }
     try letGo(id)
+    return id
   }
 
   private func letGo(_ id: Int) throws(AudioIngestError) {
