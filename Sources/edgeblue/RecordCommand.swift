@@ -17,6 +17,10 @@ struct RecordCommand: AsyncParsableCommand {
       \(Recordings.help) The wearable that was found first is remembered in it. `edgeblue segments` looks at what was \
       recorded, also meanwhile.
 
+      What a wearable has stored while nobody listened is fetched beside the stream, and becomes segments of its own: \
+      their time is that of the capture, and their sidecars name the pauses and gaps that they fill. The wearable is told \
+      to free it once it is on this disk; --leave-stored leaves it there.
+
       With --upload each segment and its sidecar are queued as soon as they are finished, and uploaded as \
       ACCOUNT/DEVICE/DATE/NAME until the server has them (`edgeblue uploads`). They stay in the folder; once the server \
       has both, that is told, and they may go when room is needed.
@@ -40,6 +44,8 @@ struct RecordCommand: AsyncParsableCommand {
     })
   var device: [BluetoothAddress] = []
   @Flag(help: "Forget the wearable of the last time, and take the first in sight.") var forget = false
+  @Flag(help: "Leave what the wearable has stored to another program: it is neither fetched nor freed.")
+  var leaveStored = false
   @Option(help: ArgumentHelp("The folder to record into; it is made if it is not there.", valueName: "folder"))
   var out: String?
   @Option(name: .customLong("upload"), help: ArgumentHelp("The bucket to upload segments to.", valueName: "bucket"))
@@ -76,7 +82,9 @@ struct RecordCommand: AsyncParsableCommand {
       }
       let radio = try await Radio.open(adapter, terminal)
       let recorders = addresses.map {
-        WearableRecorder(wearable, at: radio.adapter, address: $0, into: folder, rules: rules.rules, sink: sink)
+        WearableRecorder(
+          wearable, at: radio.adapter, address: $0, into: folder, rules: rules.rules, sink: sink,
+          fetchesStored: !leaveStored)
       }
       terminal.whisper("Recording with \(radio.title) into \(folder.path). Ctrl-C ends it.")
       try await diary.follow(recorders, uploads)

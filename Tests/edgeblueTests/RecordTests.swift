@@ -49,6 +49,34 @@ import Testing
     #expect(view.lines(paint: plain)[3] == "  no segment is open" && view.finished == (1, 4.2))
   }
 
+  @Test func whatTheWearableHasStored() throws {
+    var view = Self.view()
+    let plain: (String, Terminal.Paint) -> String = { text, _ in text }
+    func lines(_ stored: StoredStatus?) -> [String] {
+      var status = Self.status(.streaming, frames: 100)
+      (status.stored, status.model) = (stored, "omiGlass")
+      view.note(status, of: 0, at: .zero)
+      return view.lines(paint: plain)
+    }
+    var counters = StoredCounters()
+    #expect(lines(StoredStatus(isFetching: false, remaining: 0))[4].isEmpty)
+    counters.records = 300
+    let coming = StoredStatus(isFetching: true, remaining: 1200, counters: counters)
+    #expect(lines(coming)[4] == "  stored while nobody listened: 300 records fetched, 1200 to come")
+    #expect(lines(coming)[0].contains("streaming · omiGlass · battery 87 %"))
+    (counters.repeated, counters.overwritten) = (2, 7)
+    let fetched = StoredStatus(isFetching: false, remaining: 0, counters: counters)
+    let words = "300 records fetched · 2 pieces asked for again · 7 overwritten by the device"
+    #expect(lines(fetched)[4] == "  stored while nobody listened: " + words)
+    guard case .object(let json) = view.tracks[0].json["stored"] else { return #expect(Bool(false), "nothing stored") }
+    #expect(json["records"] == 300 && json["remaining"] == 0 && json["isFetching"] == false && json.count == 9)
+    let news = RecordNews(.stored(coming))
+    #expect(news.name == "stored" && news.fields["records"] == 300)
+    #expect(news.text("Omi") == "Omi: what it stored while nobody listened: 300 records fetched, 1200 to come")
+    view.uploaded = 2
+    #expect(view.lines(paint: plain).contains { $0.contains("0 segments, 0:00 · 2 uploaded") })
+  }
+
   @Test func theMeterFallsSlowlyAndRemembersThePeak() {
     var meter = LevelMeter()
     #expect(meter.bar(10) == "          ")

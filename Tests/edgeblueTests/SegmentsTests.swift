@@ -90,6 +90,30 @@ import Testing
       ])
   }
 
+  @Test func whatADeviceHadStoredSaysWhereItBelongs() throws {
+    let segment = try Self.segment {
+      $0.previous = nil
+      $0.backfill = .init(
+        clock: .device,
+        fills: [
+          .init(segment: 4, start: nil, duration: 12.5), .init(segment: 5, start: 1600, duration: 2),
+        ])
+    }
+    let lines = SegmentCatalog.Entry(segment: segment, isDelivered: false).lines
+    #expect(
+      lines[6..<9] == [
+        "Stored     by the device while nobody listened, and fetched later; its clock says when",
+        "           belongs into the pause of 0:12.5 before segment 4",
+        "           belongs into a gap of 0:02.0 in segment 5",
+      ])
+    #expect(segment.headline == "segment 3 of 0:04, stored by the device, 0.10 s of it missing")
+    guard case .object(let json)? = segment.json["backfill"] else { return #expect(Bool(false), "no backfill") }
+    #expect(json["clock"] == "device" && segment.json["previous"] == .null)
+    let gap: JSON = .object(["segment": 5, "start": 1600, "duration": .decimal(2)])
+    guard case .list(let fills)? = json["fills"] else { return #expect(Bool(false), "no gaps") }
+    #expect(fills.count == 2 && fills[1] == gap)
+  }
+
   @Test(arguments: [
     (0, "0 B"), (999, "999 B"), (1000, "1.0 KiB"), (10_240, "10 KiB"), (5_767_168, "5.5 MiB"), (8 << 30, "8.0 GiB"),
     (Int.max, "8388608 TiB"),

@@ -58,6 +58,15 @@ public enum AudioCodec: String, Sendable, Hashable, Codable, CaseIterable {
   /// How long a usual frame lasts.
   public var frameDuration: Duration { .nanoseconds(frameSamples * 1_000_000_000 / sampleRate) }
 
+  /// How many samples a frame has, without decoding it; the usual number for one that is damaged.
+  func samples(in frame: ArraySlice<UInt8>) -> Int {
+    switch self {
+    case .pcm16k, .pcm8k: frame.count.isMultiple(of: 2) ? frame.count / 2 : frameSamples
+    case .muLaw16k, .muLaw8k: frame.count
+    case .opus10ms, .opus20ms: OpusFrameDecoder.samples(in: frame, sampleRate: sampleRate) ?? frameSamples
+    }
+  }
+
   /// Makes what decodes its frames.
   /// - Throws: ``AudioIngestError`` with code `.codecFailed`.
   public func makeDecoder() throws(AudioIngestError) -> any FrameDecoder {

@@ -34,6 +34,15 @@ final class OpusFrameDecoder: FrameDecoder {
     scratch.deallocate()
   }
 
+  /// How many samples a packet says that it has; `nil` for one that is damaged.
+  static func samples(in frame: ArraySlice<UInt8>, sampleRate: Int) -> Int? {
+    guard !frame.isEmpty, frame.count <= longestPacket else { return nil }
+    let count = frame.withUnsafeBufferPointer {
+      opus_packet_get_nb_samples($0.baseAddress!, opus_int32($0.count), opus_int32(clamping: sampleRate))
+    }
+    return count > 0 ? Int(count) : nil
+  }
+
   func decode(_ frame: ArraySlice<UInt8>, into samples: inout [Int16]) throws(AudioIngestError) {
     // libopus takes an empty frame for a lost one.
     guard !frame.isEmpty, frame.count <= Self.longestPacket else {

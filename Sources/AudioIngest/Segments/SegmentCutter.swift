@@ -10,6 +10,8 @@ public enum SegmentEnd: String, Sendable, Hashable, Codable {
   case codecChange
   /// The recorder was told to stop.
   case shutdown
+  /// It is all that the device had stored of it.
+  case storeEnd
   /// There was no room for more.
   case noSpace
   /// The disk failed for another reason.
@@ -69,8 +71,6 @@ struct SegmentCutter {
     return .append
   }
 
-  /// Ends the open segment for another reason.
-  mutating func end() { isOpen = false }
   /// Puts samples into the open segment, between those that it has.
   /// - Returns: `false` when it would become too long; then it is as it was.
   mutating func grow(by samples: Int) -> Bool {
@@ -79,6 +79,8 @@ struct SegmentCutter {
     return true
   }
 
+  /// Ends the open segment for another reason.
+  mutating func end() { isOpen = false }
 
   private mutating func close(_ end: SegmentEnd) -> Decision {
     isOpen = false

@@ -27,6 +27,8 @@ public final class SegmentFolder: Sendable {
     var open: Set<String> = []
     /// What was written and could not be finished, such as for want of space.
     var unfinished: [String: SegmentInfo] = [:]
+    /// The devices whose stored audio is being fetched.
+    var fetching: Set<String> = []
   }
 
   /// Where it is.
@@ -35,6 +37,8 @@ public final class SegmentFolder: Sendable {
   public let limits: Limits
   let paths: SegmentPaths
   let disk: Disk
+  /// The folder whose recorder makes segments here, out of sight; `nil` for one of its own.
+  let parent: SegmentFolder?
   private let lock: Int32
   private let state = Lock(State())
   /// The number of the next segment; held while one is taken.
@@ -48,9 +52,16 @@ public final class SegmentFolder: Sendable {
     try self.init(path: path, limits: limits, disk: Disk())
   }
 
-  init(path: String, limits: Limits, disk: Disk) throws(AudioIngestError) {
+  /// A folder within another one, for segments that are to appear there all at once, with ``adopt(_:)``: they are
+  /// numbered and limited with its own. What a crash leaves of it is made again.
+  convenience init(scratch path: String, of parent: SegmentFolder) throws(AudioIngestError) {
+    try parent.disk.remove(tree: path)
+    try self.init(path: path, limits: parent.limits, disk: parent.disk, parent: parent)
+  }
+
+  init(path: String, limits: Limits, disk: Disk, parent: SegmentFolder? = nil) throws(AudioIngestError) {
     let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
-    (self.path, self.limits, self.disk) = (path, limits, disk)
+    (self.path, self.limits, self.disk, self.parent) = (path, limits, disk, parent)
     paths = SegmentPaths(root: path)
     try disk.make(folder: paths.open)
     let file = open(paths.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -111,8 +122,9 @@ public final class SegmentFolder: Sendable {
   }
 
   private func takeNumber() throws(AudioIngestError) -> Int {
+    if let parent { return try parent.takeNumber() }
     // One after the other: recorders of several wearables share the file.
-    try numbers.withLock { next throws(AudioIngestError) in
+    return try numbers.withLock { next throws(AudioIngestError) in
       let id = next
       // On disk before the number is used, so that it is never used twice.
       try disk.replace(paths.counter, with: Array(String(id + 1).utf8), by: paths.counter + ".new")
@@ -149,6 +161,7 @@ public final class SegmentFolder: Sendable {
 
   func removeOpen(_ name: String) throws(AudioIngestError) {
     try disk.remove(paths.part(name))
+    try disk.remove(paths.spread(name))
     try disk.remove(paths.log(name))
     try disk.remove(paths.draft(name))
   }
@@ -161,7 +174,6 @@ public final class SegmentFolder: Sendable {
   public func recover(report: (AudioIngestError) -> Void = { _ in }) throws(AudioIngestError) -> [FinishedSegment] {
     var recovered: [FinishedSegment] = []
     let (open, unfinished) = state.withLock { ($0.open, $0.unfinished) }
-    try disk.remove(paths.spread(name))
     let names = try disk.names(in: paths.open)
     for name in Set(names.compactMap(Self.stem)).sorted() where !open.contains(name) {
       do throws(AudioIngestError) {
@@ -182,8 +194,13 @@ public final class SegmentFolder: Sendable {
         report(error)
       }
     }
-    return recovered
+    return try recovered + recoverStored(report: report)
   }
+
+  /// Takes what a device has stored for one who fetches it.
+  func beginFetching(_ device: String) { _ = state.withLock { $0.fetching.insert(SegmentPaths.word(device)) } }
+  func endFetching(_ device: String) { _ = state.withLock { $0.fetching.remove(SegmentPaths.word(device)) } }
+  func isFetching(_ device: String) -> Bool { state.withLock { $0.fetching.contains(SegmentPaths.word(device)) } }
 
   /// Whether there is no sample in it, or no such part.
   private func partIsEmpty(_ name: String) throws(AudioIngestError) -> Bool {

@@ -18,6 +18,32 @@ public struct SegmentInfo: Sendable, Hashable, Codable {
     public var pause: Double
   }
 
+  /// What a segment that a device had stored, while nobody listened, has to do with those that were heard.
+  public struct Backfill: Sendable, Hashable, Codable {
+    /// How it is known when it was captured.
+    public enum Clock: String, Sendable, Hashable, Codable {
+      /// The device's clock, which was set at the last link: right to about a second.
+      case device
+      /// The device says nothing: by how much it had stored when somebody listened again.
+      case estimated
+    }
+
+    /// What was missing where it belongs.
+    public struct Gap: Sendable, Hashable, Codable {
+      /// The number of the segment with the gap in it or, without `start`, with the pause before it.
+      public var segment: Int
+      /// The first sample of the gap.
+      public var start: Int?
+      /// How long the gap or the pause is, in seconds.
+      public var duration: Double
+    }
+
+    /// How it is known when it was captured.
+    public var clock: Clock
+    /// What it fills of the segments of the same device, as far as they were there when it came.
+    public var fills: [Gap]
+  }
+
   /// The version of this format: 1.
   public var version = 1
   /// Its number: each segment of a folder has a higher one than those before it.
@@ -42,6 +68,8 @@ public struct SegmentInfo: Sendable, Hashable, Codable {
   public var sampleRate: Int
   /// The segment before, unless this is the first since the recorder was started.
   public var previous: Previous?
+  /// Only when it was not heard live, but stored by the device and fetched later.
+  public var backfill: Backfill?
 
   /// How many samples the WAV file has.
   public var samples = 0
@@ -87,10 +115,25 @@ extension SegmentInfo {
     self.previous = previous
   }
 
+  /// Notes a gap. One that was noticed late moves what lies behind it.
+  mutating func note(_ gap: AudioGap) {
+    guard gap.isLate == true else { return gaps.append(gap) }
+    for index in gaps.indices where gaps[index].start >= gap.start { gaps[index].start += gap.samples }
+    for index in speech.indices {
+      if speech[index].start >= gap.start {
+        speech[index].start += gap.samples
+      } else if speech[index].start + speech[index].samples > gap.start {
+        speech[index].samples += gap.samples
+      }
+    }
+    gaps.insert(gap, at: gaps.firstIndex { $0.start > gap.start } ?? gaps.endIndex)
+  }
+
   /// Cuts what was noted while the file was written to the samples that are in it.
   mutating func fit(to samples: Int) {
     self.samples = samples
     duration = Double(samples) / Double(sampleRate)
+    // What is clipped is no longer late: it is in the file.
     gaps = gaps.compactMap { $0.clipped(to: 0..<samples) }
     missingSamples = gaps.reduce(0) { $0 + $1.samples }
     speech = speech.compactMap { stretch in
@@ -115,25 +158,10 @@ public struct AudioDevice: Sendable, Hashable {
 }
 
 /// A segment that is whole: its WAV file and its sidecar are on disk.
-  /// Notes a gap. One that was noticed late moves what lies behind it.
-  mutating func note(_ gap: AudioGap) {
-    guard gap.isLate == true else { return gaps.append(gap) }
-    for index in gaps.indices where gaps[index].start >= gap.start { gaps[index].start += gap.samples }
-    for index in speech.indices {
-      if speech[index].start >= gap.start {
-        speech[index].start += gap.samples
-      } else if speech[index].start + speech[index].samples > gap.start {
-        speech[index].samples += gap.samples
-      }
-    }
-    gaps.insert(gap, at: gaps.firstIndex { $0.start > gap.start } ?? gaps.endIndex)
-  }
-
 public struct FinishedSegment: Sendable, Hashable {
   /// What its sidecar says.
   public var info: SegmentInfo
   /// Where its WAV file is.
-    // What is clipped is no longer late: it is in the file.
   public var path: String
 }
 

@@ -8,6 +8,14 @@ final class SegmentKeeper {
   /// How many samples of the stream were taken.
   private(set) var position = 0
   var openSamples: Int? { part?.samples }
+  /// What is known so far of the open segment.
+  var openSegment: SegmentInfo? {
+    part.map {
+      var info = $0.info
+      info.samples = $0.samples
+      return info
+    }
+  }
 
   private let device: AudioDevice
   private let codec: AudioCodec
@@ -57,14 +65,6 @@ final class SegmentKeeper {
     if case .close(let end, let keep) = decision { close(end, keep: keep, moment) }
   }
 
-  /// Ends the stream: what comes next begins at 0 again.
-  func end(_ reason: SegmentEnd, _ moment: Moment) {
-    close(reason, keep: true, moment)
-    held.removeAll(keepingCapacity: true)
-    gaps.removeAll(keepingCapacity: true)
-    position = 0
-  }
-
   /// Puts a gap before samples that were taken already.
   /// - Parameter place: its position in the stream.
   /// - Returns: `false` when that cannot be: the segment there has ended, or would become too long.
@@ -93,6 +93,14 @@ final class SegmentKeeper {
     for index in gaps.indices where gaps[index].gap.start >= place { gaps[index].gap.start += samples }
   }
 
+  /// Ends the stream: what comes next begins at 0 again.
+  func end(_ reason: SegmentEnd, _ moment: Moment) {
+    close(reason, keep: true, moment)
+    held.removeAll(keepingCapacity: true)
+    gaps.removeAll(keepingCapacity: true)
+    position = 0
+  }
+
   /// Hands what waits to the kernel.
   func flush(_ moment: Moment) {
     attempt(moment) { part throws(AudioIngestError) in try part.flush() }
@@ -100,7 +108,8 @@ final class SegmentKeeper {
 
   /// Has what was written on disk, when that is due.
   func syncIfDue(_ moment: Moment) {
-    guard moment.instant - lastSync >= Self.syncInterval else { return }
+    // What is made out of sight is there when all of it is.
+    guard folder.parent == nil, moment.instant - lastSync >= Self.syncInterval else { return }
     lastSync = moment.instant
     attempt(moment) { part throws(AudioIngestError) in
       try part.sync()

@@ -13,6 +13,12 @@ struct SegmentPaths {
   /// The devices that were chosen, one a line: the characteristic that sends the audio, and the address.
   var devices: String { open + "/devices" }
 
+  /// What a device had stored and was fetched, until it is segments: a label, the records in a file for each generation,
+  /// and a folder where segments are made of them.
+  func stored(_ device: String) -> String { "\(open)/\(Self.word(device)).stored" }
+  func records(_ device: String, _ generation: Int) -> String { "\(open)/\(Self.word(device)).\(generation).records" }
+  func scratch(_ device: String, _ generation: Int) -> String { "\(open)/\(Self.word(device)).\(generation).scratch" }
+
   func wav(_ name: String) -> String { "\(root)/\(name).wav" }
   func sidecar(_ name: String) -> String { "\(root)/\(name).json" }
   /// Notifications that nobody here can decode.
@@ -24,7 +30,10 @@ struct SegmentPaths {
   func part(_ name: String) -> String { "\(open)/\(name).part" }
   /// What the sidecar will say, line by line as it happens.
   func log(_ name: String) -> String { "\(open)/\(name).log" }
-  func draft(_ name: String) -> String { "\(open)/\(name).json" }
-}
   /// The part once more, with the gaps that were noticed late.
   func spread(_ name: String) -> String { "\(open)/\(name).spread" }
+  func draft(_ name: String) -> String { "\(open)/\(name).json" }
+
+  /// An address as a part of a file's name.
+  static func word(_ address: String) -> String { String(address.map { $0.isLetter || $0.isNumber ? $0 : "-" }) }
+}

@@ -29,6 +29,8 @@ public final class StreamRecorder {
   public var missingSamples: Int { decoder.missing }
   /// How many samples the open segment has; `nil` when none is open.
   public var openSamples: Int? { keeper.openSamples }
+  /// What is known so far of the open segment.
+  var openSegment: SegmentInfo? { keeper.openSegment }
   /// How loud the last 20 ms were, in dB of full scale.
   public private(set) var level = -120.0
   /// Whether somebody speaks in them.
@@ -47,10 +49,10 @@ public final class StreamRecorder {
   private var samples: [Int16] = []
   private var gaps: [AudioGap] = []
   private var lastArrival: Duration?
-
-  /// Records into a folder.
   /// When a notification came last, of this stream.
   private var lastHeard: Duration?
+
+  /// Records into a folder.
   /// - Throws: ``AudioIngestError`` with code `.codecFailed`.
   public init(
     _ device: AudioDevice, _ codec: AudioCodec, framing: PacketFraming, into folder: SegmentFolder,
@@ -126,8 +128,6 @@ public final class StreamRecorder {
     frames.removeAll(keepingCapacity: true)
   }
 
-  /// Passes on what is decoded, in blocks of 20 ms.
-  private func keepBlocks(_ moment: Moment) {
   /// Accounts for what the device never sent: where it belongs or, when that segment is full or gone, here.
   private func fill(_ missing: Int, at place: Int, _ moment: Moment) {
     guard keeper.insert(missing, at: place, moment) else {
@@ -138,6 +138,8 @@ public final class StreamRecorder {
     for index in gaps.indices { gaps[index].start += missing }
   }
 
+  /// Passes on what is decoded, in blocks of 20 ms.
+  private func keepBlocks(_ moment: Moment) {
     for gap in gaps { keeper.note(gap) }
     gaps.removeAll(keepingCapacity: true)
     var rest = samples[...]

@@ -1,8 +1,8 @@
 public import BlueZ
 internal import DBus
 
-/// Omi and its relatives: Friend and Omi DevKit, Omi CV1, omiGlass and OpenGlass (their audio). One profile; what differs
-/// between them, a device says itself.
+/// Omi and its relatives: Friend and Omi DevKit, Omi CV1, omiGlass and OpenGlass (their audio). They are found and heard in
+/// the same way; ``OmiModel`` is what differs.
 public struct OmiWearable: Wearable {
   private static let codecAttempts = 3
 
@@ -37,6 +37,40 @@ public struct OmiWearable: Wearable {
       }
     }
     return try AudioCodec(omiValue: await characteristic.read(timeout: .seconds(5)))
+  }
+
+  /// Sees from its services which model it is, and how it stores audio.
+  public func profile(of device: Device) async throws -> WearableProfile {
+    let services = device.services
+    let audio = services.first { $0.uuid == Self.uuid(0x00) }?.characteristics.map(\.uuid) ?? []
+    let number = try await text("2a24", of: device)
+    let names = [device.name, number].compactMap { $0 }
+    let model = OmiModel(services: Set(services.map(\.uuid)), audioCharacteristics: Set(audio), names: names)
+    var profile = WearableProfile()
+    (profile.model, profile.tellsBattery, profile.smallestMTU) = (model.title, model.tellsBattery, model.smallestMTU)
+    guard model.stores, services.contains(where: { $0.uuid == Storage.service }) else { return profile }
+    let status = try await device.characteristic(Storage.status, in: Storage.service).read(timeout: .seconds(5))
+    let firmware = try await text("2a26", of: device)
+    profile.stored = OmiModel.storedFormat(status: status, firmware: firmware)
+    if profile.stored == nil {
+      let version = firmware.map { "its firmware \($0)" } ?? "its firmware"
+      profile.remarks.append("\(version) stores audio in a way that nobody here knows; it stays on the device")
+    }
+    return profile
+  }
+
+  /// Where what is stored is asked for.
+  enum Storage {
+    static let service: BluetoothUUID = "30295780-4301-eabd-2904-2849adfeae43"
+    static let control: BluetoothUUID = "30295781-4301-eabd-2904-2849adfeae43"
+    static let status: BluetoothUUID = "30295782-4301-eabd-2904-2849adfeae43"
+  }
+
+  /// A text of the device information service (0x180A); `nil` when it has none.
+  private func text(_ uuid: BluetoothUUID, of device: Device) async throws -> String? {
+    let found = device.services.first { $0.uuid == "180a" }?.characteristics.first { $0.uuid == uuid }
+    guard let value = try await found?.read(timeout: .seconds(5)) else { return nil }
+    return String(decoding: value, as: UTF8.self)
   }
 
   /// Writes the time as four bytes, the least significant first; older devices have no clock.

@@ -103,14 +103,13 @@ struct AudioPacket: Hashable {
     var number: UInt16
     var index: UInt8
     var length: Int
-    /// FNV-1a, 64 bits: two different packets that share number and length are taken for one in 1 of 2⁶⁴ cases.
     var hash: UInt64
 
     init(_ packet: AudioPacket) {
       number = packet.number
       index = packet.index
       length = packet.payload.count
-      hash = packet.payload.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+      hash = packet.payload.fnv1a
     }
   }
 }

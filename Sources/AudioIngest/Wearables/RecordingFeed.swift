@@ -27,6 +27,9 @@ actor RecordingFeed {
     }
   }
 
+  /// The segment that is being heard now, as far as it is known.
+  var openSegment: SegmentInfo? { recorder?.openSegment }
+
   /// A link has begun, and the device has said what it encodes with.
   func begin(_ device: AudioDevice, _ codec: AudioCodec) throws {
     raw = nil

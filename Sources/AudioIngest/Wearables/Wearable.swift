@@ -13,6 +13,10 @@ public protocol Wearable: Sendable {
   /// - Throws: ``AudioIngestError`` with code `.unknownCodec`, or what reading throws.
   func codec(of device: Device) async throws -> AudioCodec
 
+  /// Looks which model it is. It is subscribed to already.
+  /// - Throws: what reading throws.
+  func profile(of device: Device) async throws -> WearableProfile
+
   /// Tells it the time, where it has a clock.
   /// - Throws: what writing throws.
   func setClock(of device: Device, unixSeconds: UInt32) async throws
@@ -20,6 +24,11 @@ public protocol Wearable: Sendable {
   /// Has it answer something, which shows that the link lives while nobody speaks.
   /// - Throws: when it does not.
   func probe(_ device: Device) async throws
+}
+
+extension Wearable {
+  /// Nothing is known of it.
+  public func profile(of device: Device) async throws -> WearableProfile { WearableProfile() }
 }
 
 /// A device that is described by hand: a characteristic that notifies, a framing and a codec.

@@ -26,6 +26,7 @@ extension WearableRecorder {
         case .wait(let pause):
           values = nil
           await endLink()
+          await settleStored()
           try await Task.sleep(for: pause, clock: .steady)
           action = handle(.waited)
         case .nothing, .probe: return
@@ -38,6 +39,7 @@ extension WearableRecorder {
     }
     await feed.end(.shutdown)
     await endLink()
+    await settleStored()
   }
 
   private func handle(_ event: LinkMachine.Event) -> LinkMachine.Action {
@@ -79,16 +81,24 @@ extension WearableRecorder {
   /// Subscribes first: what a device says to nobody it forgets.
   private func subscribe() async throws -> Notifications {
     guard let device = memory.withLock({ $0.device }) else { throw BlueZError(.notConnected, "there is no device") }
+    let linkedAtMs = Moment.now.wallMs
     let audio = try device.characteristic(wearable.audio.characteristic, in: wearable.audio.service)
     let values = try await audio.notifications(limit: 4096, overflow: .dropNewest)
+    var store: Store?
     do {
       let codec = try await wearable.codec(of: device)
       let address = device.address?.description ?? device.peer.description
-      try await feed.begin(AudioDevice(address: address, name: device.name), codec)
+      let known = AudioDevice(address: address, name: device.name)
+      try await feed.begin(known, codec)
+      let profile = try await look(at: device)
+      if fetchesStored, let format = profile.stored {
+        store = Store(device: known, codec: codec, format: format, linkedAtMs: linkedAtMs)
+      }
     } catch let error as AudioIngestError where error.code == .unknownCodec {
       tell(.problem("\(error)"))
       try await feed.beginRaw()
     }
+    memory.withLock { [store] in $0.store = store }
     if isChosenHere, let address = device.address {
       do throws(AudioIngestError) {
         try folder.remember(address, for: wearable)
@@ -103,6 +113,23 @@ extension WearableRecorder {
       tell(.problem("the device does not take the time: \(error)"))
     }
     return values
+  }
+
+  /// Looks which model it is, and says what stands in the way of its audio.
+  private func look(at device: Device) async throws -> WearableProfile {
+    var profile = WearableProfile()
+    do {
+      profile = try await wearable.profile(of: device)
+    } catch let error as BlueZError where error.code == .attributeError || error.code == .timedOut {
+      // Audio comes all the same.
+      tell(.problem("the device does not say which model it is: \(error)"))
+    }
+    if let mtu = device.mtu, let least = profile.smallestMTU, mtu < least {
+      tell(.problem("the link takes packets of \(mtu) bytes; below \(least) not all audio of this device comes"))
+    }
+    for remark in profile.remarks { tell(.problem(remark)) }
+    memory.withLock { [profile] in $0.profile = profile }
+    return profile
   }
 
   /// Takes notifications until there are no more, and watches over the link meanwhile.
@@ -121,10 +148,15 @@ extension WearableRecorder {
         return Task.isCancelled ? nil : self.handle(.failed)
       }
       group.addTask { await self.watch() }
+      group.addTask {
+        // Its end is no end of the stream.
+        await self.fetchStored()
+        return nil
+      }
       var action: LinkMachine.Action?
-      // Whoever notices first that the link is gone ends the other, and only one of them is told what to do.
-      for await result in group {
-        if let result, result != .nothing { action = result }
+      // Whoever notices first that the link is gone ends the others, and only one of them is told what to do.
+      for await case let result? in group {
+        if result != .nothing { action = result }
         group.cancelAll()
       }
       return action

@@ -19,6 +19,8 @@ public final class WearableRecorder: Sendable {
     case state(LinkMachine.State)
     /// Something happened to the segments.
     case recording(StreamRecorder.Event)
+    /// What the device has stored begins to come, or no more of it comes for now.
+    case stored(StoredStatus)
     /// Something failed, and is tried again.
     case problem(String)
   }
@@ -45,17 +47,33 @@ public final class WearableRecorder: Sendable {
     public var state = LinkMachine.State.idle
     /// Who is recorded, once it is known.
     public var device: AudioDevice?
+    /// Which model it is, when that is known.
+    public var model: String?
     /// How full its battery is, 0 to 100, when it tells.
     public var battery: Int?
     /// What is heard, once something was.
     public var live: Live?
+    /// What the device has stored, once it was asked.
+    public var stored: StoredStatus?
 
     /// Describes how things stand.
     public init(
-      state: LinkMachine.State = .idle, device: AudioDevice? = nil, battery: Int? = nil, live: Live? = nil
+      state: LinkMachine.State = .idle, device: AudioDevice? = nil, model: String? = nil, battery: Int? = nil,
+      live: Live? = nil, stored: StoredStatus? = nil
     ) {
-      (self.state, self.device, self.battery, self.live) = (state, device, battery, live)
+      (self.state, self.device, self.model, self.battery) = (state, device, model, battery)
+      (self.live, self.stored) = (live, stored)
     }
+  }
+
+  /// What is known of the device.
+  struct Memory: Sendable {
+    var device: Device?
+    var address: BluetoothAddress?
+    var profile = WearableProfile()
+    /// Where it stores audio, when that is to be fetched.
+    var store: Store?
+    var stored: StoredStatus?
   }
 
   let wearable: any Wearable
@@ -63,7 +81,11 @@ public final class WearableRecorder: Sendable {
   let folder: SegmentFolder
   let feed: RecordingFeed
   let link: Lock<LinkMachine>
-  let memory: Lock<(device: Device?, address: BluetoothAddress?)>
+  let memory: Lock<Memory>
+  let stored: StoredKeeper
+  /// Whether what the device has stored is fetched.
+  let fetchesStored: Bool
+  let storedTiming: StoredTiming
   /// Whether nobody has named the device.
   let isChosenHere: Bool
   private let sink: (any SegmentSink)?
@@ -79,22 +101,37 @@ public final class WearableRecorder: Sendable {
   ///   - folder: where segments go.
   ///   - rules: what is kept, and where it is cut.
   ///   - sink: who takes finished segments over.
-  public init(
+  ///   - fetchesStored: whether what the device has stored, while nobody listened, is fetched, too, and freed there.
+  public convenience init(
     _ wearable: any Wearable, at adapter: Adapter, address: BluetoothAddress? = nil, into folder: SegmentFolder,
-    rules: SegmentRules = SegmentRules(), sink: (any SegmentSink)? = nil
+    rules: SegmentRules = SegmentRules(), sink: (any SegmentSink)? = nil, fetchesStored: Bool = true
+  ) {
+    self.init(
+      wearable, at: adapter, address: address, into: folder, rules: rules, sink: sink, fetchesStored: fetchesStored,
+      storedTiming: StoredTiming())
+  }
+
+  init(
+    _ wearable: any Wearable, at adapter: Adapter, address: BluetoothAddress? = nil, into folder: SegmentFolder,
+    rules: SegmentRules = SegmentRules(), sink: (any SegmentSink)? = nil, fetchesStored: Bool = true,
+    storedTiming: StoredTiming
   ) {
     (self.wearable, self.adapter, self.folder, self.sink) = (wearable, adapter, folder, sink)
+    (self.fetchesStored, self.storedTiming) = (fetchesStored, storedTiming)
     let (listeners, finished) = (
       Lock<[BoundedStream<Event>.Source]>([]),
       BoundedStream.make(of: FinishedSegment.self, limit: 64, policy: .dropNewest)
     )
     (self.listeners, self.finished) = (listeners, finished)
-    feed = RecordingFeed(folder, wearable.framing, rules) { event in
+    let tell: @Sendable (Event) -> Void = { event in
       if case .recording(.finished(let segment)) = event { finished.source.yield(segment) }
       for listener in listeners.withLock({ $0 }) { listener.yield(event) }
     }
+    let feed = RecordingFeed(folder, wearable.framing, rules, tell: tell)
+    stored = StoredKeeper(folder, rules, openSegment: { await feed.openSegment }, tell: tell)
+    self.feed = feed
     link = Lock(LinkMachine())
-    memory = Lock((nil, address))
+    memory = Lock(Memory(address: address))
     isChosenHere = address == nil
   }
 
@@ -107,11 +144,12 @@ public final class WearableRecorder: Sendable {
 
   /// How things stand now.
   public func status() async -> Status {
-    let (device, address) = memory.withLock { $0 }
+    let memory = self.memory.withLock { $0 }
+    let (device, profile) = (memory.device, memory.profile)
     return Status(
       state: link.withLock { $0.state },
-      device: address.map { AudioDevice(address: $0.description, name: device?.name) },
-      battery: device?.batteryLevel, live: await feed.live)
+      device: memory.address.map { AudioDevice(address: $0.description, name: device?.name) }, model: profile.model,
+      battery: profile.tellsBattery ? device?.batteryLevel : nil, live: await feed.live, stored: memory.stored)
   }
 
   func tell(_ event: Event) {

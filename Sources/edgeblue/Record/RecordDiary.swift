@@ -160,6 +160,10 @@ struct RecordNews {
     case .state(let state):
       self.init("state", ["state": .string(state.rawValue)]) { "\($0 ?? "The wearable"): \(state.words)" }
     case .problem(let text): self = .problem(text)
+    case .stored(let status):
+      self.init("stored", status.json) {
+        Self.about($0, "what it stored while nobody listened: \(status.words)")
+      }
     case .recording(.began(let info)):
       self.init("segment-began", ["id": .number(info.id), "name": .string(info.name)]) {
         Self.about($0, "segment \(info.id) was begun")
@@ -185,10 +189,6 @@ struct RecordNews {
     RecordNews("recovered", segment.json) { _ in "what a recorder had left became \(segment.headline)" }
   }
 
-  private static func about(_ device: String?, _ text: String) -> String { device.map { "\($0): \(text)" } ?? text }
-}
-
-extension RecordView.Track {
   /// - Parameter item: whichever of the segment's files came last.
   static func uploaded(_ segment: Int, _ item: UploadItem) -> RecordNews {
     let key = item.request.key
@@ -199,12 +199,17 @@ extension RecordView.Track {
     return RecordNews("uploaded", fields) { _ in "segment \(segment) is uploaded, with its sidecar" }
   }
 
+  private static func about(_ device: String?, _ text: String) -> String { device.map { "\($0): \(text)" } ?? text }
+}
+
+extension RecordView.Track {
   /// For programs.
   var json: [String: JSON] {
     var fields: [String: JSON] = [
       "state": .string(status.state.rawValue), "device": JSON(status.device?.address),
-      "deviceName": JSON(status.device?.name), "battery": JSON(status.battery),
+      "deviceName": JSON(status.device?.name), "model": JSON(status.model), "battery": JSON(status.battery),
     ]
+    if let stored = status.stored { fields["stored"] = .object(stored.json) }
     guard let live = status.live else { return fields }
     let counters = live.counters
     fields["codec"] = .string(live.codec.rawValue)
@@ -222,6 +227,18 @@ extension RecordView.Track {
       "late": .number(counters.late), "malformed": .number(counters.malformed), "resets": .number(counters.resets),
     ])
     return fields
+  }
+}
+
+extension StoredStatus {
+  /// For programs.
+  fileprivate var json: [String: JSON] {
+    [
+      "isFetching": .bool(isFetching), "remaining": JSON(remaining), "records": .number(counters.records),
+      "bytes": .number(counters.bytes), "malformed": .number(counters.malformed),
+      "repeated": .number(counters.repeated), "overwritten": .number(counters.overwritten),
+      "replaced": .number(counters.replaced), "empty": .number(counters.empty),
+    ]
   }
 }
 

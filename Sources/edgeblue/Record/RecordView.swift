@@ -80,13 +80,15 @@ struct RecordView: Sendable {
     let state = colour.map { paint(status.state.words, $0) } ?? status.state.words
     let battery = status.battery.map { ["battery \($0) %"] } ?? []
     let codec = status.live.map { [$0.codec.words] } ?? []
-    let title = ([paint(name(of: index), .bold), state] + battery + codec).joined(separator: " · ")
+    // Many have their model's name.
+    let model = status.model.flatMap { status.device?.name?.contains($0) == true ? nil : [$0] } ?? []
+    let title = ([paint(name(of: index), .bold), state] + model + battery + codec).joined(separator: " · ")
     guard let live = status.live else { return [title] }
     let speech = live.isSpeech && status.state == .streaming ? "  speech" : ""
     return [
       title, "  ▕\(track.meter.bar(Self.meterWidth))▏ \(Amounts.decibels(track.meter.level))\(speech)",
       "  " + Self.numbers(live, track.rate.perSecond), "  " + segment(of: track, live),
-    ]
+    ] + (status.stored?.line.map { ["  " + $0] } ?? [])
   }
 
   private static func numbers(_ live: WearableRecorder.Live, _ rate: Double?) -> String {
@@ -114,14 +116,32 @@ struct RecordView: Sendable {
   private var total: String {
     let parts =
       ["\(finished.segments) segment\(finished.segments == 1 ? "" : "s"), \(Amounts.clock(finished.seconds))"]
+      + (uploaded > 0 ? ["\(uploaded) uploaded"] : [])
       + (room.map {
         [
-      + (uploaded > 0 ? ["\(uploaded) uploaded"] : [])
           "\(Amounts.bytes($0.used)) of \(Amounts.bytes(limits.quota)) in \(path.printable)",
           "\(Amounts.bytes($0.free)) free",
         ]
       } ?? [])
     return parts.joined(separator: " · ")
+  }
+}
+
+extension StoredStatus {
+  /// How it stands; `nil` when the device had nothing.
+  fileprivate var line: String? {
+    guard isFetching || counters.records > 0 else { return nil }
+    let others = [
+      (counters.repeated, "pieces asked for again"), (counters.overwritten, "overwritten by the device"),
+      (counters.replaced, "times another store"), (counters.malformed, "malformed"),
+    ].filter { $0.0 > 0 }.map { " · \($0.0) \($0.1)" }.joined()
+    return "stored while nobody listened: " + words + others
+  }
+
+  var words: String {
+    let here = "\(counters.records) record\(counters.records == 1 ? "" : "s")"
+    guard let remaining, remaining > 0 else { return "\(here) fetched" }
+    return "\(here) fetched, \(remaining) to come"
   }
 }
 

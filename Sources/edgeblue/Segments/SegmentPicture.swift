@@ -79,7 +79,7 @@ struct SegmentPicture {
       "\(Amounts.decibels(info.peak)) peak, \(Amounts.decibels(info.rms)) RMS",
       info.gaps.isEmpty
         ? "nothing missing" : "\(missing) s missing in \(info.gaps.count) gap\(info.gaps.count == 1 ? "" : "s")",
-    ]
+    ] + (info.backfill == nil ? [] : ["stored by the device"])
   }
 
   private var grid: [String] {

@@ -47,6 +47,10 @@ extension SegmentCatalog.Entry {
       row("Level", "\(Amounts.decibels(info.peak)) at its loudest, \(Amounts.decibels(info.rms)) on average (RMS)"),
       row("Ended by", info.closedBy.words),
     ]
+    if let backfill = info.backfill {
+      lines.append(row("Stored", "by the device while nobody listened, and fetched later; \(backfill.clock.words)"))
+      for gap in backfill.fills { lines.append(row("", gap.words)) }
+    }
     if let before = info.previous {
       let pause = Amounts.clock(before.pause, digits: 1)
       lines.append(
@@ -81,12 +85,43 @@ extension SegmentCatalog.Entry {
   }
 }
 
+extension SegmentInfo.Backfill {
+  /// For programs.
+  fileprivate var json: JSON {
+    let gaps = fills.map { gap in
+      JSON.object([
+        "segment": .number(gap.segment), "start": JSON(gap.start), "duration": .decimal(gap.duration),
+      ])
+    }
+    return .object(["clock": .string(clock.rawValue), "fills": .list(gaps)])
+  }
+}
+
+extension SegmentInfo.Backfill.Clock {
+  fileprivate var words: String {
+    switch self {
+    case .device: "its clock says when"
+    case .estimated: "when is estimated"
+    }
+  }
+}
+
+extension SegmentInfo.Backfill.Gap {
+  fileprivate var words: String {
+    let length = Amounts.clock(duration, digits: 1)
+    return start == nil
+      ? "belongs into the pause of \(length) before segment \(segment)"
+      : "belongs into a gap of \(length) in segment \(segment)"
+  }
+}
+
 extension FinishedSegment {
   /// `segment 3 of 2:41, 0.08 s of it missing`
   var headline: String {
     let missing =
       info.missingSamples > 0 ? ", \(Amounts.fixed(info.seconds(info.missingSamples), 2)) s of it missing" : ""
-    return "segment \(info.id) of \(Amounts.clock(info.duration))\(missing)"
+    let stored = info.backfill == nil ? "" : ", stored by the device"
+    return "segment \(info.id) of \(Amounts.clock(info.duration))\(stored)\(missing)"
   }
 
   /// What is wrong with its file; `nil` when it is as it was recorded.
@@ -122,6 +157,7 @@ extension FinishedSegment {
           "id": .number($0.id), "closedBy": .string($0.closedBy.rawValue), "pause": .decimal($0.pause),
         ])
       } ?? .null,
+      "backfill": info.backfill?.json ?? .null,
       "peak": .decimal(info.peak), "rms": .decimal(info.rms), "sha256": .string(info.sha256),
     ]
   }
@@ -145,6 +181,7 @@ extension SegmentEnd {
     case .linkLoss: "a lost link"
     case .codecChange: "another codec"
     case .shutdown: "a shutdown"
+    case .storeEnd: "end of store"
     case .noSpace: "a full disk"
     case .diskFailed: "a bad disk"
     case .recovered: "a crash"

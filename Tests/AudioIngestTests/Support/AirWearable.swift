@@ -22,37 +22,79 @@ struct Air {
   }
 }
 
-/// A wearable of the Omi family on an adapter of a fake BlueZ: it has a time, a battery, and sends what it is told.
+/// A wearable of the Omi family on an adapter of a fake BlueZ: it has a time, a battery, perhaps a store, and sends what it
+/// is told.
 final class AirWearable: Sendable {
   private let audio = LocalCharacteristic(OmiWearable.uuid(0x01), .notify)
   private let codec: Lock<UInt8>
   private let clock = Lock<[UInt8]?>(nil)
   private let sender = Lock(FakeSender(fragment: 500))
   private let kept = Lock<[any Sendable]>([])
+  private let storage: Lock<(any FakeStore)?>
+  private let answers = BoundedStream.make(of: [UInt8].self, limit: 4096, policy: .dropNewest)
+  /// How many notifications of its store it sends before it stands still.
+  private let patience = Lock(Int.max)
 
-  /// - Parameter codec: as the characteristic tells it.
-  init(on adapter: Adapter, codec: UInt8 = 0) async throws {
-    self.codec = Lock(codec)
-    let services = [
+  /// - Parameters:
+  ///   - codec: as the characteristic tells it.
+  ///   - isGlass: whether it has a camera, and no clock.
+  ///   - store: what it has stored.
+  init(
+    on adapter: Adapter, codec: UInt8 = 0, name: String = "Omi", isGlass: Bool = false, store: (any FakeStore)? = nil
+  ) async throws {
+    (self.codec, storage) = (Lock(codec), Lock(store))
+    let camera = isGlass ? [LocalCharacteristic(OmiWearable.uuid(0x05), .notify)] : []
+    var services = [
       LocalService(
         OmiWearable.uuid(0x00),
         characteristics: [
           audio,
           LocalCharacteristic(OmiWearable.uuid(0x02), .read, read: { [self] _ in [self.codec.withLock { $0 }] }),
-        ]),
-      LocalService(
-        OmiWearable.uuid(0x30),
-        characteristics: [
-          LocalCharacteristic(
-            OmiWearable.uuid(0x31), .write, writes: .handler { [self] request in clock.withLock { $0 = request.value } }
-          )
-        ]),
+        ] + camera),
       LocalService("180f", characteristics: [LocalCharacteristic("2a19", value: [87])]),
+      LocalService("180a", characteristics: [LocalCharacteristic("2a24", value: Array(name.utf8))]),
     ]
+    if !isGlass { services.append(clockService) }
+    if store != nil { services.append(storageService()) }
     let application = try await adapter.offer(services)
-    let advertisement = try await adapter.advertise(.init(name: "Omi", services: [OmiWearable.uuid(0x00)]))
+    let advertisement = try await adapter.advertise(.init(name: name, services: [OmiWearable.uuid(0x00)]))
     kept.withLock { $0 = [application, advertisement] }
   }
+
+  deinit { answers.source.finish() }
+
+  private var clockService: LocalService {
+    LocalService(
+      OmiWearable.uuid(0x30),
+      characteristics: [
+        LocalCharacteristic(
+          OmiWearable.uuid(0x31), .write, writes: .handler { [clock] request in clock.withLock { $0 = request.value } })
+      ])
+  }
+
+  private func storageService() -> LocalService {
+    let control = LocalCharacteristic(
+      OmiWearable.Storage.control, [.write, .notify],
+      writes: .handler { [storage, answers] request in
+        for answer in storage.withLock({ $0?.take(request.value) ?? [] }) { answers.source.yield(answer) }
+      })
+    let status = LocalCharacteristic(
+      OmiWearable.Storage.status, .read, read: { [storage] _ in storage.withLock { $0?.status ?? [] } })
+    Task { [answers = answers.stream, patience] in
+      for await answer in answers where patience.withLock({ $0 }) > 0 {
+        patience.withLock { $0 -= 1 }
+        // Nobody listens any more, when that throws.
+        do { try await control.notify(answer) } catch {}
+      }
+    }
+    return LocalService(OmiWearable.Storage.service, characteristics: [control, status])
+  }
+
+  /// What it has stored now.
+  var store: (any FakeStore)? { storage.withLock { $0 } }
+
+  /// Lets its store send so many notifications, and no more.
+  func allow(_ notifications: Int) { patience.withLock { $0 = notifications } }
 
   /// What it was told of the time, in Unix seconds.
   var time: Int? { clock.withLock { $0 }?.reversed().reduce(0) { $0 << 8 | Int($1) } }
