@@ -43,9 +43,8 @@ import Testing
     }
   }
 
-  /// With `EDGEBLUE_FUZZ_INPUTS=10000000` and a release build it takes ten million.
   @Test func aReassemblerTakesAnything() throws {
-    let inputs = Int(ProcessInfo.processInfo.environment["EDGEBLUE_FUZZ_INPUTS"] ?? "") ?? 30_000
+    let inputs = Fuzz.inputs(usual: 30_000)
     var random = SeededGenerator(seed: 5)
     let framings = [
       PacketFraming.omi, .bare, try PacketFraming(header: 2, footer: 1, number: .init(offset: 1, width: 1)),
