@@ -32,7 +32,10 @@ extension RadioTests {
       try Self.speech().write(to: URL(filePath: folder + "/speech"))
       // Frames of 160 bytes, and numbers that soon begin at 0 again.
       let peer = try LabPeer(
-        "wearable_peer.py", ["--timeout", "170", "--sound", folder + "/speech", "--bits", "64000", "--number", "65450"])
+        "wearable_peer.py",
+        [
+          "--timeout", "170", "--sound", folder + "/speech", "--bits", "64000", "--number", "65450", "--stored", "3",
+        ])
       defer { peer.terminate() }
       let adapter = try await peer.adapterName()
       _ = try await peer.next("advertising")
@@ -42,6 +45,10 @@ extension RadioTests {
       try await streams(record)
       let clock = try #require(try await peer.next("clock")["seconds"] as? Int)
       #expect(abs(clock - Int(Date.now.timeIntervalSince1970)) < 10)
+
+      // What it stored before comes beside the stream.
+      let stored = try await record.line(with: #""backfill":{"clock":"device""#)
+      #expect(stored.contains(#""event":"segment""#))
 
       // Some sound as it should be, over the end of the numbers; then one fault after the other.
       try await counted(record) { $0["frames", default: 0] >= 100 }
@@ -58,7 +65,13 @@ extension RadioTests {
       try await streams(record)
       try peer.type("codec 99")
       try await counted(record) { $0["frames", default: 0] >= before + 150 }
-      try peer.type("vanish")
+      // Muted, it answers: the link stays. Then it answers no more.
+      try peer.type("mute")
+      _ = try await record.line(with: #""event":"state","state":"muted""#)
+      try peer.type("unmute")
+      try await streams(record)
+      try peer.type("stall")
+      _ = try await record.line(with: #""event":"state","state":"waiting""#)
       let second = try await peer.next("ended")
       // Nobody knows this codec: what comes is kept as it is.
       try await streams(record)
@@ -77,12 +90,14 @@ extension RadioTests {
 
       let catalog = try SegmentCatalog(path: folder + "/out")
       #expect(catalog.problems.isEmpty && catalog.openCount == 0)
-      let segments = catalog.entries.map(\.segment)
-      try #require(segments.count == 2)
+      let all = catalog.entries.map(\.segment)
+      let segments = all.filter { $0.info.backfill == nil }
+      try #require(segments.count == 2 && all.count == 3)
+      try compare(stored: all.first { $0.info.backfill != nil }, folder + "/speech.stored")
       #expect(segments[0].info.gaps.first?.samples == 1280 && segments[0].info.closedBy == .linkLoss)
       #expect(segments[1].info.previous?.closedBy == .linkLoss)
-      try compare(segments[0], with: first)
-      try compare(segments[1], with: second)
+      try compare(segments[0], with: first, isCut: true)
+      try compare(segments[1], with: second, isCut: false)
 
       // What was not delivered is offered when a recorder begins.
       let (numbers, source) = BoundedStream.make(of: Int.self, limit: 8)
@@ -91,7 +106,7 @@ extension RadioTests {
         OmiWearable(), at: try await Radio.adapter(adapter), into: out, sink: Taker(numbers: source))
       let offering = Task { try await later.run() }
       var offered = numbers.makeAsyncIterator()
-      #expect(await [offered.next(), offered.next()] == segments.map(\.info.id))
+      #expect(await [offered.next(), offered.next(), offered.next()] == all.map(\.info.id))
       offering.cancel()
       try await offering.value
     }
@@ -126,17 +141,29 @@ extension RadioTests {
       }
     }
 
+    /// It is what libopus hears in what was stored, to the bit, and its time is that of the device's clock.
+    private func compare(stored segment: FinishedSegment?, _ heard: String) throws {
+      let segment = try #require(segment)
+      let reference = try Data(contentsOf: URL(filePath: heard)).withUnsafeBytes {
+        Array($0.bindMemory(to: Int16.self))
+      }
+      #expect(try segment.samples() == reference && reference.count == 48_000)
+      let age = Date.now.timeIntervalSince1970 - Double(segment.info.capturedAtMs) / 1000
+      #expect(segment.info.gaps.isEmpty && (60...240).contains(age), "\(age) s ago")
+    }
+
     /// Up to the first gap a segment is what libopus hears in the frames that were sent, to the bit; behind it, once the
     /// decoder has found its way again, nearly so.
-    private func compare(_ segment: FinishedSegment, with link: [String: any Sendable]) throws {
+    /// - Parameter isCut: whether the link went in the middle of a frame.
+    private func compare(_ segment: FinishedSegment, with link: [String: any Sendable], isCut: Bool) throws {
       try segment.verify()
       let heard = try Data(contentsOf: URL(filePath: try #require(link["heard"] as? String)))
       let reference = heard.withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
       let samples = try segment.samples()
-      // The link went in the middle of a frame: its first piece may have arrived, and then it is a gap at the end.
+      // Of a frame that is cut the first piece may have arrived, and then it is a gap at the end.
       let frames = try #require(link["frames"] as? Int)
-      #expect((0...1).contains(frames - samples.count / 320))
-      #expect(segment.info.gaps.count { $0.end == samples.count } == samples.count / 320 + 1 - frames)
+      #expect((0...(isCut ? 1 : 0)).contains(frames - samples.count / 320))
+      #expect(segment.info.gaps.count { $0.end == samples.count } == samples.count / 320 + (isCut ? 1 : 0) - frames)
       let exact = min(segment.info.gaps.first?.start ?? .max, samples.count, reference.count)
       #expect(exact > 16_000 && samples[..<exact] == reference[..<exact])
       guard let gap = segment.info.gaps.first(where: { $0.end < samples.count }) else { return }

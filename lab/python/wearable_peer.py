@@ -6,19 +6,25 @@ PYTHON is what `lab/radio-lab venv` prints. The program gives BlueZ an adapter, 
 FILE (16 bit, one channel, 16 kHz) as Opus, 20 ms a frame, whenever somebody is subscribed. It needs libopus. At every
 end of a link it writes what libopus hears in all frames of that link, the lost ones too, to FILE.1, FILE.2 …
 
+With `--stored N` it has stored the first N seconds of that, a minute ago, in a ring as firmware from 3.0.20 on has it,
+and what libopus hears of it is in FILE.stored.
+
 It takes lines: `lose N` frames, `double` and `swap` what comes next, `pieces N` bytes of a frame in a notification,
-`number N` for the next packet, `codec N` on the next link, `vanish`, which ends the link in the middle of a frame.
+`number N` for the next packet, `codec N` on the next link, `vanish`, which ends the link in the middle of a frame,
+`mute`, which sends nothing and answers, `stall`, which does neither, and `unmute`.
 It prints JSON lines:
 
     {"event":"adapter","name":"hci0","address":"0A:0B:0C:0D:0E:00"}
     {"event":"advertising","address":"FA:0B:…"}
     {"event":"clock","seconds":1795308300}             the time it was told
     {"event":"ended","link":1,"frames":250,"heard":"FILE.1"}
+    {"event":"freed","records":100}                    of the ring, as it was told
 """
 import argparse
 import asyncio
 import ctypes
 import struct
+import time
 
 from bumble import att
 from bumble.core import UUID
@@ -36,6 +42,10 @@ FLAG, MAY = Characteristic.Properties, Characteristic.Permissions
 
 def uuid(number: int) -> UUID:
     return UUID(f"19B100{number:02X}-E8F2-537E-4F6C-D104768A1214")
+
+
+def storage(number: int) -> UUID:
+    return UUID(f"3029578{number}-4301-EABD-2904-2849ADFEAE43")
 
 
 class Opus:
@@ -69,21 +79,84 @@ class Opus:
         return heard
 
 
+class Ring:
+    """What was stored while nobody listened: records of 440 bytes of frames, with the second in which each was full."""
+
+    def __init__(self, frames: list[bytes]) -> None:
+        self.records: list[bytes] = []
+        self.freed = 0
+        start, packed = time.time() - 60, b""
+        for index, frame in enumerate(frames):
+            # A frame that would reach the last byte goes into the next record.
+            if len(packed) + 1 + len(frame) >= 440:
+                self.fill(start + index * 0.02, packed)
+                packed = b""
+            packed += bytes([len(frame)]) + frame
+        if packed:
+            self.fill(start + len(frames) * 0.02, packed)
+
+    def fill(self, at: float, packed: bytes) -> None:
+        self.records.append(struct.pack(">I", int(at)) + packed.ljust(440, b"\0"))
+
+    def answers(self, command: bytes, room: int) -> list[bytes]:
+        last = len(self.records)
+        if command == b"\x10":
+            return [struct.pack(">BQQIQH", 2, self.freed, last, 1 << 16, 0, 444)]
+        if command[:1] == b"\x11" and len(command) == 13:
+            start, count = struct.unpack(">QI", command[1:])
+            if not self.freed <= start <= last:
+                return [b"\x01\x0a"]
+            end = min(start + count, last)
+            data = b"".join(self.records[start:end])
+            pieces = [b"\x03" + data[at : at + room] for at in range(0, len(data), room)]
+            return [struct.pack(">BQI", 5, start, end - start), *pieces, struct.pack(">BBQ", 4, 0, end)]
+        if command[:1] == b"\x12" and len(command) == 9:
+            self.freed = max(self.freed, min(struct.unpack(">Q", command[1:])[0], last))
+            tell("freed", records=self.freed)
+            return [b"\x01\x00"]
+        return [b"\x01\x00" if command == b"\x03" else b"\x01\x06"]
+
+
 class Wearable:
     def __init__(self, device: Device, opus: Opus, frames: list[bytes], options: argparse.Namespace):
         self.device, self.sound, self.opus, self.frames = device, options.sound, opus, frames
+        self.mood = "unmute"
         self.number, self.next, self.links = options.number, 0, 0
         self.pieces, self.codec, self.lose, self.fault = 244, 21, 0, ""
         self.held: list[bytes] = []
         self.playing: asyncio.Task[None] | None = None
         self.audio = Characteristic(uuid(1), FLAG.READ | FLAG.NOTIFY, MAY.READABLE, b"")
         self.audio.on(Characteristic.EVENT_SUBSCRIPTION, self.subscribed)
-        codec = CharacteristicValue(read=lambda _: bytes([self.codec]))
+        codec = CharacteristicValue(read=self.tell_codec)
         clock = CharacteristicValue(write=self.told)
         device.add_service(Service(uuid(0), [self.audio, Characteristic(uuid(2), FLAG.READ, MAY.READABLE, codec)]))
         device.add_service(Service(uuid(0x30), [Characteristic(uuid(0x31), FLAG.WRITE, MAY.WRITEABLE, clock)]))
         device.add_service(Service("180f", [Characteristic("2a19", FLAG.READ, MAY.READABLE, bytes([87]))]))
         device.on("connection", lambda link: link.on("disconnection", self.ended))
+
+    def store(self, frames: list[bytes]) -> None:
+        ring = Ring(frames)
+        with open(f"{self.sound}.stored", "wb") as file:
+            file.write(self.opus.decode(frames))
+
+        def command(link: Connection, value: bytes) -> None:
+            for answer in ring.answers(value, link.att_mtu - 4):
+                self.notify(link, control, answer)
+
+        written = CharacteristicValue(write=command)
+        control = Characteristic(storage(1), FLAG.WRITE | FLAG.NOTIFY, MAY.WRITEABLE, written)
+        status = CharacteristicValue(read=lambda _: struct.pack("<IIII", 0, len(ring.records) - ring.freed, 0, 1))
+        shown = Characteristic(storage(2), FLAG.READ, MAY.READABLE, status)
+        self.device.add_service(Service(storage(0), [control, shown]))
+
+    async def tell_codec(self, _: Connection) -> bytes:
+        while self.mood == "stall":
+            await asyncio.sleep(0.1)
+        return bytes([self.codec])
+
+    def notify(self, link: Connection, characteristic: Characteristic, value: bytes) -> None:
+        pdu = att.ATT_Handle_Value_Notification(attribute_handle=characteristic.handle, attribute_value=value)
+        self.device.gatt_server.send_gatt_pdu(link, bytes(pdu))
 
     async def advertise(self) -> None:
         await advertise(self.device, NAME, uuid(0))
@@ -103,6 +176,9 @@ class Wearable:
         start, first = loop.time(), self.next
         while True:
             await asyncio.sleep(max(start + (self.next - first) * 0.02 - loop.time(), 0))
+            if self.mood != "unmute":
+                start += 0.02
+                continue
             self.send(link, self.frames[self.next % len(self.frames)])
             self.next += 1
 
@@ -119,8 +195,7 @@ class Wearable:
             if fault == "swap":
                 return
             for waiting in reversed(self.held):
-                pdu = att.ATT_Handle_Value_Notification(attribute_handle=self.audio.handle, attribute_value=waiting)
-                self.device.gatt_server.send_gatt_pdu(link, bytes(pdu))
+                self.notify(link, self.audio, waiting)
             self.held = []
             if fault == "vanish":
                 asyncio.ensure_future(link.disconnect())
@@ -132,7 +207,7 @@ class Wearable:
     def ended(self, _reason: int) -> None:
         if self.playing:
             self.playing.cancel()
-        self.playing, self.held = None, []
+        self.playing, self.held, self.mood = None, [], "unmute"
         sent, self.next = [self.frames[index % len(self.frames)] for index in range(self.next)], 0
         asyncio.ensure_future(self.report(sent))
         asyncio.ensure_future(self.advertise())
@@ -148,6 +223,8 @@ class Wearable:
         while word := (await line()).split():
             if word[0] in ("double", "swap", "vanish"):
                 self.fault = word[0]
+            elif word[0] in ("mute", "stall", "unmute"):
+                self.mood = word[0]
             elif word[0] in ("lose", "pieces", "number", "codec"):
                 setattr(self, word[0], int(word[1]))
             tell("done", line=" ".join(word))
@@ -158,10 +235,15 @@ async def run(options: argparse.Namespace) -> int:
         # Before there are controllers, which must not wait for it.
         opus = Opus()
         with open(options.sound, "rb") as file:
-            frames = opus.encode(file.read(), options.bits)
+            sound = file.read()
+        frames = opus.encode(sound, options.bits)
+        # A length of one byte stands before each: no more than the firmware's 32 kbit/s.
+        stored = opus.encode(sound[: int(options.stored * 50) * FRAME * 2], 32_000)
         await add_adapters(lab, options)
         device = await lab.add_device(NAME)
         wearable = Wearable(device, opus, frames, options)
+        if stored:
+            wearable.store(stored)
         await wearable.advertise()
         tell("advertising", address=str(device.random_address).split("/")[0])
         return [asyncio.create_task(wearable.listen())]
@@ -173,5 +255,6 @@ if __name__ == "__main__":
     parser = command_line(__file__, __doc__)
     parser.add_argument("--sound", required=True, metavar="FILE", help="what it hears")
     parser.add_argument("--bits", type=int, default=32_000, metavar="N", help="bits a second of the encoder (32000)")
+    parser.add_argument("--stored", type=float, default=0, metavar="N", help="seconds that it has stored (0)")
     parser.add_argument("--number", type=int, default=0, metavar="N", help="the number of the first packet (0)")
     main(run, parser.parse_args())
