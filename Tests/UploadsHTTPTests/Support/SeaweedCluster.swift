@@ -19,23 +19,25 @@ final class SeaweedCluster: Sendable {
   init() async throws {
     // Two that begin in the same instant look for the same free ports.
     _ = try await SeaweedFS.running()
-    let (folder, ports) = (try TemporaryFolder(), try LoopbackPort.free(5))
+    let (folder, ports) = (try TemporaryFolder(), try SeaweedFS.freePorts(5))
     (self.folder, self.ports, port) = (folder, ports, ports[4])
     let identities = try SeaweedFS.identities(in: folder)
     for name in ["master", "one", "two", "filer"] {
       try FileManager.default.createDirectory(atPath: "\(folder.path)/\(name)", withIntermediateDirectories: true)
     }
     first = [
-      try Self.weed([
-        "master", "-port=\(ports[0])", "-mdir=\(folder.path)/master", "-peers=none", "-defaultReplication=001",
-        "-volumeSizeLimitMB=64",
-      ]),
+      try Self.weed(
+        [
+          "master", "-port=\(ports[0])", "-mdir=\(folder.path)/master", "-peers=none", "-defaultReplication=001",
+          "-volumeSizeLimitMB=64",
+        ], in: folder),
       try Self.volume("one", ports[1], ports[0], folder),
-      try Self.weed([
-        "filer", "-port=\(ports[3])", "-master=127.0.0.1:\(ports[0])", "-defaultStoreDir=\(folder.path)/filer",
-        "-defaultReplicaPlacement=001", "-s3", "-s3.port=\(ports[4])", "-s3.config=\(identities)",
-        "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.localSocket=\(folder.path)/s3.sock",
-      ]),
+      try Self.weed(
+        [
+          "filer", "-port=\(ports[3])", "-master=127.0.0.1:\(ports[0])", "-defaultStoreDir=\(folder.path)/filer",
+          "-defaultReplicaPlacement=001", "-s3", "-s3.port=\(ports[4])", "-s3.config=\(identities)",
+          "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.localSocket=\(folder.path)/s3.sock",
+        ], in: folder),
     ]
     try startSecond()
     let client = try client()
@@ -83,13 +85,15 @@ final class SeaweedCluster: Sendable {
   private static func volume(
     _ name: String, _ port: UInt16, _ master: UInt16, _ folder: TemporaryFolder
   ) throws -> ChildProcess {
-    try weed([
-      "volume", "-port=\(port)", "-dir=\(folder.path)/\(name)", "-max=20", "-master=127.0.0.1:\(master)",
-    ])
+    try weed(
+      [
+        "volume", "-port=\(port)", "-dir=\(folder.path)/\(name)", "-max=20", "-master=127.0.0.1:\(master)",
+      ], in: folder)
   }
 
-  private static func weed(_ words: [String]) throws -> ChildProcess {
+  private static func weed(_ words: [String], in folder: TemporaryFolder) throws -> ChildProcess {
     try ChildProcess(
-      SeaweedFS.program, words + ["-ip=127.0.0.1", "-ip.bind=127.0.0.1"], output: .discarded, errors: .discarded)
+      SeaweedFS.program, words + ["-ip=127.0.0.1", "-ip.bind=127.0.0.1"], environment: ["TMPDIR": folder.path],
+      output: .discarded, errors: .discarded)
   }
 }

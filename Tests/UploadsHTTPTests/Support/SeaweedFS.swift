@@ -41,6 +41,7 @@ struct SeaweedFS: Sendable {
             do { try FileManager.default.removeItem(atPath: left.folder) } catch {
               print("\(left.folder) stays: \(error)")
             }
+            SeaweedFS.removeSockets()
           }
           return server
         }
@@ -48,6 +49,29 @@ struct SeaweedFS: Sendable {
       return running
     }
     return try await task.value
+  }
+
+  private static let usedPorts = Lock<Set<UInt16>>([])
+
+  /// Ports that nothing listens at, for the use of SeaweedFS.
+  static func freePorts(_ count: Int) throws -> [UInt16] {
+    let ports = try LoopbackPort.free(count)
+    usedPorts.withLock { $0.formUnion(ports) }
+    return ports
+  }
+
+  /// It has sockets in /tmp beside its ports and those of its gRPC, 10,000 above, and one that is killed leaves them.
+  private static func removeSockets() {
+    let numbers = usedPorts.withLock { $0 }.flatMap { [Int($0), Int($0) + 10_000] }
+    let endings = Set(numbers.map { "-\($0).sock" })
+    do {
+      for name in try FileManager.default.contentsOfDirectory(atPath: "/tmp")
+      where name.hasPrefix("seaweedfs-") && endings.contains(where: name.hasSuffix) {
+        try FileManager.default.removeItem(atPath: "/tmp/" + name)
+      }
+    } catch {
+      print("sockets of SeaweedFS stay in /tmp: \(error)")
+    }
   }
 
   /// Writes who may do what into a folder.
@@ -93,15 +117,16 @@ struct SeaweedFS: Sendable {
     } else {
       certificate = nil
     }
-    let ports = try LoopbackPort.free(4)
+    let ports = try Self.freePorts(5)
     port = ports[0]
     process = try ChildProcess(
       Self.program,
       [
         "mini", "-dir=\(folder.path)", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-admin.ui=false", "-webdav=false",
         "-s3.port=\(ports[0])", "-s3.port.iceberg=0", "-s3.config=\(identities)", "-s3.autoCreateBucket=false",
-        "-master.port=\(ports[1])", "-volume.port=\(ports[2])", "-filer.port=\(ports[3])", "-bucket=\(Self.bucket)",
-      ] + more, output: .discarded, errors: .discarded)
+        "-master.port=\(ports[1])", "-volume.port=\(ports[2])", "-filer.port=\(ports[3])", "-admin.port=\(ports[4])",
+        "-bucket=\(Self.bucket)",
+      ] + more, environment: ["TMPDIR": folder.path], output: .discarded, errors: .discarded)
     // It listens before it can do anything.
     while true {
       do {
