@@ -76,8 +76,8 @@ class Package(unittest.TestCase):
         with Layer() as root:
             shutil.copy(made.stdout.strip(), root / "package.deb")
             shutil.copy(HERE / "inside", root / "inside")
-            if (root / WEED.relative_to("/")).exists():
-                (root / "weed").symlink_to(WEED)
+            # A link would not do: the system in there has a /tmp of its own, and this checkout may lie in /tmp.
+            store = [f"--bind-ro={WEED}:/weed"] if WEED.exists() else []
             (root / "etc/systemd/system/package-test.service").write_text(UNIT)
             # What keeps services from starting in an image that is being made.
             (root / "usr/sbin/policy-rc.d").unlink(missing_ok=True)
@@ -85,7 +85,7 @@ class Package(unittest.TestCase):
             (root / "etc/machine-id").write_text("")
             done = subprocess.run(
                 ["systemd-nspawn", "--quiet", "--directory", root, "--register=no", "--keep-unit", "--private-network",
-                 "--machine", f"edgeblue-package-{os.getpid()}", "--boot", "--", "systemd.unit=package-test.service"],
+                 *store, "--machine", f"edgeblue-package-{os.getpid()}", "--boot", "--", "systemd.unit=package-test.service"],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200,
                 check=False)  # fmt: skip
             cls.console = done.stdout
