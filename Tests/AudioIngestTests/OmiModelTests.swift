@@ -63,10 +63,11 @@ import Testing
     let running = Task { try await recorder.run() }
     try await wearable.waitForListener()
     try await wearable.send((0..<10).map { Array(StoredSound.block($0)[1...160]) })
-    while await recorder.status().live?.openSamples != 800 {
+    var status = await recorder.status()
+    while status.live?.openSamples != 800 || status.model == nil {
       try await Task.sleep(for: .milliseconds(5), clock: .steady)
+      status = await recorder.status()
     }
-    let status = await recorder.status()
     #expect(status.model == ["Omi": "Omi", "OMI Glass": "omiGlass", "OpenGlass": "OpenGlass"][name])
     #expect(status.live?.codec == .pcm8k)
     #expect((wearable.time != nil) == !isGlass)

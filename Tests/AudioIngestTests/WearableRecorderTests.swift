@@ -108,6 +108,35 @@ struct WearableRecorderTests {
     try await lab.stop()
   }
 
+  /// A device of the family that does not say who it is, as long as the link lasts.
+  private struct Taciturn: Wearable {
+    private let omi = OmiWearable()
+    var advertisedServices: Set<BluetoothUUID> { omi.advertisedServices }
+    var audio: (service: BluetoothUUID, characteristic: BluetoothUUID) { omi.audio }
+    var framing: PacketFraming { omi.framing }
+    func codec(of device: Device) async throws -> AudioCodec { try await omi.codec(of: device) }
+    func profile(of device: Device) async throws -> WearableProfile {
+      try await Task.sleep(for: .seconds(3600), clock: .steady)
+      return WearableProfile()
+    }
+    func setClock(of device: Device, unixSeconds: UInt32) async throws {}
+    func probe(_ device: Device) async throws { try await omi.probe(device) }
+  }
+
+  /// What need not be known to keep audio is not waited for.
+  @Test func audioDoesNotWaitForTheModel() async throws {
+    let lab = try await Air()
+    let wearable = try await AirWearable(on: lab.adapters[0])
+    let recorder = WearableRecorder(Taciturn(), at: lab.adapters[1], into: folder)
+    let running = Task { try await recorder.run() }
+    try await wearable.waitForListener()
+    try await wearable.send(Self.frames(0..<10))
+    try await until { await recorder.status().live?.openSamples == 1600 }
+    running.cancel()
+    try await running.value
+    try await lab.stop()
+  }
+
   // MARK: Helpers
 
   private static func frames(_ range: Range<Int>) -> [[UInt8]] {

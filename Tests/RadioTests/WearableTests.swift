@@ -94,7 +94,8 @@ extension RadioTests {
       let segments = all.filter { $0.info.backfill == nil }
       try #require(segments.count == 2 && all.count == 3)
       try compare(stored: all.first { $0.info.backfill != nil }, folder + "/speech.stored")
-      #expect(segments[0].info.gaps.first?.samples == 1280 && segments[0].info.closedBy == .linkLoss)
+      #expect(segments[0].info.gaps.first { $0.reason == .lost }?.samples == 1280)
+      #expect(segments[0].info.closedBy == .linkLoss)
       #expect(segments[1].info.previous?.closedBy == .linkLoss)
       try compare(segments[0], with: first, isCut: true)
       try compare(segments[1], with: second, isCut: false)
@@ -152,6 +153,27 @@ extension RadioTests {
       #expect(segment.info.gaps.isEmpty && (60...240).contains(age), "\(age) s ago")
     }
 
+    /// What was heard, without what the recorder put in because everything came late for seconds: a wearable of plastic
+    /// would have dropped as much, while this one waits for the processor of a machine that emulates it, and sends it all.
+    /// - Returns: the samples, the gaps that the radio made, and up to where the decoder did nothing but decode.
+    private static func withoutDelays(
+      _ segment: FinishedSegment
+    ) throws -> (samples: [Int16], gaps: [AudioGap], exactEnd: Int) {
+      var (samples, gaps, put) = (try segment.samples(), [AudioGap](), 0)
+      var exactEnd = Int.max
+      for var gap in segment.info.gaps {
+        gap.start -= put
+        if gap.reason != .unsent || gap.concealed > 0 { exactEnd = min(exactEnd, gap.start) }
+        if gap.reason == .unsent {
+          samples.removeSubrange(gap.start..<gap.end)
+          put += gap.samples
+        } else {
+          gaps.append(gap)
+        }
+      }
+      return (samples, gaps, exactEnd)
+    }
+
     /// Up to the first gap a segment is what libopus hears in the frames that were sent, to the bit; behind it, once the
     /// decoder has found its way again, nearly so.
     /// - Parameter isCut: whether the link went in the middle of a frame.
@@ -159,15 +181,15 @@ extension RadioTests {
       try segment.verify()
       let heard = try Data(contentsOf: URL(filePath: try #require(link["heard"] as? String)))
       let reference = heard.withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
-      let samples = try segment.samples()
+      let (samples, gaps, exactEnd) = try Self.withoutDelays(segment)
       // Of a frame that is cut the first piece may have arrived, and then it is a gap at the end.
       let frames = try #require(link["frames"] as? Int)
       #expect((0...(isCut ? 1 : 0)).contains(frames - samples.count / 320))
-      #expect(segment.info.gaps.count { $0.end == samples.count } == samples.count / 320 + (isCut ? 1 : 0) - frames)
-      let exact = min(segment.info.gaps.first?.start ?? .max, samples.count, reference.count)
+      #expect(gaps.count { $0.end == samples.count } == samples.count / 320 + (isCut ? 1 : 0) - frames)
+      let exact = min(exactEnd, samples.count, reference.count)
       #expect(exact > 16_000 && samples[..<exact] == reference[..<exact])
-      guard let gap = segment.info.gaps.first(where: { $0.end < samples.count }) else { return }
-      let end = segment.info.gaps.last { $0.end == samples.count }?.start ?? samples.count
+      guard let gap = gaps.first(where: { $0.end < samples.count }) else { return }
+      let end = gaps.last { $0.end == samples.count }?.start ?? samples.count
       let rest = (gap.end + 8000)..<min(end, reference.count)
       func power(_ value: (Int) -> Int) -> Int { rest.reduce(0) { $0 + value($1) * value($1) } }
       let (noise, sound) = (power { Int(samples[$0]) - Int(reference[$0]) }, power { Int(reference[$0]) })

@@ -7,7 +7,7 @@ extension WearableRecorder {
   /// Does what the link's machine says, until the task is cancelled.
   func record() async {
     var action = handle(.start(isKnown: memory.withLock { $0.address != nil }))
-    var values: Notifications?
+    var subscription: Subscription?
     while !Task.isCancelled {
       do {
         switch action {
@@ -18,13 +18,13 @@ extension WearableRecorder {
           try await connect(limit)
           action = handle(.connected)
         case .subscribe(let limit):
-          values = try await within(limit, "subscribing") { try await self.subscribe() }
+          subscription = try await within(limit, "subscribing") { try await self.subscribe() }
           action = handle(.subscribed)
         case .stream:
-          action = try await stream(values)
-          values = nil
+          action = try await stream(subscription)
+          subscription = nil
         case .wait(let pause):
-          values = nil
+          subscription = nil
           await endLink()
           await settleStored()
           try await Task.sleep(for: pause, clock: .steady)
@@ -78,27 +78,34 @@ extension WearableRecorder {
     memory.withLock { $0.device = device }
   }
 
+  /// What a link is about.
+  private struct Subscription: Sendable {
+    let device: Device
+    let values: Notifications
+    /// `nil` when nobody here knows it.
+    let codec: AudioCodec?
+    /// When the link was made, in Unix milliseconds.
+    let linkedAtMs: Int64
+    let audioDevice: AudioDevice
+  }
+
   /// Subscribes first: what a device says to nobody it forgets.
-  private func subscribe() async throws -> Notifications {
+  private func subscribe() async throws -> Subscription {
     guard let device = memory.withLock({ $0.device }) else { throw BlueZError(.notConnected, "there is no device") }
     let linkedAtMs = Moment.now.wallMs
     let audio = try device.characteristic(wearable.audio.characteristic, in: wearable.audio.service)
     let values = try await audio.notifications(limit: 4096, overflow: .dropNewest)
-    var store: Store?
+    let address = device.address?.description ?? device.peer.description
+    let audioDevice = AudioDevice(address: address, name: device.name)
+    var codec: AudioCodec?
     do {
-      let codec = try await wearable.codec(of: device)
-      let address = device.address?.description ?? device.peer.description
-      let known = AudioDevice(address: address, name: device.name)
-      try await feed.begin(known, codec)
-      let profile = try await look(at: device)
-      if fetchesStored, let format = profile.stored {
-        store = Store(device: known, codec: codec, format: format, linkedAtMs: linkedAtMs)
-      }
+      let known = try await wearable.codec(of: device)
+      try await feed.begin(audioDevice, known)
+      codec = known
     } catch let error as AudioIngestError where error.code == .unknownCodec {
       tell(.problem("\(error)"))
       try await feed.beginRaw()
     }
-    memory.withLock { [store] in $0.store = store }
     if isChosenHere, let address = device.address {
       do throws(AudioIngestError) {
         try folder.remember(address, for: wearable)
@@ -106,35 +113,48 @@ extension WearableRecorder {
         tell(.problem("the device will not be known the next time: \(error)"))
       }
     }
+    return Subscription(
+      device: device, values: values, codec: codec, linkedAtMs: linkedAtMs, audioDevice: audioDevice)
+  }
+
+  /// Asks the device what its audio does not wait for, tells it the time, and then fetches what it has stored for as long
+  /// as the link lasts.
+  private func attend(to subscription: Subscription) async {
+    let device = subscription.device
     do {
       try await wearable.setClock(of: device, unixSeconds: UInt32(clamping: Moment.now.wallMs / 1000))
-    } catch let error as BlueZError {
+    } catch {
+      guard !Task.isCancelled else { return }
       // It records all the same; only what it stores by itself has a wrong time.
       tell(.problem("the device does not take the time: \(error)"))
     }
-    return values
+    do {
+      let format = try await look(at: device).stored
+      guard fetchesStored, let codec = subscription.codec, let format else { return }
+      await fetchStored(
+        Store(device: subscription.audioDevice, codec: codec, format: format, linkedAtMs: subscription.linkedAtMs),
+        of: device)
+    } catch {
+      guard !Task.isCancelled else { return }
+      tell(.problem("the device does not say which model it is: \(error)"))
+    }
   }
 
   /// Looks which model it is, and says what stands in the way of its audio.
   private func look(at device: Device) async throws -> WearableProfile {
-    var profile = WearableProfile()
-    do {
-      profile = try await wearable.profile(of: device)
-    } catch let error as BlueZError where error.code == .attributeError || error.code == .timedOut {
-      // Audio comes all the same.
-      tell(.problem("the device does not say which model it is: \(error)"))
-    }
+    let profile = try await wearable.profile(of: device)
+    memory.withLock { $0.profile = profile }
     if let mtu = device.mtu, let least = profile.smallestMTU, mtu < least {
       tell(.problem("the link takes packets of \(mtu) bytes; below \(least) not all audio of this device comes"))
     }
     for remark in profile.remarks { tell(.problem(remark)) }
-    memory.withLock { [profile] in $0.profile = profile }
     return profile
   }
 
   /// Takes notifications until there are no more, and watches over the link meanwhile.
-  private func stream(_ values: Notifications?) async throws -> LinkMachine.Action {
-    guard let values else { return handle(.failed) }
+  private func stream(_ subscription: Subscription?) async throws -> LinkMachine.Action {
+    guard let subscription else { return handle(.failed) }
+    let values = subscription.values
     let action = await withTaskGroup(of: LinkMachine.Action?.self) { group in
       group.addTask {
         do {
@@ -150,7 +170,7 @@ extension WearableRecorder {
       group.addTask { await self.watch() }
       group.addTask {
         // Its end is no end of the stream.
-        await self.fetchStored()
+        await self.attend(to: subscription)
         return nil
       }
       var action: LinkMachine.Action?

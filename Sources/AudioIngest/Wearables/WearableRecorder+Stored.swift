@@ -32,8 +32,7 @@ extension WearableRecorder {
   private static let longestRest = Duration.seconds(5)
 
   /// Fetches what the device has stored, beside the stream, for as long as the link lasts.
-  func fetchStored() async {
-    guard let device = memory.withLock({ $0.device }), let store = memory.withLock({ $0.store }) else { return }
+  func fetchStored(_ store: Store, of device: Device) async {
     var pause = storedTiming.delay
     while true {
       do {

@@ -71,8 +71,6 @@ public final class WearableRecorder: Sendable {
     var device: Device?
     var address: BluetoothAddress?
     var profile = WearableProfile()
-    /// Where it stores audio, when that is to be fetched.
-    var store: Store?
     var stored: StoredStatus?
   }
 
