@@ -8,7 +8,7 @@ import Testing
 @testable import AgentHTTP
 
 /// The agent at a coordinator over HTTP, as the program puts the two together.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct CoordinatorTests {
   @Test func itRegistersOnceAndItsHeartbeatIsTaken() async throws {
     let folder = try Folder()

@@ -7,7 +7,7 @@ import NIOCore
 import ServiceLifecycle
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct MetricsServerTests {
+@Suite(.timeLimit(.minutes(5))) struct MetricsServerTests {
   @Test func theNumbersOfTheMomentAreServed() async throws {
     let count = Lock(0)
     let (ports, opened) = BoundedStream.make(of: Int.self, limit: 1)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AgentHTTP
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransportTests {
   @Test(arguments: [
     "", "coordinator.example", "ftp://coordinator.example", "http://", "http://me:secret@coordinator.example",

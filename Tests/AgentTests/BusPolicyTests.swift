@@ -10,7 +10,7 @@ import Testing
   .enabled(if: geteuid() == 0, "needs root, to be somebody else"),
   .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
   .enabled(if: ChildProcess.path(of: "gdbus") != nil, "needs gdbus"),
-  .enabled(if: ChildProcess.path(of: "setpriv") != nil, "needs setpriv"), .timeLimit(.minutes(3)))
+  .enabled(if: ChildProcess.path(of: "setpriv") != nil, "needs setpriv"), .timeLimit(.minutes(5)))
 struct BusPolicyTests {
   @Test func everybodyReadsAndRootControls() async throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized

@@ -8,7 +8,7 @@ import Testing
 @testable import Agent
 
 /// What the runner does with its services, step by step.
-@Suite(.timeLimit(.minutes(2))) struct ModeRunnerTests {
+@Suite(.timeLimit(.minutes(5))) struct ModeRunnerTests {
   private let on = ModeRecord(mode: .on)
   private let local = ModeRecord(mode: .bluetoothLocal)
 
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func whatDoesNotStopEndsTheRun() async throws {
+  @Test(.timeLimit(.minutes(5))) func whatDoesNotStopEndsTheRun() async throws {
     let fixture = Fixture(local)
     let run = Task { try await fixture.runToItsEnd() }
     await fixture.floor.until { fixture.floor.active == [.phone] }

@@ -6,7 +6,7 @@ import Testing
 @testable import AudioIngest
 
 /// The code of the library's articles, as it stands there.
-@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
 struct ArticleTests {
   struct Mailbox: SegmentSink {
     let folder: SegmentFolder

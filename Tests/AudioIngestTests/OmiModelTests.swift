@@ -52,7 +52,7 @@ import Testing
 
   /// Found, heard and named.
   @Test(
-    .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(1)),
+    .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)),
     arguments: [("Omi", false), ("OMI Glass", true), ("OpenGlass", true)])
   func eachIsFoundAndHeard(_ name: String, _ isGlass: Bool) async throws {
     let temporary = try TemporaryFolder()

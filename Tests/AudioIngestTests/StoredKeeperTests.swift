@@ -7,7 +7,7 @@ import Testing
 @testable import AudioIngest
 
 /// From a device's store to segments, with every fault of a disk, and over links that end.
-@Suite(.timeLimit(.minutes(2))) struct StoredKeeperTests {
+@Suite(.timeLimit(.minutes(5))) struct StoredKeeperTests {
   private let temporary: TemporaryFolder
 
   // In memory: none of these tests is about a power cut, and there are thousands of syncs.

@@ -9,7 +9,7 @@ import Testing
 
 /// Recorders over a bluetoothd of the test's own, which is restarted, and an adapter that is pulled. The wearables are of
 /// this program, too; one on a stack nobody here wrote is in the radio lab.
-@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
 struct WearableRecorderTests {
   private let temporary: TemporaryFolder
   private let folder: SegmentFolder

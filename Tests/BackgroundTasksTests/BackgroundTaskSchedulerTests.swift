@@ -6,7 +6,7 @@ import Testing
 @testable import BackgroundTasks
 
 /// The scheduler with a real file and a clock that the test moves.
-@Suite(.timeLimit(.minutes(1))) struct BackgroundTaskSchedulerTests {
+@Suite(.timeLimit(.minutes(5))) struct BackgroundTaskSchedulerTests {
   private let folder: URL
   private let store: BackgroundTaskStore
   private let clock = ManualClock()

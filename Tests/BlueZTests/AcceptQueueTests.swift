@@ -4,7 +4,7 @@ import Testing
 @testable import BlueZ
 
 /// A refusal stands for a channel: those need a radio.
-@Suite(.timeLimit(.minutes(1))) struct AcceptQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct AcceptQueueTests {
   private func refusal(_ number: Int) -> Result<L2CAPChannel, BlueZError> { .failure(BlueZError(.failed, "\(number)")) }
 
   private func take(from queue: AcceptQueue) async -> String {

@@ -86,7 +86,7 @@ import Testing
   }
 
   /// What bluetoothd does from 5.80 on: a byte for each confirmation.
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func anIndicationWaitsForTheByteOfEachCentral() async throws {
     let characteristic = LocalCharacteristic("2a05", .indicate)
     await #expect { try await characteristic.indicate([1]) } throws: { ($0 as? BlueZError)?.code == .notConnected }

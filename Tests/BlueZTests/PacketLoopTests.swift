@@ -20,7 +20,7 @@ import Testing
 
   private func send(_ byte: UInt8) { _ = far.withNumber { Foundation.send($0, [byte], 1, 0) } }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func aWaitEndsWhenThereIsSomethingToRead() async throws {
     async let isHere = loop.wait(id, for: .reading)
     send(1)
@@ -29,7 +29,7 @@ import Testing
     loop.remove(id)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func aWaitEndsWhenTheOtherEndIsGone() async throws {
     async let isHere = loop.wait(id, for: .reading)
     far.close()
@@ -37,7 +37,7 @@ import Testing
     loop.remove(id)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func aWaitEndsWhenTheSocketIsRemoved() async throws {
     async let isHere = loop.wait(id, for: .reading)
     loop.remove(id)
@@ -46,7 +46,7 @@ import Testing
   }
 
   /// Cancelled before it waits, while it does, and in between.
-  @Test(.timeLimit(.minutes(1)), arguments: 0..<50)
+  @Test(.timeLimit(.minutes(5)), arguments: 0..<50)
   func aCancelledWaitEnds(_ round: Int) async throws {
     let (loop, id) = (loop, id)
     let waiting = Task { await loop.wait(id, for: .reading) }
@@ -57,7 +57,7 @@ import Testing
   }
 
   /// The thread has nothing to do for a closed socket that nobody waits for.
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func aClosedSocketCostsNothing() async throws {
     far.close()
     #expect(await loop.wait(id, for: .reading))
@@ -69,7 +69,7 @@ import Testing
   }
 
   /// The other end goes after the thread has begun to read: that is no empty value.
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func theEndIsNoValue() async throws {
     let (packets, source) = BoundedStream.make(of: [UInt8].self, limit: 8)
     let (ours, theirs) = try PacketSocket.pair()

@@ -1,7 +1,7 @@
 import DBus
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct UpdateFeedTests {
+@Suite(.timeLimit(.minutes(5))) struct UpdateFeedTests {
   @Test func whoComesLaterBeginsWithTheNewest() async {
     let feed = UpdateFeed<Int>()
     #expect(feed.newest == nil)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EdgeCoder
 
-@Suite(.timeLimit(.minutes(1))) struct EchoEngineTests {
+@Suite(.timeLimit(.minutes(5))) struct EchoEngineTests {
   private func pieces(_ engine: EchoEngine, _ prompt: String, maxTokens: Int = 512) async throws -> [String] {
     var pieces: [String] = []
     for try await piece in engine.generate(prompt: prompt, maxTokens: maxTokens) { pieces.append(piece) }

@@ -4,7 +4,7 @@ import EdgeCoder
 import Testing
 
 /// Both roles over a fake BlueZ: everything but the radio.
-@Suite("EdgeCoder over a fake BlueZ", .timeLimit(.minutes(1)))
+@Suite("EdgeCoder over a fake BlueZ", .timeLimit(.minutes(5)))
 struct FakeBlueZTests {
   @Test("A prompt is answered, and answered again after bluetoothd was killed", arguments: [nil, LinkBearer.gatt])
   func promptAndReply(link: LinkBearer?) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EdgeCoder
 
-@Suite(.timeLimit(.minutes(1))) struct SupportTests {
+@Suite(.timeLimit(.minutes(5))) struct SupportTests {
   @Test func aLimitThrowsItsErrorAndCancelsTheWork() async throws {
     let clock = ManualClock()
     let time = TimeSource(clock)

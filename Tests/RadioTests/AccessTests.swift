@@ -13,9 +13,9 @@ extension RadioTests {
 
     /// First a stranger without a bond tries everything. Then our central is told to pair, does it when a window opens,
     /// and so does a guest who is not on the list: it may be subscribed while the central gets a reply.
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(5)))
     func aClosedPhoneAnswersWhoIsOnItsListAndNobodyElse() async throws {
-      let peer = try LabPeer("edgecoder_stranger.py", ["--adapters", "2", "--timeout", "200"])
+      let peer = try LabPeer("edgecoder_stranger.py", ["--adapters", "2", "--timeout", "290"])
       defer { peer.terminate() }
       let phoneName = try await peer.adapterName()
       let macName = try await peer.adapterName()
@@ -62,7 +62,7 @@ extension RadioTests {
 
     /// Four centrals attack an open phone, each in its way, and another one asks all the while: for
     /// `EDGEBLUE_ATTACK_SECONDS`, ten when nothing is said, and on until it was answered twice and an attack was noticed.
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(5)))
     func aPhoneUnderAttackStillAnswersOthers() async throws {
       let seconds = Int(ProcessInfo.processInfo.environment["EDGEBLUE_ATTACK_SECONDS"] ?? "") ?? 10
       let peer = try LabPeer("edgecoder_attacker.py", ["--adapters", "2"])

@@ -9,9 +9,9 @@ extension RadioTests {
     static let service: BluetoothUUID = "ad000001-ad00-ad00-ad00-ad00ad000001"
 
     /// One peer for everything: it takes Python seconds to start in the lab.
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func aBumbleDevice() async throws {
-      let peer = try LabPeer("advertising_peer.py", ["--timeout", "180"])
+      let peer = try LabPeer("advertising_peer.py", ["--timeout", "290"])
       defer { peer.terminate() }
       let adapter = try await peer.adapter()
       _ = try await peer.next("advertising")

@@ -13,7 +13,7 @@ extension RadioTests {
     /// Nobody does anything but take the network away. Also: who may control the agent, and what is left after a kill.
     @Test(
       .enabled(if: Radio.isLab, Radio.labNeeded), .enabled(if: Command.isBuilt, Command.needed),
-      .timeLimit(.minutes(4)))
+      .timeLimit(.minutes(5)))
     func withoutANetworkTheAgentAnswersOverTheAir() async throws {
       try await shell("cp \(Self.policy) /etc/dbus-1/system.d/")
       try await Connection.open().call(

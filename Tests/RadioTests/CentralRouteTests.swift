@@ -39,7 +39,7 @@ extension RadioTests {
 
     @Test(
       .enabled(if: Radio.isLab, Radio.labNeeded), .enabled(if: Command.isBuilt, Command.needed),
-      .timeLimit(.minutes(3)))
+      .timeLimit(.minutes(5)))
     func withoutANetworkEveryPromptGoesToThePhone() async throws {
       try await withNamespace("desk") {
         try await withPhone(on: Radio.phone) { _ in

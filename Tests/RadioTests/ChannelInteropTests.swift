@@ -8,9 +8,9 @@ extension RadioTests {
     static let service: BluetoothUUID = "c0c00002-c0c0-c0c0-c0c0-c0c0c0c00002"
 
     /// One peer for everything: it takes Python seconds to start in the lab.
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func aBumbleDevice() async throws {
-      let peer = try LabPeer("l2cap_peer.py", ["--timeout", "180"])
+      let peer = try LabPeer("l2cap_peer.py", ["--timeout", "290"])
       defer { peer.terminate() }
       let adapter = try await peer.adapter()
       _ = try await peer.next("advertising")

@@ -7,7 +7,7 @@ extension RadioTests {
   @Suite(.paired) struct Channels {
     private func pair() throws -> ChannelPair { try #require(Paired.pair) }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aMebibyteEachWay() async throws {
       let (host, guest) = try await pair().open(mtu: 4096)
       #expect(host.peer.address == (try await Radio.adapter(Radio.mac)).address)
@@ -21,7 +21,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func packetsKeepTheirBoundaries() async throws {
       let (host, guest) = try await pair().open(mtu: 23, guestMTU: 300)
       #expect((host.receiveMTU, host.sendMTU) == (23, 300))
@@ -42,7 +42,7 @@ extension RadioTests {
     }
 
     /// On btvirt 350 PDUs for one packet, and so more than the kernel's send buffer takes unless it is told to.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func theLongestPackets() async throws {
       let (host, guest) = try await pair().open(mtu: 65535)
       var size = 65535
@@ -58,7 +58,7 @@ extension RadioTests {
       try await sending.value
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aSlowReaderHoldsTheSenderUpAndLosesNothing() async throws {
       let (host, guest) = try await pair().open()
       let count = 2 << 20
@@ -77,7 +77,7 @@ extension RadioTests {
       try await sent
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func twoChannelsAtOnce() async throws {
       let (first, second) = (try await pair().open(), try await pair().open(mtu: 500))
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -95,7 +95,7 @@ extension RadioTests {
       #expect(try await others.next() == [1])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func whatWasFlushedBeforeACloseArrives() async throws {
       let (host, guest) = try await pair().open()
       try await Pattern.send(20_000, to: host, in: 1000)
@@ -114,7 +114,7 @@ extension RadioTests {
       #expect(throws: BlueZError.self) { try host.phy }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aPeerThatClosesWakesAWaitingSender() async throws {
       let (host, guest) = try await pair().open()
       let sending = Task { try await Pattern.send(2 << 20, to: host, in: 2048) }
@@ -125,7 +125,7 @@ extension RadioTests {
       #expect(error?.code == .notConnected)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func theLastReferenceClosesAChannel() async throws {
       let (host, guest): (L2CAPChannel, L2CAPChannel?)
       (host, guest) = try await pair().open()
@@ -140,7 +140,7 @@ extension RadioTests {
     }
 
     /// The kernel alone would forget them.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func whoIsGoneBeforeItIsTakenIsStillHeard() async throws {
       let (device, listener) = (try pair().device, try pair().host.listen())
       var guests: [L2CAPChannel] = []
@@ -168,7 +168,7 @@ extension RadioTests {
       #expect(try guest.phy == (nil, nil))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aListenerEndsWithClose() async throws {
       let listener = try pair().host.listen()
       #expect((0x80...0xff).contains(listener.psm))
@@ -183,7 +183,7 @@ extension RadioTests {
       #expect(error?.code == .channelRefused)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aPSMIsOneListeners() async throws {
       let host = try pair().host
       let listener = try host.listen(psm: 0xc0)
@@ -203,7 +203,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func moreThanTheBacklogAreRefusedAndServedLater() async throws {
       let (host, device) = (try pair().host, try pair().device)
       let listener = try host.listen(backlog: 1)
@@ -221,7 +221,7 @@ extension RadioTests {
       _ = try await device.openChannel(psm: listener.psm)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func cancelledWaitsEnd() async throws {
       let (host, guest) = try await pair().open()
       let reading = Task { for try await _ in guest.packets {} }

@@ -14,9 +14,9 @@ extension RadioTests {
     private static let service = uuid(1)
     private static let visited = uuid(0x11)
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(5)))
     func devicesWithLivesOfTheirOwn() async throws {
-      let peer = try LabPeer("device_peer.py", ["--timeout", "230"])
+      let peer = try LabPeer("device_peer.py", ["--timeout", "290"])
       defer { peer.terminate() }
       let first = try await peer.next("adapter")
       let adapter = try await Radio.adapter(try #require(first["name"] as? String))

@@ -6,7 +6,7 @@ import Testing
 /// What goes wrong on real boards, done on purpose.
 extension RadioTests {
   @Suite struct Faults {
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func aCentralThatLeavesInMidReplyStopsItsJobOnly() async throws {
       try await withPhone(on: Radio.phone) { phone in
         try await withCentral(on: Radio.mac) { central in
@@ -25,7 +25,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(4)))
+    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(5)))
     func bluetoothdKilledInMidReply() async throws {
       try await withCentral(on: Radio.mac) { central in
         try await withPhone(on: Radio.phone) { _ in
@@ -46,7 +46,7 @@ extension RadioTests {
     }
 
     @Test(
-      .enabled(if: Radio.canSwitchOff, Radio.switchNeeded), .timeLimit(.minutes(4)),
+      .enabled(if: Radio.canSwitchOff, Radio.switchNeeded), .timeLimit(.minutes(5)),
       arguments: [Duration.milliseconds(300), .seconds(2)])
     func thePhonesAdapterIsSwitchedOffAndOn(for time: Duration) async throws {
       try await withCentral(on: Radio.mac) { central in
@@ -62,7 +62,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(4)))
+    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(5)))
     func theControllersAreUnpluggedAndPluggedInAgain() async throws {
       try await withCentral(on: Radio.mac) { central in
         try await withPhone(on: Radio.phone) { _ in

@@ -15,9 +15,9 @@ extension RadioTests {
     static func text(_ bytes: [UInt8]?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
 
     /// One peer for everything: it takes Python seconds to start in the lab.
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func aBumbleServer() async throws {
-      let peer = try LabPeer("gatt_peer.py", ["--timeout", "180"])
+      let peer = try LabPeer("gatt_peer.py", ["--timeout", "290"])
       defer { peer.terminate() }
       let adapter = try await peer.adapter()
       _ = try await peer.next("advertising")
@@ -135,9 +135,9 @@ extension RadioTests {
     }
 
     /// The steps are listed in `lab/python/gatt_stranger.py`.
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func aBumbleClient() async throws {
-      let peer = try LabPeer("gatt_stranger.py", ["--timeout", "120"])
+      let peer = try LabPeer("gatt_stranger.py", ["--timeout", "290"])
       defer { peer.terminate() }
       let adapter = try await peer.adapter()
       let served = ServedGATT()

@@ -10,7 +10,7 @@ extension RadioTests {
     private func central(
       _ arguments: [String], replies: Int, _ check: @escaping @Sendable ([[String: any Sendable]]) -> Void
     ) async throws {
-      let peer = try LabPeer("edgecoder_central.py", arguments + ["--timeout", "180"])
+      let peer = try LabPeer("edgecoder_central.py", arguments + ["--timeout", "290"])
       defer { peer.terminate() }
       let adapter = try await peer.adapterName()
       try await withPhone(on: adapter) { phone in
@@ -65,7 +65,7 @@ extension RadioTests {
     private func phone(
       _ arguments: [String], _ body: @escaping @Sendable (Central) async throws -> Void
     ) async throws {
-      let peer = try LabPeer("edgecoder_phone.py", arguments + ["--timeout", "240"])
+      let peer = try LabPeer("edgecoder_phone.py", arguments + ["--timeout", "290"])
       defer { peer.terminate() }
       let adapter = try await peer.adapterName()
       try await withCentral(on: adapter) { try await body($0) }

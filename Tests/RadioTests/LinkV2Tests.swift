@@ -7,7 +7,7 @@ import Testing
 /// The v2 link over an L2CAP channel and over GATT, between two radios.
 extension RadioTests {
   @Suite struct LinkV2 {
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(5)))
     func everythingGoesOverTheLinkAndFallsBackWithoutIt() async throws {
       try await withCentral(on: Radio.mac) { central in
         for bearer in LinkBearer.allCases {
@@ -38,7 +38,7 @@ extension RadioTests {
     }
 
     /// Each piece is made only when the one before has reached the HTTP client.
-    @Test(.enabled(if: Command.isBuilt, Command.needed), .timeLimit(.minutes(2)))
+    @Test(.enabled(if: Command.isBuilt, Command.needed), .timeLimit(.minutes(5)))
     func anHTTPClientReadsAlongAndHangsUp() async throws {
       let engine = SpokenEngine()
       let central = try Subprocess(

@@ -33,7 +33,7 @@ extension RadioTests {
     private static func number(_ value: [UInt8]) -> Int { Int(value[0]) | Int(value[1]) << 8 }
 
     /// Two thousand values of 244 bytes are twelve times what bluetoothd's socket holds.
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func aStalledConsumerLosesNothingUnseen() async throws {
       try await withLink { local, _, device in
         let remote = try device.characteristic(Self.source, in: Self.service)
@@ -78,7 +78,7 @@ extension RadioTests {
     }
 
     /// A value sent the moment a central subscribes arrives, also when it unsubscribed only just before.
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func theFirstValueIsNotMissed() async throws {
       try await withLink { local, application, device in
         let remote = try device.characteristic(Self.source, in: Self.service)

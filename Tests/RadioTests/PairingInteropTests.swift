@@ -13,7 +13,7 @@ extension RadioTests {
     }
 
     /// What wants LE Secure Connections and somebody who compares is not for a bond that anybody can have.
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func aBumbleCentralComparesNumbers() async throws {
       let (peer, adapter) = try await start("central", "just-works", "compare")
       defer { peer.terminate() }
@@ -51,7 +51,7 @@ extension RadioTests {
     }
 
     /// A person at a terminal begins, and types what the peer shows.
-    @Test(.enabled(if: Command.isBuilt, Command.needed), .timeLimit(.minutes(2)))
+    @Test(.enabled(if: Command.isBuilt, Command.needed), .timeLimit(.minutes(5)))
     func aBumblePeripheralShowsThePasskey() async throws {
       let (peer, adapter) = try await start("peripheral", "display")
       defer { peer.terminate() }

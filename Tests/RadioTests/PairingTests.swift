@@ -5,7 +5,7 @@ import Testing
 /// Pairing by every method of LE, through agents at both ends.
 extension RadioTests {
   @Suite struct Pairing {
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func aSecretIsForPairedDevicesAndPairingForItsWindow() async throws {
       let asked = Lock<[Device]>([])
       let host = PairingAgent(authorizePairing: { device in
@@ -61,7 +61,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func anAdapterHasAnAliasAndIsDiscoverableForAWhile() async throws {
       let adapter = try await Radio.adapter(Radio.phone)
       let own = adapter.alias
@@ -82,7 +82,7 @@ extension RadioTests {
       #expect(!adapter.isDiscoverable)
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func twoPersonsCompareNumbers() async throws {
       let (here, there) = (Lock<[Passkey]>([]), Lock<[Passkey]>([]))
       let answer = Lock(false)
@@ -112,7 +112,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func aPasskeyIsShownAtOneEndAndEnteredAtTheOther() async throws {
       let (shown, source) = BoundedStream.make(of: Passkey.self, limit: 4)
       let (hidden, hiding) = BoundedStream.make(of: Void.self, limit: 4)
@@ -142,7 +142,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func nobodyWaitsForADecisionForEver() async throws {
       let (events, event) = BoundedStream.make(of: String.self, limit: 8)
       let slow = PairingAgent(
@@ -173,7 +173,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(2)))
+    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(5)))
     func agentAndWindowOutliveBluetoothd() async throws {
       let host = PairingAgent(authorizePairing: { _ in true })
       try await PairingPair.with(central: host, peripheral: host) { pair in
@@ -188,7 +188,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aWindowEndsByItselfAndStaysShut() async throws {
       let adapter = try await Radio.adapter(Radio.phone)
       let pairable = adapter.values(of: \.isPairable)
@@ -209,7 +209,7 @@ extension RadioTests {
       try await window.close()
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aSessionHasOneAgent() async throws {
       let session = try await Session.open()
       var agent: AgentRegistration? = try await session.register(PairingAgent())

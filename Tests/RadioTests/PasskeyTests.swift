@@ -8,10 +8,10 @@ extension RadioTests {
     /// Centrals of Bumble pair in every way there is, and a person answers for the phone in a terminal.
     @Test(
       .enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded),
-      .enabled(if: Command.isBuilt, Command.needed), .timeLimit(.minutes(4)))
+      .enabled(if: Command.isBuilt, Command.needed), .timeLimit(.minutes(5)))
     func whoHasPairedByAPasskeyIsServed() async throws {
       let methods = ["just-works", "display", "keyboard", "compare"]
-      let peer = try LabPeer("edgecoder_pairer.py", ["--timeout", "200"] + methods)
+      let peer = try LabPeer("edgecoder_pairer.py", ["--timeout", "290"] + methods)
       defer { peer.terminate() }
       let name = try await peer.adapterName()
       try await withPhone(on: name, access: .authenticated()) { phone in
@@ -52,7 +52,7 @@ extension RadioTests {
     }
 
     /// A central that has paired before the phone demanded more says so, and what to do; when that was done it is served.
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func aCentralWithAJustWorksBondSaysWhatIsToBeDone() async throws {
       let anybody = PairingAgent(authorizePairing: { _ in true })
       try await PairingPair.with(central: anybody, peripheral: anybody) { pair in

@@ -30,7 +30,7 @@ extension RadioTests {
       Wire.Request(id: id, prompt: prompt).encoded()
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func garbageIsSurvivedAndAMalformedRequestAnswered() async throws {
       try await withLink { request, response in
         let values = try await response.notifications()
@@ -52,7 +52,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func anEndlessRequestIsRefusedAndTheNextOneServed() async throws {
       try await withLink { request, response in
         var replies = Replies(try await response.notifications())
@@ -70,7 +70,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func aSlowReaderLosesNothingOfAReply() async throws {
       try await withLink { request, response in
         let values = try await response.notifications()
@@ -84,7 +84,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func aReaderWithoutRoomIsToldWhatItLost() async throws {
       try await withLink { request, response in
         let values = try await response.notifications(limit: 4, overflow: .dropNewest)
@@ -99,7 +99,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(5)))
     func aReadOfTheResponseGivesTheBeginningOfTheLastReply() async throws {
       try await withLink { request, response in
         var replies = Replies(try await response.notifications())

@@ -9,7 +9,7 @@ extension RadioTests {
     private static let service: BluetoothUUID = "ec0d0201-ec0d-ec0d-ec0d-ec0d0201ec0d"
     private static let value: BluetoothUUID = "ec0d0202-ec0d-ec0d-ec0d-ec0d0202ec0d"
 
-    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(4)))
+    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(5)))
     func restartsAndLinksLeaveEverythingInPlaceAndNothingBehind() async throws {
       let session = try await Session.open()
       let phone = try await session.adapter(Radio.phone)

@@ -24,7 +24,7 @@ extension RadioTests {
 
     @Test(
       .enabled(if: tools, "needs espeak-ng and sox"), .enabled(if: Command.isBuilt, Command.needed),
-      .timeLimit(.minutes(3)))
+      .timeLimit(.minutes(5)))
     func whatAWearableHearsBecomesSegments() async throws {
       let folder = FileManager.default.temporaryDirectory.appending(path: "edgeblue-\(UUID().uuidString)").path
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -34,7 +34,7 @@ extension RadioTests {
       let peer = try LabPeer(
         "wearable_peer.py",
         [
-          "--timeout", "170", "--sound", folder + "/speech", "--bits", "64000", "--number", "65450", "--stored", "3",
+          "--timeout", "290", "--sound", folder + "/speech", "--bits", "64000", "--number", "65450", "--stored", "3",
         ])
       defer { peer.terminate() }
       let adapter = try await peer.adapterName()

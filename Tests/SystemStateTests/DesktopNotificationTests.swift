@@ -4,7 +4,7 @@ import SystemState
 import Testing
 
 /// Against an object that takes notifications as a desktop does, on a bus of its own.
-@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
 struct DesktopNotificationTests {
   private static let name = "org.freedesktop.Notifications"
   private static let arguments: [Interface.Argument] = [

@@ -25,7 +25,7 @@ struct ExampleTests {
     upower.end()
   }
 
-  @Test(.enabled(if: RealLogind.isPermitted, "needs root and systemd-logind"), .timeLimit(.minutes(3)))
+  @Test(.enabled(if: RealLogind.isPermitted, "needs root and systemd-logind"), .timeLimit(.minutes(5)))
   func theMachineWaitsUntilItHasSaved() async throws {
     let logind = try await RealLogind()
     let process = try ChildProcess(bedtime, [], environment: ["DBUS_SYSTEM_BUS_ADDRESS": logind.bus.address])

@@ -5,7 +5,7 @@ import Testing
 @testable import SystemState
 
 /// Against the systemd-logind of this machine.
-@Suite(.enabled(if: RealLogind.isPermitted, "needs root and systemd-logind"), .timeLimit(.minutes(3)))
+@Suite(.enabled(if: RealLogind.isPermitted, "needs root and systemd-logind"), .timeLimit(.minutes(5)))
 struct RealLogindTests {
   @Test func sleepWaitsForWhatIsUnderWay() async throws {
     let logind = try await RealLogind()

@@ -9,7 +9,7 @@ import Testing
 @Suite(
   .enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"),
   .enabled(if: Program.isThere, "needs the command: swift build"),
-  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(2)))
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
 struct AgentUploadsTests {
   @Test func theAgentUploadsWhatOthersQueueAndSaysSo() async throws {
     let (server, bus, folder) = (try await SeaweedFS.running(), try PrivateBus(), try TemporaryFolder())

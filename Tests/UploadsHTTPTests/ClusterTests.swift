@@ -7,7 +7,7 @@ import Testing
 @testable import UploadsTests
 
 /// A store on several machines, of which one dies.
-@Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(3)))
+@Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(5)))
 struct ClusterTests {
   @Test func aNodeThatDiesMeanwhileCostsNothing() async throws {
     let (folder, cluster) = (try TemporaryFolder(), try await SeaweedCluster())

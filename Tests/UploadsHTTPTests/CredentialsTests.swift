@@ -8,7 +8,7 @@ import UploadsHTTP
 @testable import UploadsTests
 
 /// Where credentials come from, against a server that checks them.
-@Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(5)))
 struct CredentialsTests {
   private let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -8,7 +8,7 @@ import UploadsHTTP
 @testable import UploadsTests
 
 /// Bad days between the queue and a real server: in the end each object is there once, with the right bytes.
-@Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(5)))
 struct FaultTests {
   private let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

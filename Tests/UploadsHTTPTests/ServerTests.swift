@@ -8,7 +8,7 @@ import UploadsHTTP
 @testable import UploadsTests
 
 /// The client and the queue against a real server of S3.
-@Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(5)))
 struct ServerTests {
   private let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -9,7 +9,7 @@ import Testing
 /// `edgeblue upload` as it was built, at a real server.
 @Suite(
   .enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"),
-  .enabled(if: Program.isThere, "needs the command: swift build"), .timeLimit(.minutes(2)))
+  .enabled(if: Program.isThere, "needs the command: swift build"), .timeLimit(.minutes(5)))
 struct UploadProgramTests {
   private let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -6,7 +6,7 @@ import Testing
 @testable import Uploads
 
 /// What lists the objects of a day: each once, whoever writes it and whatever happens meanwhile.
-@Suite(.timeLimit(.minutes(1))) struct ManifestTests {
+@Suite(.timeLimit(.minutes(5))) struct ManifestTests {
   private static let name = "a/manifest.ndjson"
   private let folder: TemporaryFolder
   private let server = MemoryServer()

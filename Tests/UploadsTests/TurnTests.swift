@@ -6,7 +6,7 @@ import Testing
 @testable import Uploads
 
 /// Two programs that would upload the same queue.
-@Suite(.timeLimit(.minutes(1))) struct TurnTests {
+@Suite(.timeLimit(.minutes(5))) struct TurnTests {
   @Test func theSecondHearsOfWhatTheFirstDeliversAndGoesOnAfterIt() async throws {
     let (folder, server, clock) = (try TemporaryFolder(), MemoryServer(), ManualClock())
     let path = try folder.file("f", 100, seed: 1)

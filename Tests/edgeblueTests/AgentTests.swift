@@ -95,7 +95,7 @@ import Testing
 @Suite(
   .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
   .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
-  .timeLimit(.minutes(3)))
+  .timeLimit(.minutes(5)))
 struct AgentProgramTests {
   @Test func aPersonChoosesAndItHoldsAfterAKill() async throws {
     let bus = try PrivateBus()

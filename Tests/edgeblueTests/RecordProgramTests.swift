@@ -12,7 +12,7 @@ import Testing
 @Suite(
   .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
   .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
-  .timeLimit(.minutes(2)))
+  .timeLimit(.minutes(5)))
 struct RecordProgramTests {
   @Test func whatAWearableSendsIsRecordedAndLookedAt() async throws {
     let temporary = try TemporaryFolder()

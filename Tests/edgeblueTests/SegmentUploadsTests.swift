@@ -9,7 +9,7 @@ import Uploads
 @testable import edgeblue
 
 /// From a recorder's folder into the queue, and back: what the server has may go.
-@Suite(.timeLimit(.minutes(1))) struct SegmentUploadsTests {
+@Suite(.timeLimit(.minutes(5))) struct SegmentUploadsTests {
   @Test func aSegmentMayGoOnceTheServerHasBothOfItsFiles() async throws {
     let temporary = try TemporaryFolder()
     let folder = try SegmentFolder(path: temporary.path + "/recordings", limits: .init(reserve: 0))

@@ -4,7 +4,7 @@ import DBus
 import Testing
 
 /// Tests over a fake BlueZ, each in one of its own.
-@Suite("Over a fake BlueZ", .timeLimit(.minutes(2)))
+@Suite("Over a fake BlueZ", .timeLimit(.minutes(5)))
 struct ContractTests {}
 
 /// A service with one characteristic of each kind.

@@ -5,7 +5,7 @@ import NIOPosix
 import Testing
 
 /// What can go wrong below either protocol, on both engines.
-@Suite(.timeLimit(.minutes(1))) struct EngineFaultTests {
+@Suite(.timeLimit(.minutes(5))) struct EngineFaultTests {
   enum Kind: CaseIterable {
     case ollama, openAI
 

@@ -6,7 +6,7 @@ import Testing
 @testable import EdgeCoderHTTP
 
 /// The proxy's contract: its two paths, field by field.
-@Suite(.timeLimit(.minutes(1))) struct EdgeCoderRoutesTests {
+@Suite(.timeLimit(.minutes(5))) struct EdgeCoderRoutesTests {
   @Test(arguments: [HTTPMethodName.get, .post, .put, .delete, .head, .options, .patch, .custom])
   func statusInAnyMethod(method: HTTPMethodName) async throws {
     let status = CentralStatus(

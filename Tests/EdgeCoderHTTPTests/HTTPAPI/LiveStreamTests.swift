@@ -8,7 +8,7 @@ import Testing
 @testable import EdgeCoderTests
 
 /// What reaches an HTTP client while a phone with a v2 link still speaks.
-@Suite(.timeLimit(.minutes(1))) struct LiveStreamTests {
+@Suite(.timeLimit(.minutes(5))) struct LiveStreamTests {
   private let air = LoopbackCentral()
   private let phone = LoopbackPhone(offersLink: true)
   private let engine = GatedEngine()

@@ -7,7 +7,7 @@ import Testing
 @testable import EdgeCoderHTTP
 
 /// Who may come in.
-@Suite(.timeLimit(.minutes(1))) struct LoopbackTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopbackTests {
   @Test(arguments: [
     "localhost", "LOCALHOST", "localhost.", "localhost:11435", "127.0.0.1", "127.0.0.1:11435", "127.1.2.3:1", "[::1]",
     "[::1]:11435",

@@ -6,7 +6,7 @@ import Testing
 @testable import EdgeCoderHTTP
 
 /// What an Ollama client sees.
-@Suite(.timeLimit(.minutes(1))) struct OllamaRoutesTests {
+@Suite(.timeLimit(.minutes(5))) struct OllamaRoutesTests {
   private static let finalKeys: Set<String> = [
     "model", "created_at", "done", "done_reason", "total_duration", "load_duration", "prompt_eval_count",
     "prompt_eval_duration", "eval_count", "eval_duration",

@@ -6,7 +6,7 @@ import Testing
 @testable import EdgeCoderHTTP
 
 /// What an OpenAI client sees.
-@Suite(.timeLimit(.minutes(1))) struct OpenAIRoutesTests {
+@Suite(.timeLimit(.minutes(5))) struct OpenAIRoutesTests {
   private static let hi = #""messages":[{"role":"user","content":"hi"}]"#
 
   @Test func chatWhole() async throws {

@@ -4,7 +4,7 @@ import HummingbirdTesting
 import Testing
 
 /// The HTTP API as OpenAI's own Python client sees it.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: PythonScript.has("openai"), "no openai in .venv-peers"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: PythonScript.has("openai"), "no openai in .venv-peers"))
 struct RealOpenAIClientTests {
   @Test func itUnderstandsEverything() async throws {
     let service = FakeService { call in

@@ -5,7 +5,7 @@ import Testing
 @testable import EdgeCoder
 
 /// How the central finds phones, keeps links and reports on them.
-@Suite(.timeLimit(.minutes(1))) struct CentralLinkTests {
+@Suite(.timeLimit(.minutes(5))) struct CentralLinkTests {
   private let clock = ManualClock()
   private let log = RecordingLog()
   private let air = LoopbackCentral()

@@ -5,7 +5,7 @@ import Testing
 @testable import EdgeCoder
 
 /// The central against phones in memory, end to end.
-@Suite(.timeLimit(.minutes(1))) struct CentralTests {
+@Suite(.timeLimit(.minutes(5))) struct CentralTests {
   private let clock = ManualClock()
   private let log = RecordingLog()
   private let air = LoopbackCentral()

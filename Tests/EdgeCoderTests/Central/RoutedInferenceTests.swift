@@ -3,7 +3,7 @@ import EdgeCoder
 import Testing
 
 /// Prompts with a model server on the network and phones around.
-@Suite(.timeLimit(.minutes(1))) struct RoutedInferenceTests {
+@Suite(.timeLimit(.minutes(5))) struct RoutedInferenceTests {
   private let phones = Phones()
   private let engine = GatedEngine()
   private let network = Network()

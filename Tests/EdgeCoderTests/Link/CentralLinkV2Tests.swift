@@ -5,7 +5,7 @@ import Testing
 @testable import EdgeCoder
 
 /// Central and phone with a v2 link between them, in memory.
-@Suite(.timeLimit(.minutes(1))) struct CentralLinkV2Tests {
+@Suite(.timeLimit(.minutes(5))) struct CentralLinkV2Tests {
   private let air = LoopbackCentral()
   private let phone = LoopbackPhone(offersLink: true, over: [.l2cap, .gatt])
   private let engine = GatedEngine()

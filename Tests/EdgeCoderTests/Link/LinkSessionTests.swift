@@ -5,7 +5,7 @@ import Testing
 @testable import EdgeCoder
 
 /// A central's and a phone's end of a link in memory.
-@Suite(.timeLimit(.minutes(1))) struct LinkSessionTests {
+@Suite(.timeLimit(.minutes(5))) struct LinkSessionTests {
   /// Runs a link whose phone does what `answer` says with each request.
   static func withLink<Value: Sendable>(
     limit: Int = 600, deflates: Bool = false, requestLimit: Int = 100_000, replyLimit: Int = 1_000_000,

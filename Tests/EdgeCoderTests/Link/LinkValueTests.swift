@@ -5,7 +5,7 @@ import Testing
 @testable import EdgeCoder
 
 /// The v2 link over GATT: values, their credit, and whose they are.
-@Suite(.timeLimit(.minutes(1))) struct LinkValueTests {
+@Suite(.timeLimit(.minutes(5))) struct LinkValueTests {
   /// Those of `docs/link-v2.md`.
   @Test func vectors() throws {
     let vectors: [(LinkValue, [UInt8])] = [

@@ -5,7 +5,7 @@ import Testing
 @testable import EdgeCoder
 
 /// How replies and status go out: chunk sizes, pauses, order, and who hears them.
-@Suite(.timeLimit(.minutes(1))) struct PhoneSendingTests {
+@Suite(.timeLimit(.minutes(5))) struct PhoneSendingTests {
   private let clock = ManualClock()
   private let engine = GatedEngine()
   private let log = RecordingLog()

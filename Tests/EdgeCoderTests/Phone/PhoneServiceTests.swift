@@ -4,7 +4,7 @@ import Testing
 
 @testable import EdgeCoder
 
-@Suite(.timeLimit(.minutes(1))) struct PhoneServiceTests {
+@Suite(.timeLimit(.minutes(5))) struct PhoneServiceTests {
   private let phone = LoopbackPhone()
   private let engine = GatedEngine()
   private let clock = ManualClock()
