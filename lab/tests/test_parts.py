@@ -13,7 +13,7 @@ from pathlib import Path
 LAB = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(LAB))
 
-from runner import cache, debian, guestkernel, initramfs, uml  # noqa: E402
+from runner import cache, counter, debian, guestkernel, initramfs, uml  # noqa: E402
 from runner.job import Job, conversation  # noqa: E402
 from runner.kernelfiles import SIGNATURE_MARK, ModuleTree, dependencies, uncompressed_kernel, unsigned  # noqa: E402
 from runner.supervisor import Interrupted, Signals, telling_lines  # noqa: E402
@@ -205,6 +205,12 @@ class UserModeLinux(unittest.TestCase):
         wanted = "# a comment\nCONFIG_A=y\nCONFIG_B=y\n# CONFIG_C is not set\n# CONFIG_D is not set\n"
         self.assertEqual(uml.contradictions(wanted, "CONFIG_A=y\n# CONFIG_C is not set\n"), ["CONFIG_B=y"])
         self.assertEqual(uml.contradictions(wanted, "CONFIG_A=y\nCONFIG_B=y\nCONFIG_D=y\n"), ["CONFIG_D is not set"])
+
+
+class Counter(unittest.TestCase):
+    @unittest.skipIf(counter.kilohertz() is None, "this processor's counter cannot be read")
+    def test_it_counts_evenly(self):
+        self.assertAlmostEqual(counter.kilohertz() / counter.kilohertz(), 1, delta=0.001)
 
 
 class Packages(unittest.TestCase):
