@@ -80,8 +80,7 @@ struct ItemUploader: Sendable {
     }
   }
 
-  /// Sends the parts that the server does not have yet. Every byte is read, also of those it has: together they must be
-  /// what was queued.
+  /// Sends the parts that the server does not have yet.
   private func send(_ ranges: [Range<Int64>], replacing: Bool) async throws {
     let uploadID: String
     var known: [UploadedPart] = []
@@ -89,18 +88,15 @@ struct ItemUploader: Sendable {
       (uploadID, known) = (begun, item.parts)
     } else {
       uploadID = try await client.createMultipart(
+    // First: for a file that is not what was queued nothing is begun on the server.
+    let sums = try content.sums(of: ranges, length: plan.partLength(for: content.size))
         content, bucket: request.bucket, key: request.key, credentials: credentials)
       try store.note(item.id, uploadID: uploadID, parts: [])
     }
-    var (whole, parts) = (Crypto.SHA256(), [UploadedPart]())
+    var parts: [UploadedPart] = []
     for (index, range) in ranges.enumerated() {
       let slice = FileSlice(path: content.path, offset: range.lowerBound, length: range.upperBound - range.lowerBound)
-      var sha = Crypto.SHA256()
-      try FileReading.read(slice) { bytes in
-        sha.update(bufferPointer: bytes)
-        whole.update(bufferPointer: bytes)
-      }
-      let sum = Array(sha.finalize())
+      let sum = sums[index]
       if index < known.count, known[index].size == slice.length, known[index].sha256 == sum.hex {
         parts.append(known[index])
       } else {
@@ -119,12 +115,11 @@ struct ItemUploader: Sendable {
       }
       onProgress(range.upperBound)
     }
-    guard whole.finalize().hex == content.sha256 else { throw S3Client.changed(content) }
     let etag = try await client.completeMultipart(
       parts, of: uploadID, bucket: request.bucket, key: request.key, replacing: replacing, credentials: credentials)
     // Every part was compared; that the whole is made of these parts is what is left to show.
-    let sums = parts.compactMap { [UInt8](hex: $0.etag) }
-    let isShown = sums.count == parts.count && etag == Digests.md5(of: sums.flatMap { $0 }).hex + "-\(parts.count)"
+    let etags = parts.compactMap { [UInt8](hex: $0.etag) }
+    let isShown = etags.count == parts.count && etag == Digests.md5(of: etags.flatMap { $0 }).hex + "-\(parts.count)"
     if isShown { return }
     guard try await presence() == .same else { throw S3Client.differs(request.key) }
   }

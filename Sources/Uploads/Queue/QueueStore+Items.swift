@@ -212,7 +212,7 @@ extension QueueStore {
       try database.execute(
         sql: """
           UPDATE item SET state = ?, nextAttemptAtMs = NULL, failure = NULL, problem = NULL, uploadID = NULL,
-            parts = '[]', endedAtMs = ? WHERE id = ?
+            parts = '[]', partSums = NULL, endedAtMs = ? WHERE id = ?
           """, arguments: [state.rawValue, now, id])
       if state == .done {
         try self.note(id, "is done", database)
@@ -257,7 +257,7 @@ extension UploadItem {
     request = UploadRequest(
       ObjectContent(
         path: row["path"], size: row["size"], sha256: row["sha256"], contentType: row["contentType"],
-        metadata: try decoded("metadata")),
+        metadata: try decoded("metadata"), partSums: row["partSums"] == nil ? nil : try decoded("partSums")),
       bucket: row["bucket"], key: row["key"], account: row["account"], sidecar: row["sidecar"],
       isReplacing: row["isReplacing"], afterwards: afterwards, manifest: row["manifest"])
     self.state = state

@@ -72,6 +72,9 @@ public final class QueueStore: Sendable {
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             bucket TEXT NOT NULL, manifest TEXT NOT NULL, account TEXT NOT NULL, line TEXT NOT NULL
           );
+    migrator.registerMigration("3: sums of parts") { database in
+      try database.execute(sql: "ALTER TABLE item ADD COLUMN partSums TEXT")
+    }
           """)
     }
     return migrator
@@ -114,13 +117,14 @@ public final class QueueStore: Sendable {
     try database.execute(
       sql: """
         INSERT INTO item (bucket, key, account, path, sidecar, fingerprint, size, sha256, contentType, metadata,
-          isReplacing, afterwards, manifest, queuedAtMs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          partSums, isReplacing, afterwards, manifest, queuedAtMs)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         request.bucket, request.key, request.account, request.content.path, request.sidecar, fingerprint,
         request.content.size, request.content.sha256, request.content.contentType,
-        try Self.json(request.content.metadata), request.isReplacing, request.afterwards.rawValue,
-        request.manifest, now,
+        try Self.json(request.content.metadata), try request.content.partSums.map(Self.json), request.isReplacing,
+        request.afterwards.rawValue, request.manifest, now,
       ])
     return database.lastInsertedRowID
   }

@@ -14,17 +14,20 @@ public struct ObjectContent: Sendable, Hashable {
   public var contentType: String
   /// The object's metadata, besides the checksum: names in small letters.
   public var metadata: [String: String]
+  /// The sums of its parts, where it goes in parts and they are known; else they are made before it is sent.
+  public var partSums: PartSums?
 
   /// Describes a file.
   public init(
     path: String, size: Int64, sha256: String, contentType: String = "application/octet-stream",
-    metadata: [String: String] = [:]
+    metadata: [String: String] = [:], partSums: PartSums? = nil
   ) {
     self.path = path
     self.size = size
     self.sha256 = sha256
     self.contentType = contentType
     self.metadata = metadata
+    self.partSums = partSums
   }
 
   /// The name of the metadata with the checksum of the whole content.
@@ -137,25 +140,5 @@ extension UploadsError {
       default: .storage
       }
     return UploadsError(code, "\(phase): \(String(cString: strerror(number)))", errno: number)
-  }
-}
-
-extension ObjectContent {
-  /// Describes a file as it is now: reads all of it, and has it on disk before it returns.
-  /// - Throws: ``UploadsError``: `.fileMissing`, `.fileChanged` when somebody writes to it meanwhile, `.storage`.
-  public init(
-    readingFile path: String, contentType: String = "application/octet-stream", metadata: [String: String] = [:]
-  ) throws {
-    let (size, before) = (try FileReading.length(of: path), try Fingerprint.of(path))
-    let file = try FileReading.open(path)
-    defer { close(file) }
-    var sha = Crypto.SHA256()
-    try FileReading.read(FileSlice(path: path, length: size)) { sha.update(bufferPointer: $0) }
-    guard try Fingerprint.of(path) == before else {
-      throw UploadsError(.fileChanged, "\(path) changes while it is read", hint: "wait until it is whole")
-    }
-    // Its queue outlives a power cut, and so must the file.
-    guard fsync(file) == 0 else { throw UploadsError.disk("writing \(path) to disk") }
-    self.init(path: path, size: size, sha256: sha.finalize().hex, contentType: contentType, metadata: metadata)
   }
 }
