@@ -92,7 +92,7 @@ import Testing
     #expect(try store.item(id)?.state == .failed)
     try other.retry(id)
     #expect(try store.item(id)?.state == .waiting && store.item(id)?.attempts == 0)
-    #expect(try store.events().map(\.text).last == "is to be tried again")
+    #expect(try store.events().map(\.kind).last == .retried)
     try other.drop(id)
     #expect(try store.item(id) == nil)
     #expect(throws: UploadsError.self) { try other.drop(id) }

@@ -58,14 +58,6 @@ extension QueueStore {
     }
   }
 
-  /// What happened last, the newest last.
-  public func events(limit: Int = eventLimit) throws(UploadsError) -> [UploadEvent] {
-    try read { database in
-      try Row.fetchAll(database, sql: "SELECT * FROM event ORDER BY id DESC LIMIT ?", arguments: [limit])
-        .reversed().map { UploadEvent(atMs: $0["atMs"], item: $0["item"], text: $0["text"]) }
-    }
-  }
-
   /// The items that are done or have failed, the oldest first.
   /// - Parameters:
   ///   - first: the lowest number of interest.
@@ -111,35 +103,36 @@ extension QueueStore {
       try database.execute(
         sql: "INSERT INTO setting (name, value) VALUES ('paused', ?) ON CONFLICT (name) DO UPDATE SET value = ?1",
         arguments: [isPaused ? "1" : "0"])
+      try self.note(isPaused ? .held : .resumed, database)
     }
   }
 
   /// Has an item tried again at once, whatever became of it, unless it is done.
   public func retry(_ id: Int64) throws(UploadsError) {
-    try change(id, "is to be tried again", to: .waiting, from: [.failed, .waiting, .paused])
+    try change(id, .retried, to: .waiting, from: [.failed, .waiting, .paused])
   }
 
   /// Holds an item.
   public func pause(_ id: Int64) throws(UploadsError) {
-    try change(id, "is held", to: .paused, from: [.waiting, .uploading, .failed])
+    try change(id, .held, to: .paused, from: [.waiting, .uploading, .failed])
   }
 
   /// Lets an item go on that is held.
   public func resume(_ id: Int64) throws(UploadsError) {
-    try change(id, "goes on", to: .waiting, from: [.paused])
+    try change(id, .resumed, to: .waiting, from: [.paused])
   }
 
   /// Forgets an item; its files stay.
   public func drop(_ id: Int64) throws(UploadsError) {
     try command("dropping item \(id)") { database in
       guard try Self.item(id, database) != nil else { throw Self.unknown(id) }
+      try self.note(.dropped, item: id, database)
       try database.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [id])
-      try self.note(id, "was dropped", database)
     }
   }
 
   private func change(
-    _ id: Int64, _ text: String, to state: UploadItem.State, from states: Set<UploadItem.State>
+    _ id: Int64, _ kind: UploadEvent.Kind, to state: UploadItem.State, from states: Set<UploadItem.State>
   ) throws(UploadsError) {
     try command("changing item \(id)") { database in
       guard let item = try Self.item(id, database) else { throw Self.unknown(id) }
@@ -149,7 +142,7 @@ extension QueueStore {
       try database.execute(
         sql: "UPDATE item SET state = ?, attempts = 0, nextAttemptAtMs = NULL, endedAtMs = NULL WHERE id = ?",
         arguments: [state.rawValue, id])
-      try self.note(id, text, database)
+      try self.note(kind, item: id, database)
     }
   }
 
@@ -183,7 +176,7 @@ extension QueueStore {
           UPDATE item SET state = 'waiting', attempts = ?, nextAttemptAtMs = ?, failure = ?, problem = ?
           WHERE id = ? AND state = 'uploading'
           """, arguments: [attempts, delay.map { now + $0 }, kind.rawValue, problem, id])
-      try self.note(id, "failed (\(kind.rawValue)): \(problem)", database)
+      try self.note(.failed, item: id, failure: kind, reason: problem, database)
     }
   }
 
@@ -195,7 +188,7 @@ extension QueueStore {
           UPDATE item SET state = 'failed', attempts = attempts + 1, nextAttemptAtMs = NULL, failure = 'final',
             problem = ?, endedAtMs = ? WHERE id = ? AND state = 'uploading'
           """, arguments: [problem, now, id])
-      try self.note(id, "failed for good: \(problem)", database)
+      try self.note(.gaveUp, item: id, failure: .final, reason: problem, database)
     }
   }
 
@@ -215,7 +208,7 @@ extension QueueStore {
             parts = '[]', partSums = NULL, endedAtMs = ? WHERE id = ?
           """, arguments: [state.rawValue, now, id])
       if state == .done {
-        try self.note(id, "is done", database)
+        try self.note(.done, item: id, database)
         try database.execute(
           sql: """
             DELETE FROM item WHERE state = 'done' AND id < (
@@ -223,13 +216,6 @@ extension QueueStore {
             """, arguments: [Self.memoryLimit - 1])
       }
     }
-  }
-
-  private func note(_ id: Int64, _ text: String, _ database: Database) throws {
-    try database.execute(
-      sql: "INSERT INTO event (atMs, item, text) VALUES (?, ?, ?)", arguments: [now, id, String(text.prefix(1000))])
-    try database.execute(
-      sql: "DELETE FROM event WHERE id <= ?", arguments: [database.lastInsertedRowID - Int64(Self.eventLimit)])
   }
 
   private static func item(_ id: Int64, _ database: Database) throws -> UploadItem? {

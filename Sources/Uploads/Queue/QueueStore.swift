@@ -16,8 +16,6 @@ public final class QueueStore: Sendable {
 
   /// How many items that are done are remembered, so that none is queued again: 10,000.
   static let memoryLimit = 10_000
-  /// How many events are remembered: 1,000.
-  public static let eventLimit = 1000
 
   /// Opens the file, makes it if it is not there, and brings it to this version.
   /// - Parameters:
@@ -41,7 +39,7 @@ public final class QueueStore: Sendable {
 
   var now: Int64 { unixMs() }
 
-  private static let migrator: DatabaseMigrator = {
+  static let migrator: DatabaseMigrator = {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1: items and events") { database in
       try database.execute(
@@ -72,11 +70,12 @@ public final class QueueStore: Sendable {
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             bucket TEXT NOT NULL, manifest TEXT NOT NULL, account TEXT NOT NULL, line TEXT NOT NULL
           );
+          """)
+    }
     migrator.registerMigration("3: sums of parts") { database in
       try database.execute(sql: "ALTER TABLE item ADD COLUMN partSums TEXT")
     }
-          """)
-    }
+    migrator.registerMigration("4: events with reasons") { try $0.execute(sql: eventTable) }
     return migrator
   }()
 

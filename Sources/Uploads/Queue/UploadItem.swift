@@ -96,13 +96,3 @@ public struct UploadItem: Sendable, Hashable, Identifiable {
   /// What the file was when it was queued.
   public var fingerprint: String
 }
-
-/// Something that happened to an item.
-public struct UploadEvent: Sendable, Hashable {
-  /// When, in Unix milliseconds.
-  public var atMs: Int64
-  /// To which item.
-  public var item: Int64
-  /// What, in words.
-  public var text: String
-}

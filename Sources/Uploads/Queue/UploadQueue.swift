@@ -230,6 +230,7 @@ public actor UploadQueue {
       result = .failure(UploadsError(.noCredentials, "\(keeper.provider.name): \(error)"))
     }
     let refused = machine.lacksCredentials(name) ? keeper.generation : -1
+    noteCredentials(of: name, before: keeper, refused: refused)
     keepers[name]?.take(result, refused: refused, at: clock.now, unixMs: store.now)
     if case .failure(let error) = result { logger.warning("no credentials for account \(name): \(error.code)") }
     let generation = keepers[name]?.generation ?? 0
@@ -237,6 +238,21 @@ public actor UploadQueue {
       handle(.credentials(name, generation: generation))
     } else {
       bell.source.yield(())
+  /// Notes when an account loses its credentials, or has some again.
+  private func noteCredentials(of name: String, before: CredentialsKeeper, refused: Int) {
+    guard let keeper = keepers[name] else { return }
+    let lacked = before.problem != nil || before.generation == refused && refused > 0
+    keep("noting an event") { () throws(UploadsError) in
+      if let problem = keeper.problem {
+        try store.note(account: name, .credentialsMissing, problem)
+      } else if keeper.generation == refused, refused > 0 {
+        try store.note(account: name, .credentialsMissing, "the server does not take them")
+      } else if lacked {
+        try store.note(account: name, .credentialsFound, nil)
+      }
+    }
+  }
+
     }
   }
 

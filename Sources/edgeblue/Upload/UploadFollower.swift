@@ -98,7 +98,7 @@ struct UploadFollower: Sendable {
         let (status, totals) = (await queue.status, try store.totals())
         speed.note(status.counters.sentBytes)
         let running = try status.running.keys.sorted().compactMap { try store.item($0) }
-        let events = try store.events(limit: 20).filter { $0.atMs >= begin }
+        let events = try store.events(limit: 20).filter { $0.lastAtMs >= begin }
         Output.write(screen.frame(UploadText.live(status, totals, running, speed.bytesPerSecond, events)))
       }
       try await Task.sleep(for: waited == nil ? Self.frame : Self.look, clock: .steady)

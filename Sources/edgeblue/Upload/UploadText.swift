@@ -22,8 +22,7 @@ enum UploadText {
     let problems = status.credentialProblems.sorted { $0.key < $1.key }
       .map { "  account \($0.key.printable) has no credentials: \($0.value.printable)" }
     let elsewhere = status.isElsewhere ? ["  another program uploads this queue"] : []
-    let failures = events.filter { $0.text.hasPrefix("failed") }.suffix(3)
-      .map { "  \(Terminal.clock(atMs: $0.atMs))  item \($0.item) \($0.text.printable)" }
+    let failures = events.filter { [.failed, .gaveUp].contains($0.kind) }.suffix(3).map { "  " + line($0) }
     return [head] + items + elsewhere + problems + failures + (status.problem.map { ["  \($0.printable)"] } ?? [])
   }
 

@@ -14,12 +14,15 @@ struct UploadsCommand: AsyncParsableCommand {
         edgeblue uploads                     what waits, and why
         edgeblue uploads run --endpoint http://127.0.0.1:8333
         edgeblue uploads show 12
+        edgeblue uploads events              what happened, and why
         edgeblue uploads retry 12            also what has failed
         edgeblue uploads pause               all of it; pause 12 holds one item
         edgeblue uploads verify              compares what is done with what the server has
         edgeblue uploads list --all --json
       """,
-    subcommands: [List.self, Show.self, Run.self, Retry.self, Pause.self, Resume.self, Drop.self, Verify.self],
+    subcommands: [
+      List.self, Show.self, Events.self, Run.self, Retry.self, Pause.self, Resume.self, Drop.self, Verify.self,
+    ],
     defaultSubcommand: List.self)
 
   /// `edgeblue uploads list`
@@ -63,13 +66,13 @@ struct UploadsCommand: AsyncParsableCommand {
       try await common.run { terminal in
         let store = try queue.open()
         let known = try item.find(in: store)
-        let events = try store.events().filter { $0.item == known.id }
+        let events = try store.events(item: known.id)
         if terminal.json {
-          let list = events.map { JSON.object(["atMs": .number(Int($0.atMs)), "text": .string($0.text)]) }
-          terminal.print(json: .object(known.json.merging(["events": .list(list)]) { $1 }))
+          let list = JSON.list(events.map { .object($0.json) })
+          terminal.print(json: .object(known.json.merging(["events": list]) { $1 }))
         }
         for line in UploadText.lines(known) { terminal.say(line) }
-        for event in events { terminal.say("\(Terminal.clock(atMs: event.atMs))  \(event.text.printable)") }
+        for event in events { terminal.say(UploadText.line(event, isNamed: false)) }
       }
     }
   }
