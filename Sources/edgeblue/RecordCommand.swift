@@ -73,13 +73,10 @@ struct RecordCommand: AsyncParsableCommand {
       try await diary.recover()
       let sink = try bucket.map {
         SegmentUploads(
-          store: try queue.open(), folder: folder, bucket: $0, prefix: prefix, account: store.account)
+          store: try queue.open(), folder: folder, bucket: $0, prefix: prefix, account: store.account,
+          told: { await diary.note($0) })
       }
-      let uploads = try sink.map { sink in
-        try store.queue(sink.store) { item in
-          if let segment = try await sink.note(item) { await diary.note(uploaded: segment, item) }
-        }
-      }
+      let uploads = try sink.map { try store.queue($0.store, disk: $0) }
       let radio = try await Radio.open(adapter, terminal)
       let recorders = addresses.map {
         WearableRecorder(

@@ -1,43 +1,8 @@
+import DBusTesting
 import Foundation
 import Testing
 
 @testable import AudioIngest
-
-/// A disk in memory that is really full; it goes with this object.
-private final class SmallDisk: Sendable {
-  /// Whether this process may have one: root may, and not in every container.
-  static let isPossible: Bool = {
-    do {
-      _ = try SmallDisk(megabytes: 1)
-      return true
-    } catch {
-      return false
-    }
-  }()
-
-  let path: String
-
-  init(megabytes: Int) throws {
-    path = NSTemporaryDirectory() + "edgeblue-disk-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    guard mount("tmpfs", path, "tmpfs", 0, "size=\(megabytes)m") == 0 else {
-      rmdir(path)
-      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EPERM)
-    }
-  }
-
-  /// Gives it another size.
-  func resize(megabytes: Int) throws {
-    guard mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT), "size=\(megabytes)m") == 0 else {
-      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EPERM)
-    }
-  }
-
-  deinit {
-    umount2(path, Int32(MNT_DETACH))
-    rmdir(path)
-  }
-}
 
 @Suite struct FullDiskTests {
   /// The kernel refuses, and not a double: what was kept is right, what is missing is told, and it goes on when there is

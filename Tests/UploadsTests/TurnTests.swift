@@ -28,11 +28,12 @@ import Testing
     var options = UploadQueue.Options()
     options.waitsForTurn = true
     let (heard, fails) = (Lock<[String]>([]), Lock(true))
-    let second = try QueueRun(again: first, at: server, clock: TimeSource(clock), options: options) { item in
+    let listener = DiskListener { item in
       // It is told again of what it could not take.
       if fails.take() { throw UploadsError(.storage, "not now") }
       if item.request.key != "before" { heard.withLock { $0.append(item.request.key) } }
     }
+    let second = try QueueRun(again: first, at: server, clock: TimeSource(clock), options: options, disk: listener)
     let waiting = second.start()
     while await !second.queue.status.isElsewhere { try await Task.sleep(for: .milliseconds(2), clock: .steady) }
     // Who does not wait is told so.

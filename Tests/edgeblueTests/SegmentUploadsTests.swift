@@ -18,7 +18,12 @@ import Uploads
     recording.recorder.end(.shutdown, at: recording.moment)
     let segment = try #require(try SegmentCatalog(path: folder.path).entries.first?.segment)
     let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
-    let sink = SegmentUploads(store: store, folder: folder, bucket: "bucket", prefix: "fleet/", account: "ada")
+    let arrived = Lock<[Int]>([])
+    let sink = SegmentUploads(
+      store: store, folder: folder, bucket: "bucket", prefix: "fleet/", account: "ada",
+      told: { news in
+        if case .uploaded(let id, _) = news { arrived.withLock { $0.append(id) } }
+      })
     try await sink.take(segment)
     try await sink.take(segment)
     let items = try store.items(in: [.waiting])
@@ -33,13 +38,10 @@ import Uploads
     // The server takes the sidecar first; that is not all of it.
     let server = Server(refusing: ".wav")
     let clock = ManualClock()
-    let arrived = Lock<[Int]>([])
     let queue = UploadQueue(
       store, client: S3Client(try S3Endpoint("http://host"), transport: server),
       accounts: ["ada": StaticCredentials(S3Credentials(accessKey: "k", secretKey: "s"))], clock: TimeSource(clock),
-      onDelivered: { item in
-        if let id = try await sink.note(item) { arrived.withLock { $0.append(id) } }
-      })
+      disk: sink)
     let running = Task { try await queue.run() }
     try await Self.until { try store.totals().items == [.done: 1, .waiting: 1] }
     #expect(try SegmentCatalog(path: folder.path).entries.map(\.isDelivered) == [false])
@@ -63,7 +65,7 @@ import Uploads
     let queue = UploadQueue(
       store, client: S3Client(try S3Endpoint("http://host"), transport: Server(refusing: "nothing")),
       accounts: ["ada": StaticCredentials(S3Credentials(accessKey: "k", secretKey: "s"))], clock: TimeSource(clock),
-      onDelivered: { item in try await sink.note(item) })
+      disk: sink)
     let running = Task { try await queue.run() }
     await clock.waitForSleeper(until: .milliseconds(500))
     var recording = try Recording(folder)
@@ -77,6 +79,45 @@ import Uploads
     #expect(try SegmentCatalog(path: folder.path).entries.map(\.isDelivered) == [true])
     running.cancel()
     try await running.value
+  }
+
+  /// One policy: the queue waits when it cannot write, the recorder's folder makes room of what was delivered, and what was
+  /// not delivered stays.
+  @Test(.enabled(if: SmallDisk.isPossible, "needs to be allowed to mount a disk in memory"))
+  func withoutRoomASegmentWaitsAndWhatWasDeliveredGoes() async throws {
+    let disk = try SmallDisk(megabytes: 2)
+    let folder = try SegmentFolder(path: disk.path + "/recordings", limits: .init(reserve: 0))
+    var recording = try Recording(folder, SegmentRules(maximum: .seconds(2)))
+    recording.play(frames: 600)
+    recording.recorder.end(.shutdown, at: recording.moment)
+    let segments = try SegmentCatalog(path: folder.path).entries.map(\.segment)
+    try #require(segments.count == 3)
+    let store = try QueueStore(path: disk.path + "/uploads.sqlite")
+    let (clock, waits) = (ManualClock(), Lock<[Int]>([]))
+    let sink = SegmentUploads(
+      store: store, folder: folder, bucket: "bucket", prefix: "", account: "ada", clock: TimeSource(clock),
+      told: { news in
+        if case .waits(let id, _) = news { waits.withLock { $0.append(id) } }
+      })
+    try await sink.take(segments[0])
+    let filler = try disk.fill()
+    // Nothing may go: it waits until somebody makes room, and says so once.
+    let taking = Task { try await sink.take(segments[1]) }
+    for _ in 0..<3 { await clock.advance(toSleeperAt: clock.now.offset + SegmentUploads.pause) }
+    await clock.waitForSleeper(until: clock.now.offset + SegmentUploads.pause)
+    #expect(waits.withLock { $0 } == [segments[1].info.id])
+    #expect(try store.totals().items == [.waiting: 2])
+    try FileManager.default.removeItem(atPath: filler)
+    await clock.advance(toSleeperAt: clock.now.offset + SegmentUploads.pause)
+    try await taking.value
+    #expect(try store.totals().items == [.waiting: 4])
+    // What was delivered goes at once, and only that.
+    try folder.markDelivered(segments[0].info.id)
+    try disk.fill()
+    try await sink.take(segments[2])
+    #expect(try store.totals().items == [.waiting: 6])
+    #expect(try SegmentCatalog(path: folder.path).entries.map(\.segment.info.id) == segments.dropFirst().map(\.info.id))
+    #expect(waits.withLock { $0 }.count == 1)
   }
 
   private static func until(_ isSo: () throws -> Bool) async throws {

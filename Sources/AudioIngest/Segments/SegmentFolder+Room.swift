@@ -25,7 +25,7 @@ extension SegmentFolder {
 
   /// Sees to it that there is room: delivered segments go, the oldest first, until what is left is within the limits.
   /// - Throws: ``AudioIngestError``: `.noSpace` when the rest is not delivered yet, `.storage`.
-  func makeRoom() throws(AudioIngestError) {
+  public func makeRoom() throws(AudioIngestError) {
     if let parent { return try parent.makeRoom() }
     guard try !hasRoom() else { return }
     // Names sort as time does.

@@ -30,7 +30,13 @@ struct ItemUploader: Sendable {
         guard replacing else { throw Self.taken(request.key) }
       }
     }
-    try checkFile()
+    do {
+      try checkFile()
+    } catch let error as UploadsError where error.code == .fileMissing {
+      // Removed when it was delivered, which could not be noted.
+      guard try await presence() == .same else { throw error }
+      return
+    }
     do {
       try await send(replacing: replacing)
     } catch let error as UploadsError where error.code == .alreadyExists && !replacing {
@@ -75,23 +81,23 @@ struct ItemUploader: Sendable {
     do {
       try await send(parts, replacing: replacing)
     } catch let error as UploadsError where error.serverCode == "NoSuchUpload" {
-      try store.note(item.id, uploadID: nil, parts: [])
+      try note(nil, [])
       throw UploadsError(.interrupted, "the server has forgotten the parts it had of \(request.key)")
     }
   }
 
   /// Sends the parts that the server does not have yet.
   private func send(_ ranges: [Range<Int64>], replacing: Bool) async throws {
+    // First: for a file that is not what was queued nothing is begun on the server.
+    let sums = try content.sums(of: ranges, length: plan.partLength(for: content.size))
     let uploadID: String
     var known: [UploadedPart] = []
     if let begun = item.uploadID {
       (uploadID, known) = (begun, item.parts)
     } else {
       uploadID = try await client.createMultipart(
-    // First: for a file that is not what was queued nothing is begun on the server.
-    let sums = try content.sums(of: ranges, length: plan.partLength(for: content.size))
         content, bucket: request.bucket, key: request.key, credentials: credentials)
-      try store.note(item.id, uploadID: uploadID, parts: [])
+      try note(uploadID, [])
     }
     var parts: [UploadedPart] = []
     for (index, range) in ranges.enumerated() {
@@ -111,7 +117,7 @@ struct ItemUploader: Sendable {
             })
         }
         parts.append(part)
-        try store.note(item.id, uploadID: uploadID, parts: parts)
+        try note(uploadID, parts)
       }
       onProgress(range.upperBound)
     }
@@ -122,6 +128,15 @@ struct ItemUploader: Sendable {
     let isShown = etags.count == parts.count && etag == Digests.md5(of: etags.flatMap { $0 }).hex + "-\(parts.count)"
     if isShown { return }
     guard try await presence() == .same else { throw S3Client.differs(request.key) }
+  }
+
+  /// Notes the parts that the server has, so that the next attempt goes on after them. On a full disk it does not.
+  private func note(_ uploadID: String?, _ parts: [UploadedPart]) throws(UploadsError) {
+    do {
+      try store.note(item.id, uploadID: uploadID, parts: parts)
+    } catch let error where error.code == .noSpace {
+      // Uploading is what makes room. What is forgotten of the server's parts is swept up.
+    }
   }
 
   private static func taken(_ key: String) -> UploadsError {

@@ -76,50 +76,6 @@ extension UploadQueue {
       logger.info("item \(item.id): an upload in parts that was forgotten is aborted")
     }
   }
-
-  /// Notes that the server has an item, and sees to the local files.
-  /// - Returns: whether all was done.
-  func deliver(_ item: UploadItem) async throws -> Bool {
-    defer {
-      if item.request.manifest != nil { manifestBell.source.yield(()) }
-    }
-    if item.request.afterwards == .keep, onDelivered == nil {
-      // The file stays: should a power cut undo this, the item is found on the server again.
-      try store.finish(item.id, as: .done, isLasting: false)
-      return true
-    }
-    try store.finish(item.id, as: .delivered)
-    return try await settle(item)
-  }
-
-  /// Sees to the local files of an item that the server has; again, if the program ended meanwhile.
-  private func settle(_ item: UploadItem) async throws -> Bool {
-    do {
-      try await onDelivered?(item)
-      if item.request.afterwards == .remove { try remove(item) }
-    } catch {
-      problem = "item \(item.id) is uploaded, but not all is done: \(error)"
-      logger.error("settling item \(item.id): \(error)")
-      return false
-    }
-    try store.finish(item.id, as: .done)
-    return true
-  }
-
-  private func remove(_ item: UploadItem) throws(UploadsError) {
-    let path = item.request.content.path
-    do {
-      guard try Fingerprint.of(path) == item.fingerprint else {
-        logger.warning("item \(item.id): its file has changed since it was queued, and stays")
-        return
-      }
-    } catch let error where error.code == .fileMissing {
-      // Removed already; its sidecar may still be there.
-    }
-    for file in [path, item.request.sidecar].compactMap({ $0 }) {
-      guard unlink(file) == 0 || errno == ENOENT else { throw .disk("removing \(file)") }
-    }
-  }
 }
 
 extension Duration {

@@ -22,12 +22,12 @@ extension UploadQueue {
   ///   - since: what ended earlier is of no interest, in Unix milliseconds.
   ///   - told: what was heard of already.
   private func hear(_ since: inout Int64, _ told: inout Set<Int64>) async throws {
-    guard let onDelivered else { return }
+    guard let disk else { return }
     var isComplete = true
     let ended = try store.ended(since: since)
     for item in ended where item.state == .done && !told.contains(item.id) {
       do {
-        try await onDelivered(item)
+        try await disk.letGo(item)
         told.insert(item.id)
       } catch {
         // Again the next time.

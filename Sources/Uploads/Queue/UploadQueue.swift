@@ -66,8 +66,7 @@ public actor UploadQueue {
   let clock: TimeSource
   let random: @Sendable () -> Double
   let logger: Logger
-  /// Told of each item that the server has, before it is done; what throws is tried again when the program next begins.
-  let onDelivered: (@Sendable (UploadItem) async throws -> Void)?
+  let disk: (any DiskPolicy)?
 
   var machine: QueueMachine
   var keepers: [String: CredentialsKeeper]
@@ -98,16 +97,14 @@ public actor UploadQueue {
   ///   - clock: what waits are measured with.
   ///   - random: 0 to 1.
   ///   - logger: gets what goes wrong, without names of files.
-  ///   - onDelivered: told of each item that the server has, before it is done; when it throws, again when a queue
-  ///     next begins.
+  ///   - disk: who answers for the disk; without one nothing goes but what ``UploadRequest/afterwards`` says.
   public init(
     _ store: QueueStore, client: S3Client, accounts: [String: any CredentialsProvider], options: Options = Options(),
     clock: TimeSource = .continuous, random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
-    logger: Logger = Logger(label: "edgeblue.uploads"),
-    onDelivered: (@Sendable (UploadItem) async throws -> Void)? = nil
+    logger: Logger = Logger(label: "edgeblue.uploads"), disk: (any DiskPolicy)? = nil
   ) {
     (self.store, self.client, self.options, self.clock) = (store, client, options, clock)
-    (self.random, self.logger, self.onDelivered) = (random, logger, onDelivered)
+    (self.random, self.logger, self.disk) = (random, logger, disk)
     machine = QueueMachine(limit: options.concurrency)
     keepers = accounts.mapValues { CredentialsKeeper($0) }
   }
@@ -230,14 +227,17 @@ public actor UploadQueue {
       result = .failure(UploadsError(.noCredentials, "\(keeper.provider.name): \(error)"))
     }
     let refused = machine.lacksCredentials(name) ? keeper.generation : -1
-    noteCredentials(of: name, before: keeper, refused: refused)
     keepers[name]?.take(result, refused: refused, at: clock.now, unixMs: store.now)
     if case .failure(let error) = result { logger.warning("no credentials for account \(name): \(error.code)") }
     let generation = keepers[name]?.generation ?? 0
+    noteCredentials(of: name, before: keeper, refused: refused)
     if generation > keeper.generation {
       handle(.credentials(name, generation: generation))
     } else {
       bell.source.yield(())
+    }
+  }
+
   /// Notes when an account loses its credentials, or has some again.
   private func noteCredentials(of name: String, before: CredentialsKeeper, refused: Int) {
     guard let keeper = keepers[name] else { return }
@@ -250,9 +250,6 @@ public actor UploadQueue {
       } else if lacked {
         try store.note(account: name, .credentialsFound, nil)
       }
-    }
-  }
-
     }
   }
 
@@ -274,7 +271,7 @@ public actor UploadQueue {
 
   private func work(_ id: Int64, _ generation: Int) async {
     do {
-      guard let item = try store.begin(id) else { return handle(.removed(id)) }
+      guard let item = try await begin(id) else { return handle(.removed(id)) }
       let name = item.request.account
       guard let credentials = keepers[name]?.current else {
         throw UploadsError(.noCredentials, "there are no credentials for the account \(name)")

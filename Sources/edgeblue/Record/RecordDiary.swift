@@ -31,12 +31,17 @@ actor RecordDiary {
     for segment in segments { say(.recovered(segment)) }
   }
 
-  /// The server has a segment and its sidecar.
-  func note(uploaded segment: Int, _ item: UploadItem) {
-    // Both of its files may arrive at once.
-    guard uploaded.insert(segment).inserted else { return }
-    view.uploaded = uploaded.count
-    say(.uploaded(segment, item))
+  /// Something has become of a segment on its way to the server.
+  func note(_ news: SegmentUploads.News) {
+    switch news {
+    case .uploaded(let segment, let item):
+      // Both of its files may arrive at once.
+      guard uploaded.insert(segment).inserted else { return }
+      view.uploaded = uploaded.count
+      say(.uploaded(segment, item))
+    case .waits(let segment, let error):
+      say(.problem("segment \(segment) waits to be queued: \(error)"))
+    }
   }
 
   /// Uploads what is finished. A recording goes on without it: what is queued stays so.

@@ -1,42 +1,78 @@
 import AudioIngest
+import DBus
 import Foundation
 import Uploads
 
-/// Queues what a recorder has finished, and tells its folder what the server has.
-struct SegmentUploads: SegmentSink {
+/// Queues what a recorder has finished, and lets its folder's policy hold for both: what the server has may go when room
+/// is needed, by the recorder's quota and reserve.
+struct SegmentUploads: SegmentSink, DiskPolicy {
+  /// What becomes of a segment.
+  enum News: Sendable {
+    /// The server has it, and its sidecar; the item is whichever came last.
+    case uploaded(Int, UploadItem)
+    /// It could not be queued for want of room; it is tried again.
+    case waits(Int, UploadsError)
+  }
+
   let store: QueueStore
   let folder: SegmentFolder
   let bucket: String
   let prefix: String
   let account: String
+  var clock = TimeSource.continuous
+  var told: @Sendable (News) async -> Void = { _ in }
 
   /// The name of the metadata with a segment's number.
   private static let number = "segment"
+  /// How soon it is tried again to queue what there was no room for: 10 s.
+  static let pause = Duration.seconds(10)
 
-  /// Queues a segment's sidecar and its WAV file. A segment that is queued, or was uploaded, is not queued again.
+  /// Queues a segment's sidecar and its WAV file. A segment that is queued, or was uploaded, is not queued again. Without
+  /// room for that it waits until there is some.
   func take(_ segment: FinishedSegment) async throws {
     let sidecar = String(segment.path.dropLast(4)) + ".json"
-    let ids = try store.add([
+    let requests = [
       try request(segment, sidecar, contentType: "application/json"),
       try request(segment, segment.path, contentType: "audio/wav", sha256: segment.info.sha256),
-    ])
-    // Uploaded by a program that ended before it could say so, or by another one.
-    if let item = try store.item(ids[1]), item.state == .done { try await note(item) }
+    ]
+    var isTold = false
+    while true {
+      do {
+        let ids = try store.add(requests)
+        // Uploaded by a program that ended before it could say so, or by another one.
+        if let item = try store.item(ids[1]), item.state == .done { try await letGo(item) }
+        return
+      } catch let error as UploadsError where error.code == .noSpace {
+        if try await makeRoom() { continue }
+        if !isTold { await told(.waits(segment.info.id, error)) }
+        isTold = true
+        try await clock.sleep(for: Self.pause)
+      }
+    }
   }
 
   /// Lets a segment's files go, when room is needed, once the server has both of them.
-  /// - Returns: the segment's number, when it has.
-  @discardableResult
-  func note(_ item: UploadItem) async throws -> Int? {
+  func letGo(_ item: UploadItem) async throws {
     guard let id = item.request.content.metadata[Self.number].flatMap({ Int($0) }),
       item.request.content.path.hasPrefix(Self.absolute(folder.path) + "/")
-    else { return nil }
+    else { return }
     let key = item.request.key
     let sibling = key.hasSuffix(".wav") ? key.dropLast(4) + ".json" : key.dropLast(5) + ".wav"
     let other = try store.item(bucket: item.request.bucket, key: String(sibling))
-    guard let other, [.delivered, .done].contains(other.state) else { return nil }
+    guard let other, [.delivered, .done].contains(other.state) else { return }
     try letGo(id)
-    return id
+    await told(.uploaded(id, item))
+  }
+
+  /// Has the folder remove what was delivered, as far as its quota and its reserve want it.
+  func makeRoom() async throws -> Bool {
+    let before = try folder.room().free
+    do {
+      try folder.makeRoom()
+    } catch let error where error.code == .noSpace {
+      // The rest is not delivered, and stays.
+    }
+    return try folder.room().free > before
   }
 
   private func letGo(_ id: Int) throws(AudioIngestError) {

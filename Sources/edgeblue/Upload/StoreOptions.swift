@@ -112,15 +112,13 @@ struct StoreOptions: ParsableArguments {
   ///   - store: its items.
   ///   - concurrency: how many are uploaded at once.
   ///   - waitsForTurn: whether it goes on when another program that uploads it ends, instead of failing.
-  ///   - onDelivered: hears of each item that the server has.
+  ///   - disk: who answers for the disk that files lie on.
   func queue(
-    _ store: QueueStore, concurrency: Int = 3, waitsForTurn: Bool = true,
-    onDelivered: (@Sendable (UploadItem) async throws -> Void)? = nil
+    _ store: QueueStore, concurrency: Int = 3, waitsForTurn: Bool = true, disk: (any DiskPolicy)? = nil
   ) throws -> UploadQueue {
     var options = UploadQueue.Options()
     (options.concurrency, options.waitsForTurn) = (concurrency, waitsForTurn)
     return UploadQueue(
-      store, client: try client(), accounts: [account: try provider()], options: options,
-      onDelivered: onDelivered)
+      store, client: try client(), accounts: [account: try provider()], options: options, disk: disk)
   }
 }

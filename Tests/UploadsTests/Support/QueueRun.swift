@@ -22,13 +22,13 @@ struct QueueRun: Sendable {
   /// Another program's, with the same items.
   init(
     again other: QueueRun, at server: any S3Transport, clock: TimeSource, options: UploadQueue.Options = .init(),
-    onDelivered: (@Sendable (UploadItem) async throws -> Void)? = nil
+    disk: (any DiskPolicy)? = nil
   ) throws {
     store = try QueueStore(path: other.store.path)
     queue = UploadQueue(
       store, client: S3Client(try S3Endpoint("http://host"), transport: server),
       accounts: ["a": StaticCredentials(MemoryServer.credentials)], options: options, clock: clock,
-      onDelivered: onDelivered)
+      disk: disk)
   }
 
   /// Lets it upload until that is cancelled.

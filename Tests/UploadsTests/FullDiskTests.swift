@@ -1,0 +1,107 @@
+import DBus
+import DBusTesting
+import Foundation
+import Testing
+
+@testable import Uploads
+
+/// A disk without room: the kernel refuses, and not a double. Uploading goes on, since that is what makes room.
+@Suite(.enabled(if: SmallDisk.isPossible, "needs to be allowed to mount a disk in memory"), .timeLimit(.minutes(5)))
+struct FullDiskTests {
+  private let disk: SmallDisk
+  private let server = MemoryServer()
+  init() throws { disk = try SmallDisk(megabytes: 2) }
+
+  private func queue(_ policy: (any DiskPolicy)? = nil) throws -> (store: QueueStore, queue: UploadQueue) {
+    let store = try QueueStore(path: disk.path + "/uploads.sqlite")
+    let queue = UploadQueue(
+      store, client: S3Client(try S3Endpoint("http://host"), transport: server),
+      accounts: ["a": StaticCredentials(MemoryServer.credentials)], clock: TimeSource(QuickClock()), disk: policy)
+    return (store, queue)
+  }
+
+  private func requests(_ count: Int, _ afterwards: UploadRequest.Afterwards) throws -> [UploadRequest] {
+    try (0..<count).map { number in
+      let path = disk.path + "/\(number).wav"
+      try Data(repeating: UInt8(number), count: 40_000).write(to: URL(filePath: path))
+      return UploadRequest(
+        try ObjectContent(readingFile: path), bucket: "bucket", key: "\(number)", account: "a", afterwards: afterwards)
+    }
+  }
+
+  private func expectFull(_ store: QueueStore) {
+    let error = #expect(throws: UploadsError.self) { try store.setPaused(false) }
+    #expect(error?.code == .noSpace)
+  }
+
+  private func untilDone(_ count: Int, _ store: QueueStore, _ queue: UploadQueue) async throws {
+    let running = Task { try await queue.run() }
+    while try store.totals().items != [.done: count] {
+      try await Task.sleep(for: .milliseconds(5), clock: .steady)
+    }
+    running.cancel()
+    try await running.value
+    for number in 0..<count {
+      #expect(server.object("bucket/\(number)") == Data(repeating: UInt8(number), count: 40_000))
+      #expect(server.writes(of: "bucket/\(number)") == 1)
+    }
+  }
+
+  @Test func whatIsUploadedMakesRoom() async throws {
+    let (store, queue) = try queue()
+    try store.add(try requests(10, .remove))
+    try disk.fill()
+    expectFull(store)
+    try await untilDone(10, store, queue)
+    #expect((0..<10).allSatisfy { !FileManager.default.fileExists(atPath: disk.path + "/\($0).wav") })
+  }
+
+  /// The recorder removes what was delivered, when it is asked to; what was not stays.
+  @Test func whoAnswersForTheDiskMakesRoom() async throws {
+    let recorder = Recorder()
+    let (store, queue) = try queue(recorder)
+    try store.add(try requests(4, .keep))
+    let filler = try disk.fill()
+    expectFull(store)
+    recorder.delivered.withLock { $0 = [filler] }
+    try await untilDone(4, store, queue)
+    #expect(!FileManager.default.fileExists(atPath: filler))
+    #expect(recorder.letGo.withLock { $0.sorted() } == ["0", "1", "2", "3"])
+    #expect((0..<4).allSatisfy { FileManager.default.fileExists(atPath: disk.path + "/\($0).wav") })
+  }
+
+  /// As a kill leaves it between removing the file and noting that: the server is asked before the item is given up.
+  @Test func aMissingFileThatTheServerHasIsDone() async throws {
+    let (store, queue) = try queue()
+    let wanted = try requests(2, .remove)
+    let ids = try store.add(wanted)
+    server.put(try Data(contentsOf: URL(filePath: wanted[0].content.path)), as: "bucket/0")
+    for request in wanted { try FileManager.default.removeItem(atPath: request.content.path) }
+    let running = Task { try await queue.run() }
+    while try store.totals().items != [.done: 1, .failed: 1] {
+      try await Task.sleep(for: .milliseconds(5), clock: .steady)
+    }
+    running.cancel()
+    try await running.value
+    #expect(try store.item(ids[0])?.state == .done)
+    #expect(try store.item(ids[1])?.problem?.contains("file missing") == true)
+    #expect(server.writes(of: "bucket/0") == 0)
+  }
+}
+
+/// A recorder that has delivered some files.
+private final class Recorder: DiskPolicy {
+  let delivered = Lock<[String]>([])
+  let letGo = Lock<[String]>([])
+
+  func letGo(_ item: UploadItem) async throws { letGo.withLock { $0.append(item.request.key) } }
+
+  func makeRoom() async throws -> Bool {
+    let going = delivered.withLock { delivered in
+      defer { delivered = [] }
+      return delivered
+    }
+    for path in going { try FileManager.default.removeItem(atPath: path) }
+    return !going.isEmpty
+  }
+}
