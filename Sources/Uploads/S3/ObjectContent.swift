@@ -72,6 +72,10 @@ struct Digests {
   private var md = Insecure.MD5()
   private(set) var count: Int64 = 0
 
+  init() {}
+
+  init(of data: Data) { data.withUnsafeBytes { add($0) } }
+
   mutating func add(_ bytes: UnsafeRawBufferPointer) {
     sha.update(bufferPointer: bytes)
     md.update(bufferPointer: bytes)

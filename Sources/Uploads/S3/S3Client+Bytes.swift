@@ -24,8 +24,7 @@ extension S3Client {
   func put(
     _ data: Data, contentType: String, over etag: String?, bucket: String, key: String, credentials: S3Credentials
   ) async throws -> Bool {
-    var digests = Digests()
-    data.withUnsafeBytes { digests.add($0) }
+    let digests = Digests(of: data)
     let (sum, md5) = (digests.sha256, digests.md5)
     let checksum = Data(sum).base64EncodedString()
     func send(_ more: [(name: String, value: String)]) async throws -> S3Answer {

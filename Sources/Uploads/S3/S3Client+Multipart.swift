@@ -89,9 +89,7 @@ extension S3Client {
     let body = Data(
       ("<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
         + elements.joined() + "</CompleteMultipartUpload>").utf8)
-    var digests = Digests()
-    body.withUnsafeBytes { digests.add($0) }
-    let payload = digests.sha256.hex
+    let payload = Digests(of: body).sha256.hex
     let etag = Lock("")
     func send(_ headers: [(name: String, value: String)]) async throws -> S3Answer {
       let request = endpoint.request(

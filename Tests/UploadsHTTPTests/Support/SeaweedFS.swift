@@ -13,9 +13,14 @@ struct SeaweedFS: Sendable {
   static let writer = S3Credentials(accessKey: "WRITER", secretKey: "the writer's secret")
   static let reader = S3Credentials(accessKey: "READER", secretKey: "the reader's secret")
 
-  static let program = URL(filePath: #filePath).deletingLastPathComponent()
-    .appending(path: "../../../.venv-peers/bin/weed").standardized.path
+  static let program = peer("weed")
   static var isThere: Bool { FileManager.default.isExecutableFile(atPath: program) }
+
+  /// Where `scripts/python-peers` puts a program.
+  static func peer(_ name: String) -> String {
+    URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../../.venv-peers/bin/\(name)").standardized.path
+  }
 
   let port: UInt16
   /// What to trust, where it speaks TLS.
@@ -154,19 +159,14 @@ struct SeaweedFS: Sendable {
     var request = S3Request(
       "POST", scheme: "https", authority: "127.0.0.1:\(port)",
       headers: [("Content-Type", "application/x-www-form-urlencoded")], body: .bytes(form))
-    var digests = Digests()
-    form.withUnsafeBytes { digests.add($0) }
     RequestSigner(Self.writer, region: "us-east-1", service: "sts")
-      .sign(&request, payload: digests.sha256.hex, at: WallClock.unixMs() / 1000)
+      .sign(&request, payload: Digests(of: form).sha256.hex, at: WallClock.unixMs() / 1000)
     let answer = try await S3HTTPTransport(certificates: certificate).send(request, S3Progress())
-    let result = XMLElement(answer.body)?.all("AssumeRoleResult").first?.all("Credentials").first
-    guard let result, let key = result["AccessKeyId"], let secret = result["SecretAccessKey"],
-      let token = result["SessionToken"], let end = result["Expiration"].flatMap(S3Client.milliseconds)
-    else {
+    guard let session = S3Credentials(assumed: XMLElement(answer.body)) else {
       let body = String(decoding: answer.body, as: UTF8.self)
       throw UploadsError(.unexpectedReply, "AssumeRole was answered with \(answer.status) \(body)")
     }
-    return S3Credentials(accessKey: key, secretKey: secret, sessionToken: token, expiresAtMs: end)
+    return session
   }
 
   private static let role = "arn:aws:iam::role/Uploader"

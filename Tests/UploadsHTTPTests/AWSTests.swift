@@ -1,0 +1,109 @@
+import DBus
+import DBusTesting
+import Foundation
+import Testing
+
+@testable import Uploads
+@testable import UploadsTests
+
+/// What is written for AWS, against a second server: buckets in host names, signatures that AWS's own library checks,
+/// accounts with the policy of docs/uploads.md and nothing beyond it.
+@Suite(.enabled(if: Moto.isThere, "needs moto: scripts/python-peers"), .timeLimit(.minutes(5)))
+struct AWSTests {
+  private let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  /// The policy that the documentation gives an account.
+  private static func policy() throws -> String {
+    let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/uploads.md")
+      .standardized
+    let text = try String(contentsOf: page, encoding: .utf8)
+    let start = try #require(text.range(of: #"    {"Version": "2012-10-17""#)).lowerBound
+    let end = try #require(text[start...].range(of: "\n\n")).lowerBound
+    return String(text[start..<end])
+  }
+
+  private func request(
+    _ key: String, _ size: Int, seed: UInt64 = 1, account: String = "ada", replacing: Bool = false
+  ) throws -> UploadRequest {
+    let path = try folder.file("\(size)-\(seed)", size, seed: seed)
+    return UploadRequest(
+      try ObjectContent(readingFile: path, metadata: ["device": "Zoë’s"]), bucket: Moto.bucket, key: key,
+      account: account, isReplacing: replacing)
+  }
+
+  @Test func theDocumentedPolicyIsEnoughAndHolds() async throws {
+    let aws = try await Moto(policy: try Self.policy())
+    defer { aws.end() }
+    let (client, session) = (try aws.client(), try await aws.session())
+    var options = UploadQueue.Options()
+    options.poll = .seconds(1000)
+    let run = try QueueRun(
+      folder, client, ["ada": StaticCredentials(aws.ada), "session": StaticCredentials(session)],
+      clock: TimeSource(QuickClock()), options: options)
+    var wanted = [
+      try request("ada/small", 1000), try request("ada/parts", 17 << 20), try request("ada/empty", 0),
+      try request("ada/a b+c&d=e'f(g)h*i!j~k/ü/日本/🎙.wav", 10), try request("ada/session", 2000, account: "session"),
+    ]
+    wanted[0].manifest = "ada/manifests/manifest.ndjson"
+    let running = run.start()
+    let ids = try await run.queue.add(wanted)
+    let outside = try await run.queue.add([try request("bob/outside", 1000)])[0]
+    try await run.until { store in
+      try ids.allSatisfy { try store.item($0)?.state == .done } && store.item(outside)?.failure == .permission
+        && store.unwrittenManifests().isEmpty
+    }
+    running.cancel()
+    await running.value
+    for request in wanted {
+      let bytes = try await client.bytes(bucket: Moto.bucket, key: request.key, credentials: aws.ada)
+      #expect(try bytes == Data(contentsOf: URL(filePath: request.content.path)), "\(request.key)")
+    }
+    #expect(try run.store.item(outside)?.attempts == 0)
+    let keys = try await client.list(bucket: Moto.bucket, credentials: aws.ada).entries.map(\.key)
+    #expect(Set(keys) == Set(wanted.map(\.key) + ["ada/manifests/manifest.ndjson"]))
+    // Who can only upload removes nothing.
+    let error = await #expect(throws: UploadsError.self) {
+      try await client.delete(bucket: Moto.bucket, key: "ada/small", credentials: aws.ada)
+    }
+    #expect(error?.code == .forbidden && error?.serverCode == "AccessDenied")
+    #expect(try await client.unfinishedUploads(bucket: Moto.bucket, credentials: aws.ada).isEmpty)
+  }
+
+  @Test func whatAWSRefusesIsUnderstood() async throws {
+    let aws = try await Moto(policy: try Self.policy())
+    defer { aws.end() }
+    let client = try aws.client()
+    func put(_ key: String, _ size: Int, _ credentials: S3Credentials) async throws {
+      try await client.put(
+        try request(key, size).content, bucket: Moto.bucket, key: key, replacing: false, credentials: credentials
+      ) { _ in }
+    }
+    try await put("ada/one", 100, aws.ada)
+    let taken = await #expect(throws: UploadsError.self) { try await put("ada/one", 101, aws.ada) }
+    #expect(taken?.code == .alreadyExists && taken?.status == 412)
+    let absent = try request("ada/none", 5).content
+    #expect(
+      try await client.presence(of: absent, bucket: Moto.bucket, key: "ada/none", credentials: aws.ada) == .absent)
+
+    var wrong = aws.ada
+    wrong.secretKey += "x"
+    let signature = await #expect(throws: UploadsError.self) { try await put("ada/two", 100, wrong) }
+    #expect(signature?.code == .badCredentials && signature?.serverCode == "SignatureDoesNotMatch")
+    wrong.accessKey = "AKIAIOSFODNN7EXAMPLE"
+    let unknown = await #expect(throws: UploadsError.self) { try await put("ada/two", 100, wrong) }
+    #expect(unknown?.code == .badCredentials && unknown?.serverCode == "InvalidAccessKeyId")
+    var session = try await aws.session()
+    session.sessionToken = "none of theirs"
+    let token = await #expect(throws: UploadsError.self) { try await put("ada/two", 100, session) }
+    #expect(token?.code == .badCredentials && token?.serverCode == "InvalidToken")
+
+    // One that nobody goes on with is found and forgotten.
+    let content = try request("ada/parts", 17 << 20).content
+    let id = try await client.createMultipart(content, bucket: Moto.bucket, key: "ada/parts", credentials: aws.ada)
+    let found = try await client.unfinishedUploads(bucket: Moto.bucket, credentials: aws.ada)
+    #expect(found.map(\.uploadID) == [id] && found.map(\.key) == ["ada/parts"])
+    try await client.abortMultipart(id, bucket: Moto.bucket, key: "ada/parts", credentials: aws.ada)
+    #expect(try await client.unfinishedUploads(bucket: Moto.bucket, credentials: aws.ada).isEmpty)
+  }
+}
