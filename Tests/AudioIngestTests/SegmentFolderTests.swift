@@ -87,6 +87,22 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
+  /// A child that is being started has its parent's descriptors, until it runs its program.
+  @Test func aFolderIsFreeOnceItsRecorderIsGone() throws {
+    var first: SegmentFolder? = try folder()
+    let path = try #require(first?.paths.lock)
+    let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
+    let lock = try #require(
+      descriptors.first {
+        // Others are closed meanwhile.
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
+      })
+    let inherited = dup(lock)
+    defer { close(inherited) }
+    first = nil
+    _ = try folder()
+  }
+
   @Test func numbersAreNeverUsedTwice() throws {
     for round in 1...3 {
       let folder = try folder()

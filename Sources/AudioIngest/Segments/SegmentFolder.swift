@@ -77,7 +77,11 @@ public final class SegmentFolder: Sendable {
     numbers.withLock { $0 = next }
   }
 
-  deinit { close(lock) }
+  deinit {
+    // A child that is just being started still has the descriptor, and would keep the folder until it runs its program.
+    flock(lock, LOCK_UN)
+    close(lock)
+  }
 
   /// The first number that no segment had.
   private func nextNumber() throws(AudioIngestError) -> Int {
