@@ -38,9 +38,7 @@ struct ArticleTests {
 
     try await wearable.waitForListener()
     try await wearable.send((0..<50).map { Recording.bytes(Recording.ramp(($0 * 160)..<(($0 + 1) * 160))) })
-    while await recorder.status().live?.openSamples != 8000 {
-      try await Task.sleep(for: .milliseconds(10), clock: .steady)
-    }
+    try await recorder.hear(50)
     // A lost link ends the segment.
     await lab.fake.adapters[1].loseLinks()
     while try SegmentCatalog(path: folder.path).entries.first?.isDelivered != true {
@@ -52,7 +50,8 @@ struct ArticleTests {
     await telling.value
 
     let catalog = try SegmentCatalog(path: temporary.path + "/recordings")
-    #expect(catalog.entries.map(\.segment.info.samples) == [8000])
+    // On a slow machine they may have come late, and that is accounted for.
+    #expect(catalog.entries.map { $0.segment.info.samples - $0.segment.info.missingSamples } == [8000])
     for entry in catalog.entries {
       try entry.segment.verify()
       let samples = try entry.segment.samples()

@@ -57,14 +57,15 @@ import Testing
   func eachIsFoundAndHeard(_ name: String, _ isGlass: Bool) async throws {
     let temporary = try TemporaryFolder()
     let folder = try SegmentFolder(path: temporary.path, limits: .init(reserve: 0))
-    let lab = try await Air()
+    let (lab, time) = (try await Air(), StillTime())
     let wearable = try await AirWearable(on: lab.adapters[0], codec: 1, name: name, isGlass: isGlass)
-    let recorder = WearableRecorder(OmiWearable(), at: lab.adapters[1], into: folder)
+    let recorder = WearableRecorder(OmiWearable(), at: lab.adapters[1], into: folder, now: { time.now })
     let running = Task { try await recorder.run() }
     try await wearable.waitForListener()
     try await wearable.send((0..<10).map { Array(StoredSound.block($0)[1...160]) })
+    try await recorder.hear(10)
     var status = await recorder.status()
-    while status.live?.openSamples != 800 || status.model == nil {
+    while status.model == nil {
       try await Task.sleep(for: .milliseconds(5), clock: .steady)
       status = await recorder.status()
     }

@@ -14,6 +14,7 @@ struct StoredFetchTests {
   private static let count = 250
   private let temporary: TemporaryFolder
   private let folder: SegmentFolder
+  private let time = StillTime()
 
   init() throws {
     temporary = try TemporaryFolder()
@@ -23,15 +24,16 @@ struct StoredFetchTests {
   private func recorder(_ lab: Air, fetchesStored: Bool = true) -> WearableRecorder {
     WearableRecorder(
       OmiWearable(), at: lab.adapters[1], into: folder, fetchesStored: fetchesStored,
-      storedTiming: .init(delay: .milliseconds(50), interval: .milliseconds(300), retry: .milliseconds(300)))
+      storedTiming: .init(delay: .milliseconds(50), interval: .milliseconds(300), retry: .milliseconds(300)),
+      now: { time.now })
   }
 
-  private static func store(_ format: StoredFormat) -> any FakeStore {
+  private func store(_ format: StoredFormat) -> any FakeStore {
     // Five seconds, up to half a minute ago.
-    let startMs = Int64(Date.now.timeIntervalSince1970 * 1000) - 35_000
+    let startMs = time.now.wallMs - 35_000
     return switch format {
-    case .ring: FakeRing(records: (0..<count).map { StoredSound.record($0, startMs: startMs) }, ring: 4)
-    case .file: FakeFile(blocks: (0..<count).map(StoredSound.block))
+    case .ring: FakeRing(records: (0..<Self.count).map { StoredSound.record($0, startMs: startMs) }, ring: 4)
+    case .file: FakeFile(blocks: (0..<Self.count).map(StoredSound.block))
     }
   }
 
@@ -44,7 +46,7 @@ struct StoredFetchTests {
     async throws
   {
     let lab = try await Air()
-    let wearable = try await AirWearable(on: lab.adapters[0], codec: 1, store: Self.store(format))
+    let wearable = try await AirWearable(on: lab.adapters[0], codec: 1, store: store(format))
     let recorder = recorder(lab)
     let events = recorder.events()
     let running = Task { try await recorder.run() }
@@ -52,7 +54,7 @@ struct StoredFetchTests {
     try await wearable.send((0..<50).map { Self.liveFrame($0) })
     try await until { try backfilled().count == 1 }
     try await wearable.send((50..<100).map { Self.liveFrame($0) })
-    try await until { await recorder.status().live?.openSamples == 8000 }
+    try await recorder.hear(100)
     try await until { await recorder.status().stored?.isFetching == false }
     running.cancel()
     try await running.value
@@ -60,8 +62,9 @@ struct StoredFetchTests {
     let stored = try #require(try backfilled().first)
     #expect(try stored.samples() == StoredSound.samples(0..<Self.count))
     #expect(stored.info.backfill?.clock == (format == .ring ? .device : .estimated))
-    let age = Double(Int64(Date.now.timeIntervalSince1970 * 1000) - stored.info.capturedAtMs) / 1000
-    #expect(format == .ring ? (34...90).contains(age) : (5...60).contains(age), "\(age) s ago")
+    // The ring's clock shows whole seconds; the file was filled when the link began.
+    let age = Double(time.now.wallMs - stored.info.capturedAtMs) / 1000
+    #expect(format == .ring ? abs(age - 35) < 1 : abs(age - 5) < 0.1, "\(age) s ago")
     #expect(wearable.store?.freed == (format == .ring ? Self.count : 1))
     let live = try SegmentCatalog(path: folder.path).entries.map(\.segment).filter { $0.info.backfill == nil }
     #expect(try live.flatMap { try $0.samples() } == (0..<100).flatMap { Recording.ramp($0 * 80..<($0 + 1) * 80) })
@@ -76,7 +79,7 @@ struct StoredFetchTests {
   /// The link goes in the middle of it: what is here is not fetched again.
   @Test(arguments: StoredFormat.allCases) func itGoesOnBehindALostLink(_ format: StoredFormat) async throws {
     let lab = try await Air()
-    let wearable = try await AirWearable(on: lab.adapters[0], codec: 1, store: Self.store(format))
+    let wearable = try await AirWearable(on: lab.adapters[0], codec: 1, store: store(format))
     wearable.allow(format == .ring ? 300 : 150)
     let recorder = recorder(lab)
     let running = Task { try await recorder.run() }
@@ -95,12 +98,12 @@ struct StoredFetchTests {
 
   @Test func itIsLeftToAnotherProgram() async throws {
     let lab = try await Air()
-    let wearable = try await AirWearable(on: lab.adapters[0], codec: 1, store: Self.store(.ring))
+    let wearable = try await AirWearable(on: lab.adapters[0], codec: 1, store: store(.ring))
     let recorder = recorder(lab, fetchesStored: false)
     let running = Task { try await recorder.run() }
     try await wearable.waitForListener()
     try await wearable.send((0..<50).map { Self.liveFrame($0) })
-    try await until { await recorder.status().live?.openSamples == 4000 }
+    try await recorder.hear(50)
     running.cancel()
     try await running.value
     #expect(try backfilled().isEmpty && wearable.store?.freed == 0)

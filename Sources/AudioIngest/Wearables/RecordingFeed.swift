@@ -7,15 +7,16 @@ actor RecordingFeed {
   private let folder: SegmentFolder
   private let framing: PacketFraming
   private let rules: SegmentRules
+  private let now: @Sendable () -> Moment
   private let tell: @Sendable (WearableRecorder.Event) -> Void
   private var recorder: StreamRecorder?
   private var raw: RawFile?
 
   init(
-    _ folder: SegmentFolder, _ framing: PacketFraming, _ rules: SegmentRules,
+    _ folder: SegmentFolder, _ framing: PacketFraming, _ rules: SegmentRules, now: @escaping @Sendable () -> Moment,
     tell: @escaping @Sendable (WearableRecorder.Event) -> Void
   ) {
-    (self.folder, self.framing, self.rules, self.tell) = (folder, framing, rules, tell)
+    (self.folder, self.framing, self.rules, self.now, self.tell) = (folder, framing, rules, now, tell)
   }
 
   /// What is heard now.
@@ -42,23 +43,24 @@ actor RecordingFeed {
   func beginRaw() throws {
     end(.codecChange)
     recorder = nil
-    raw = try folder.beginRaw(capturedAtMs: Moment.now.wallMs)
+    raw = try folder.beginRaw(capturedAtMs: now().wallMs)
   }
 
   func take(_ value: [UInt8]) {
-    recorder?.take(value, at: .now)
-    attempt { raw throws(AudioIngestError) in try raw.append(value, at: Moment.now.instant) }
+    let moment = now()
+    recorder?.take(value, at: moment)
+    attempt { raw throws(AudioIngestError) in try raw.append(value, at: moment.instant) }
     pass()
   }
 
   func tick() {
-    recorder?.tick(at: .now)
+    recorder?.tick(at: now())
     attempt { raw throws(AudioIngestError) in try raw.flush() }
     pass()
   }
 
   func end(_ reason: SegmentEnd) {
-    recorder?.end(reason, at: .now)
+    recorder?.end(reason, at: now())
     attempt { raw throws(AudioIngestError) in try raw.flush() }
     raw = nil
     pass()

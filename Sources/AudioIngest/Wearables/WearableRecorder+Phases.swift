@@ -45,7 +45,7 @@ extension WearableRecorder {
   private func handle(_ event: LinkMachine.Event) -> LinkMachine.Action {
     let (before, action, state) = link.withLock { link in
       let before = link.state
-      return (before, link.handle(event, at: Moment.now.instant), link.state)
+      return (before, link.handle(event, at: now().instant), link.state)
     }
     if state != before { tell(.state(state)) }
     return action
@@ -92,7 +92,7 @@ extension WearableRecorder {
   /// Subscribes first: what a device says to nobody it forgets.
   private func subscribe() async throws -> Subscription {
     guard let device = memory.withLock({ $0.device }) else { throw BlueZError(.notConnected, "there is no device") }
-    let linkedAtMs = Moment.now.wallMs
+    let linkedAtMs = now().wallMs
     let audio = try device.characteristic(wearable.audio.characteristic, in: wearable.audio.service)
     let values = try await audio.notifications(limit: 4096, overflow: .dropNewest)
     let address = device.address?.description ?? device.peer.description
@@ -122,7 +122,7 @@ extension WearableRecorder {
   private func attend(to subscription: Subscription) async {
     let device = subscription.device
     do {
-      try await wearable.setClock(of: device, unixSeconds: UInt32(clamping: Moment.now.wallMs / 1000))
+      try await wearable.setClock(of: device, unixSeconds: UInt32(clamping: now().wallMs / 1000))
     } catch {
       guard !Task.isCancelled else { return }
       // It records all the same; only what it stores by itself has a wrong time.

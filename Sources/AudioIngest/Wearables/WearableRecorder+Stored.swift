@@ -105,7 +105,7 @@ extension WearableRecorder {
           actions += transfer.kept()
         case .restart(let next, let ring): try await stored.restart(at: next, ring: ring)
         case .filled(let next):
-          try await stored.note(filledTo: next, atMs: isFirstSize ? nil : Moment.now.wallMs)
+          try await stored.note(filledTo: next, atMs: isFirstSize ? nil : now().wallMs)
           isFirstSize = false
         case .discard(let next): try await stored.discard(from: next)
         case .cleared: try await stored.clear()

@@ -84,6 +84,8 @@ public final class WearableRecorder: Sendable {
   /// Whether what the device has stored is fetched.
   let fetchesStored: Bool
   let storedTiming: StoredTiming
+  /// What time it is.
+  let now: @Sendable () -> Moment
   /// Whether nobody has named the device.
   let isChosenHere: Bool
   private let sink: (any SegmentSink)?
@@ -106,16 +108,16 @@ public final class WearableRecorder: Sendable {
   ) {
     self.init(
       wearable, at: adapter, address: address, into: folder, rules: rules, sink: sink, fetchesStored: fetchesStored,
-      storedTiming: StoredTiming())
+      now: { .now })
   }
 
   init(
     _ wearable: any Wearable, at adapter: Adapter, address: BluetoothAddress? = nil, into folder: SegmentFolder,
     rules: SegmentRules = SegmentRules(), sink: (any SegmentSink)? = nil, fetchesStored: Bool = true,
-    storedTiming: StoredTiming
+    storedTiming: StoredTiming = StoredTiming(), now: @escaping @Sendable () -> Moment
   ) {
     (self.wearable, self.adapter, self.folder, self.sink) = (wearable, adapter, folder, sink)
-    (self.fetchesStored, self.storedTiming) = (fetchesStored, storedTiming)
+    (self.fetchesStored, self.storedTiming, self.now) = (fetchesStored, storedTiming, now)
     let (listeners, finished) = (
       Lock<[BoundedStream<Event>.Source]>([]),
       BoundedStream.make(of: FinishedSegment.self, limit: 64, policy: .dropNewest)
@@ -125,7 +127,7 @@ public final class WearableRecorder: Sendable {
       if case .recording(.finished(let segment)) = event { finished.source.yield(segment) }
       for listener in listeners.withLock({ $0 }) { listener.yield(event) }
     }
-    let feed = RecordingFeed(folder, wearable.framing, rules, tell: tell)
+    let feed = RecordingFeed(folder, wearable.framing, rules, now: now, tell: tell)
     stored = StoredKeeper(folder, rules, openSegment: { await feed.openSegment }, tell: tell)
     self.feed = feed
     link = Lock(LinkMachine())

@@ -22,6 +22,30 @@ struct Air {
   }
 }
 
+/// What time it is for a recorder: it stands still, so that audio is never late and a device never silent, however slow
+/// the machine is. A last frame is whole only when the recorder ends: what was heard shows in the counters.
+final class StillTime: Sendable {
+  private let moment = Lock(Moment.now)
+
+  var now: Moment { moment.withLock { $0 } }
+
+  func pass(_ duration: Duration) {
+    moment.withLock {
+      $0.instant += duration
+      $0.wallMs += duration.wholeMilliseconds
+    }
+  }
+}
+
+extension WearableRecorder {
+  /// Returns when so many notifications came of the stream.
+  func hear(_ notifications: Int) async throws {
+    while await status().live?.counters.notifications != notifications {
+      try await Task.sleep(for: .milliseconds(5), clock: .steady)
+    }
+  }
+}
+
 /// A wearable of the Omi family on an adapter of a fake BlueZ: it has a time, a battery, perhaps a store, and sends what it
 /// is told.
 final class AirWearable: Sendable {
