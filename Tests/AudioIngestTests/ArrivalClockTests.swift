@@ -3,7 +3,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite struct ArrivalClockTests {
+@Suite(.computing) struct ArrivalClockTests {
   /// A day of frames, one in five seconds, from a device whose clock is 100 ppm off; the radio delays each by up to half
   /// a second.
   @Test(arguments: [-100, 0, 100])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite struct CodecTests {
+@Suite(.computing) struct CodecTests {
   @Test func identifiersAreThoseOfTheOmiFamily() throws {
     let known: [UInt8: AudioCodec] = [
       0: .pcm16k, 1: .pcm8k, 10: .muLaw16k, 11: .muLaw8k, 20: .opus10ms, 21: .opus20ms,

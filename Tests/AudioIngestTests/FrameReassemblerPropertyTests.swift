@@ -4,12 +4,12 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite struct FrameReassemblerPropertyTests {
+@Suite(.computing) struct FrameReassemblerPropertyTests {
   /// Whatever a channel loses, doubles and reorders: each frame that arrived whole comes out once and in order, and all
   /// others are counted as lost where they are missing.
   @Test(arguments: FakeSender.Numbering.allCases)
   func nothingIsMadeUpAndNothingSilentlyLost(_ numbering: FakeSender.Numbering) {
-    for seed in 0..<120 as Range<UInt64> {
+    for seed in 0..<UInt64(Sanitizer.rounds(120)) {
       var random = SeededGenerator(seed: seed)
       let pieces = Int.random(in: 1...3, using: &random)
       var sender = FakeSender(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite struct FrameReassemblerTests {
+@Suite(.computing) struct FrameReassemblerTests {
   /// The document's example: 320 bytes of PCM in values of 251 and 75 bytes.
   @Test(arguments: FakeSender.Numbering.allCases)
   func aFrameOfTwoPiecesIsOneFrame(_ numbering: FakeSender.Numbering) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite struct FullDiskTests {
+@Suite(.computing) struct FullDiskTests {
   /// The kernel refuses, and not a double: what was kept is right, what is missing is told, and it goes on when there is
   /// room again.
   @Test(.enabled(if: SmallDisk.isPossible, "needs to be allowed to mount a disk in memory"))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite struct LinkMachineTests {
+@Suite(.computing) struct LinkMachineTests {
   private func streaming(at instant: Duration = .zero) -> LinkMachine {
     var machine = LinkMachine(jitter: { 0 })
     _ = machine.handle(.start(isKnown: true), at: instant)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite struct SegmentFolderTests {
+@Suite(.computing) struct SegmentFolderTests {
   let temporary: TemporaryFolder
 
   init() throws { temporary = try TemporaryFolder() }

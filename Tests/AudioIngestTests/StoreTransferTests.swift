@@ -3,7 +3,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite struct StoreTransferTests {
+@Suite(.computing) struct StoreTransferTests {
   // MARK: A ring
 
   @Test func aRingIsFetchedAPieceAtATimeAndFreed() {
@@ -68,7 +68,7 @@ import Testing
 
   /// Any notification may be lost: a piece comes whole or is asked for again, and nothing is freed that is not here.
   @Test(arguments: [1, 3]) func whatIsLostIsAskedForAgain(_ percent: Int) {
-    for seed in 0..<12 as Range<UInt64> {
+    for seed in 0..<UInt64(Sanitizer.rounds(20)) {
       var random = SeededGenerator(seed: seed)
       let count = Int.random(in: 0..<200, using: &random)
       var talk = Talk(FakeRing(records: (0..<count).map { StoredSound.record($0) }))
@@ -113,7 +113,7 @@ import Testing
 
   /// A link that ends in between, as often as it likes.
   @Test func aFileGoesOnWhereItWasLeft() {
-    for seed in 0..<12 as Range<UInt64> {
+    for seed in 0..<UInt64(Sanitizer.rounds(20)) {
       var random = SeededGenerator(seed: seed)
       let blocks = (0..<Int.random(in: 1..<150, using: &random)).map(StoredSound.block)
       var talk = Talk(FakeFile(blocks: blocks))

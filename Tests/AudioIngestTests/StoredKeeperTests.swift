@@ -7,7 +7,7 @@ import Testing
 @testable import AudioIngest
 
 /// From a device's store to segments, with every fault of a disk, and over links that end.
-@Suite(.timeLimit(.minutes(5))) struct StoredKeeperTests {
+@Suite(.computing, .timeLimit(.minutes(10))) struct StoredKeeperTests {
   private let temporary: TemporaryFolder
 
   // In memory: none of these tests is about a power cut, and there are thousands of syncs.
@@ -19,33 +19,6 @@ import Testing
 
   private func keeper(_ folder: SegmentFolder, _ heard: SegmentInfo? = nil, limit: Int = 100) -> StoredKeeper {
     StoredKeeper(folder, SegmentRules(maximum: .seconds(2)), limit: limit * 444, openSegment: { heard }, tell: { _ in })
-  }
-
-  /// Fetches all of a store, as over a radio without faults.
-  private func fetch(_ store: inout some FakeStore, by keeper: StoredKeeper) async throws -> TransferEnd {
-    let position = try await keeper.open(Recording.device, .pcm8k, store.format, linkedAtMs: Recording.start + 60_000)
-    var transfer = store.format.transfer(from: position)
-    var actions = transfer.begin()[...]
-    while true {
-      switch actions.popFirst() {
-      case .write(let command)?:
-        for value in store.take(command) { actions += transfer.take(value) }
-      case .readSize?: actions += transfer.take(size: store.status)
-      case .keep(let records)?:
-        try await keeper.keep(records)
-        actions += transfer.kept()
-      case .restart(let next, let ring)?: try await keeper.restart(at: next, ring: ring)
-      case .filled(let next)?: try await keeper.note(filledTo: next, atMs: nil)
-      case .discard(let next)?: try await keeper.discard(from: next)
-      case .cleared?: try await keeper.clear()
-      case .rest?: break
-      case .end(let end)?:
-        if end == .complete { try await keeper.seal() }
-        try await keeper.close()
-        return end
-      case nil: actions += transfer.timedOut()
-      }
-    }
   }
 
   /// What all stored segments hold, in the order of their time.
@@ -164,7 +137,7 @@ import Testing
         #expect(file.freed == 1)
       }
       if !reached { break }
-      step += lasts ? 11 : 5
+      step += (lasts ? 11 : 5) * (Sanitizer.isOn ? 5 : 1)
     }
     #expect(step > 60)
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite struct StoredRecordTests {
+@Suite(.computing) struct StoredRecordTests {
   @Test func aBlockHasFramesAndPadding() {
     let block: [UInt8] = [3, 1, 2, 3, 0, 0, 1, 9] + [UInt8](repeating: 0, count: 432)
     #expect(StoredRecord(block[...], .file).frames.map(Array.init) == [[1, 2, 3], [9]])

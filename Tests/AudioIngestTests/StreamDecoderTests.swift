@@ -3,7 +3,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite struct StreamDecoderTests {
+@Suite(.computing) struct StreamDecoderTests {
   /// Ten frames of 10 ms are made up, the rest is silence, and the next loss begins anew.
   @Test(arguments: [AudioCodec.opus10ms, .opus20ms, .pcm16k, .muLaw8k])
   func aLossIsAsLongAsItWas(_ codec: AudioCodec) throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite struct WAVHeaderTests {
+@Suite(.computing) struct WAVHeaderTests {
   @Test func itIsTheCanonicalOne() {
     let bytes = WAVHeader(sampleRate: 16_000, dataBytes: 0x0102_0304).bytes
     let expected =

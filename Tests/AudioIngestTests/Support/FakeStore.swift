@@ -83,6 +83,33 @@ struct FakeFile: FakeStore {
   }
 }
 
+/// Fetches all of a store, as over a radio without faults.
+func fetch(_ store: inout some FakeStore, by keeper: StoredKeeper) async throws -> TransferEnd {
+  let position = try await keeper.open(Recording.device, .pcm8k, store.format, linkedAtMs: Recording.start + 60_000)
+  var transfer = store.format.transfer(from: position)
+  var actions = transfer.begin()[...]
+  while true {
+    switch actions.popFirst() {
+    case .write(let command)?:
+      for value in store.take(command) { actions += transfer.take(value) }
+    case .readSize?: actions += transfer.take(size: store.status)
+    case .keep(let records)?:
+      try await keeper.keep(records)
+      actions += transfer.kept()
+    case .restart(let next, let ring)?: try await keeper.restart(at: next, ring: ring)
+    case .filled(let next)?: try await keeper.note(filledTo: next, atMs: nil)
+    case .discard(let next)?: try await keeper.discard(from: next)
+    case .cleared?: try await keeper.clear()
+    case .rest?: break
+    case .end(let end)?:
+      if end == .complete { try await keeper.seal() }
+      try await keeper.close()
+      return end
+    case nil: actions += transfer.timedOut()
+    }
+  }
+}
+
 /// A block with frames of PCM of 8 kHz, 80 samples each: sample `i` is `i`. Each block has two, 20 ms.
 enum StoredSound {
   static let samples = 160

@@ -4,6 +4,7 @@ import Foundation
 enum Fuzz {
   /// `EDGEBLUE_FUZZ_INPUTS=10000000` tries so many in all; there are three such tests.
   static func inputs(usual: Int) -> Int {
-    Int(ProcessInfo.processInfo.environment["EDGEBLUE_FUZZ_INPUTS"] ?? "").map { ($0 + 2) / 3 } ?? usual
+    let asked = Int(ProcessInfo.processInfo.environment["EDGEBLUE_FUZZ_INPUTS"] ?? "")
+    return asked.map { ($0 + 2) / 3 } ?? Sanitizer.rounds(usual)
   }
 }
