@@ -7,28 +7,18 @@ import Testing
 /// Where a recorder that is to be killed records; set only in the process that is started for that.
 private let victimFolder = ProcessInfo.processInfo.environment["EDGEBLUE_AUDIO_VICTIM"]
 
-@Suite struct KilledRecorderTests {
+@Suite(.computing) struct KilledRecorderTests {
   /// With `EDGEBLUE_KILLS=200` as often.
   @Test func killedAtAnyMomentItLosesASecondAtMost() throws {
-    let rounds = Int(ProcessInfo.processInfo.environment["EDGEBLUE_KILLS"] ?? "") ?? 5
+    let rounds = Victim.kills(usual: 5)
     var random = SeededGenerator(seed: UInt64(rounds))
-    let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let temporary = try TemporaryFolder()
     for round in 1...rounds {
       let path = temporary.path + "/\(round)"
-      let victim = try ChildProcess(
-        program, ["--testing-library", "swift-testing", "--filter", "aRecorderToBeKilled"],
-        environment: ProcessInfo.processInfo.environment.merging(["EDGEBLUE_AUDIO_VICTIM": path]) { $1 },
-        errors: .discarded)
-      var said = ""
-      while !said.contains("sent ") { said += String(decoding: read(victim.output), as: UTF8.self) }
+      var victim = try Victim("aRecorderToBeKilled", ["EDGEBLUE_AUDIO_VICTIM": path])
+      try victim.wait(for: "sent ")
       usleep(UInt32.random(in: 0..<300_000, using: &random))
-      victim.kill()
-      said += readToEnd(victim.output)
-      // The last line may be cut off.
-      let sent =
-        said.split(separator: "\n").dropLast(said.hasSuffix("\n") ? 0 : 1)
-        .last { $0.hasPrefix("sent ") }.flatMap { Int($0.dropFirst(5)) } ?? 0
+      let sent = victim.kill(last: "sent") ?? 0
 
       let folder = try SegmentFolder(path: path, limits: .init(reserve: 0))
       _ = try folder.recover { Issue.record("round \(round): \($0)") }
@@ -51,8 +41,7 @@ private let victimFolder = ProcessInfo.processInfo.environment["EDGEBLUE_AUDIO_V
     let folder = try SegmentFolder(path: victimFolder!, limits: .init(reserve: 0))
     var recording = try Recording(folder, SegmentRules(maximum: .seconds(3)))
     while true {
-      let line = "sent \(recording.sent)\n"
-      _ = line.withCString { write(STDOUT_FILENO, $0, strlen($0)) }
+      Victim.say("sent \(recording.sent)")
       recording.play(frames: 1)
     }
   }
