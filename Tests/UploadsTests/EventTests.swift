@@ -109,7 +109,7 @@ import Testing
     try await until([.credentialsMissing, .credentialsFound, .credentialsMissing, .credentialsFound])
     try await run.untilEnded(ids, running)
     let reasons = try run.store.events().filter { $0.kind == .credentialsMissing }.map(\.reason)
-    #expect(reasons == ["no credentials: there is no file", "the server does not take them"])
+    #expect(reasons == ["there is no file", "the server does not take them"])
     #expect(try run.store.item(ids[0])?.state == .done)
   }
 

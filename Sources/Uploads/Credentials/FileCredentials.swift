@@ -35,7 +35,7 @@ public struct FileCredentials: CredentialsProvider {
       guard length <= Self.fileLimit else { throw UploadsError(.noCredentials, "\(path) is no file of credentials") }
       try FileReading.read(FileSlice(path: path, length: length)) { bytes.append(contentsOf: $0) }
     } catch let error as UploadsError {
-      throw UploadsError(.noCredentials, "there are no credentials: \(error.message)", errno: error.errno)
+      throw UploadsError(.noCredentials, error.message, errno: error.errno)
     }
     let values = Self.section(profile, of: String(decoding: bytes, as: UTF8.self))
     guard let key = values["aws_access_key_id"], let secret = values["aws_secret_access_key"], !key.isEmpty,

@@ -43,7 +43,8 @@ struct CredentialsKeeper: Sendable {
     isFetching = false
     switch result {
     case .failure(let error):
-      problem = error.description
+      // That there are none is said by whoever asks.
+      problem = error.code == .noCredentials ? error.message + (error.hint.map { " (\($0))" } ?? "") : error.description
       due = now + Self.pause
     case .success(let new):
       problem = nil

@@ -69,7 +69,7 @@ struct UploadFollower: Sendable {
   }
 
   private func follow(_ waited: Lock<Wanted>?) async throws {
-    var (screen, speed, told) = (LiveScreen(), Speed(), Set<Int64>())
+    var (screen, speed, told, heard) = (LiveScreen(), Speed(), Set<Int64>(), try store.events(limit: 1).last?.id ?? 0)
     var seen: (UploadQueue.Counters, Int64)?
     var drawn: ContinuousClock.Instant?
     var failed: [UploadItem] = []
@@ -93,8 +93,10 @@ struct UploadFollower: Sendable {
       }
       told.formUnion(recent.map(\.id))
       if let known, known.isComplete, known.ids.isSubset(of: told) { break }
-      if terminal.isLive, drawn.map({ $0 + Self.frame <= .now }) ?? true {
-        drawn = .now
+      let isDue = drawn.map { $0 + Self.frame <= .now } ?? true
+      if isDue { drawn = .now }
+      if isDue, !terminal.isLive { try hear(&heard) }
+      if isDue, terminal.isLive {
         let (status, totals) = (await queue.status, try store.totals())
         speed.note(status.counters.sentBytes)
         let running = try status.running.keys.sorted().compactMap { try store.item($0) }
@@ -109,6 +111,18 @@ struct UploadFollower: Sendable {
         "\(failed.count) of \(told.count) could not be uploaded",
         hint: "`edgeblue uploads list --all` says why; `edgeblue uploads retry ID` tries one again", status: .failed)
     }
+  }
+
+  /// Tells why something waits, once for each reason.
+  /// - Parameter last: the number of the event that was told last.
+  private func hear(_ last: inout Int64) throws {
+    let events = try store.events(limit: 50).filter { $0.id > last }.sorted { $0.id < $1.id }
+    for event in events where [.failed, .credentialsMissing, .credentialsFound].contains(event.kind) {
+      // What has failed for good has this name.
+      let name = event.kind == .failed ? "retrying" : event.kind.rawValue
+      terminal.happened(UploadText.said(event), name, event.json)
+    }
+    last = max(last, events.last?.id ?? 0)
   }
 
   private func tell(_ item: UploadItem) {

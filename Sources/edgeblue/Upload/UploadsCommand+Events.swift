@@ -34,6 +34,11 @@ extension UploadText {
   static func line(_ event: UploadEvent, isNamed: Bool = true) -> String {
     var time = Terminal.clock(atMs: event.lastAtMs)
     if event.times > 1 { time += " (\(event.times) times since \(Terminal.clock(atMs: event.atMs)))" }
+    return "\(time)  \(said(event, isNamed: isNamed))"
+  }
+
+  /// One event without its time.
+  static func said(_ event: UploadEvent, isNamed: Bool = true) -> String {
     let about: String? =
       if let item = event.item {
         "item \(item)" + (event.object.map { " \($0)" } ?? "")
@@ -44,9 +49,9 @@ extension UploadText {
       } else {
         nil
       }
-    let what = words(event.kind) + (event.failure.map { " (\($0.rawValue))" } ?? "")
+    let what = words(event.kind) + (event.kind == .failed ? event.failure.map { " (\($0.rawValue))" } ?? "" : "")
     let said = [isNamed ? about : nil, what].compactMap { $0 }.joined(separator: " ")
-    return "\(time)  \(said.printable)" + (event.reason.map { ": \($0.printable)" } ?? "")
+    return said.printable + (event.reason.map { ": \($0.printable)" } ?? "")
   }
 
   private static func words(_ kind: UploadEvent.Kind) -> String {
