@@ -99,8 +99,10 @@ public final class QueueStore: Sendable {
   }
 
   private func add(_ request: UploadRequest, _ fingerprint: String, _ database: Database) throws -> Int64 {
+    // Preparing these two takes longer than running them.
     let known = try Row.fetchOne(
-      database, sql: "SELECT * FROM item WHERE bucket = ? AND key = ?", arguments: [request.bucket, request.key])
+      try database.cachedStatement(sql: "SELECT * FROM item WHERE bucket = ? AND key = ?"),
+      arguments: [request.bucket, request.key])
     if let known {
       let item = try UploadItem(row: known)
       if item.request.content.sha256 == request.content.sha256, item.request.account == request.account {
@@ -113,12 +115,13 @@ public final class QueueStore: Sendable {
       }
       try database.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [item.id])
     }
-    try database.execute(
+    try database.cachedStatement(
       sql: """
         INSERT INTO item (bucket, key, account, path, sidecar, fingerprint, size, sha256, contentType, metadata,
           partSums, isReplacing, afterwards, manifest, queuedAtMs)
           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
+        """
+    ).execute(
       arguments: [
         request.bucket, request.key, request.account, request.content.path, request.sidecar, fingerprint,
         request.content.size, request.content.sha256, request.content.contentType,
