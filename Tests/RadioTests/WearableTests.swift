@@ -93,7 +93,8 @@ extension RadioTests {
       let all = catalog.entries.map(\.segment)
       let segments = all.filter { $0.info.backfill == nil }
       try #require(segments.count == 2 && all.count == 3)
-      try compare(stored: all.first { $0.info.backfill != nil }, folder + "/speech.stored")
+      try compare(
+        stored: all.first { $0.info.backfill != nil }, folder + "/speech.stored", age: 60...240)
       #expect(segments[0].info.gaps.first { $0.reason == .lost }?.samples == 1280)
       #expect(segments[0].info.closedBy == .linkLoss)
       #expect(segments[1].info.previous?.closedBy == .linkLoss)
@@ -110,6 +111,32 @@ extension RadioTests {
       #expect(await [offered.next(), offered.next(), offered.next()] == all.map(\.info.id))
       offering.cancel()
       try await offering.value
+    }
+
+    /// Older firmware has one file, without times, which is read to its end and deleted.
+    @Test(
+      .enabled(if: tools, "needs espeak-ng and sox"), .enabled(if: Command.isBuilt, Command.needed),
+      .timeLimit(.minutes(5)))
+    func whatAnOlderWearableStoredBecomesASegment() async throws {
+      let folder = FileManager.default.temporaryDirectory.appending(path: "edgeblue-\(UUID().uuidString)").path
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: folder) }
+      try Self.speech().write(to: URL(filePath: folder + "/speech"))
+      let peer = try LabPeer(
+        "wearable_peer.py",
+        ["--timeout", "290", "--sound", folder + "/speech", "--stored", "3", "--stored-as", "file"])
+      defer { peer.terminate() }
+      let adapter = try await peer.adapterName()
+      _ = try await peer.next("advertising")
+      let record = try Subprocess(
+        Command.path, ["record", "--json", "--out", folder + "/out", "--adapter", adapter, "--reserve", "0"])
+      _ = try await record.line(with: #""backfill":{"clock":"estimated""#)
+      // All of it, and only once it was here.
+      #expect(try #require(try await peer.next("freed")["records"] as? Int) > 20)
+      #expect(try await record.end() == 0)
+      let segments = try SegmentCatalog(path: folder + "/out").entries.map(\.segment)
+      // Its last block was stored when the link began.
+      try compare(stored: segments.first { $0.info.backfill != nil }, folder + "/speech.stored", age: 3...180)
     }
 
     private struct Taker: SegmentSink {
@@ -142,15 +169,15 @@ extension RadioTests {
       }
     }
 
-    /// It is what libopus hears in what was stored, to the bit, and its time is that of the device's clock.
-    private func compare(stored segment: FinishedSegment?, _ heard: String) throws {
+    /// It is what libopus hears in what was stored, to the bit, and began so many seconds ago.
+    private func compare(stored segment: FinishedSegment?, _ heard: String, age: ClosedRange<Double>) throws {
       let segment = try #require(segment)
       let reference = try Data(contentsOf: URL(filePath: heard)).withUnsafeBytes {
         Array($0.bindMemory(to: Int16.self))
       }
       #expect(try segment.samples() == reference && reference.count == 48_000)
-      let age = Date.now.timeIntervalSince1970 - Double(segment.info.capturedAtMs) / 1000
-      #expect(segment.info.gaps.isEmpty && (60...240).contains(age), "\(age) s ago")
+      let seconds = Date.now.timeIntervalSince1970 - Double(segment.info.capturedAtMs) / 1000
+      #expect(segment.info.gaps.isEmpty && age.contains(seconds), "\(seconds) s ago")
     }
 
     /// What was heard, without what the recorder put in because everything came late for seconds: a wearable of plastic

@@ -7,7 +7,7 @@ FILE (16 bit, one channel, 16 kHz) as Opus, 20 ms a frame, whenever somebody is 
 end of a link it writes what libopus hears in all frames of that link, the lost ones too, to FILE.1, FILE.2 …
 
 With `--stored N` it has stored the first N seconds of that, a minute ago, in a ring as firmware from 3.0.20 on has it,
-and what libopus hears of it is in FILE.stored.
+or with `--stored-as file` in one file as older firmware has, and what libopus hears of it is in FILE.stored.
 
 It takes lines: `lose N` frames, `double` and `swap` what comes next, `pieces N` bytes of a frame in a notification,
 `number N` for the next packet, `codec N` on the next link, `vanish`, which ends the link in the middle of a frame,
@@ -18,7 +18,7 @@ It prints JSON lines:
     {"event":"advertising","address":"FA:0B:…"}
     {"event":"clock","seconds":1795308300}             the time it was told
     {"event":"ended","link":1,"frames":250,"heard":"FILE.1"}
-    {"event":"freed","records":100}                    of the ring, as it was told
+    {"event":"freed","records":100}                    of what it has stored, as it was told
 """
 import argparse
 import asyncio
@@ -79,15 +79,15 @@ class Opus:
         return heard
 
 
-class Ring:
-    """What was stored while nobody listened: records of 440 bytes of frames, with the second in which each was full."""
+class Store:
+    """What was stored while nobody listened: blocks of 440 bytes of frames, and the second in which each was full."""
 
     def __init__(self, frames: list[bytes]) -> None:
-        self.records: list[bytes] = []
+        self.blocks: list[tuple[int, bytes]] = []
         self.freed = 0
         start, packed = time.time() - 60, b""
         for index, frame in enumerate(frames):
-            # A frame that would reach the last byte goes into the next record.
+            # A frame that would reach the last byte goes into the next block.
             if len(packed) + 1 + len(frame) >= 440:
                 self.fill(start + index * 0.02, packed)
                 packed = b""
@@ -96,7 +96,43 @@ class Ring:
             self.fill(start + len(frames) * 0.02, packed)
 
     def fill(self, at: float, packed: bytes) -> None:
-        self.records.append(struct.pack(">I", int(at)) + packed.ljust(440, b"\0"))
+        self.blocks.append((int(at), packed.ljust(440, b"\0")))
+
+    def free(self, blocks: int) -> None:
+        self.freed = blocks
+        tell("freed", records=blocks)
+
+
+class File(Store):
+    """One file of them, to be read to its end and deleted."""
+
+    def status(self) -> bytes:
+        return struct.pack("<II", (len(self.blocks) - self.freed) * 440, 0)
+
+    def answers(self, command: bytes, _room: int) -> list[bytes]:
+        if len(command) not in (2, 6) or command[1] != 1:
+            return [b"\x06"]
+        there = self.blocks[self.freed :]
+        if command[0] == 0 and len(command) == 6:
+            start = struct.unpack(">I", command[2:])[0] // 440
+            if start >= len(there):
+                return [b"\x03" if there else b"\x04"]
+            return [b"\0", *(block for _, block in there[start:]), bytes([100])]
+        if command[0] == 1:
+            self.free(len(self.blocks))
+            return [b"\0", bytes([200])]
+        return [b"\0" if command[0] in (3, 50) else b"\x06"]
+
+
+class Ring(Store):
+    """Records of them that have numbers, and are freed up to one."""
+
+    def __init__(self, frames: list[bytes]) -> None:
+        super().__init__(frames)
+        self.records = [struct.pack(">I", at) + block for at, block in self.blocks]
+
+    def status(self) -> bytes:
+        return struct.pack("<IIII", 0, len(self.records) - self.freed, 0, 1)
 
     def answers(self, command: bytes, room: int) -> list[bytes]:
         last = len(self.records)
@@ -111,8 +147,7 @@ class Ring:
             pieces = [b"\x03" + data[at : at + room] for at in range(0, len(data), room)]
             return [struct.pack(">BQI", 5, start, end - start), *pieces, struct.pack(">BBQ", 4, 0, end)]
         if command[:1] == b"\x12" and len(command) == 9:
-            self.freed = max(self.freed, min(struct.unpack(">Q", command[1:])[0], last))
-            tell("freed", records=self.freed)
+            self.free(max(self.freed, min(struct.unpack(">Q", command[1:])[0], last)))
             return [b"\x01\x00"]
         return [b"\x01\x00" if command == b"\x03" else b"\x01\x06"]
 
@@ -134,18 +169,17 @@ class Wearable:
         device.add_service(Service("180f", [Characteristic("2a19", FLAG.READ, MAY.READABLE, bytes([87]))]))
         device.on("connection", lambda link: link.on("disconnection", self.ended))
 
-    def store(self, frames: list[bytes]) -> None:
-        ring = Ring(frames)
+    def offer(self, stored: Store, frames: list[bytes]) -> None:
         with open(f"{self.sound}.stored", "wb") as file:
             file.write(self.opus.decode(frames))
 
         def command(link: Connection, value: bytes) -> None:
-            for answer in ring.answers(value, link.att_mtu - 4):
+            for answer in stored.answers(value, link.att_mtu - 4):
                 self.notify(link, control, answer)
 
         written = CharacteristicValue(write=command)
         control = Characteristic(storage(1), FLAG.WRITE | FLAG.NOTIFY, MAY.WRITEABLE, written)
-        status = CharacteristicValue(read=lambda _: struct.pack("<IIII", 0, len(ring.records) - ring.freed, 0, 1))
+        status = CharacteristicValue(read=lambda _: stored.status())
         shown = Characteristic(storage(2), FLAG.READ, MAY.READABLE, status)
         self.device.add_service(Service(storage(0), [control, shown]))
 
@@ -243,7 +277,7 @@ async def run(options: argparse.Namespace) -> int:
         device = await lab.add_device(NAME)
         wearable = Wearable(device, opus, frames, options)
         if stored:
-            wearable.store(stored)
+            wearable.offer((File if options.stored_as == "file" else Ring)(stored), stored)
         await wearable.advertise()
         tell("advertising", address=str(device.random_address).split("/")[0])
         return [asyncio.create_task(wearable.listen())]
@@ -256,5 +290,6 @@ if __name__ == "__main__":
     parser.add_argument("--sound", required=True, metavar="FILE", help="what it hears")
     parser.add_argument("--bits", type=int, default=32_000, metavar="N", help="bits a second of the encoder (32000)")
     parser.add_argument("--stored", type=float, default=0, metavar="N", help="seconds that it has stored (0)")
+    parser.add_argument("--stored-as", choices=("ring", "file"), default="ring", help="how it has stored it (ring)")
     parser.add_argument("--number", type=int, default=0, metavar="N", help="the number of the first packet (0)")
     main(run, parser.parse_args())
