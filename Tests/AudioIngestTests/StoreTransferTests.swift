@@ -107,6 +107,7 @@ import Testing
     var talk = Talk(FakeFile(blocks: (0..<123).map(StoredSound.block)))
     #expect(talk.run() == .complete && talk.kept == (0..<123).map(StoredSound.block))
     #expect(talk.store.freed == 1 && talk.isCleared && talk.filled == [123] && talk.transfer.counters.records == 123)
+    #expect(talk.transfer.remaining == 0)
     // Two heartbeats, and the answers to them.
     #expect(talk.transfer.counters.malformed == 0)
   }

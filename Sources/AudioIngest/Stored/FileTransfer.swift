@@ -86,7 +86,7 @@ struct FileTransfer: StoreTransfer {
     switch (state, value.count) {
     case (.reading, 1) where value[0] == Answer.ended: return ended()
     case (.deleting, 1) where value[0] == Answer.deleted:
-      position = StoredPosition(next: 0)
+      (position, total) = (StoredPosition(next: 0), 0)
       return TransferAction.cleared.then(end(.complete))
     case (.reading, 1) where value[0] != 0, (.deleting, 1) where value[0] != 0: return end(.refused(value[0]))
     case (.reading(let start), length) where start + received < total: return take(block: value)
