@@ -21,7 +21,8 @@ import Testing
       let (received, lost) = channel.carry(sent)
 
       var reassembler = FrameReassembler(.omi)
-      let events = reassembler.events(received)
+      // Now and then nothing comes for a while; what overtakes another one does so at once.
+      let events = reassembler.events(received) { $0.packets == 0 && Int.random(in: 0..<9, using: &random) == 0 }
       var expected = (0..<300).filter { !lost.contains($0) }
       var position = 0
       for event in events {
@@ -62,6 +63,7 @@ import Testing
         let before = reassembler.counters.lostFrames
         reassembler.take(Self.input(&number, &random), at: .milliseconds(step), into: &events)
         if step.isMultiple(of: 97) { reassembler.flush(at: .milliseconds(step), into: &events) }
+        if step.isMultiple(of: 41) { reassembler.pause(at: .milliseconds(step), into: &events) }
         if step.isMultiple(of: 331) { reassembler.restart() }
         // `#expect` itself takes longer than all the rest.
         guard reassembler.pending.bytes <= PacketFraming.longestFrame,

@@ -16,6 +16,33 @@ import Testing
     #expect(reassembler.counters.frames == 3 && reassembler.counters.lostFrames == 0)
   }
 
+  /// A link that stands still between two pieces, be it in the first frame, makes no frame of the first one.
+  @Test(arguments: FakeSender.Numbering.allCases)
+  func aPauseWithinAFrameDoesNotEndIt(_ numbering: FakeSender.Numbering) {
+    var sender = FakeSender(numbering: numbering, fragment: 120)
+    // Of one piece and of two by turns, as an encoder of variable rate makes them.
+    let frames = (0..<40).map { numberedFrame($0, length: $0.isMultiple(of: 2) ? 200 : 110) }
+    let notifications = frames.flatMap { sender.notifications($0) }
+    var reassembler = FrameReassembler(.omi)
+    let events = reassembler.events(notifications) { _ in true }
+    #expect(events.map { $0.frame.map(Array.init) } == frames)
+    #expect(reassembler.counters.lostFrames == 0 && reassembler.counters.orphanFragments == 0)
+  }
+
+  /// When the device is muted, its last frame is kept all the same.
+  @Test func aPauseBehindAFrameEndsIt() {
+    var sender = FakeSender(fragment: 244)
+    var reassembler = FrameReassembler(.omi)
+    var events: [FrameEvent] = []
+    for index in 0..<2 {
+      let value = sender.notifications(numberedFrame(index, length: 160))[0]
+      reassembler.take(value, at: .milliseconds(index * 20), into: &events)
+    }
+    #expect(events.count == 1)
+    reassembler.pause(at: .milliseconds(300), into: &events)
+    #expect(events.compactMap(\.frame).map(frameIndex) == [0, 1])
+  }
+
   @Test func aShortNotificationIsAFrameAtOnce() {
     var reassembler = FrameReassembler(.omi)
     var events: [FrameEvent] = []

@@ -81,7 +81,7 @@ public final class StreamRecorder {
   public func tick(at moment: Moment) {
     if let lastArrival, moment.instant - lastArrival >= Self.idle {
       self.lastArrival = nil
-      reassembler.flush(at: moment.instant, into: &frames)
+      reassembler.pause(at: moment.instant, into: &frames)
       hear(moment)
     }
     keeper.flush(moment)

@@ -28,8 +28,9 @@ struct FrameAssembler {
   private var numbering = Numbering.unknown
   private var frame: ArraySlice<UInt8> = []
   private var lastNumber: UInt16 = 0
-  /// How many pieces the last whole frame had.
+  /// How many pieces the last whole frame had, and the one with the most of them; 0 before there was one.
   private var usualPieces = 1
+  private var mostPieces = 0
   private var hasBegun = false
   /// The length of the last piece, and of one that another followed: a shorter one ends its frame.
   private var pieceLength = 0
@@ -56,7 +57,13 @@ struct FrameAssembler {
     hasBegun = true
   }
 
-  /// Takes what waits for whole: nothing more comes for now.
+  /// Takes what waits for whole if it surely is: nothing comes for now, and the rest of a frame may come late.
+  mutating func pause(_ counters: inout StreamCounters, into events: inout [FrameEvent]) {
+    guard case .collecting(let pieces) = state, mostPieces > 0 else { return }
+    if pieceLength < fullPieceLength || pieces >= mostPieces { finish(pieces, &counters, into: &events) }
+  }
+
+  /// Takes what waits for whole if it can be: nothing more comes.
   mutating func flush(_ counters: inout StreamCounters, into events: inout [FrameEvent]) {
     if case .collecting(let pieces) = state { end(pieces, &counters, into: &events) }
     state = .between
@@ -160,6 +167,7 @@ struct FrameAssembler {
   private mutating func finish(_ pieces: Int, _ counters: inout StreamCounters, into events: inout [FrameEvent]) {
     counters.frames += 1
     usualPieces = pieces
+    mostPieces = max(mostPieces, pieces)
     events.append(.frame(frame))
     frame = []
     state = .between

@@ -45,12 +45,23 @@ public struct FrameReassembler: Sendable {
     assemble(at: instant, into: &events)
   }
 
-  /// Waits no longer for what is missing or unfinished: call it when nothing came for a while, and at the end.
+  /// Waits no longer for a packet that is missing, and takes a frame for whole that surely is: call it when nothing came
+  /// for a while. The rest of a frame may still come.
+  public mutating func pause(at instant: Duration, into events: inout [FrameEvent]) {
+    placeAll(at: instant, into: &events)
+    assembler.pause(&counters, into: &events)
+  }
+
+  /// Waits no longer for what is missing or unfinished: call it at the end.
   public mutating func flush(at instant: Duration, into events: inout [FrameEvent]) {
+    placeAll(at: instant, into: &events)
+    assembler.flush(&counters, into: &events)
+  }
+
+  private mutating func placeAll(at instant: Duration, into events: inout [FrameEvent]) {
     placed.removeAll(keepingCapacity: true)
     sequencer.flush(&counters, into: &placed)
     assemble(at: instant, into: &events)
-    assembler.flush(&counters, into: &events)
   }
 
   /// Begins anew after a link: what was sent between the two has no numbers.

@@ -35,9 +35,15 @@ func frameIndex(_ frame: ArraySlice<UInt8>) -> Int {
 
 extension FrameReassembler {
   /// What comes of notifications of one instant each, 10 ms apart, and of the end.
-  mutating func events(_ notifications: [[UInt8]]) -> [FrameEvent] {
+  /// - Parameter pauses: whether nothing comes for a while, when so much waits.
+  mutating func events(
+    _ notifications: [[UInt8]], pauses: ((bytes: Int, packets: Int)) -> Bool = { _ in false }
+  ) -> [FrameEvent] {
     var events: [FrameEvent] = []
-    for (index, value) in notifications.enumerated() { take(value, at: .milliseconds(index * 10), into: &events) }
+    for (index, value) in notifications.enumerated() {
+      take(value, at: .milliseconds(index * 10), into: &events)
+      if pauses(pending) { pause(at: .milliseconds(index * 10), into: &events) }
+    }
     flush(at: .milliseconds(notifications.count * 10), into: &events)
     return events
   }
