@@ -51,19 +51,20 @@ def storage(number: int) -> UUID:
 class Opus:
     """libopus, called from elsewhere than the program under test."""
 
-    RESTRICTED_LOWDELAY, SET_BITRATE, SET_COMPLEXITY = 2051, 4002, 4010
+    RESTRICTED_LOWDELAY, SET_BITRATE, SET_VBR, SET_COMPLEXITY = 2051, 4002, 4006, 4010
 
     def __init__(self) -> None:
         self.library = ctypes.CDLL("libopus.so.0")
         for name in ("opus_encoder_create", "opus_decoder_create"):
             getattr(self.library, name).restype = ctypes.c_void_p
 
-    def encode(self, sound: bytes, bits: int) -> list[bytes]:
+    def encode(self, sound: bytes, bits: int, is_constant: bool = False) -> list[bytes]:
         made = ctypes.c_void_p(self.library.opus_encoder_create(16_000, 1, self.RESTRICTED_LOWDELAY, None))
         self.library.opus_encoder_ctl(made, self.SET_BITRATE, ctypes.c_int(bits))
         self.library.opus_encoder_ctl(made, self.SET_COMPLEXITY, ctypes.c_int(3))
         room = ctypes.create_string_buffer(1500)
         frames = []
+        self.library.opus_encoder_ctl(made, self.SET_VBR, ctypes.c_int(0 if is_constant else 1))
         for start in range(0, len(sound) - FRAME * 2 + 1, FRAME * 2):
             length = self.library.opus_encode(made, sound[start : start + FRAME * 2], FRAME, room, len(room))
             frames.append(room.raw[:length])
@@ -235,7 +236,7 @@ class Wearable:
                 asyncio.ensure_future(link.disconnect())
                 if self.playing:
                     self.playing.cancel()
-                return
+                continue
         self.lose = max(self.lose - 1, 0)
 
     def ended(self, _reason: int) -> None:
@@ -270,7 +271,9 @@ async def run(options: argparse.Namespace) -> int:
         opus = Opus()
         with open(options.sound, "rb") as file:
             sound = file.read()
-        frames = opus.encode(sound, options.bits)
+        # All of one length, so that every frame is one notification until `pieces` wants more: what is lost can then be
+        # counted by the numbers, and a fault hits a whole frame.
+        frames = opus.encode(sound, options.bits, is_constant=True)
         # A length of one byte stands before each: no more than the firmware's 32 kbit/s.
         stored = opus.encode(sound[: int(options.stored * 50) * FRAME * 2], 32_000)
         await add_adapters(lab, options)
