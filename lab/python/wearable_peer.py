@@ -3,8 +3,9 @@
     lab/radio-lab run --no-btvirt -- sh -c 'PYTHON lab/python/wearable_peer.py --sound FILE & the-program-under-test; kill $!; wait'
 
 PYTHON is what `lab/radio-lab venv` prints. The program gives BlueZ an adapter, puts a wearable on its air, and plays
-FILE (16 bit, one channel, 16 kHz) as Opus, 20 ms a frame, whenever somebody is subscribed. It needs libopus. At every
-end of a link it writes what libopus hears in all frames of that link, the lost ones too, to FILE.1, FILE.2 …
+FILE (16 bit, one channel, 16 kHz) as Opus, 20 ms a frame, once somebody is subscribed and has asked for the codec. It
+needs libopus. At every end of a link it writes what libopus hears in all frames of that link, the lost ones too, to
+FILE.1, FILE.2 …
 
 With `--stored N` it has stored the first N seconds of that, a minute ago, in a ring as firmware from 3.0.20 on has it,
 or with `--stored-as file` in one file as older firmware has, and what libopus hears of it is in FILE.stored.
@@ -162,6 +163,7 @@ class Wearable:
         self.held: list[bytes] = []
         self.playing: asyncio.Task[None] | None = None
         self.audio = Characteristic(uuid(1), FLAG.READ | FLAG.NOTIFY, MAY.READABLE, b"")
+        self.asked = asyncio.Event()
         self.audio.on(Characteristic.EVENT_SUBSCRIPTION, self.subscribed)
         codec = CharacteristicValue(read=self.tell_codec)
         clock = CharacteristicValue(write=self.told)
@@ -189,6 +191,7 @@ class Wearable:
             await asyncio.sleep(0.1)
         return bytes([self.codec])
 
+        self.asked.set()
     def notify(self, link: Connection, characteristic: Characteristic, value: bytes) -> None:
         pdu = att.ATT_Handle_Value_Notification(attribute_handle=characteristic.handle, attribute_value=value)
         self.device.gatt_server.send_gatt_pdu(link, bytes(pdu))
@@ -204,9 +207,10 @@ class Wearable:
             self.playing.cancel()
         self.playing = asyncio.ensure_future(self.play(link)) if on else None
 
+        self.asked.clear()
     async def play(self, link: Connection) -> None:
-        # BlueZ drops what comes before it has told its client of the subscription.
-        await asyncio.sleep(0.3)
+        # BlueZ drops what comes before it has told its client of the subscription; who was told asks for the codec.
+        await self.asked.wait()
         loop = asyncio.get_running_loop()
         start, first = loop.time(), self.next
         while True:
