@@ -16,6 +16,7 @@ It takes lines: `lose N` frames, `double` and `swap` what comes next, `pieces N`
 It prints JSON lines:
 
     {"event":"adapter","name":"hci0","address":"0A:0B:0C:0D:0E:00"}
+    {"event":"stored","ms":1795308240000}              when what it has stored began, in Unix milliseconds
     {"event":"advertising","address":"FA:0B:…"}
     {"event":"clock","seconds":1795308300}             the time it was told
     {"event":"ended","link":1,"frames":250,"heard":"FILE.1"}
@@ -63,9 +64,9 @@ class Opus:
         made = ctypes.c_void_p(self.library.opus_encoder_create(16_000, 1, self.RESTRICTED_LOWDELAY, None))
         self.library.opus_encoder_ctl(made, self.SET_BITRATE, ctypes.c_int(bits))
         self.library.opus_encoder_ctl(made, self.SET_COMPLEXITY, ctypes.c_int(3))
+        self.library.opus_encoder_ctl(made, self.SET_VBR, ctypes.c_int(0 if is_constant else 1))
         room = ctypes.create_string_buffer(1500)
         frames = []
-        self.library.opus_encoder_ctl(made, self.SET_VBR, ctypes.c_int(0 if is_constant else 1))
         for start in range(0, len(sound) - FRAME * 2 + 1, FRAME * 2):
             length = self.library.opus_encode(made, sound[start : start + FRAME * 2], FRAME, room, len(room))
             frames.append(room.raw[:length])
@@ -87,15 +88,15 @@ class Store:
     def __init__(self, frames: list[bytes]) -> None:
         self.blocks: list[tuple[int, bytes]] = []
         self.freed = 0
-        start, packed = time.time() - 60, b""
+        self.start, packed = time.time() - 60, b""
         for index, frame in enumerate(frames):
             # A frame that would reach the last byte goes into the next block.
             if len(packed) + 1 + len(frame) >= 440:
-                self.fill(start + index * 0.02, packed)
+                self.fill(self.start + index * 0.02, packed)
                 packed = b""
             packed += bytes([len(frame)]) + frame
         if packed:
-            self.fill(start + len(frames) * 0.02, packed)
+            self.fill(self.start + len(frames) * 0.02, packed)
 
     def fill(self, at: float, packed: bytes) -> None:
         self.blocks.append((int(at), packed.ljust(440, b"\0")))
@@ -162,8 +163,8 @@ class Wearable:
         self.pieces, self.codec, self.lose, self.fault = 244, 21, 0, ""
         self.held: list[bytes] = []
         self.playing: asyncio.Task[None] | None = None
-        self.audio = Characteristic(uuid(1), FLAG.READ | FLAG.NOTIFY, MAY.READABLE, b"")
         self.asked = asyncio.Event()
+        self.audio = Characteristic(uuid(1), FLAG.READ | FLAG.NOTIFY, MAY.READABLE, b"")
         self.audio.on(Characteristic.EVENT_SUBSCRIPTION, self.subscribed)
         codec = CharacteristicValue(read=self.tell_codec)
         clock = CharacteristicValue(write=self.told)
@@ -185,13 +186,14 @@ class Wearable:
         status = CharacteristicValue(read=lambda _: stored.status())
         shown = Characteristic(storage(2), FLAG.READ, MAY.READABLE, status)
         self.device.add_service(Service(storage(0), [control, shown]))
+        tell("stored", ms=int(stored.start * 1000))
 
     async def tell_codec(self, _: Connection) -> bytes:
         while self.mood == "stall":
             await asyncio.sleep(0.1)
+        self.asked.set()
         return bytes([self.codec])
 
-        self.asked.set()
     def notify(self, link: Connection, characteristic: Characteristic, value: bytes) -> None:
         pdu = att.ATT_Handle_Value_Notification(attribute_handle=characteristic.handle, attribute_value=value)
         self.device.gatt_server.send_gatt_pdu(link, bytes(pdu))
@@ -205,9 +207,9 @@ class Wearable:
     def subscribed(self, link: Connection, on: bool, _indicate: bool) -> None:
         if self.playing:
             self.playing.cancel()
+        self.asked.clear()
         self.playing = asyncio.ensure_future(self.play(link)) if on else None
 
-        self.asked.clear()
     async def play(self, link: Connection) -> None:
         # BlueZ drops what comes before it has told its client of the subscription; who was told asks for the codec.
         await self.asked.wait()
@@ -232,7 +234,7 @@ class Wearable:
             if fault == "double":
                 self.held.append(value)
             if fault == "swap":
-                return
+                continue
             for waiting in reversed(self.held):
                 self.notify(link, self.audio, waiting)
             self.held = []
@@ -240,7 +242,7 @@ class Wearable:
                 asyncio.ensure_future(link.disconnect())
                 if self.playing:
                     self.playing.cancel()
-                continue
+                return
         self.lose = max(self.lose - 1, 0)
 
     def ended(self, _reason: int) -> None:

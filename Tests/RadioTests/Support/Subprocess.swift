@@ -38,7 +38,7 @@ final class Subprocess: Sendable {
   func type(_ line: String) throws { try process.write(line + "\n") }
 
   /// The next line that contains a word.
-  func line(with word: String, within limit: Duration = .seconds(60)) async throws -> String {
+  func line(with word: String, within limit: Duration = .seconds(120)) async throws -> String {
     let lines = lines
     return try await bounded(limit, "a line with \(word)") {
       for await line in lines where line.contains(word) { return line }
