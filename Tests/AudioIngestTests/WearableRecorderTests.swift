@@ -111,6 +111,52 @@ struct WearableRecorderTests {
     try await lab.stop()
   }
 
+  /// Muted, a device is asked for its codec, and goes on with another one; on the next link it has the first one again.
+  @Test func aChangeOfCodecEndsASegment() async throws {
+    let lab = try await Air()
+    let wearable = try await AirWearable(on: lab.adapters[0], codec: 20)
+    let recorder = WearableRecorder(OmiWearable(), at: lab.adapters[1], into: folder, now: { time.now })
+    let running = Task { try await recorder.run() }
+    let frames = OpusEncoder(.opus10ms).frames(voiceLikeSound(samples: 16_000, rate: 16_000))
+    var heard: [Int16] = []
+    let decoder = try AudioCodec.opus10ms.makeDecoder()
+    for frame in frames { try decoder.decode(frame[...], into: &heard) }
+    try await wearable.waitForListener()
+    try await wearable.send(frames)
+    try await recorder.hear(100)
+
+    wearable.lie(1)
+    // The last frame may still be counted as a sign of life when the time has passed.
+    var pause = Duration.zero
+    while await recorder.status().live?.codec != .pcm8k {
+      time.pass(LinkMachine.quiet)
+      pause += LinkMachine.quiet
+      try await Task.sleep(for: .milliseconds(100), clock: .steady)
+    }
+    let samples = Recording.ramp(0..<8000)
+    try await wearable.send((0..<100).map { Recording.bytes(Array(samples[($0 * 80)..<($0 * 80 + 80)])) })
+    try await recorder.hear(100)
+
+    wearable.lie(20)
+    await lab.fake.adapters[1].loseLinks()
+    try await until { await recorder.status().live?.codec == .opus10ms }
+    try await wearable.waitForListener()
+    try await wearable.send(frames)
+    try await recorder.hear(100)
+    running.cancel()
+    try await running.value
+    let segments = try SegmentCatalog(path: folder.path).entries.map(\.segment)
+    #expect(segments.map(\.info.closedBy) == [.codecChange, .linkLoss, .shutdown])
+    #expect(segments.map(\.info.codec) == [.opus10ms, .pcm8k, .opus10ms])
+    let kept = try segments.map { try $0.samples() }
+    #expect(kept == [heard, samples, heard])
+    #expect(segments.allSatisfy { $0.info.gaps.isEmpty })
+    #expect(segments.map(\.info.previous?.id) == [nil, 1, 2])
+    // The first one lasts a second.
+    #expect(abs((segments[1].info.previous?.pause ?? 0) - pause.inSeconds + 1) < 0.1)
+    try await lab.stop()
+  }
+
   /// A device of the family that does not say who it is, as long as the link lasts.
   private struct Taciturn: Wearable {
     private let omi = OmiWearable()
@@ -123,7 +169,7 @@ struct WearableRecorderTests {
       return WearableProfile()
     }
     func setClock(of device: Device, unixSeconds: UInt32) async throws {}
-    func probe(_ device: Device) async throws { try await omi.probe(device) }
+    func probe(_ device: Device) async throws -> AudioCodec? { try await omi.probe(device) }
   }
 
   /// What need not be known to keep audio is not waited for.

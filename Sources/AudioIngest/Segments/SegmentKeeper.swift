@@ -1,3 +1,10 @@
+/// A segment before another one: how it ended, and with how many samples.
+struct PrecedingSegment {
+  let info: SegmentInfo
+  let end: SegmentEnd
+  let samples: Int
+}
+
 /// Writes the blocks of one stream into segments, where its cutter says, and gets over a disk that is full.
 final class SegmentKeeper {
   /// How often what was written goes to the disk: with the 0.2 s until it is written, that makes a second.
@@ -24,7 +31,8 @@ final class SegmentKeeper {
   private var part: PartFile?
   /// The position of the first sample of the open segment.
   private var partStart = 0
-  private var previous: (info: SegmentInfo, end: SegmentEnd, samples: Int)?
+  /// What was recorded last: the next segment says how long the pause was behind it.
+  var previous: PrecedingSegment?
 
   /// What was heard last while no segment is open.
   private var held: [Int16] = []
@@ -146,9 +154,9 @@ final class SegmentKeeper {
   }
 
   private func pause(before capturedMs: Int64) -> SegmentInfo.Previous? {
-    previous.map { info, end, samples in
-      let endMs = info.capturedAtMs + Int64(samples) * 1000 / Int64(info.sampleRate)
-      return SegmentInfo.Previous(id: info.id, closedBy: end, pause: Double(max(capturedMs - endMs, 0)) / 1000)
+    previous.map {
+      let endMs = $0.info.capturedAtMs + Int64($0.samples) * 1000 / Int64($0.info.sampleRate)
+      return SegmentInfo.Previous(id: $0.info.id, closedBy: $0.end, pause: Double(max(capturedMs - endMs, 0)) / 1000)
     }
   }
 
@@ -184,7 +192,7 @@ final class SegmentKeeper {
       stall(error, moment)
     }
     do throws(AudioIngestError) {
-      defer { if part.written > 0 { previous = (part.info, end, part.written) } }
+      defer { if part.written > 0 { previous = PrecedingSegment(info: part.info, end: end, samples: part.written) } }
       if let finished = try folder.finish(part, end) { happened.append(.finished(finished)) }
     } catch {
       stall(error, moment)

@@ -31,6 +31,11 @@ public final class StreamRecorder {
   public var openSamples: Int? { keeper.openSamples }
   /// What is known so far of the open segment.
   var openSegment: SegmentInfo? { keeper.openSegment }
+  /// What was recorded before, perhaps with another codec.
+  var previous: PrecedingSegment? {
+    get { keeper.previous }
+    set { keeper.previous = newValue }
+  }
   /// How loud the last 20 ms were, in dB of full scale.
   public private(set) var level = -120.0
   /// Whether somebody speaks in them.

@@ -80,9 +80,10 @@ public struct OmiWearable: Wearable {
     try await device.characteristic(Self.uuid(0x31), in: Self.uuid(0x30)).write(bytes, timeout: .seconds(5))
   }
 
-  /// Reads its codec once more.
-  public func probe(_ device: Device) async throws {
+  /// Reads its codec once more; what was given is not asked for.
+  public func probe(_ device: Device) async throws -> AudioCodec? {
     let characteristic = try device.characteristic(Self.uuid(0x02), in: Self.uuid(0x00))
-    _ = try await characteristic.read(timeout: LinkMachine.probeLimit)
+    let value = try await characteristic.read(timeout: LinkMachine.probeLimit)
+    return codec == nil ? try AudioCodec(omiValue: value) : nil
   }
 }

@@ -10,6 +10,8 @@ actor RecordingFeed {
   private let now: @Sendable () -> Moment
   private let tell: @Sendable (WearableRecorder.Event) -> Void
   private var recorder: StreamRecorder?
+  /// What was heard before, by a recorder of another codec.
+  private var previous: PrecedingSegment?
   private var raw: RawFile?
 
   init(
@@ -31,19 +33,29 @@ actor RecordingFeed {
   /// The segment that is being heard now, as far as it is known.
   var openSegment: SegmentInfo? { recorder?.openSegment }
 
-  /// A link has begun, and the device has said what it encodes with.
+  /// The device has said what it encodes with.
   func begin(_ device: AudioDevice, _ codec: AudioCodec) throws {
     raw = nil
     if recorder?.codec == codec { return }
-    end(.codecChange)
-    recorder = try StreamRecorder(device, codec, framing: framing, into: folder, rules: rules)
+    changeCodec()
+    let recorder = try StreamRecorder(device, codec, framing: framing, into: folder, rules: rules)
+    recorder.previous = previous
+    self.recorder = recorder
   }
 
-  /// A link has begun, and nobody here knows what the device encodes with.
-  func beginRaw() throws {
-    end(.codecChange)
-    recorder = nil
+  /// Nobody here knows what the device encodes with.
+  /// - Returns: whether that was not so before.
+  func beginRaw() throws -> Bool {
+    if raw != nil { return false }
+    changeCodec()
     raw = try folder.beginRaw(capturedAtMs: now().wallMs)
+    return true
+  }
+
+  private func changeCodec() {
+    end(.codecChange)
+    previous = recorder?.previous ?? previous
+    recorder = nil
   }
 
   func take(_ value: [UInt8]) {

@@ -22,8 +22,9 @@ public protocol Wearable: Sendable {
   func setClock(of device: Device, unixSeconds: UInt32) async throws
 
   /// Has it answer something, which shows that the link lives while nobody speaks.
-  /// - Throws: when it does not.
-  func probe(_ device: Device) async throws
+  /// - Returns: what it encodes with from now on, when the answer says so.
+  /// - Throws: when it does not answer; ``AudioIngestError`` with code `.unknownCodec`.
+  func probe(_ device: Device) async throws -> AudioCodec?
 }
 
 extension Wearable {
@@ -57,7 +58,8 @@ public struct GenericWearable: Wearable {
   public func setClock(of device: Device, unixSeconds: UInt32) {}
 
   /// Reads its name, which every device has (Core Specification 3.C.12.1).
-  public func probe(_ device: Device) async throws {
+  public func probe(_ device: Device) async throws -> AudioCodec? {
     _ = try await device.characteristic("2a00", in: "1800").read(timeout: LinkMachine.probeLimit)
+    return nil
   }
 }

@@ -97,15 +97,7 @@ extension WearableRecorder {
     let values = try await audio.notifications(limit: 4096, overflow: .dropNewest)
     let address = device.address?.description ?? device.peer.description
     let audioDevice = AudioDevice(address: address, name: device.name)
-    var codec: AudioCodec?
-    do {
-      let known = try await wearable.codec(of: device)
-      try await feed.begin(audioDevice, known)
-      codec = known
-    } catch let error as AudioIngestError where error.code == .unknownCodec {
-      tell(.problem("\(error)"))
-      try await feed.beginRaw()
-    }
+    let codec = try await listen(to: audioDevice) { try await self.wearable.codec(of: device) }
     if isChosenHere, let address = device.address {
       do throws(AudioIngestError) {
         try folder.remember(address, for: wearable)
@@ -115,6 +107,21 @@ extension WearableRecorder {
     }
     return Subscription(
       device: device, values: values, codec: codec, linkedAtMs: linkedAtMs, audioDevice: audioDevice)
+  }
+
+  /// Takes what comes for what a device says that it is; what nobody here knows is kept as it comes.
+  /// - Returns: its codec; `nil` when it is not known, or the answer does not say.
+  private func listen(
+    to device: AudioDevice, asking: () async throws -> AudioCodec?
+  ) async throws -> AudioCodec? {
+    do {
+      let codec = try await asking()
+      if let codec { try await feed.begin(device, codec) }
+      return codec
+    } catch let error as AudioIngestError where error.code == .unknownCodec {
+      if try await feed.beginRaw() { tell(.problem("\(error)")) }
+      return nil
+    }
   }
 
   /// Asks the device what its audio does not wait for, tells it the time, and then fetches what it has stored for as long
@@ -167,7 +174,7 @@ extension WearableRecorder {
         }
         return Task.isCancelled ? nil : self.handle(.failed)
       }
-      group.addTask { await self.watch() }
+      group.addTask { await self.watch(subscription.audioDevice) }
       group.addTask {
         // Its end is no end of the stream.
         await self.attend(to: subscription)
@@ -188,7 +195,7 @@ extension WearableRecorder {
   }
 
   /// - Returns: what is to be done when the link is dead; `nil` when the task is cancelled.
-  private func watch() async -> LinkMachine.Action? {
+  private func watch(_ audioDevice: AudioDevice) async -> LinkMachine.Action? {
     while true {
       do {
         try await Task.sleep(for: Self.tick, clock: .steady)
@@ -198,7 +205,13 @@ extension WearableRecorder {
       await feed.tick()
       guard handle(.passed) == .probe, let device = memory.withLock({ $0.device }) else { continue }
       do {
-        try await within(LinkMachine.probeLimit, "asking the device") { try await self.wearable.probe(device) }
+        // It may have been muted because it goes on as something else.
+        _ = try await listen(to: audioDevice) {
+          try await self.within(LinkMachine.probeLimit, "asking the device") { try await self.wearable.probe(device) }
+        }
+        _ = handle(.probed(true))
+      } catch let error as AudioIngestError where error.code != .timedOut {
+        tell(.problem("\(error)"))
         _ = handle(.probed(true))
       } catch {
         guard !Task.isCancelled else { return nil }

@@ -123,7 +123,7 @@ final class AirWearable: Sendable {
   /// What it was told of the time, in Unix seconds.
   var time: Int? { clock.withLock { $0 }?.reversed().reduce(0) { $0 << 8 | Int($1) } }
 
-  /// Changes what it says of its codec, on the next link.
+  /// Changes what it says of its codec.
   func lie(_ codec: UInt8) { self.codec.withLock { $0 = codec } }
 
   /// Returns when somebody listens.
