@@ -1,4 +1,5 @@
 import DBus
+import Foundation
 
 @testable import AudioIngest
 
@@ -64,6 +65,17 @@ extension StreamRecorder {
 
 /// Has a step of a disk fail: the `n`th, or all from some moment on.
 final class DiskFaults: Sendable {
+  /// With `EDGEBLUE_DISK_STEPS=all` each step fails, and with each error.
+  private static let isWhole = ProcessInfo.processInfo.environment["EDGEBLUE_DISK_STEPS"] == "all"
+
+  /// Which steps fail, one after the other, and with what: a full disk, or now and then another error.
+  /// - Parameter usual: every which step, unless all of them do.
+  static func plan(every usual: Int) -> AnySequence<(step: Int, number: Int32)> {
+    if isWhole { return AnySequence((2...).lazy.map { ($0 / 2, $0.isMultiple(of: 2) ? ENOSPC : EIO) }) }
+    let stride = usual * (Sanitizer.isOn ? 7 : 1)
+    return AnySequence((0...).lazy.map { (1 + $0 * stride, $0 % 5 == 3 ? EIO : ENOSPC) })
+  }
+
   private struct State {
     var steps = 0
     var failing: ClosedRange<Int>?
