@@ -90,7 +90,8 @@ var targets: [Target] = [
     dependencies: ["Agent", "BackgroundTasks", "DBus", "DBusTesting", "NetworkPath", "SystemState", log],
     path: "Tests/AgentSimulation", swiftSettings: settings),
   .testTarget(
-    name: "RadioTests", dependencies: ["Agent", "AudioIngest", "BlueZ", "DBus", "DBusTesting", "EdgeCoder"],
+    name: "RadioTests",
+    dependencies: ["Agent", "AudioIngest", "AudioIngestTests", "BlueZ", "DBus", "DBusTesting", "EdgeCoder"],
     swiftSettings: settings),
   .testTarget(
     name: "EdgeCoderTests", dependencies: ["BlueZ", "BlueZTesting", "DBus", "DBusTesting", "EdgeCoder", log],

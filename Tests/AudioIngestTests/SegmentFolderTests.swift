@@ -48,37 +48,21 @@ import Testing
     #expect(throws: AudioIngestError.self) { try segment.samples() }
   }
 
-  // Programs that read WAV files for a living.
+  @Test(.enabled(if: WAVReader.mediainfo.isThere, "needs mediainfo"))
+  func mediainfoFindsItWhole() async throws { try await isRead(by: .mediainfo) }
 
-  /// It also says when a file is cut off.
-  @Test(.enabled(if: ChildProcess.path(of: "mediainfo") != nil, "needs mediainfo"))
-  func mediainfoFindsItWhole() throws {
-    let format = "%Format%/%SamplingRate%/%Channels%/%BitDepth%/%SamplingCount%/%IsTruncated%/"
-    #expect(try said("mediainfo", ["--Inform=Audio;\(format)"]) == ["PCM/16000/1/16/48000//"])
-  }
+  @Test(.enabled(if: WAVReader.ffprobe.isThere, "needs ffprobe"))
+  func ffprobeReadsIt() async throws { try await isRead(by: .ffprobe) }
 
-  @Test(.enabled(if: ChildProcess.path(of: "ffprobe") != nil, "needs ffprobe"))
-  func ffprobeReadsIt() throws {
-    let options = ["-v", "error", "-show_entries", "stream=codec_name,sample_rate,channels,duration", "-of", "csv=p=0"]
-    #expect(try said("ffprobe", options) == ["pcm_s16le,16000,1,3.000000"])
-  }
+  @Test(.enabled(if: WAVReader.sox.isThere, "needs sox"))
+  func soxReadsIt() async throws { try await isRead(by: .sox) }
 
-  @Test(.enabled(if: ChildProcess.path(of: "sox") != nil, "needs sox"))
-  func soxReadsIt() throws {
-    #expect(try said("sox", ["--info", "-s"]) == ["48000"])
-  }
-
-  /// What a program says of a segment of three seconds, word by word.
-  private func said(_ program: String, _ arguments: [String]) throws -> [String] {
+  private func isRead(by reader: WAVReader) async throws {
     let folder = try folder()
     var recording = try Recording(folder)
     recording.play(frames: 300)
     recording.recorder.end(.shutdown, at: recording.moment)
-    let path = try #require(recording.recorder.finished().first).path
-    let process = try ChildProcess(program, arguments + [path], errors: .discarded)
-    let text = readToEnd(process.output)
-    #expect(process.wait() == 0)
-    return text.split(whereSeparator: \.isWhitespace).map(String.init)
+    try await reader.accepts(try #require(recording.recorder.finished().first).path, samples: 48_000)
   }
 
   @Test func onlyOneRecorderHasAFolder() throws {

@@ -138,6 +138,9 @@ final class AirWearable: Sendable {
     }
   }
 
+  /// Begins anew to number what it sends, as a device does that was switched off.
+  func number(from number: UInt16) { sender.withLock { $0.number = number } }
+
   /// Numbers frames that nobody will hear.
   func lose(_ frames: Int) { sender.withLock { $0.number &+= UInt16(frames) } }
 }
