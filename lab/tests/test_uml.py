@@ -2,13 +2,15 @@
 import time
 import unittest
 
-from tests.guest_runs import BOOT_LIMIT, Runs
+from tests.guest_ends import Ends
+from tests.guest_runs import Runs
+from tests.guests import BOOT_LIMIT
 
 from runner import uml
 
 
 @unittest.skipUnless(uml.built(), "user-mode Linux is not built: see lab/radio-lab build-uml")
-class UserModeLinux(Runs, unittest.TestCase):
+class UserModeLinux(Runs, Ends, unittest.TestCase):
     kernel = "uml"
 
     def test_a_kernel_that_dies(self):
