@@ -34,12 +34,13 @@ extension ContractTests {
     let lab = try await FakeBlueZ.start()
     let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
     let opened = try await Parlour().open(on: phone)
-    let once = ConnectOptions.direct(timeout: .milliseconds(500), attempts: 1)
+    // Long enough for the steps that are to succeed on a busy machine.
+    let once = ConnectOptions.direct(timeout: .seconds(4), attempts: 1)
     let device = try await firstSeen(by: central)
 
     // Not the first time: then bluetoothd is made to forget the device, and it is found again.
     lab.adapters[1].inject(.servicesNeverResolve(times: 1))
-    _ = try await device.connect(.direct(timeout: .seconds(1), attempts: 1))
+    _ = try await device.connect(once)
     try await central.find(phone.address).disconnect()
     lab.adapters[1].inject(.servicesNeverResolve(times: 2))
     let services = await #expect(throws: BlueZError.self) { try await central.find(phone.address).connect(once) }
