@@ -54,7 +54,8 @@ extension RadioTests {
       try peer.type("lose 4")
       let whole = try await counted(record) { $0["lostFrames", default: 0] >= 4 }
       try peer.type("pieces 100")
-      try await counted(record) { $0["frames", default: 0] >= whole + 35 }
+      // Half a second for the decoder to find its way again, and more than half a second to compare.
+      try await counted(record) { $0["frames", default: 0] >= whole + 60 }
       try peer.type("vanish")
       let first = try await heard(peer)
       try await streams(record)
@@ -228,7 +229,7 @@ extension RadioTests {
       guard let gap = gaps.first(where: { $0.end < samples.count }) else { return }
       let end = gaps.last { $0.end == samples.count }?.start ?? samples.count
       let (start, stop) = (gap.end + 8000, min(end, reference.count))
-      try #require(start + 8000 < stop, "\(segment.info.gaps)")
+      try #require(start + 8000 < stop, "\(segment.info.gaps) in \(samples.count)")
       let rest = start..<stop
       func power(_ value: (Int) -> Int) -> Int { rest.reduce(0) { $0 + value($1) * value($1) } }
       let (noise, sound) = (power { Int(samples[$0]) - Int(reference[$0]) }, power { Int(reference[$0]) })
