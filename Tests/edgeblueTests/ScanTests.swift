@@ -65,6 +65,9 @@ import Testing
     #expect(screen.frame(["a", "b"]) == "\u{1b}[?7l\ra\u{1b}[K\n\rb\u{1b}[K\n\u{1b}[J\u{1b}[?7h")
     #expect(screen.frame(["c"]).hasPrefix("\u{1b}[?7l\u{1b}[2A\rc"))
     #expect(screen.frame([]).hasPrefix("\u{1b}[?7l\u{1b}[1A\u{1b}[J"))
+    // Of what is too long the last cell says so; what just fits keeps its last letter.
+    #expect(screen.frame(["\u{1b}[1mab\u{1b}[0mcd"], width: 3).contains("cd\u{1b}[3G…\n"))
+    #expect(screen.frame(["\u{1b}[1mab\u{1b}[0mc"], width: 3).contains("\u{1b}[0mc\n"))
   }
 
   @Test func forPrograms() {

@@ -224,7 +224,7 @@ extension WearableRecorder {
   /// Ends what there is of a link; on its own task, so that it also happens when this one is cancelled.
   private func endLink() async {
     guard let device = memory.withLock({ $0.device }) else { return }
-    memory.withLock { $0.device = nil }
+    memory.withLock { ($0.device, $0.name) = (nil, device.name ?? $0.name) }
     do {
       try await Task { try await device.disconnect() }.value
     } catch {

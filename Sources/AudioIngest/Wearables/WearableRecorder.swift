@@ -70,6 +70,8 @@ public final class WearableRecorder: Sendable {
   struct Memory: Sendable {
     var device: Device?
     var address: BluetoothAddress?
+    /// What it was called when it was last there.
+    var name: String?
     var profile = WearableProfile()
     var stored: StoredStatus?
   }
@@ -148,7 +150,8 @@ public final class WearableRecorder: Sendable {
     let (device, profile) = (memory.device, memory.profile)
     return Status(
       state: link.withLock { $0.state },
-      device: memory.address.map { AudioDevice(address: $0.description, name: device?.name) }, model: profile.model,
+      device: memory.address.map { AudioDevice(address: $0.description, name: device?.name ?? memory.name) },
+      model: profile.model,
       battery: profile.tellsBattery ? device?.batteryLevel : nil, live: await feed.live, stored: memory.stored)
   }
 

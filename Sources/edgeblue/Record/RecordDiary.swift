@@ -140,7 +140,9 @@ actor RecordDiary {
       roomSeen = now
       do { view.room = try folder.room() } catch { view.room = nil }
     }
-    Output.write(screen.frame(Array(view.lines(paint: terminal.paint).prefix(LiveScreen.height - 1))))
+    let height = LiveScreen.height - 1
+    let lines = view.lines(width: LiveScreen.width, height: height, paint: terminal.paint)
+    Output.write(screen.frame(Array(lines.prefix(height))))
   }
 }
 

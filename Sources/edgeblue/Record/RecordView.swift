@@ -12,6 +12,9 @@ struct RecordView: Sendable {
   }
 
   private static let meterWidth = 40
+  /// The letters beside the meter, and those before a message.
+  private static let besideMeter = 22
+  private static let beforeMessage = 10
   private static let messageLimit = 6
 
   let path: String
@@ -62,12 +65,42 @@ struct RecordView: Sendable {
     return device.name.map { "\($0.printable) (\(device.address))" } ?? device.address
   }
 
-  func lines(paint: (String, Terminal.Paint) -> String) -> [String] {
-    tracks.indices.flatMap { lines(of: $0, paint) + [""] } + [total]
-      + (messages.isEmpty ? [] : [""]) + messages.map { "\(paint($0.time, .dim))  \($0.text)" }
+  /// - Parameters:
+  ///   - width: how many letters fit beside each other; `nil` where that is not known.
+  ///   - height: how many lines fit below each other: of what was said the last ones are shown.
+  func lines(width: Int? = nil, height: Int = .max, paint: (String, Terminal.Paint) -> String) -> [String] {
+    let lines = tracks.indices.flatMap { self.lines(of: $0, width, paint) + [""] } + Self.flow(total, "", width)
+    let said = messages.map { message in
+      let text = message.text.wrapped(to: width.map { max($0 - Self.beforeMessage, Self.beforeMessage) } ?? .max)
+      let margin = String(repeating: " ", count: Self.beforeMessage)
+      return ["\(paint(message.time, .dim))  \(text[0])"] + text.dropFirst().map { margin + $0 }
+    }
+    var (shown, room) = ([String](), height - lines.count - 1)
+    // Whole ones, as many as there is room for.
+    for message in said.reversed() {
+      guard message.count <= room || shown.isEmpty else { break }
+      shown = message + shown
+      room -= message.count
+    }
+    return lines + (shown.isEmpty ? [] : [""]) + shown
   }
 
-  private func lines(of index: Int, _ paint: (String, Terminal.Paint) -> String) -> [String] {
+  /// Parts beside each other as far as there is room, and then below.
+  private static func flow(_ parts: [String], _ margin: String, _ width: Int?) -> [String] {
+    var lines: [String] = []
+    for part in parts {
+      if let line = lines.last, case let longer = line + " · " + part, longer.letters <= width ?? .max {
+        lines[lines.count - 1] = longer
+      } else {
+        let start = margin + (lines.isEmpty ? "" : "  ")
+        let pieces = part.letters + start.count > width ?? .max ? part.wrapped(to: max((width ?? 0) - 6, 6)) : [part]
+        lines += [start + pieces[0]] + pieces.dropFirst().map { margin + "    " + $0 }
+      }
+    }
+    return lines
+  }
+
+  private func lines(of index: Int, _ width: Int?, _ paint: (String, Terminal.Paint) -> String) -> [String] {
     let track = tracks[index]
     let status = track.status
     let colour: Terminal.Paint? =
@@ -82,16 +115,16 @@ struct RecordView: Sendable {
     let codec = status.live.map { [$0.codec.words] } ?? []
     // Many have their model's name.
     let model = status.model.flatMap { status.device?.name?.contains($0) == true ? nil : [$0] } ?? []
-    let title = ([paint(name(of: index), .bold), state] + model + battery + codec).joined(separator: " · ")
-    guard let live = status.live else { return [title] }
+    let title = Self.flow([paint(name(of: index), .bold), state] + model + battery + codec, "", width)
+    guard let live = status.live else { return title }
     let speech = live.isSpeech && status.state == .streaming ? "  speech" : ""
-    return [
-      title, "  ▕\(track.meter.bar(Self.meterWidth))▏ \(Amounts.decibels(track.meter.level))\(speech)",
-      "  " + Self.numbers(live, track.rate.perSecond), "  " + segment(of: track, live),
-    ] + (status.stored?.line.map { ["  " + $0] } ?? [])
+    let bar = track.meter.bar(min(max((width ?? .max) - Self.besideMeter, 8), Self.meterWidth))
+    return title + ["  ▕\(bar)▏ \(Amounts.decibels(track.meter.level))\(speech)"]
+      + Self.flow(Self.numbers(live, track.rate.perSecond), "  ", width)
+      + Self.flow(segment(of: track, live), "  ", width) + Self.flow(status.stored?.parts ?? [], "  ", width)
   }
 
-  private static func numbers(_ live: WearableRecorder.Live, _ rate: Double?) -> String {
+  private static func numbers(_ live: WearableRecorder.Live, _ rate: Double?) -> [String] {
     let counters = live.counters
     let all = counters.frames + counters.lostFrames
     let share = all > 0 ? " (\(Amounts.fixed(Double(counters.lostFrames) * 100 / Double(all), 2)) %)" : ""
@@ -104,18 +137,17 @@ struct RecordView: Sendable {
       "\(rate.map { Amounts.fixed($0, 1) } ?? "–") frames/s", "\(counters.lostFrames) of \(all) lost\(share)",
       "\(Amounts.fixed(missing, 2)) s missing",
     ]
-    return (parts + others).joined(separator: " · ")
+    return parts + others
   }
 
-  private func segment(of track: Track, _ live: WearableRecorder.Live) -> String {
-    guard let open = track.open, let samples = live.openSamples else { return "no segment is open" }
+  private func segment(of track: Track, _ live: WearableRecorder.Live) -> [String] {
+    guard let open = track.open, let samples = live.openSamples else { return ["no segment is open"] }
     let length = Amounts.clock(Double(samples) / Double(open.sampleRate))
-    return "segment \(open.id): \(length) of \(Amounts.clock(maximum / .seconds(1))) · \(open.name)"
+    return ["segment \(open.id): \(length) of \(Amounts.clock(maximum / .seconds(1)))", open.name]
   }
 
-  private var total: String {
-    let parts =
-      ["\(finished.segments) segment\(finished.segments == 1 ? "" : "s"), \(Amounts.clock(finished.seconds))"]
+  private var total: [String] {
+    ["\(finished.segments) segment\(finished.segments == 1 ? "" : "s"), \(Amounts.clock(finished.seconds))"]
       + (uploaded > 0 ? ["\(uploaded) uploaded"] : [])
       + (room.map {
         [
@@ -123,19 +155,18 @@ struct RecordView: Sendable {
           "\(Amounts.bytes($0.free)) free",
         ]
       } ?? [])
-    return parts.joined(separator: " · ")
   }
 }
 
 extension StoredStatus {
-  /// How it stands; `nil` when the device had nothing.
-  fileprivate var line: String? {
-    guard isFetching || counters.records > 0 else { return nil }
+  /// How it stands; nothing when the device had nothing.
+  fileprivate var parts: [String] {
+    guard isFetching || counters.records > 0 else { return [] }
     let others = [
       (counters.repeated, "pieces asked for again"), (counters.overwritten, "overwritten by the device"),
       (counters.replaced, "times another store"), (counters.malformed, "malformed"),
-    ].filter { $0.0 > 0 }.map { " · \($0.0) \($0.1)" }.joined()
-    return "stored while nobody listened: " + words + others
+    ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    return ["stored while nobody listened: " + words] + others
   }
 
   var words: String {

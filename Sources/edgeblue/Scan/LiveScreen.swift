@@ -11,11 +11,24 @@ struct LiveScreen {
     return Int(size.ws_row)
   }
 
+  /// How many letters fit beside each other; `nil` when the terminal does not say.
+  static var width: Int? {
+    var size = winsize()
+    return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 1 ? Int(size.ws_col) : nil
+  }
+
   /// The control sequences and text that replace what was drawn before. Lines longer than the terminal is wide are cut
-  /// by the terminal itself (DECAWM off): only it knows how wide a letter is.
-  mutating func frame(_ lines: [String]) -> String {
+  /// by the terminal itself (DECAWM off): only it knows how wide a letter is. It puts the end of the line into its last
+  /// cell; an ellipsis takes its place.
+  mutating func frame(_ lines: [String], width: Int? = LiveScreen.width) -> String {
     let up = drawn > 0 ? "\u{1b}[\(drawn)A" : ""
     drawn = lines.count
-    return "\u{1b}[?7l" + up + lines.map { "\r\($0)\u{1b}[K\n" }.joined() + "\u{1b}[J\u{1b}[?7h"
+    let text = lines.map { line in
+      let letters = line.letters
+      // Where the line is full, what is erased behind it would be its last letter.
+      guard let width, letters >= width else { return "\r\(line)\u{1b}[K\n" }
+      return "\r\(line)" + (letters > width ? "\u{1b}[\(width)G…" : "") + "\n"
+    }
+    return "\u{1b}[?7l" + up + text.joined() + "\u{1b}[J\u{1b}[?7h"
   }
 }
