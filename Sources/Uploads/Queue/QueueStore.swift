@@ -99,27 +99,30 @@ public final class QueueStore: Sendable {
   }
 
   private func add(_ request: UploadRequest, _ fingerprint: String, _ database: Database) throws -> Int64 {
-    // Preparing these two takes longer than running them.
+    if let id = try insert(request, fingerprint, database) { return id }
     let known = try Row.fetchOne(
-      try database.cachedStatement(sql: "SELECT * FROM item WHERE bucket = ? AND key = ?"),
-      arguments: [request.bucket, request.key])
-    if let known {
-      let item = try UploadItem(row: known)
-      if item.request.content.sha256 == request.content.sha256, item.request.account == request.account {
-        return item.id
-      }
-      guard request.isReplacing, [.done, .failed].contains(item.state) else {
-        throw UploadsError(
-          .alreadyExists, "another file is queued, or was uploaded, as \(request.key) in \(request.bucket)",
-          hint: "choose another key, or have it replaced once the first is done")
-      }
-      try database.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [item.id])
+      database, sql: "SELECT * FROM item WHERE bucket = ? AND key = ?", arguments: [request.bucket, request.key])
+    let item = try known.map { try UploadItem(row: $0) }
+    if let item, item.request.content.sha256 == request.content.sha256, item.request.account == request.account {
+      return item.id
     }
+    let taken = UploadsError(
+      .alreadyExists, "another file is queued, or was uploaded, as \(request.key) in \(request.bucket)",
+      hint: "choose another key, or have it replaced once the first is done")
+    guard let item, request.isReplacing, [.done, .failed].contains(item.state) else { throw taken }
+    try database.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [item.id])
+    guard let id = try insert(request, fingerprint, database) else { throw taken }
+    return id
+  }
+
+  /// - Returns: its number; `nil` when something is queued under its key.
+  private func insert(_ request: UploadRequest, _ fingerprint: String, _ database: Database) throws -> Int64? {
+    // Preparing it takes longer than running it.
     try database.cachedStatement(
       sql: """
         INSERT INTO item (bucket, key, account, path, sidecar, fingerprint, size, sha256, contentType, metadata,
           partSums, isReplacing, afterwards, manifest, queuedAtMs)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (bucket, key) DO NOTHING
         """
     ).execute(
       arguments: [
@@ -128,7 +131,7 @@ public final class QueueStore: Sendable {
         try Self.json(request.content.metadata), try request.content.partSums.map(Self.json), request.isReplacing,
         request.afterwards.rawValue, request.manifest, now,
       ])
-    return database.lastInsertedRowID
+    return database.changesCount == 1 ? database.lastInsertedRowID : nil
   }
 
   // MARK: Access
@@ -192,10 +195,14 @@ public final class QueueStore: Sendable {
     }
   }
 
-  static func json(_ value: some Encodable) throws -> String {
+  private static let encoder: JSONEncoder = {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(value), as: UTF8.self)
+    return encoder
+  }()
+
+  static func json(_ value: some Encodable) throws -> String {
+    String(decoding: try encoder.encode(value), as: UTF8.self)
   }
 }
 

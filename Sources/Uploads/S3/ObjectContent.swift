@@ -47,11 +47,11 @@ public struct ObjectContent: Sendable, Hashable {
 
   /// Refuses metadata that HTTP or S3 cannot carry: 2 KB, names of letters, digits and hyphens.
   func check() throws(UploadsError) {
-    guard (0...Self.largest).contains(size), [UInt8](hex: sha256)?.count == 32 else {
+    guard (0...Self.largest).contains(size), sha256.utf8.count == 64, [UInt8](hex: sha256) != nil else {
       throw UploadsError(.invalidArgument, "the size or the checksum of \(path) is none")
     }
     let isNamed = metadata.keys.allSatisfy { name in
-      !name.isEmpty && name.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d }
+      !name.isEmpty && name.utf8.allSatisfy { $0.isSmallAlphanumeric || $0 == UInt8(ascii: "-") }
     }
     guard isNamed, headers.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count }) <= 2048,
       contentType.utf8.allSatisfy({ (0x20...0x7e).contains($0) })
@@ -75,6 +75,8 @@ struct Digests {
   init() {}
 
   init(of data: Data) { data.withUnsafeBytes { add($0) } }
+
+  init(of slice: FileSlice) throws { try FileReading.read(slice) { add($0) } }
 
   mutating func add(_ bytes: UnsafeRawBufferPointer) {
     sha.update(bufferPointer: bytes)

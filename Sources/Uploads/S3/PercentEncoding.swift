@@ -37,13 +37,28 @@ extension Sequence<UInt8> {
 extension [UInt8] {
   /// What hexadecimal digits say; `nil` when they are none, or one is missing.
   init?(hex: String) {
-    let digits = hex.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
-    guard digits.count.isMultiple(of: 2) else { return nil }
+    guard hex.utf8.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = digits[index], let low = digits[index + 1] else { return nil }
-      bytes.append(UInt8(high << 4 | low))
+    bytes.reserveCapacity(hex.utf8.count / 2)
+    var high: UInt8?
+    for digit in hex.utf8 {
+      guard let value = Self.value(ofDigit: digit) else { return nil }
+      if let first = high {
+        bytes.append(first << 4 | value)
+        high = nil
+      } else {
+        high = value
+      }
     }
     self = bytes
+  }
+
+  private static func value(ofDigit digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
   }
 }

@@ -54,8 +54,7 @@ extension S3Client {
 
   /// The sums of a file that is to be what it was when it was queued.
   private static func digests(of content: ObjectContent) throws -> Digests {
-    var digests = Digests()
-    try FileReading.read(FileSlice(path: content.path, length: content.size)) { digests.add($0) }
+    let digests = try Digests(of: FileSlice(path: content.path, length: content.size))
     guard digests.sha256.hex == content.sha256 else { throw changed(content) }
     return digests
   }

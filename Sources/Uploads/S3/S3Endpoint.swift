@@ -46,9 +46,7 @@ public struct S3Endpoint: Sendable, Hashable {
     else {
       throw UploadsError(.invalidArgument, "the server's address “\(url)” has more than a host and a port")
     }
-    guard !region.isEmpty, region.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "/") }) else {
-      throw UploadsError(.invalidArgument, "“\(region)” is not a region")
-    }
+    try Self.check(region: region)
     let usual = scheme == "https" ? 443 : 80
     self.scheme = scheme
     authority = host.lowercased() + (parsed.port.flatMap { $0 == usual ? nil : ":\($0)" } ?? "")
@@ -73,28 +71,46 @@ public struct S3Endpoint: Sendable, Hashable {
       body: body)
   }
 
+  /// The host that a request is for, where its bucket is in another region than this: AWS has one for each.
+  func authority(of request: S3Request, in region: String) -> String {
+    let own = "s3.\(self.region).amazonaws.com"
+    // What a server says must not lead to another host.
+    let isName = region.utf8.allSatisfy { $0.isSmallAlphanumeric || $0 == UInt8(ascii: "-") }
+    guard isName, authority == own, request.authority.hasSuffix(own) else { return request.authority }
+    return request.authority.dropLast(own.count) + "s3.\(region).amazonaws.com"
+  }
+
+  /// Refuses what cannot be a region.
+  static func check(region: String) throws(UploadsError) {
+    guard !region.isEmpty, region.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "/") }) else {
+      throw UploadsError(.invalidArgument, "“\(region)” is not a region")
+    }
+  }
+
   /// Refuses what cannot be the name of a bucket (3 to 63 small letters, digits, dots and hyphens).
   static func check(bucket: String) throws(UploadsError) {
-    let ends = CharacterSet.lowercaseASCII
     guard (3...63).contains(bucket.utf8.count),
-      bucket.utf8.allSatisfy({ ends.contains($0) || $0 == 0x2d || $0 == 0x2e }),
-      let first = bucket.utf8.first, let last = bucket.utf8.last, ends.contains(first), ends.contains(last)
+      bucket.utf8.allSatisfy({ $0.isSmallAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }),
+      bucket.utf8.first?.isSmallAlphanumeric == true, bucket.utf8.last?.isSmallAlphanumeric == true
     else { throw UploadsError(.invalidArgument, "“\(bucket)” cannot be the name of a bucket") }
   }
 
   /// Refuses what cannot be the key of an object (1 to 1024 bytes of UTF-8), or what a server would take for another.
   static func check(key: String) throws(UploadsError) {
-    guard (1...1024).contains(key.utf8.count), !key.unicodeScalars.contains("\0") else {
+    guard (1...1024).contains(key.utf8.count), !key.utf8.contains(0) else {
       throw UploadsError(.invalidArgument, "a key has 1 to 1024 bytes, and no zero byte")
     }
     // Proxies and servers take such parts out of a path, and the signature is wrong then, or the object another one.
-    guard !key.split(separator: "/", omittingEmptySubsequences: false).contains(where: { $0 == "." || $0 == ".." })
-    else {
+    let parts = key.utf8.split(separator: UInt8(ascii: "/"))
+    guard !parts.contains(where: { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }) else {
       throw UploadsError(.invalidArgument, "the key “\(key)” has a part “.” or “..”")
     }
   }
 }
 
-private enum CharacterSet {
-  static let lowercaseASCII = Set("abcdefghijklmnopqrstuvwxyz0123456789".utf8)
+extension UInt8 {
+  /// Whether it is `a` to `z` or `0` to `9` in ASCII.
+  var isSmallAlphanumeric: Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
+  }
 }
