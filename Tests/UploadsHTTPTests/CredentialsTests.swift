@@ -23,7 +23,7 @@ struct CredentialsTests {
         200,
         """
         {"access_key_id": "\(credentials.accessKey)", "secret_access_key": "\(credentials.secretKey)",
-         "session_token": "\(credentials.sessionToken ?? "")", "bucket": "b", "region": "r", \(end)}
+         "session_token": "\(credentials.sessionToken ?? "")", "bucket": "\(SeaweedFS.bucket)", "prefix": "session/", "region": "eu-central-1", \(end)}
         """)
     }
     var expired = session
@@ -49,7 +49,18 @@ struct CredentialsTests {
           try ObjectContent(readingFile: try folder.file("\(size)", size, seed: 1)), bucket: SeaweedFS.bucket,
           key: "session/\(size)", account: "a")
       })
-    try await run.untilEnded(ids)
+    // Not below what the service says they are good for: it waits, and nobody asks the server.
+    let outside = try await run.queue.add([
+      UploadRequest(
+        try ObjectContent(readingFile: try folder.file("outside", 10, seed: 1)), bucket: SeaweedFS.bucket,
+        key: "elsewhere", account: "a")
+    ])[0]
+    let running = run.start()
+    try await run.until { try $0.item(outside)?.failure == .permission }
+    try await run.untilEnded(ids, running)
+    let waiting = try #require(try run.store.item(outside))
+    #expect(waiting.state == .waiting && waiting.attempts == 0)
+    #expect(waiting.problem?.contains("are for \(SeaweedFS.bucket)/session/…") == true, "\(waiting.problem ?? "")")
     for id in ids {
       let item = try #require(try run.store.item(id))
       #expect(item.state == .done && item.attempts == 0, "\(item.problem ?? "")")

@@ -86,7 +86,22 @@ struct FaultTests {
     #expect(proxy.made(key) == 1)
   }
 
-  private func upload(_ key: String, inParts: Bool, _ server: SeaweedFS, _ proxy: FaultProxy) async throws {
+  /// The server looks at signatures: what arrives is signed for the region that was told, and nothing is tried again.
+  @Test(arguments: [301, 307, 400]) func aBucketIsInAnotherRegion(_ status: Int) async throws {
+    let server = try await SeaweedFS.running()
+    let key = "faults/region-\(status)"
+    let proxy = try FaultProxy(before: server.port) { _, _ in .elsewhere(status, region: "eu-central-1") }
+    let item = try await upload(key, inParts: true, server, proxy)
+    #expect(item.attempts == 0 && proxy.made(key) == 1)
+    func isRight(_ seen: FaultProxy.Seen) -> Bool { seen.authorization.contains("/eu-central-1/s3/aws4_request") }
+    // It is told once; the look for forgotten uploads may have heard it before.
+    #expect(proxy.seen.contains { !isRight($0) })
+    #expect(proxy.seen.filter { $0.target.contains(key) }.dropFirst().allSatisfy(isRight))
+  }
+
+  @discardableResult private func upload(
+    _ key: String, inParts: Bool, _ server: SeaweedFS, _ proxy: FaultProxy
+  ) async throws -> UploadItem {
     var options = UploadQueue.Options()
     // Nobody else changes this queue.
     options.poll = .seconds(1000)
@@ -106,5 +121,6 @@ struct FaultTests {
     #expect(item.state == .done, "\(item.problem ?? "")")
     #expect(try await server.bytes(of: key) == bytes)
     #expect(!FileManager.default.fileExists(atPath: path))
+    return item
   }
 }

@@ -1,3 +1,4 @@
+import DBus
 import DBusTesting
 import Foundation
 import Testing
@@ -33,6 +34,36 @@ import Testing
       #expect(FailureKind(UploadsError(S3Answer(status: status), to: head)) == kind, "\(status)")
     }
     #expect(FailureKind(POSIXError(.EIO)) == .temporary)
+  }
+
+  /// AWS has a host for each region; another server has one address, whatever its region is called.
+  @Test(arguments: [
+    ("https://s3.us-east-1.amazonaws.com", "bucket.s3.us-east-1.amazonaws.com", "bucket.s3.eu-central-1.amazonaws.com"),
+    ("https://store.example", "bucket.store.example", "bucket.store.example"),
+  ]) func anotherRegionIsAskedThere(_ url: String, _ first: String, _ second: String) async throws {
+    let asked = Lock<[String]>([])
+    let server = MemoryServer()
+    server.intercept { request in
+      let scope = request.headers.first { $0.name == "Authorization" }?.value.split(separator: "/")[2] ?? ""
+      asked.withLock { $0.append("\(request.authority) \(scope)") }
+      return scope == "eu-central-1" ? nil : S3Answer(status: 301, headers: ["x-amz-bucket-region": "eu-central-1"])
+    }
+    let client = S3Client(try S3Endpoint(url, region: "us-east-1", addressing: .virtualHost), transport: server)
+    for _ in 0..<2 {
+      #expect(try await client.head(bucket: "bucket", key: "k", credentials: MemoryServer.credentials) == nil)
+    }
+    let told = ["\(first) us-east-1", "\(second) eu-central-1", "\(second) eu-central-1"]
+    #expect(asked.withLock { $0 } == told)
+    // No other host than AWS's.
+    let aws = try S3Endpoint(awsRegion: "us-east-1")
+    let request = aws.request("GET", bucket: "bucket")
+    #expect(aws.authority(of: request, in: "evil.example#") == "bucket.s3.us-east-1.amazonaws.com")
+    // Who gives the credentials may know it before.
+    asked.withLock { $0 = [] }
+    var credentials = MemoryServer.credentials
+    credentials.scope = S3Scope(bucket: "other", region: "eu-central-1")
+    #expect(try await client.head(bucket: "other", key: "k", credentials: credentials) == nil)
+    #expect(asked.withLock { $0 } == ["\(second.replacing("bucket", with: "other")) eu-central-1"])
   }
 
   @Test func xmlAsServersWriteIt() {

@@ -3,7 +3,8 @@ internal import FoundationEssentials
 /// Temporary credentials from a service over HTTP, which knows the caller by a token.
 ///
 /// It is asked with `POST` and answers with a JSON object: `access_key_id`, `secret_access_key`, `session_token` and
-/// `expiration` (ISO 8601) or `duration_seconds`.
+/// `expiration` (ISO 8601) or `duration_seconds`; and, if it likes, with the `bucket`, the `prefix` and the `region` that
+/// they are good for.
 public struct TokenServiceCredentials: CredentialsProvider {
   private let request: S3Request
   private let transport: any S3Transport
@@ -53,7 +54,10 @@ public struct TokenServiceCredentials: CredentialsProvider {
       let lasts = reply.duration_seconds.map { unixMs() + Int64(min(max($0, 0), 604_800) * 1000) }
       return S3Credentials(
         accessKey: reply.access_key_id, secretKey: reply.secret_access_key, sessionToken: reply.session_token,
-        expiresAtMs: expiration ?? lasts)
+        expiresAtMs: expiration ?? lasts, scope: try reply.scope)
+    } catch let error as UploadsError {
+      throw UploadsError(
+        .noCredentials, "\(name) names a place that cannot be: \(error.message)", status: answer.status)
     } catch {
       // What was answered may hold secrets, and so may the decoder's error.
       throw UploadsError(.noCredentials, "the answer of \(name) cannot be understood", status: answer.status)
@@ -67,5 +71,19 @@ public struct TokenServiceCredentials: CredentialsProvider {
     let session_token: String?
     let expiration: String?
     let duration_seconds: Double?
+    let bucket: String?
+    let prefix: String?
+    let region: String?
+
+    var scope: S3Scope? {
+      get throws(UploadsError) {
+        func said(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
+        if let bucket = said(bucket) { try S3Endpoint.check(bucket: bucket) }
+        if let prefix = said(prefix) { try S3Endpoint.check(key: prefix) }
+        if let region = said(region) { try S3Endpoint.check(region: region) }
+        guard said(bucket) != nil || said(prefix) != nil || said(region) != nil else { return nil }
+        return S3Scope(bucket: said(bucket), prefix: prefix ?? "", region: said(region))
+      }
+    }
   }
 }

@@ -276,6 +276,7 @@ public actor UploadQueue {
       guard let credentials = keepers[name]?.current else {
         throw UploadsError(.noCredentials, "there are no credentials for the account \(name)")
       }
+      try credentials.scope?.check(bucket: item.request.bucket, key: item.request.key)
       counters.attempts += 1
       let uploader = ItemUploader(
         client: client, store: store, plan: options.plan, item: item, credentials: credentials

@@ -169,9 +169,10 @@ extension S3Client {
   public func presignedGet(
     bucket: String, key: String, lifetime: Int, credentials: S3Credentials, at seconds: Int64
   ) throws(UploadsError) -> String {
-    let region = learned.withLock { $0.regions[bucket] ?? endpoint.region }
-    return try RequestSigner(credentials, region: region)
-      .presignedURL(for: endpoint.request("GET", bucket: bucket, key: key), lifetime: lifetime, at: seconds)
+    let region = region(of: bucket, credentials)
+    var request = endpoint.request("GET", bucket: bucket, key: key)
+    request.authority = endpoint.authority(of: request, in: region)
+    return try RequestSigner(credentials, region: region).presignedURL(for: request, lifetime: lifetime, at: seconds)
   }
 
   static func stored(_ answer: S3Answer, size: Int64, _ method: String) throws -> StoredObject {

@@ -54,8 +54,9 @@ public final class S3Client: Sendable {
   ) async throws -> S3Answer {
     var hasLearned = false
     while true {
-      let (skew, region) = learned.withLock { ($0.skew, $0.regions[bucket] ?? endpoint.region) }
+      let (skew, region) = (clockSkew, region(of: bucket, credentials))
       var signed = request
+      signed.authority = endpoint.authority(of: request, in: region)
       RequestSigner(credentials, region: region).sign(&signed, payload: payload, at: unixSeconds + skew)
       let answer = try await transport.send(signed, progress())
       if (200..<300).contains(answer.status) { return answer }
@@ -69,6 +70,11 @@ public final class S3Client: Sendable {
     }
   }
 
+  /// Where a bucket is: as the server has said, or who gave the credentials, or else the endpoint.
+  func region(of bucket: String, _ credentials: S3Credentials) -> String {
+    learned.withLock { $0.regions[bucket] } ?? credentials.scope?.region(of: bucket) ?? endpoint.region
+  }
+
   /// - Returns: whether the request may succeed now.
   private func learn(from answer: S3Answer, _ error: UploadsError, _ bucket: String, _ region: String) -> Bool {
     // A HEAD has no body to name the cause: whether the clocks differ can be seen.
@@ -80,9 +86,12 @@ public final class S3Client: Sendable {
       if isNew { learned.withLock { $0.skew = skew } }
       if isNew { return true }
     }
-    if let actual = answer.headers["x-amz-bucket-region"], actual != region, !actual.isEmpty,
-      [301, 307, 400, 403].contains(answer.status)
-    {
+    // The header is AWS's; others say it in the error only.
+    let named =
+      answer.headers["x-amz-bucket-region"]
+      ?? (error.serverCode == "AuthorizationHeaderMalformed" ? XMLElement(answer.body)?["Region"] : nil)
+    if let actual = named, actual != region, [301, 307, 400, 403].contains(answer.status) {
+      do { try S3Endpoint.check(region: actual) } catch { return false }
       learned.withLock { $0.regions[bucket] = actual }
       return true
     }

@@ -22,7 +22,8 @@ struct UploadCommand: AsyncParsableCommand {
       """)
 
   @Argument(help: ArgumentHelp("The files.", valueName: "file")) var files: [String]
-  @Option(help: ArgumentHelp("The bucket.", valueName: "name")) var bucket: String
+  @Option(help: ArgumentHelp("The bucket. Without it, the one that --token-service names.", valueName: "name"))
+  var bucket: String?
   @Option(help: ArgumentHelp("What the key of each begins with; its file name follows.", valueName: "text"))
   var prefix = ""
   @Option(help: ArgumentHelp("The key of a single file, all of it.", valueName: "key")) var key: String?
@@ -39,6 +40,9 @@ struct UploadCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard key == nil || files.count == 1 else { throw ValidationError("--key is for a single file.") }
+    guard bucket != nil || store.tokenService != nil else {
+      throw ValidationError("--bucket names the bucket, unless a --token-service does.")
+    }
     guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency is 1 to 64.") }
   }
 
@@ -46,16 +50,29 @@ struct UploadCommand: AsyncParsableCommand {
     try await common.run { terminal in
       // A name that is wrong is told before anything is done.
       for file in files { try check(file) }
-      let items = try queue.open()
-      guard !later else { return try queueOnly(items, terminal) }
+      let (place, items) = (try await place(), try queue.open())
+      guard !later else { return try queueOnly(items, place, terminal) }
       let uploads = try store.queue(items, concurrency: concurrency)
-      let requests: [@Sendable () throws -> UploadRequest] = files.map { file in { [self] in try request(file) } }
+      let requests: [@Sendable () throws -> UploadRequest] = files.map { file in { [self] in try request(file, place) }
+      }
       try await untilInterrupted { try await UploadFollower(items, uploads, terminal).run(queueing: requests) }
     }
   }
 
-  private func queueOnly(_ items: QueueStore, _ terminal: Terminal) throws {
-    for (id, file) in zip(try items.add(try files.map(request)), files) {
+  /// Where to: what a token service says, when no bucket is named.
+  private func place() async throws -> (bucket: String, scope: S3Scope) {
+    if let bucket { return (bucket, S3Scope()) }
+    let scope = try await store.provider().credentials().scope
+    guard let scope, let bucket = scope.bucket else {
+      throw Failure("the token service names no bucket", hint: "name one with --bucket", status: .badInput)
+    }
+    return (bucket, scope)
+  }
+
+  private func queueOnly(
+    _ items: QueueStore, _ place: (bucket: String, scope: S3Scope), _ terminal: Terminal
+  ) throws {
+    for (id, file) in zip(try items.add(try files.map { try request($0, place) }), files) {
       terminal.say("\(file.printable) is queued as item \(id)")
       if terminal.json { terminal.print(json: .object(["item": .number(Int(id)), "file": .string(file)])) }
     }
@@ -72,12 +89,13 @@ struct UploadCommand: AsyncParsableCommand {
     }
   }
 
-  private func request(_ file: String) throws -> UploadRequest {
+  private func request(_ file: String, _ place: (bucket: String, scope: S3Scope)) throws -> UploadRequest {
     let path = URL(filePath: file).standardizedFileURL.path(percentEncoded: false)
     let name = URL(filePath: file).lastPathComponent
     let content = try ObjectContent(readingFile: path, contentType: contentType ?? MediaType.of(name))
     return UploadRequest(
-      content, bucket: bucket, key: key ?? prefix + name, account: store.account, isReplacing: replace,
+      content, bucket: place.bucket, key: place.scope.key(key ?? prefix + name), account: store.account,
+      isReplacing: replace,
       afterwards: remove ? .remove : .keep)
   }
 }

@@ -16,6 +16,9 @@ final class FaultProxy: Sendable {
     case halfReply
     /// The proxy answers itself, in XML or not.
     case answer(Int, String)
+    /// The bucket is in this region: what is signed for another one is answered with this status, and told so in a header,
+    /// or with 400 in the error.
+    case elsewhere(Int, region: String)
     /// Nothing happens, until the client goes.
     case stall
     /// The server's checksum is said to be another one.
@@ -102,18 +105,26 @@ final class FaultProxy: Sendable {
       lines.first { $0.lowercased().hasPrefix("content-length:") }
       .flatMap { Int($0.drop { $0 != ":" }.dropFirst().trimmingCharacters(in: .whitespaces)) } ?? 0
     var body = Array(bytes[(end + 4)...])
-    let fault = decide(method, target)
+    func answer(_ status: Int, _ text: String, _ more: String = "") {
+      var rest = length - body.count
+      while rest > 0, let more = Self.read(client) { rest -= more.count }
+      note(0)
+      let head = "HTTP/1.1 \(status) Bad\r\nContent-Length: \(text.utf8.count)\r\nConnection: close\r\n\(more)\r\n"
+      Self.write(client, Array((head + (method == "HEAD" ? "" : text)).utf8))
+    }
+    var fault = decide(method, target)
+    if case .elsewhere(_, let region) = fault, authorization.contains("/\(region)/s3/") { fault = .none }
     switch fault {
     case .refused: return Self.reset(client)
     case .stall:
       while Self.read(client) != nil {}
       return note(0)
     case .answer(let status, let text):
-      var rest = length - body.count
-      while rest > 0, let more = Self.read(client) { rest -= more.count }
-      note(0)
-      let head = "HTTP/1.1 \(status) Bad\r\nContent-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n"
-      return Self.write(client, Array((head + (method == "HEAD" ? "" : text)).utf8))
+      return answer(status, text)
+    case .elsewhere(400, let region):
+      return answer(400, "<Error><Code>AuthorizationHeaderMalformed</Code><Region>\(region)</Region></Error>")
+    case .elsewhere(let status, let region):
+      return answer(status, "<Error><Code>PermanentRedirect</Code></Error>", "x-amz-bucket-region: \(region)\r\n")
     default: break
     }
     let backend = Socket.make()
