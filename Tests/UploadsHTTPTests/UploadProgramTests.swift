@@ -15,9 +15,13 @@ struct UploadProgramTests {
   init() throws { folder = try TemporaryFolder() }
 
   private func upload(
-    _ files: [String], _ more: String..., bucket: String = SeaweedFS.bucket
+    _ files: [String], _ more: String..., bucket: String? = SeaweedFS.bucket
   ) async throws -> (status: Int32, output: String, errors: String) {
-    let words = ["upload"] + files + ["--bucket", bucket, "--state", folder.path + "/state", "--json"] + more
+    try await run(["upload"] + files + (bucket.map { ["--bucket", $0] } ?? []) + ["--json"] + more)
+  }
+
+  private func run(_ words: [String]) async throws -> (status: Int32, output: String, errors: String) {
+    let words = words + ["--state", folder.path + "/state"]
     let environment = [
       "AWS_ACCESS_KEY_ID": SeaweedFS.writer.accessKey, "AWS_SECRET_ACCESS_KEY": SeaweedFS.writer.secretKey,
       "HOME": folder.path,
@@ -52,5 +56,65 @@ struct UploadProgramTests {
     let refused = try await upload([file], "--endpoint", server.address, bucket: "no-such-bucket")
     #expect(refused.status == 70 && refused.errors.contains("1 of 1 could not be uploaded"), "\(refused.errors)")
     #expect(try QueueStore(path: folder.path + "/state/uploads.sqlite").totals().items == [.failed: 1])
+  }
+
+  /// A bucket and a prefix that nobody has named but the service that gives the credentials.
+  @Test func aTokenServiceSaysWhereTo() async throws {
+    let server = try await SeaweedFS.running()
+    let service = try FaultProxy(before: 1) { _, _ in
+      .answer(
+        200,
+        """
+        {"access_key_id": "\(SeaweedFS.writer.accessKey)", "secret_access_key": "\(SeaweedFS.writer.secretKey)",
+         "bucket": "\(SeaweedFS.bucket)", "prefix": "said/ada/", "region": "us-east-1", "duration_seconds": 3600}
+        """)
+    }
+    let token = folder.path + "/token"
+    try Data("who I am\n".utf8).write(to: URL(filePath: token))
+    let file = try folder.file("talk.wav", 1000, seed: 1)
+    let outcome = try await upload(
+      [file], "--token-service", "http://127.0.0.1:\(service.port)/", "--token-file", token, "--endpoint",
+      server.address, bucket: nil)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(try await server.bytes(of: "said/ada/talk.wav") == Data(contentsOf: URL(filePath: file)))
+    let nowhere = try await upload([file], bucket: nil)
+    #expect(nowhere.status == 64 && nowhere.errors.contains("--bucket names the bucket"), "\(nowhere.errors)")
+  }
+
+  /// What was under way when its program was killed waits, and what a person does is told to programs.
+  @Test func theListTellsTheTruth() async throws {
+    let server = try await SeaweedFS.running()
+    let stalled = try FaultProxy(before: server.port) { _, _ in .stall }
+    let file = try folder.file("one.bin", 100, seed: 1)
+    #expect(try await upload([file], "--later").status == 0)
+    let state = folder.path + "/state"
+    let program = try ChildProcess(
+      Program.path, ["uploads", "run", "--state", state, "--endpoint", "http://127.0.0.1:\(stalled.port)"],
+      environment: [
+        "AWS_ACCESS_KEY_ID": SeaweedFS.writer.accessKey, "AWS_SECRET_ACCESS_KEY": SeaweedFS.writer.secretKey,
+        "HOME": folder.path,
+      ], output: .discarded)
+    let store = try QueueStore(path: state + "/uploads.sqlite")
+    while try store.uploader?.running[1] == nil || store.item(1)?.state != .uploading {
+      try await Task.sleep(for: .milliseconds(20), clock: .steady)
+    }
+    #expect(try await run(["uploads", "list", "--json"]).output.contains(#""state":"uploading""#))
+    #expect(try await run(["uploads", "list"]).output.hasSuffix("1 uploading (100 B)\n"))
+    program.kill()
+    _ = await program.outcome()
+    #expect(try store.item(1)?.state == .uploading && store.uploader == nil)
+    #expect(try await run(["uploads", "show", "1", "--json"]).output.contains(#""state":"waiting""#))
+    let list = try await run(["uploads", "list"]).output
+    #expect(list.contains("1 waiting (100 B)\nnobody uploads it at the moment"), "\(list)")
+    for (words, told) in [
+      (["pause"], #"{"paused":true}"#), (["resume"], #"{"paused":false}"#), (["pause", "1"], #""state":"paused""#),
+      (["resume", "1"], #""state":"waiting""#), (["retry", "1"], #""state":"waiting""#),
+      (["drop", "1"], #""state":"dropped""#),
+    ] {
+      let outcome = try await run(["uploads"] + words + ["--json"])
+      #expect(outcome.status == 0 && outcome.output.contains(told), "\(words): \(outcome.output)")
+      #expect(outcome.output.split(separator: "\n").count == 1)
+    }
+    #expect(try await run(["uploads", "list"]).output == "nothing is queued\n")
   }
 }

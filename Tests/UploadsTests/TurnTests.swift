@@ -53,4 +53,36 @@ import Testing
     waiting.cancel()
     await waiting.value
   }
+
+  /// Who looks learns who uploads and what is under way, and keeps nobody from taking the queue.
+  @Test func othersSeeHowFarItIs() async throws {
+    let (folder, server) = (try TemporaryFolder(), MemoryServer())
+    let content = try ObjectContent(readingFile: try folder.file("f", 100, seed: 1))
+    let run = try QueueRun(
+      folder, S3Client(try S3Endpoint("http://host"), transport: server),
+      ["a": StaticCredentials(MemoryServer.credentials)], clock: TimeSource(ManualClock()))
+    let other = try QueueStore(path: run.store.path)
+    #expect(try other.uploader == nil)
+    let seen = Lock<[QueueUploader?]>([])
+    server.intercept { request in
+      // The library looks for what is forgotten, too.
+      if request.method == "PUT" { seen.withLock { $0.append(try? other.uploader) } }
+      return nil
+    }
+    let ids = try await run.queue.add([UploadRequest(content, bucket: "bucket", key: "k", account: "a")])
+    let running = run.start()
+    try await run.until { try $0.totals().items == [.done: 1] }
+    while try other.uploader?.running.isEmpty != true { try await Task.sleep(for: .milliseconds(2), clock: .steady) }
+    #expect(try other.uploader == QueueUploader(processID: getpid(), sentBytes: 100))
+    running.cancel()
+    await running.value
+    #expect(seen.withLock { $0 } == [QueueUploader(processID: getpid(), running: [ids[0]: 0])])
+    #expect(try other.uploader == nil)
+    for _ in 0..<100 {
+      #expect(try other.uploader == nil)
+      let lock = try #require(try QueueLock(path: run.store.lockPath))
+      #expect(try other.uploader == QueueUploader())
+      lock.release()
+    }
+  }
 }

@@ -72,4 +72,43 @@ import Testing
     status.status.problem = "the disk is full"
     #expect(status.agentStatus.problem == "the disk is full")
   }
+
+  private func item(_ id: Int64, _ state: UploadItem.State, _ size: Int64) -> UploadItem {
+    let content = ObjectContent(path: "/f", size: size, sha256: "")
+    let request = UploadRequest(content, bucket: "b", key: "key \(id)", account: "a")
+    return UploadItem(id: id, request: request, state: state, attempts: 0, queuedAtMs: 0, parts: [], fingerprint: "")
+  }
+
+  @Test func howItGetsOn() {
+    var now = UploadsNow()
+    now.totals.items = [.waiting: 2, .uploading: 2, .done: 9, .failed: 1]
+    now.totals.bytes = [.waiting: 6 << 20, .uploading: 4 << 20, .done: 100, .failed: 1]
+    now.running = [item(3, .uploading, 3 << 20), item(4, .uploading, 1 << 20)]
+    now.sent = [3: 2 << 20]
+    #expect(
+      UploadText.live(now, notes: ["all of it is held"]) == [
+        "4 to go, 8.0 MiB; 1 failed", "  66 %   key 3", "  0 %    key 4", "  all of it is held",
+      ])
+    now.bytesPerSecond = 1_048_576
+    #expect(UploadText.live(now)[0] == "4 to go, 8.0 MiB; 1.0 MiB/s, 8 s left; 1 failed")
+    now.uploader = QueueUploader(processID: 12)
+    #expect(
+      JSON.object(now.json).text == """
+        {"bytesLeft":8388608,"bytesPerSecond":1048576,"failed":1,"running":[{"id":3,"key":"key 3","sent":2097152,\
+        "size":3145728},{"id":4,"key":"key 4","sent":0,"size":1048576}],"secondsLeft":8,"toGo":4,"uploader":12}
+        """)
+    // More than fit below each other.
+    now.running = (0..<100).map { item($0, .uploading, 1) }
+    let lines = UploadText.live(now)
+    #expect(lines.count < LiveScreen.height && lines.last?.hasPrefix("  and ") == true)
+  }
+
+  /// What was under way when its program ended is not.
+  @Test func whatNobodyUploadsWaits() {
+    let begun = item(1, .uploading, 1)
+    #expect(begun.as(seenWith: nil).state == .waiting)
+    #expect(begun.as(seenWith: QueueUploader()).state == .waiting)
+    #expect(begun.as(seenWith: QueueUploader(running: [1: 0])).state == .uploading)
+    #expect(item(2, .failed, 1).as(seenWith: nil).state == .failed)
+  }
 }

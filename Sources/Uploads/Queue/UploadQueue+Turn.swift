@@ -1,12 +1,10 @@
-internal import Glibc
-
 extension UploadQueue {
   /// Waits until no other program uploads this queue, where that is wanted.
   func turn() async throws -> QueueLock {
     defer { isElsewhere = false }
     var (since, told) = (store.now, Set<Int64>())
     while true {
-      if let lock = try QueueLock(path: store.path + ".lock") { return lock }
+      if let lock = try QueueLock(path: store.lockPath) { return lock }
       guard options.waitsForTurn else {
         throw UploadsError(
           .alreadyRunning, "another program uploads this queue", hint: "it takes what is queued here too")
@@ -39,28 +37,5 @@ extension UploadQueue {
       since = ended.compactMap(\.endedAtMs).max() ?? since
       told = Set(ended.filter { $0.endedAtMs == since }.map(\.id))
     }
-  }
-}
-
-/// Keeps a second program from uploading the same queue. It is released when the program ends, however that is.
-struct QueueLock {
-  private let file: Int32
-
-  /// Takes it; `nil` when another program has it.
-  init?(path: String) throws(UploadsError) {
-    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw .disk("opening \(path)") }
-    guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-      let number = errno
-      close(file)
-      guard number == EWOULDBLOCK else { throw .disk("locking \(path)", number) }
-      return nil
-    }
-  }
-
-  func release() {
-    // Closing is not enough while a child that was just started still has a copy.
-    flock(file, LOCK_UN)
-    close(file)
   }
 }

@@ -85,8 +85,7 @@ public actor UploadQueue {
   var counters = Counters()
   var problem: String?
   var isElsewhere = false
-  private let progress = Lock<[Int64: Int64]>([:])
-  private let sent = Lock<Int64>(0)
+  private let progress: UploadProgress
 
   /// Makes a queue; it uploads while ``run()`` runs.
   /// - Parameters:
@@ -105,6 +104,7 @@ public actor UploadQueue {
   ) {
     (self.store, self.client, self.options, self.clock) = (store, client, options, clock)
     (self.random, self.logger, self.disk) = (random, logger, disk)
+    progress = UploadProgress(clock)
     machine = QueueMachine(limit: options.concurrency)
     keepers = accounts.mapValues { CredentialsKeeper($0) }
   }
@@ -128,9 +128,9 @@ public actor UploadQueue {
   /// What goes on now.
   public var status: Status {
     var status = Status(counters: counters, problem: problem ?? manifestProblem, isElsewhere: isElsewhere)
-    status.counters.sentBytes = sent.withLock { $0 }
-    let progress = progress.withLock { $0 }
-    for id in machine.running { status.running[id] = progress[id] ?? 0 }
+    let progress = progress.now
+    status.counters.sentBytes = progress.sentBytes
+    for id in machine.running { status.running[id] = progress.running[id] ?? 0 }
     for name in Set(keepers.keys).union(machine.readyAccounts) where machine.lacksCredentials(name) {
       guard let keeper = keepers[name] else {
         status.credentialProblems[name] = "this program was given none"
@@ -146,7 +146,11 @@ public actor UploadQueue {
   /// - Throws: ``UploadsError``: `.alreadyRunning`, `.storage`; `CancellationError` when its turn has not come.
   public func run() async throws {
     let lock = try await turn()
-    defer { lock.release() }
+    progress.tell(through: lock)
+    defer {
+      progress.tell(through: nil)
+      lock.release()
+    }
     try await recover()
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followStore() }
@@ -266,7 +270,7 @@ public actor UploadQueue {
       task.cancel()
     }
     tasks[id] = nil
-    progress.withLock { _ = $0.removeValue(forKey: id) }
+    progress.end(id)
   }
 
   private func work(_ id: Int64, _ generation: Int) async {
@@ -278,12 +282,10 @@ public actor UploadQueue {
       }
       try credentials.scope?.check(bucket: item.request.bucket, key: item.request.key)
       counters.attempts += 1
+      progress.begin(id, having: item.parts.reduce(0) { $0 + $1.size })
       let uploader = ItemUploader(
         client: client, store: store, plan: options.plan, item: item, credentials: credentials
-      ) { [progress, sent] done in
-        let before = progress.withLock { $0.updateValue(done, forKey: id) } ?? 0
-        sent.withLock { $0 += max(done - before, 0) }
-      }
+      ) { [progress] done in progress.note(id, done) }
       try await uploader.run(mayBeThere: mayBeThere.contains(id))
       let isDone = try await deliver(item)
       if isDone { counters.uploaded += 1 }

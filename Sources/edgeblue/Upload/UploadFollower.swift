@@ -69,7 +69,9 @@ struct UploadFollower: Sendable {
   }
 
   private func follow(_ waited: Lock<Wanted>?) async throws {
-    var (screen, speed, told, heard) = (LiveScreen(), Speed(), Set<Int64>(), try store.events(limit: 1).last?.id ?? 0)
+    var (screen, look, told, heard) = (
+      LiveScreen(), UploadsLook(), Set<Int64>(), try store.events(limit: 1).last?.id ?? 0
+    )
     var seen: (UploadQueue.Counters, Int64)?
     var drawn: ContinuousClock.Instant?
     var failed: [UploadItem] = []
@@ -97,11 +99,10 @@ struct UploadFollower: Sendable {
       if isDue { drawn = .now }
       if isDue, !terminal.isLive { try hear(&heard) }
       if isDue, terminal.isLive {
-        let (status, totals) = (await queue.status, try store.totals())
-        speed.note(status.counters.sentBytes)
-        let running = try status.running.keys.sorted().compactMap { try store.item($0) }
+        let status = await queue.status
         let events = try store.events(limit: 20).filter { $0.lastAtMs >= begin }
-        Output.write(screen.frame(UploadText.live(status, totals, running, speed.bytesPerSecond, events)))
+        Output.write(
+          screen.frame(UploadText.live(try look.look(at: store), notes: UploadText.notes(status), events: events)))
       }
       try await Task.sleep(for: waited == nil ? Self.frame : Self.look, clock: .steady)
     }
@@ -134,23 +135,5 @@ struct UploadFollower: Sendable {
         "\(item.request.key.printable): \(Amounts.bytes(Int(item.request.content.size))) uploaded", "uploaded",
         item.json)
     }
-  }
-}
-
-/// How fast something grows, over the last few seconds.
-struct Speed {
-  private var samples: [(at: ContinuousClock.Instant, bytes: Int64)] = []
-
-  mutating func note(_ bytes: Int64) {
-    let now = ContinuousClock.now
-    samples.append((now, bytes))
-    samples.removeAll { $0.at < now - .seconds(5) }
-  }
-
-  /// `nil` until there are two moments.
-  var bytesPerSecond: Double? {
-    guard let first = samples.first, let last = samples.last, first.at < last.at else { return nil }
-    let time = first.at.duration(to: last.at) / .seconds(1)
-    return Double(last.bytes - first.bytes) / time
   }
 }

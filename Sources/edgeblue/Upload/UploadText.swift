@@ -4,26 +4,42 @@ import Uploads
 /// The queue in words.
 enum UploadText {
   /// What goes on, as lines that are drawn over.
-  static func live(
-    _ status: UploadQueue.Status, _ totals: QueueStore.Totals, _ running: [UploadItem], _ speed: Double?,
-    _ events: [UploadEvent] = []
-  ) -> [String] {
-    let left = (totals.bytes[.waiting] ?? 0) + (totals.bytes[.uploading] ?? 0) - status.running.values.reduce(0, +)
-    let count = (totals.items[.waiting] ?? 0) + (totals.items[.uploading] ?? 0)
-    var head = "\(count) to go, \(Amounts.bytes(Int(max(left, 0))))"
-    if let speed, speed > 0 {
-      head += "; \(Amounts.bytes(Int(speed)))/s, \(duration(Double(max(left, 0)) / speed)) left"
+  /// - Parameters:
+  ///   - progress: how far it is.
+  ///   - notes: what else is to be known.
+  ///   - events: what happened last; of failures the last three are told.
+  static func live(_ progress: UploadsNow, notes: [String] = [], events: [UploadEvent] = []) -> [String] {
+    var head = "\(progress.count) to go, \(Amounts.bytes(Int(progress.bytesLeft)))"
+    if let speed = progress.bytesPerSecond, speed > 0 {
+      head += "; \(Amounts.bytes(Int(speed)))/s, \(duration(Double(progress.bytesLeft) / speed)) left"
     }
-    let items = running.map { item in
-      let (done, size) = (status.running[item.id] ?? 0, item.request.content.size)
-      let percent = size > 0 ? Int(done * 100 / size) : 100
+    if let failed = progress.totals.items[.failed] { head += "; \(failed) failed" }
+    let items = progress.running.map { item in
+      let (done, size) = (progress.sent[item.id] ?? 0, item.request.content.size)
+      let percent = size > 0 ? Int(min(done, size) * 100 / size) : 100
       return "  \("\(percent) %".padded(to: 7))\(item.request.key.printable)"
     }
-    let problems = status.credentialProblems.sorted { $0.key < $1.key }
-      .map { "  account \($0.key.printable) has no credentials: \($0.value.printable)" }
-    let elsewhere = status.isElsewhere ? ["  another program uploads this queue"] : []
-    let failures = events.filter { [.failed, .gaveUp].contains($0.kind) }.suffix(3).map { "  " + line($0) }
-    return [head] + items + elsewhere + problems + failures + (status.problem.map { ["  \($0.printable)"] } ?? [])
+    let failures = events.filter { [.failed, .gaveUp, .credentialsMissing].contains($0.kind) }.suffix(3)
+    let tail = notes.map { "  " + $0 } + failures.map { "  " + line($0) }
+    let room = max(LiveScreen.height - 3 - tail.count, 1)
+    let more = items.count > room ? ["  and \(items.count - room) more"] : []
+    return [head] + items.prefix(room) + more + tail
+  }
+
+  /// Why accounts have no credentials, and what keeps the queue from working.
+  static func notes(_ status: UploadQueue.Status) -> [String] {
+    let accounts = status.credentialProblems.sorted { $0.key < $1.key }
+    return (status.isElsewhere ? ["another program uploads this queue"] : [])
+      + accounts.map { "account \($0.key.printable) has no credentials: \($0.value.printable)" }
+      + [status.problem?.printable].compactMap { $0 }
+  }
+
+  /// How much there is in each state.
+  static func line(_ totals: QueueStore.Totals) -> String {
+    let counts = UploadItem.State.allCases.compactMap { state in
+      totals.items[state].map { "\($0) \(state.rawValue) (\(Amounts.bytes(Int(totals.bytes[state] ?? 0))))" }
+    }
+    return counts.isEmpty ? "nothing is queued" : counts.joined(separator: ", ")
   }
 
   /// One item in a line.

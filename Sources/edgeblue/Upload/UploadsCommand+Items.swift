@@ -29,7 +29,10 @@ extension UploadsCommand {
       try await common.run { terminal in
         let store = try queue.open()
         let ids = if let id { [id] } else { try store.items(in: [.failed]).map(\.id) }
-        for id in ids { try store.retry(id) }
+        for id in ids {
+          try store.retry(id)
+          terminal.changed(try ItemArgument.find(id, in: store))
+        }
         terminal.say(ids.isEmpty ? "nothing has failed" : "\(ids.count) to be tried again")
       }
     }
@@ -45,9 +48,14 @@ extension UploadsCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-      try await common.run { _ in
+      try await common.run { terminal in
         let store = try queue.open()
-        if let id { try store.pause(id) } else { try store.setPaused(true) }
+        guard let id else {
+          try store.setPaused(true)
+          return terminal.changed(isPaused: true)
+        }
+        try store.pause(id)
+        terminal.changed(try ItemArgument.find(id, in: store))
       }
     }
   }
@@ -62,9 +70,14 @@ extension UploadsCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-      try await common.run { _ in
+      try await common.run { terminal in
         let store = try queue.open()
-        if let id { try store.resume(id) } else { try store.setPaused(false) }
+        guard let id else {
+          try store.setPaused(false)
+          return terminal.changed(isPaused: false)
+        }
+        try store.resume(id)
+        terminal.changed(try ItemArgument.find(id, in: store))
       }
     }
   }
@@ -79,7 +92,24 @@ extension UploadsCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-      try await common.run { _ in try queue.open().drop(item.id) }
+      try await common.run { terminal in
+        let store = try queue.open()
+        let dropped = try item.find(in: store)
+        try store.drop(dropped.id)
+        if terminal.json { terminal.print(json: .object(dropped.json.merging(["state": "dropped"]) { $1 })) }
+      }
     }
+  }
+}
+
+extension Terminal {
+  /// For programs: what an item is after a person has changed something.
+  fileprivate func changed(_ item: UploadItem) {
+    if json { print(json: .object(item.json)) }
+  }
+
+  /// For programs: whether all of the queue is held.
+  fileprivate func changed(isPaused: Bool) {
+    if json { print(json: .object(["paused": .bool(isPaused)])) }
   }
 }

@@ -13,6 +13,7 @@ struct UploadsCommand: AsyncParsableCommand {
       EXAMPLES
         edgeblue uploads                     what waits, and why
         edgeblue uploads run --endpoint http://127.0.0.1:8333
+        edgeblue uploads list --watch        what goes on, whichever program uploads
         edgeblue uploads show 12
         edgeblue uploads events              what happened, and why
         edgeblue uploads retry 12            also what has failed
@@ -24,34 +25,6 @@ struct UploadsCommand: AsyncParsableCommand {
       List.self, Show.self, Events.self, Run.self, Retry.self, Pause.self, Resume.self, Drop.self, Verify.self,
     ],
     defaultSubcommand: List.self)
-
-  /// `edgeblue uploads list`
-  struct List: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "Show what is not uploaded yet, the oldest first.")
-
-    @Flag(help: "Also what is done.") var all = false
-    @Option(help: ArgumentHelp("How many at most.", valueName: "n")) var limit = 1000
-    @OptionGroup var queue: QueueOptions
-    @OptionGroup var common: CommonOptions
-
-    func run() async throws {
-      try await common.run { terminal in
-        let store = try queue.open()
-        let states = Set(UploadItem.State.allCases.filter { all || $0 != .done })
-        for item in try store.items(in: states, limit: max(limit, 0)) {
-          if terminal.json { terminal.print(json: .object(item.json)) }
-          terminal.say(UploadText.line(item))
-        }
-        let totals = try store.totals()
-        let counts = UploadItem.State.allCases.compactMap { state in
-          totals.items[state].map { "\($0) \(state.rawValue) (\(Amounts.bytes(Int(totals.bytes[state] ?? 0))))" }
-        }
-        terminal.say(counts.isEmpty ? "nothing is queued" : counts.joined(separator: ", "))
-        if try store.isPaused { terminal.say("all of it is held; `edgeblue uploads resume` lets it go on") }
-      }
-    }
-  }
 
   /// `edgeblue uploads show`
   struct Show: AsyncParsableCommand {
@@ -65,7 +38,7 @@ struct UploadsCommand: AsyncParsableCommand {
     func run() async throws {
       try await common.run { terminal in
         let store = try queue.open()
-        let known = try item.find(in: store)
+        let known = try item.find(in: store).as(seenWith: store.uploader)
         let events = try store.events(item: known.id)
         if terminal.json {
           let list = JSON.list(events.map { .object($0.json) })
