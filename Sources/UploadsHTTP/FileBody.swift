@@ -17,6 +17,8 @@ struct FileBody: AsyncSequence, Sendable {
     private let sent: @Sendable (UnsafeRawBufferPointer) -> Void
     private var file: OpenFile?
     private var done: Int64 = 0
+    /// Filled in turn: by then the connection has mostly done with the one before, and its memory is used again.
+    private var buffers = [ByteBuffer(), ByteBuffer()]
 
     init(slice: FileSlice, sent: @escaping @Sendable (UnsafeRawBufferPointer) -> Void) {
       (self.slice, self.sent) = (slice, sent)
@@ -27,19 +29,20 @@ struct FileBody: AsyncSequence, Sendable {
       guard rest > 0 else { return nil }
       if file == nil { file = try OpenFile(slice.path) }
       guard let file else { return nil }
-      var buffer = ByteBuffer()
       let length = Int(Swift.min(rest, Int64(FileReading.pieceLength)))
       let (path, place) = (slice.path, slice.offset + done)
-      try buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { bytes in
+      buffers.swapAt(0, 1)
+      buffers[0].clear(minimumCapacity: length)
+      try buffers[0].writeWithUnsafeMutableBytes(minimumWritableBytes: length) { bytes in
         var count = 0
         repeat { count = pread(file.number, bytes.baseAddress, length, off_t(place)) } while count < 0 && errno == EINTR
         guard count >= 0 else { throw UploadsError.disk("reading \(path)") }
         guard count > 0 else { throw UploadsError(.fileChanged, "\(path) has become shorter") }
         return count
       }
-      done += Int64(buffer.readableBytes)
-      buffer.withUnsafeReadableBytes(sent)
-      return buffer
+      done += Int64(buffers[0].readableBytes)
+      buffers[0].withUnsafeReadableBytes(sent)
+      return buffers[0]
     }
   }
 

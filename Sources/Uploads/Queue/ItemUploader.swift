@@ -9,6 +9,8 @@ struct ItemUploader: Sendable {
   let plan: UploadPlan
   let item: UploadItem
   let credentials: S3Credentials
+  /// How many of its parts may be under way at once; asked again whenever one has arrived.
+  let partsAtOnce: @Sendable () -> Int
   /// How many bytes of the item the server has, or is being sent.
   let onProgress: @Sendable (Int64) -> Void
 
@@ -91,36 +93,22 @@ struct ItemUploader: Sendable {
     // First: for a file that is not what was queued nothing is begun on the server.
     let sums = try content.sums(of: ranges, length: plan.partLength(for: content.size))
     let uploadID: String
-    var known: [UploadedPart] = []
+    var known: [Int: UploadedPart] = [:]
     if let begun = item.uploadID {
-      (uploadID, known) = (begun, item.parts)
+      uploadID = begun
+      for part in item.parts where ranges.indices.contains(part.number - 1) {
+        let range = ranges[part.number - 1]
+        guard part.size == range.upperBound - range.lowerBound, part.sha256 == sums[part.number - 1].hex else {
+          continue
+        }
+        known[part.number] = part
+      }
     } else {
       uploadID = try await client.createMultipart(
         content, bucket: request.bucket, key: request.key, credentials: credentials)
       try note(uploadID, [])
     }
-    var parts: [UploadedPart] = []
-    for (index, range) in ranges.enumerated() {
-      let slice = FileSlice(path: content.path, offset: range.lowerBound, length: range.upperBound - range.lowerBound)
-      let sum = sums[index]
-      if index < known.count, known[index].size == slice.length, known[index].sha256 == sum.hex {
-        parts.append(known[index])
-      } else {
-        let done = Lock(range.lowerBound)
-        let part = try await client.uploadPart(
-          slice, number: index + 1, sum: sum, of: uploadID, bucket: request.bucket, key: request.key,
-          credentials: credentials
-        ) { count in
-          onProgress(
-            done.withLock {
-              $0 += Int64(count); return $0
-            })
-        }
-        parts.append(part)
-        try note(uploadID, parts)
-      }
-      onProgress(range.upperBound)
-    }
+    let parts = try await sendParts(ranges, sums, known, of: uploadID)
     let etag = try await client.completeMultipart(
       parts, of: uploadID, bucket: request.bucket, key: request.key, replacing: replacing, credentials: credentials)
     // Every part was compared; that the whole is made of these parts is what is left to show.
@@ -128,6 +116,45 @@ struct ItemUploader: Sendable {
     let isShown = etags.count == parts.count && etag == Digests.md5(of: etags.flatMap { $0 }).hex + "-\(parts.count)"
     if isShown { return }
     guard try await presence() == .same else { throw S3Client.differs(request.key) }
+  }
+
+  /// Sends the parts that are not known, as many at once as may be, and notes each.
+  /// - Returns: all parts, in order.
+  private func sendParts(
+    _ ranges: [Range<Int64>], _ sums: PartSums, _ known: [Int: UploadedPart], of uploadID: String
+  ) async throws -> [UploadedPart] {
+    let done = Lock(known.values.reduce(0) { $0 + $1.size })
+    return try await withThrowingTaskGroup(of: UploadedPart.self) { group in
+      var parts = known
+      var missing = ranges.indices.filter { known[$0 + 1] == nil }[...]
+      var underWay = 0
+      func sendNext() {
+        guard let index = missing.popFirst() else { return }
+        underWay += 1
+        let range = ranges[index]
+        let slice = FileSlice(path: content.path, offset: range.lowerBound, length: Int64(range.count))
+        group.addTask {
+          try await client.uploadPart(
+            slice, number: index + 1, sum: sums[index], of: uploadID, bucket: request.bucket, key: request.key,
+            credentials: credentials
+          ) { count in
+            // Within: told in the order in which it grows.
+            done.withLock {
+              $0 += Int64(count)
+              onProgress($0)
+            }
+          }
+        }
+      }
+      repeat {
+        while !missing.isEmpty, underWay < max(partsAtOnce(), 1) { sendNext() }
+        guard let part = try await group.next() else { break }
+        underWay -= 1
+        parts[part.number] = part
+        try note(uploadID, parts.values.sorted { $0.number < $1.number })
+      } while underWay > 0 || !missing.isEmpty
+      return parts.values.sorted { $0.number < $1.number }
+    }
   }
 
   /// Notes the parts that the server has, so that the next attempt goes on after them. On a full disk it does not.

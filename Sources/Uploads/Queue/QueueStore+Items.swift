@@ -158,9 +158,9 @@ extension QueueStore {
     }
   }
 
-  /// Notes an upload in parts and the parts that the server has. That one was begun lasts: parts cost room there.
+  /// Notes an upload in parts and the parts that the server has. What a power cut makes it forget is swept up there.
   func note(_ id: Int64, uploadID: String?, parts: [UploadedPart]) throws(UploadsError) {
-    try write("noting the parts of item \(id)", isLasting: parts.isEmpty) { database in
+    try write("noting the parts of item \(id)", isLasting: false) { database in
       try database.execute(
         sql: "UPDATE item SET uploadID = ?, parts = ? WHERE id = ?", arguments: [uploadID, try Self.json(parts), id])
     }

@@ -9,7 +9,7 @@ public import Logging
 public actor UploadQueue {
   /// How it works.
   public struct Options: Sendable {
-    /// How many items are uploaded at once: 3.
+    /// How many items are uploaded at once: 3. Where there are fewer, so many parts of them are.
     public var concurrency = 3
     /// In how many requests a file goes.
     public var plan = UploadPlan()
@@ -284,8 +284,10 @@ public actor UploadQueue {
       counters.attempts += 1
       progress.begin(id, having: item.parts.reduce(0) { $0 + $1.size })
       let uploader = ItemUploader(
-        client: client, store: store, plan: options.plan, item: item, credentials: credentials
-      ) { [progress] done in progress.note(id, done) }
+        client: client, store: store, plan: options.plan, item: item, credentials: credentials,
+        // What other items leave unused.
+        partsAtOnce: { [progress, options] in options.concurrency / max(progress.now.running.count, 1) },
+        onProgress: { [progress] done in progress.note(id, done) })
       try await uploader.run(mayBeThere: mayBeThere.contains(id))
       let isDone = try await deliver(item)
       if isDone { counters.uploaded += 1 }

@@ -65,14 +65,15 @@ extension ObjectContent {
     of path: String, _ ranges: [Range<Int64>], size: Int64
   ) throws -> (whole: String, parts: [[UInt8]]) {
     var (whole, parts) = (Crypto.SHA256(), [[UInt8]]())
-    for range in ranges.isEmpty ? [0..<size] : ranges {
+    for (index, range) in (ranges.isEmpty ? [0..<size] : ranges).enumerated() {
       var part = Crypto.SHA256()
       let slice = FileSlice(path: path, offset: range.lowerBound, length: range.upperBound - range.lowerBound)
       try FileReading.read(slice) { bytes in
         whole.update(bufferPointer: bytes)
-        if !ranges.isEmpty { part.update(bufferPointer: bytes) }
+        if index > 0 { part.update(bufferPointer: bytes) }
       }
-      if !ranges.isEmpty { parts.append(Array(part.finalize())) }
+      // The first part's sum is the whole's so far.
+      if !ranges.isEmpty { parts.append(Array(index > 0 ? part.finalize() : whole.finalize())) }
     }
     return (whole.finalize().hex, parts)
   }
