@@ -66,6 +66,25 @@ import Testing
     #expect(asked.withLock { $0 } == ["\(second.replacing("bucket", with: "other")) eu-central-1"])
   }
 
+  @Test func unfinishedUploadsOnSeveralPages() async throws {
+    let server = MemoryServer()
+    server.intercept { request in
+      let marker = request.query.first { $0.name == "key-marker" }?.value
+      let page = { (key: String, next: String) in
+        """
+        <ListMultipartUploadsResult><EncodingType>url</EncodingType>\(next)<Upload><Key>\(key)</Key>
+        <UploadId>id</UploadId><Initiated>2026-11-22T00:00:00.000Z</Initiated></Upload></ListMultipartUploadsResult>
+        """
+      }
+      let more = "<IsTruncated>true</IsTruncated><NextKeyMarker>a+b</NextKeyMarker>"
+      let body = marker == nil ? page("a+b", more) : page(marker == "a b" ? "c" : "wrong", "")
+      return S3Answer(status: 200, body: Data(body.utf8))
+    }
+    let client = S3Client(try S3Endpoint("http://host"), transport: server)
+    let uploads = try await client.unfinishedUploads(bucket: "bucket", credentials: MemoryServer.credentials)
+    #expect(uploads.map(\.key) == ["a b", "c"] && uploads.allSatisfy { $0.uploadID == "id" })
+  }
+
   @Test func xmlAsServersWriteIt() {
     let text = """
       \u{feff}<?xml version="1.0" encoding="UTF-8"?>

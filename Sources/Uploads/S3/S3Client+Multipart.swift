@@ -123,7 +123,7 @@ extension S3Client {
     }
   }
 
-  /// The uploads in parts that were begun and are not complete, at most a thousand.
+  /// The uploads in parts that were begun and are not complete; of very many, the first hundred thousand.
   /// - Parameters:
   ///   - bucket: which bucket.
   ///   - prefix: how their keys begin.
@@ -131,18 +131,29 @@ extension S3Client {
   public func unfinishedUploads(
     bucket: String, prefix: String = "", credentials: S3Credentials
   ) async throws -> [UnfinishedUpload] {
-    let request = endpoint.request(
-      "GET", bucket: bucket, query: [("uploads", ""), ("prefix", prefix), ("encoding-type", "url")])
-    let answer = try await perform(request, bucket: bucket, credentials: credentials)
-    let root = try Self.document(answer, "ListMultipartUploadsResult", request)
-    let isEncoded = root["EncodingType"] == "url"
-    return try root.all("Upload").map { item in
-      guard let raw = item["Key"], let key = isEncoded ? raw.keyDecoded : raw, let id = item["UploadId"],
-        let started = item["Initiated"].flatMap(Self.milliseconds)
-      else { throw UploadsError(.unexpectedReply, "the list of uploads in \(bucket) cannot be understood") }
-      return UnfinishedUpload(key: key, uploadID: id, startedAtMs: started)
+    var (uploads, markers) = ([UnfinishedUpload](), [(name: String, value: String)]())
+    for _ in 0..<Self.unfinishedPages {
+      let request = endpoint.request(
+        "GET", bucket: bucket, query: [("uploads", ""), ("prefix", prefix), ("encoding-type", "url")] + markers)
+      let answer = try await perform(request, bucket: bucket, credentials: credentials)
+      let root = try Self.document(answer, "ListMultipartUploadsResult", request)
+      let isEncoded = root["EncodingType"] == "url"
+      uploads += try root.all("Upload").map { item in
+        guard let raw = item["Key"], let key = isEncoded ? raw.keyDecoded : raw, let id = item["UploadId"],
+          let started = item["Initiated"].flatMap(Self.milliseconds)
+        else { throw UploadsError(.unexpectedReply, "the list of uploads in \(bucket) cannot be understood") }
+        return UnfinishedUpload(key: key, uploadID: id, startedAtMs: started)
+      }
+      guard root["IsTruncated"] == "true", let next = root["NextKeyMarker"], !next.isEmpty,
+        let key = isEncoded ? next.keyDecoded : next
+      else { break }
+      markers = [("key-marker", key), ("upload-id-marker", root["NextUploadIdMarker"] ?? "")]
     }
+    return uploads
   }
+
+  /// How many pages of a thousand uploads are looked at: somebody else's may be many.
+  private static let unfinishedPages = 100
 
   /// `2010-11-10T20:48:33.000Z`, with or without a fraction.
   static func milliseconds(_ text: String) -> Int64? {
