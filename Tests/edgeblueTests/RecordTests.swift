@@ -56,6 +56,10 @@ import Testing
     #expect(view.lines(paint: plain).suffix(6).map { $0.last } == ["3", "4", "5", "6", "7", "8"])
     view.note(.finished(.init(info: try Self.info(), path: "/r/x.wav")), of: 0)
     #expect(view.lines(paint: plain)[3] == "  no segment is open" && view.finished == (1, 4.2))
+    view.note(.stalled(AudioIngestError(.noSpace, "the disk is full")), of: 0)
+    #expect(view.lines(paint: plain)[3] == "  nothing is kept: no space")
+    view.note(.began(try Self.info()), of: 0)
+    #expect(view.lines(paint: plain)[3].hasPrefix("  segment 3"))
   }
 
   @Test func whatTheWearableHasStored() throws {

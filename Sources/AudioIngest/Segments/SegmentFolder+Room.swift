@@ -39,8 +39,8 @@ extension SegmentFolder {
     throw AudioIngestError(
       .noSpace,
       used > limits.quota
-        ? "the recordings in \(path) take \(used) bytes, more than their quota of \(limits.quota)"
-        : "the disk of \(path) has less than \(limits.reserve) bytes left",
+        ? "the recordings in \(path) take \(used.inMiB), more than their quota of \(limits.quota.inMiB)"
+        : "the disk of \(path) has less than \(limits.reserve.inMiB) left",
       hint: "have them uploaded, remove some, or raise the limit")
   }
 
@@ -69,4 +69,9 @@ extension SegmentFolder {
     }
     return total
   }
+}
+
+extension Int {
+  /// Bytes as a person reads them.
+  fileprivate var inMiB: String { self < 1 << 20 ? "\(self) bytes" : "\(self >> 20) MiB" }
 }

@@ -9,6 +9,8 @@ struct RecordView: Sendable {
     fileprivate var meter = LevelMeter()
     /// The segment that is being written.
     fileprivate var open: SegmentInfo?
+    /// Why nothing can be written.
+    fileprivate var stall: AudioIngestError?
   }
 
   private static let meterWidth = 40
@@ -45,11 +47,12 @@ struct RecordView: Sendable {
   /// Takes what happened.
   mutating func note(_ event: StreamRecorder.Event, of track: Int) {
     switch event {
-    case .began(let info): tracks[track].open = info
+    case .began(let info): (tracks[track].open, tracks[track].stall) = (info, nil)
     case .finished(let segment):
       finished = (finished.segments + 1, finished.seconds + segment.info.duration)
       if tracks[track].open?.id == segment.info.id { tracks[track].open = nil }
-    case .dropped, .stalled: tracks[track].open = nil
+    case .dropped: tracks[track].open = nil
+    case .stalled(let error): (tracks[track].open, tracks[track].stall) = (nil, error)
     }
   }
 
@@ -121,7 +124,7 @@ struct RecordView: Sendable {
     let bar = track.meter.bar(min(max((width ?? .max) - Self.besideMeter, 8), Self.meterWidth))
     return title + ["  ▕\(bar)▏ \(Amounts.decibels(track.meter.level))\(speech)"]
       + Self.flow(Self.numbers(live, track.rate.perSecond), "  ", width)
-      + Self.flow(segment(of: track, live), "  ", width) + Self.flow(status.stored?.parts ?? [], "  ", width)
+      + Self.flow(segment(of: track, live, paint), "  ", width) + Self.flow(status.stored?.parts ?? [], "  ", width)
   }
 
   private static func numbers(_ live: WearableRecorder.Live, _ rate: Double?) -> [String] {
@@ -140,7 +143,10 @@ struct RecordView: Sendable {
     return parts + others
   }
 
-  private func segment(of track: Track, _ live: WearableRecorder.Live) -> [String] {
+  private func segment(
+    of track: Track, _ live: WearableRecorder.Live, _ paint: (String, Terminal.Paint) -> String
+  ) -> [String] {
+    if let stall = track.stall { return [paint("nothing is kept: \(stall.code)", .red)] }
     guard let open = track.open, let samples = live.openSamples else { return ["no segment is open"] }
     let length = Amounts.clock(Double(samples) / Double(open.sampleRate))
     return ["segment \(open.id): \(length) of \(Amounts.clock(maximum / .seconds(1)))", open.name]
