@@ -1,3 +1,4 @@
+import DBus
 import DBusTesting
 import Foundation
 import Testing
@@ -5,6 +6,35 @@ import Testing
 @testable import AudioIngest
 
 @Suite(.computing) struct FullDiskTests {
+  /// What nobody can decode is kept again when there is room again, and why it was not is said once.
+  @Test func whatNobodyKnowsIsKeptAgain() async throws {
+    let (temporary, faults, time) = (try TemporaryFolder(), DiskFaults(), StillTime())
+    let folder = try SegmentFolder(path: temporary.path, limits: .init(reserve: 0), disk: faults.disk)
+    let told = Lock<[WearableRecorder.Event]>([])
+    let feed = RecordingFeed(folder, .omi, SegmentRules(), now: { time.now }) { event in
+      told.withLock { $0.append(event) }
+    }
+    #expect(try await feed.beginRaw())
+    func hear(_ byte: UInt8) async {
+      await feed.take([0, 0, 0, byte])
+      await feed.tick()
+      time.pass(.seconds(1))
+    }
+    await hear(1)
+    faults.fail(1...(.max), with: ENOSPC)
+    for byte in UInt8(2)...4 { await hear(byte) }
+    #expect(try await !feed.beginRaw())
+    faults.fail(nil, with: 0)
+    for byte in UInt8(5)...6 { await hear(byte) }
+    await feed.end(.shutdown)
+    let files = try folder.disk.names(in: temporary.path).filter { $0.hasSuffix(".raw") }
+    let kept = try files.map { name in
+      try String(contentsOfFile: temporary.path + "/" + name, encoding: .utf8).split(separator: "\n").compactMap(\.last)
+    }
+    #expect(kept == [["1"], ["5", "6"]])
+    #expect(told.withLock { $0.count } == 1)
+  }
+
   /// The kernel refuses, and not a double: what was kept is right, what is missing is told, and it goes on when there is
   /// room again.
   @Test(.enabled(if: SmallDisk.isPossible, "needs to be allowed to mount a disk in memory"))

@@ -13,6 +13,8 @@ actor RecordingFeed {
   /// What was heard before, by a recorder of another codec.
   private var previous: PrecedingSegment?
   private var raw: RawFile?
+  /// When the next raw file is to be begun, because the last one failed.
+  private var rawRetryAt: Duration?
 
   init(
     _ folder: SegmentFolder, _ framing: PacketFraming, _ rules: SegmentRules, now: @escaping @Sendable () -> Moment,
@@ -35,7 +37,7 @@ actor RecordingFeed {
 
   /// The device has said what it encodes with.
   func begin(_ device: AudioDevice, _ codec: AudioCodec) throws {
-    raw = nil
+    (raw, rawRetryAt) = (nil, nil)
     if recorder?.codec == codec { return }
     changeCodec()
     let recorder = try StreamRecorder(device, codec, framing: framing, into: folder, rules: rules)
@@ -46,7 +48,7 @@ actor RecordingFeed {
   /// Nobody here knows what the device encodes with.
   /// - Returns: whether that was not so before.
   func beginRaw() throws -> Bool {
-    if raw != nil { return false }
+    if raw != nil || rawRetryAt != nil { return false }
     changeCodec()
     raw = try folder.beginRaw(capturedAtMs: now().wallMs)
     return true
@@ -61,6 +63,7 @@ actor RecordingFeed {
   func take(_ value: [UInt8]) {
     let moment = now()
     recorder?.take(value, at: moment)
+    retryRaw(moment)
     attempt { raw throws(AudioIngestError) in try raw.append(value, at: moment.instant) }
     pass()
   }
@@ -74,16 +77,28 @@ actor RecordingFeed {
   func end(_ reason: SegmentEnd) {
     recorder?.end(reason, at: now())
     attempt { raw throws(AudioIngestError) in try raw.flush() }
-    raw = nil
+    (raw, rawRetryAt) = (nil, nil)
     pass()
   }
 
-  private func attempt(_ body: (RawFile) throws(AudioIngestError) -> Void) {
-    guard let raw else { return }
+  private func retryRaw(_ moment: Moment) {
+    guard let rawRetryAt, moment.instant >= rawRetryAt else { return }
     do throws(AudioIngestError) {
-      try body(raw)
+      raw = try folder.beginRaw(capturedAtMs: moment.wallMs)
+      self.rawRetryAt = nil
     } catch {
-      self.raw = nil
+      // It was told when it began.
+      self.rawRetryAt = moment.instant + SegmentKeeper.retryInterval
+    }
+  }
+
+  private func attempt(_ body: (RawFile) throws(AudioIngestError) -> Void) {
+    guard let file = raw else { return }
+    do throws(AudioIngestError) {
+      try body(file)
+    } catch {
+      raw = nil
+      rawRetryAt = now().instant + SegmentKeeper.retryInterval
       tell(.problem("\(error)"))
     }
   }
