@@ -27,7 +27,7 @@ import Testing
       (0..<200).map { UploadRequest(content, bucket: "bucket", key: "\($0)", account: "a") })
     let running = run.start()
     var now = Duration.zero
-    // Three have begun when the first finds nobody; then one at a time does.
+    // Three find nobody at first; then one at a time does.
     await transport.until(attempts: 3)
     var delay = Duration.seconds(8)
     var settled: Int?
@@ -69,7 +69,8 @@ private enum Memory {
   }
 }
 
-/// A network that is down, and then up: no server is far or near.
+/// A network that is down, and then up: no server is far or near. The first three are told so when all have begun, for each
+/// makes the pause longer.
 private final class Offline: S3Transport {
   private let state = Lock((attempts: 0, isBack: false))
 
@@ -88,7 +89,10 @@ private final class Offline: S3Transport {
   func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Answer {
     guard isBack else {
       // The look for forgotten uploads is no attempt.
-      if request.method != "GET" { state.withLock { $0.attempts += 1 } }
+      if request.method != "GET" {
+        state.withLock { $0.attempts += 1 }
+        await until(attempts: 3)
+      }
       throw UploadsError(.unreachable, "nothing answers")
     }
     if request.method == "HEAD" { return S3Answer(status: 404) }
