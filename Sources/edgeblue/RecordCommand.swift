@@ -28,10 +28,10 @@ struct RecordCommand: AsyncParsableCommand {
       EXAMPLES
         edgeblue record
         edgeblue record --out recordings --keep speech
-        edgeblue record --upload recordings --endpoint http://127.0.0.1:8333 --account ada
+        edgeblue record --upload recordings --account ada
         edgeblue record --device FA:0B:00:00:00:01 --device FA:0B:00:00:00:02
         edgeblue record --json | jq 'select(.event == "segment") | .path'
-        edgeblue record --service 180a --characteristic 2a29 --codec pcm8k --number-at 0
+        edgeblue record --service 180a --characteristic 2a29 --codec pcm8k
       """)
 
   @Option(

@@ -12,10 +12,10 @@ struct SegmentsCommand: AsyncParsableCommand {
 
       EXAMPLES
         edgeblue segments list
-        edgeblue segments show 42                     when, from whom, how loud, and what is missing
-        edgeblue segments play-info 42                how to play it, and where in it somebody speaks
-        edgeblue segments plot waveform.svg 42        a picture of it
-        edgeblue segments repair --in recordings      finish what a crash left, and look whether all are whole
+        edgeblue segments show 42               when, from whom, what is missing
+        edgeblue segments play-info 42          how to play it, where speech is
+        edgeblue segments plot waveform.svg 42  a picture of it
+        edgeblue segments repair                finish what a crash left, look at all
         edgeblue segments list --json | jq -r '.segments[].path'
       """,
     subcommands: [
