@@ -5,6 +5,10 @@
 
 STATE=/run/radio-lab
 
+# How many seconds a daemon has to get ready: Bumble's controllers take ten where the emulated CPU has a processor of the
+# host for itself. What boots a guest has a limit of its own.
+READY_LIMIT=150
+
 # poll SECONDS COMMAND… : until COMMAND succeeds. Short naps: every one of them delays the user's command.
 poll() {
   deadline=$(($(uptime_seconds) + $1)); shift
@@ -32,7 +36,7 @@ start_dbus() {
 start_controllers() {
   run_controllers > /lab/controllers.log 2>&1 &
   echo $! > "$STATE/controllers.pid"
-  poll 60 controllers_settled && is_running controllers
+  poll $READY_LIMIT controllers_settled && is_running controllers
 }
 controllers_settled() { [ -e "/sys/class/bluetooth/hci$((CONTROLLERS - 1))" ] || is_gone controllers; }
 explain_controllers() { echo "there are no $CONTROLLERS controllers: $(tail -n 3 /lab/controllers.log)"; }
@@ -41,7 +45,7 @@ start_bluetoothd() {
   run_bluetoothd >> /lab/bluetoothd.log 2>&1 &
   echo $! > "$STATE/bluetoothd.pid"
   # bluetoothd owns its name before its adapters exist, and an adapter exists before it can advertise.
-  poll 60 bluetoothd_settled && is_running bluetoothd && poll 60 adapters_are_ready
+  poll $READY_LIMIT bluetoothd_settled && is_running bluetoothd && poll $READY_LIMIT adapters_are_ready
 }
 bluetoothd_settled() { bluez_has_name || is_gone bluetoothd; }
 bluez_has_name() {
