@@ -80,8 +80,12 @@ extension RadioTests {
 
     /// Waits until audio comes, or could.
     private func streams(_ events: BoundedStream<WearableRecorder.Event>) async throws {
-      try await bounded(.seconds(120), "the stream") {
-        for await event in events where event == .state(.streaming) { return }
+      // Attempts that fail are a minute apart in the end.
+      try await bounded(.seconds(280), "the stream") {
+        for await event in events {
+          if case .problem(let text) = event { print("the recorder:", text) }
+          if event == .state(.streaming) { return }
+        }
         throw TestTimeout(phase: "the recorder ended")
       }
     }
