@@ -101,12 +101,15 @@ extension Daemon {
   private func link(_ device: VirtualDevice, at adapter: VirtualAdapter, to peer: VirtualAdapter) {
     guard let other = peer.devices[adapter.address] ?? addDevice(adapter.address, [:], at: peer) else { return }
     let link = Link(mtu: configuration.mtu)
-    for (side, at) in [(other, peer), (device, adapter)] {
+    let sides = [(other, peer), (device, adapter)]
+    // Before anybody hears of the link, and repairs the fault.
+    let readable = sides.filter { !$0.1.faults.leavesServicesUnresolved() }
+    for (side, at) in sides {
       side.link = link
       side.object.set(
         Names.device, ["Connected": true], silently: at.faults.has(.connectedIsNotSignalled))
     }
-    for (side, at) in [(other, peer), (device, adapter)] where !at.faults.leavesServicesUnresolved() {
+    for (side, at) in readable {
       // `Connect` is answered before the services are read.
       Task {
         try await Task.sleep(for: at.faults.servicesDelay, clock: .steady)
