@@ -29,8 +29,9 @@ class Launch:
 def qemu(job: Job, talk: Talk, streams: Streams) -> Launch:
     """Debian's own kernel on an emulated CPU.
 
-    Measured choices: one CPU (a second buys nothing and adds wake-ups), `qemu64` with the TSC as clock (tightest sleeps),
-    no HPET (each read of it leaves the emulated CPU), no check of the timer (on a host with more to do than it has CPUs
+    Measured choices: one CPU (a second buys nothing and adds wake-ups), `qemu64` with the TSC as clock (tightest sleeps)
+    and RDRAND (without it the bus daemon waits more than a second for the kernel's first random number, which makes one
+    of six seconds' work), no HPET (each read of it leaves the emulated CPU), no check of the timer (on a host with more to do than it has CPUs
     the ticks come too late for it, and the kernel panics while it boots). On such a host the kernel also measures the
     TSC wrongly, once in ten boots as a seventh of what it is, and the guest's clock then runs seven times too fast: it
     is told. /dev/kvm is not tried: where it exists but does not work, it hangs.
@@ -44,7 +45,7 @@ def qemu(job: Job, talk: Talk, streams: Streams) -> Launch:
     if rate := counter.kilohertz():
         options.append(f"tsc_early_khz={rate}")
     command = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-vga", "none", "-nic", "none"]
-    command += ["-machine", "pc,hpet=off", "-accel", "tcg,tb-size=256", "-cpu", "qemu64", "-smp", "1", "-m", str(job.memory)]
+    command += ["-machine", "pc,hpet=off", "-accel", "tcg,tb-size=256", "-cpu", "qemu64,+rdrand", "-smp", "1", "-m", str(job.memory)]
     command += ["-kernel", str(kernel.kernel), "-initrd", str(kernel.initramfs), "-append", " ".join(options)]
     command += _shared_folder("root", Path("/"), readonly=True) + _shared_folder("lab", talk.out, readonly=False)
     command += _written_to("console", streams.console) + ["-serial", "chardev:console"]
