@@ -43,8 +43,9 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
   /// The name it advertises or told us.
   public var name: String? { property("Name")?.string }
 
-  /// The signal strength of the last advertisement, in dBm; `nil` when unknown. A controller that does not measure
-  /// it reports 127 (Core Specification 4.E.7.7.65.2), which is unknown too.
+  /// The signal strength of the last advertisement, in dBm; `nil` when unknown, as it is once nobody scans any more:
+  /// bluetoothd forgets it then. A controller that does not measure it reports 127 (Core Specification 4.E.7.7.65.2),
+  /// which is unknown too.
   public var rssi: Int? {
     property("RSSI")?.integer(as: Int.self).flatMap { $0 == 127 ? nil : $0 }
   }

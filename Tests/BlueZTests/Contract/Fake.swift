@@ -44,8 +44,15 @@ struct Parlour {
 
 /// The first device that is seen.
 func firstSeen(by adapter: Adapter, _ service: BluetoothUUID = Parlour.service) async throws -> Device {
+  try await firstSighting(by: adapter, service).device
+}
+
+/// The same with what it said: its strength is no longer known when the scan has ended.
+func firstSighting(
+  by adapter: Adapter, _ service: BluetoothUUID = Parlour.service
+) async throws -> Adapter.Sighting {
   for await sighting in try await adapter.discover(.init(services: [service])) where !sighting.isLost {
-    return sighting.device
+    return sighting
   }
   throw CancellationError()
 }

@@ -13,10 +13,11 @@ extension ContractTests {
       let opened = try await parlour.open(on: phone)
 
       let links = phone.connectionEvents()
-      let device = try await firstSeen(by: central)
+      let sighting = try await firstSighting(by: central)
+      #expect(sighting.rssi == -55)
+      let device = sighting.device
       #expect(device.address == phone.address)
       #expect(device.name == "Parlour")
-      #expect(device.rssi == -55)
       try await device.connect()
       #expect(device.mtu == Int(mtu))
       for await _ in links where phone.connectedPeers.map(\.address) == [central.address] { break }
