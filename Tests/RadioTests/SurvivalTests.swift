@@ -24,9 +24,9 @@ extension RadioTests {
       let before = try await sightings.firstDevice("the advertisement", within: .seconds(30))
 
       var descriptors = 0
-      for round in 0..<6 {
+      for round in 0..<4 {
         let events = session.events()
-        if round == 5 {
+        if round == 3 {
           try await Radio.fault("bus", "restart")
         } else {
           try await Radio.fault("bluetoothd", "kill")
@@ -65,7 +65,7 @@ extension RadioTests {
       async let found = mac.connect(to: phone.address, .direct(timeout: .seconds(60)))
       let again = try await phone.advertise(.init(services: [Self.service]))
       let device = try await found.device()
-      for cycle in 0..<5 {
+      for cycle in 0..<3 {
         _ = try await device.connect(.direct(), requiring: [Self.service: [Self.value]])
         let got = try await device.characteristic(Self.value, in: Self.service).read()
         #expect(got == [42], "cycle \(cycle)")

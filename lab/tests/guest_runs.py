@@ -1,14 +1,14 @@
 """Whole runs: every case here boots a guest. test_qemu.py and test_uml.py say under which kernel."""
 import subprocess
 
-from tests.guests import Guests
+from tests.guests import BARE, Guests
 
 
 class Runs(Guests):
     """What a guest is like, and what can be done in it."""
 
     def test_streams_and_exit_code(self):
-        done = self.shell("echo to out; echo to err >&2; cat; exit 7", input="never seen")
+        done = self.shell("echo to out; echo to err >&2; cat; exit 7", *BARE, input="never seen")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (7, "to out\n", "to err\n"))
 
     def test_the_world_inside(self):
@@ -29,7 +29,7 @@ class Runs(Guests):
         self.assertEqual(kept, ["bluetoothd.log", "console.log", "controllers.log", "file"])
 
     def test_a_large_output_arrives_whole(self):
-        done = self.shell("seq 200000; seq 1000 >&2; exec sleep 0")
+        done = self.shell("seq 200000; seq 1000 >&2; exec sleep 0", *BARE)
         self.assertEqual(done.stdout, "".join(f"{number}\n" for number in range(1, 200001)))
         self.assertEqual(done.stderr, "".join(f"{number}\n" for number in range(1, 1001)))
 
@@ -68,7 +68,7 @@ class Runs(Guests):
     def test_without_daemons(self):
         done = self.shell(
             "ls /sys/class/bluetooth | wc -l; pidof bluetoothd || echo none; ls /dev/vhci; lab-fault bluetoothd start || lab-fault controllers start",
-            "--no-bluetoothd", "--no-btvirt")  # fmt: skip
+            *BARE)
         self.assertEqual(done.stdout, "0\nnone\n/dev/vhci\n")
         self.assertIn("--no-bluetoothd", done.stderr)
         self.assertIn("--no-btvirt", done.stderr)
