@@ -30,11 +30,11 @@ def qemu(job: Job, talk: Talk, streams: Streams) -> Launch:
     """Debian's own kernel on an emulated CPU.
 
     Measured choices: one CPU (a second buys nothing and adds wake-ups), `qemu64` with the TSC as clock (tightest sleeps)
-    and RDRAND (without it the bus daemon waits more than a second for the kernel's first random number, which makes one
-    of six seconds' work), no HPET (each read of it leaves the emulated CPU), no check of the timer (on a host with more to do than it has CPUs
-    the ticks come too late for it, and the kernel panics while it boots). On such a host the kernel also measures the
-    TSC wrongly, once in ten boots as a seventh of what it is, and the guest's clock then runs seven times too fast: it
-    is told. /dev/kvm is not tried: where it exists but does not work, it hangs.
+    and RDRAND (without it the bus daemon waits more than a second for the kernel's first random number), no HPET (each
+    read of it leaves the emulated CPU), no check of the timer (on a host with more to do than it has CPUs the ticks come
+    too late for it, and the kernel panics while it boots). On such a host the kernel also measures the TSC wrongly, once
+    in ten boots as a seventh of what it is, and the guest's clock then runs seven times too fast: it is told. /dev/kvm is
+    not tried: where it exists but does not work, it hangs.
     """
     kernel = guestkernel.prepare()
     options = [
