@@ -55,6 +55,8 @@ import Testing
     let run = try run()
     let ids = try await run.queue.add(try requests(["a/2.wav", "a/1.wav"]))
     let running = run.start()
+    // The first one's end begins the pause, and only what the server has by its end is listed then.
+    try await run.until { try $0.totals().items == [.done: 2] }
     await clock.advance(toSleeperAt: UploadQueue.manifestPause)
     try await until { try keys == ["a/1.wav", "a/2.wav"] }
     try await run.until { try $0.unwrittenManifests().isEmpty }
@@ -67,6 +69,7 @@ import Testing
         """)
     // The next of that day comes later.
     try await run.queue.add(try requests(["a/3.wav"]))
+    try await run.until { try $0.totals().items == [.done: 3] }
     await clock.advance(toSleeperAt: UploadQueue.manifestPause * 2)
     try await until { try keys == ["a/1.wav", "a/2.wav", "a/3.wav"] }
     #expect(server.writes(of: "bucket/" + Self.name) == 2)
