@@ -4,8 +4,8 @@
     source.tokens          every token but white space and comments; those of an interpolation follow their string
     source.declarations    the outermost declarations; each has its `members`
 
-It needs no compiler and a few milliseconds a file. It expects code that compiles, as `swift format` leaves it: white space
-on both sides of a binary operator, and the `{` of a type or a function on the line where its head ends.
+It needs no compiler and a few milliseconds a file. It expects code that compiles, as `swift format` leaves it: white
+space on both sides of a binary operator, and the `{` of a type or a function on the line where its head ends.
 """
 
 import re
