@@ -29,7 +29,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
       EXIT STATUS
         \(ExitStatus.help)
       """,
-    version: "0.1.0",
+    version: EdgeBlueVersion.current,
     subcommands: [
       PhoneCommand.self, PairCommand.self, CentralCommand.self, AskCommand.self, ScanCommand.self, InspectCommand.self,
       PathCommand.self, PowerCommand.self, AgentCommand.self, ModeCommand.self, StatusCommand.self, EventsCommand.self,
