@@ -4,10 +4,12 @@
 
 Needs root, systemd-nspawn, and `edgeblue` built in .build/debug; EDGEBLUE_BINARY names another one.
 """
+import io
 import json
 import os
 import shutil
 import subprocess
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
@@ -69,12 +71,14 @@ class Layer:
 class Package(unittest.TestCase):
     facts: dict[str, tuple[str, int]] = {}
     console = ""
+    package = ""
 
     @classmethod
     def setUpClass(cls):
         made = subprocess.run([ROOT / "scripts/deb", BINARY], stdout=subprocess.PIPE, text=True, check=True)
+        cls.package = made.stdout.strip()
         with Layer() as root:
-            shutil.copy(made.stdout.strip(), root / "package.deb")
+            shutil.copy(cls.package, root / "package.deb")
             shutil.copy(HERE / "inside", root / "inside")
             # A link would not do: the system in there has a /tmp of its own, and this checkout may lie in /tmp.
             store = [f"--bind-ro={WEED}:/weed"] if WEED.exists() else []
@@ -106,6 +110,16 @@ class Package(unittest.TestCase):
         self.assertEqual(self.fact("active"), "active")
         self.assertEqual(self.fact("enabled"), "enabled")
         self.assertEqual(self.fact("user"), "edgeblue")
+
+    def test_its_bill_of_materials_names_its_version_and_what_it_is_made_of(self):
+        # Not from the installed files: an image of Debian may leave out /usr/share/doc.
+        files = subprocess.run(["dpkg-deb", "--fsys-tarfile", self.package], stdout=subprocess.PIPE, check=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(files)) as archive:
+            bill = json.load(archive.extractfile("./usr/share/doc/edgeblue/edgeblue.cdx.json"))
+        version = subprocess.run([BINARY, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+        self.assertEqual((bill["bomFormat"], bill["specVersion"]), ("CycloneDX", "1.5"))
+        self.assertEqual(bill["metadata"]["component"]["version"], version)
+        self.assertLessEqual({"swift-nio", "GRDB.swift", "libdbus-1-3"}, {part["name"] for part in bill["components"]})
 
     def test_it_begins_with_mode_off(self):
         status = json.loads(self.fact("status"))
