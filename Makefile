@@ -7,7 +7,7 @@ ADAPTERS ?=
 export ADAPTERS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs deb clean tools tools-lint tools-bench
+.PHONY: help demo test lint bench docs api deb clean tools tools-lint tools-bench
 
 help: ## list these commands
 	@echo 'EdgeBlue: Bluetooth LE for Linux, in Swift'
@@ -21,7 +21,7 @@ demo: tools ## a phone and a Mac find each other by radio and talk (virtual radi
 test: tools ## every test: unit, contract, radio, interoperability, sanitizers
 	@scripts/test
 
-lint: tools-lint ## format, warnings, imports between targets, D-Bus contracts, shell scripts
+lint: tools-lint ## format, warnings, imports, contracts, scripts, documentation, public API, versions
 	@scripts/lint
 
 bench: tools-bench ## measure beside C and Python, in one run, against the bars
@@ -29,6 +29,9 @@ bench: tools-bench ## measure beside C and Python, in one run, against the bars
 
 docs: tools ## the reference of every library, as a web site in docs-out/
 	@scripts/docs
+
+api: tools ## the public API of every library, as api/*.txt has it; commit what changes there
+	@scripts/api
 
 deb: tools ## a Debian package of the command and the agent's service, in .build/deb/
 	@scripts/deb
@@ -39,11 +42,14 @@ clean: ## remove what was built (not the installed packages)
 tools:
 	@scripts/install-packages scripts/packages.txt lab/packages.txt
 	@scripts/check-swift
+	@scripts/check-versions --pin
 
 tools-lint:
 	@scripts/install-packages scripts/packages.txt scripts/packages-lint.txt
 	@scripts/check-swift
+	@scripts/check-versions --pin
 
 tools-bench:
 	@scripts/install-packages scripts/packages.txt lab/packages.txt lab/packages-uml.txt Benchmarks/packages.txt
 	@scripts/check-swift
+	@scripts/check-versions --pin
