@@ -1,0 +1,63 @@
+"""The layers of the design: check-arrows holds the imports against them, and draw-architecture draws them.
+
+A target may import what lies in a layer below its own. Beside it, it may only import what HALVES lists for it. A test kit
+NAMETesting needs no entry: it lies in the layer of NAME and may import NAME.
+"""
+
+# Lowest first, each with a title. A new target is added to its layer here; a target in no layer is an error.
+LAYERS = [
+    ("C maps", {"CDBus", "CBluetooth", "CNetlink", "COpus", "CZlib"}),
+    ("Floor: streams and synchronization", {"Streams"}),
+    ("Floor: time", {"Timing"}),
+    ("Floor: files", {"DurableFiles"}),
+    ("Test kits of the floor", {"DeterministicTesting", "SystemTesting"}),
+    ("Bus", {"DBus"}),
+    ("Platform kits", {"BlueZ", "NetworkPath", "SystemState", "BackgroundTasks"}),
+    (
+        "Features",
+        {"EdgeCoder", "EdgeCoderHTTP", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables", "Uploads", "UploadsHTTP"}
+        | {"SpeedTest", "Coverage", "MessageSending"},
+    ),
+    ("Programs", {"edgeblue", "agent-simulation"}),
+]
+
+# Features in several targets, so that the half without SwiftNIO, or without a bus, builds in seconds: from a half to the
+# ones it may import.
+HALVES = {
+    "EdgeCoderHTTP": {"EdgeCoder"},
+    "AgentHTTP": {"Agent"},
+    "UploadsHTTP": {"Uploads"},
+    "AudioWearables": {"AudioIngest"},
+}
+
+
+def layer(target):
+    """The number of a target's layer, from below, or None."""
+    for level, (_, names) in enumerate(LAYERS):
+        if target in names or is_test_kit(target) and target.removesuffix("Testing") in names:
+            return level
+    return None
+
+
+def is_test_kit(target):
+    return target.endswith("Testing")
+
+
+def may_import_beside(target, module):
+    """Whether a target may import one of its own layer."""
+    if module in HALVES.get(target, ()):
+        return True
+    tested = target.removesuffix("Testing")
+    return is_test_kit(target) and (module == tested or tested in HALVES.get(module, ()))
+
+
+def dependencies(target):
+    """The names that a target of `swift package dump-package` depends on: targets, and products of packages."""
+    return {
+        value[0] for kind in target["dependencies"] for value in kind.values() if isinstance(value, list) and value
+    }
+
+
+def folder(target):
+    """Where the sources of a target of `swift package dump-package` are."""
+    return target.get("path") or ("Tests/" if target["type"] == "test" else "Sources/") + target["name"]
