@@ -1,8 +1,10 @@
-"""The layers of the design: check-arrows holds the imports against them, and draw-architecture draws them.
+"""The layers of the design: check-arrows compares the imports with them, and draw-architecture draws them.
 
-A target may import what lies in a layer below its own. Beside it, it may only import what HALVES lists for it. A test kit
-NAMETesting needs no entry: it lies in the layer of NAME and may import NAME.
+A target may import what lies in a layer below its own. Beside it, it may only import what HALVES lists for it. A test
+kit NAMETesting needs no entry: it lies in the layer of NAME and may import NAME.
 """
+
+import re
 
 # Lowest first, each with a title. A new target is added to its layer here; a target in no layer is an error.
 LAYERS = [
@@ -21,13 +23,43 @@ LAYERS = [
     ("Programs", {"edgeblue", "agent-simulation"}),
 ]
 
-# Features in several targets, so that the half without SwiftNIO, or without a bus, builds in seconds: from a half to the
-# ones it may import.
+# Features in several targets, so that the half without SwiftNIO, or without a bus, builds in seconds: from a half to
+# the ones it may import.
 HALVES = {
     "EdgeCoderHTTP": {"EdgeCoder"},
     "AgentHTTP": {"Agent"},
     "UploadsHTTP": {"Uploads"},
     "AudioWearables": {"AudioIngest"},
+}
+
+# C maps with few owners: nobody else may see the types behind them.
+OWNED = {
+    "CDBus": {"DBus"},
+    "CNetlink": {"NetworkPath"},
+    "COpus": {"AudioIngest"},
+    "CZlib": {"EdgeCoder"},
+}
+
+# Modules of others that only some targets may import.
+HTTP = {"AgentHTTP", "EdgeCoderHTTP", "UploadsHTTP", "edgeblue"}
+RESTRICTED = [
+    (re.compile(r"^_?NIO|^Hummingbird|^AsyncHTTPClient$|^HTTPTypes"), HTTP, "SwiftNIO"),
+    (re.compile(r"^Crypto$"), {"AgentHTTP", "AudioIngest", "Uploads"}, "cryptography"),
+    (re.compile(r"^GRDB$"), {"Uploads"}, "SQLite"),
+    (re.compile(r"^ArgumentParser$"), {"edgeblue"}, "the command line"),
+]
+
+# Programs that are a test.
+TEST_PROGRAMS = {"agent-simulation"}
+
+# What a target without a documentation catalog holds.
+HOLDS = {
+    "CDBus": "The headers of libdbus-1.",
+    "CNetlink": "The kernel's headers of rtnetlink.",
+    "COpus": "The headers of libopus.",
+    "CZlib": "The headers of zlib.",
+    "edgeblue": "The command: a folder for each subcommand, and the only place that composes the libraries.",
+    "agent-simulation": "Days of the agent's life in seconds, with faults, on one thread and a simulated clock.",
 }
 
 
