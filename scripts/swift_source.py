@@ -330,7 +330,8 @@ class Source:
         if declaration.kind == "func":
             declaration.name = self.tokens[at].text.strip("`")
             at += 1
-            while at < end and self._text(at) not in ("(", "<"):
+            # An operator's name may have several tokens, and < begins generic parameters only in front of a name.
+            while at < end and self._text(at) != "(" and self.tokens[at + 1].kind != "id":
                 declaration.name += self._text(at)
                 at += 1
         else:
