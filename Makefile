@@ -15,7 +15,7 @@ help: ## list these commands
 	@echo
 	@echo '  ADAPTERS=hci0,hci1 make demo    the same on two real adapters, without the lab'
 
-demo: tools ## a phone and a Mac find each other by radio and talk (virtual radios, no hardware)
+demo: tools ## a phone and a central find each other over the air and talk (virtual radios, no hardware)
 	@scripts/demo
 
 test: tools ## every test: unit, contract, radio, interoperability, sanitizers
