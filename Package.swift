@@ -17,6 +17,11 @@ let settings: [SwiftSetting] =
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 var products: [Product] = [
+  .library(name: "Streams", targets: ["Streams"]),
+  .library(name: "Timing", targets: ["Timing"]),
+  .library(name: "DurableFiles", targets: ["DurableFiles"]),
+  .library(name: "DeterministicTesting", targets: ["DeterministicTesting"]),
+  .library(name: "SystemTesting", targets: ["SystemTesting"]),
   .library(name: "DBus", targets: ["DBus"]),
   .library(name: "DBusTesting", targets: ["DBusTesting"]),
   .library(name: "BlueZ", targets: ["BlueZ"]),
@@ -38,63 +43,103 @@ var dependencies: [Package.Dependency] = [
 
 var targets: [Target] = [
   .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+  .systemLibrary(name: "CLinux"),
   .systemLibrary(name: "CNetlink"),
   .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
   .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-  .target(name: "DBus", dependencies: ["CDBus", log], swiftSettings: settings),
-  .target(name: "DBusTesting", dependencies: ["DBus"], swiftSettings: settings),
-  .target(name: "BlueZ", dependencies: ["DBus", log], swiftSettings: settings),
-  .target(name: "BlueZTesting", dependencies: ["BlueZ", "DBus", "DBusTesting", log], swiftSettings: settings),
-  .testTarget(name: "DBusTests", dependencies: ["DBus", "DBusTesting"], exclude: ["Peers"], swiftSettings: settings),
-  .target(name: "NetworkPath", dependencies: ["CNetlink", "DBus", log], swiftSettings: settings),
-  .target(name: "SystemState", dependencies: ["DBus", log], swiftSettings: settings),
-  .target(name: "BackgroundTasks", dependencies: ["DBus", log], swiftSettings: settings),
+  .target(name: "Streams", dependencies: ["CLinux"], swiftSettings: settings),
+  .target(name: "Timing", dependencies: ["CLinux", "Streams"], swiftSettings: settings),
+  .target(name: "DurableFiles", dependencies: ["Streams"], swiftSettings: settings),
+  .target(name: "DeterministicTesting", dependencies: ["Streams"], swiftSettings: settings),
+  .target(name: "SystemTesting", dependencies: ["Streams", "Timing"], swiftSettings: settings),
+  .target(name: "DBus", dependencies: ["CDBus", "Streams", "Timing", log], swiftSettings: settings),
+  .target(name: "DBusTesting", dependencies: ["Streams", "Timing", "SystemTesting", "DBus"], swiftSettings: settings),
+  .target(name: "BlueZ", dependencies: ["Streams", "Timing", "DBus", log], swiftSettings: settings),
   .target(
-    name: "Agent", dependencies: ["BackgroundTasks", "DBus", "NetworkPath", "SystemState", log],
+    name: "BlueZTesting", dependencies: ["Streams", "Timing", "BlueZ", "DBus", "DBusTesting", log],
     swiftSettings: settings),
-  .target(name: "EdgeCoder", dependencies: ["BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
+  .testTarget(name: "StreamsTests", dependencies: ["DeterministicTesting", "Streams"], swiftSettings: settings),
+  .testTarget(name: "TimingTests", dependencies: ["Timing"], swiftSettings: settings),
+  .testTarget(name: "DurableFilesTests", dependencies: ["DurableFiles"], swiftSettings: settings),
+  .testTarget(
+    name: "DBusTests",
+    dependencies: ["Streams", "Timing", "DeterministicTesting", "SystemTesting", "DBus", "DBusTesting"],
+    exclude: ["Peers"], swiftSettings: settings),
+  .target(name: "NetworkPath", dependencies: ["Streams", "Timing", "CNetlink", "DBus", log], swiftSettings: settings),
+  .target(name: "SystemState", dependencies: ["Streams", "Timing", "DBus", log], swiftSettings: settings),
+  .target(name: "BackgroundTasks", dependencies: ["Streams", "Timing", "DurableFiles", log], swiftSettings: settings),
+  .target(
+    name: "Agent",
+    dependencies: ["Streams", "Timing", "DurableFiles", "BackgroundTasks", "DBus", "NetworkPath", "SystemState", log],
+    swiftSettings: settings),
+  .target(
+    name: "EdgeCoder", dependencies: ["Streams", "Timing", "BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
   .target(
     name: "AudioIngest",
-    dependencies: ["BlueZ", "COpus", "DBus", .product(name: "Crypto", package: "swift-crypto")],
+    dependencies: [
+      "Streams", "Timing", "DurableFiles", "BlueZ", "COpus", "DBus", .product(name: "Crypto", package: "swift-crypto"),
+    ],
     swiftSettings: settings),
   .testTarget(
-    name: "AudioIngestTests", dependencies: ["AudioIngest", "BlueZ", "BlueZTesting", "COpus", "DBus", "DBusTesting"],
+    name: "AudioIngestTests",
+    dependencies: [
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "AudioIngest", "BlueZ", "BlueZTesting", "COpus",
+    ],
     swiftSettings: settings),
   .target(
     name: "Uploads",
     dependencies: [
-      "DBus", log,
+      "Streams", "Timing", "DBus", log,
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "GRDB", package: "GRDB.swift"),
     ],
     swiftSettings: settings),
   .testTarget(
     name: "UploadsTests",
-    dependencies: ["DBus", "DBusTesting", "Uploads", .product(name: "GRDB", package: "GRDB.swift")],
+    dependencies: [
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Uploads",
+      .product(name: "GRDB", package: "GRDB.swift"),
+    ],
     swiftSettings: settings),
-  .testTarget(name: "BlueZTests", dependencies: ["BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
+  .testTarget(name: "BlueZTests", dependencies: ["Streams", "BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
   .testTarget(
-    name: "NetworkPathTests", dependencies: ["CNetlink", "DBus", "DBusTesting", "NetworkPath", log],
+    name: "NetworkPathTests",
+    dependencies: [
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "CNetlink", "DBus", "DBusTesting", "NetworkPath",
+      log,
+    ],
     swiftSettings: settings),
   .testTarget(
-    name: "SystemStateTests", dependencies: ["DBus", "DBusTesting", "SystemState", log], swiftSettings: settings),
+    name: "SystemStateTests",
+    dependencies: [
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "DBus", "DBusTesting", "SystemState", log,
+    ], swiftSettings: settings),
   .testTarget(
-    name: "BackgroundTasksTests", dependencies: ["BackgroundTasks", "DBus", "DBusTesting"], swiftSettings: settings),
+    name: "BackgroundTasksTests", dependencies: ["Streams", "Timing", "DeterministicTesting", "BackgroundTasks"],
+    swiftSettings: settings),
   .testTarget(
     name: "AgentTests",
-    dependencies: ["Agent", "BackgroundTasks", "DBus", "DBusTesting", "NetworkPath", "SystemState"],
+    dependencies: [
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Agent", "BackgroundTasks", "DBus", "DBusTesting",
+      "NetworkPath", "SystemState",
+    ],
     swiftSettings: settings),
   // A day of an agent's life in a second: a program of its own, because it takes over Swift's executor.
   .executableTarget(
     name: "agent-simulation",
-    dependencies: ["Agent", "BackgroundTasks", "DBus", "DBusTesting", "NetworkPath", "SystemState", log],
+    dependencies: [
+      "Streams", "Timing", "DeterministicTesting", "Agent", "BackgroundTasks", "NetworkPath", "SystemState", log,
+    ],
     path: "Tests/AgentSimulation", swiftSettings: settings),
   .testTarget(
     name: "RadioTests",
-    dependencies: ["Agent", "AudioIngest", "AudioIngestTests", "BlueZ", "DBus", "DBusTesting", "EdgeCoder"],
+    dependencies: [
+      "Streams", "Timing", "SystemTesting", "Agent", "AudioIngest", "AudioIngestTests", "BlueZ", "DBus", "EdgeCoder",
+    ],
     swiftSettings: settings),
   .testTarget(
-    name: "EdgeCoderTests", dependencies: ["BlueZ", "BlueZTesting", "DBus", "DBusTesting", "EdgeCoder", log],
+    name: "EdgeCoderTests",
+    dependencies: ["Streams", "Timing", "DeterministicTesting", "BlueZ", "BlueZTesting", "DBus", "EdgeCoder", log],
     swiftSettings: settings),
 ]
 
@@ -126,11 +171,11 @@ if !lean {
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
   ]
   targets += [
-    .target(name: "EdgeCoderHTTP", dependencies: ["DBus", "EdgeCoder", log] + http, swiftSettings: settings),
+    .target(name: "EdgeCoderHTTP", dependencies: ["Timing", "DBus", "EdgeCoder", log] + http, swiftSettings: settings),
     .testTarget(
       name: "EdgeCoderHTTPTests",
       dependencies: [
-        "DBusTesting", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTests", log,
+        "SystemTesting", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTests", log,
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ] + http,
@@ -155,7 +200,8 @@ if !lean {
     .testTarget(
       name: "AgentHTTPTests",
       dependencies: [
-        "Agent", "AgentHTTP", "BackgroundTasks", "DBus", "DBusTesting", "SystemState", log,
+        "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Agent", "AgentHTTP", "BackgroundTasks",
+        "DBusTesting", "SystemState", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -167,7 +213,7 @@ if !lean {
     .target(
       name: "UploadsHTTP",
       dependencies: [
-        "DBus", "Uploads",
+        "Timing", "Uploads",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOFoundationCompat", package: "swift-nio"),
@@ -177,12 +223,16 @@ if !lean {
       swiftSettings: settings),
     .testTarget(
       name: "UploadsHTTPTests",
-      dependencies: ["DBus", "DBusTesting", "Uploads", "UploadsHTTP", "UploadsTests"],
+      dependencies: [
+        "Streams", "Timing", "DeterministicTesting", "SystemTesting", "DBus", "DBusTesting", "Uploads", "UploadsHTTP",
+        "UploadsTests",
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "edgeblue",
       dependencies: [
-        "Agent", "AgentHTTP", "AudioIngest", "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "NetworkPath",
+        "Streams", "Timing", "Agent", "AgentHTTP", "AudioIngest", "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP",
+        "NetworkPath",
         "SystemState", "Uploads", "UploadsHTTP", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -195,7 +245,8 @@ if !lean {
     .testTarget(
       name: "edgeblueTests",
       dependencies: [
-        "Agent", "AudioIngest", "AudioIngestTests", "BlueZ", "BlueZTesting", "DBus", "DBusTesting", "edgeblue",
+        "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Agent", "AudioIngest", "AudioIngestTests",
+        "BlueZ", "BlueZTesting", "DBus", "DBusTesting", "edgeblue",
         "EdgeCoder", "NetworkPath", "SystemState", "Uploads",
       ],
       swiftSettings: settings),

@@ -1,4 +1,6 @@
 import BackgroundTasks
+import DurableFiles
+import Glibc
 import FoundationEssentials
 
 /// What stands in a small file of JSON that is whole at every moment, also after `kill -9` and when the disk is full.
@@ -16,14 +18,14 @@ struct KeptContents<Contents: Codable & Versioned>: Sendable {
   /// Reads what is there.
   /// - Throws: ``AgentError`` with code `.storage`, when the file is there and cannot be read.
   func load() throws(AgentError) -> Found {
-    do throws(WholeFile.Failure) {
+    do throws(FileError) {
       guard let data = try file.read() else { return .nothing }
       if data.count <= file.limit, let contents = try? JSONDecoder().decode(Contents.self, from: data),
         contents.version == 1
       {
         return .contents(contents)
       }
-      try file.keepAside()
+      try file.setAside()
       return .damaged
     } catch {
       throw AgentError(error)
@@ -38,7 +40,7 @@ struct KeptContents<Contents: Codable & Versioned>: Sendable {
       let encoder = JSONEncoder()
       if isForPeople { encoder.outputFormatting = [.prettyPrinted, .sortedKeys] }
       try file.write(try encoder.encode(contents) + (isForPeople ? Data("\n".utf8) : Data()))
-    } catch let error as WholeFile.Failure {
+    } catch let error as FileError {
       throw AgentError(error)
     } catch {
       throw AgentError(.storage, "\(error)")
@@ -52,7 +54,8 @@ protocol Versioned: Sendable {
 }
 
 extension AgentError {
-  init(_ failure: WholeFile.Failure) {
-    self.init(.storage, failure.message, errno: failure.errno, hint: failure.hint)
+  init(_ failure: FileError) {
+    self.init(
+      .storage, "\(failure)", errno: failure.errno, hint: failure.errno == ENOENT ? "the folder has to be there" : nil)
   }
 }

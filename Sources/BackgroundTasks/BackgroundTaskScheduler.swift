@@ -1,6 +1,7 @@
-public import DBus
 import FoundationEssentials
 public import Logging
+internal import Streams
+public import Timing
 
 /// Runs tasks in the background, each when its time has come and its conditions hold, and remembers over a restart or a
 /// crash which are pending.

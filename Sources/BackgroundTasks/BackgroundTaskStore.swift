@@ -1,3 +1,5 @@
+import DurableFiles
+import Glibc
 import FoundationEssentials
 
 /// Keeps what is pending in a small file, for the time after a restart or a crash.
@@ -49,12 +51,12 @@ public struct BackgroundTaskStore: Sendable {
   /// Reads what was pending. A file that cannot be understood is kept aside, with `.damaged` behind its name.
   /// - Throws: ``BackgroundTasksError`` with code `.storage`, when the file is there and cannot be read.
   public func load() throws(BackgroundTasksError) -> Loaded {
-    do throws(WholeFile.Failure) {
+    do throws(FileError) {
       guard let data = try file.read() else { return Loaded(tasks: []) }
       if data.count <= file.limit, let contents = Self.decode(data), contents.version == 1 {
         return Loaded(tasks: contents.tasks.map(Kept.init))
       }
-      try file.keepAside()
+      try file.setAside()
     } catch {
       throw BackgroundTasksError(error)
     }
@@ -72,7 +74,7 @@ public struct BackgroundTaskStore: Sendable {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
       try file.write(try encoder.encode(Contents(tasks: tasks.map(\.item))) + Data("\n".utf8))
-    } catch let error as WholeFile.Failure {
+    } catch let error as FileError {
       throw BackgroundTasksError(error)
     } catch {
       throw BackgroundTasksError(.storage, "\(error)")
@@ -99,8 +101,9 @@ extension BackgroundTaskStore.Kept {
 }
 
 extension BackgroundTasksError {
-  init(_ failure: WholeFile.Failure) {
-    self.init(.storage, failure.message, errno: failure.errno, hint: failure.hint)
+  init(_ failure: FileError) {
+    self.init(
+      .storage, "\(failure)", errno: failure.errno, hint: failure.errno == ENOENT ? "the folder has to be there" : nil)
   }
 }
 

@@ -1,5 +1,6 @@
 import DBus
 import Glibc
+import Streams
 
 extension SessionCore {
   /// The release that runs. It is looked at once in each life of bluetoothd, and asked for once for each program.
@@ -52,7 +53,7 @@ extension BlueZRelease {
   /// What a program says of its version, on a thread of its own: it takes as long as a bluetoothd's start.
   private static func answer(of program: String) async -> BlueZRelease? {
     await withCheckedContinuation { continuation in
-      do throws(DBusError) {
+      do throws(SystemCallError) {
         try startThread(named: "bluez-release") {
           continuation.resume(returning: BlueZRelease(output(of: [program, "--version"])))
         }

@@ -1,5 +1,6 @@
-import DBus
 import Glibc
+import Streams
+import Timing
 
 /// The one thread that waits for all sockets of the process.
 ///

@@ -1,5 +1,5 @@
-package import DBus
 import Glibc
+package import Streams
 
 /// One end of a `SOCK_SEQPACKET` pair shared with bluetoothd: every packet is one attribute value.
 ///

@@ -1,5 +1,7 @@
 import BlueZ
 import DBus
+import Streams
+import Timing
 
 /// `org.bluez.Device1`, and the links between adapters.
 extension Daemon {

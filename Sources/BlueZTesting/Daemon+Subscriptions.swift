@@ -1,5 +1,6 @@
 import BlueZ
 import DBus
+import Streams
 
 /// Subscribing, and the sockets that centrals get.
 extension Daemon {

@@ -2,6 +2,7 @@ import BlueZ
 import DBus
 import DBusTesting
 import Logging
+import Timing
 
 /// The fake bluetoothd: one life of it after the other, on one bus.
 actor Daemon {

@@ -1,4 +1,4 @@
-import DBus
+import Streams
 
 /// A fault of an adapter, of the daemon's part behind it, or of its links.
 ///

@@ -1,5 +1,6 @@
 import BlueZ
 import DBus
+import Streams
 
 /// A characteristic of a remote device: `org.bluez.GattCharacteristic1` as a central sees it.
 final class MirroredCharacteristic: Sendable {

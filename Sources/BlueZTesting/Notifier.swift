@@ -1,5 +1,6 @@
 import BlueZ
 import DBus
+import Streams
 
 /// Takes what a program sends as notifications of one characteristic, and hands it to those who subscribed.
 final class Notifier: Sendable {

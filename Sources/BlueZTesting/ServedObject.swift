@@ -1,5 +1,6 @@
 import DBus
 import Logging
+import Streams
 
 /// One of the daemon's objects: its methods, and properties that change.
 final class ServedObject: Sendable {

@@ -1,5 +1,6 @@
 import BlueZ
 import DBus
+import Streams
 
 /// An adapter as the daemon knows it. Belongs to the ``Daemon`` actor.
 final class VirtualAdapter {

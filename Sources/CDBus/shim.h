@@ -1,10 +1,2 @@
 #pragma once
-// libdbus-1, and the Linux calls its event loop and clock need that Swift's Glibc module leaves out.
 #include <dbus/dbus.h>
-#include <pthread.h>
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
-
-// Declared by <pthread.h> and <unistd.h> only under _GNU_SOURCE, which the Glibc module is not built with.
-extern int pthread_setname_np(pthread_t thread, const char *name);
-extern int pipe2(int ends[2], int flags);

@@ -1,4 +1,5 @@
 internal import CDBus
+public import Streams
 
 extension Connection {
   /// Calls a method and waits for its reply.

@@ -1,5 +1,6 @@
 internal import CDBus
 public import Logging
+internal import Streams
 
 /// A connection to a message bus, or straight to a peer.
 ///
@@ -52,13 +53,15 @@ public final class Connection: Sendable {
     // Connecting blocks, so it happens on the thread that will serve the connection. The thread must not hold the
     // `Connection` itself: its last reference is what ends the thread.
     let opened = Handoff<ConnectionCore>()
-    try startThread(named: "dbus") {
-      do {
-        let core = try ConnectionCore(connecting: bus, logger: logger)
-        opened.finish(.success(core))
-        core.run()
-      } catch {
-        opened.finish(.failure(error))
+    try DBusError.limited { () throws(SystemCallError) in
+      try startThread(named: "dbus") {
+        do {
+          let core = try ConnectionCore(connecting: bus, logger: logger)
+          opened.finish(.success(core))
+          core.run()
+        } catch {
+          opened.finish(.failure(error))
+        }
       }
     }
     return Connection(core: try await opened.wait())

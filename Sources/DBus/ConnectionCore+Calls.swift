@@ -1,4 +1,6 @@
 internal import CDBus
+import Timing
+import Streams
 
 /// One call that waits for its reply.
 final class PendingCall: Sendable {
@@ -23,7 +25,7 @@ extension ConnectionCore {
     onArrival: (@Sendable ([Value]) -> Void)? = nil
   ) async throws -> RawMessage {
     let call = PendingCall(
-      deadline: timeout.map { WatchLoop.now() &+ $0.nanosecondsClamped }, returning: returning, onArrival: onArrival)
+      deadline: timeout.map { WatchLoop.now() &+ $0.wholeNanoseconds }, returning: returning, onArrival: onArrival)
     return try await withTaskCancellationHandler {
       try Task.checkCancellation()
       var wake = false

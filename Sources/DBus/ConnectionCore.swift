@@ -1,5 +1,6 @@
 internal import CDBus
 import Logging
+import Streams
 
 /// What the connection's own thread and its users share.
 ///

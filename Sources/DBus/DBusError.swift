@@ -1,4 +1,5 @@
 internal import CDBus
+internal import Streams
 
 /// An error of the bus, of a peer on it, or of this connection.
 ///
@@ -82,5 +83,16 @@ extension DBusError {
         name: error.name.map { String(cString: $0) })
     }
     return result
+  }
+}
+
+extension DBusError {
+  /// Runs a body that needs a thread or a descriptor, and reports a refusal of the kernel as `.limitExceeded`.
+  static func limited<R>(_ body: () throws(SystemCallError) -> R) throws(DBusError) -> R {
+    do {
+      return try body()
+    } catch {
+      throw DBusError(.limitExceeded, "\(error)")
+    }
   }
 }

@@ -1,3 +1,5 @@
+internal import Streams
+
 /// An object this program serves on the bus. It is there until ``remove()`` is called, its last reference goes, or the
 /// connection ends.
 public final class ExportedObject: Sendable {

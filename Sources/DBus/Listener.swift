@@ -1,5 +1,6 @@
 internal import CDBus
 public import Logging
+public import Streams
 
 /// Accepts peer-to-peer connections at an address; there is no bus in between.
 public final class Listener: Sendable {
@@ -21,7 +22,7 @@ public final class Listener: Sendable {
     connections = stream
     let core = try ListenerCore(address, logger: logger, accepted: source)
     self.core = core
-    try startThread(named: "dbus-listen") { core.run() }
+    try DBusError.limited { () throws(SystemCallError) in try startThread(named: "dbus-listen") { core.run() } }
   }
 
   deinit {

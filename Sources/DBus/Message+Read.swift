@@ -1,4 +1,5 @@
 internal import CDBus
+internal import Streams
 
 /// Reads the body of a libdbus message into ``Value``s. libdbus has validated the message; depth and lengths are
 /// within the specification's limits.

@@ -1,3 +1,5 @@
+import Streams
+
 /// The answer to one call, for a method that gives it later.
 ///
 /// The first answer counts. A reply that is let go without one answers with `org.freedesktop.DBus.Error.Failed`, so

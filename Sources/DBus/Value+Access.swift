@@ -1,3 +1,5 @@
+public import Streams
+
 extension Value {
   /// An array of strings, `as`.
   public static func strings(_ strings: [String]) -> Value { .array(of: "s", strings.map(Value.string)) }

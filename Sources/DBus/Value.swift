@@ -1,3 +1,5 @@
+public import Streams
+
 /// One value of any D-Bus type.
 ///
 /// Two shapes that BlueZ uses everywhere have cases of their own, which are also the fast ones: `ay` is ``bytes(_:)``

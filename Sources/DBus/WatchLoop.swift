@@ -1,5 +1,6 @@
 internal import CDBus
 import Glibc
+import Streams
 
 /// One thread that waits on the file descriptors libdbus asks for, and runs what is ready.
 ///
@@ -18,7 +19,7 @@ final class WatchLoop: @unchecked Sendable {
   private var enabled: [OpaquePointer] = []
 
   init() throws(DBusError) {
-    wakeUp = try WakeUp()
+    wakeUp = try DBusError.limited { () throws(SystemCallError) in try WakeUp() }
   }
 
   func add(_ watch: OpaquePointer) {

@@ -1,5 +1,6 @@
 public import DBus
 public import Foundation
+internal import SystemTesting
 
 /// A `dbus-daemon` of a test's own: nobody else's names, policies or load, and it can be killed.
 ///

@@ -1,5 +1,8 @@
 import DBus
 import Foundation
+import Streams
+import SystemTesting
+import Timing
 
 /// The systemd-logind of this machine, on a bus of its own and with nothing of the machine's: it sees an empty
 /// `/run/systemd`, and what would put the machine to sleep is played by this object.

@@ -1,6 +1,6 @@
 internal import CNetlink
-internal import DBus
 internal import Logging
+internal import Streams
 
 /// What the monitor, its thread and its helpers share. Only the monitor itself ends it, so nothing here keeps that.
 final class MonitorCore: Sendable {
@@ -43,7 +43,7 @@ final class MonitorCore: Sendable {
     do {
       wakeUp = try WakeUp()
     } catch {
-      throw NetworkPathError(.limitExceeded, error.message)
+      throw NetworkPathError(.limitExceeded, "\(error)")
     }
     executor = ThreadExecutor(wake: { [wakeUp] in wakeUp.signal() })
     let groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE
@@ -69,7 +69,7 @@ final class MonitorCore: Sendable {
         self.executor.end()
       }
     } catch {
-      throw NetworkPathError(.limitExceeded, error.message)
+      throw NetworkPathError(.limitExceeded, "\(error)")
     }
   }
 

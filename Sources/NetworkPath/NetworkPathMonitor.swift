@@ -1,4 +1,5 @@
-public import DBus
+public import Streams
+internal import Timing
 
 /// Watches whether and how this machine can reach others, as `NWPathMonitor` does on Apple systems.
 ///

@@ -1,5 +1,4 @@
 internal import CNetlink
-internal import DBus
 import Glibc
 
 /// What the monitor's thread works with: sockets and files on one side, the machine on the other.

@@ -1,11 +1,11 @@
 internal import AsyncHTTPClient
-internal import DBus
 internal import FoundationEssentials
 internal import NIOCore
 internal import NIOFoundationCompat
 internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
+internal import Timing
 public import Uploads
 
 /// Carries requests to a server of S3 over HTTP or HTTPS: bounded, cancellable, silent.

@@ -1,8 +1,8 @@
 import ArgumentParser
-import DBus
 import EdgeCoder
 import EdgeCoderHTTP
 import Foundation
+import Streams
 
 /// `edgeblue ask`
 struct AskCommand: AsyncParsableCommand {

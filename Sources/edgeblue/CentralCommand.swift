@@ -1,10 +1,10 @@
 import ArgumentParser
-import DBus
 import EdgeCoder
 import EdgeCoderHTTP
 import Logging
 import NetworkPath
 import ServiceLifecycle
+import Streams
 
 /// `edgeblue central`
 struct CentralCommand: AsyncParsableCommand {

@@ -1,5 +1,5 @@
-import DBus
 import EdgeCoder
+import Timing
 
 /// Tells a person at the terminal what a phone does, from how its counters move.
 struct PhoneDiary: Sendable {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import BlueZ
-import DBus
 import EdgeCoder
+import Timing
 
 /// `edgeblue scan`
 struct ScanCommand: AsyncParsableCommand {

@@ -1,10 +1,10 @@
 import Agent
-import DBus
-import DBusTesting
+import DeterministicTesting
 import Foundation
 import Logging
 import SystemState
 import Testing
+import Timing
 
 @testable import AgentHTTP
 

@@ -1,10 +1,12 @@
 import Agent
 import BackgroundTasks
-import DBus
 import DBusTesting
+import DeterministicTesting
 import Foundation
 import SystemState
+import SystemTesting
 import Testing
+import Timing
 
 /// The program as it was built, killed at random moments, and started again.
 @Suite(

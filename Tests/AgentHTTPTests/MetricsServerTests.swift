@@ -1,10 +1,10 @@
 import Agent
 import AgentHTTP
 import AsyncHTTPClient
-import DBus
 import Logging
 import NIOCore
 import ServiceLifecycle
+import Streams
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct MetricsServerTests {

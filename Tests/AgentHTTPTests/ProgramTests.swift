@@ -1,5 +1,6 @@
 import DBusTesting
 import Foundation
+import SystemTesting
 import Testing
 
 /// The program as it was built, on a bus of its own, at a coordinator.

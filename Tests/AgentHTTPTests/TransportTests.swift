@@ -1,8 +1,7 @@
 import Agent
 import Crypto
-import DBus
-import DBusTesting
 import Foundation
+import SystemTesting
 import Testing
 
 @testable import AgentHTTP

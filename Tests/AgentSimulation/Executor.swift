@@ -1,4 +1,4 @@
-import DBusTesting
+import DeterministicTesting
 import Glibc
 
 /// Runs every job of this process on the one thread there is, in an order that a seed decides.

@@ -1,10 +1,11 @@
 import Agent
 import BackgroundTasks
-import DBus
 import Foundation
 import Logging
 import NetworkPath
+import Streams
 import SystemState
+import Timing
 
 /// One run of the program, from its start to its end: the agent as `edgeblue agent` puts it together, but for the bus.
 final class Life: @unchecked Sendable {

@@ -1,5 +1,3 @@
-import DBus
-
 /// A clock that the simulation moves, from one sleeper to the next.
 final class SimulatedClock: Clock, @unchecked Sendable {
   // Sound: there is one thread, see Executor.

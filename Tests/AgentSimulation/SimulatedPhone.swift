@@ -1,5 +1,5 @@
 import Agent
-import DBus
+import Timing
 
 /// A phone that takes its time, fails at times, and now and then does not stop.
 struct SimulatedPhone: ComputeRunner {

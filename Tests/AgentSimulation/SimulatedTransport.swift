@@ -1,6 +1,6 @@
 import Agent
-import DBus
 import Foundation
+import Timing
 
 /// The way to the coordinator, and what happens on it.
 struct SimulatedTransport: CoordinatorTransport {

@@ -1,6 +1,6 @@
 import Agent
 import BackgroundTasks
-import DBusTesting
+import DeterministicTesting
 import Foundation
 import NetworkPath
 import SystemState

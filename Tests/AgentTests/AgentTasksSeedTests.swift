@@ -1,9 +1,9 @@
 import BackgroundTasks
-import DBus
-import DBusTesting
+import DeterministicTesting
 import Foundation
 import SystemState
 import Testing
+import Timing
 
 @testable import Agent
 

@@ -1,8 +1,8 @@
 import BackgroundTasks
-import DBus
 import Foundation
 import SystemState
 import Testing
+import Timing
 
 @testable import Agent
 

@@ -3,6 +3,7 @@ import DBus
 import DBusTesting
 import Foundation
 import SystemState
+import SystemTesting
 import Testing
 
 @testable import Agent

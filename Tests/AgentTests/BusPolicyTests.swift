@@ -1,6 +1,6 @@
-import DBus
 import DBusTesting
 import Foundation
+import SystemTesting
 import Testing
 
 @testable import Agent

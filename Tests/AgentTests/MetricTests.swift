@@ -1,8 +1,8 @@
 import Agent
-import DBusTesting
 import Foundation
 import NetworkPath
 import SystemState
+import SystemTesting
 import Testing
 
 @Suite struct MetricTests {

@@ -1,7 +1,6 @@
-import DBus
-import DBusTesting
 import Foundation
 import NetworkPath
+import Streams
 import SystemState
 import Testing
 

@@ -1,5 +1,5 @@
-import DBusTesting
 import Foundation
+import SystemTesting
 import Testing
 
 /// Days of an agent's life, with everything that can happen: see Tests/AgentSimulation.

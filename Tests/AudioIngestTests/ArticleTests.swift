@@ -1,7 +1,7 @@
 import BlueZ
-import DBus
-import DBusTesting
+import SystemTesting
 import Testing
+import Timing
 
 @testable import AudioIngest
 

@@ -1,5 +1,6 @@
-import DBusTesting
+import DeterministicTesting
 import Foundation
+import SystemTesting
 import Testing
 
 @testable import AudioIngest

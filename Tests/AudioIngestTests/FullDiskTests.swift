@@ -1,6 +1,6 @@
-import DBus
-import DBusTesting
 import Foundation
+import Streams
+import SystemTesting
 import Testing
 
 @testable import AudioIngest

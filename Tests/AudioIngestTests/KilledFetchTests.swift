@@ -1,7 +1,7 @@
-import DBus
-import DBusTesting
+import DeterministicTesting
 import Foundation
 import Testing
+import Timing
 
 @testable import AudioIngest
 

@@ -1,4 +1,4 @@
-import DBusTesting
+import DeterministicTesting
 import Foundation
 import Testing
 

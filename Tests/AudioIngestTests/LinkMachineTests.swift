@@ -1,5 +1,6 @@
-import DBusTesting
+import DeterministicTesting
 import Testing
+import Timing
 
 @testable import AudioIngest
 

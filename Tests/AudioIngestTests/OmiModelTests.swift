@@ -1,8 +1,8 @@
 import BlueZ
 import BlueZTesting
-import DBus
-import DBusTesting
+import SystemTesting
 import Testing
+import Timing
 
 @testable import AudioIngest
 

@@ -1,5 +1,5 @@
-import DBus
 import Foundation
+import Streams
 import Testing
 
 @testable import AudioIngest

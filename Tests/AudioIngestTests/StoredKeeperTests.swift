@@ -1,8 +1,7 @@
 import BlueZTesting
-import DBus
-import DBusTesting
 import Foundation
 import Testing
+import Timing
 
 @testable import AudioIngest
 

@@ -1,4 +1,3 @@
-import DBusTesting
 import Foundation
 import Testing
 

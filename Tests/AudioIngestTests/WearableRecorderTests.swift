@@ -1,9 +1,9 @@
 import BlueZ
 import BlueZTesting
-import DBus
-import DBusTesting
 import Foundation
+import SystemTesting
 import Testing
+import Timing
 
 @testable import AudioIngest
 

@@ -1,4 +1,3 @@
-import DBusTesting
 import Testing
 
 @testable import BackgroundTasks

@@ -1,4 +1,4 @@
-import DBus
+import Streams
 import Testing
 
 @testable import BlueZ

@@ -1,4 +1,3 @@
-import DBus
 import Testing
 
 @testable import BlueZ

@@ -1,4 +1,5 @@
 import DBus
+import Streams
 import Testing
 
 @testable import BlueZ

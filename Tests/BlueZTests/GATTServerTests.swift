@@ -1,5 +1,6 @@
 import DBus
 import Glibc
+import Streams
 import Testing
 
 @testable import BlueZ

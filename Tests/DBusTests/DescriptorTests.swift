@@ -1,6 +1,7 @@
 import DBus
 import DBusTesting
 import Foundation
+import Streams
 import Testing
 
 @Suite("File descriptors", .timeLimit(.minutes(5)))

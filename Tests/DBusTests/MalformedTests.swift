@@ -1,5 +1,5 @@
 import DBus
-import DBusTesting
+import DeterministicTesting
 import Testing
 
 /// A peer is never trusted: whatever it sends, a call ends with a value or a typed error and the program goes on.

@@ -1,5 +1,6 @@
 import DBus
 import DBusTesting
+import Streams
 import Testing
 
 /// Who keeps a cache must be able to trust what comes last.

@@ -1,6 +1,6 @@
-import DBus
-import DBusTesting
+import DeterministicTesting
 import Testing
+import Timing
 
 @testable import EdgeCoder
 

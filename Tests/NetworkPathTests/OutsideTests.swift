@@ -1,5 +1,3 @@
-import DBus
-import DBusTesting
 import Foundation
 import Testing
 

@@ -1,5 +1,5 @@
 import CNetlink
-import DBusTesting
+import DeterministicTesting
 import Glibc
 import Testing
 

@@ -1,8 +1,9 @@
 import BlueZ
-import DBus
 import EdgeCoder
 import Foundation
+import Streams
 import Testing
+import Timing
 
 /// Who may use a phone in its closed modes.
 extension RadioTests {

@@ -1,5 +1,5 @@
 import BlueZ
-import DBus
+import Streams
 import Testing
 
 /// What we hear and say, with a stack nobody here wrote at the other end: Bumble.

@@ -1,4 +1,3 @@
-import DBus
 import EdgeCoder
 import Foundation
 import Testing

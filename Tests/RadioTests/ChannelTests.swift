@@ -1,5 +1,5 @@
 import BlueZ
-import DBus
+import Streams
 import Testing
 
 /// L2CAP channels between two adapters.

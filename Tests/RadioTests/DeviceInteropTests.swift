@@ -1,5 +1,4 @@
 import BlueZ
-import DBus
 import Testing
 
 /// Devices nobody here wrote, with lives of their own: one that stalls and one that changes its services, one behind

@@ -1,5 +1,4 @@
 import BlueZ
-import DBus
 import EdgeCoder
 import Foundation
 import Testing

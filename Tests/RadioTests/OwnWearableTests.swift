@@ -1,7 +1,6 @@
 import BlueZ
-import DBus
-import DBusTesting
 import Foundation
+import Streams
 import Testing
 
 @testable import AudioIngest

@@ -1,5 +1,5 @@
 import BlueZ
-import DBus
+import Streams
 import Testing
 
 /// Our agent against a Security Manager nobody here wrote: Bumble's, with LE Secure Connections.

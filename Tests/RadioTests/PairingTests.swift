@@ -1,6 +1,7 @@
 import BlueZ
-import DBus
+import Streams
 import Testing
+import Timing
 
 /// Pairing by every method of LE, through agents at both ends.
 extension RadioTests {

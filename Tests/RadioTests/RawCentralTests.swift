@@ -1,7 +1,7 @@
 import BlueZ
-import DBus
 import EdgeCoder
 import Testing
+import Timing
 
 /// A central without manners, made of the BlueZ module alone, against our phone.
 extension RadioTests {

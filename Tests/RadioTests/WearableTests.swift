@@ -1,9 +1,9 @@
 import AudioIngest
 import BlueZ
-import DBus
-import DBusTesting
 import Foundation
+import Streams
 import Testing
+import Timing
 
 /// A wearable on a stack nobody here wrote, which speaks, and has every fault of a radio and a firmware.
 extension RadioTests {

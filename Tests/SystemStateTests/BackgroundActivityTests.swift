@@ -1,7 +1,10 @@
 import DBus
 import DBusTesting
 import Logging
+import Streams
+import SystemTesting
 import Testing
+import Timing
 
 @testable import SystemState
 

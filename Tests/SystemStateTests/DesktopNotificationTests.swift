@@ -1,6 +1,8 @@
 import DBus
 import DBusTesting
+import Streams
 import SystemState
+import SystemTesting
 import Testing
 
 /// Against an object that takes notifications as a desktop does, on a bus of its own.

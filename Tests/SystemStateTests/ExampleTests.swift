@@ -1,5 +1,6 @@
 import DBusTesting
 import Foundation
+import SystemTesting
 import Testing
 
 private let examples = URL(filePath: #filePath).deletingLastPathComponent()

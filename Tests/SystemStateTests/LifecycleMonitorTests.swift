@@ -1,5 +1,6 @@
 import DBus
 import DBusTesting
+import SystemTesting
 import Testing
 
 @testable import SystemState

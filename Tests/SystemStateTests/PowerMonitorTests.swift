@@ -1,5 +1,7 @@
 import DBus
 import DBusTesting
+import Streams
+import SystemTesting
 import Testing
 
 @testable import SystemState

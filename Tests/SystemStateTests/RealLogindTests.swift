@@ -1,4 +1,3 @@
-import DBus
 import DBusTesting
 import Testing
 

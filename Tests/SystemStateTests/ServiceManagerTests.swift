@@ -1,6 +1,6 @@
-import DBus
 import Glibc
 import Logging
+import Streams
 import Testing
 
 @testable import SystemState

@@ -1,7 +1,6 @@
-import DBus
-import DBusTesting
 import Foundation
 import Testing
+import Timing
 
 @testable import Uploads
 @testable import UploadsTests

@@ -1,7 +1,7 @@
-import DBus
-import DBusTesting
 import Foundation
+import SystemTesting
 import Testing
+import Timing
 
 @testable import UploadsTests
 

@@ -1,7 +1,7 @@
-import DBus
-import DBusTesting
 import Foundation
+import Streams
 import Testing
+import Timing
 import Uploads
 import UploadsHTTP
 

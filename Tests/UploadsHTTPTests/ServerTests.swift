@@ -1,7 +1,8 @@
-import DBus
-import DBusTesting
+import DeterministicTesting
 import Foundation
+import SystemTesting
 import Testing
+import Timing
 import UploadsHTTP
 
 @testable import Uploads
@@ -76,7 +77,8 @@ struct ServerTests {
     let client = try server.client()
     let item = try await put(client, key, 500, seed: 9)
     let url = try client.presignedGet(
-      bucket: SeaweedFS.bucket, key: key, lifetime: 60, credentials: SeaweedFS.reader, at: WallClock.unixMs() / 1000)
+      bucket: SeaweedFS.bucket, key: key, lifetime: 60, credentials: SeaweedFS.reader,
+      at: WallClock.unixMilliseconds() / 1000)
     let curl = try ChildProcess("curl", ["-sf", url, "-o", folder.path + "/got"])
     #expect(await curl.outcome().status == 0)
     #expect(
@@ -136,7 +138,7 @@ struct ServerTests {
     let server = try await SeaweedFS.running()
     let client = S3Client(
       try S3Endpoint("http://127.0.0.1:\(server.port)"), transport: try S3HTTPTransport(),
-      unixMs: { WallClock.unixMs() + seconds * 1000 })
+      unixMs: { WallClock.unixMilliseconds() + seconds * 1000 })
     let item = try await put(client, "clock/\(seconds)", 100, seed: 5)
     #expect(item.state == .done && item.attempts == 0, "\(item.problem ?? "")")
     #expect(abs(client.clockSkew + seconds) <= 2)
@@ -154,7 +156,7 @@ struct ServerTests {
     let clock = ManualClock()
     let run = try QueueRun(
       folder, client, ["a": StaticCredentials(SeaweedFS.writer)], clock: TimeSource(clock),
-      unixMs: { WallClock.unixMs() + 2 * 86_400_000 })
+      unixMs: { WallClock.unixMilliseconds() + 2 * 86_400_000 })
     let ids = try await run.queue.add([UploadRequest(content, bucket: SeaweedFS.bucket, key: key, account: "a")])
     let running = run.start()
     try await run.until { try $0.item(ids[0])?.state == .done }

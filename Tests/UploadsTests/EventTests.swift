@@ -1,8 +1,9 @@
-import DBus
-import DBusTesting
+import DeterministicTesting
 import Foundation
 import GRDB
+import Streams
 import Testing
+import Timing
 
 @testable import Uploads
 

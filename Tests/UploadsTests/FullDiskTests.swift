@@ -1,7 +1,8 @@
-import DBus
-import DBusTesting
 import Foundation
+import Streams
+import SystemTesting
 import Testing
+import Timing
 
 @testable import Uploads
 

@@ -1,7 +1,8 @@
-import DBus
-import DBusTesting
+import DeterministicTesting
 import Foundation
+import Streams
 import Testing
+import Timing
 
 @testable import Uploads
 

@@ -1,6 +1,6 @@
-import DBus
-import DBusTesting
+import DeterministicTesting
 import Foundation
+import Streams
 import Testing
 
 @testable import Uploads

@@ -1,9 +1,9 @@
 import Agent
-import DBus
 import DBusTesting
 import Foundation
 import NetworkPath
 import SystemState
+import SystemTesting
 import Testing
 
 @testable import edgeblue

@@ -1,8 +1,8 @@
 import BlueZTesting
-import DBus
-import DBusTesting
 import Foundation
+import SystemTesting
 import Testing
+import Timing
 
 @testable import AudioIngest
 @testable import AudioIngestTests

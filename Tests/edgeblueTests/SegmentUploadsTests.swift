@@ -1,7 +1,9 @@
-import DBus
-import DBusTesting
+import DeterministicTesting
 import Foundation
+import Streams
+import SystemTesting
 import Testing
+import Timing
 import Uploads
 
 @testable import AudioIngest

@@ -1,7 +1,6 @@
 import Agent
-import DBus
-import DBusTesting
 import Foundation
+import SystemTesting
 import Testing
 
 @testable import Uploads

@@ -1,5 +1,4 @@
 import BlueZTesting
-import DBus
 import Glibc
 
 // A bluetoothd without a radio, for a program that is measured: prints its bus and stays until it is ended.

@@ -1,7 +1,7 @@
 import BlueZ
-import DBus
 import EdgeCoder
 import Foundation
+import Streams
 
 /// EdgeBlue's half of the radio benchmark.
 ///

@@ -1,5 +1,4 @@
 import BlueZ
-import DBus
 import EdgeCoder
 
 /// What runs for long while something is done to it, and must not grow.

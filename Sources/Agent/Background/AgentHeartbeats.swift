@@ -1,5 +1,5 @@
 internal import BackgroundTasks
-internal import DBus
+internal import Streams
 
 /// What the background tasks do: they ask for their next run, and for heartbeats.
 struct AgentHeartbeats: Sendable {

@@ -1,4 +1,4 @@
-public import DBus
+public import Streams
 public import SystemState
 
 /// The agent's phase: what the system says, and what a person has chosen, who is obeyed also after a restart.

@@ -1,7 +1,8 @@
 public import BackgroundTasks
-public import DBus
 public import Logging
+public import Streams
 public import SystemState
+public import Timing
 
 /// Runs the background tasks of an EdgeCoder machine: see ``AgentTask``.
 ///

@@ -1,4 +1,5 @@
 import BackgroundTasks
+import DurableFiles
 public import SystemState
 
 /// Keeps what a person wants the phase to be, in a small file that is whole at every moment.

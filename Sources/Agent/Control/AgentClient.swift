@@ -1,4 +1,5 @@
 public import DBus
+internal import Streams
 public import SystemState
 
 /// The agent as another program sees it, over the bus.

@@ -1,5 +1,5 @@
-import DBus
 import FoundationEssentials
+import Timing
 
 extension CoordinatorRunner {
   /// Sends a call and waits for its answer.

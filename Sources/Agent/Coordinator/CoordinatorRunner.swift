@@ -1,7 +1,8 @@
 import BackgroundTasks
-public import DBus
 public import Logging
+public import Streams
 public import SystemState
+public import Timing
 
 /// Takes part in a swarm: registers at a coordinator, tells it that this machine lives, and works for it.
 ///

@@ -1,5 +1,7 @@
 import BackgroundTasks
+import DurableFiles
 import Glibc
+import Timing
 
 /// Keeps a ``CoordinatorSession`` on disk, for its user's eyes only: it holds a token.
 struct CoordinatorStore: Sendable {

@@ -1,4 +1,5 @@
 import BackgroundTasks
+import DurableFiles
 public import FoundationEssentials
 
 /// Who this machine is to a coordinator: a name and a key, made once and kept for its user's eyes only.
@@ -45,7 +46,7 @@ public struct MachineIdentity: Sendable, Hashable, CustomStringConvertible, Cust
       }
       if let chosen { identity.agentID = chosen }
       return identity
-    } catch let error as WholeFile.Failure {
+    } catch let error as FileError {
       throw AgentError(error)
     } catch let error as AgentError {
       throw error

@@ -1,4 +1,5 @@
 import BackgroundTasks
+import DurableFiles
 import FoundationEssentials
 import Glibc
 
@@ -49,14 +50,14 @@ struct ResultOutbox: Sendable {
     }
     for number in names.compactMap(Self.number).sorted() {
       let file = file(number)
-      do throws(WholeFile.Failure) {
+      do throws(FileError) {
         guard let data = try file.read() else { continue }
         if data.count <= file.limit, let contents = try? JSONDecoder().decode(Contents.self, from: data),
           contents.version == 1
         {
           if contents.coordinator == coordinator { entries.append(Entry(number: number, result: contents.result)) }
         } else {
-          try file.keepAside()
+          try file.setAside()
           problems.append("\(file.path) does not hold a result; it is kept as \(file.damagedPath)")
         }
       } catch {
@@ -79,7 +80,7 @@ struct ResultOutbox: Sendable {
     do {
       try file(entry.number).write(
         try JSONEncoder().encode(Contents(coordinator: coordinator, result: entry.result)))
-    } catch let error as WholeFile.Failure {
+    } catch let error as FileError {
       throw AgentError(error)
     } catch {
       throw AgentError(.storage, "\(error)")

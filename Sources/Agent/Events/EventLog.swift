@@ -1,5 +1,5 @@
 import BackgroundTasks
-public import DBus
+public import Streams
 
 /// The newest events in memory, and some more in a file: one JSON object a line.
 ///

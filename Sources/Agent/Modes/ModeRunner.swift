@@ -1,7 +1,8 @@
-public import DBus
 public import Logging
 public import NetworkPath
+public import Streams
 public import SystemState
+public import Timing
 
 /// Runs a ``ModeMachine``: gives it what the network, the power and a person say, and does what it decides.
 ///

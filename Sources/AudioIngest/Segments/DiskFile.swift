@@ -1,4 +1,4 @@
-internal import DBus
+internal import DurableFiles
 import Glibc
 
 /// What is done to files, so that a test can have each of these fail.

@@ -1,5 +1,3 @@
-internal import DBus
-
 /// Notifications of a codec that nobody here knows, as they came: a line each, with the milliseconds since the first
 /// and the bytes in hexadecimal.
 final class RawFile {

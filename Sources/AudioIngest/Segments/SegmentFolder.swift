@@ -1,5 +1,5 @@
-internal import DBus
 import Glibc
+internal import Streams
 
 /// A folder of recordings. One program at a time records into it; several streams may.
 ///

@@ -50,7 +50,4 @@ extension Duration {
   var wholeMilliseconds: Int64 {
     components.seconds * 1000 + (components.attoseconds + 500_000_000_000_000) / 1_000_000_000_000_000
   }
-
-  /// In seconds, for what a person or a sidecar reads.
-  var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

@@ -1,5 +1,5 @@
 public import BlueZ
-internal import DBus
+internal import Timing
 
 /// Omi and its relatives: Friend and Omi DevKit, Omi CV1, omiGlass and OpenGlass (their audio). They are found and heard in
 /// the same way; ``OmiModel`` is what differs.

@@ -1,6 +1,6 @@
 internal import BlueZ
-internal import DBus
 internal import Glibc
+internal import Timing
 
 /// Where notifications become segments: a recorder for each codec the device has used, or a raw file for an unknown one.
 actor RecordingFeed {

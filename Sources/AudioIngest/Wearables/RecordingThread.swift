@@ -1,5 +1,5 @@
-internal import DBus
 import Glibc
+internal import Streams
 
 /// A thread for the tasks of a recorder: they write files, and a slow disk must not hold up everybody's tasks.
 final class RecordingThread: Sendable {
@@ -7,7 +7,7 @@ final class RecordingThread: Sendable {
   private let hasEnded = Lock(false)
   let executor: ThreadExecutor
 
-  init() throws(DBusError) {
+  init() throws(SystemCallError) {
     let wake = try WakeUp()
     self.wake = wake
     executor = ThreadExecutor(wake: { wake.signal() })

@@ -1,5 +1,6 @@
 internal import BlueZ
 internal import DBus
+internal import Timing
 
 extension WearableRecorder {
   private static let tick = Duration.milliseconds(250)

@@ -1,5 +1,6 @@
 internal import BlueZ
-internal import DBus
+internal import Streams
+internal import Timing
 
 extension WearableRecorder {
   /// When what is stored is fetched.

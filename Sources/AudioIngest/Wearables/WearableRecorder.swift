@@ -1,5 +1,5 @@
 public import BlueZ
-public import DBus
+public import Streams
 
 /// Comes to a wearable, keeps the link to it, and records what it sends, for as long as it is run.
 ///
@@ -160,7 +160,7 @@ public final class WearableRecorder: Sendable {
   }
 
   /// Records until the task is cancelled; then the open segment is finished and the link ended.
-  /// - Throws: `DBusError` when no thread can be started; ``AudioIngestError`` with code `.storage` or `.damagedFile` when
+  /// - Throws: `SystemCallError` when no thread can be started; ``AudioIngestError`` with code `.storage` or `.damagedFile` when
   ///   the folder cannot be read.
   public func run() async throws {
     defer { for listener in listeners.withLock({ $0 }) { listener.finish() } }

@@ -1,4 +1,4 @@
-public import DBus
+public import Streams
 
 extension Adapter {
   /// A link to this adapter, in either role, came or went.

@@ -1,4 +1,4 @@
-public import DBus
+public import Streams
 
 extension Adapter {
   /// A device was seen, or is no longer.

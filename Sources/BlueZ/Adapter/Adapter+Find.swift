@@ -1,5 +1,3 @@
-import DBus
-
 extension Adapter {
   /// Finds the device with an address: at once when bluetoothd knows it, else by looking around until it advertises.
   ///

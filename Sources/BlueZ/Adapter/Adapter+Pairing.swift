@@ -1,4 +1,4 @@
-public import DBus
+public import Streams
 
 extension Adapter {
   /// The devices this adapter has kept keys of.

@@ -1,4 +1,5 @@
 public import DBus
+public import Streams
 
 /// What bluetoothd tells of an adapter, typed. Every one of these is also a stream, see ``Adapter/values(of:limit:)``.
 extension Adapter {

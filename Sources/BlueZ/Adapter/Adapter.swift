@@ -1,4 +1,5 @@
 import DBus
+import Timing
 
 /// A Bluetooth controller of this machine, known by its address.
 ///

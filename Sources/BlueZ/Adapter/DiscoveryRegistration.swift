@@ -1,4 +1,6 @@
 import DBus
+import Streams
+import Timing
 
 /// The one discovery a session runs at an adapter for all its scans.
 final class DiscoveryRegistration: Registration {

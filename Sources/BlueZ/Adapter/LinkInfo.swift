@@ -1,5 +1,5 @@
-import DBus
 import Glibc
+import Streams
 
 /// A link of an adapter as the kernel knows it; what bluetoothd does not tell.
 public struct LinkInfo: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import DBus
 import Glibc
+import Streams
 
 /// The kernel's Bluetooth management interface, which bluetoothd itself drives the adapters by; for what bluetoothd has
 /// no call for. Needs the capability CAP_NET_ADMIN.

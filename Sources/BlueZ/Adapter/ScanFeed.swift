@@ -1,4 +1,5 @@
 import DBus
+import Streams
 
 /// Makes one scan's sightings of what all scans of the session share.
 final class ScanFeed: Sendable {

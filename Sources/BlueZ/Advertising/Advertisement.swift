@@ -1,4 +1,6 @@
 import DBus
+import Streams
+import Timing
 
 /// A running LE advertisement; it ends with this object, with ``stop()``, or after its timeout.
 ///

@@ -1,4 +1,5 @@
 import DBus
+import Streams
 
 /// Tells bluetoothd how full a device's battery is, where the device says so in a way of its own; everybody who asks
 /// bluetoothd then learns it. It ends with this object, or with ``stop()``.

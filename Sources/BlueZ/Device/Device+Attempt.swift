@@ -1,4 +1,5 @@
-import DBus
+import Streams
+import Timing
 
 /// One attempt to connect, step by step.
 extension Device {

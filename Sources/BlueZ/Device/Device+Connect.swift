@@ -1,5 +1,3 @@
-import DBus
-
 extension Device {
   /// Connects, and waits until the services can be used, within the usual limits of ``ConnectOptions/direct(timeout:attempts:backoff:)``. Nothing
   /// happens when both are so already.

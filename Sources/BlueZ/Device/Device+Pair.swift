@@ -1,5 +1,3 @@
-import DBus
-
 extension Device {
   /// Whether the two have exchanged keys, for this link at least.
   public var isPaired: Bool { property("Paired")?.bool ?? false }

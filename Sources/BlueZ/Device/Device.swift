@@ -1,4 +1,5 @@
 public import DBus
+public import Streams
 
 /// A remote device that bluetoothd knows.
 ///

@@ -1,4 +1,4 @@
-public import DBus
+public import Streams
 
 /// A connection to a device, as its ``ConnectOptions`` want it.
 ///

@@ -1,4 +1,4 @@
-import DBus
+import Timing
 
 /// Watches over the link.
 extension Dial {

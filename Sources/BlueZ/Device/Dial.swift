@@ -1,4 +1,5 @@
-import DBus
+import Streams
+import Timing
 
 /// Does what the ``ConnectMachine`` says, for one device at one adapter.
 final class Dial: Sendable {

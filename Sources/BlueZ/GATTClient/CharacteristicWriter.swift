@@ -1,4 +1,4 @@
-import DBus
+import Streams
 
 extension RemoteCharacteristic {
   /// Gets a socket for writing without response: less work for each value than ``write(_:_:offset:timeout:)``. While

@@ -1,4 +1,5 @@
-public import DBus
+internal import DBus
+public import Streams
 
 extension Device {
   /// The ATT MTU of the link, in bytes; `nil` when there is no link, before its services are read, or when bluetoothd

@@ -1,4 +1,4 @@
-import DBus
+import Streams
 
 /// The values a remote characteristic sends, in order.
 ///

@@ -1,4 +1,5 @@
 import DBus
+import Streams
 
 extension RemoteCharacteristic {
   /// How bluetoothd hands notifications over.

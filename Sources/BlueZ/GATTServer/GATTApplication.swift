@@ -1,4 +1,5 @@
 import DBus
+import Streams
 
 /// A set of GATT services that is offered as long as this object lives, or until ``unregister()``.
 public final class GATTApplication: Registration {

@@ -1,4 +1,4 @@
-import DBus
+import Streams
 
 extension LocalCharacteristic {
   /// Sends a value and waits until it is confirmed: the centrals' stacks have it.

@@ -1,4 +1,5 @@
 import DBus
+import Streams
 
 /// The characteristic as bluetoothd sees it: `org.bluez.GattCharacteristic1`.
 extension LocalCharacteristic {

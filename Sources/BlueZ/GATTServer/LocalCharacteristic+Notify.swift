@@ -1,4 +1,4 @@
-public import DBus
+public import Streams
 
 extension LocalCharacteristic {
   /// A central subscribed or unsubscribed.

@@ -1,4 +1,4 @@
-import DBus
+import Streams
 
 /// A characteristic this program offers.
 ///

@@ -1,4 +1,5 @@
 import DBus
+import Streams
 
 /// The options bluetoothd passes with a request.
 struct RequestOptions {

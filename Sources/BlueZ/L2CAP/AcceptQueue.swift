@@ -1,4 +1,4 @@
-import DBus
+import Streams
 
 /// Channels that are open and wait to be taken, up to a limit.
 final class AcceptQueue: Sendable {

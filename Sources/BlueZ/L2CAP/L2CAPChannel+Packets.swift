@@ -1,5 +1,6 @@
-import DBus
 import Glibc
+import Streams
+import Timing
 
 extension L2CAPChannel {
   /// What the peer sends, packet by packet. Nothing is read ahead: what nobody takes stays with the kernel, whose

@@ -1,4 +1,3 @@
-import DBus
 import Glibc
 
 /// An LE L2CAP connection-oriented channel (Core Specification 3.A.10.1): packets both ways over a link, whole and in

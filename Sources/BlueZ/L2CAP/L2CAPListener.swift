@@ -1,5 +1,3 @@
-import DBus
-
 /// Takes the channels that peers open on one PSM.
 ///
 /// ```swift

@@ -1,4 +1,3 @@
-import DBus
 import Glibc
 
 extension L2CAPSocket {

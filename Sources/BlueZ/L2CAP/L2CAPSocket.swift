@@ -1,5 +1,5 @@
-import DBus
 import Glibc
+import Streams
 
 /// A non-blocking L2CAP socket of the kernel in LE credit-based flow control mode, which is what a socket bound to an
 /// LE address and a PSM is in. Closed by ``close()`` or with its last reference.

@@ -1,4 +1,5 @@
-public import DBus
+internal import DBus
+public import Streams
 
 /// A standing watch for advertisements, while nobody scans; it ends with this object, or with ``stop()``.
 ///

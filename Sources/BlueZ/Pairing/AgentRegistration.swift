@@ -1,4 +1,5 @@
 import DBus
+import Streams
 
 /// An agent that decides for bluetoothd, as long as this object lives or until ``unregister()``.
 public final class AgentRegistration: Registration {

@@ -1,5 +1,7 @@
 import DBus
 import Logging
+import Streams
+import Timing
 
 /// The question that is open at an agent. bluetoothd asks one at a time and takes it back with `Cancel`.
 final class PairingQuestions: Sendable {

@@ -1,4 +1,5 @@
 import DBus
+import Streams
 
 /// A time in which an adapter is pairable. It ends by itself, with ``close()``, or with this object.
 public final class PairingWindow: Registration {

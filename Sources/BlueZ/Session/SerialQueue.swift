@@ -1,4 +1,4 @@
-import DBus
+import Streams
 
 /// Runs asynchronous steps one after the other, in the order they were handed in.
 package final class SerialQueue: Sendable {

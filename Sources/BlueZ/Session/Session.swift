@@ -1,5 +1,6 @@
 public import DBus
 public import Logging
+public import Streams
 
 /// A program's relation to bluetoothd: where everything starts.
 ///

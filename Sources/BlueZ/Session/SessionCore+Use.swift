@@ -1,4 +1,5 @@
 import DBus
+import Streams
 
 /// What the handles do with the core.
 extension SessionCore {

@@ -1,5 +1,6 @@
 import DBus
 import Logging
+import Streams
 
 /// What a session's handles share: the connection, the object cache, and the supervisor's list of what must be there.
 ///

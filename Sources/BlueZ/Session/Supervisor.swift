@@ -1,4 +1,5 @@
 import DBus
+import Timing
 
 /// Something that must exist in bluetoothd as long as its handle does: an application, an advertisement, an agent.
 protocol Registration: AnyObject, Sendable {

@@ -1,4 +1,4 @@
-import DBus
+import Timing
 
 /// Runs something with a limit; the error names the phase that ran out.
 /// - Throws: ``BlueZError`` with code `.timedOut`, or what `body` throws.

@@ -1,6 +1,7 @@
 import BlueZ
-import DBus
 import Logging
+import Streams
+import Timing
 
 /// A connection to a phone over BlueZ.
 final class BlueZPhoneConnection: PhoneConnection {

@@ -1,6 +1,7 @@
 public import BlueZ
-public import DBus
 public import Logging
+public import Streams
+internal import Timing
 
 /// Finds phones and connects to them with a real adapter, over BlueZ.
 public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {

@@ -1,5 +1,6 @@
-import DBus
 import FoundationEssentials
+import Streams
+import Timing
 
 extension Central {
   /// Sends one prompt to the best phone that is ready and returns its reply; see ``InferenceService``.

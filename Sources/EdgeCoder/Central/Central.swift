@@ -1,6 +1,7 @@
-public import DBus
 import FoundationEssentials
 public import Logging
+public import Streams
+public import Timing
 
 /// The Mac role: finds phones, keeps links to the best of them, and sends each prompt to one.
 ///

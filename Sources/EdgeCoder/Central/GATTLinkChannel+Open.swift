@@ -1,5 +1,4 @@
 import BlueZ
-import DBus
 
 extension GATTLinkChannel {
   /// Opens a link over a phone's characteristic.

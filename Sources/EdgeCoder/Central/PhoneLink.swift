@@ -1,5 +1,6 @@
-import DBus
 import Logging
+import Streams
+import Timing
 
 /// What a link tells the central when something about it changes.
 struct LinkReport: Sendable, Equatable {

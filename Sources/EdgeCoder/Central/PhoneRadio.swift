@@ -1,4 +1,4 @@
-public import DBus
+public import Streams
 
 /// A phone, as the central knows it: its D-Bus object path or address. Stable while the phone can be seen.
 public struct PhoneID: Sendable, Hashable, Comparable, CustomStringConvertible {

@@ -1,5 +1,6 @@
-public import DBus
 import FoundationEssentials
+internal import Streams
+public import Timing
 
 /// Sends each prompt where it can be answered: over the network to a model server, or over Bluetooth to a phone.
 ///

@@ -1,4 +1,5 @@
-public import DBus
+internal import Streams
+public import Timing
 
 /// An engine without a model: it says that it is the echo engine and repeats the prompt.
 ///

@@ -1,4 +1,5 @@
-import DBus
+import Streams
+import Timing
 
 /// A v2 link over a GATT characteristic: frames are cut into values that fit the MTU.
 final class GATTLinkChannel: LinkChannel {

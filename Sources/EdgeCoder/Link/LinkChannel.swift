@@ -1,4 +1,4 @@
-import DBus
+import Timing
 
 /// What carries the frames of a v2 link, whole and in order: an L2CAP channel, GATT, or memory in tests.
 public protocol LinkChannel: Sendable {

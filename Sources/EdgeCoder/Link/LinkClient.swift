@@ -1,4 +1,6 @@
 import DBus
+import Streams
+import Timing
 
 /// The central's end of a v2 link: sends requests, several at a time, and hands on their replies as they come.
 actor LinkClient {

@@ -1,4 +1,4 @@
-import DBus
+import Timing
 
 /// The phone's end of a v2 link: takes requests from one central and sends their replies as they are made.
 actor LinkServer {

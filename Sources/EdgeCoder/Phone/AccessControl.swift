@@ -1,6 +1,6 @@
 import BlueZ
-import DBus
 import Logging
+import Timing
 
 /// Holds an adapter's links against an access policy: who may ask is let in, who may not is turned away, and nothing
 /// is sent while somebody could hear it who may not.

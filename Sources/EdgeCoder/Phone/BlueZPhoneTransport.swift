@@ -1,6 +1,6 @@
 public import BlueZ
-public import DBus
 import Logging
+public import Streams
 
 /// The EdgeCoder service on a real adapter, over BlueZ.
 ///

@@ -1,5 +1,5 @@
 import BlueZ
-import DBus
+import Streams
 
 /// The characteristic that carries links over GATT.
 struct LinkValueCharacteristic {

@@ -1,4 +1,4 @@
-import DBus
+import Streams
 
 /// A phone's v2 links over GATT: tells whose a value is, and which link of theirs it belongs to.
 ///

@@ -1,5 +1,5 @@
 import BlueZ
-import DBus
+import Streams
 
 /// A phone's v2 links: takes them over each bearer it offers, and says in a characteristic which those are.
 final class PhoneLinkOffer: Sendable {

@@ -1,4 +1,4 @@
-import DBus
+import Timing
 
 extension PhoneService {
   /// What a phone answers when no model is ready, as the phone application does.

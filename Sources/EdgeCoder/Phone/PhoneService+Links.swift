@@ -1,5 +1,5 @@
-import DBus
 import Logging
+import Streams
 
 extension PhoneService {
   /// Serves the v2 links that centrals open, until the transport ends.

@@ -1,5 +1,5 @@
-public import DBus
 public import Logging
+public import Timing
 
 /// The phone role: accepts prompts from centrals, has them answered by an engine, and sends the replies.
 ///

@@ -1,4 +1,4 @@
-public import DBus
+public import Streams
 
 /// The radio under the phone role: a GATT server with the EdgeCoder service, over BlueZ or in memory.
 ///

@@ -1,5 +1,5 @@
 import BlueZ
-import DBus
+import Streams
 
 /// Whether an adapter can be used: bluetoothd runs, the adapter is there, and it is switched on.
 enum AdapterState: Sendable, Equatable {

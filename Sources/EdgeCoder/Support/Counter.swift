@@ -1,4 +1,4 @@
-import DBus
+import Streams
 
 /// A count several threads add to.
 final class Counter: Sendable {

@@ -1,8 +1,8 @@
 internal import AsyncHTTPClient
-internal import DBus
 public import EdgeCoder
 internal import NIOCore
 internal import NIOHTTP1
+internal import Timing
 
 #if canImport(FoundationEssentials)
   internal import FoundationEssentials

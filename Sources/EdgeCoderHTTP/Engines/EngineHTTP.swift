@@ -1,9 +1,9 @@
 internal import AsyncHTTPClient
-internal import DBus
 internal import EdgeCoder
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
+internal import Timing
 
 #if canImport(FoundationEssentials)
   internal import FoundationEssentials

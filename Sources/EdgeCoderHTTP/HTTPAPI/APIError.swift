@@ -1,6 +1,6 @@
-internal import DBus
 internal import EdgeCoder
 internal import HTTPTypes
+internal import Timing
 
 #if canImport(FoundationEssentials)
   internal import FoundationEssentials

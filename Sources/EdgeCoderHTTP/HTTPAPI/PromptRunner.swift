@@ -3,6 +3,7 @@ internal import EdgeCoder
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
+internal import Timing
 
 #if canImport(FoundationEssentials)
   internal import FoundationEssentials

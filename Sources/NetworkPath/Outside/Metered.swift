@@ -1,4 +1,6 @@
 internal import DBus
+internal import Streams
+internal import Timing
 
 /// What NetworkManager says about the cost of traffic, without its "unknown".
 enum Metered: Sendable, Hashable {

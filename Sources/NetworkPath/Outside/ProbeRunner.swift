@@ -1,5 +1,6 @@
-internal import DBus
 internal import Logging
+internal import Streams
+internal import Timing
 
 /// Asks a probe whenever there is a new way out, and again from time to time.
 struct ProbeRunner: Sendable {

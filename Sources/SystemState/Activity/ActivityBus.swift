@@ -1,5 +1,6 @@
 internal import DBus
 internal import Logging
+internal import Streams
 
 /// Asks logind for inhibitors over one connection, and hears of it when it comes, goes, or is done with a sleep.
 struct ActivityBus: Sendable {

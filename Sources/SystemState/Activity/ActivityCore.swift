@@ -1,4 +1,5 @@
 internal import DBus
+internal import Streams
 
 /// What an activity, its uses and its worker share.
 final class ActivityCore: Sendable {
@@ -36,7 +37,7 @@ final class ActivityCore: Sendable {
         held.inhibitor = nil
       }
       let state = held.machine.state
-      feed.publish(state, isNews: state != feed.newest)
+      feed.publish(state, isDelivered: state != feed.newest)
     }
   }
 

@@ -1,5 +1,6 @@
 public import DBus
 public import Logging
+public import Streams
 
 /// Keeps the machine from sleeping in the middle of something, where logind puts it to sleep, and only while needed.
 ///

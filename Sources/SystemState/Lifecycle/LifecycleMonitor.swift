@@ -1,5 +1,7 @@
 public import DBus
 public import Logging
+public import Streams
+internal import Timing
 
 /// Watches whether a program is in the foreground, in the background, or about to be put to sleep with the machine.
 ///

@@ -1,4 +1,5 @@
 internal import DBus
+internal import Streams
 
 /// What the monitor and its worker share. Only the monitor itself ends it, so nothing here keeps that.
 final class LifecycleCore: Sendable {

@@ -1,5 +1,5 @@
-internal import DBus
 import Glibc
+internal import Streams
 
 /// Reads what this machine is, how busy and how hot, from the kernel's files: without root, and without a daemon.
 ///

@@ -1,4 +1,4 @@
-internal import DBus
+internal import Streams
 
 /// What the monitor and its worker share. Only the monitor itself ends it, so nothing here keeps that.
 final class PowerCore: Sendable {
@@ -24,7 +24,7 @@ final class PowerCore: Sendable {
     let now = options.wallClock()
     machine.withLock { machine in
       let update = machine.handle(supplies, profile, atMs: now)
-      if let newest = machine.newest { feed.publish(newest, isNews: update != nil) }
+      if let newest = machine.newest { feed.publish(newest, isDelivered: update != nil) }
     }
   }
 

@@ -1,4 +1,5 @@
-public import DBus
+public import Streams
+internal import Timing
 
 /// Watches what this machine runs on: power from outside or a battery, how full that is, and whether to save power.
 ///

@@ -1,5 +1,3 @@
-internal import DBus
-
 /// Asks the sources whenever one of them may have news, and tells the monitor's core.
 actor PowerWorker {
   private let core: PowerCore

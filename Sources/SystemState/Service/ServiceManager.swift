@@ -1,6 +1,6 @@
-import DBus
 import Glibc
 public import Logging
+import Timing
 
 /// What started this program and wants to hear how it is: systemd, or another that speaks the protocol of
 /// `sd_notify(3)`.

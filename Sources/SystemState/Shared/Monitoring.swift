@@ -1,4 +1,4 @@
-internal import DBus
+internal import Timing
 
 /// Does something again and again, until the task is cancelled.
 func every(_ interval: Duration, _ action: @escaping @Sendable () -> Void) -> Task<Void, Never> {

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+public import Timing
 
 /// Temporary credentials from a service over HTTP, which knows the caller by a token.
 ///
@@ -22,7 +23,7 @@ public struct TokenServiceCredentials: CredentialsProvider {
   ///   - token: what the caller is known by; asked for each time, as it may change.
   /// - Throws: ``UploadsError`` with code `.invalidArgument`.
   public init(
-    url: String, transport: any S3Transport, unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMs,
+    url: String, transport: any S3Transport, unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMilliseconds,
     token: @escaping @Sendable () throws -> String
   ) throws(UploadsError) {
     guard let parsed = URLComponents(string: url), let scheme = parsed.scheme?.lowercased(),

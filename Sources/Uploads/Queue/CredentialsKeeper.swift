@@ -1,5 +1,3 @@
-internal import DBus
-
 /// Keeps an account's credentials: fetches them, before they expire too, and numbers each new set.
 struct CredentialsKeeper: Sendable {
   let provider: any CredentialsProvider

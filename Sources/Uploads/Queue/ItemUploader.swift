@@ -1,6 +1,6 @@
 internal import Crypto
-internal import DBus
 internal import FoundationEssentials
+internal import Streams
 
 /// Brings one item to the server, in as many requests as it takes, and proves that it is there.
 struct ItemUploader: Sendable {

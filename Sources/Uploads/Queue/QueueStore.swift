@@ -2,6 +2,8 @@ internal import DBus
 internal import FoundationEssentials
 internal import GRDB
 import Glibc
+internal import Streams
+public import Timing
 
 /// The items of a queue, in a file of SQLite. Several programs may have it open; one at a time uploads.
 ///
@@ -22,7 +24,7 @@ public final class QueueStore: Sendable {
   ///   - path: where the file is, or is to be.
   ///   - unixMs: this machine's clock, in milliseconds since 1970.
   /// - Throws: ``UploadsError``: `.storage`, `.noSpace`.
-  public init(path: String, unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMs) throws(UploadsError) {
+  public init(path: String, unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMilliseconds) throws(UploadsError) {
     (self.path, self.unixMs) = (path, unixMs)
     database = try Self.caught("opening \(path)") {
       var configuration = Configuration()

@@ -1,5 +1,6 @@
-internal import DBus
 internal import Glibc
+internal import Streams
+internal import Timing
 
 /// How far the items under way are, for this program, and for others that look at the queue.
 final class UploadProgress: Sendable {

@@ -1,6 +1,7 @@
-public import DBus
 internal import Glibc
 public import Logging
+internal import Streams
+public import Timing
 
 /// Uploads what is queued, the oldest first, until nothing is left, for ever.
 ///

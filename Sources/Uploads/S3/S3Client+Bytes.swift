@@ -1,5 +1,5 @@
-internal import DBus
 internal import FoundationEssentials
+internal import Streams
 
 extension S3Client {
   /// Reads a small object into memory.

@@ -1,5 +1,5 @@
-internal import DBus
 internal import FoundationEssentials
+internal import Streams
 
 /// A part that a server has, as it is kept to go on later.
 public struct UploadedPart: Sendable, Hashable, Codable {

@@ -1,5 +1,5 @@
-internal import DBus
 internal import FoundationEssentials
+internal import Streams
 
 /// What a server says of an object it has.
 public struct StoredObject: Sendable, Hashable {

@@ -1,5 +1,5 @@
-internal import DBus
 internal import FoundationEssentials
+internal import Streams
 
 /// Whether a server has an object, by proof and not by name.
 public enum ObjectPresence: Sendable, Hashable {

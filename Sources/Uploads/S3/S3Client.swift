@@ -1,4 +1,5 @@
-internal import DBus
+internal import Streams
+public import Timing
 
 /// Speaks S3 with one server: signs, sends, and says what the answer means.
 ///
@@ -29,7 +30,7 @@ public final class S3Client: Sendable {
   ///   - unixMs: this machine's clock, in milliseconds since 1970.
   public init(
     _ endpoint: S3Endpoint, transport: any S3Transport,
-    unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMs
+    unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMilliseconds
   ) {
     self.endpoint = endpoint
     self.transport = transport

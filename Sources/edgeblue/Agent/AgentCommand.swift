@@ -1,10 +1,10 @@
 import Agent
 import ArgumentParser
-import DBus
 import Foundation
 import Logging
 import NetworkPath
 import ServiceLifecycle
+import Streams
 import SystemState
 import Uploads
 

@@ -1,8 +1,9 @@
 import Agent
-import DBus
 import Foundation
 import Logging
 import NetworkPath
+import Streams
+import Timing
 import Uploads
 
 /// The queue of uploads as a part of the agent: it uploads for as long as the agent runs, and says how it goes.

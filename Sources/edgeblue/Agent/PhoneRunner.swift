@@ -1,8 +1,9 @@
 import Agent
 import BlueZ
-import DBus
 import EdgeCoder
+import Streams
 import SystemState
+import Timing
 
 /// The phone role, as the agent runs it in Bluetooth Local.
 struct PhoneRunner: ComputeRunner {

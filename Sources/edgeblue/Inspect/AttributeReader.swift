@@ -1,5 +1,4 @@
 import BlueZ
-import DBus
 
 /// Reads one attribute after the other, within a limit of time for all of them.
 struct AttributeReader {

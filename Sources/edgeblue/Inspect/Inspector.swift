@@ -1,5 +1,4 @@
 import BlueZ
-import DBus
 
 /// Connects to a device, reads all it lets one read, and ends the link it made.
 struct Inspector: Sendable {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BlueZ
-import DBus
+import Streams
+import Timing
 
 /// `edgeblue pair`
 struct PairCommand: AsyncParsableCommand {

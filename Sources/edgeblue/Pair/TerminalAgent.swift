@@ -1,4 +1,5 @@
 import BlueZ
+import Timing
 
 /// Asks the person at the terminal about pairing.
 struct TerminalAgent: Sendable {

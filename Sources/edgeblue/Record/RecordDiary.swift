@@ -1,6 +1,6 @@
 import AudioIngest
-import DBus
 import Foundation
+import Timing
 import Uploads
 
 /// Tells a person or a program how a recording goes, until it is ended.

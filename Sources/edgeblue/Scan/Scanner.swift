@@ -1,5 +1,5 @@
 import BlueZ
-import DBus
+import Streams
 
 /// Keeps the table of who is in sight.
 actor Scanner {

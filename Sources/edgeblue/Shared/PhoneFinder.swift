@@ -1,5 +1,7 @@
 import DBus
 import EdgeCoder
+import Streams
+import Timing
 
 /// A central for the length of one command.
 enum PhoneFinder {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import BlueZ
-import DBus
 import EdgeCoder
 import Foundation
 import SystemState

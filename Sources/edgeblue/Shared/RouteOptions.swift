@@ -1,8 +1,8 @@
 import ArgumentParser
-import DBus
 import EdgeCoder
 import EdgeCoderHTTP
 import NetworkPath
+import Streams
 
 /// Whether a central has a model server on the network, and when it uses it.
 struct RouteOptions: ParsableArguments {

@@ -1,5 +1,5 @@
-import DBus
 import Foundation
+import Streams
 
 /// What a person types, or a program sends, line by line.
 enum StandardInput {

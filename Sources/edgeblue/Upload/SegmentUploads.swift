@@ -1,6 +1,6 @@
 import AudioIngest
-import DBus
 import Foundation
+import Timing
 import Uploads
 
 /// Queues what a recorder has finished, and lets its folder's policy hold for both: what the server has may go when room

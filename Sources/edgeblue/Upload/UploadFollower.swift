@@ -1,5 +1,6 @@
-import DBus
 import Foundation
+import Streams
+import Timing
 import Uploads
 
 /// Runs a queue, unless another program does, and shows what becomes of its items.
@@ -75,7 +76,7 @@ struct UploadFollower: Sendable {
     var seen: (UploadQueue.Counters, Int64)?
     var drawn: ContinuousClock.Instant?
     var failed: [UploadItem] = []
-    let begin = WallClock.unixMs()
+    let begin = WallClock.unixMilliseconds()
     // What ended before is of interest only where it was asked for.
     var since = waited == nil ? begin : 0
     while true {

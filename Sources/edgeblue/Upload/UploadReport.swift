@@ -1,4 +1,5 @@
 import Agent
+import Timing
 import Uploads
 
 /// How a queue of uploads is at one moment, for those who watch over it: Prometheus, and who asks the agent.
@@ -6,7 +7,7 @@ struct UploadReport: Sendable {
   var status: UploadQueue.Status
   var totals = QueueStore.Totals()
   var isPaused = false
-  var atMs = WallClock.unixMs()
+  var atMs = WallClock.unixMilliseconds()
 
   init(_ status: UploadQueue.Status) { self.status = status }
 

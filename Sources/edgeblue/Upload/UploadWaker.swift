@@ -1,6 +1,6 @@
-import DBus
 import NetworkPath
 import ServiceLifecycle
+import Streams
 import Uploads
 
 /// Tells a queue when there is a way out to the network again.

@@ -1,5 +1,5 @@
-import DBus
 import Foundation
+import Timing
 import Uploads
 
 /// How a queue gets on at one moment, whichever program uploads it.

@@ -1,6 +1,6 @@
-import DBus
-import DBusTesting
 import Foundation
+import SystemTesting
+import Timing
 
 /// A web server nobody here wrote, in front of another one: it speaks TLS, with certificates it makes itself.
 struct Caddy {

@@ -1,6 +1,6 @@
 import Crypto
-import DBus
 import Foundation
+import Streams
 
 /// What a test coordinator knows: who has registered, what was asked, and everything about it that was not right.
 final class Registry: Sendable {

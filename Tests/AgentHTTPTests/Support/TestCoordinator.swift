@@ -1,9 +1,9 @@
-import DBus
 import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
+import Streams
 
 /// A coordinator on a loopback port, which checks all that it is asked and misbehaves on command.
 struct TestCoordinator: Sendable {

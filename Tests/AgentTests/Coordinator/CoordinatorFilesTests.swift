@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Timing
 
 @testable import Agent
 

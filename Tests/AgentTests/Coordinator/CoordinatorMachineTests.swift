@@ -1,6 +1,7 @@
 import Foundation
 import SystemState
 import Testing
+import Timing
 
 @testable import Agent
 

@@ -1,7 +1,8 @@
-import DBus
-import DBusTesting
+import DeterministicTesting
 import NetworkPath
+import Streams
 import SystemState
+import Timing
 
 @testable import Agent
 

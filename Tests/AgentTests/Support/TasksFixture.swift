@@ -1,8 +1,9 @@
 import BackgroundTasks
-import DBus
-import DBusTesting
+import DeterministicTesting
 import Foundation
+import Streams
 import SystemState
+import Timing
 
 @testable import Agent
 

@@ -1,6 +1,7 @@
 import BlueZ
 import BlueZTesting
-import DBus
+import Streams
+import Timing
 
 @testable import AudioIngest
 

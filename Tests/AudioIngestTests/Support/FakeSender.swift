@@ -1,5 +1,3 @@
-import DBusTesting
-
 @testable import AudioIngest
 
 /// The sending side of a wearable: numbers frames and cuts them into notifications as firmware does.

@@ -1,5 +1,5 @@
-import DBusTesting
 import Foundation
+import SystemTesting
 
 /// This program of tests once more, to be killed in the one test that it runs.
 struct Victim {

@@ -1,5 +1,5 @@
-import DBusTesting
 import Foundation
+import SystemTesting
 import Testing
 
 /// Programs that read WAV files for a living.

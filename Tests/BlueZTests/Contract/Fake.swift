@@ -1,6 +1,6 @@
 import BlueZ
 import BlueZTesting
-import DBus
+import Streams
 import Testing
 
 /// Tests over a fake BlueZ, each in one of its own.

@@ -1,4 +1,5 @@
 import DBus
+import Streams
 
 /// A value that a handler on another thread fills and the test reads.
 final class Box<Value: Sendable>: Sendable {

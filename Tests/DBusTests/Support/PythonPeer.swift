@@ -1,5 +1,6 @@
 import DBusTesting
 import Foundation
+import SystemTesting
 
 /// A peer written with Python's dbus-fast, which shares no code with libdbus: `Peers/peer.py`.
 struct PythonPeer {

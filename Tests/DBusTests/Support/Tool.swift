@@ -1,5 +1,6 @@
 import DBusTesting
 import Foundation
+import SystemTesting
 
 /// Programs nobody here wrote, which check our side of the bus from outside.
 enum Tool {

@@ -1,5 +1,5 @@
-import DBusTesting
 import Foundation
+import SystemTesting
 
 /// A Python program of `Tests/EdgeCoderHTTPTests/Python`, run with the packages that `scripts/requirements.txt` pins.
 final class PythonScript: Sendable {

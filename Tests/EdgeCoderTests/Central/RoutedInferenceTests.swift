@@ -1,5 +1,5 @@
-import DBus
 import EdgeCoder
+import Streams
 import Testing
 
 /// Prompts with a model server on the network and phones around.

@@ -1,6 +1,8 @@
 import DBus
-import DBusTesting
+import DeterministicTesting
+import Streams
 import Testing
+import Timing
 
 @testable import EdgeCoder
 

@@ -1,5 +1,5 @@
-import DBus
-import DBusTesting
+import DeterministicTesting
+import Streams
 import Testing
 
 @testable import EdgeCoder

@@ -1,4 +1,4 @@
-import DBus
+import Streams
 
 @testable import EdgeCoder
 

@@ -1,4 +1,4 @@
-import DBusTesting
+import DeterministicTesting
 
 extension Array where Element == UInt8 {
   /// The bytes cut at random places into pieces of at most `longest` bytes.

@@ -1,6 +1,6 @@
 import Logging
 
-import struct DBus.Lock
+import struct Streams.Lock
 
 @testable import EdgeCoder
 

@@ -1,6 +1,7 @@
-import DBus
 import Foundation
+import Streams
 import Testing
+import Timing
 
 @testable import NetworkPath
 

@@ -1,5 +1,6 @@
-import DBus
+import Streams
 import Testing
+import Timing
 
 @testable import NetworkPath
 

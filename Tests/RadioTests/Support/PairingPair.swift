@@ -1,5 +1,4 @@
 import BlueZ
-import DBus
 import Testing
 
 /// Two adapters with a session and an agent each, and a secret at one that only paired devices may read.

@@ -1,5 +1,5 @@
 import BlueZ
-import DBus
+import Streams
 import Testing
 
 /// A server with every kind of attribute, for a client nobody here wrote (`lab/python/gatt_stranger.py`).

@@ -1,5 +1,5 @@
 import BlueZ
-import DBus
+import Streams
 
 extension BoundedStream where Element == Adapter.Sighting {
   /// The first device in sight that is meant.

@@ -1,5 +1,5 @@
-import DBusTesting
 import Foundation
+import SystemTesting
 import Testing
 
 /// What a wearable hears.

@@ -1,5 +1,5 @@
-import DBusTesting
 import Foundation
+import SystemTesting
 
 /// A program beside the test; it is asked to end with the test, by its pid.
 final class Subprocess: Sendable {

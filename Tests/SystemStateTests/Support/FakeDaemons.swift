@@ -1,5 +1,6 @@
 import DBus
 import DBusTesting
+import Streams
 
 /// What answers as UPower does, on a bus of its own.
 final class FakeUPower: Sendable {

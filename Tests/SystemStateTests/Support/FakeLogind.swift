@@ -1,6 +1,8 @@
 import DBus
 import DBusTesting
 import Foundation
+import Streams
+import Timing
 
 /// What answers as systemd-logind does, on a bus of its own: one session at most, and inhibitors that are let go when
 /// their descriptor is closed.

@@ -1,4 +1,5 @@
-import DBus
+import Streams
+import Timing
 
 /// Something a test waits for did not happen in time.
 struct TestTimeout: Error, CustomStringConvertible {

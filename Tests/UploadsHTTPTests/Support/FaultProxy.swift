@@ -1,5 +1,6 @@
 import DBus
 import Foundation
+import Streams
 
 /// Stands between a client and a server and does what networks and servers do on bad days. It notes what the server
 /// answered, whatever of it the client got.

@@ -1,6 +1,6 @@
-import DBus
-import DBusTesting
 import Foundation
+import SystemTesting
+import Timing
 import UploadsHTTP
 
 @testable import Uploads
@@ -59,7 +59,7 @@ struct Moto: Sendable {
       "PUT", scheme: "http", authority: "\(Self.bucket).s3.\(Self.region).amazonaws.com",
       body: .bytes(Data("<CreateBucketConfiguration>\(place)</CreateBucketConfiguration>".utf8)))
     RequestSigner(root, region: Self.region)
-      .sign(&request, payload: RequestSigner.unsignedPayload, at: WallClock.unixMs() / 1000)
+      .sign(&request, payload: RequestSigner.unsignedPayload, at: WallClock.unixMilliseconds() / 1000)
     _ = try await transport.send(request)
     // From now on who they are and what they may is looked at.
     _ = try await transport.send(
@@ -124,7 +124,7 @@ struct Moto: Sendable {
         "POST", scheme: "http", authority: "\(service).amazonaws.com",
         headers: [("Content-Type", "application/x-www-form-urlencoded")], body: .bytes(Data(form.utf8)))
       RequestSigner(who, region: "us-east-1", service: service)
-        .sign(&request, payload: Digests(of: Data(form.utf8)).sha256.hex, at: WallClock.unixMs() / 1000)
+        .sign(&request, payload: Digests(of: Data(form.utf8)).sha256.hex, at: WallClock.unixMilliseconds() / 1000)
       guard let root = XMLElement(try await send(request).body) else {
         throw UploadsError(.unexpectedReply, "\(action) was not answered with XML")
       }

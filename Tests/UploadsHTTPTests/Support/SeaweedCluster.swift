@@ -1,6 +1,7 @@
-import DBus
-import DBusTesting
 import Foundation
+import Streams
+import SystemTesting
+import Timing
 import UploadsHTTP
 
 @testable import Uploads

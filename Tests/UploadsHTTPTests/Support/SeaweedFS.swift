@@ -1,6 +1,7 @@
-import DBus
-import DBusTesting
 import Foundation
+import Streams
+import SystemTesting
+import Timing
 import UploadsHTTP
 
 @testable import Uploads
@@ -160,7 +161,7 @@ struct SeaweedFS: Sendable {
       "POST", scheme: "https", authority: "127.0.0.1:\(port)",
       headers: [("Content-Type", "application/x-www-form-urlencoded")], body: .bytes(form))
     RequestSigner(Self.writer, region: "us-east-1", service: "sts")
-      .sign(&request, payload: Digests(of: form).sha256.hex, at: WallClock.unixMs() / 1000)
+      .sign(&request, payload: Digests(of: form).sha256.hex, at: WallClock.unixMilliseconds() / 1000)
     let answer = try await S3HTTPTransport(certificates: certificate).send(request, S3Progress())
     guard let session = S3Credentials(assumed: XMLElement(answer.body)) else {
       let body = String(decoding: answer.body, as: UTF8.self)

@@ -1,5 +1,5 @@
-import DBus
 import Foundation
+import Streams
 
 @testable import Uploads
 

@@ -1,6 +1,6 @@
-import DBus
 import Foundation
 import Testing
+import Timing
 
 @testable import Uploads
 
@@ -11,7 +11,7 @@ struct QueueRun: Sendable {
 
   init(
     _ folder: TemporaryFolder, _ client: S3Client, _ accounts: [String: any CredentialsProvider],
-    clock: TimeSource = .continuous, unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMs,
+    clock: TimeSource = .continuous, unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMilliseconds,
     options: UploadQueue.Options = .init(),
     random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
   ) throws {

@@ -1,4 +1,4 @@
-import DBus
+import Timing
 
 /// A clock on which waits pass a hundred times as fast.
 struct QuickClock: Clock {

@@ -1,4 +1,4 @@
-import DBusTesting
+import DeterministicTesting
 import Foundation
 
 /// A folder that goes with the last reference.

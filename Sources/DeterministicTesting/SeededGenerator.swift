@@ -1,0 +1,21 @@
+/// A random number generator (SplitMix64) with a seed, so that a failing random case can be run again.
+///
+/// ```swift
+/// var random = SeededGenerator(seed: 42)
+/// let die = Int.random(in: 1...6, using: &random)
+/// ```
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  /// Creates a generator; equal seeds produce equal sequences.
+  public init(seed: UInt64) { state = seed }
+
+  /// Returns the next 64 random bits.
+  public mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+}

@@ -1,0 +1,122 @@
+import Glibc
+
+/// A kind of operation on the disk that a test can make fail.
+package enum DiskStep: Hashable, Sendable { case open, write, sync, rename, remove }
+
+/// The operations on files and folders that durable state needs, each of which a test can make fail.
+///
+/// Every operation that changes the disk calls ``fault`` first. Nothing is durable before the file (``GrowingFile/sync()``)
+/// and the folder that names it (``sync(folder:)``) are synced.
+package struct Disk: Sendable {
+  /// A closure that runs before each step with the step and the path; a non-nil result fails the step with that error
+  /// number.
+  package var fault: @Sendable (DiskStep, String) -> Int32?
+
+  /// Creates a disk; without a `fault` it is the machine's.
+  package init(fault: @escaping @Sendable (DiskStep, String) -> Int32? = { _, _ in nil }) { self.fault = fault }
+
+  func check(_ step: DiskStep, _ path: String) throws(FileError) {
+    if let number = fault(step, path) { throw FileError("\(step) \(path)", errno: number) }
+  }
+
+  /// Writes a file under a temporary name, syncs it and renames it over `path`, which is whole at every moment.
+  ///
+  /// The new name is durable only after ``sync(folder:)``.
+  /// - Throws: ``FileError``; the file at `path` is then the old one or the new one.
+  package func replace(
+    _ path: String, with bytes: [UInt8], by temporary: String
+  ) throws(FileError) {
+    let file = try GrowingFile(temporary, on: self)
+    try file.append(bytes)
+    try file.sync()
+    try rename(temporary, to: path)
+  }
+
+  /// Renames a file, which replaces a file of the new name.
+  package func rename(_ path: String, to new: String) throws(FileError) {
+    try check(.rename, path)
+    guard Glibc.rename(path, new) == 0 else { throw FileError("renaming \(path)") }
+  }
+
+  /// Removes a file, if it exists.
+  package func remove(_ path: String) throws(FileError) {
+    try check(.remove, path)
+    guard unlink(path) == 0 || errno == ENOENT else { throw FileError("removing \(path)") }
+  }
+
+  /// Removes a folder with its contents, if it exists; symbolic links in it are removed, not followed.
+  package func remove(tree path: String) throws(FileError) {
+    guard try exists(path) else { return }
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return try remove(path) }
+    for name in try names(in: path) { try remove(tree: path + "/" + name) }
+    try check(.remove, path)
+    guard rmdir(path) == 0 || errno == ENOENT else { throw FileError("removing \(path)") }
+  }
+
+  /// Returns whether a file, folder or symbolic link of this name exists.
+  package func exists(_ path: String) throws(FileError) -> Bool {
+    var status = stat()
+    if lstat(path, &status) == 0 { return true }
+    guard errno == ENOENT else { throw FileError("looking at \(path)") }
+    return false
+  }
+
+  /// Syncs a folder, which makes the names in it durable.
+  package func sync(folder: String) throws(FileError) {
+    try check(.sync, folder)
+    let file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard file >= 0 else { throw FileError("opening \(folder)") }
+    defer { close(file) }
+    guard fsync(file) == 0 else { throw FileError("writing \(folder) to disk") }
+  }
+
+  /// Creates a folder for its user only (mode 0700), with the folders above it.
+  package func createFolder(_ folder: String) throws(FileError) {
+    if mkdir(folder, 0o700) == 0 || errno == EEXIST { return }
+    guard errno == ENOENT, let slash = folder.lastIndex(of: "/"), slash > folder.startIndex else {
+      throw FileError("creating the folder \(folder)")
+    }
+    try createFolder(String(folder[..<slash]))
+    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw FileError("creating the folder \(folder)") }
+  }
+
+  /// Returns the names in a folder, sorted.
+  package func names(in folder: String) throws(FileError) -> [String] {
+    guard let stream = opendir(folder) else { throw FileError("reading the folder \(folder)") }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+    return names.sorted()
+  }
+
+  /// Reads a whole file.
+  /// - Parameters:
+  ///   - path: The file; a pipe or device is read without waiting.
+  ///   - limit: The largest size in bytes.
+  /// - Returns: The bytes, at most one more than the limit, so that a caller can tell a file that is too long;
+  ///   `nil` if the file does not exist.
+  package func read(_ path: String, limit: Int) throws(FileError) -> [UInt8]? {
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else {
+      if errno == ENOENT { return nil }
+      throw FileError("opening \(path)")
+    }
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: min(limit + 1, 65_536))
+    while bytes.count <= limit {
+      let count = Glibc.read(file, &buffer, min(buffer.count, limit + 1 - bytes.count))
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw FileError("reading \(path)") }
+      if count == 0 { break }
+      bytes += buffer[..<count]
+    }
+    return bytes
+  }
+}
