@@ -17,6 +17,7 @@ let settings: [SwiftSetting] =
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 var products: [Product] = [
+  .library(name: "ErrorReporting", targets: ["ErrorReporting"]),
   .library(name: "Streams", targets: ["Streams"]),
   .library(name: "Timing", targets: ["Timing"]),
   .library(name: "DurableFiles", targets: ["DurableFiles"]),
@@ -47,14 +48,15 @@ var targets: [Target] = [
   .systemLibrary(name: "CNetlink"),
   .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
   .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-  .target(name: "Streams", dependencies: ["CLinux"], swiftSettings: settings),
+  .target(name: "ErrorReporting", swiftSettings: settings),
+  .target(name: "Streams", dependencies: ["CLinux", "ErrorReporting"], swiftSettings: settings),
   .target(name: "Timing", dependencies: ["CLinux", "Streams"], swiftSettings: settings),
-  .target(name: "DurableFiles", dependencies: ["Streams"], swiftSettings: settings),
+  .target(name: "DurableFiles", dependencies: ["ErrorReporting", "Streams"], swiftSettings: settings),
   .target(name: "DeterministicTesting", dependencies: ["Streams"], swiftSettings: settings),
   .target(name: "SystemTesting", dependencies: ["Streams", "Timing"], swiftSettings: settings),
-  .target(name: "DBus", dependencies: ["CDBus", "Streams", "Timing", log], swiftSettings: settings),
+  .target(name: "DBus", dependencies: ["ErrorReporting", "CDBus", "Streams", "Timing", log], swiftSettings: settings),
   .target(name: "DBusTesting", dependencies: ["Streams", "Timing", "SystemTesting", "DBus"], swiftSettings: settings),
-  .target(name: "BlueZ", dependencies: ["Streams", "Timing", "DBus", log], swiftSettings: settings),
+  .target(name: "BlueZ", dependencies: ["ErrorReporting", "Streams", "Timing", "DBus", log], swiftSettings: settings),
   .target(
     name: "BlueZTesting", dependencies: ["Streams", "Timing", "BlueZ", "DBus", "DBusTesting", log],
     swiftSettings: settings),
@@ -65,19 +67,29 @@ var targets: [Target] = [
     name: "DBusTests",
     dependencies: ["Streams", "Timing", "DeterministicTesting", "SystemTesting", "DBus", "DBusTesting"],
     exclude: ["Peers"], swiftSettings: settings),
-  .target(name: "NetworkPath", dependencies: ["Streams", "Timing", "CNetlink", "DBus", log], swiftSettings: settings),
-  .target(name: "SystemState", dependencies: ["Streams", "Timing", "DBus", log], swiftSettings: settings),
-  .target(name: "BackgroundTasks", dependencies: ["Streams", "Timing", "DurableFiles", log], swiftSettings: settings),
   .target(
-    name: "Agent",
-    dependencies: ["Streams", "Timing", "DurableFiles", "BackgroundTasks", "DBus", "NetworkPath", "SystemState", log],
+    name: "NetworkPath", dependencies: ["ErrorReporting", "Streams", "Timing", "CNetlink", "DBus", log],
     swiftSettings: settings),
   .target(
-    name: "EdgeCoder", dependencies: ["Streams", "Timing", "BlueZ", "CZlib", "DBus", log], swiftSettings: settings),
+    name: "SystemState", dependencies: ["ErrorReporting", "Streams", "Timing", "DBus", log], swiftSettings: settings),
+  .target(
+    name: "BackgroundTasks", dependencies: ["ErrorReporting", "Streams", "Timing", "DurableFiles", log],
+    swiftSettings: settings),
+  .target(
+    name: "Agent",
+    dependencies: [
+      "ErrorReporting", "Streams", "Timing", "DurableFiles", "BackgroundTasks", "DBus", "NetworkPath", "SystemState",
+      log,
+    ],
+    swiftSettings: settings),
+  .target(
+    name: "EdgeCoder", dependencies: ["ErrorReporting", "Streams", "Timing", "BlueZ", "CZlib", "DBus", log],
+    swiftSettings: settings),
   .target(
     name: "AudioIngest",
     dependencies: [
-      "Streams", "Timing", "DurableFiles", "BlueZ", "COpus", "DBus", .product(name: "Crypto", package: "swift-crypto"),
+      "ErrorReporting", "Streams", "Timing", "DurableFiles", "BlueZ", "COpus", "DBus",
+      .product(name: "Crypto", package: "swift-crypto"),
     ],
     swiftSettings: settings),
   .testTarget(
@@ -89,7 +101,7 @@ var targets: [Target] = [
   .target(
     name: "Uploads",
     dependencies: [
-      "Streams", "Timing", "DBus", log,
+      "ErrorReporting", "Streams", "Timing", "DBus", log,
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "GRDB", package: "GRDB.swift"),
     ],
@@ -171,7 +183,9 @@ if !lean {
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
   ]
   targets += [
-    .target(name: "EdgeCoderHTTP", dependencies: ["Timing", "DBus", "EdgeCoder", log] + http, swiftSettings: settings),
+    .target(
+      name: "EdgeCoderHTTP", dependencies: ["ErrorReporting", "Timing", "DBus", "EdgeCoder", log] + http,
+      swiftSettings: settings),
     .testTarget(
       name: "EdgeCoderHTTPTests",
       dependencies: [
@@ -231,7 +245,8 @@ if !lean {
     .executableTarget(
       name: "edgeblue",
       dependencies: [
-        "Streams", "Timing", "Agent", "AgentHTTP", "AudioIngest", "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP",
+        "ErrorReporting", "Streams", "Timing", "Agent", "AgentHTTP", "AudioIngest", "BlueZ", "DBus", "EdgeCoder",
+        "EdgeCoderHTTP",
         "NetworkPath",
         "SystemState", "Uploads", "UploadsHTTP", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -245,6 +260,7 @@ if !lean {
     .testTarget(
       name: "edgeblueTests",
       dependencies: [
+        "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams",
         "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Agent", "AudioIngest", "AudioIngestTests",
         "BlueZ", "BlueZTesting", "DBus", "DBusTesting", "edgeblue",
         "EdgeCoder", "NetworkPath", "SystemState", "Uploads",

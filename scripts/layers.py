@@ -9,6 +9,7 @@ import re
 # Lowest first, each with a title. A new target is added to its layer here; a target in no layer is an error.
 LAYERS = [
     ("C maps", {"CDBus", "CBluetooth", "CLinux", "CNetlink", "COpus", "CZlib"}),
+    ("Floor: errors", {"ErrorReporting"}),
     ("Floor: streams and synchronization", {"Streams"}),
     ("Floor: time", {"Timing"}),
     ("Floor: files", {"DurableFiles"}),

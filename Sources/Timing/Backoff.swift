@@ -32,7 +32,7 @@ public struct Backoff: Sendable, Hashable {
   ///   - random: The place within the jitter's range, 0 to 1; injected, so that tests are repeatable.
   public func delay(afterFailures failures: Int, random: Double) -> Duration {
     // Beyond 30 doublings every sensible limit is reached, and a duration may overflow.
-    let full = min(limit, base * (1 << min(max(failures - 1, 0), 30)))
+    let full = min(limit, base * (1 << min(max(failures, 1) - 1, 30)))
     return full * (jitter.lowerBound + (jitter.upperBound - jitter.lowerBound) * min(max(random, 0), 1))
   }
 }
