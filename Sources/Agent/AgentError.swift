@@ -1,62 +1,42 @@
+public import ErrorReporting
+
 /// Why the agent cannot do what was asked for.
-public struct AgentError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What kind of failure it was; new codes may be added.
-  public struct Code: Sendable, Hashable, CustomStringConvertible {
-    /// The code in words.
-    public let description: String
-    init(_ description: String) { self.description = description }
+public typealias AgentError = CodedError<AgentErrorDomain>
 
-    /// A caller's argument cannot be.
-    public static let invalidArgument = Code("invalid argument")
-    /// A file could not be read or written.
-    public static let storage = Code("storage failed")
-    /// A file does not hold what it should.
-    public static let damagedFile = Code("damaged file")
-    /// A service was to stop and did not.
-    public static let serviceHangs = Code("service hangs")
-    /// What was under way was told to end.
-    public static let interrupted = Code("interrupted")
-    /// No heartbeat gets through to the coordinator.
-    public static let noHeartbeat = Code("no heartbeat")
-    /// What is asked for cannot be at the moment.
-    public static let notNow = Code("not now")
-    /// What tells of the network or the power has ended.
-    public static let inputEnded = Code("input ended")
-    /// What a service needs was not set up.
-    public static let notConfigured = Code("not configured")
-    /// Something took longer than it may.
-    public static let timedOut = Code("timed out")
-    /// The coordinator will not have this machine.
-    public static let refused = Code("refused")
-    /// Another agent runs already.
-    public static let alreadyRunning = Code("already running")
-    /// No agent runs that could be asked.
-    public static let notRunning = Code("not running")
-    /// The bus does not allow it.
-    public static let notPermitted = Code("not permitted")
-    /// The bus over which the agent is controlled has gone.
-    public static let busLost = Code("bus lost")
-    /// An answer cannot be understood.
-    public static let unexpectedReply = Code("unexpected reply")
-  }
+/// The domain of the codes of ``AgentError``.
+public enum AgentErrorDomain {}
 
-  /// The kind of failure.
-  public var code: Code
-  /// What happened.
-  public var message: String
-  /// The kernel's error number behind it, when there is one.
-  public var errno: Int32?
-  /// What a person can do about it.
-  public var hint: String?
-
-  /// Makes an error.
-  public init(_ code: Code, _ message: String, errno: Int32? = nil, hint: String? = nil) {
-    self.code = code
-    self.message = message
-    self.errno = errno
-    self.hint = hint
-  }
-
-  /// The code, the message and the hint in one line.
-  public var description: String { "\(code): \(message)" + (hint.map { " (\($0))" } ?? "") }
+extension CodedError.Code where Domain == AgentErrorDomain {
+  /// A caller's argument cannot be.
+  public static var invalidArgument: Self { Self("invalid argument", .invalidInput) }
+  /// A file could not be read or written.
+  public static var storage: Self { Self("storage failed", .unavailable) }
+  /// A file does not hold what it should.
+  public static var damagedFile: Self { Self("damaged file", .unavailable) }
+  /// A service was to stop and did not.
+  public static var serviceHangs: Self { Self("service hangs", .failed) }
+  /// What was under way was told to end.
+  public static var interrupted: Self { Self("interrupted", .unavailable) }
+  /// No heartbeat gets through to the coordinator.
+  public static var noHeartbeat: Self { Self("no heartbeat", .unavailable) }
+  /// What is asked for cannot be at the moment.
+  public static var notNow: Self { Self("not now", .temporary) }
+  /// What tells of the network or the power has ended.
+  public static var inputEnded: Self { Self("input ended", .failed) }
+  /// What a service needs was not set up.
+  public static var notConfigured: Self { Self("not configured", .unavailable) }
+  /// Something took longer than it may.
+  public static var timedOut: Self { Self("timed out", .unavailable) }
+  /// The coordinator will not have this machine.
+  public static var refused: Self { Self("refused", .unavailable) }
+  /// Another agent runs already.
+  public static var alreadyRunning: Self { Self("already running", .unavailable) }
+  /// No agent runs that could be asked.
+  public static var notRunning: Self { Self("not running", .unavailable) }
+  /// The bus does not allow it.
+  public static var notPermitted: Self { Self("not permitted", .notPermitted) }
+  /// The bus over which the agent is controlled has gone.
+  public static var busLost: Self { Self("bus lost", .failed) }
+  /// An answer cannot be understood.
+  public static var unexpectedReply: Self { Self("unexpected reply", .unavailable) }
 }

@@ -1,45 +1,27 @@
+public import ErrorReporting
+
 /// Why a background task cannot be had.
-public struct BackgroundTasksError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What kind of failure it was; new codes may be added.
-  public struct Code: Sendable, Hashable, CustomStringConvertible {
-    /// The code in words.
-    public let description: String
-    init(_ description: String) { self.description = description }
+public typealias BackgroundTasksError = CodedError<BackgroundTasksErrorDomain>
 
-    /// A caller's argument cannot be.
-    public static let invalidArgument = Code("invalid argument")
-    /// No handler is registered for the identifier.
-    public static let notRegistered = Code("not registered")
-    /// The task does not run.
-    public static let notRunning = Code("not running")
-    /// Another task has the turn, or this one has not ended.
-    public static let busy = Code("busy")
-    /// A file could not be read or written.
-    public static let storage = Code("storage failed")
-    /// A file does not hold what it should.
-    public static let damagedFile = Code("damaged file")
-  }
+/// The domain of the codes of ``BackgroundTasksError``.
+public enum BackgroundTasksErrorDomain {}
 
-  /// The kind of failure.
-  public var code: Code
-  /// What happened.
-  public var message: String
-  /// The kernel's error number behind it, when there is one.
-  public var errno: Int32?
-  /// What a person can do about it.
-  public var hint: String?
+extension CodedError.Code where Domain == BackgroundTasksErrorDomain {
+  /// A caller's argument cannot be.
+  public static var invalidArgument: Self { Self("invalid argument", .invalidInput) }
+  /// No handler is registered for the identifier.
+  public static var notRegistered: Self { Self("not registered", .invalidInput) }
+  /// The task does not run.
+  public static var notRunning: Self { Self("not running", .failed) }
+  /// Another task has the turn, or this one has not ended.
+  public static var busy: Self { Self("busy", .temporary) }
+  /// A file could not be read or written.
+  public static var storage: Self { Self("storage failed", .failed) }
+  /// A file does not hold what it should.
+  public static var damagedFile: Self { Self("damaged file", .failed) }
+}
 
-  /// Makes an error.
-  public init(_ code: Code, _ message: String, errno: Int32? = nil, hint: String? = nil) {
-    self.code = code
-    self.message = message
-    self.errno = errno
-    self.hint = hint
-  }
-
-  /// The code, the message and the hint in one line.
-  public var description: String { "\(code): \(message)" + (hint.map { " (\($0))" } ?? "") }
-
+extension CodedError where Domain == BackgroundTasksErrorDomain {
   static func notRegistered(_ identifier: String, _ known: some Sequence<String>) -> BackgroundTasksError {
     BackgroundTasksError(
       .notRegistered, "no handler is registered for \(identifier)",

@@ -25,9 +25,9 @@ public protocol ReportableError: Error, CustomStringConvertible {
 }
 
 extension ReportableError {
-  /// No hint.
+  /// The default hint, which is `nil`.
   public var hint: String? { nil }
-  /// No error behind this one.
+  /// The default cause, which is `nil`.
   public var cause: (any Error)? { nil }
 }
 

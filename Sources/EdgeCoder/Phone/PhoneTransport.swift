@@ -102,31 +102,3 @@ public struct PhoneWrite: Sendable, Hashable {
     self.withResponse = withResponse
   }
 }
-
-/// Why a notification was not sent.
-public struct PhoneTransportError: Error, Sendable, CustomStringConvertible {
-  /// What kind of failure it was; new codes may be added.
-  public struct Code: Sendable, Hashable {
-    let name: String
-    /// Nobody, or not this peer, is subscribed.
-    public static let notSubscribed = Code(name: "not subscribed")
-    /// The stack or the adapter is away.
-    public static let down = Code(name: "transport down")
-    /// The stack took the notification but did not accept it, or not in time.
-    public static let failed = Code(name: "failed")
-  }
-
-  /// The kind of failure.
-  public var code: Code
-  /// What happened, for a person.
-  public var message: String
-
-  /// Makes an error.
-  public init(_ code: Code, _ message: String) {
-    self.code = code
-    self.message = message
-  }
-
-  /// The code and the message.
-  public var description: String { "\(code.name): \(message)" }
-}
