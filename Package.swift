@@ -246,9 +246,7 @@ if !lean {
       name: "edgeblue",
       dependencies: [
         "ErrorReporting", "Streams", "Timing", "Agent", "AgentHTTP", "AudioIngest", "BlueZ", "DBus", "EdgeCoder",
-        "EdgeCoderHTTP",
-        "NetworkPath",
-        "SystemState", "Uploads", "UploadsHTTP", log,
+        "EdgeCoderHTTP", "NetworkPath", "SystemState", "Uploads", "UploadsHTTP", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
@@ -260,8 +258,8 @@ if !lean {
     .testTarget(
       name: "edgeblueTests",
       dependencies: [
-        "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams",
-        "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Agent", "AudioIngest", "AudioIngestTests",
+        "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams", "Timing", "DeterministicTesting",
+        "SystemTesting", "Agent", "AudioIngest", "AudioIngestTests",
         "BlueZ", "BlueZTesting", "DBus", "DBusTesting", "edgeblue",
         "EdgeCoder", "NetworkPath", "SystemState", "Uploads",
       ],

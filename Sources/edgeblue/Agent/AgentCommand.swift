@@ -4,7 +4,6 @@ import Foundation
 import Logging
 import NetworkPath
 import ServiceLifecycle
-import Streams
 import SystemState
 import Uploads
 
@@ -86,22 +85,17 @@ struct AgentCommand: AsyncParsableCommand {
       defer { lifecycle.close() }
       let swarm = try coordinator.makeRunner(
         folder: folder, log: log, engine: engine, chosen: phone.engine, power: power, environment: environment)
-      var options = ModeRunner.Options()
-      let logger = options.logger
-      options.notify = { notice in
-        terminal.happened(notice.description, "notice", ["notice": .string(notice.rawValue)])
-        notice.show(logger: logger)
-      }
       let phone = PhoneRunner(options: phone, engine: engine, power: power, terminal: terminal)
       let runner = try ModeRunner(
-        store: folder.modes, log: log, phone: phone, heartbeat: swarm ?? NoCoordinator(), options: options)
+        store: folder.modes, log: log, phone: phone, heartbeat: swarm ?? NoCoordinator(), options: .notifying(terminal))
       let tasks = try AgentTasks(
         store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
       let uploads = uploads ? AgentUploads(try store.queue(try QueueStore(in: folder.path))) : nil
       let control = try await AgentControl.open(runner, tasks: tasks, lifecycle: lifecycle, on: bus.bus)
-      await runner.take(lifecycle.snapshot)
-      await runner.take(path.path)
-      await runner.take(power.snapshot)
+      let role = AgentRole(
+        runner: runner, tasks: tasks, uploads: uploads, control: control, lifecycle: lifecycle, path: path, power: power
+      )
+      await role.takeFirstState()
       terminal.say("EdgeBlue agent, mode \(runner.status.mode), state in \(folder.path). Ctrl-C ends it.")
       let told = Task { await diary.follow() }
       let heard = Task {
@@ -111,25 +105,9 @@ struct AgentCommand: AsyncParsableCommand {
         told.cancel()
         heard.cancel()
       }
-      // Stopped in reverse: the numbers first, then what they are of.
+      // Services stop in reverse order: first the metrics, then what they describe.
       try await runUntilStopped(
-        [
-          Role {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-              group.addTask { try await control.run() }
-              group.addTask { try await runner.run(paths: path.updates(), powers: power.updates()) }
-              group.addTask { try await tasks.run(following: runner.statuses()) }
-              if let manager = ServiceManager() {
-                group.addTask { await AgentService(manager: manager, runner: runner).run() }
-              }
-              group.addTask { for await update in lifecycle.updates() { await runner.take(update.snapshot) } }
-              if let uploads { group.addTask { await uploads.run(path.updates(), reportingTo: runner) } }
-              // Each ends when the other has; what fails is thrown when both have ended.
-              defer { group.cancelAll() }
-              while try await group.next() != nil {}
-            }
-          }
-        ]
+        [Role { try await role.run() }]
           + metrics.server(terminal) {
             runner.status.metrics + (await phone.metrics()) + (await uploads?.metrics() ?? [])
           })
@@ -146,36 +124,5 @@ struct AgentCommand: AsyncParsableCommand {
         status: .unavailable)
     }
     return try StateFolder(path: path)
-  }
-}
-
-extension AgentTasks.Options {
-  /// Has the machine wait with its sleep until a task that runs has come to an end.
-  fileprivate static var delayingSleep: AgentTasks.Options {
-    var activity = BackgroundActivity.Options()
-    activity.why = "a background task runs"
-    var options = AgentTasks.Options()
-    options.activity = BackgroundActivity(activity)
-    return options
-  }
-}
-
-/// What stands for the heartbeat when there is no coordinator to send it to.
-struct NoCoordinator: ComputeRunner {
-  func run(whenReady: @escaping @Sendable () async -> Void) async throws {
-    throw AgentError(
-      .notConfigured, "there is no coordinator to work for", hint: "name one to `edgeblue agent` with --coordinator")
-  }
-}
-
-/// Tells a person at the terminal, or the journal, what happens.
-struct AgentDiary: Sendable {
-  private let events: BoundedStream<AgentEvent>
-  private let terminal: Terminal
-
-  init(_ log: EventLog, _ terminal: Terminal) { (events, self.terminal) = (log.events(), terminal) }
-
-  func follow() async {
-    for await event in events { terminal.happened(event.text.printable, event.kind.rawValue, event.json) }
   }
 }

@@ -72,7 +72,7 @@ struct CoordinatorOptions: ParsableArguments {
     let identity = try MachineIdentity.load(
       path: folder.identity, hostName: ProcessInfo.processInfo.hostName, chosen: agentID)
     var options = CoordinatorRunner.Options()
-    options.version = EdgeBlueCommand.configuration.version
+    options.version = EdgeBlueVersion.current
     options.registrationToken = try registrationTokenFile.map(Self.token) ?? set("AGENT_REGISTRATION_TOKEN")
     options.meshToken = set("MESH_AUTH_TOKEN")
     options.localModelProvider = chosen.engine == .ollama ? "ollama-local" : "edgecoder-local"

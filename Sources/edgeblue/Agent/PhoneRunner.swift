@@ -19,7 +19,10 @@ struct PhoneRunner: ComputeRunner {
   private let running = Lock<PhoneService?>(nil)
 
   init(options: PhoneOptions, engine: any Engine, power: PowerMonitor, terminal: Terminal) {
-    (self.options, self.engine, self.power, self.terminal) = (options, engine, power, terminal)
+    self.options = options
+    self.engine = engine
+    self.power = power
+    self.terminal = terminal
   }
 
   /// What can be followed over time; nothing while no phone runs.

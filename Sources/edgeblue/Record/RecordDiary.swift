@@ -20,7 +20,8 @@ actor RecordDiary {
 
   /// - Parameter maximum: the longest segment.
   init(folder: SegmentFolder, _ terminal: Terminal, maximum: Duration, tracks: Int) {
-    (self.folder, self.terminal) = (folder, terminal)
+    self.folder = folder
+    self.terminal = terminal
     view = RecordView(path: folder.path, limits: folder.limits, maximum: maximum, tracks: tracks)
   }
 
@@ -144,112 +145,4 @@ actor RecordDiary {
     let lines = view.lines(width: LiveScreen.width, height: height, paint: terminal.paint)
     Output.write(screen.frame(Array(lines.prefix(height))))
   }
-}
-
-/// Something that happened to a recording, for people and for programs.
-struct RecordNews {
-  /// What programs call it.
-  let name: String
-  let fields: [String: JSON]
-  private let words: (String?) -> String
-
-  var isState: Bool { name == "state" }
-
-  /// In words; with the name of the wearable, where that is not clear.
-  func text(_ device: String?) -> String { words(device) }
-
-  private init(_ name: String, _ fields: [String: JSON], _ words: @escaping (String?) -> String) {
-    (self.name, self.fields, self.words) = (name, fields, words)
-  }
-
-  init(_ event: WearableRecorder.Event) {
-    switch event {
-    case .state(let state):
-      self.init("state", ["state": .string(state.rawValue)]) { "\($0 ?? "The wearable"): \(state.words)" }
-    case .problem(let text): self = .problem(text)
-    case .stored(let status):
-      self.init("stored", status.json) {
-        Self.about($0, "what it stored while nobody listened: \(status.words)")
-      }
-    case .recording(.began(let info)):
-      self.init("segment-began", ["id": .number(info.id), "name": .string(info.name)]) {
-        Self.about($0, "segment \(info.id) was begun")
-      }
-    case .recording(.finished(let segment)):
-      self.init("segment", segment.json) { Self.about($0, "\(segment.headline), in \(segment.path.printable)") }
-    case .recording(.dropped(let samples)):
-      self.init("dropped", ["samples": .number(samples)]) {
-        Self.about($0, "a segment had hardly any speech, and went")
-      }
-    case .recording(.stalled(let error)):
-      self.init("stalled", ["error": .string(error.message), "hint": JSON(error.hint)]) {
-        Self.about($0, "nothing can be written: \(error.message.printable); it is tried again every second")
-      }
-    }
-  }
-
-  static func problem(_ text: String) -> RecordNews {
-    RecordNews("problem", ["error": .string(text)]) { about($0, text.printable) }
-  }
-
-  static func recovered(_ segment: FinishedSegment) -> RecordNews {
-    RecordNews("recovered", segment.json) { _ in "what a recorder had left became \(segment.headline)" }
-  }
-
-  /// - Parameter item: whichever of the segment's files came last.
-  static func uploaded(_ segment: Int, _ item: UploadItem) -> RecordNews {
-    let key = item.request.key
-    let stem = key[..<(key.lastIndex(of: ".") ?? key.endIndex)]
-    let fields: [String: JSON] = [
-      "id": .number(segment), "bucket": .string(item.request.bucket), "key": .string(stem + ".wav"),
-    ]
-    return RecordNews("uploaded", fields) { _ in "segment \(segment) is uploaded, with its sidecar" }
-  }
-
-  private static func about(_ device: String?, _ text: String) -> String { device.map { "\($0): \(text)" } ?? text }
-}
-
-extension RecordView.Track {
-  /// For programs.
-  var json: [String: JSON] {
-    var fields: [String: JSON] = [
-      "state": .string(status.state.rawValue), "device": JSON(status.device?.address),
-      "deviceName": JSON(status.device?.name), "model": JSON(status.model), "battery": JSON(status.battery),
-    ]
-    if let stored = status.stored { fields["stored"] = .object(stored.json) }
-    guard let live = status.live else { return fields }
-    let counters = live.counters
-    fields["codec"] = .string(live.codec.rawValue)
-    fields["framesPerSecond"] = rate.perSecond.map { .decimal($0.tenths) } ?? .null
-    fields["levelDB"] = .decimal(live.level.tenths)
-    fields["isSpeech"] = .bool(live.isSpeech)
-    fields["missingSamples"] = .number(live.missingSamples)
-    fields["openSamples"] = JSON(live.openSamples)
-    fields["counters"] = .object([
-      "notifications": .number(counters.notifications), "bytes": .number(counters.bytes),
-      "frames": .number(counters.frames), "lostFrames": .number(counters.lostFrames),
-      "truncatedFrames": .number(counters.truncatedFrames), "oversizedFrames": .number(counters.oversizedFrames),
-      "orphanFragments": .number(counters.orphanFragments), "lostPackets": .number(counters.lostPackets),
-      "duplicates": .number(counters.duplicates), "reordered": .number(counters.reordered),
-      "late": .number(counters.late), "malformed": .number(counters.malformed), "resets": .number(counters.resets),
-    ])
-    return fields
-  }
-}
-
-extension StoredStatus {
-  /// For programs.
-  fileprivate var json: [String: JSON] {
-    [
-      "isFetching": .bool(isFetching), "remaining": JSON(remaining), "records": .number(counters.records),
-      "bytes": .number(counters.bytes), "malformed": .number(counters.malformed),
-      "repeated": .number(counters.repeated), "overwritten": .number(counters.overwritten),
-      "replaced": .number(counters.replaced), "empty": .number(counters.empty),
-    ]
-  }
-}
-
-extension Double {
-  /// To a tenth: more of a level or a rate means nothing.
-  fileprivate var tenths: Double { (self * 10).rounded() / 10 }
 }

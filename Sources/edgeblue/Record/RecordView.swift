@@ -31,7 +31,9 @@ struct RecordView: Sendable {
   private var messages: [(time: String, text: String)] = []
 
   init(path: String, limits: SegmentFolder.Limits, maximum: Duration, tracks: Int) {
-    (self.path, self.limits, self.maximum) = (path, limits, maximum)
+    self.path = path
+    self.limits = limits
+    self.maximum = maximum
     self.tracks = Array(repeating: Track(), count: tracks)
   }
 
@@ -47,12 +49,16 @@ struct RecordView: Sendable {
   /// Takes what happened.
   mutating func note(_ event: StreamRecorder.Event, of track: Int) {
     switch event {
-    case .began(let info): (tracks[track].open, tracks[track].stall) = (info, nil)
+    case .began(let info):
+      tracks[track].open = info
+      tracks[track].stall = nil
     case .finished(let segment):
       finished = (finished.segments + 1, finished.seconds + segment.info.duration)
       if tracks[track].open?.id == segment.info.id { tracks[track].open = nil }
     case .dropped: tracks[track].open = nil
-    case .stalled(let error): (tracks[track].open, tracks[track].stall) = (nil, error)
+    case .stalled(let error):
+      tracks[track].open = nil
+      tracks[track].stall = error
     }
   }
 
@@ -78,7 +84,8 @@ struct RecordView: Sendable {
       let margin = String(repeating: " ", count: Self.beforeMessage)
       return ["\(paint(message.time, .dim))  \(text[0])"] + text.dropFirst().map { margin + $0 }
     }
-    var (shown, room) = ([String](), height - lines.count - 1)
+    var shown: [String] = []
+    var room = height - lines.count - 1
     // Whole ones, as many as there is room for.
     for message in said.reversed() {
       guard message.count <= room || shown.isEmpty else { break }
@@ -192,19 +199,6 @@ extension LinkMachine.State {
     case .streaming: "streaming"
     case .muted: "silent: the link lives, and no audio comes"
     case .waiting: "no link; soon tried again"
-    }
-  }
-}
-
-extension AudioCodec {
-  var words: String {
-    switch self {
-    case .pcm16k: "PCM, 16 kHz"
-    case .pcm8k: "PCM, 8 kHz"
-    case .muLaw16k: "µ-law, 16 kHz"
-    case .muLaw8k: "µ-law, 8 kHz"
-    case .opus10ms: "Opus, frames of 10 ms"
-    case .opus20ms: "Opus, frames of 20 ms"
     }
   }
 }

@@ -91,8 +91,3 @@ extension ScanTable.Row {
     ])
   }
 }
-
-extension String {
-  /// The text, or its beginning and an ellipsis.
-  func cut(to width: Int) -> String { count > width ? prefix(width - 1) + "…" : self }
-}

@@ -131,7 +131,8 @@ struct SegmentPicture {
       let from = ((gap.start + gap.concealed) * count + info.samples - 1) / max(info.samples, 1)
       return from..<max(gap.end * count / max(info.samples, 1), from)
     }
-    var (runs, start) = ([Range<Int>](), 0)
+    var runs: [Range<Int>] = []
+    var start = 0
     for silence in silences where !silence.isEmpty && silence.lowerBound >= start {
       if silence.lowerBound > start { runs.append(start..<silence.lowerBound) }
       start = silence.upperBound
@@ -163,7 +164,8 @@ struct SegmentPicture {
     let top = Self.plot.top
     return info.gaps.map { gap in
       let (x, width) = span(gap.start, gap.samples)
-      let (middle, seconds) = (x + width / 2, info.seconds(gap.samples))
+      let middle = x + width / 2
+      let seconds = info.seconds(gap.samples)
       let mark =
         "<path d=\"M\(Self.n(middle - 5)) \(Self.n(top - 9))h10l-5 8z\" fill=\"\(gap.reason.colour)\"/>"
       guard width > 44 else { return mark }
@@ -246,7 +248,7 @@ struct SegmentPicture {
   private static func n(_ value: Double) -> String {
     let tenths = Int((value * 10).rounded())
     let sign = tenths < 0 ? "-" : ""
-    let (whole, rest) = (abs(tenths) / 10, abs(tenths) % 10)
+    let (whole, rest) = abs(tenths).quotientAndRemainder(dividingBy: 10)
     return rest == 0 ? "\(sign)\(whole)" : "\(sign)\(whole).\(rest)"
   }
 

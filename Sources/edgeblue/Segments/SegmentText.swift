@@ -200,3 +200,16 @@ extension AudioGap.Reason {
     }
   }
 }
+
+extension AudioCodec {
+  var words: String {
+    switch self {
+    case .pcm16k: "PCM, 16 kHz"
+    case .pcm8k: "PCM, 8 kHz"
+    case .muLaw16k: "µ-law, 16 kHz"
+    case .muLaw8k: "µ-law, 8 kHz"
+    case .opus10ms: "Opus, frames of 10 ms"
+    case .opus20ms: "Opus, frames of 20 ms"
+    }
+  }
+}

@@ -14,7 +14,9 @@ struct Waveform {
     let count = min(count, samples.count)
     columns = (0..<count).map { index in
       let part = samples[(samples.count * index / count)..<(samples.count * (index + 1) / count)]
-      var (low, high, sum) = (part.first ?? 0, part.first ?? 0, 0)
+      var low = part.first ?? 0
+      var high = low
+      var sum = 0
       for sample in part {
         low = min(low, sample)
         high = max(high, sample)

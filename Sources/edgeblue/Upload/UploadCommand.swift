@@ -50,7 +50,8 @@ struct UploadCommand: AsyncParsableCommand {
     try await common.run { terminal in
       // A name that is wrong is told before anything is done.
       for file in files { try check(file) }
-      let (place, items) = (try await place(), try queue.open())
+      let place = try await place()
+      let items = try queue.open()
       guard !later else { return try queueOnly(items, place, terminal) }
       let uploads = try store.queue(items, concurrency: concurrency)
       let requests: [@Sendable () throws -> UploadRequest] = files.map { file in { [self] in try request(file, place) }
@@ -97,21 +98,5 @@ struct UploadCommand: AsyncParsableCommand {
       content, bucket: place.bucket, key: place.scope.key(key ?? prefix + name), account: store.account,
       isReplacing: replace,
       afterwards: remove ? .remove : .keep)
-  }
-}
-
-/// What files of some names are.
-enum MediaType {
-  /// The media type of a file, by the end of its name; that of any bytes when it is not known.
-  static func of(_ name: String) -> String {
-    switch name.lowercased().split(separator: ".").last.map(String.init) {
-    case "wav": "audio/wav"
-    case "flac": "audio/flac"
-    case "opus", "ogg": "audio/ogg"
-    case "json": "application/json"
-    case "txt", "log": "text/plain; charset=utf-8"
-    case "csv": "text/csv"
-    default: "application/octet-stream"
-    }
   }
 }

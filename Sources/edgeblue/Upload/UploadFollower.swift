@@ -24,7 +24,9 @@ struct UploadFollower: Sendable {
   }
 
   init(_ store: QueueStore, _ queue: UploadQueue, _ terminal: Terminal) {
-    (self.store, self.queue, self.terminal) = (store, queue, terminal)
+    self.store = store
+    self.queue = queue
+    self.terminal = terminal
   }
 
   /// Uploads until the task is cancelled.
@@ -35,13 +37,15 @@ struct UploadFollower: Sendable {
   /// - Throws: ``Failure`` when one has failed; what `requests` throw: what was queued before stays so.
   func run(queueing requests: [@Sendable () throws -> UploadRequest]) async throws {
     try await run(Lock(Wanted())) { wanted in
-      var (batch, begin) = ([UploadRequest](), ContinuousClock.now - Self.batch)
+      var batch: [UploadRequest] = []
+      var begin = ContinuousClock.now - Self.batch
       for (index, request) in requests.enumerated() {
         batch.append(try request())
         guard index == requests.count - 1 || begin.duration(to: .now) >= Self.batch else { continue }
         let ids = try await queue.add(batch)
         wanted?.withLock { $0.ids.formUnion(ids) }
-        (batch, begin) = ([], .now)
+        batch = []
+        begin = .now
         try Task.checkCancellation()
       }
       wanted?.withLock { $0.isComplete = true }
@@ -70,9 +74,10 @@ struct UploadFollower: Sendable {
   }
 
   private func follow(_ waited: Lock<Wanted>?) async throws {
-    var (screen, look, told, heard) = (
-      LiveScreen(), UploadsLook(), Set<Int64>(), try store.events(limit: 1).last?.id ?? 0
-    )
+    var screen = LiveScreen()
+    var look = UploadsLook()
+    var told: Set<Int64> = []
+    var heard = try store.events(limit: 1).last?.id ?? 0
     var seen: (UploadQueue.Counters, Int64)?
     var drawn: ContinuousClock.Instant?
     var failed: [UploadItem] = []

@@ -15,7 +15,8 @@ enum UploadText {
     }
     if let failed = progress.totals.items[.failed] { head += "; \(failed) failed" }
     let items = progress.running.map { item in
-      let (done, size) = (progress.sent[item.id] ?? 0, item.request.content.size)
+      let done = progress.sent[item.id] ?? 0
+      let size = item.request.content.size
       let percent = size > 0 ? Int(min(done, size) * 100 / size) : 100
       return "  \("\(percent) %".padded(to: 7))\(item.request.key.printable)"
     }

@@ -69,7 +69,10 @@ extension QueueStore.Totals {
     for (state, sign) in [(item.state, -1), (state, 1)] {
       items[state] = (items[state] ?? 0) + sign
       bytes[state] = (bytes[state] ?? 0) + Int64(sign) * item.request.content.size
-      if items[state] == 0 { (items[state], bytes[state]) = (nil, nil) }
+      if items[state] == 0 {
+        items[state] = nil
+        bytes[state] = nil
+      }
     }
   }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Uploads
 
 /// `edgeblue uploads`
 struct UploadsCommand: AsyncParsableCommand {
@@ -89,7 +88,8 @@ struct UploadsCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await common.run { terminal in
-        let (items, client) = (try queue.open(), try store.client())
+        let items = try queue.open()
+        let client = try store.client()
         let credentials = try await store.provider().credentials()
         let chosen = if let id { [try ItemArgument.find(id, in: items)] } else { try items.items(in: [.done]) }
         var wrong = 0

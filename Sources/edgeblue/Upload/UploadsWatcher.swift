@@ -80,11 +80,16 @@ struct UploadsWatcher: Sendable {
   /// How many events it looks at.
   private static let eventLimit = 20
 
-  init(_ store: QueueStore, _ terminal: Terminal) { (self.store, self.terminal) = (store, terminal) }
+  init(_ store: QueueStore, _ terminal: Terminal) {
+    self.store = store
+    self.terminal = terminal
+  }
 
   /// Shows it until the task is cancelled: in a terminal over and over, elsewhere when something has changed.
   func run() async throws {
-    var (screen, look, shown) = (LiveScreen(), UploadsLook(), "")
+    var screen = LiveScreen()
+    var look = UploadsLook()
+    var shown = ""
     while true {
       let now = try look.look(at: store)
       let lines = UploadText.live(

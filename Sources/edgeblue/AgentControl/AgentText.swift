@@ -1,6 +1,4 @@
 import Agent
-import NetworkPath
-import SystemState
 
 extension AgentStatus {
   /// The mode in a sentence, with what it means for the person.

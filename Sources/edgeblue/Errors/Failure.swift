@@ -30,7 +30,8 @@ struct Failure: Error {
   private init(reporting error: any ReportableError) {
     let cause = error.cause as? any ReportableError
     self.init(
-      error.message + (cause.map { ": \($0.message)" } ?? ""), hint: error.hint, status: Self.status(of: error.category))
+      error.message + (cause.map { ": \($0.message)" } ?? ""), hint: error.hint, status: Self.status(of: error.category)
+    )
     if let error = error as? BlueZError, error.underlying?.code == .connectFailed {
       hint = hint ?? "is D-Bus there? `systemctl start dbus`; `edgeblue doctor` looks at the rest"
     }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import BlueZ
 import EdgeCoder
 import Foundation
 import SystemState

@@ -2,8 +2,12 @@
 enum Amounts {
   /// `512 B`, `1.4 MiB`, `12 GiB`
   static func bytes(_ count: Int) -> String {
-    var (value, unit) = (Double(count), 0)
-    while value >= 1000, unit < units.count - 1 { (value, unit) = (value / 1024, unit + 1) }
+    var value = Double(count)
+    var unit = 0
+    while value >= 1000, unit < units.count - 1 {
+      value /= 1024
+      unit += 1
+    }
     return (unit == 0 || value >= 10 ? "\(Int(value.rounded()))" : fixed(value, 1)) + " " + units[unit]
   }
 

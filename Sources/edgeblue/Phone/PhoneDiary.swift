@@ -48,7 +48,8 @@ struct PhoneDiary: Sendable {
     if new.engineFailures > old.engineFailures { terminal.happened("the engine failed", "engineFailed") }
     if new.replies > old.replies {
       let time = took.map { " after \(Self.seconds($0)) s" } ?? ""
-      let (bytes, chunks) = (new.replyBytes - old.replyBytes, new.chunks - chunksReported)
+      let bytes = new.replyBytes - old.replyBytes
+      let chunks = new.chunks - chunksReported
       terminal.happened(
         "reply \(new.replies): \(bytes) bytes in \(chunks) \(chunks == 1 ? "chunk" : "chunks")\(time)", "reply",
         ["number": .number(new.replies), "bytes": .number(bytes), "chunks": .number(chunks)])

@@ -1,5 +1,4 @@
 import ArgumentParser
-import EdgeCoderHTTP
 
 /// `edgeblue doctor`
 struct DoctorCommand: AsyncParsableCommand {

@@ -36,7 +36,8 @@ struct PhoneCommand: AsyncParsableCommand {
       if options.engine.engine == .echo {
         terminal.say("The echo engine only repeats prompts; --engine ollama or openai answers them.")
       }
-      let (access, isVirtual) = (options.access, radio.isVirtual)
+      let access = options.access
+      let isVirtual = radio.isVirtual
       let policy = access.policy(isVirtual: isVirtual)
       terminal.happened(
         access.words(for: policy, isVirtual: isVirtual), "access",

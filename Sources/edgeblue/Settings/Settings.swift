@@ -19,7 +19,9 @@ struct Setting: Sendable, Hashable {
   var otherVariables: [String] = []
 
   init(_ name: String, _ kind: Kind = .text, also otherVariables: String...) {
-    (self.name, self.kind, self.otherVariables) = (name, kind, otherVariables)
+    self.name = name
+    self.kind = kind
+    self.otherVariables = otherVariables
   }
 }
 
@@ -146,23 +148,5 @@ struct Settings: Sendable {
       }
       throw Failure("“\(setting.name)” in \(path) is not \(setting.kind.rawValue)", status: .badInput)
     }
-  }
-}
-
-extension String {
-  /// How many letters are to be changed, added or left out to make another word of it.
-  func distance(to other: String) -> Int {
-    let (mine, others) = (Array(lowercased()), Array(other.lowercased()))
-    var row = Array(0...others.count)
-    for (i, letter) in mine.enumerated() {
-      var (diagonal, left) = (row[0], i + 1)
-      row[0] = left
-      for (j, another) in others.enumerated() {
-        let above = row[j + 1]
-        left = Swift.min(diagonal + (letter == another ? 0 : 1), above + 1, left + 1)
-        (diagonal, row[j + 1]) = (above, left)
-      }
-    }
-    return row[others.count]
   }
 }

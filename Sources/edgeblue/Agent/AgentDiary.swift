@@ -1,0 +1,17 @@
+import Agent
+import Streams
+
+/// Tells a person at the terminal, or the journal, what happens.
+struct AgentDiary: Sendable {
+  private let events: BoundedStream<AgentEvent>
+  private let terminal: Terminal
+
+  init(_ log: EventLog, _ terminal: Terminal) {
+    events = log.events()
+    self.terminal = terminal
+  }
+
+  func follow() async {
+    for await event in events { terminal.happened(event.text.printable, event.kind.rawValue, event.json) }
+  }
+}

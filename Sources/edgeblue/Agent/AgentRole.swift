@@ -1,0 +1,38 @@
+import Agent
+import NetworkPath
+import SystemState
+
+/// The parts of a running agent, which start and stop together.
+struct AgentRole: Sendable {
+  let runner: ModeRunner
+  let tasks: AgentTasks
+  let uploads: AgentUploads?
+  let control: AgentControl
+  let lifecycle: AgentLifecycle
+  let path: NetworkPathMonitor
+  let power: PowerMonitor
+
+  /// Passes the current lifecycle phase, network path and power state to the mode runner, before anything else runs.
+  func takeFirstState() async {
+    await runner.take(lifecycle.snapshot)
+    await runner.take(path.path)
+    await runner.take(power.snapshot)
+  }
+
+  /// Runs all parts until the task is cancelled or one of them ends; then it cancels the others and waits for them.
+  /// - Throws: the error of a part that failed, after all parts have ended.
+  func run() async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await control.run() }
+      group.addTask { try await runner.run(paths: path.updates(), powers: power.updates()) }
+      group.addTask { try await tasks.run(following: runner.statuses()) }
+      if let manager = ServiceManager() {
+        group.addTask { await AgentService(manager: manager, runner: runner).run() }
+      }
+      group.addTask { for await update in lifecycle.updates() { await runner.take(update.snapshot) } }
+      if let uploads { group.addTask { await uploads.run(path.updates(), reportingTo: runner) } }
+      defer { group.cancelAll() }
+      while try await group.next() != nil {}
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import ArgumentParser
+import BlueZ
+import Streams
+import Timing
+
+/// `edgeblue pair open`, which is what `edgeblue pair` alone does.
+struct PairOpenCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "open", abstract: "Let one device pair, for a while (the default).")
+
+  @Option(
+    name: .customLong("for"),
+    help: ArgumentHelp("How long, at most an hour: 120s, 2m or a number of seconds.", valueName: "time"),
+    transform: { text in
+      guard let seconds = Self.seconds(text) else { throw ValidationError("'\(text)' is not 1s to 60m.") }
+      return seconds
+    })
+  var seconds = 120
+
+  @Flag(
+    help: """
+      Ask nobody: whoever comes first pairs, without a number to compare. For machines without keyboard; good for \
+      --access encrypted only.
+      """)
+  var yes = false
+  @OptionGroup var adapter: AdapterOptions
+  @OptionGroup var common: CommonOptions
+
+  func run() async throws {
+    try await common.run { terminal in
+      let radio = try await Radio.open(try await chosen(terminal), terminal)
+      let paired = try await untilInterrupted { try await letPair(radio, terminal) }
+      guard let paired else {
+        throw Failure(
+          "nobody paired within \(seconds) s", hint: "the other side has to begin, for example with `edgeblue central`",
+          status: .tryAgain)
+      }
+      let name = paired.description.printable
+      terminal.happened(
+        "paired with \(name)", "paired", ["device": .string(name), "address": .string(paired.address.description)])
+    }
+  }
+
+  private struct Paired: Sendable {
+    let address: BluetoothAddress
+    let description: String
+  }
+
+  /// The adapter asked for, or the one that advertises: a phone runs there.
+  private func chosen(_ terminal: Terminal) async throws -> AdapterOptions {
+    guard adapter.adapter == nil else { return adapter }
+    let session = try await Session.open()
+    defer { session.close() }
+    _ = try await session.adapter(nil)
+    let advertising = session.adapters.filter { ($0.advertisingCapabilities?.activeInstances ?? 0) > 0 }
+    guard advertising.count == 1, let only = advertising.first else { return adapter }
+    var options = adapter
+    options.adapter = only.address.description
+    return options
+  }
+
+  /// - Returns: who has paired; `nil` when the time was over before.
+  private func letPair(_ radio: Radio, _ terminal: Terminal) async throws -> Paired? {
+    let bonds = radio.adapter.newBonds()
+    let agent = TerminalAgent(terminal: terminal, asksNobody: yes)
+    let registration = try await radio.session.register(agent.agent)
+    do {
+      let window = try await radio.adapter.openPairingWindow(for: .seconds(seconds))
+      terminal.happened(
+        "\(radio.name) lets one device pair, for \(seconds) s; Ctrl-C ends that", "open",
+        ["adapter": .string(radio.name), "seconds": .number(seconds)])
+      let paired = await first(of: bonds)
+      // The agent first: bluetoothd makes its adapters pairable for the one before it.
+      try await registration.unregister()
+      try await window.close()
+      try Task.checkCancellation()
+      return paired
+    } catch {
+      try await registration.unregister()
+      throw error
+    }
+  }
+
+  private func first(of bonds: BoundedStream<Device>) async -> Paired? {
+    await withTaskGroup(of: Paired?.self) { group in
+      group.addTask {
+        for await device in bonds {
+          if let address = device.address { return Paired(address: address, description: device.description) }
+        }
+        return nil
+      }
+      group.addTask {
+        do { try await Task.sleep(for: .seconds(seconds), clock: .steady) } catch {}
+        return nil
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? nil
+    }
+  }
+
+  /// `120`, `120s`, `2m`.
+  static func seconds(_ text: String) -> Int? {
+    let digits = text.prefix { $0.isNumber }
+    let unit = text.drop { $0.isNumber }
+    let factor = ["": 1, "s": 1, "m": 60][unit]
+    guard let number = Int(digits), (1...3600).contains(number), let factor, (1...3600).contains(number * factor) else {
+      return nil
+    }
+    return number * factor
+  }
+}

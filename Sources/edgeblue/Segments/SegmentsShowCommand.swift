@@ -1,0 +1,27 @@
+import ArgumentParser
+import AudioIngest
+
+/// `edgeblue segments show`
+struct SegmentsShowCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Show all that is known of a segment, and whether it is whole.")
+
+  @Argument(help: "Its number, or the name of its file. Without it, the newest.") var segment: String?
+  @OptionGroup var recordings: RecordingsOptions
+  @OptionGroup var common: CommonOptions
+
+  func run() async throws {
+    try await common.run { terminal in
+      let entry = try SegmentCatalog.open(recordings).chosen(segment)
+      for line in entry.lines { terminal.say(line) }
+      let problem = entry.segment.problem
+      if terminal.json {
+        terminal.print(
+          json: .object(
+            entry.segment.json.merging(
+              ["isDelivered": .bool(entry.isDelivered), "isWhole": .bool(problem == nil)]) { $1 }))
+      }
+      if let problem { throw problem }
+    }
+  }
+}
