@@ -20,3 +20,16 @@ public enum AddressType: String, Sendable, Hashable {
   /// Made up by the device: fixed until it restarts, or changing for privacy.
   case random
 }
+
+extension BluetoothAddress {
+  /// The six bytes as they go over the air and into the kernel: the last pair of the text first.
+  var littleEndian: [UInt8] {
+    description.split(separator: ":").reversed().compactMap { UInt8($0, radix: 16) }
+  }
+
+  /// - Parameter bytes: six of them.
+  init(littleEndian bytes: some Collection<UInt8>) {
+    description = bytes.reversed().map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
+      .joined(separator: ":")
+  }
+}

@@ -6,7 +6,6 @@ extension Daemon {
   /// Puts an adapter on the bus.
   func serve(_ adapter: VirtualAdapter) throws {
     let index = adapter.index
-    let device = Interface.Argument("device", "o")
     let part = ServedObject.Part(
       name: Names.adapter,
       types: [
@@ -27,33 +26,38 @@ extension Daemon {
         "DiscoverableTimeout": property("DiscoverableTimeout", index), "Pairable": property("Pairable", index),
         "PairableTimeout": property("PairableTimeout", index),
       ],
-      methods: [
-        method("StartDiscovery", of: index) { try $0.startScan(of: $1.sender ?? "", at: $0.adapters[index]) },
-        method("StopDiscovery", of: index) { daemon, call in
-          if daemon.adapters[index].faults.refusesToStopDiscovery() { throw DBusError.inProgress }
-          guard daemon.stopScan(of: call.sender ?? "", at: daemon.adapters[index]) else {
-            throw DBusError.bluez("Failed", "No discovery started")
-          }
-          return []
-        },
-        method("SetDiscoveryFilter", [.init("properties", "a{sv}")], of: index) { daemon, call in
-          try daemon.setFilter(call.arguments[0].properties ?? [:], of: call.sender ?? "", at: daemon.adapters[index])
-        },
-        method("GetDiscoveryFilters", out: [.init("filters", "as")], of: index) { _, _ in
-          [.strings(["Discoverable", "DuplicateData", "Pathloss", "Pattern", "RSSI", "Transport", "UUIDs"])]
-        },
-        method("RemoveDevice", [device], of: index) { daemon, call in
-          let adapter = daemon.adapters[index]
-          guard let path = call.arguments[0].objectPath,
-            let device = adapter.devices.values.first(where: { $0.object.path == path })
-          else { throw DBusError.doesNotExist }
-          adapter.bonds.remove(device.address)
-          daemon.forget(device, at: adapter)
-          return []
-        },
-      ])
+      methods: adapterMethods(index))
     adapter.object = try ServedObject(
       try living(), adapter.path, [part, gattManager(index), advertisingManager(index)], logger: logger)
+  }
+
+  /// The methods of `org.bluez.Adapter1`.
+  private nonisolated func adapterMethods(_ index: Int) -> [Interface.Method] {
+    [
+      method("StartDiscovery", of: index) { try $0.startScan(of: $1.sender ?? "", at: $0.adapters[index]) },
+      method("StopDiscovery", of: index) { daemon, call in
+        if daemon.adapters[index].faults.refusesToStopDiscovery() { throw DBusError.inProgress }
+        guard daemon.stopScan(of: call.sender ?? "", at: daemon.adapters[index]) else {
+          throw DBusError.bluez("Failed", "No discovery started")
+        }
+        return []
+      },
+      method("SetDiscoveryFilter", [.init("properties", "a{sv}")], of: index) { daemon, call in
+        try daemon.setFilter(call.arguments[0].properties ?? [:], of: call.sender ?? "", at: daemon.adapters[index])
+      },
+      method("GetDiscoveryFilters", out: [.init("filters", "as")], of: index) { _, _ in
+        [.strings(["Discoverable", "DuplicateData", "Pathloss", "Pattern", "RSSI", "Transport", "UUIDs"])]
+      },
+      method("RemoveDevice", [.init("device", "o")], of: index) { daemon, call in
+        let adapter = daemon.adapters[index]
+        guard let path = call.arguments[0].objectPath,
+          let device = adapter.devices.values.first(where: { $0.object.path == path })
+        else { throw DBusError.doesNotExist }
+        adapter.bonds.remove(device.address)
+        daemon.forget(device, at: adapter)
+        return []
+      },
+    ]
   }
 
   /// Generic Access and Generic Attribute.
@@ -76,8 +80,8 @@ extension Daemon {
     guard on != adapter.isPowered else { return }
     if !on {
       for device in adapter.devices.values { end(device, at: adapter, "org.bluez.Reason.Local") }
-      for client in adapter.scans.keys { stopScan(of: client, at: adapter) }
-      for client in adapter.advertisements.keys { adapter.advertisements[client]?.isOnAir = false }
+      for client in adapter.clients.scans.keys { stopScan(of: client, at: adapter) }
+      for client in adapter.clients.advertisements.keys { adapter.clients.advertisements[client]?.isOnAir = false }
     }
     adapter.object?.set(Names.adapter, ["Powered": .bool(on)])
   }
@@ -89,7 +93,7 @@ extension Daemon {
     guard connection != nil else { return }
     if plugged { return try serve(adapter) }
     for device in adapter.devices.values { end(device, at: adapter, "org.bluez.Reason.Local") }
-    for client in adapter.advertisements.keys { release(client) }
+    for client in adapter.clients.advertisements.keys { release(client) }
     adapter.clear()
   }
 

@@ -34,14 +34,14 @@ extension Daemon {
   }
 
   private func begin(_ client: VirtualAdapter.Client, at adapter: VirtualAdapter) async throws {
-    guard adapter.advertisements[client] == nil else { throw DBusError.alreadyExists }
-    guard adapter.advertisements.count < Self.instances else {
+    guard adapter.clients.advertisements[client] == nil else { throw DBusError.alreadyExists }
+    guard adapter.clients.advertisements.count < Self.instances else {
       throw DBusError.bluez("NotPermitted", "Maximum advertisements reached")
     }
     let properties = try await RemoteObject(try living(), client.name, client.path).getAll(Names.advertisement)
     guard adapter.isPowered else { throw DBusError.bluez("Failed", "Failed to register advertisement") }
     let content = try AirAdvertisement(properties, alias: adapter.alias)
-    adapter.advertisements[client] = .init(content: content, isOnAir: true)
+    adapter.clients.advertisements[client] = .init(content: content, isOnAir: true)
     countAdvertisements(adapter)
     report(adapter)
   }
@@ -49,7 +49,7 @@ extension Daemon {
   /// - Returns: whether there was one.
   @discardableResult
   func end(_ client: VirtualAdapter.Client, at adapter: VirtualAdapter) -> Bool {
-    guard adapter.advertisements.removeValue(forKey: client) != nil else { return false }
+    guard adapter.clients.advertisements.removeValue(forKey: client) != nil else { return false }
     countAdvertisements(adapter)
     return true
   }
@@ -64,7 +64,7 @@ extension Daemon {
   }
 
   private func countAdvertisements(_ adapter: VirtualAdapter) {
-    let count = adapter.advertisements.count
+    let count = adapter.clients.advertisements.count
     adapter.object?.set(
       Names.advertisingManager,
       ["ActiveInstances": .byte(UInt8(count)), "SupportedInstances": .byte(UInt8(Self.instances - count))])

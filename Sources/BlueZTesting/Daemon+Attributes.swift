@@ -20,6 +20,14 @@ extension Daemon {
     var options: [String: Value] { ["device": .objectPath(asked), "mtu": .uint16(link.mtu), "link": "LE"] }
   }
 
+  /// A method of a program's attribute that a request reaches.
+  private struct Target {
+    let way: Way
+    let attribute: Attribute
+    let path: ObjectPath
+    let interface: String
+  }
+
   func way(to place: Place) throws -> Way {
     let central = adapters[place.adapter]
     guard let device = central.devices[place.device], let link = device.link, let peripheral = peer(of: device),
@@ -71,6 +79,7 @@ extension Daemon {
     }
     guard attribute.allows("read") else { throw DBusError.bluez("NotPermitted", "Read not permitted") }
     if attribute.protects("read") { try await encrypt(way) }
+    let target = Target(way: way, attribute: attribute, path: path, interface: interface)
     var value: [UInt8] = []
     let start = options["offset"]?.integer(as: Int.self) ?? 0
     // A piece that fills the packet may have a next one (Core Specification 3.F.3.4.4.5).
@@ -79,7 +88,7 @@ extension Daemon {
     repeat {
       var options = way.options
       if start + value.count > 0 { options["offset"] = .uint16(UInt16(clamping: start + value.count)) }
-      let reply = try await ask(way, attribute, path, interface, "ReadValue", [.properties(options)], "ay")
+      let reply = try await call(target, "ReadValue", [.properties(options)], returning: "ay")
       piece = (reply[0].bytes ?? []).prefix(longest)
       value += piece
     } while piece.count == longest && start + value.count < Self.longestValue
@@ -121,7 +130,8 @@ extension Daemon {
       guard (try? socket.sendNow(value)) == true else { throw DBusError.attributeError(0x11) }
       return
     }
-    _ = try await ask(way, attribute, path, interface, "WriteValue", [.bytes(value), .properties(request)], "")
+    let target = Target(way: way, attribute: attribute, path: path, interface: interface)
+    _ = try await call(target, "WriteValue", [.bytes(value), .properties(request)], returning: "")
   }
 
   /// The socket that the program takes writes from; `nil` when it wants none.
@@ -129,25 +139,25 @@ extension Daemon {
     _ attribute: Attribute, _ path: ObjectPath, _ way: Way
   ) async throws -> PacketSocket? {
     guard attribute.givesWriteSocket else { return nil }
-    if let open = way.peripheral.writeSockets[attribute] { return open }
-    let reply = try await ask(
-      way, attribute, path, Names.characteristic, "AcquireWrite", [.properties(way.options)], "hq")
+    if let open = way.peripheral.server.writeSockets[attribute] { return open }
+    let target = Target(way: way, attribute: attribute, path: path, interface: Names.characteristic)
+    let reply = try await call(target, "AcquireWrite", [.properties(way.options)], returning: "hq")
     guard let descriptor = reply[0].fileDescriptor else { throw DBusError.attributeError(0x0e) }
     let socket = try PacketSocket(owning: descriptor, onPacket: { _ in }, onClose: {})
-    way.peripheral.writeSockets[attribute] = socket
+    way.peripheral.server.writeSockets[attribute] = socket
     return socket
   }
 
   // MARK: The program's answer
 
-  private func ask(
-    _ way: Way, _ attribute: Attribute, _ path: ObjectPath, _ interface: String, _ member: String,
-    _ arguments: [Value], _ returning: Signature
+  private func call(
+    _ target: Target, _ member: String, _ arguments: [Value], returning signature: Signature
   ) async throws -> [Value] {
+    let way = target.way
     let reply: [Value]
     do {
       reply = try await way.connection.call(
-        attribute.owner, path, interface, member, arguments, returning: returning)
+        target.attribute.owner, target.path, target.interface, member, arguments, returning: signature)
     } catch let error as DBusError {
       throw error.overTheAir(member)
     }

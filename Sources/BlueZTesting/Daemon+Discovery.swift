@@ -5,8 +5,8 @@ import DBus
 extension Daemon {
   func startScan(of client: String, at adapter: VirtualAdapter) throws -> [Value] {
     guard adapter.isPowered else { throw DBusError.notReady }
-    guard adapter.scans[client] == nil, !adapter.faults.refusesDiscovery() else { throw DBusError.inProgress }
-    adapter.scans[client] = adapter.filters[client] ?? ScanFilter()
+    guard adapter.clients.scans[client] == nil, !adapter.faults.refusesDiscovery() else { throw DBusError.inProgress }
+    adapter.clients.scans[client] = adapter.clients.filters[client] ?? ScanFilter()
     adapter.object?.set(Names.adapter, ["Discovering": true])
     lookAround(adapter)
     return []
@@ -14,9 +14,9 @@ extension Daemon {
 
   func setFilter(_ options: [String: Value], of client: String, at adapter: VirtualAdapter) throws -> [Value] {
     let filter = try ScanFilter(options)
-    adapter.filters[client] = filter
-    if adapter.scans[client] != nil {
-      adapter.scans[client] = filter
+    adapter.clients.filters[client] = filter
+    if adapter.clients.scans[client] != nil {
+      adapter.clients.scans[client] = filter
       lookAround(adapter)
     }
     return []
@@ -25,8 +25,8 @@ extension Daemon {
   /// - Returns: whether the client was scanning.
   @discardableResult
   func stopScan(of client: String, at adapter: VirtualAdapter) -> Bool {
-    guard adapter.scans.removeValue(forKey: client) != nil else { return false }
-    if adapter.scans.isEmpty {
+    guard adapter.clients.scans.removeValue(forKey: client) != nil else { return false }
+    if adapter.clients.scans.isEmpty {
       // What was measured while scanning is not known any more.
       for device in adapter.devices.values { device.object.set(Names.device, ["RSSI": nil, "TxPower": nil]) }
       adapter.object?.set(Names.adapter, ["Discovering": false])
@@ -59,7 +59,7 @@ extension Daemon {
   }
 
   private func hear(_ air: AirAdvertisement, from address: BluetoothAddress, rssi: Int16, at adapter: VirtualAdapter) {
-    guard adapter.scans.values.contains(where: { $0.matches(air, address, rssi: rssi) }) else { return }
+    guard adapter.clients.scans.values.contains(where: { $0.matches(air, address, rssi: rssi) }) else { return }
     var properties = air.properties(rssi: rssi)
     guard let known = adapter.devices[address] else {
       addDevice(address, properties, at: adapter)
@@ -67,7 +67,7 @@ extension Daemon {
     }
     // Once the services were read, their list is no longer updated from advertisements.
     if !known.mirrored.isEmpty { properties["UUIDs"] = nil }
-    let repeats = adapter.scans.values.contains(where: \.duplicates)
+    let repeats = adapter.clients.scans.values.contains(where: \.duplicates)
     known.object.set(
       Names.device, properties.mapValues(Optional.some),
       repeating: repeats ? ["RSSI", "ManufacturerData", "ServiceData"] : [])

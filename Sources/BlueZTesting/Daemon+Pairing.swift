@@ -64,7 +64,8 @@ extension Daemon {
       throw DBusError.bluez("AuthenticationFailed", "Authentication Failed")
     }
     let own = agents.keys.first { $0.name == client } ?? defaultAgents.last
-    let (mine, theirs) = (device.object.path, other.object.path)
+    let mine = device.object.path
+    let theirs = other.object.path
     let questions = questions(own, mine, defaultAgents.last, theirs)
     let connection = try living()
     let pairing = Task { try await Self.ask(questions, over: connection) }

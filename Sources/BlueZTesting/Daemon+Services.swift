@@ -20,23 +20,23 @@ extension Daemon {
   }
 
   private func offer(_ client: VirtualAdapter.Client, at adapter: VirtualAdapter) async throws {
-    guard !adapter.applications.contains(where: { $0.client == client }) else { throw DBusError.alreadyExists }
+    guard !adapter.server.applications.contains(where: { $0.client == client }) else { throw DBusError.alreadyExists }
     let objects = try await RemoteObject(try living(), client.name, client.path).managedObjects()
-    var handle = adapter.nextHandle
+    var handle = adapter.server.nextHandle
     let services = try AttributeService.read(objects, of: client.name, from: &handle)
-    adapter.nextHandle = handle
-    adapter.applications.append((client, services))
+    adapter.server.nextHandle = handle
+    adapter.server.applications.append((client, services))
     servicesChanged(adapter)
   }
 
   /// - Returns: whether there were any.
   @discardableResult
   func withdraw(_ client: VirtualAdapter.Client, at adapter: VirtualAdapter) -> Bool {
-    guard let index = adapter.applications.firstIndex(where: { $0.client == client }) else { return false }
-    let gone = adapter.applications.remove(at: index).services
+    guard let index = adapter.server.applications.firstIndex(where: { $0.client == client }) else { return false }
+    let gone = adapter.server.applications.remove(at: index).services
     for attribute in gone.flatMap(\.characteristics).map(\.attribute) {
-      adapter.notifiers.removeValue(forKey: attribute)?.close()
-      adapter.writeSockets.removeValue(forKey: attribute)?.close()
+      adapter.server.notifiers.removeValue(forKey: attribute)?.close()
+      adapter.server.writeSockets.removeValue(forKey: attribute)?.close()
     }
     servicesChanged(adapter)
     return true
@@ -76,13 +76,11 @@ extension Daemon {
             try one.attribute.path.map { ($0, try device.object.path.appending(one.attribute.name("service"))) }
           }, uniquingKeysWith: { first, _ in first })
         let place = Place(adapter: adapter.index, device: device.address)
-        device.mirrored.append(
-          (
-            service,
-            try MirroredService(
-              service, at: place, of: device.object, includes: service.includes.compactMap { paths[$0] },
-              faults: adapter.faults, daemon: self, connection: try living(), mtu: configuration.mtu)
-          ))
+        let context = MirrorContext(
+          place: place, faults: adapter.faults, daemon: self, connection: try living(), mtu: configuration.mtu)
+        let mirrored = try MirroredService(
+          service, of: device.object, includes: service.includes.compactMap { paths[$0] }, context)
+        device.mirrored.append((service, mirrored))
       } catch {
         logger.debug("no mirror of a service", metadata: ["error": "\(error)"])
       }
@@ -95,8 +93,8 @@ extension Daemon {
   /// Ends what the devices of one adapter are subscribed to at another.
   func unsubscribe(_ central: VirtualAdapter, from adapter: VirtualAdapter) {
     guard let path = adapter.devices[central.address]?.object.path else { return }
-    for (attribute, notifier) in adapter.notifiers where notifier.remove(path) {
-      adapter.notifiers[attribute] = nil
+    for (attribute, notifier) in adapter.server.notifiers where notifier.remove(path) {
+      adapter.server.notifiers[attribute] = nil
     }
   }
 }

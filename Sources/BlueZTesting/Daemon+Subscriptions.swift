@@ -83,10 +83,11 @@ extension Daemon {
       try await encrypt(way)
     }
     let notifier =
-      way.peripheral.notifiers[attribute]
+      way.peripheral.server.notifiers[attribute]
       ?? Notifier(attribute, path, configuration.version, way.connection)
-    way.peripheral.notifiers[attribute] = notifier
-    let (central, indicates) = (way.asked, !attribute.allows("notify"))
+    way.peripheral.server.notifiers[attribute] = notifier
+    let central = way.asked
+    let indicates = !attribute.allows("notify")
     do {
       try await notifier.add(central, mtu: way.link.mtu) { [weak notifier] value in
         mirror.receive(value)
@@ -99,8 +100,10 @@ extension Daemon {
   }
 
   private func unsubscribeIfUnused(_ mirror: MirroredCharacteristic, _ way: Way) {
-    guard !mirror.isNotifying, way.peripheral.notifiers[mirror.attribute]?.remove(way.asked) == true else { return }
-    way.peripheral.notifiers[mirror.attribute] = nil
+    guard !mirror.isNotifying, way.peripheral.server.notifiers[mirror.attribute]?.remove(way.asked) == true else {
+      return
+    }
+    way.peripheral.server.notifiers[mirror.attribute] = nil
   }
 
   private func acquireWrite(_ attribute: Attribute, at place: Place) async throws -> [Value] {

@@ -68,22 +68,25 @@ actor Daemon {
     connection = nil
     dying.close()
     for adapter in adapters { adapter.clear() }
-    (agents, defaultAgents) = ([:], [])
-    (root, service, departures) = (nil, nil, nil)
+    agents = [:]
+    defaultAgents = []
+    root = nil
+    service = nil
+    departures = nil
   }
 
   /// A program left the bus; what it had registered goes.
   private func clientLeft(_ name: String) {
     for agent in agents.keys where agent.name == name { drop(agent) }
     for adapter in adapters {
-      for advertisement in adapter.advertisements.keys where advertisement.name == name {
+      for advertisement in adapter.clients.advertisements.keys where advertisement.name == name {
         end(advertisement, at: adapter)
       }
-      for application in adapter.applications where application.client.name == name {
+      for application in adapter.server.applications where application.client.name == name {
         withdraw(application.client, at: adapter)
       }
-      if adapter.scans[name] != nil { stopScan(of: name, at: adapter) }
-      adapter.filters[name] = nil
+      if adapter.clients.scans[name] != nil { stopScan(of: name, at: adapter) }
+      adapter.clients.filters[name] = nil
       for device in adapter.devices.values {
         for (_, mirror) in device.mirrored { mirror.clientLeft(name) }
       }

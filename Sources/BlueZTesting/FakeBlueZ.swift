@@ -23,7 +23,7 @@ public import Logging
 ///
 /// - **time and loss of the air**: everything is heard at once and arrives. A device advertises once for each scan,
 ///   and bluetoothd does not forget it after 30 s; ``FakeAdapter/forget(_:)`` does.
-/// - **the kernel**: L2CAP channels, the management socket, controllers' limits, and `Adapter.links()` (who asks which
+/// - **the kernel**: L2CAP channels, the management socket, controllers' limits, and `Adapter.connections()` (who asks which
 ///   links are encrypted is told that there are none; EdgeCoder's phone needs the access mode `open` here).
 /// - **private addresses**, passkey entry, LE Secure Connections as different from other encryption, profiles, BR/EDR,
 ///   advertisement monitors, prepared-write authorization, EATT.

@@ -28,21 +28,22 @@ final class MirroredCharacteristic: Sendable {
   private let state = Lock(State())
 
   init(
-    _ attribute: Attribute, at place: Place, below service: ObjectPath, faults: Faults, daemon: Daemon,
-    connection: Connection, mtu: UInt16
+    _ attribute: Attribute, below service: ObjectPath, _ mirror: MirrorContext
   ) throws {
+    let daemon = mirror.daemon
     self.attribute = attribute
-    self.faults = faults
-    longestValue = Int(mtu) - 3
+    faults = mirror.faults
+    longestValue = Int(mirror.mtu) - 3
     let flags = attribute.shownFlags
     var values: [String: Value] = [
-      "UUID": .string(attribute.uuid), "Service": .objectPath(service), "Flags": .strings(flags), "MTU": .uint16(mtu),
+      "UUID": .string(attribute.uuid), "Service": .objectPath(service), "Flags": .strings(flags),
+      "MTU": .uint16(mirror.mtu),
       "Notifying": false,
     ]
     if flags.contains("notify") { values["NotifyAcquired"] = false }
     if flags.contains("write-without-response") { values["WriteAcquired"] = false }
     object = try ServedObject(
-      connection, try service.appending(attribute.name("char")),
+      mirror.connection, try service.appending(attribute.name("char")),
       [
         .init(
           name: Names.characteristic,
@@ -50,8 +51,8 @@ final class MirroredCharacteristic: Sendable {
             "UUID": "s", "Service": "o", "Flags": "as", "MTU": "q", "Notifying": "b", "NotifyAcquired": "b",
             "WriteAcquired": "b", "Value": "ay",
           ], values: values,
-          methods: daemon.attributeMethods(attribute, Names.characteristic, at: place)
-            + daemon.characteristicMethods(attribute, at: place))
+          methods: daemon.attributeMethods(attribute, Names.characteristic, at: mirror.place)
+            + daemon.characteristicMethods(attribute, at: mirror.place))
       ], logger: daemon.logger)
     let id = faults.onRepair { [weak self] in self?.flush() }
     state.withLock { $0.onRepair = id }
@@ -61,11 +62,11 @@ final class MirroredCharacteristic: Sendable {
     if let id = state.withLock({ $0.onRepair }) { faults.stop(onRepair: id) }
   }
 
-  func part(of descriptor: Attribute, at place: Place, daemon: Daemon) -> ServedObject.Part {
+  func part(of descriptor: Attribute, _ mirror: MirrorContext) -> ServedObject.Part {
     .init(
       name: Names.descriptor, types: ["UUID": "s", "Characteristic": "o", "Value": "ay"],
       values: ["UUID": .string(descriptor.uuid), "Characteristic": .objectPath(object.path)],
-      methods: daemon.attributeMethods(descriptor, Names.descriptor, at: place))
+      methods: mirror.daemon.attributeMethods(descriptor, Names.descriptor, at: mirror.place))
   }
 
   // MARK: Values from the peer

@@ -7,6 +7,15 @@ struct Place: Sendable, Hashable {
   var device: BluetoothAddress
 }
 
+/// The surroundings of the mirrored objects below one remote device.
+struct MirrorContext {
+  let place: Place
+  let faults: Faults
+  let daemon: Daemon
+  let connection: Connection
+  let mtu: UInt16
+}
+
 /// The objects of one service of a remote device.
 final class MirroredService: Sendable {
   private let object: ServedObject
@@ -14,12 +23,11 @@ final class MirroredService: Sendable {
   private let descriptors: [ServedObject]
 
   init(
-    _ service: AttributeService, at place: Place, of device: ServedObject, includes: [ObjectPath], faults: Faults,
-    daemon: Daemon, connection: Connection, mtu: UInt16
+    _ service: AttributeService, of device: ServedObject, includes: [ObjectPath], _ mirror: MirrorContext
   ) throws {
     let path = try device.path.appending(service.attribute.name("service"))
     object = try ServedObject(
-      connection, path,
+      mirror.connection, path,
       [
         .init(
           name: Names.gattService, types: ["UUID": "s", "Device": "o", "Primary": "b", "Includes": "ao"],
@@ -27,16 +35,16 @@ final class MirroredService: Sendable {
             "UUID": .string(service.attribute.uuid), "Device": .objectPath(device.path),
             "Primary": .bool(service.isPrimary), "Includes": .objectPaths(includes),
           ])
-      ], logger: daemon.logger)
-    var (characteristics, descriptors): ([MirroredCharacteristic], [ServedObject]) = ([], [])
+      ], logger: mirror.daemon.logger)
+    var characteristics: [MirroredCharacteristic] = []
+    var descriptors: [ServedObject] = []
     for one in service.characteristics {
-      let characteristic = try MirroredCharacteristic(
-        one.attribute, at: place, below: path, faults: faults, daemon: daemon, connection: connection, mtu: mtu)
+      let characteristic = try MirroredCharacteristic(one.attribute, below: path, mirror)
       characteristics.append(characteristic)
       for descriptor in one.descriptors {
         let path = try characteristic.object.path.appending(descriptor.name("desc"))
-        let part = characteristic.part(of: descriptor, at: place, daemon: daemon)
-        descriptors.append(try ServedObject(connection, path, [part], logger: daemon.logger))
+        let part = characteristic.part(of: descriptor, mirror)
+        descriptors.append(try ServedObject(mirror.connection, path, [part], logger: mirror.daemon.logger))
       }
     }
     self.characteristics = characteristics

@@ -22,24 +22,34 @@ final class VirtualAdapter {
   let address: BluetoothAddress
   let faults = Faults()
 
-  // What outlives bluetoothd.
+  /// The requests of clients for the radio, which end with bluetoothd.
+  struct Clients {
+    var scans: [String: ScanFilter] = [:]
+    /// The filters of clients that do not scan yet.
+    var filters: [String: ScanFilter] = [:]
+    var advertisements: [Client: Advertising] = [:]
+  }
+
+  /// The GATT server, which ends with bluetoothd.
+  struct Server {
+    var applications: [(client: Client, services: [AttributeService])] = []
+    var nextHandle = firstHandle
+    var notifiers: [Attribute: Notifier] = [:]
+    /// The sockets from which programs take writes.
+    var writeSockets: [Attribute: PacketSocket] = [:]
+  }
+
+  // These outlive bluetoothd.
   var isPluggedIn = true
   var bonds: Set<BluetoothAddress> = []
   /// Devices that are no adapters of the fake, and what they advertise.
   var strangers: [BluetoothAddress: (air: AirAdvertisement, rssi: Int16)] = [:]
 
-  // What does not.
+  // These do not.
   var object: ServedObject?
-  var scans: [String: ScanFilter] = [:]
-  /// Filters of clients that do not scan yet.
-  var filters: [String: ScanFilter] = [:]
-  var advertisements: [Client: Advertising] = [:]
-  var applications: [(client: Client, services: [AttributeService])] = []
-  var nextHandle = firstHandle
+  var clients = Clients()
+  var server = Server()
   var devices: [BluetoothAddress: VirtualDevice] = [:]
-  var notifiers: [Attribute: Notifier] = [:]
-  /// The sockets that programs take writes from.
-  var writeSockets: [Attribute: PacketSocket] = [:]
 
   /// The handles below are those of the Generic Access and Generic Attribute services.
   static let firstHandle: UInt16 = 0x0010
@@ -61,11 +71,11 @@ final class VirtualAdapter {
 
   var isPowered: Bool { object?[Names.adapter, "Powered"]?.bool ?? false }
   var alias: String { object?[Names.adapter, "Alias"]?.string ?? name }
-  var services: [AttributeService] { applications.flatMap(\.services) }
+  var services: [AttributeService] { server.applications.flatMap(\.services) }
 
   /// What it sends out now; several advertisements are heard as one, as BlueZ shows them.
   var air: AirAdvertisement? {
-    let onAir = advertisements.filter(\.value.isOnAir).sorted {
+    let onAir = clients.advertisements.filter(\.value.isOnAir).sorted {
       ($0.key.name, $0.key.path) < ($1.key.name, $1.key.path)
     }.map(\.value.content)
     guard isPowered, var all = onAir.first else { return nil }
@@ -76,19 +86,20 @@ final class VirtualAdapter {
   /// Forgets what bluetoothd knew of it, as when it ends or the adapter is unplugged.
   func clear() {
     for device in devices.values { device.remove() }
-    for notifier in notifiers.values { notifier.close() }
+    for notifier in server.notifiers.values { notifier.close() }
     closeWriteSockets()
     object?.remove()
     object = nil
-    (scans, filters, advertisements, applications, devices, notifiers) = ([:], [:], [:], [], [:], [:])
-    nextHandle = Self.firstHandle
+    clients = Clients()
+    server = Server()
+    devices = [:]
   }
 }
 
 extension VirtualAdapter {
   func closeWriteSockets() {
-    for socket in writeSockets.values { socket.close() }
-    writeSockets = [:]
+    for socket in server.writeSockets.values { socket.close() }
+    server.writeSockets = [:]
   }
 }
 

@@ -80,7 +80,8 @@ extension ContractTests {
   @Test("Each scan of a session sees what it asked for")
   func scansShareADiscovery() async throws {
     let lab = try await FakeBlueZ.start()
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     let advertisement = try await phone.advertise(
       .init(name: "Parlour", services: [Parlour.service], manufacturerData: [0xffff: [1]]))
     let others = try await central.discover(.init(services: ["180f"]))

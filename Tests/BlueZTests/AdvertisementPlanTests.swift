@@ -43,11 +43,13 @@ import Testing
     }
     #expect(outcomes.values.reduce(0, +) == 216)
     // Each way to end is met, so that no branch above passes by never being taken.
-    #expect(outcomes.values.allSatisfy { $0 >= 4 } && outcomes.count == 3, "\(outcomes)")
+    #expect(outcomes.count == 3, "\(outcomes)")
+    #expect(outcomes.values.allSatisfy { $0 >= 4 }, "\(outcomes)")
   }
 
   private func outcome(of content: Content) throws -> String {
-    let (data, response) = (Self.elements(of: content), content.name.map { 2 + $0.utf8.count } ?? 0)
+    let data = Self.elements(of: content)
+    let response = content.name.map { 2 + $0.utf8.count } ?? 0
     #expect(content.budget.advertisingData == data.count, "\(content)")
     #expect(content.budget.scanResponse == response)
     let power = content.includes.contains(.txPower) ? 3 : 0
@@ -58,7 +60,7 @@ import Testing
     }
     let plan = try plan(content)
     let fits = data.count <= 31
-    #expect(plan.concessions == (fits ? [] : [.txPowerElement]))
+    #expect(plan.fallbacks == (fits ? [] : [.txPowerElement]))
     #expect(plan.content.includes.isEmpty == (!fits || power == 0))
     return fits ? "whole" : "without power"
   }
@@ -80,15 +82,15 @@ import Testing
 
   @Test func whatOldBluetoothdIgnoresIsGivenUpOrRefused() throws {
     let wished = Parameters(interval: .milliseconds(100)...(.milliseconds(200)), txPower: 4)
-    #expect(try plan(Content(), wished).concessions == [.txPower, .interval])
-    #expect(try plan(Content(), wished, isExperimental: true).concessions.isEmpty)
-    #expect(try plan(Content(), wished, version: BlueZRelease(5, 77)).concessions.isEmpty)
+    #expect(try plan(Content(), wished).fallbacks == [.txPower, .interval])
+    #expect(try plan(Content(), wished, isExperimental: true).fallbacks.isEmpty)
+    #expect(try plan(Content(), wished, version: BlueZRelease(5, 77)).fallbacks.isEmpty)
     #expect(try plan(Content(), wished, version: nil).parameters.interval == nil)
     var strict = wished
-    strict.mayGiveUp = [.txPower]
+    strict.allowedFallbacks = [.txPower]
     #expect(throws: BlueZError.self) { try plan(Content(), strict) }
 
-    let response = Content(scanResponse: .init(manufacturerData: [1: [2]]))
+    let response = Content().with { $0.scanResponse = .init(manufacturerData: [1: [2]]) }
     #expect(throws: BlueZError.self) { try plan(response, version: BlueZRelease(5, 80)) }
     #expect(throws: BlueZError.self) { try plan(response, version: BlueZRelease(5, 79), isExperimental: true) }
     #expect(try plan(response, version: BlueZRelease(5, 80), isExperimental: true).content == response)
@@ -96,11 +98,11 @@ import Testing
 
   @Test func theLadderIsGoneDownInItsOrder() throws {
     let wished = Parameters(
-      interval: .milliseconds(100)...(.milliseconds(200)), txPower: 4, mayGiveUp: [.txPowerElement, .interval])
+      interval: .milliseconds(100)...(.milliseconds(200)), txPower: 4, allowedFallbacks: [.txPowerElement, .interval])
     var plan: AdvertisementPlan? = try plan(Content(includes: [.txPower]), wished, version: BlueZRelease(5, 77))
-    var steps: [[Advertisement.Concession]] = []
+    var steps: [[Advertisement.Fallback]] = []
     while let now = plan {
-      steps.append(now.concessions)
+      steps.append(now.fallbacks)
       plan = now.next()
     }
     #expect(steps == [[], [.txPowerElement], [.txPowerElement, .interval]])
@@ -122,16 +124,23 @@ import Testing
   }
 
   static let refused: [(Content, Parameters)] = [
-    (Content(other: [0x09: [65]]), Parameters()),
-    (Content(isConnectable: false, isDiscoverable: true), Parameters()),
+    (Content().with { $0.other = [0x09: [65]] }, Parameters()),
+    (Content(isConnectable: false).with { $0.isDiscoverable = true }, Parameters()),
     (Content(name: "n", includes: [.localName]), Parameters()),
-    (Content(appearance: 1, includes: [.appearance]), Parameters()),
+    (Content(includes: [.appearance]).with { $0.appearance = 1 }, Parameters()),
     (Content(), Parameters(interval: .milliseconds(19)...(.milliseconds(100)))),
     (Content(), Parameters(interval: .milliseconds(20)...(.milliseconds(10_241)))),
     (Content(), Parameters(txPower: 21)),
     (Content(), Parameters(turn: .zero)),
     (Content(), Parameters(timeout: .seconds(65_536))),
-    (Content(), Parameters(timeout: .seconds(5), discoverableTimeout: .seconds(6))),
+    (
+      Content(),
+      {
+        var parameters = Parameters(timeout: .seconds(5))
+        parameters.discoverableTimeout = .seconds(6)
+        return parameters
+      }()
+    ),
   ]
 
   @Test(arguments: refused)
@@ -142,9 +151,20 @@ import Testing
 
   @Test func everyKindOfElementTakesRoom() {
     #expect(Content(isConnectable: false).budget.advertisingData == 3)
-    let content = Content(
-      solicitedServices: ["180f"], other: [0x24: [1, 2]], appearance: 0x0180, includes: [.localName])
+    let content = Content(includes: [.localName]).with {
+      $0.solicitedServices = ["180f"]
+      $0.other = [0x24: [1, 2]]
+      $0.appearance = 0x0180
+    }
     #expect(content.budget.advertisingData == 3 + 4 + 4 + 4)
     #expect(content.budget.scanResponse == 12)
+  }
+}
+
+extension Advertisement.Content {
+  fileprivate func with(_ change: (inout Self) -> Void) -> Self {
+    var copy = self
+    change(&copy)
+    return copy
   }
 }

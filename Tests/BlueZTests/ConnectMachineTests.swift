@@ -14,15 +14,15 @@ import Testing
   /// Hands in events a second apart, without jitter.
   private func actions(_ options: ConnectOptions, _ events: [Machine.Event]) -> [Machine.Action] {
     var machine = Machine(options)
-    return events.enumerated().map { machine.handle($1, at: .seconds($0), random: 0) }
+    return events.enumerated().map { machine.handle($1, at: .seconds($0), random: 0.5) }
   }
 
   @Test func aDirectConnectionTriesAsOftenAsToldAndPausesLonger() {
-    let failed = Machine.Event.failed(.link, Self.refused)
+    let failed = Machine.Event.failed(.connection, Self.refused)
     let options = ConnectOptions.direct(attempts: 3, backoff: .milliseconds(100))
     #expect(
       actions(options, [.start, failed, .due, failed, .due, failed]) == [
-        .attempt, .pause(.milliseconds(100)), .attempt, .pause(.milliseconds(200)), .attempt, .finish(Self.refused),
+        .attempt, .delay(.milliseconds(100)), .attempt, .delay(.milliseconds(200)), .attempt, .finish(Self.refused),
       ])
   }
 
@@ -31,7 +31,7 @@ import Testing
   ])
   func whatWillNotPassIsNotTriedAgain(_ code: BlueZError.Code) {
     let error = BlueZError(code, "")
-    #expect(actions(.direct(), [.start, .failed(.link, error)]) == [.attempt, .finish(error)])
+    #expect(actions(.direct(), [.start, .failed(.connection, error)]) == [.attempt, .finish(error)])
   }
 
   @Test func servicesThatNeverComeAreReadAfreshOnce() {
@@ -46,7 +46,7 @@ import Testing
     #expect(
       actions(.direct(attempts: 1), [.start, .failed(.services, Self.ended)]) == [.attempt, .finish(Self.ended)])
     #expect(
-      actions(.direct(attempts: 1), [.start, .failed(.link, Self.stalled)]) == [.attempt, .finish(Self.stalled)])
+      actions(.direct(attempts: 1), [.start, .failed(.connection, Self.stalled)]) == [.attempt, .finish(Self.stalled)])
   }
 
   @Test func aDirectConnectionIsOverWithItsLink() {
@@ -55,24 +55,24 @@ import Testing
   }
 
   @Test func aKeptConnectionPausesUpToTheLongestPauseForEver() {
-    var machine = Machine(.keepConnected(backoff: .seconds(1), longestPause: .seconds(5)))
-    #expect(machine.handle(.start, at: .zero, random: 0) == .attempt)
+    var machine = Machine(.keepConnected(backoff: .seconds(1), longestDelay: .seconds(5)))
+    #expect(machine.handle(.start, at: .zero, random: 0.5) == .attempt)
     var pauses: [Machine.Action] = []
     for second in 1...40 {
-      pauses.append(machine.handle(.failed(.link, Self.refused), at: .seconds(second), random: 0))
-      #expect(machine.handle(.due, at: .seconds(second), random: 0) == .attempt)
+      pauses.append(machine.handle(.failed(.connection, Self.refused), at: .seconds(second), random: 0.5))
+      #expect(machine.handle(.due, at: .seconds(second), random: 0.5) == .attempt)
     }
-    #expect(Array(pauses.prefix(4)) == [1, 2, 4, 5].map { .pause(.seconds($0)) })
-    #expect(pauses.last == .pause(.seconds(5)))
+    #expect(Array(pauses.prefix(4)) == [1, 2, 4, 5].map { .delay(.seconds($0)) })
+    #expect(pauses.last == .delay(.seconds(5)))
   }
 
   @Test func aLinkThatHeldForgivesTheFailuresBeforeIt() {
     for (held, pause) in [(Machine.stableAfter, 1), (.seconds(9), 4)] {
       var machine = Machine(.keepConnected(backoff: .seconds(1)))
-      _ = machine.handle(.start, at: .zero, random: 0)
-      for _ in 0..<2 { _ = machine.handle(.failed(.link, Self.refused), at: .zero, random: 0) }
-      #expect(machine.handle(.connected, at: .zero, random: 0) == .watch)
-      #expect(machine.handle(.lost(Self.ended), at: held, random: 0) == .pause(.seconds(pause)))
+      _ = machine.handle(.start, at: .zero, random: 0.5)
+      for _ in 0..<2 { _ = machine.handle(.failed(.connection, Self.refused), at: .zero, random: 0.5) }
+      #expect(machine.handle(.connected, at: .zero, random: 0.5) == .watch)
+      #expect(machine.handle(.lost(Self.ended), at: held, random: 0.5) == .delay(.seconds(pause)))
     }
   }
 
@@ -80,15 +80,16 @@ import Testing
     let failed = Machine.Event.failed(.search, Self.down)
     #expect(
       actions(.keepConnected(backoff: .seconds(1)), [.start, failed, .due, failed, .due, failed]) == [
-        .attempt, .waitForAdapter, .attempt, .pause(.seconds(1)), .attempt, .waitForAdapter,
+        .attempt, .waitForAdapter, .attempt, .delay(.seconds(1)), .attempt, .waitForAdapter,
       ])
   }
 
   @Test func pausesDifferByAnEighth() {
-    for (random, expected) in [(-1.0, 875), (1.0, 1125)] {
+    for (random, expected) in [(0.0, 875), (1.0, 1125)] {
       var machine = Machine(.keepConnected(backoff: .seconds(1)))
       #expect(
-        machine.handle(.failed(.link, Self.refused), at: .zero, random: random) == .pause(.milliseconds(expected)))
+        machine.handle(.failed(.connection, Self.refused), at: .zero, random: random) == .delay(.milliseconds(expected))
+      )
     }
   }
 }

@@ -47,7 +47,8 @@ import Testing
 
   @Test func twoCentralsReadTwoValues() throws {
     var reads = LongReads()
-    let (a, b) = ([UInt8](repeating: 1, count: 100), [UInt8](repeating: 2, count: 100))
+    let a = [UInt8](repeating: 1, count: 100)
+    let b = [UInt8](repeating: 2, count: 100)
     _ = try reads.piece(of: a, for: peer(1), at: 0, mtu: 23)
     _ = try reads.piece(of: b, for: peer(2), at: 0, mtu: 23)
     #expect(reads.value(for: peer(1), at: 22) == a)
@@ -75,15 +76,15 @@ import Testing
 
   @Test func anIndicationIsConfirmedByAllWhoStay() {
     var confirmations = Confirmations(of: [1, 2, 3])
-    #expect(confirmations.receive(.confirmed(1)) == .waiting)
-    #expect(confirmations.receive(.confirmed(1)) == .waiting)
-    #expect(confirmations.receive(.left(2)) == .waiting)
-    #expect(confirmations.receive(.confirmed(3)) == .confirmed)
+    #expect(confirmations.handle(.confirmed(1)) == .wait)
+    #expect(confirmations.handle(.confirmed(1)) == .wait)
+    #expect(confirmations.handle(.left(2)) == .wait)
+    #expect(confirmations.handle(.confirmed(3)) == .finish)
     var lonely = Confirmations(of: [1, 2])
-    #expect(lonely.receive(.left(1)) == .waiting)
-    #expect(lonely.receive(.left(2)) == .abandoned)
+    #expect(lonely.handle(.left(1)) == .wait)
+    #expect(lonely.handle(.left(2)) == .fail)
     var anonymous = Confirmations(of: [1])
-    #expect(anonymous.receive(.confirmed(nil)) == .confirmed)
+    #expect(anonymous.handle(.confirmed(nil)) == .finish)
   }
 
   /// What bluetoothd does from 5.80 on: a byte for each confirmation.

@@ -81,14 +81,14 @@ import Testing
       [
         Capability.socketPerPeer, .fullLengthWrites, .notifiesOnePeer, .advertisingInterval, .indicationSockets,
         .scanResponses,
-        .tellsDisconnectReason, .tellsAdvertisingInstance,
+        .reportsDisconnectReason, .reportsAdvertisingInstance,
       ]
     ),
     (
       BlueZRelease(5, 72), 512, 512,
       [
-        .notifiesOnePeer, .advertisingInterval, .indicationSockets, .scanResponses, .tellsDisconnectReason,
-        .tellsAdvertisingInstance,
+        .notifiesOnePeer, .advertisingInterval, .indicationSockets, .scanResponses, .reportsDisconnectReason,
+        .reportsAdvertisingInstance,
       ]
     ),
     (
@@ -96,14 +96,14 @@ import Testing
       [
         .registersServices, .confirmsIndications, .notifiesOnePeer, .advertisingInterval, .indicationSockets,
         .scanResponses,
-        .tellsDisconnectReason, .tellsAdvertisingInstance,
+        .reportsDisconnectReason, .reportsAdvertisingInstance,
       ]
     ),
     (
       BlueZRelease(5, 79), 512, 512,
-      [.confirmsIndications, .indicationSockets, .scanResponses, .tellsDisconnectReason, .tellsAdvertisingInstance]
+      [.confirmsIndications, .indicationSockets, .scanResponses, .reportsDisconnectReason, .reportsAdvertisingInstance]
     ),
-    (BlueZRelease(5, 82), 512, 512, [.tellsDisconnectReason, .tellsAdvertisingInstance]),
+    (BlueZRelease(5, 82), 512, 512, [.reportsDisconnectReason, .reportsAdvertisingInstance]),
     (BlueZRelease(5, 87), 512, 512, []),
   ])
   func whatAVersionLacks(_ version: BlueZRelease, _ write: Int, _ long: Int, _ lacks: [Capability]) {
@@ -115,6 +115,7 @@ import Testing
 
   @Test func theTableIsWhole() {
     #expect(Set(Capability.all).count == Capability.all.count)
-    #expect(Capability.all.allSatisfy { !$0.without.isEmpty && $0.source.contains { $0.isNumber } })
+    #expect(Capability.all.allSatisfy { !$0.limitation.isEmpty })
+    #expect(Capability.all.allSatisfy { $0.source.contains { $0.isNumber } })
   }
 }

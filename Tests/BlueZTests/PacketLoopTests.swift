@@ -48,7 +48,8 @@ import Testing
   /// Cancelled before it waits, while it does, and in between.
   @Test(.timeLimit(.minutes(5)), arguments: 0..<50)
   func aCancelledWaitEnds(_ round: Int) async throws {
-    let (loop, id) = (loop, id)
+    let loop = loop
+    let id = id
     let waiting = Task { await loop.wait(id, for: .reading) }
     for _ in 0..<round { await Task.yield() }
     waiting.cancel()

@@ -10,7 +10,9 @@ import Testing
   @Test func theTableIsTheCodes() throws {
     let text = try String(contentsOf: Self.article, encoding: .utf8)
     let rows = text.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2).map(String.init)
-    let expected = BlueZRelease.Capability.all.map { "| \($0.title) | \(since($0)) | \($0.without) | \($0.source) |" }
+    let expected = BlueZRelease.Capability.all.map {
+      "| \($0.title) | \(since($0)) | \($0.limitation) | \($0.source) |"
+    }
     #expect(rows == expected)
   }
 

@@ -17,7 +17,8 @@ extension Adapter {
 
   /// The links that come and go from now on; what a GATT server learns its centrals from.
   public func connectionEvents(limit: Int = 256) -> BoundedStream<ConnectionEvent> {
-    let (core, address) = (core, address)
+    let core = core
+    let address = address
     let linked = Lock(core.state.withLock { Self.connectedPeers(of: address, in: $0) })
     return core.streams(limit: limit) { _ in
       let now = core.state.withLock { Self.connectedPeers(of: address, in: $0) }
@@ -32,7 +33,7 @@ extension Adapter {
   }
 
   static func connectedPeers(of address: BluetoothAddress, in state: borrowing SessionCore.State) -> Set<Peer> {
-    guard let adapter = path(of: address, in: state) else { return [] }
+    guard let adapter = state.path(of: address) else { return [] }
     let cache = state.cache
     return Set(
       cache.paths(with: Device.interface, below: adapter)

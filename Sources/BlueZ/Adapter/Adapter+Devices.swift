@@ -4,7 +4,7 @@ extension Adapter {
   /// The devices bluetoothd knows here: bonded, connected, or heard a short while ago.
   public var devices: [Device] {
     let paths = core.state.withLock { state -> [ObjectPath] in
-      guard let adapter = Self.path(of: address, in: state) else { return [] }
+      guard let adapter = state.path(of: address) else { return [] }
       let cache = state.cache
       return cache.paths(with: Device.interface, below: adapter)
     }

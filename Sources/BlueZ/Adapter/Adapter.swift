@@ -5,7 +5,7 @@ import Timing
 ///
 /// Its properties are read from a cache that the bus keeps current; they cost nothing and never wait.
 public struct Adapter: Sendable, Hashable {
-  static let interface = "org.bluez.Adapter1"
+  static let interface = InterfaceName.adapter
 
   /// The session it belongs to.
   public let session: Session
@@ -29,11 +29,12 @@ public struct Adapter: Sendable, Hashable {
   ///   - timeout: how long bluetoothd may take; a controller that was just plugged in is busy for a moment.
   /// - Throws: ``BlueZError`` with code `.noAdapter`, `.timedOut`, or `.notPermitted`.
   public func setPowered(_ on: Bool, timeout: Duration = .seconds(5)) async throws {
-    let (core, address) = (core, address)
+    let core = core
+    let address = address
     core.state.withLock { state in
-      if on { state.powerWishes.insert(address) } else { state.powerWishes.remove(address) }
+      state.adapters.setKeptOn(on, address)
     }
-    let path = try await core.whenThere(address)
+    let path = try await core.whenPresent(address)
     let doing = "switching \(path.lastElement) \(on ? "on" : "off")"
     try await withTimeout(timeout, doing, hint: "is it blocked? see `rfkill list`") {
       while true {
@@ -50,7 +51,7 @@ public struct Adapter: Sendable, Hashable {
   /// Changes the name it shows to others; an empty one puts ``systemName`` back.
   /// - Throws: ``BlueZError``.
   public func setAlias(_ alias: String) async throws {
-    let path = try await core.whenThere(address)
+    let path = try await core.whenPresent(address)
     try await core.set(path, Self.interface, "Alias", .string(alias), doing: "renaming \(path.lastElement)")
   }
 
@@ -60,7 +61,7 @@ public struct Adapter: Sendable, Hashable {
   ///   - timeout: after what time it ends by itself, in whole seconds; `nil` is never.
   /// - Throws: ``BlueZError`` with code `.noAdapter`, `.notPowered`, `.notPermitted` or `.serviceUnavailable`.
   public func setDiscoverable(_ discoverable: Bool, for timeout: Duration? = nil) async throws {
-    let path = try await core.whenThere(address)
+    let path = try await core.whenPresent(address)
     let doing = "making \(path.lastElement) \(discoverable ? "" : "not ")discoverable"
     if discoverable {
       let seconds = UInt32(clamping: timeout.map { max($0.components.seconds, 1) } ?? 0)
@@ -84,18 +85,7 @@ public struct Adapter: Sendable, Hashable {
 
   // MARK: Where it is
 
-  var path: ObjectPath? { Self.path(of: address, core) }
-
-  static func path(of address: BluetoothAddress, _ core: SessionCore) -> ObjectPath? {
-    core.state.withLock { path(of: address, in: $0) }
-  }
-
-  static func path(of address: BluetoothAddress, in state: borrowing SessionCore.State) -> ObjectPath? {
-    let cache = state.cache
-    return cache.paths(with: interface).first {
-      cache.properties($0, interface)?["Address"]?.string == address.description
-    }
-  }
+  var path: ObjectPath? { core.path(of: address) }
 
   /// Where it is now, for what does not wait.
   func requirePath() throws -> ObjectPath {

@@ -13,14 +13,8 @@ extension AdvertisementPlan {
     properties["LocalName"] = content.name.map(Value.string)
     properties["Appearance"] = content.appearance.map(Value.uint16)
     if !content.includes.isEmpty { properties["Includes"] = .strings(content.includes.map(\.rawValue).sorted()) }
-    add(
-      content.services, content.solicitedServices, content.manufacturerData, content.serviceData, content.other,
-      to: &properties, prefix: "")
-    if let more = content.scanResponse {
-      add(
-        more.services, more.solicitedServices, more.manufacturerData, more.serviceData, more.other, to: &properties,
-        prefix: "ScanResponse")
-    }
+    add(content.elements, to: &properties, prefix: "")
+    if let more = content.scanResponse { add(more, to: &properties, prefix: "ScanResponse") }
     if let interval = parameters.interval {
       properties["MinInterval"] = .uint32(UInt32(interval.lowerBound / .milliseconds(1)))
       properties["MaxInterval"] = .uint32(UInt32(interval.upperBound / .milliseconds(1)))
@@ -45,25 +39,23 @@ extension AdvertisementPlan {
     return Interface(Advertisement.interface, methods: [release], properties: declared)
   }
 
-  private func add(
-    _ services: [BluetoothUUID], _ solicited: [BluetoothUUID], _ manufacturerData: [UInt16: [UInt8]],
-    _ serviceData: [BluetoothUUID: [UInt8]], _ other: [UInt8: [UInt8]], to properties: inout [String: Value],
-    prefix: String
-  ) {
-    if !services.isEmpty { properties[prefix + "ServiceUUIDs"] = .strings(services.map(\.description)) }
-    if !solicited.isEmpty { properties[prefix + "SolicitUUIDs"] = .strings(solicited.map(\.description)) }
-    if !manufacturerData.isEmpty {
-      properties[prefix + "ManufacturerData"] = .dictionary(
-        of: "qv", manufacturerData.map { Value.Entry(.uint16($0.key), .variant(.bytes($0.value))) })
+  private func add(_ elements: Advertisement.ScanResponse, to properties: inout [String: Value], prefix: String) {
+    func set(_ name: String, _ isEmpty: Bool, _ value: @autoclosure () -> Value) {
+      if !isEmpty { properties[prefix + name] = value() }
     }
-    if !serviceData.isEmpty {
-      properties[prefix + "ServiceData"] = .properties(
-        Dictionary(uniqueKeysWithValues: serviceData.map { ($0.key.description, .bytes($0.value)) }))
-    }
-    if !other.isEmpty {
-      properties[prefix + "Data"] = .dictionary(
-        of: "yv", other.map { Value.Entry(.byte($0.key), .variant(.bytes($0.value))) })
-    }
+    set("ServiceUUIDs", elements.services.isEmpty, .strings(elements.services.map(\.description)))
+    set("SolicitUUIDs", elements.solicitedServices.isEmpty, .strings(elements.solicitedServices.map(\.description)))
+    set(
+      "ManufacturerData", elements.manufacturerData.isEmpty,
+      .dictionary(
+        of: "qv", elements.manufacturerData.map { Value.Entry(.uint16($0.key), .variant(.bytes($0.value))) }))
+    set(
+      "ServiceData", elements.serviceData.isEmpty,
+      .properties(
+        Dictionary(uniqueKeysWithValues: elements.serviceData.map { ($0.key.description, .bytes($0.value)) })))
+    set(
+      "Data", elements.other.isEmpty,
+      .dictionary(of: "yv", elements.other.map { Value.Entry(.byte($0.key), .variant(.bytes($0.value))) }))
   }
 
   /// Whole seconds, rounded up.

@@ -8,7 +8,7 @@ import Timing
 public final class Advertisement: Registration {
   static let interface = "org.bluez.LEAdvertisement1"
 
-  /// What is wished to be advertised; ``concessions`` says what of it is not.
+  /// What is wished to be advertised; ``fallbacks`` says what of it is not.
   public let content: Content
   /// How it is wished to be advertised.
   public let parameters: Parameters
@@ -48,12 +48,14 @@ public final class Advertisement: Registration {
   }
 
   deinit {
-    let (core, id, placement) = (session.core, end(), placement)
+    let core = session.core
+    let id = end()
+    let placement = placement
     Task { await core.takeDownQuietly(id, placement) }
   }
 
   /// What was given up for it to be there, in this order; it may be less or more after bluetoothd's restart.
-  public var concessions: [Concession] { state.withLock { $0.plan?.concessions ?? [] } }
+  public var fallbacks: [Fallback] { state.withLock { $0.plan?.fallbacks ?? [] } }
 
   /// The power the controller chose, in dBm; `nil` when none was wished, or it does not tell.
   public var txPower: Int? { state.withLock { $0.txPower } }
@@ -147,7 +149,7 @@ public final class Advertisement: Registration {
     if let deadline, SteadyClock.steady.now.duration(to: deadline) < .seconds(1) {
       giveUp()
     } else if let entry = state.withLock({ $0.entry }) {
-      session.core.lost(entry)
+      session.core.dropped(entry)
     }
   }
 }

@@ -21,8 +21,7 @@ public struct AdvertisementBudget: Sendable, Hashable {
   ) {
     // Where bluetoothd sends no flags the kernel of an LE-only adapter adds them.
     var data = 3
-    data += Self.size(content.services) + Self.size(content.solicitedServices)
-    data += Self.size(content.manufacturerData, content.serviceData, content.other)
+    data += Self.size(content.elements)
     if content.appearance != nil || content.includes.contains(.appearance) { data += 2 + 2 }
     if content.includes.contains(.txPower) { data += 2 + 1 }
     if content.includes.contains(.resolvableSetIdentifier) { data += 2 + 6 }
@@ -30,11 +29,7 @@ public struct AdvertisementBudget: Sendable, Hashable {
     var name = content.name.map { 2 + $0.utf8.count } ?? 0
     // The kernel shortens the adapter's name to 10 bytes (HCI_MAX_SHORT_NAME_LENGTH).
     if content.includes.contains(.localName) { name += 2 + 10 }
-    var response = 0
-    if let more = content.scanResponse {
-      response += Self.size(more.services) + Self.size(more.solicitedServices)
-      response += Self.size(more.manufacturerData, more.serviceData, more.other)
-    }
+    let response = content.scanResponse.map(Self.size) ?? 0
     // Extended advertising that is connectable has no scan response (Core Specification 6.B.4.4.2.4).
     let hasResponse = channel == nil || !content.isConnectable
     advertisingData = hasResponse ? data : data + name
@@ -50,12 +45,11 @@ public struct AdvertisementBudget: Sendable, Hashable {
     }
   }
 
-  private static func size(
-    _ manufacturerData: [UInt16: [UInt8]], _ serviceData: [BluetoothUUID: [UInt8]], _ other: [UInt8: [UInt8]]
-  ) -> Int {
-    manufacturerData.reduce(0) { $0 + 2 + 2 + $1.value.count }
-      + serviceData.reduce(0) { $0 + 2 + $1.key.advertisedSize + $1.value.count }
-      + other.reduce(0) { $0 + 2 + $1.value.count }
+  private static func size(_ elements: Advertisement.ScanResponse) -> Int {
+    size(elements.services) + size(elements.solicitedServices)
+      + elements.manufacturerData.reduce(0) { $0 + 2 + 2 + $1.value.count }
+      + elements.serviceData.reduce(0) { $0 + 2 + $1.key.advertisedSize + $1.value.count }
+      + elements.other.reduce(0) { $0 + 2 + $1.value.count }
   }
 
   /// Whether it fits.

@@ -2,7 +2,7 @@
 struct AdvertisementPlan: Sendable, Hashable {
   var content: Advertisement.Content
   var parameters: Advertisement.Parameters
-  var concessions: [Advertisement.Concession] = []
+  var fallbacks: [Advertisement.Fallback] = []
 
   /// Makes a plan of what was wished that fits what there is.
   /// - Parameters:
@@ -46,9 +46,9 @@ struct AdvertisementPlan: Sendable, Hashable {
   /// The next step down after bluetoothd said "Failed" without a reason; `nil` when nothing is left to give up.
   func next() -> AdvertisementPlan? {
     var plan = self
-    for concession in Advertisement.Concession.allCases
-    where parameters.mayGiveUp.contains(concession) && isWished(concession) {
-      plan.drop(concession)
+    for fallback in Advertisement.Fallback.allCases
+    where parameters.allowedFallbacks.contains(fallback) && isWished(fallback) {
+      plan.drop(fallback)
       return plan
     }
     return nil
@@ -58,33 +58,33 @@ struct AdvertisementPlan: Sendable, Hashable {
     AdvertisementBudget(content, on: parameters.secondaryChannel, capabilities)
   }
 
-  private func isWished(_ concession: Advertisement.Concession) -> Bool {
-    switch concession {
+  private func isWished(_ fallback: Advertisement.Fallback) -> Bool {
+    switch fallback {
     case .txPowerElement: content.includes.contains(.txPower)
     case .txPower: parameters.txPower != nil
     case .interval: parameters.interval != nil
     }
   }
 
-  private mutating func drop(_ concession: Advertisement.Concession) {
-    switch concession {
+  private mutating func drop(_ fallback: Advertisement.Fallback) {
+    switch fallback {
     case .txPowerElement: content.includes.remove(.txPower)
     case .txPower: parameters.txPower = nil
     case .interval: parameters.interval = nil
     }
-    concessions.append(concession)
+    fallbacks.append(fallback)
   }
 
   private mutating func giveUp(
-    _ concession: Advertisement.Concession, _ what: String, _ capabilities: AdvertisingCapabilities
+    _ fallback: Advertisement.Fallback, _ what: String, _ capabilities: AdvertisingCapabilities
   ) throws {
-    guard parameters.mayGiveUp.contains(concession) else {
-      if concession == .txPowerElement { try budget(capabilities).check() }
+    guard parameters.allowedFallbacks.contains(fallback) else {
+      if fallback == .txPowerElement { try budget(capabilities).check() }
       throw BlueZError(
         .notSupported, "bluetoothd or the adapter does not take \(what)",
-        hint: concession == .txPowerElement ? nil : "that needs BlueZ 5.77, or `bluetoothd -E`")
+        hint: fallback == .txPowerElement ? nil : "that needs BlueZ 5.77, or `bluetoothd -E`")
     }
-    drop(concession)
+    drop(fallback)
   }
 }
 

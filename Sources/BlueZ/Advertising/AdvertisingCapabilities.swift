@@ -37,9 +37,8 @@ public struct AdvertisingCapabilities: Sendable, Hashable {
     hasHardwareOffload = features.contains("HardwareOffload")
     maxAdvertisingData = capabilities["MaxAdvLen"]?.integer() ?? AdvertisementBudget.limit
     maxScanResponse = capabilities["MaxScnRspLen"]?.integer() ?? AdvertisementBudget.limit
-    let (low, high) = (
-      capabilities["MinTxPower"]?.integer(as: Int.self), capabilities["MaxTxPower"]?.integer(as: Int.self)
-    )
+    let low = capabilities["MinTxPower"]?.integer(as: Int.self)
+    let high = capabilities["MaxTxPower"]?.integer(as: Int.self)
     txPowers = if let low, let high, low <= high { low...high } else { nil }
   }
 }

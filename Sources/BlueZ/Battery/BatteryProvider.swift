@@ -45,7 +45,9 @@ public final class BatteryProvider: Registration {
   }
 
   deinit {
-    let (core, id, placement) = (session.core, state.withLock { $0.id }, placement)
+    let core = session.core
+    let id = state.withLock { $0.id }
+    let placement = placement
     Task { await core.takeDownQuietly(id, placement) }
   }
 

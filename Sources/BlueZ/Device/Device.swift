@@ -5,7 +5,7 @@ public import Streams
 ///
 /// The handle is stale, and says so, once bluetoothd has restarted or forgotten the device.
 public struct Device: Sendable, Hashable, CustomStringConvertible {
-  static let interface = "org.bluez.Device1"
+  static let interface = InterfaceName.device
 
   /// The session it belongs to.
   public let session: Session
@@ -98,7 +98,8 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
 
   /// What happens to the device from now on; the oldest go when the reader is more than `limit` behind.
   public func events(limit: Int = 64) -> BoundedStream<Event> {
-    let (path, core) = (path, core)
+    let path = path
+    let core = core
     return core.streams(limit: limit) { change in
       switch change {
       case .serviceDown: return [.gone]

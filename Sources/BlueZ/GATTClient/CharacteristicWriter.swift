@@ -20,7 +20,7 @@ extension RemoteCharacteristic {
   func acquire(_ member: String) async throws -> (FileDescriptor, Int) {
     do {
       let reply = try await device.core.call(
-        path, Self.interface, member, [.properties([:])], returning: "hq", timeout: .seconds(35),
+        .init(path, Self.interface, member, returning: "hq"), [.properties([:])], timeout: .seconds(35),
         doing: "\(member) of \(uuid)")
       guard let descriptor = reply[0].fileDescriptor, let mtu = reply[1].integer(as: Int.self) else {
         throw BlueZError(.failed, "\(member) of \(uuid) brought no socket")
@@ -55,7 +55,7 @@ public final class CharacteristicWriter: Sendable {
   }
 
   /// The most bytes of one value: MTU − 3, at most 512.
-  public var longestValue: Int { min(mtu - 3, PacketSocket.longestValue) }
+  public var longestValue: Int { min(mtu - 3, AttributeLimits.value) }
 
   /// Writes one value; waits while bluetoothd has no room. That it is taken says nothing of the radio.
   /// - Parameters:

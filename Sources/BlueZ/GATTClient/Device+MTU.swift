@@ -17,15 +17,17 @@ extension Device {
   /// The most bytes of one notification, and of one write without response: MTU − 3, at most 512; 20 until the MTU is
   /// known.
   public var longestValue: Int {
-    min((mtu ?? RequestOptions.smallestMTU) - 3, PacketSocket.longestValue)
+    min((mtu ?? AttributeLimits.smallestMTU) - 3, AttributeLimits.value)
   }
 
   /// The ATT MTU of this link and of all that follow it, in bytes: first the one there is now, if it is known, and then
   /// each that differs from the one before. The oldest go when the reader is more than `limit` behind. It ends when
   /// bluetoothd goes.
   public func mtus(limit: Int = 16) -> BoundedStream<Int> {
-    let (device, core) = (self, core)
-    let (last, observer) = (Lock<Int?>(nil), Lock<Int?>(nil))
+    let device = self
+    let core = core
+    let last = Lock<Int?>(nil)
+    let observer = Lock<Int?>(nil)
     let (stream, source) = BoundedStream.make(
       of: Int.self, limit: limit,
       onTermination: { if let id = observer.withLock({ $0 }) { core.stopObserving(id) } })

@@ -57,7 +57,9 @@ extension RemoteCharacteristic {
   }
 
   private func propertyNotifications(_ limit: Int, _ overflow: Notifications.Overflow) async throws -> Notifications {
-    let (core, path, device) = (device.core, path, device)
+    let core = device.core
+    let path = path
+    let device = device
     let observer = Lock<Int?>(nil)
     let (notifications, source) = Notifications.make(
       of: uuid, limit: limit, overflow: overflow,

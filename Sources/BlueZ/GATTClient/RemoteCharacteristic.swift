@@ -2,7 +2,7 @@ public import DBus
 
 /// A characteristic of a remote device.
 public struct RemoteCharacteristic: Sendable, Hashable {
-  static let interface = "org.bluez.GattCharacteristic1"
+  static let interface = InterfaceName.characteristic
 
   /// How a value is written.
   public enum WriteType: String, Sendable {
@@ -79,8 +79,8 @@ public struct RemoteCharacteristic: Sendable, Hashable {
     try check(value, type, offset)
     do {
       try await core.writeValue(
-        path, Self.interface, value, ["type": .string(type.rawValue)], offset, timeout,
-        doing: "writing \(value.count) bytes to \(uuid)")
+        path, Self.interface, value, offset.writeOptions.merging(["type": .string(type.rawValue)]) { $1 },
+        timeout: timeout, doing: "writing \(value.count) bytes to \(uuid)")
     } catch let error as BlueZError {
       throw error.whenAcquired
     }
@@ -93,7 +93,7 @@ public struct RemoteCharacteristic: Sendable, Hashable {
     if type == .withoutResponse, offset > 0 {
       throw BlueZError(.invalidArgument, "a write without response begins at 0, not at \(offset)")
     }
-    let limit = type == .withoutResponse && device.mtu != nil ? device.longestValue : PacketSocket.longestValue
+    let limit = type == .withoutResponse && device.mtu != nil ? device.longestValue : AttributeLimits.value
     guard Int(offset) + value.count <= limit else {
       throw BlueZError(.invalidArgument, "\(value.count) bytes for \(uuid), which takes \(limit) in one write")
     }

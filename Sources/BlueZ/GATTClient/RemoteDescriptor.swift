@@ -2,7 +2,7 @@ public import DBus
 
 /// A descriptor of a remote characteristic.
 public struct RemoteDescriptor: Sendable, Hashable {
-  static let interface = "org.bluez.GattDescriptor1"
+  static let interface = InterfaceName.descriptor
 
   /// The device it belongs to.
   public let device: Device
@@ -33,11 +33,13 @@ public struct RemoteDescriptor: Sendable, Hashable {
       throw BlueZError(
         .notPermitted, "the client configuration is written by bluetoothd", hint: "subscribe with `notifications()`")
     }
-    guard Int(offset) + value.count <= PacketSocket.longestValue else {
+    guard Int(offset) + value.count <= AttributeLimits.value else {
       throw BlueZError(
-        .invalidArgument, "\(value.count) bytes for \(uuid), which takes \(PacketSocket.longestValue) in one write")
+        .invalidArgument, "\(value.count) bytes for \(uuid), which takes \(AttributeLimits.value) in one write")
     }
-    try await device.core.writeValue(path, Self.interface, value, [:], offset, timeout, doing: "writing \(uuid)")
+    try await device.core.writeValue(
+      path, Self.interface, value, offset.writeOptions, timeout: timeout,
+      doing: "writing \(uuid)")
   }
 
   private func check() throws {
@@ -48,23 +50,26 @@ public struct RemoteDescriptor: Sendable, Hashable {
   }
 }
 
+extension UInt16 {
+  /// The options of a write that starts at this offset.
+  var writeOptions: [String: Value] { self > 0 ? ["offset": .uint16(self)] : [:] }
+}
+
 /// What characteristics and descriptors have in common.
 extension SessionCore {
   func readValue(
     _ path: ObjectPath, _ interface: String, _ offset: UInt16, _ timeout: Duration, doing: String
   ) async throws -> [UInt8] {
     let reply = try await call(
-      path, interface, "ReadValue", [.properties(offset == 0 ? [:] : ["offset": .uint16(offset)])], returning: "ay",
-      timeout: timeout, doing: doing)
+      Method(path, interface, "ReadValue", returning: "ay"),
+      [.properties(offset == 0 ? [:] : ["offset": .uint16(offset)])], timeout: timeout, doing: doing)
     return reply[0].bytes ?? []
   }
 
   func writeValue(
-    _ path: ObjectPath, _ interface: String, _ value: [UInt8], _ options: [String: Value], _ offset: UInt16,
-    _ timeout: Duration, doing: String
+    _ path: ObjectPath, _ interface: String, _ value: [UInt8], _ options: [String: Value], timeout: Duration,
+    doing: String
   ) async throws {
-    var options = options
-    if offset > 0 { options["offset"] = .uint16(offset) }
     try await call(
       path, interface, "WriteValue", [.bytes(value), .properties(options)], timeout: timeout, doing: doing)
   }

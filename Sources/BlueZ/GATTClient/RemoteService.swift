@@ -2,7 +2,7 @@ public import DBus
 
 /// A GATT service of a remote device.
 public struct RemoteService: Sendable, Hashable {
-  static let interface = "org.bluez.GattService1"
+  static let interface = InterfaceName.service
 
   /// The device it belongs to.
   public let device: Device

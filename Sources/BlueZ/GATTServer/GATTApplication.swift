@@ -45,7 +45,8 @@ public final class GATTApplication: Registration {
   deinit {
     let (id, observer) = state.withLock { ($0.id, $0.observer) }
     if let observer { session.core.stopObserving(observer) }
-    let (core, placement) = (session.core, placement)
+    let core = session.core
+    let placement = placement
     Task { await core.takeDownQuietly(id, placement) }
     reset()
   }
@@ -168,34 +169,11 @@ public final class GATTApplication: Registration {
 extension LocalService {
   fileprivate func interface(including included: [ObjectPath]) -> Interface {
     Interface(
-      RemoteService.interface,
+      InterfaceName.service,
       properties: [
         .init("UUID", .string(uuid.description)), .init("Primary", .bool(isPrimary)),
         .init("Includes", .objectPaths(included)),
       ])
-  }
-}
-
-/// Stands in for an object in the supervisor's list without keeping it alive.
-final class ForwardingRegistration: Registration {
-  private weak let target: (any Registration)?
-  let title: String
-  let place: RegistrationPlace
-  let manager: String
-  let needsPower: Bool
-  let order: Int
-
-  init(_ target: any Registration) {
-    self.target = target
-    title = target.title
-    place = target.place
-    manager = target.manager
-    needsPower = target.needsPower
-    order = target.order
-  }
-
-  func establish(on connection: Connection, at path: ObjectPath) async throws {
-    try await target?.establish(on: connection, at: path)
   }
 }
 

@@ -31,12 +31,12 @@ extension LocalCharacteristic {
     let left = try await send(value, over: links, timeout: timeout)
     try await withTimeout(timeout, "the confirmation of an indication of \(uuid)") { [uuid] in
       var confirmations = Confirmations(of: links.map(\.id))
-      for link in left where confirmations.receive(.left(link)) == .abandoned { throw Self.abandoned(uuid) }
+      for link in left where confirmations.handle(.left(link)) == .fail { throw Self.abandoned(uuid) }
       for await event in events {
-        switch confirmations.receive(event) {
-        case .waiting: break
-        case .confirmed: return
-        case .abandoned: throw Self.abandoned(uuid)
+        switch confirmations.handle(event) {
+        case .wait: break
+        case .finish: return
+        case .fail: throw Self.abandoned(uuid)
         }
       }
       throw CancellationError()

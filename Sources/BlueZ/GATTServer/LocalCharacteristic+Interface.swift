@@ -5,7 +5,7 @@ import Streams
 extension LocalCharacteristic {
   func interface(service: ObjectPath) -> Interface {
     var interface = Interface(
-      RemoteCharacteristic.interface,
+      InterfaceName.characteristic,
       properties: [
         .init("UUID", .string(uuid.description)),
         .init("Service", .objectPath(service)),
@@ -59,7 +59,7 @@ extension LocalDescriptor {
   func interface(characteristic: ObjectPath) -> Interface {
     let methods = AttributeMethods(read: read, write: write, authorize: authorize)
     return Interface(
-      RemoteDescriptor.interface,
+      InterfaceName.descriptor,
       methods: [methods.readMethod(), methods.writeMethod()],
       properties: [
         .init("UUID", .string(uuid.description)),

@@ -33,7 +33,7 @@ extension LocalCharacteristic {
   /// The most bytes every subscriber known by a socket can take: the smallest MTU − 3, at most 512; `nil` while nobody
   /// is subscribed. Longer values would be cut short without a word.
   public var longestNotification: Int? {
-    state.withLock { $0.links.map(\.mtu).min().map { min($0 - 3, PacketSocket.longestValue) } }
+    state.withLock { $0.links.map(\.mtu).min().map { min($0 - 3, AttributeLimits.value) } }
   }
 
   /// Sends a value to everyone who is subscribed, as a notification or an indication, whichever each asked for.
@@ -105,7 +105,7 @@ extension LocalCharacteristic {
   }
 
   private func check(_ value: [UInt8], for links: [Link]) throws {
-    let limit = min(links.map { $0.mtu - 3 }.min() ?? PacketSocket.longestValue, PacketSocket.longestValue)
+    let limit = min(links.map { $0.mtu - 3 }.min() ?? AttributeLimits.value, AttributeLimits.value)
     guard value.count <= limit else {
       throw BlueZError(.invalidArgument, "\(value.count) bytes in one notification of \(uuid), which takes \(limit)")
     }

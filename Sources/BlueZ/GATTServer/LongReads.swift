@@ -21,7 +21,7 @@ struct LongReads: Sendable {
     order.removeAll { $0 == peer }
     values[peer] = nil
     guard (0...value.count).contains(offset) else { throw AttributeRefusal.invalidOffset }
-    let value = Array(value.prefix(max(PacketSocket.longestValue, offset)))
+    let value = Array(value.prefix(max(AttributeLimits.value, offset)))
     if value.count - offset >= mtu - 1 {
       if order.count == Self.limit { values[order.removeFirst()] = nil }
       values[peer] = value

@@ -3,9 +3,6 @@ import Streams
 
 /// The options bluetoothd passes with a request.
 struct RequestOptions {
-  /// The smallest ATT MTU of LE (Core Specification 3.G.5.2.1), for a bluetoothd that does not say.
-  static let smallestMTU = 23
-
   let peer: Peer
   let mtu: Int
   let link: LinkType
@@ -18,7 +15,7 @@ struct RequestOptions {
     let options = options.properties ?? [:]
     guard let device = options["device"]?.objectPath else { throw AttributeRefusal.failed.error }
     peer = Peer(path: device)
-    mtu = max(options["mtu"]?.integer(as: Int.self) ?? Self.smallestMTU, Self.smallestMTU)
+    mtu = max(options["mtu"]?.integer(as: Int.self) ?? AttributeLimits.smallestMTU, AttributeLimits.smallestMTU)
     link = options["link"]?.string.flatMap(LinkType.init) ?? .le
     offset = options["offset"]?.integer(as: Int.self) ?? 0
     kind = options["type"]?.string.flatMap(WriteRequest.Kind.init) ?? .request

@@ -1,11 +1,3 @@
-/// What carries a link.
-public enum LinkType: String, Sendable, Hashable {
-  /// Bluetooth LE.
-  case le = "LE"
-  /// Classic Bluetooth, which carries GATT too.
-  case classic = "BR/EDR"
-}
-
 /// A central wants to read a value.
 public struct ReadRequest: Sendable, Hashable {
   /// Who asks.

@@ -91,7 +91,8 @@ extension L2CAPChannel {
   /// - Throws: ``BlueZError``: `.timedOut` when the peer does not take it, `.notConnected` when the channel has ended;
   ///   `CancellationError`.
   public func flush(timeout: Duration = .seconds(30)) async throws {
-    let (socket, doing) = (socket, "flushing \(name)")
+    let socket = socket
+    let doing = "flushing \(name)"
     try await withTimeout(timeout, doing, hint: "does the peer read?") {
       // The kernel tells nobody that a send buffer is empty.
       while try socket.unsent(doing) > 0 { try await Task.sleep(for: .milliseconds(2), clock: .steady) }

@@ -17,7 +17,7 @@ final class L2CAPSocket: Sendable {
   convenience init() throws {
     let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     // BTPROTO_L2CAP (include/net/bluetooth/bluetooth.h) is 0.
-    let number = socket(Int32(L2CAPSocketAddress.family), type, 0)
+    let number = socket(Int32(BluetoothSocket.family), type, 0)
     guard number >= 0 else { throw BlueZError(errno: errno, while: "making an L2CAP socket") }
     try self.init(owning: number)
   }

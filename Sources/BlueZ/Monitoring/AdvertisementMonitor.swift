@@ -57,7 +57,9 @@ public final class AdvertisementMonitor: Registration {
 
   deinit {
     source.finish()
-    let (core, id, placement) = (session.core, state.withLock { $0.id }, placement)
+    let core = session.core
+    let id = state.withLock { $0.id }
+    let placement = placement
     Task { await core.takeDownQuietly(id, placement) }
   }
 
@@ -167,7 +169,7 @@ public final class AdvertisementMonitor: Registration {
     if let verdict {
       verdict.yield(isActive)
     } else if !isActive, let entry {
-      session.core.lost(entry)
+      session.core.dropped(entry)
     }
   }
 }

@@ -76,7 +76,7 @@ extension AgentRegistration {
   /// would let a stranger read as much.
   private func mayPair(_ device: Device) -> Bool {
     session.core.state.withLock { state in
-      if state.pairings.contains(device.path) { return true }
+      if state.pairing.devices.contains(device.path) { return true }
       let cache = state.cache
       guard let adapter = cache.properties(device.path, Device.interface)?["Adapter"]?.objectPath else { return false }
       return cache.properties(adapter, Adapter.interface)?["Pairable"]?.bool == true

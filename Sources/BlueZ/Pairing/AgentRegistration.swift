@@ -41,7 +41,8 @@ public final class AgentRegistration: Registration {
 
   deinit {
     let (id, observer) = state.withLock { ($0.id, $0.observer) }
-    let (core, placement) = (session.core, placement)
+    let core = session.core
+    let placement = placement
     if let observer { core.stopObserving(observer) }
     // In turn: bluetoothd takes one agent per connection, and the next one may be on its way.
     core.pairingSteps.enqueue { await core.takeDownQuietly(id, placement) }
@@ -80,7 +81,8 @@ public final class AgentRegistration: Registration {
     }
     questions.cancel()
     defer { state.withLock { $0.object = nil } }
-    let (core, placement) = (session.core, placement)
+    let core = session.core
+    let placement = placement
     try await core.pairingSteps.run { try await core.takeDown(id, placement) }
   }
 
@@ -125,7 +127,7 @@ public final class AgentRegistration: Registration {
   /// bluetoothd has dropped the agent, most often because it ends; the supervisor puts it back.
   func released() {
     questions.cancel()
-    if let entry = state.withLock({ $0.entry }) { session.core.lost(entry) }
+    if let entry = state.withLock({ $0.entry }) { session.core.dropped(entry) }
   }
 }
 

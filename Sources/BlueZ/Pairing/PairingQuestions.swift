@@ -51,7 +51,8 @@ final class PairingQuestions: Sendable {
     about device: Device, displaying displayed: Passkey? = nil, _ reply: Reply,
     _ decide: @escaping @Sendable () async throws -> [Value]
   ) {
-    let (limit, logger) = (limit, logger)
+    let limit = limit
+    let logger = logger
     let old = state.withLock { state in
       state.count += 1
       let id = state.count

@@ -32,7 +32,8 @@ public final class PairingWindow: Registration {
 
   deinit {
     guard takeDown() else { return }
-    let (adapter, former) = (adapter, formerTimeout)
+    let adapter = adapter
+    let former = formerTimeout
     adapter.core.pairingSteps.enqueue { try await Self.shut(adapter, former) }
   }
 
@@ -40,7 +41,8 @@ public final class PairingWindow: Registration {
   /// - Throws: ``BlueZError`` when bluetoothd refuses. Where bluetoothd or the adapter is gone there is nothing to end.
   public func close() async throws {
     guard takeDown() else { return }
-    let (adapter, former) = (adapter, formerTimeout)
+    let adapter = adapter
+    let former = formerTimeout
     try await adapter.core.pairingSteps.run { try await Self.shut(adapter, former) }
   }
 
@@ -62,7 +64,7 @@ public final class PairingWindow: Registration {
     let core = adapter.core
     if let observer = old.observer { core.stopObserving(observer) }
     guard let id = old.id else { return false }
-    core.state.withLock { _ = $0.pairingWindows.remove(adapter.address) }
+    core.state.withLock { _ = $0.pairing.windows.remove(adapter.address) }
     return core.unregister(id) != nil
   }
 
@@ -85,7 +87,7 @@ public final class PairingWindow: Registration {
   }
 
   private static func setTimeout(_ value: Value, of adapter: Adapter) async throws {
-    let path = try await adapter.core.whenThere(adapter.address)
+    let path = try await adapter.core.whenPresent(adapter.address)
     try await adapter.core.set(
       path, Adapter.interface, "PairableTimeout", value, doing: "limiting how long \(path.lastElement) is pairable")
   }
@@ -110,11 +112,11 @@ extension Adapter {
   /// - Throws: ``BlueZError``: `.invalidArgument` when the duration is not in the range, `.inProgress` when the session
   ///   has a window at this adapter, `.noAdapter`, `.notPermitted`, `.serviceUnavailable`.
   public func openPairingWindow(for duration: Duration) async throws -> PairingWindow {
-    _ = try await core.whenThere(address)
+    _ = try await core.whenPresent(address)
     guard duration > .zero, duration <= .seconds(UInt32.max) else {
       throw BlueZError(.invalidArgument, "a pairing window of \(duration)", hint: "1 s to 2³² − 1 s")
     }
-    guard core.state.withLock({ $0.pairingWindows.insert(address).inserted }) else {
+    guard core.state.withLock({ $0.pairing.windows.insert(address).inserted }) else {
       throw BlueZError(.inProgress, "the session has a pairing window at \(address)", hint: "close it first")
     }
     do {
@@ -122,7 +124,7 @@ extension Adapter {
       try await window.open()
       return window
     } catch {
-      core.state.withLock { _ = $0.pairingWindows.remove(address) }
+      core.state.withLock { _ = $0.pairing.windows.remove(address) }
       throw error
     }
   }

@@ -31,7 +31,7 @@ struct ObjectCache: Sendable {
     self.objects = objects
     for (path, interfaces) in objects {
       for interface in interfaces.keys { places[interface, default: []].insert(path) }
-      if let device = interfaces[Device.interface] { heardServices.note(path, device) }
+      if let device = interfaces[InterfaceName.device] { heardServices.note(path, device) }
     }
   }
 
@@ -51,7 +51,7 @@ struct ObjectCache: Sendable {
       let added = signal.arguments[1].interfaces
       objects[path, default: [:]].merge(added) { _, new in new }
       for interface in added.keys { places[interface, default: []].insert(path) }
-      if let device = added[Device.interface] { heardServices.note(path, device) }
+      if let device = added[InterfaceName.device] { heardServices.note(path, device) }
       return .added(path, interfaces: added.keys.sorted())
     case "InterfacesRemoved":
       guard signal.arguments.count == 2, let path = signal.arguments[0].objectPath,
@@ -61,12 +61,12 @@ struct ObjectCache: Sendable {
         objects[path]?[interface] = nil
         places[interface]?.remove(path)
       }
-      if removed.contains(Device.interface) { disconnectReasons[path] = nil }
+      if removed.contains(InterfaceName.device) { disconnectReasons[path] = nil }
       if objects[path]?.isEmpty == true { objects[path] = nil }
-      if removed.contains(Device.interface) { heardServices.forget(path) }
+      if removed.contains(InterfaceName.device) { heardServices.forget(path) }
       return .removed(path, interfaces: removed)
     case "Disconnected":
-      guard signal.interface == Device.interface, objects[signal.path]?[Device.interface] != nil,
+      guard signal.interface == InterfaceName.device, objects[signal.path]?[InterfaceName.device] != nil,
         let reason = signal.arguments.first?.string
       else { return nil }
       disconnectReasons[signal.path] = DisconnectReason(named: reason)
@@ -77,7 +77,7 @@ struct ObjectCache: Sendable {
       guard objects[signal.path]?[interface] != nil else { return nil }
       merge(changed, into: signal.path, interface)
       for name in invalidated { objects[signal.path]?[interface]?[name] = nil }
-      if interface == Device.interface, changed["Connected"]?.bool == true { disconnectReasons[signal.path] = nil }
+      if interface == InterfaceName.device, changed["Connected"]?.bool == true { disconnectReasons[signal.path] = nil }
       return .changed(signal.path, interface: interface, changed, invalidated: invalidated)
     }
   }
@@ -94,7 +94,7 @@ struct ObjectCache: Sendable {
 
   private mutating func merge(_ changed: [String: Value], into path: ObjectPath, _ interface: String) {
     objects[path]?[interface]?.merge(changed) { _, new in new }
-    if interface == Device.interface, changed["UUIDs"] != nil, let device = objects[path]?[interface] {
+    if interface == InterfaceName.device, changed["UUIDs"] != nil, let device = objects[path]?[interface] {
       heardServices.note(path, device)
     }
   }

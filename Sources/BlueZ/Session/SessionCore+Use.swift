@@ -1,31 +1,22 @@
 import DBus
 import Streams
 
-/// What the handles do with the core.
+/// The operations that handles share.
 extension SessionCore {
-  /// Has a handler called for every change of the cache, on the bus's thread.
-  /// - Returns: the number to stop it with.
-  func observe(_ handler: @escaping @Sendable (ObjectCache.Change) -> Void) -> Int {
-    state.withLock { state in
-      let id = state.nextID
-      state.nextID += 1
-      state.observers[id] = handler
-      return id
-    }
-  }
+  /// Registers a handler for every change of the cache, which is called on the bus's thread.
+  /// - Returns: The identifier for ``stopObserving(_:)``.
+  func observe(_ handler: @escaping Observers.Handler) -> Int { state.withLock { $0.observers.add(handler) } }
 
-  func stopObserving(_ id: Int) {
-    state.withLock { $0.observers[id] = nil }
-  }
+  func stopObserving(_ id: Int) { state.withLock { $0.observers.remove(id) } }
 
-  /// A stream of what `pick` makes of the cache's changes.
+  /// Returns a stream of the elements that `pick` makes of the cache's changes.
   func stream<Element: Sendable>(
     of: Element.Type = Element.self, limit: Int, _ pick: @escaping @Sendable (ObjectCache.Change) -> Element?
   ) -> BoundedStream<Element> {
     streams(limit: limit) { change in pick(change).map { [$0] } ?? [] }
   }
 
-  /// The same for a `pick` that may make several elements of one change.
+  /// Returns the same stream for a `pick` that may make several elements of one change.
   func streams<Element: Sendable>(
     of: Element.Type = Element.self, limit: Int, _ pick: @escaping @Sendable (ObjectCache.Change) -> [Element]
   ) -> BoundedStream<Element> {
@@ -58,38 +49,63 @@ extension SessionCore {
     state.withLock { $0.cache.properties(path, interface)?[name] }
   }
 
-  /// The connection, or why there is none.
+  /// Returns the connection to the bus.
+  /// - Throws: ``BlueZError`` with code `.serviceUnavailable` without one.
   func connection() throws -> Connection {
-    guard let connection = state.withLock({ $0.connection }) else {
+    guard let connection = state.withLock({ $0.bus.connection }) else {
       throw BlueZError(.serviceUnavailable, "there is no connection to the message bus")
     }
     return connection
   }
 
-  /// Calls bluetoothd.
-  /// - Parameter doing: the phase, for errors.
+  /// A method of one of bluetoothd's objects.
+  struct Method: Sendable {
+    let path: ObjectPath
+    let interface: String
+    let member: String
+    /// The signature of the reply; `nil` accepts any.
+    var returning: Signature? = ""
+
+    init(_ path: ObjectPath, _ interface: String, _ member: String, returning: Signature? = "") {
+      self.path = path
+      self.interface = interface
+      self.member = member
+      self.returning = returning
+    }
+  }
+
+  /// Calls a method of bluetoothd.
+  /// - Parameter doing: The phase, for errors.
   @discardableResult
   func call(
-    _ path: ObjectPath, _ interface: String, _ member: String, _ arguments: [Value] = [], returning: Signature? = "",
-    timeout: Duration? = Connection.defaultTimeout, doing: String
+    _ method: Method, _ arguments: [Value] = [], timeout: Duration? = Connection.defaultTimeout, doing: String
   ) async throws -> [Value] {
     let connection = try connection()
     return try await BlueZError.naming(doing) {
       try await connection.call(
-        Self.service, path, interface, member, arguments, returning: returning, timeout: timeout)
+        Self.service, method.path, method.interface, method.member, arguments, returning: method.returning,
+        timeout: timeout)
     }
   }
 
-  /// Reads all properties of an object anew, for where bluetoothd forgets to tell of a change.
+  /// Calls a method of bluetoothd that returns nothing.
+  func call(
+    _ path: ObjectPath, _ interface: String, _ member: String, _ arguments: [Value] = [],
+    timeout: Duration? = Connection.defaultTimeout, doing: String
+  ) async throws {
+    try await call(Method(path, interface, member), arguments, timeout: timeout, doing: doing)
+  }
+
+  /// Reads all properties of an object again, for changes that bluetoothd did not signal.
   func refresh(_ path: ObjectPath, _ interface: String, doing: String) async throws {
     let connection = try connection()
     _ = try await BlueZError.naming(doing) {
       try await connection.call(
-        Self.service, path, "org.freedesktop.DBus.Properties", "GetAll", [.string(interface)], returning: "a{sv}",
+        Self.service, path, InterfaceName.properties, "GetAll", [.string(interface)], returning: "a{sv}",
         onArrival: { [weak self] reply in
           guard let self, let properties = reply[0].properties else { return }
           let (change, observers) = state.withLock { state in
-            (state.cache.refresh(path, interface, properties), Array(state.observers.values))
+            (state.cache.refresh(path, interface, properties), state.observers.all)
           }
           if let change { for observer in observers { observer(change) } }
         })
@@ -98,19 +114,11 @@ extension SessionCore {
 
   func set(_ path: ObjectPath, _ interface: String, _ property: String, _ value: Value, doing: String) async throws {
     try await call(
-      path, "org.freedesktop.DBus.Properties", "Set", [.string(interface), .string(property), .variant(value)],
+      path, InterfaceName.properties, "Set", [.string(interface), .string(property), .variant(value)],
       doing: doing)
   }
 
-  /// The session's discovery at an adapter, if it ever ran one.
-  func discovery(at path: ObjectPath) -> DiscoveryRegistration? {
-    state.withLock { state in
-      state.cache.properties(path, Adapter.interface)?["Address"]?.string
-        .flatMap(BluetoothAddress.init).flatMap { state.discoveries[$0] }
-    }
-  }
-
-  /// Calls bluetoothd and lets nobody wait for the outcome; for tidying up.
+  /// Calls bluetoothd without waiting for the outcome, for cleaning up; a failure is logged.
   func callInBackground(_ path: ObjectPath, _ interface: String, _ member: String, doing: String) {
     Task {
       do {

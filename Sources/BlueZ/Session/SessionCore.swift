@@ -2,87 +2,60 @@ import DBus
 import Logging
 import Streams
 
-/// What a session's handles share: the connection, the object cache, and the supervisor's list of what must be there.
+/// The part of a session that its handles share: the bus connection, the object cache, and the registry of everything
+/// that was declared.
 ///
-/// The cache is fed on the D-Bus connection's own thread, in the order of the wire and before any caller resumes.
+/// The cache is updated on the D-Bus connection's own thread, in the order of the wire and before any caller resumes.
 final class SessionCore: Sendable {
   static let service = "org.bluez"
-  /// bluetoothd's own object.
+  /// The path of bluetoothd's own object.
   static let root: ObjectPath = "/org/bluez"
 
   struct State {
-    var connection: Connection?
-    var subscriptions: [Subscription] = []
+    var bus = BusState.disconnected
     var cache = ObjectCache()
-    var isUp = false
-    /// Counts the lives of bluetoothd as this session has seen them; handles of an earlier one are stale.
+    /// The number of bluetoothd instances that this session has seen end; a handle of an earlier one is stale.
     var generation = 0
-    /// Who is finding out the release of that life.
-    var release: (generation: Int, answer: Task<BlueZRelease?, Never>)?
-    /// The program that was asked for its release last.
-    var releaseOfProgram: (program: ProgramFile, release: BlueZRelease)?
-    /// Counts how often each adapter appeared, and how often it was switched on.
-    var appearances: [ObjectPath: Int] = [:]
-    var powerUps: [ObjectPath: Int] = [:]
-    /// Adapters that went with bluetoothd, or the bus, and have not come back with it as they were: whether they were
-    /// on.
-    var awaited: [BluetoothAddress: Bool] = [:]
-    /// Adapters that appeared and whose power is still to be looked at.
-    var unpowered: Set<ObjectPath> = []
-    var observers: [Int: @Sendable (ObjectCache.Change) -> Void] = [:]
-    var nextID = 0
-    var registrations: [Int: SupervisedRegistration] = [:]
-    /// Whether everything declared was in place when the supervisor last looked, and nothing was lost since.
-    var isWhole = true
-    var powerWishes: Set<BluetoothAddress> = []
-    var discoveries: [BluetoothAddress: DiscoveryRegistration] = [:]
-    var pairingWindows: Set<BluetoothAddress> = []
-    /// The devices this session is pairing with by its own wish.
-    var pairings: Set<ObjectPath> = []
-    /// The devices whose links this session is ending, and how many of its parts do.
-    var linkEnds: [ObjectPath: Int] = [:]
-    /// How long to wait for a peer's answer before its link may be ended; `nil` for not at all.
-    var requestPatience = Device.requestPatience
-    var isClosed = false
+    var release = ReleaseLookup()
+    var adapters = AdapterPresence()
+    var observers = Observers()
+    var registry = Registry()
+    var pairing = PairingState()
+    var disconnections = Disconnections()
   }
 
   let bus: Connection.Bus
-  /// The release, when whoever opened the session knows it.
+  /// The release, if the caller that opened the session specified it.
   let version: BlueZRelease?
   let logger: Logger
   let state = Lock(State())
-  /// Agents and pairing windows that come and go: the end of one must not cross the beginning of the next.
+  /// Agents and pairing windows that start and stop: the end of one must not overtake the start of the next.
   let pairingSteps = SerialQueue()
-  /// Wakes the supervisor; one waiting wake-up is as good as many.
-  let pokes: BoundedStream<Void>
-  private let pokeSource: BoundedStream<Void>.Source
+  /// Wakes the supervisor.
+  let wake = WakeSignal()
 
   init(bus: Connection.Bus, version: BlueZRelease?, logger: Logger) {
     self.bus = bus
     self.version = version
     self.logger = logger
-    (pokes, pokeSource) = BoundedStream.make(of: Void.self, limit: 1)
   }
 
-  func poke() { pokeSource.yield(()) }
-
   func close() {
-    let (connection, changes) = state.withLock { state in
-      state.isClosed = true
-      state.isUp = false
+    let (bus, observers) = state.withLock { state in
+      let bus = state.bus
+      state.bus = .closed
       state.generation += 1
       state.cache.removeAll()
-      defer { state.connection = nil }
-      return (state.connection, Array(state.observers.values))
+      return (bus, state.observers.all)
     }
-    for change in changes { change(.serviceDown) }
-    connection?.close()
-    pokeSource.finish()
+    for observer in observers { observer(.serviceDown) }
+    bus.connection?.close()
+    wake.finish()
   }
 
   // MARK: The bus
 
-  /// Connects, subscribes, and fills the cache if bluetoothd is there.
+  /// Connects, subscribes, and fills the cache if bluetoothd runs.
   func connect() async throws {
     let connection = try await BlueZError.naming("connecting to the bus") {
       try await Connection.open(bus, logger: logger)
@@ -96,36 +69,31 @@ final class SessionCore: Sendable {
         ) { [weak self] in self?.apply($0) },
         try await connection.observe(
           MatchRule(
-            sender: Self.service, pathNamespace: "/org/bluez", interface: "org.freedesktop.DBus.Properties",
+            sender: Self.service, pathNamespace: "/org/bluez", interface: InterfaceName.properties,
             member: "PropertiesChanged")
         ) { [weak self] in self?.apply($0) },
         try await connection.observe(
           MatchRule(
-            sender: Self.service, pathNamespace: "/org/bluez", interface: Device.interface, member: "Disconnected")
+            sender: Self.service, pathNamespace: "/org/bluez", interface: InterfaceName.device, member: "Disconnected")
         ) { [weak self] in self?.apply($0) },
       ]
     }
-    let closed = state.withLock { state in
-      guard !state.isClosed else { return true }
-      state.connection = connection
-      state.subscriptions = subscriptions
-      return false
-    }
-    if closed {
+    let attachment = BusState.Attachment(connection: connection, subscriptions: subscriptions)
+    guard state.withLock({ $0.bus.attach(attachment) }) else {
       connection.close()
       throw BlueZError(.serviceUnavailable, "the session is closed")
     }
     await fill(connection)
   }
 
-  /// Reads everything bluetoothd has; its being absent is no error, it may come later.
+  /// Reads all objects of bluetoothd. Its absence is no error, because it may start later.
   private func fill(_ connection: Connection) async {
     do {
       try await connection.call(
         Self.service, "/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", returning: "a{oa{sa{sv}}}",
         onArrival: { [weak self] in self?.filled($0[0], by: connection) })
     } catch {
-      logger.info("bluetoothd does not answer", metadata: ["error": "\(error)"])
+      logger.info("bluetoothd does not respond", metadata: ["error": "\(error)"])
     }
   }
 
@@ -134,93 +102,89 @@ final class SessionCore: Sendable {
     for entry in objects.entries ?? [] {
       if let path = entry.key.objectPath { all[path] = entry.value.interfaces }
     }
-    let observers = state.withLock { state -> [@Sendable (ObjectCache.Change) -> Void] in
-      guard state.connection === connection else { return [] }
+    let observers = state.withLock { state -> [Observers.Handler] in
+      guard state.bus.serviceAppeared(on: connection) else { return [] }
       state.cache.replaceAll(all)
-      state.isUp = true
-      for path in state.cache.paths(with: Adapter.interface) { state.adapterAppeared(path) }
-      return Array(state.observers.values)
+      for path in state.cache.paths(with: InterfaceName.adapter) {
+        state.adapters.appeared(path, state.adapterPower(at: path))
+      }
+      return state.observers.all
     }
     for observer in observers { observer(.serviceUp) }
-    poke()
+    wake.signal()
   }
 
   private func ownerChanged(_ change: NameOwnerChange) {
     if change.oldOwner != nil { serviceDown() }
-    guard change.newOwner != nil, let connection = state.withLock({ $0.connection }) else { return }
+    guard change.newOwner != nil, let connection = state.withLock({ $0.bus.connection }) else { return }
     Task { await fill(connection) }
   }
 
   private func busLost() {
-    state.withLock { state in
-      state.connection = nil
-      state.subscriptions = []
-    }
-    serviceDown()
-    poke()
+    serviceDown(isBusLost: true)
+    wake.signal()
   }
 
-  private func serviceDown() {
-    let observers = state.withLock { state -> [@Sendable (ObjectCache.Change) -> Void] in
-      guard !state.isClosed else { return [] }
-      for path in state.cache.paths(with: Adapter.interface) { state.adapterWent(path) }
+  private func serviceDown(isBusLost: Bool = false) {
+    let (observers, former) = state.withLock { state -> ([Observers.Handler], BusState) in
+      // The subscriptions are released after the lock.
+      let former = state.bus
+      guard !former.isClosed else { return ([], former) }
+      for path in state.cache.paths(with: InterfaceName.adapter) {
+        if let power = state.adapterPower(at: path) { state.adapters.vanished(power) }
+      }
+      if isBusLost { state.bus.detach() } else { state.bus.serviceVanished() }
       state.cache.removeAll()
-      state.isUp = false
-      state.isWhole = false
+      state.registry.isComplete = false
       state.generation += 1
-      return Array(state.observers.values)
+      return (state.observers.all, former)
     }
     for observer in observers { observer(.serviceDown) }
+    withExtendedLifetime(former) {}
   }
 
   private func apply(_ signal: Signal) {
-    let (change, observers) = state.withLock {
-      state -> (ObjectCache.Change?, [@Sendable (ObjectCache.Change) -> Void]) in
+    let (change, observers) = state.withLock { state -> (ObjectCache.Change?, [Observers.Handler]) in
       guard let change = state.cache.apply(signal) else { return (nil, []) }
       switch change {
-      case .added(let path, let interfaces) where interfaces.contains(Adapter.interface):
-        state.adapterAppeared(path)
-      case .changed(let path, Adapter.interface, let changed, _) where changed["Powered"]?.bool == true:
-        state.powerUps[path, default: 0] += 1
-        state.adapterCameBack(path)
+      case .added(let path, let interfaces) where interfaces.contains(InterfaceName.adapter):
+        state.adapters.appeared(path, state.adapterPower(at: path))
+      case .changed(let path, InterfaceName.adapter, let changed, _) where changed["Powered"]?.bool == true:
+        state.adapters.switchedOn(path, state.adapterPower(at: path))
       default: break
       }
-      return (change, Array(state.observers.values))
+      return (change, state.observers.all)
     }
     guard let change else { return }
     for observer in observers { observer(change) }
     switch change {
     case .added(_, let interfaces):
       // GattManager1 and LEAdvertisingManager1 come after Adapter1 itself.
-      if interfaces.contains(where: { $0.hasPrefix("org.bluez.") && $0.hasSuffix("Manager1") }) { poke() }
-      if interfaces.contains(Adapter.interface) { poke() }
-    case .changed(_, Adapter.interface, let changed, _) where changed["Powered"] != nil: poke()
+      if interfaces.contains(where: { $0.hasPrefix("org.bluez.") && $0.hasSuffix("Manager1") }) { wake.signal() }
+      if interfaces.contains(InterfaceName.adapter) { wake.signal() }
+    case .changed(_, InterfaceName.adapter, let changed, _) where changed["Powered"] != nil: wake.signal()
     default: break
     }
   }
 }
 
 extension SessionCore.State {
-  mutating func adapterAppeared(_ path: ObjectPath) {
-    appearances[path, default: 0] += 1
-    unpowered.insert(path)
-    adapterCameBack(path)
+  var isServiceUp: Bool { bus.isServiceUp }
+
+  /// Returns the object of the adapter with an address; `nil` while the adapter is absent.
+  func path(of address: BluetoothAddress) -> ObjectPath? {
+    cache.paths(with: InterfaceName.adapter).first {
+      cache.properties($0, InterfaceName.adapter)?["Address"]?.string == address.description
+    }
   }
 
-  fileprivate mutating func adapterWent(_ path: ObjectPath) {
-    guard let (address, isOn) = addressAndPower(of: path) else { return }
-    awaited[address] = isOn || awaited[address] == true
+  /// Returns the address and power of the adapter at an object.
+  func adapterPower(at path: ObjectPath) -> AdapterPower? {
+    AdapterPower(cache.properties(path, InterfaceName.adapter))
   }
+}
 
-  /// It is here; where it was on it may take bluetoothd a moment more to switch it on.
-  fileprivate mutating func adapterCameBack(_ path: ObjectPath) {
-    guard let (address, isOn) = addressAndPower(of: path), isOn || awaited[address] == false else { return }
-    awaited[address] = nil
-  }
-
-  private func addressAndPower(of path: ObjectPath) -> (BluetoothAddress, Bool)? {
-    let properties = cache.properties(path, Adapter.interface)
-    let isOn = properties?["Powered"]?.bool == true
-    return properties?["Address"]?.string.flatMap(BluetoothAddress.init).map { ($0, isOn) }
-  }
+extension SessionCore {
+  /// Returns the object of the adapter with an address; `nil` while the adapter is absent.
+  func path(of address: BluetoothAddress) -> ObjectPath? { state.withLock { $0.path(of: address) } }
 }

@@ -68,7 +68,7 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
     }
   }
 
-  private func take(_ sighting: Adapter.Sighting, _ source: BoundedStream<ScanEvent>.Source) {
+  private func take(_ sighting: Adapter.ScanResult, _ source: BoundedStream<ScanEvent>.Source) {
     let device = sighting.device
     let id = PhoneID(device.path.description)
     if sighting.isLost {

@@ -56,7 +56,7 @@ final class AccessControl: Sendable {
     var trial = LinkTrial(at: time.now)
     do {
       while let device = adapter.device(peer), device.isConnected {
-        let link = try adapter.links().first { $0.address == device.address }
+        let link = try adapter.connections().first { $0.address == device.address }
         // Links this machine made are not to its service.
         guard link?.isCentral != true else { return }
         let evidence = LinkTrial.Evidence(
@@ -98,6 +98,6 @@ final class AccessControl: Sendable {
   }
 
   private func eavesdroppers() throws -> [Device] {
-    try adapter.links().filter(\.isEncrypted).compactMap { adapter.device($0.address) }.filter { !admits($0) }
+    try adapter.connections().filter(\.isEncrypted).compactMap { adapter.device($0.address) }.filter { !admits($0) }
   }
 }

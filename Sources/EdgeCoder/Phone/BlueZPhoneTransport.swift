@@ -51,7 +51,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
     on adapter: Adapter, name: String? = nil, access: AccessPolicy = .encrypted(), links: Set<LinkBearer> = []
   ) async throws -> BlueZPhoneTransport {
     // Whether a link is encrypted only the kernel tells; where it may not be asked, no closed mode holds.
-    if access.mode != .open { _ = try adapter.links() }
+    if access.mode != .open { _ = try adapter.connections() }
     let version = await adapter.session.version()
     let transport = try BlueZPhoneTransport(
       addressesSinglePeer: version?.has(.notifiesOnePeer) ?? false, adapter: adapter, access: access,

@@ -61,7 +61,7 @@ struct BlueZChecks {
         let since =
           missing.lostIn.map { "lost in \($0.lowerBound)–\($0.upperBound)" }
           ?? missing.since.map { "since \($0)" } ?? "in no release yet"
-        return Finding("BlueZ \(version)", .ok, "lacks \(missing.title) (\(since)): \(missing.without)")
+        return Finding("BlueZ \(version)", .ok, "lacks \(missing.title) (\(since)): \(missing.limitation)")
       }
   }
 

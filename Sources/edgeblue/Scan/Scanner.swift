@@ -6,11 +6,11 @@ actor Scanner {
   private(set) var table = ScanTable()
 
   /// Takes sightings until there are no more.
-  func collect(_ sightings: BoundedStream<Adapter.Sighting>) async {
+  func collect(_ sightings: BoundedStream<Adapter.ScanResult>) async {
     for await sighting in sightings { note(sighting) }
   }
 
-  private func note(_ sighting: Adapter.Sighting) {
+  private func note(_ sighting: Adapter.ScanResult) {
     let address = sighting.device.peer.description
     guard let heard = sighting.advertisement else { return table.lose(address) }
     table.see(

@@ -6,7 +6,8 @@ import Testing
 extension ContractTests {
   @Test func aPulseIsHeardOverABadRadio() async throws {
     let lab = try await FakeBlueZ.start()
-    let (wrist, phone) = (try await lab.adapter(0), try await lab.adapter(1))
+    let wrist = try await lab.adapter(0)
+    let phone = try await lab.adapter(1)
     let pulse = LocalCharacteristic("2a37", .notify)
     let sensor = try await wrist.offer([LocalService("180d", characteristics: [pulse])])
     let advertisement = try await wrist.advertise(.init(name: "Pulse", services: ["180d"]))

@@ -19,7 +19,8 @@ struct Parlour {
   let bell = LocalCharacteristic(Self.bell, [.notify])
 
   func service() -> LocalService {
-    let (content, source) = (content, dropped.source)
+    let content = content
+    let source = dropped.source
     return LocalService(
       Self.service,
       characteristics: [
@@ -44,13 +45,13 @@ struct Parlour {
 
 /// The first device that is seen.
 func firstSeen(by adapter: Adapter, _ service: BluetoothUUID = Parlour.service) async throws -> Device {
-  try await firstSighting(by: adapter, service).device
+  try await firstScanResult(by: adapter, service).device
 }
 
 /// The same with what it said: its strength is no longer known when the scan has ended.
-func firstSighting(
+func firstScanResult(
   by adapter: Adapter, _ service: BluetoothUUID = Parlour.service
-) async throws -> Adapter.Sighting {
+) async throws -> Adapter.ScanResult {
   for await sighting in try await adapter.discover(.init(services: [service])) where !sighting.isLost {
     return sighting
   }

@@ -6,7 +6,8 @@ extension ContractTests {
   @Test("A connection that the controller aborts is tried again, as often as asked")
   func aborts() async throws {
     let lab = try await FakeBlueZ.start()
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     let opened = try await Parlour().open(on: phone)
     let device = try await firstSeen(by: central)
     let options = ConnectOptions.direct(attempts: 3, backoff: .milliseconds(1))
@@ -31,7 +32,8 @@ extension ContractTests {
   @Test("Services that never come, and an answer that never comes, end in the step that names them")
   func hangs() async throws {
     let lab = try await FakeBlueZ.start()
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     let opened = try await Parlour().open(on: phone)
     // Long enough for the steps that are to succeed on a busy machine.
     let once = ConnectOptions.direct(timeout: .seconds(4), attempts: 1)
@@ -65,7 +67,8 @@ extension ContractTests {
   @Test("A link that is being ended is not taken for a good one, and is ended also by a task that is cancelled")
   func endingLink() async throws {
     let lab = try await FakeBlueZ.start()
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     let opened = try await Parlour().open(on: phone)
     lab.adapters[1].inject(.slowDisconnects(.milliseconds(200)))
     var connection: DeviceConnection? = try await central.connect(to: phone.address, .keepConnected())
@@ -97,9 +100,10 @@ extension ContractTests {
   @Test("A link that is to be kept comes back after every fault")
   func kept() async throws {
     let lab = try await FakeBlueZ.start()
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     let opened = try await Parlour().open(on: phone)
-    let options = ConnectOptions.keepConnected(backoff: .milliseconds(10), longestPause: .milliseconds(50))
+    let options = ConnectOptions.keepConnected(backoff: .milliseconds(10), longestDelay: .milliseconds(50))
     let connection = try await central.connect(to: phone.address, options)
     var states = connection.states().makeAsyncIterator()
     func untilConnected() async throws {
@@ -130,7 +134,8 @@ extension ContractTests {
   @Test("A discovery that bluetoothd believes to be running is started over")
   func inProgress() async throws {
     let lab = try await FakeBlueZ.start()
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     let opened = try await Parlour().open(on: phone)
     lab.adapters[1].inject(.discoveryInProgress(times: 1))
     #expect(try await firstSeen(by: central).name == "Parlour")
@@ -143,7 +148,8 @@ extension ContractTests {
   @Test("A discovery that cannot be stopped yet is stopped a little later")
   func stopInProgress() async throws {
     let lab = try await FakeBlueZ.start()
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     let opened = try await Parlour().open(on: phone)
     lab.adapters[1].inject(.discoveryGoesOn(times: 2))
     // The scan ends with the device it looked for.
@@ -156,7 +162,8 @@ extension ContractTests {
   @Test("Notifications that stall come late and in order; lost ones are lost; a lost link ends them")
   func notifications() async throws {
     let lab = try await FakeBlueZ.start()
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     let parlour = Parlour()
     let opened = try await parlour.open(on: phone)
     let device = try await firstSeen(by: central)
@@ -184,7 +191,8 @@ extension ContractTests {
   @Test("Slow answers are waited for, and given up in time")
   func slow() async throws {
     let lab = try await FakeBlueZ.start()
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     let opened = try await Parlour().open(on: phone)
     let device = try await firstSeen(by: central)
     try await device.connect()
@@ -202,7 +210,8 @@ extension ContractTests {
   @Test("Whatever ends while it is being ended has ended", arguments: ["bluetoothd", "adapter", "registration"])
   func endings(gone: String) async throws {
     let lab = try await FakeBlueZ.start()
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     let agent = try await phone.session.register(PairingAgent())
     let window = try await phone.openPairingWindow(for: .seconds(60))
     let (application, advertisement) = try await Parlour().open(on: phone)
@@ -235,7 +244,8 @@ extension ContractTests {
   @Test("An adapter that went with bluetoothd is waited for, one that was pulled out is not")
   func adapterComesBack() async throws {
     let lab = try await FakeBlueZ.start()
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     let opened = try await Parlour().open(on: phone)
     var events = central.session.events().makeAsyncIterator()
     try await lab.kill()

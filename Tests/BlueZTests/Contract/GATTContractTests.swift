@@ -3,68 +3,95 @@ import BlueZTesting
 import Testing
 
 extension ContractTests {
-  @Test("Offered, advertised, found, connected, read, written, notified: and all of it over small packets too")
-  func everything() async throws {
-    for mtu: UInt16 in [23, 517] {
+  /// A connection between the fake's two adapters, of which the first one offers and advertises the parlour.
+  private struct Visit {
+    let lab: FakeBlueZ
+    let phone: Adapter
+    let central: Adapter
+    let parlour: Parlour
+    let device: Device
+    let opened: (GATTApplication, Advertisement)
+
+    /// Finds the parlour by its advertisement and connects to it.
+    static func begin(mtu: UInt16) async throws -> Visit {
       let lab = try await FakeBlueZ.start(.init(mtu: mtu))
-      let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+      let phone = try await lab.adapter(0)
+      let central = try await lab.adapter(1)
       let parlour = Parlour()
       let opened = try await parlour.open(on: phone)
-
-      let links = phone.connectionEvents()
-      let sighting = try await firstSighting(by: central)
-      #expect(sighting.rssi == -55)
-      let device = sighting.device
-      #expect(device.address == phone.address)
-      #expect(device.name == "Parlour")
-      try await device.connect()
-      #expect(device.mtu == Int(mtu))
-      for await _ in links where phone.connectedPeers.map(\.address) == [central.address] { break }
-
-      let box = try device.characteristic(Parlour.box, in: Parlour.service)
-      #expect(try await box.read() == Array("what is in the box".utf8))
-      let long = (0..<500).map { UInt8(truncatingIfNeeded: $0) }
-      try await box.write(long)
-      #expect(try await box.read() == long)
-      #expect(try await box.read(offset: 490) == Array(long[490...]))
-      #expect(try await code { try await box.write([0]) } == .notPermitted)
-      #expect(try await code { try await box.write(.init(repeating: 1, count: 511)) } == .invalidArgument)
-      let description = try #require(box.descriptors.first { $0.uuid == "2901" })
-      #expect(try await description.read() == Array("a box".utf8))
-
-      let subscriptions = parlour.bell.subscriptions()
-      let bell = try device.characteristic(Parlour.bell, in: Parlour.service)
-      let notifications = try await bell.notifications()
-      #expect(try await code { try await bell.notifications() } == .inProgress)
-      #expect(try await bell.descriptor("2902").read() == [1, 0])
-      for number in 1...100 { try await parlour.bell.notify([UInt8(number)]) }
-      var heard = notifications.makeAsyncIterator()
-      for number in 1...100 { #expect(try await heard.next() == [UInt8(number)]) }
-
-      let drop = try device.characteristic(Parlour.drop, in: Parlour.service)
-      let writer = try await drop.writer()
-      #expect(writer.longestValue == min(Int(mtu) - 3, 512))
-      #expect(try await code { try await drop.write([0], .withoutResponse) } == .inProgress)
-      for number in 1...10 { try await writer.write([UInt8(number)]) }
-      var dropped = parlour.dropped.stream.makeAsyncIterator()
-      for number in 1...10 { #expect(await dropped.next() == [UInt8(number)]) }
-
-      try await device.disconnect()
-      #expect(try await heard.next() == nil)
-      var events = subscriptions.makeAsyncIterator()
-      let here = Peer(path: "/org/bluez/hci1000/dev_02_EB_00_00_00_01")
-      #expect(await events.next() == .subscribed(here, mtu: Int(mtu)))
-      #expect(await events.next() == .unsubscribed(here))
-      for await _ in links where phone.connectedPeers.isEmpty { break }
-      withExtendedLifetime(opened) {}
-      try await lab.stop()
+      let result = try await firstScanResult(by: central)
+      #expect(result.rssi == -55)
+      #expect(result.device.address == phone.address)
+      #expect(result.device.name == "Parlour")
+      try await result.device.connect()
+      #expect(result.device.mtu == Int(mtu))
+      return Visit(
+        lab: lab, phone: phone, central: central, parlour: parlour, device: result.device, opened: opened)
     }
+
+    func characteristic(_ uuid: BluetoothUUID) throws -> RemoteCharacteristic {
+      try device.characteristic(uuid, in: Parlour.service)
+    }
+  }
+
+  @Test("A value is read and written whole, over small packets and large ones", arguments: [23, 517] as [UInt16])
+  func readingAndWriting(mtu: UInt16) async throws {
+    let visit = try await Visit.begin(mtu: mtu)
+    let box = try visit.characteristic(Parlour.box)
+    #expect(try await box.read() == Array("what is in the box".utf8))
+    let long = (0..<500).map { UInt8(truncatingIfNeeded: $0) }
+    try await box.write(long)
+    #expect(try await box.read() == long)
+    #expect(try await box.read(offset: 490) == Array(long[490...]))
+    #expect(try await code { try await box.write([0]) } == .notPermitted)
+    #expect(try await code { try await box.write(.init(repeating: 1, count: 511)) } == .invalidArgument)
+    let description = try #require(box.descriptors.first { $0.uuid == "2901" })
+    #expect(try await description.read() == Array("a box".utf8))
+    try await visit.lab.stop()
+  }
+
+  @Test("Notifications arrive in order and end with the connection", arguments: [23, 517] as [UInt16])
+  func notifying(mtu: UInt16) async throws {
+    let visit = try await Visit.begin(mtu: mtu)
+    let connections = visit.phone.connectionEvents()
+    #expect(visit.phone.connectedPeers.map(\.address) == [visit.central.address])
+    let subscriptions = visit.parlour.bell.subscriptions()
+    let bell = try visit.characteristic(Parlour.bell)
+    let notifications = try await bell.notifications()
+    #expect(try await code { try await bell.notifications() } == .inProgress)
+    #expect(try await bell.descriptor("2902").read() == [1, 0])
+    for number in 1...100 { try await visit.parlour.bell.notify([UInt8(number)]) }
+    var values = notifications.makeAsyncIterator()
+    for number in 1...100 { #expect(try await values.next() == [UInt8(number)]) }
+
+    try await visit.device.disconnect()
+    #expect(try await values.next() == nil)
+    var events = subscriptions.makeAsyncIterator()
+    let here = Peer(path: "/org/bluez/hci1000/dev_02_EB_00_00_00_01")
+    #expect(await events.next() == .subscribed(here, mtu: Int(mtu)))
+    #expect(await events.next() == .unsubscribed(here))
+    for await _ in connections where visit.phone.connectedPeers.isEmpty { break }
+    try await visit.lab.stop()
+  }
+
+  @Test("A writer sends values without response, and excludes other writes", arguments: [23, 517] as [UInt16])
+  func writingWithoutResponse(mtu: UInt16) async throws {
+    let visit = try await Visit.begin(mtu: mtu)
+    let drop = try visit.characteristic(Parlour.drop)
+    let writer = try await drop.writer()
+    #expect(writer.longestValue == min(Int(mtu) - 3, 512))
+    #expect(try await code { try await drop.write([0], .withoutResponse) } == .inProgress)
+    for number in 1...10 { try await writer.write([UInt8(number)]) }
+    var dropped = visit.parlour.dropped.stream.makeAsyncIterator()
+    for number in 1...10 { #expect(await dropped.next() == [UInt8(number)]) }
+    try await visit.lab.stop()
   }
 
   @Test("A restart of bluetoothd loses nothing that was declared, and old handles say so")
   func restart() async throws {
     let lab = try await FakeBlueZ.start()
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     let parlour = Parlour()
     let opened = try await parlour.open(on: phone)
     let sightings = try await central.discover(.init(services: [Parlour.service]))
@@ -96,7 +123,8 @@ extension ContractTests {
   @Test("What a phone declared comes back after its adapter was pulled out, and after it was switched off")
   func adapterGoes() async throws {
     let lab = try await FakeBlueZ.start(.init(switchesOnAdapters: false))
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     #expect(try await code { try await phone.advertise(.init(name: "off")) } == .notPowered)
     try await phone.setPowered(true)
     try await central.setPowered(true)

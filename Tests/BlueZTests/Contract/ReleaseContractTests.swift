@@ -52,7 +52,8 @@ extension ContractTests {
     arguments: [BlueZRelease(5, 66), BlueZRelease(5, 77), BlueZRelease(5, 80)])
   func indications(version: BlueZRelease) async throws {
     let lab = try await FakeBlueZ.start(.init(version: version))
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     let lamp = LocalCharacteristic("2a05", [.indicate])
     let application = try await phone.offer([LocalService(Parlour.service, characteristics: [lamp])])
     let advertisement = try await phone.advertise(.init(services: [Parlour.service]))
@@ -73,7 +74,8 @@ extension ContractTests {
   @Test("A program that ends takes its advertisement, its services and its scan with it")
   func clientLeaves() async throws {
     let lab = try await FakeBlueZ.start()
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
     let opened = try await Parlour().open(on: phone)
     let other = try await lab.session()
     let scanning = try await other.adapter(lab.adapters[1].name).discover()
@@ -83,7 +85,8 @@ extension ContractTests {
     // The central's session sees the phone's adapter too, as every program does.
     let seen = try await central.session.adapter(lab.adapters[0].name)
     #expect(seen.services.contains(Parlour.service))
-    let (offered, scanned) = (seen.values(of: \.services), central.values(of: \.isDiscovering))
+    let offered = seen.values(of: \.services)
+    let scanned = central.values(of: \.isDiscovering)
     phone.session.close()
     for await services in offered where !services.contains(Parlour.service) { break }
     #expect(device.services.isEmpty)

@@ -11,8 +11,9 @@ extension ContractTests {
     patience: Duration?, late: Duration = .zero, _ body: (FakeBlueZ, Device) async throws -> Void
   ) async throws {
     let lab = try await FakeBlueZ.start()
-    let (phone, central) = (try await lab.adapter(0), try await lab.adapter(1))
-    central.core.state.withLock { $0.requestPatience = patience }
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
+    central.core.state.withLock { $0.disconnections.responseTimeout = patience }
     let opened = try await Parlour().open(on: phone)
     let device = try await firstSeen(by: central)
     lab.adapters[1].inject(.servicesNeverResolve(times: 1))

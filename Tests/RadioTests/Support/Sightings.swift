@@ -1,7 +1,7 @@
 import BlueZ
 import Streams
 
-extension BoundedStream where Element == Adapter.Sighting {
+extension BoundedStream where Element == Adapter.ScanResult {
   /// The first device in sight that is meant.
   func firstDevice(
     _ what: String, within limit: Duration = .seconds(60),

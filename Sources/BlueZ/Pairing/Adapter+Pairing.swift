@@ -24,7 +24,7 @@ extension Adapter {
   /// Makes the adapter pairable until further notice, or ends that. bluetoothd may forget it with a restart.
   /// - Throws: ``BlueZError`` with code `.noAdapter`, `.notPermitted`, `.inProgress` or `.serviceUnavailable`.
   public func setPairable(_ pairable: Bool) async throws {
-    let path = try await core.whenThere(address)
+    let path = try await core.whenPresent(address)
     let doing = "making \(path.lastElement) \(pairable ? "" : "not ")pairable"
     try await core.set(path, Self.interface, "Pairable", .bool(pairable), doing: doing)
     try await wait(doing, .seconds(5), until: "Pairable", is: pairable, at: path)

@@ -6,9 +6,6 @@ package import Streams
 /// Reading is done by one thread for all sockets of the process, which never runs user code: bluetoothd drops what the
 /// socket has no room for, without a word, so it must be emptied whatever the program is busy with.
 package final class PacketSocket: Sendable {
-  /// The longest attribute value (Core Specification 3.F.3.2.9), in bytes.
-  static let longestValue = 512
-
   let descriptor: FileDescriptor
   private let loop: PacketLoop
   private let id: Int

@@ -50,13 +50,19 @@ final class PacketLoop: Sendable {
   let state = Lock(State())
   let wakeUp: WakeUp
 
-  static func shared() throws -> PacketLoop {
-    try made.withLock { made in
+  /// Returns the loop of this process, and starts it first where there is none.
+  /// - Throws: ``BlueZError`` with the kernel's error number when the process has no descriptor or thread left.
+  static func shared() throws(BlueZError) -> PacketLoop {
+    try made.withLock { made throws(BlueZError) in
       if let made { return made }
-      let loop = PacketLoop(wakeUp: try WakeUp(), timer: try KernelTimer())
-      try startThread(named: "ble-packets") { loop.run() }
-      made = loop
-      return loop
+      do throws(SystemCallError) {
+        let loop = PacketLoop(wakeUp: try WakeUp(), timer: try KernelTimer())
+        try startThread(named: "ble-packets") { loop.run() }
+        made = loop
+        return loop
+      } catch {
+        throw BlueZError(errno: error.errno, while: "starting the thread that reads the sockets (\(error.call))")
+      }
     }
   }
 
@@ -145,10 +151,12 @@ final class PacketLoop: Sendable {
     let failed = events & (POLLERR | POLLNVAL) != 0
     if entry.hasWaiters { wakeWaiters(id, events) }
     guard let receiver = entry.receiver else { return 0 }
-    var (count, ended) = (0, failed)
+    var count = 0
+    var ended = failed
     if events & (POLLIN | POLLHUP) != 0 {
       let drained = drain(entry, to: receiver, hungUp: events & POLLHUP != 0, &buffer)
-      (count, ended) = (drained.count, drained.hasEnded || failed)
+      count = drained.count
+      ended = drained.hasEnded || failed
     }
     guard ended, let known = state.withLock({ $0.entries.removeValue(forKey: id) }) else { return count }
     known.dismissWaiters()

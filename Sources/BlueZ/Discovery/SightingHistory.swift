@@ -36,8 +36,10 @@ struct SightingHistory: Sendable {
   }
 
   static func differs(_ a: AdvertisementData, _ b: AdvertisementData) -> Bool {
-    var (left, right) = (a, b)
-    (left.rssi, right.rssi) = (nil, nil)
+    var left = a
+    var right = b
+    left.rssi = nil
+    right.rssi = nil
     guard left == right else { return true }
     guard let old = a.rssi, let new = b.rssi else { return a.rssi != b.rssi }
     return abs(new - old) >= leastRSSIChange

@@ -75,7 +75,7 @@ final class DiscoveryRegistration: Registration {
       if let id { _ = core.unregister(id) }
       do {
         try await radio.run { [self] in
-          guard state.withLock({ $0.isRunning }), let path = Adapter.path(of: adapter, core) else { return }
+          guard state.withLock({ $0.isRunning }), let path = core.path(of: adapter) else { return }
           if isLast { try await stop(at: path) } else { try await setFilter(try core.connection(), at: path) }
         }
       } catch {
@@ -99,13 +99,13 @@ final class DiscoveryRegistration: Registration {
   /// Scans or does not, whichever is wanted when it is its turn.
   private func adjust() async {
     let (isWanted, isRunning) = state.withLock { ($0.id != nil && $0.pauses == 0, $0.isRunning) }
-    guard isWanted != isRunning, let path = Adapter.path(of: adapter, core) else { return }
+    guard isWanted != isRunning, let path = core.path(of: adapter) else { return }
     do {
       if isWanted { try await start(try core.connection(), at: path) } else { try await stop(at: path) }
     } catch {
       // Connecting works without the pause too, if less surely; and a scan that cannot go on is the supervisor's.
       core.logger.info("\(isWanted ? "resuming" : "pausing") \(title) failed", metadata: ["error": "\(error)"])
-      core.lost(self)
+      core.dropped(self)
     }
   }
 
@@ -176,5 +176,24 @@ final class DiscoveryRegistration: Registration {
     let options = Adapter.DiscoveryFilter.options(serving: filters)
     try await connection.call(
       SessionCore.service, path, Adapter.interface, "SetDiscoveryFilter", [.properties(options)], returning: "")
+  }
+}
+
+extension SessionCore {
+  /// Returns the discovery that all scans of an adapter share.
+  func sharedDiscovery(of adapter: BluetoothAddress) -> DiscoveryRegistration {
+    state.withLock { state in
+      if let known = state.registry.discoveries[adapter] as? DiscoveryRegistration { return known }
+      let new = DiscoveryRegistration(core: self, adapter: adapter)
+      state.registry.discoveries[adapter] = new
+      return new
+    }
+  }
+
+  /// Returns the discovery of the adapter at an object; `nil` if this session never scanned there.
+  func discovery(at path: ObjectPath) -> DiscoveryRegistration? {
+    state.withLock { state in
+      state.adapterPower(at: path).flatMap { state.registry.discoveries[$0.address] as? DiscoveryRegistration }
+    }
   }
 }

@@ -3,19 +3,21 @@ import Glibc
 import Streams
 
 extension SessionCore {
-  /// The release that runs. It is looked at once in each life of bluetoothd, and asked for once for each program.
+  /// Returns the release of the running bluetoothd. The lookup runs once for each instance of bluetoothd, and each
+  /// program is run once.
   func release() async -> BlueZRelease? {
     if let version { return version }
-    let (generation, answer) = state.withLock { state in
-      if let asked = state.release, asked.generation == state.generation { return asked }
-      let asked = (generation: state.generation, answer: Task { await BlueZRelease.ofRunningService(self) })
-      state.release = asked
-      return asked
+    let lookup = state.withLock { state in
+      if let pending = state.release.pending, pending.generation == state.generation { return pending }
+      let pending = ReleaseLookup.Pending(
+        generation: state.generation, answer: Task { await BlueZRelease.ofRunningService(self) })
+      state.release.pending = pending
+      return pending
     }
-    let release = await answer.value
-    // What could not be found out now may be found out later.
+    let release = await lookup.answer.value
+    // A lookup that failed now may succeed later.
     if release == nil {
-      state.withLock { if $0.release?.generation == generation { $0.release = nil } }
+      state.withLock { if $0.release.pending?.generation == lookup.generation { $0.release.pending = nil } }
     }
     return release
   }
@@ -41,9 +43,9 @@ extension BlueZRelease {
     }
     for place in places {
       guard let program = ProgramFile(place) else { continue }
-      if let known = core.state.withLock({ $0.releaseOfProgram }), known.program == program { return known.release }
+      if let known = core.state.withLock({ $0.release.known }), known.program == program { return known.release }
       if let release = await answer(of: place) {
-        core.state.withLock { $0.releaseOfProgram = (program, release) }
+        core.state.withLock { $0.release.known = .init(program: program, release: release) }
         return release
       }
     }
@@ -110,7 +112,9 @@ struct ProgramFile: Hashable, Sendable {
   init?(_ path: String) {
     var file = stat()
     guard access(path, X_OK) == 0, stat(path, &file) == 0 else { return nil }
-    (device, number) = (file.st_dev, file.st_ino)
-    (seconds, nanoseconds) = (file.st_ctim.tv_sec, file.st_ctim.tv_nsec)
+    device = file.st_dev
+    number = file.st_ino
+    seconds = file.st_ctim.tv_sec
+    nanoseconds = file.st_ctim.tv_nsec
   }
 }

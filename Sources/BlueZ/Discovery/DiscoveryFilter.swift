@@ -32,12 +32,12 @@ extension Adapter {
     /// differs by 8 dB or more.
     public var duplicates: Bool
     /// Whether the adapter is made discoverable by Classic devices meanwhile.
-    public var discoverable: Bool
+    public var discoverable = false
 
     /// Makes a filter.
     public init(
       services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil, maximumPathLoss: Int? = nil, pattern: String? = nil,
-      transport: Transport = .le, duplicates: Bool = false, discoverable: Bool = false
+      transport: Transport = .le, duplicates: Bool = false
     ) {
       self.services = services
       self.minimumRSSI = minimumRSSI
@@ -45,7 +45,6 @@ extension Adapter {
       self.pattern = pattern
       self.transport = transport
       self.duplicates = duplicates
-      self.discoverable = discoverable
     }
   }
 }

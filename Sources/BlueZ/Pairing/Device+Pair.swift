@@ -26,7 +26,9 @@ extension Device {
 
   private func set(_ name: String, _ value: Bool) async throws {
     try check()
-    let (path, generation, doing) = (path, generation, "setting \(name) of \(peer) to \(value)")
+    let path = path
+    let generation = generation
+    let doing = "setting \(name) of \(peer) to \(value)"
     try await core.set(path, Self.interface, name, .bool(value), doing: doing)
     try await core.wait(doing, .seconds(5)) { state in
       guard state.generation == generation, let device = state.cache.properties(path, Self.interface) else {
@@ -53,10 +55,10 @@ extension Device {
     guard !isPaired else { return }
     try await untilNoLinkEnds(timeout)
     if !isConnected { try await connect() }
-    guard core.state.withLock({ $0.pairings.insert(path).inserted }) else {
+    guard core.state.withLock({ $0.pairing.devices.insert(path).inserted }) else {
       throw BlueZError(.inProgress, "\(peer) is being paired already")
     }
-    defer { core.state.withLock { _ = $0.pairings.remove(path) } }
+    defer { core.state.withLock { _ = $0.pairing.devices.remove(path) } }
     try await withTaskCancellationHandler {
       do {
         try await core.call(path, Self.interface, "Pair", timeout: timeout, doing: "pairing with \(peer)")

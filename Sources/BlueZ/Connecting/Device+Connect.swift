@@ -54,7 +54,9 @@ extension Device {
   /// - Throws: ``BlueZError``; with code `.staleHandle` when it has forgotten the device, or restarted, which keeps bonds.
   public func remove() async throws {
     try check()
-    let (path, generation, doing) = (path, generation, "removing \(peer)")
+    let path = path
+    let generation = generation
+    let doing = "removing \(peer)"
     guard let adapter = property("Adapter")?.objectPath else {
       throw BlueZError(.staleHandle, "\(peer) belongs to no adapter")
     }

@@ -14,9 +14,9 @@ public enum ConnectOptions: Sendable, Hashable {
   /// - Parameters:
   ///   - timeout: as in `direct`.
   ///   - backoff: the pause after the first failed attempt; it doubles with each more in a row.
-  ///   - longestPause: where the doubling ends. It bounds how late a device that comes back is noticed.
+  ///   - longestDelay: where the doubling ends. It bounds how late a device that comes back is noticed.
   case keepConnected(
-    timeout: Duration = .seconds(15), backoff: Duration = .milliseconds(250), longestPause: Duration = .seconds(30))
+    timeout: Duration = .seconds(15), backoff: Duration = .milliseconds(250), longestDelay: Duration = .seconds(30))
 
   var timeout: Duration {
     switch self {

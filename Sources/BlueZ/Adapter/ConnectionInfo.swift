@@ -2,7 +2,7 @@ import Glibc
 import Streams
 
 /// A link of an adapter as the kernel knows it; what bluetoothd does not tell.
-public struct LinkInfo: Sendable, Hashable {
+public struct ConnectionInfo: Sendable, Hashable {
   /// What carries it.
   public var type: LinkType
   /// The address of the other end; its identity address where the two are bonded.
@@ -45,18 +45,18 @@ extension Adapter {
   /// The links of this adapter, from the kernel. Needs no privilege, but a network namespace that has Bluetooth: a
   /// container has none of its own.
   /// - Throws: ``BlueZError``: `.noAdapter`, or `.notSupported` or `.notPermitted` when the kernel does not let us ask.
-  public func links() throws -> [LinkInfo] {
+  public func connections() throws -> [ConnectionInfo] {
     let doing = "asking the kernel for the links of \(address)"
     guard let index = UInt16(try requirePath().lastElement.drop { !$0.isNumber }) else {
       throw BlueZError(.noAdapter, doing)
     }
     // BTPROTO_HCI (include/net/bluetooth/bluetooth.h) is 1.
-    let number = socket(Int32(L2CAPSocketAddress.family), Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), 1)
+    let number = socket(Int32(BluetoothSocket.family), Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), 1)
     guard number >= 0 else { throw BlueZError(errno: errno, while: doing) }
     let descriptor = FileDescriptor(owning: number)
     defer { descriptor.close() }
     // struct hci_conn_list_req: the adapter's number and how many links there is room for, then the links.
-    let size = MemoryLayout<UInt32>.size + LinkInfo.size * Int(Self.mostLinks)
+    let size = MemoryLayout<UInt32>.size + ConnectionInfo.size * Int(Self.mostLinks)
     return try withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { buffer in
       buffer.initializeMemory(as: UInt8.self, repeating: 0)
       buffer.storeBytes(of: index, as: UInt16.self)
@@ -66,7 +66,9 @@ extension Adapter {
         throw BlueZError(errno: errno, while: doing)
       }
       let count = Int(buffer.load(fromByteOffset: 2, as: UInt16.self))
-      return (0..<count).compactMap { LinkInfo(buffer.dropFirst(4 + LinkInfo.size * $0).prefix(LinkInfo.size)) }
+      return (0..<count).compactMap {
+        ConnectionInfo(buffer.dropFirst(4 + ConnectionInfo.size * $0).prefix(ConnectionInfo.size))
+      }
     }
   }
 }

@@ -69,7 +69,7 @@ final class Dial: Sendable {
   /// - Throws: ``BlueZError`` when it is over before, `CancellationError`.
   func connect() async throws -> ConnectMachine {
     var machine = ConnectMachine(options)
-    var action = machine.handle(.start, at: now, random: 0)
+    var action = machine.handle(.start, at: now, random: 0.5)
     while action != .watch {
       if case .finish(let error) = action { throw error }
       action = try await step(action, &machine)
@@ -82,7 +82,7 @@ final class Dial: Sendable {
     let work = Task { [self] in
       var machine = machine ?? ConnectMachine(options)
       var action: ConnectMachine.Action
-      if case .connected = state { action = .watch } else { action = machine.handle(.start, at: now, random: 0) }
+      if case .connected = state { action = .watch } else { action = machine.handle(.start, at: now, random: 0.5) }
       do {
         while true {
           if case .finish(let error) = action { return enter(.ended(error)) }
@@ -99,7 +99,7 @@ final class Dial: Sendable {
     _ action: ConnectMachine.Action, _ machine: inout ConnectMachine
   ) async throws -> ConnectMachine.Action {
     let event = try await perform(action)
-    let next = machine.handle(event, at: now, random: .random(in: -1...1))
+    let next = machine.handle(event, at: now, random: .random(in: 0...1))
     switch event {
     case .failed(_, let error), .lost(let error):
       adapter.core.logger.debug("no link to \(target)", metadata: ["error": "\(error)"])
@@ -116,8 +116,8 @@ final class Dial: Sendable {
     switch action {
     case .attempt: return try await attempt(afresh: false)
     case .attemptAfresh: return try await attempt(afresh: true)
-    case .pause(let pause):
-      try await Task.sleep(for: pause, clock: .steady)
+    case .delay(let delay):
+      try await Task.sleep(for: delay, clock: .steady)
       return .due
     case .waitForAdapter:
       try await waitForAdapter()
@@ -138,7 +138,7 @@ final class Dial: Sendable {
       enter(.connected(device))
       return .connected
     } catch let failure as ConnectFailure {
-      return .failed(failure.step, failure.error)
+      return .failed(failure.phase, failure.error)
     }
   }
 
@@ -180,10 +180,10 @@ final class Dial: Sendable {
     case .keepConnected:
       // From now on: who connects next is not to take the link that ends.
       let ending = adapter.device(target)?.path
-      if let ending { adapter.core.linkEndBegins(ending) }
+      if let ending { adapter.core.beginDisconnection(ending) }
       Task {
         await end()
-        if let ending { adapter.core.linkEndIsOver(ending) }
+        if let ending { adapter.core.endDisconnection(ending) }
       }
     }
   }

@@ -2,7 +2,7 @@ public import Streams
 
 extension Adapter {
   /// A device was seen, or is no longer.
-  public struct Sighting: Sendable, Hashable {
+  public struct ScanResult: Sendable, Hashable {
     /// The device.
     public var device: Device
     /// What it said, at the time of the sighting; `nil` when bluetoothd has forgotten the device.
@@ -25,19 +25,15 @@ extension Adapter {
   ///   `.inProgress` (another program holds the discovery), `.serviceUnavailable` or `.notPermitted`.
   public func discover(
     _ filter: DiscoveryFilter = DiscoveryFilter(), limit: Int = 256
-  ) async throws -> BoundedStream<Sighting> {
+  ) async throws -> BoundedStream<ScanResult> {
     try filter.check()
-    let (core, address) = (core, address)
-    let registration = core.state.withLock { state in
-      let shared = state.discoveries[address] ?? DiscoveryRegistration(core: core, adapter: address)
-      state.discoveries[address] = shared
-      return shared
-    }
-
+    let core = core
+    let address = address
+    let registration = core.sharedDiscovery(of: address)
     let observer = Lock<Int?>(nil)
     let user = registration.newUser()
     let (stream, source) = BoundedStream.make(
-      of: Sighting.self, limit: limit,
+      of: ScanResult.self, limit: limit,
       onTermination: {
         if let id = observer.withLock({ $0 }) { core.stopObserving(id) }
         registration.remove(user)

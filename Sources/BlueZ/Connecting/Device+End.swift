@@ -1,5 +1,4 @@
 import DBus
-import Glibc
 
 /// The end of a link.
 ///
@@ -9,9 +8,9 @@ extension Device {
   /// Ends the link, or the attempt to make it, and waits until it is ended, also in a task that is cancelled: an end
   /// cannot be taken back.
   func endLink(timeout: Duration, doing: String) async throws {
-    core.linkEndBegins(path)
+    core.beginDisconnection(path)
     let end = Task {
-      defer { core.linkEndIsOver(path) }
+      defer { core.endDisconnection(path) }
       try await core.call(path, Self.interface, "Disconnect", timeout: timeout, doing: doing)
       try await waitForLink(timeout, doing) { $0["Connected"]?.bool != true }
     }
@@ -32,11 +31,11 @@ extension Device {
   /// next waits for it: to end such a link at once is what ``waitForRequest()`` is there against.
   /// - Throws: `CancellationError`.
   func giveUpOnceAnswered() async throws {
-    core.linkEndBegins(path)
+    core.beginDisconnection(path)
     Task {
       await waitForRequest()
       await giveUp()
-      core.linkEndIsOver(path)
+      core.endDisconnection(path)
     }
     do {
       try await untilNoLinkEnds(.seconds(45))
@@ -51,7 +50,7 @@ extension Device {
   /// closes its socket: that frees once more what went with the link (`l2cap_conn_free`). The first thing that comes is
   /// the answer to a request. Debian's release says only that it is 6.1.
   private func waitForRequest() async {
-    guard let patience = core.state.withLock({ $0.requestPatience }) else { return }
+    guard let patience = core.state.withLock({ $0.disconnections.responseTimeout }) else { return }
     do {
       try await waitForLink(patience, "waiting for an answer of \(peer)") { link in
         link["Connected"]?.bool != true || link["ServicesResolved"]?.bool == true
@@ -61,22 +60,11 @@ extension Device {
     }
   }
 
-  /// How long a link whose peer owes an answer must be left alone; `nil` where the kernel survives its end.
-  ///
-  /// The ATT transaction timeout (Core Specification 3.F.3.3.3), and what bluetoothd needs to act on it.
-  static let requestPatience: Duration? = kernelRelease.hasPrefix("6.1.") ? .seconds(32) : nil
-
-  private static let kernelRelease: String = {
-    var names = utsname()
-    guard uname(&names) == 0 else { return "" }
-    return withUnsafeBytes(of: names.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-  }()
-
   /// Waits until no link is being ended by this session.
   func untilNoLinkEnds(_ timeout: Duration) async throws {
     let path = path
     try await core.wait("waiting for the end of the link to \(peer)", timeout) { state in
-      state.linkEnds[path] == nil ? () : nil
+      !state.disconnections.isUnderWay(path) ? () : nil
     }
   }
 
@@ -84,7 +72,8 @@ extension Device {
   func waitForLink(
     _ timeout: Duration, _ doing: String, _ isSo: @escaping @Sendable ([String: Value]) -> Bool
   ) async throws {
-    let (path, generation) = (path, generation)
+    let path = path
+    let generation = generation
     try await core.wait(doing, timeout) { state in
       guard state.generation == generation, let device = state.cache.properties(path, Self.interface) else { return () }
       return isSo(device) ? () : nil
@@ -93,16 +82,15 @@ extension Device {
 }
 
 extension SessionCore {
-  /// From now on nobody is to take the link to a device for a good one; ``linkEndIsOver(_:)`` must follow.
-  func linkEndBegins(_ device: ObjectPath) {
-    state.withLock { $0.linkEnds[device, default: 0] += 1 }
+  /// From now on nobody is to take the link to a device for a good one; ``endDisconnection(_:)`` must follow.
+  func beginDisconnection(_ device: ObjectPath) {
+    state.withLock { $0.disconnections.begin(device) }
   }
 
-  func linkEndIsOver(_ device: ObjectPath) {
+  func endDisconnection(_ device: ObjectPath) {
     let observers = state.withLock { state in
-      let left = state.linkEnds[device, default: 1] - 1
-      state.linkEnds[device] = left == 0 ? nil : left
-      return Array(state.observers.values)
+      state.disconnections.end(device)
+      return state.observers.all
     }
     // Nothing about the device itself: who waits looks again.
     for observer in observers { observer(.changed(device, interface: Device.interface, [:], invalidated: [])) }

@@ -5,7 +5,7 @@ import Timing
 extension Device {
   /// Connects, waits until the services can be used, and looks for those that must be there.
   func attempt(_ timeout: Duration, requiring required: [BluetoothUUID: Set<BluetoothUUID>]) async throws {
-    try await ConnectFailure.in(.link) {
+    try await ConnectFailure.in(.connection) {
       try await untilNoLinkEnds(timeout)
       try check()
       // bluetoothd 5.66 would never answer, and be out of order for the device from then on.
@@ -54,7 +54,9 @@ extension Device {
   }
 
   private func untilServicesAreResolved(_ timeout: Duration) async throws {
-    let (path, peer, generation) = (path, peer, generation)
+    let path = path
+    let peer = peer
+    let generation = generation
     let linked = Lock(false)
     try await core.wait("reading the services of \(peer)", timeout) { state -> Void? in
       guard state.generation == generation, let device = state.cache.properties(path, Self.interface) else {
@@ -105,14 +107,14 @@ extension Device {
 
 /// Why an attempt failed, and at which step.
 struct ConnectFailure: Error {
-  let step: ConnectMachine.Step
+  let phase: ConnectMachine.Phase
   let error: BlueZError
 
-  static func `in`<R>(_ step: ConnectMachine.Step, _ body: () async throws -> R) async throws -> R {
+  static func `in`<R>(_ phase: ConnectMachine.Phase, _ body: () async throws -> R) async throws -> R {
     do {
       return try await body()
     } catch let error as BlueZError {
-      throw ConnectFailure(step: step, error: error)
+      throw ConnectFailure(phase: phase, error: error)
     }
   }
 }

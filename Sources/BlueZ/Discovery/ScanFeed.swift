@@ -5,10 +5,10 @@ import Streams
 final class ScanFeed: Sendable {
   private let adapter: Adapter
   private let filter: Adapter.DiscoveryFilter
-  private let source: BoundedStream<Adapter.Sighting>.Source
+  private let source: BoundedStream<Adapter.ScanResult>.Source
   private let history = Lock(SightingHistory())
 
-  init(adapter: Adapter, filter: Adapter.DiscoveryFilter, source: BoundedStream<Adapter.Sighting>.Source) {
+  init(adapter: Adapter, filter: Adapter.DiscoveryFilter, source: BoundedStream<Adapter.ScanResult>.Source) {
     self.adapter = adapter
     self.filter = filter
     self.source = source
@@ -55,9 +55,9 @@ final class ScanFeed: Sendable {
     guard filter.matches(data, address: device.address, mayHaveForgotten: mayHaveForgotten) else { return }
     history.withLock { history in
       guard history.isNews(device, data) || filter.duplicates else { return }
-      source.yield(Adapter.Sighting(device: device, advertisement: data))
+      source.yield(Adapter.ScanResult(device: device, advertisement: data))
     }
   }
 
-  private func lose(_ device: Device) { source.yield(Adapter.Sighting(device: device, advertisement: nil)) }
+  private func lose(_ device: Device) { source.yield(Adapter.ScanResult(device: device, advertisement: nil)) }
 }

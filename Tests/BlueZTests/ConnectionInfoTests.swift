@@ -9,18 +9,21 @@ import Testing
   }
 
   @Test func aLinkIsReadAsTheKernelWritesIt() throws {
-    let link = try #require(LinkInfo(bytes(mode: 0x6)))
+    let link = try #require(ConnectionInfo(bytes(mode: 0x6)))
     #expect(link.address.description == "00:AA:01:00:00:42")
-    #expect(link.isEncrypted && !link.isCentral)
-    let own = try #require(LinkInfo(bytes(mode: 0x1)))
-    #expect(!own.isEncrypted && own.isCentral && own.type == .le)
-    #expect(LinkInfo(bytes(type: 1, mode: 0))?.type == .classic)
+    #expect(link.isEncrypted)
+    #expect(!link.isCentral)
+    let own = try #require(ConnectionInfo(bytes(mode: 0x1)))
+    #expect(!own.isEncrypted)
+    #expect(own.isCentral)
+    #expect(own.type == .le)
+    #expect(ConnectionInfo(bytes(type: 1, mode: 0))?.type == .classic)
   }
 
   /// For voice, still connecting, and cut short.
   @Test func whatIsNoEstablishedLinkIsLeftOut() {
-    #expect(LinkInfo(bytes(type: 0, mode: 0)) == nil)
-    #expect(LinkInfo(bytes(state: 5, mode: 0)) == nil)
-    #expect(LinkInfo(bytes(mode: 0).dropLast()) == nil)
+    #expect(ConnectionInfo(bytes(type: 0, mode: 0)) == nil)
+    #expect(ConnectionInfo(bytes(state: 5, mode: 0)) == nil)
+    #expect(ConnectionInfo(bytes(mode: 0).dropLast()) == nil)
   }
 }

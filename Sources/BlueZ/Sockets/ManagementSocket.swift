@@ -13,11 +13,11 @@ final class ManagementSocket: Sendable {
     let doing = "opening the kernel's management interface"
     // BTPROTO_HCI (include/net/bluetooth/bluetooth.h) is 1.
     let type = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-    let number = socket(Int32(L2CAPSocketAddress.family), type, 1)
+    let number = socket(Int32(BluetoothSocket.family), type, 1)
     guard number >= 0 else { throw BlueZError(errno: errno, while: doing) }
     descriptor = FileDescriptor(owning: number)
     // struct sockaddr_hci (include/net/bluetooth/hci_sock.h): family, HCI_DEV_NONE, HCI_CHANNEL_CONTROL.
-    let address: [UInt16] = [L2CAPSocketAddress.family, 0xffff, 3]
+    let address: [UInt16] = [BluetoothSocket.family, 0xffff, 3]
     let bound = address.withUnsafeBytes { bytes in
       bind(number, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
     }

@@ -21,13 +21,12 @@ public struct AdvertisementData: Sendable, Hashable {
   /// What it looks like to a person, as assigned by the Bluetooth SIG; `nil` when it does not say.
   public var appearance: UInt16?
   /// The content of every other element, by AD type. BlueZ 5.66 tells it only when started as `bluetoothd -E`.
-  public var other: [UInt8: [UInt8]]
+  public var other: [UInt8: [UInt8]] = [:]
 
   /// Makes one, for tests.
   public init(
     name: String? = nil, services: Set<BluetoothUUID> = [], serviceData: [BluetoothUUID: [UInt8]] = [:],
-    manufacturerData: [UInt16: [UInt8]] = [:], txPower: Int? = nil, rssi: Int? = nil, flags: Flags? = nil,
-    appearance: UInt16? = nil, other: [UInt8: [UInt8]] = [:]
+    manufacturerData: [UInt16: [UInt8]] = [:], txPower: Int? = nil, rssi: Int? = nil
   ) {
     self.name = name
     self.services = services
@@ -35,9 +34,6 @@ public struct AdvertisementData: Sendable, Hashable {
     self.manufacturerData = manufacturerData
     self.txPower = txPower
     self.rssi = rssi
-    self.flags = flags
-    self.appearance = appearance
-    self.other = other
   }
 
   /// Whether ``services`` are what was read from the device, in this life of bluetoothd or an earlier one. bluetoothd
@@ -81,10 +77,10 @@ extension AdvertisementData {
       serviceData: device["ServiceData"].bytes(by: { $0.string.flatMap(BluetoothUUID.init) }),
       manufacturerData: device["ManufacturerData"].bytes(by: { $0.integer() }),
       txPower: device["TxPower"]?.integer().flatMap { $0 == Self.unmeasured ? nil : $0 },
-      rssi: device["RSSI"]?.integer().flatMap { $0 == Self.unmeasured ? nil : $0 },
-      flags: (device["AdvertisingFlags"]?.bytes?.first).map(Flags.init(rawValue:)),
-      appearance: device["Appearance"]?.integer(),
-      other: device["AdvertisingData"].bytes(by: { $0.integer() }))
+      rssi: device["RSSI"]?.integer().flatMap { $0 == Self.unmeasured ? nil : $0 })
+    flags = (device["AdvertisingFlags"]?.bytes?.first).map(Flags.init(rawValue:))
+    appearance = device["Appearance"]?.integer()
+    other = device["AdvertisingData"].bytes(by: { $0.integer() })
   }
 
   private static let unmeasured = 127

@@ -1,0 +1,78 @@
+import DBus
+
+/// The adapters as this session has seen them come and go, and the power that it requested for them.
+struct AdapterPresence: Sendable {
+  /// The power of an adapter at the moment when it vanished with bluetoothd.
+  private enum FormerPower: Sendable {
+    case on, off
+  }
+
+  /// The number of times an adapter appeared, and the number of times it was switched on.
+  struct Counts: Sendable {
+    var appearances = 0
+    var powerUps = 0
+  }
+
+  private var counts: [ObjectPath: Counts] = [:]
+  /// The adapters that vanished with bluetoothd or the bus and have not come back in their former state.
+  private var awaited: [BluetoothAddress: FormerPower] = [:]
+  /// The adapters that appeared and whose power must still be checked.
+  private(set) var unchecked: Set<ObjectPath> = []
+  /// The adapters that this session switched on and keeps on.
+  private(set) var keptOn: Set<BluetoothAddress> = []
+
+  func counts(of path: ObjectPath) -> Counts { counts[path] ?? Counts() }
+
+  /// Returns `true` if an adapter is about to come back.
+  func isAwaited(_ address: BluetoothAddress) -> Bool { awaited[address] != nil }
+
+  /// Returns `true` if the session is about to switch on an adapter that appeared switched off.
+  func isBeingSwitchedOn(_ address: BluetoothAddress, at path: ObjectPath) -> Bool {
+    keptOn.contains(address) && unchecked.contains(path)
+  }
+
+  mutating func setKeptOn(_ on: Bool, _ address: BluetoothAddress) {
+    if on { keptOn.insert(address) } else { keptOn.remove(address) }
+  }
+
+  mutating func appeared(_ path: ObjectPath, _ power: AdapterPower?) {
+    counts[path, default: Counts()].appearances += 1
+    unchecked.insert(path)
+    cameBack(power)
+  }
+
+  mutating func switchedOn(_ path: ObjectPath, _ power: AdapterPower?) {
+    counts[path, default: Counts()].powerUps += 1
+    cameBack(power)
+  }
+
+  /// Records that an adapter vanished with bluetoothd.
+  mutating func vanished(_ power: AdapterPower) {
+    awaited[power.address] = power.isOn || awaited[power.address] == .on ? .on : .off
+  }
+
+  /// Stops waiting for an adapter that did not come back in time.
+  mutating func stopAwaiting(_ address: BluetoothAddress) { awaited[address] = nil }
+
+  /// Records which adapters are still to be switched on.
+  mutating func checked(leaving unchecked: Set<ObjectPath>) { self.unchecked = unchecked }
+
+  /// An adapter that was on may need a moment more until bluetoothd has switched it on again.
+  private mutating func cameBack(_ power: AdapterPower?) {
+    guard let power, power.isOn || awaited[power.address] == .off else { return }
+    awaited[power.address] = nil
+  }
+}
+
+/// The address of an adapter and its power.
+struct AdapterPower: Sendable {
+  let address: BluetoothAddress
+  let isOn: Bool
+
+  /// Reads the properties of an `org.bluez.Adapter1`.
+  init?(_ properties: [String: Value]?) {
+    guard let address = properties?["Address"]?.string.flatMap(BluetoothAddress.init) else { return nil }
+    self.address = address
+    isOn = properties?["Powered"]?.bool == true
+  }
+}
