@@ -9,6 +9,7 @@ from typing import Callable, NoReturn
 from . import terminal, venv
 from .debian import require_tools
 from .job import Job
+from .release import Release, named
 from .terminal import LabError, complain, say
 
 USAGE_ERROR = 2
@@ -18,7 +19,7 @@ DESCRIPTION = """\
 A real Linux kernel, virtual Bluetooth LE controllers and a real bluetoothd around any command. No radio needed.
 
   radio-lab run [OPTION…] -- CMD …   run CMD in a fresh guest; its output is live, its exit code is yours
-  radio-lab prepare                  fetch and unpack the guest's kernel now rather than on the first run
+  radio-lab prepare [--debian R]     fetch and unpack the guest's kernel, or release R, now rather than on the first run
   radio-lab doctor                   what is there, what is missing, and the line that repairs it
   radio-lab build-uml                build user-mode Linux for `run --kernel uml` (once, minutes)
   radio-lab venv                     make the Python environment of the lab's peers; prints its python
@@ -58,9 +59,9 @@ def _dispatch(arguments: list[str]) -> int:
     if word in ("help", "--help", "-h"):
         print(DESCRIPTION, end="")
         return 0
-    if word == "run":
-        return _run(rest)
-    plain: dict[str, Callable[[], int]] = {"prepare": _prepare, "doctor": _doctor, "build-uml": _build_uml, "venv": _venv}
+    if word in ("run", "prepare"):
+        return _run(rest) if word == "run" else _prepare(rest)
+    plain: dict[str, Callable[[], int]] = {"doctor": _doctor, "build-uml": _build_uml, "venv": _venv}
     if word not in plain:
         raise LabError(f"unknown word: {word}; `radio-lab help` lists them all", USAGE_ERROR)
     if rest:
@@ -73,15 +74,20 @@ def _run(arguments: list[str]) -> int:
 
     job = parse_run(arguments)
     require_tools(job.kernel)
+    if job.release:
+        job.release.prepare()
     if job.radio == "bumble":
         venv.prepare()
     return run(job)
 
 
-def _prepare() -> int:
+def _prepare(arguments: list[str]) -> int:
     from .guestkernel import prepare
 
-    kernel = prepare()
+    parser = Parser(prog="radio-lab prepare", allow_abbrev=False)
+    _add_debian(parser)
+    release = parser.parse_args(arguments).debian
+    kernel = release.prepare() if release else prepare()
     say(f"kernel {kernel.version}: {kernel.kernel.parent}")
     return 0
 
@@ -112,11 +118,14 @@ def parse_run(arguments: list[str]) -> Job:
         raise LabError("no command: put it after `--`, as in `radio-lab run -- bluetoothctl show`", USAGE_ERROR)
     if parsed.virtual_time and parsed.kernel != "uml":
         raise LabError("--virtual-time needs --kernel uml", USAGE_ERROR)
+    if parsed.debian and parsed.kernel != "qemu":
+        raise LabError("--debian needs --kernel qemu: user-mode Linux is built from the host's release", USAGE_ERROR)
     if parsed.no_btvirt and (parsed.controllers or parsed.radio):
         raise LabError("--no-btvirt means no controllers: it excludes --controllers and --radio", USAGE_ERROR)
     return Job(
         command=command,
         kernel=parsed.kernel,
+        release=parsed.debian,
         controllers=0 if parsed.no_btvirt else parsed.controllers or 2,
         radio=parsed.radio or "btvirt",
         timeout=parsed.timeout,
@@ -146,6 +155,7 @@ def _run_parser() -> Parser:
     add = parser.add_argument
     add("--kernel", choices=("qemu", "uml"), default="qemu",
         help="Debian's kernel under software emulation (default), or user-mode Linux (see build-uml)")  # fmt: skip
+    _add_debian(parser)
     add("--controllers", type=_whole_number(1, MAX_CONTROLLERS), metavar="N", help="virtual LE controllers (default 2)")
     add("--radio", choices=("btvirt", "bumble"),
         help="what makes them: btvirt (default), or Bumble, which is slower and knows `lab-fault radio`")  # fmt: skip
@@ -164,6 +174,18 @@ def _run_parser() -> Parser:
     loudness.add_argument("-q", "--quiet", action="store_true", help="nothing from the lab itself but errors")
     loudness.add_argument("-v", "--verbose", action="store_true", help="say how long each step of the boot took")
     return parser
+
+
+def _add_debian(parser: Parser) -> None:
+    parser.add_argument("--debian", type=_release, metavar="RELEASE",
+        help="kernel, BlueZ, bus and C library of another Debian: 13, 14 or sid (default: the host's); the first use fetches them")  # fmt: skip
+
+
+def _release(text: str) -> Release | None:
+    try:
+        return named(text)
+    except LabError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _whole_number(low: int, high: int) -> Callable[[str], int]:

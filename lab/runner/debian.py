@@ -19,6 +19,7 @@ TOOLS = {
     "btvirt": "bluez-test-tools",
     "dbus-daemon": "dbus",
     "dbus-send": "dbus",
+    "zstd": "zstd",
 }
 EMULATOR = {"qemu-system-x86_64": "qemu-system-x86"}
 

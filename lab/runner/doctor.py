@@ -4,6 +4,7 @@ import sys
 from dataclasses import dataclass
 
 from . import cache, guestkernel, uml, venv
+from . import release as releases
 from .debian import EMULATOR, TOOLS, install_line, missing_packages, missing_tools, package_list
 
 
@@ -18,7 +19,7 @@ class Finding:
 
 
 def examine() -> int:
-    findings = [_machine(), _tools(), _kernel(), _uml(), _venv()]
+    findings = [_machine(), _tools(), _kernel(), *_releases(), _uml(), _venv()]
     for finding in findings:
         mark = "ok  " if not finding.remedy else "MISS" if finding.needed else "--  "
         print(f"{mark}  {finding.subject}: {finding.state}")
@@ -46,6 +47,19 @@ def _kernel() -> Finding:
     if folder:
         return Finding("kernel", f"{folder.name}, in {folder}")
     return Finding("kernel", "not fetched yet; the first run does it, once", "lab/radio-lab prepare", needed=False)
+
+
+def _releases() -> list[Finding]:
+    """One line for each release that `run --debian` can take here."""
+    host = releases.host_number()
+    return [_release(releases.Release(number)) for number in (releases.newer_than(host) if host else [])]
+
+
+def _release(release: releases.Release) -> Finding:
+    name, summary = f"Debian {release.number}", release.summary()
+    if summary:
+        return Finding(name, f"{summary}, in {release.folder}")
+    return Finding(name, f"not fetched (only for --debian {release.number})", f"lab/radio-lab prepare --debian {release.number}", needed=False)
 
 
 def _uml() -> Finding:

@@ -20,9 +20,10 @@ class GuestKernel:
     initramfs: Path
 
 
-def cached() -> Path | None:
-    """The kernel of an earlier run: the newest by time, whatever apt offers by now, so that the lab works offline."""
-    fitting = [path.parent for path in cache.folder().glob("*/wanted") if path.read_bytes() == MODULES.read_bytes()]
+def cached(kernels: Path | None = None) -> Path | None:
+    """The kernel of an earlier run: the newest by time, whatever apt offers by now, so that the lab works offline.
+    `kernels` is the folder that has the release's; without it, the host's release."""
+    fitting = [path.parent for path in (kernels or cache.folder()).glob("*/wanted") if path.read_bytes() == MODULES.read_bytes()]
     return max(fitting, key=lambda folder: (not _dies(folder), folder.stat().st_mtime), default=None)
 
 
@@ -43,7 +44,12 @@ def prepare() -> GuestKernel:
         folder = cached()
         if not folder or (_dies(folder) and _is_better_offered()):
             folder = _take_kernel()
-        return GuestKernel(folder.name, folder / "vmlinux", _initramfs(folder))
+        return ready(folder)
+
+
+def ready(folder: Path) -> GuestKernel:
+    """The kernel in this folder of the cache, with its initramfs."""
+    return GuestKernel(folder.name, folder / "vmlinux", _initramfs(folder))
 
 
 def _take_kernel() -> Path:
@@ -54,7 +60,7 @@ def _take_kernel() -> Path:
             say(f"taking kernel {version} from /boot")
         else:
             root, version = Path(package), fetch_kernel(Path(package))
-        return _keep(root, version)
+        return keep(root, version, cache.folder())
 
 
 def _installed_version() -> str | None:
@@ -64,19 +70,30 @@ def _installed_version() -> str | None:
     return next((version for version in reversed(versions) if Path("/lib/modules", version, "kernel").is_dir()), None)
 
 
-def _keep(root: Path, version: str) -> Path:
+def keep(root: Path, version: str, kernels: Path) -> Path:
+    """Put the kernel that was unpacked below `root` into the folder `kernels`."""
     wanted = [line for line in MODULES.read_text().split("\n") if line and not line.startswith("#")]
-    modules = ModuleTree(root / "lib/modules" / version).in_loading_order(wanted)
+    # Newer releases have the modules below /usr, and since Linux 7 the kernel beside them.
+    tree = _first(root / "usr/lib/modules" / version, root / "lib/modules" / version)
+    image = _first(root / f"boot/vmlinuz-{version}", tree / "vmlinuz")
+    modules = ModuleTree(tree).in_loading_order(wanted)
     # Checkouts that want other modules keep their own, instead of taking the place of each other's.
-    target = cache.folder() / f"{version}-{hashlib.sha256(MODULES.read_bytes()).hexdigest()[:8]}"
+    target = kernels / f"{version}-{hashlib.sha256(MODULES.read_bytes()).hexdigest()[:8]}"
     with cache.new_folder(target) as folder:
-        (folder / "vmlinux").write_bytes(uncompressed_kernel((root / f"boot/vmlinuz-{version}").read_bytes()))
+        (folder / "vmlinux").write_bytes(uncompressed_kernel(image.read_bytes()))
         for name, content in modules.items():
             (folder / f"{name}.ko").write_bytes(content)
         (folder / "order").write_text("\n".join(modules))
         (folder / "wanted").write_bytes(MODULES.read_bytes())
     say(f"kernel {version} is ready in {target}")
     return target
+
+
+def _first(*places: Path) -> Path:
+    found = next((place for place in places if place.exists()), None)
+    if not found:
+        raise LabError(f"the kernel's package has neither {' nor '.join(str(place) for place in places)}")
+    return found
 
 
 def _initramfs(folder: Path) -> Path:

@@ -5,7 +5,7 @@ Written here rather than with cpio(1): an archive needs a device node for the co
 import stat
 from pathlib import Path
 
-FOLDERS = ("bin", "dev", "host", "modules", "proc", "root", "sys", "upper")
+FOLDERS = ("bin", "dev", "host", "modules", "proc", "release", "root", "sys", "upper")
 CONSOLE = (5, 1)
 # What guest/initramfs-init calls. Its shell has these built in, but finds them through /proc, which comes and goes there.
 APPLETS = ("cut", "insmod", "mkdir", "mount", "sleep", "switch_root")

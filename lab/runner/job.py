@@ -11,6 +11,7 @@ from typing import Iterator
 
 from . import venv
 from .debian import BLUETOOTHD, LAB
+from .release import Release
 from .terminal import LabError
 
 
@@ -18,6 +19,7 @@ from .terminal import LabError
 class Job:
     command: list[str]
     kernel: str = "qemu"
+    release: Release | None = None
     controllers: int = 2
     radio: str = "btvirt"
     timeout: float = 600

@@ -2,10 +2,12 @@
 import lzma
 import re
 import struct
+import subprocess
 from pathlib import Path
 
 from .terminal import LabError
 
+ZSTANDARD_MARK = bytes.fromhex("28b52ffd")
 SIGNATURE_MARK = b"~Module signature appended~\n"
 
 
@@ -19,13 +21,21 @@ def uncompressed_kernel(bz_image: bytes) -> bytes:
     setup_sectors = bz_image[0x1F1] or 4
     offset, length = struct.unpack_from("<II", bz_image, 0x248)
     start = (setup_sectors + 1) * 512 + offset
-    try:
-        kernel = lzma.LZMADecompressor(lzma.FORMAT_XZ).decompress(bz_image[start : start + length])
-    except lzma.LZMAError:
-        kernel = b""
+    kernel = _decompressed(bz_image[start : start + length])
     if kernel[:4] != b"\x7fELF":
-        raise LabError("the kernel image holds no ELF kernel compressed with XZ, as Debian's do")
+        raise LabError("the kernel image holds no ELF kernel compressed with XZ or Zstandard, as Debian's do")
     return kernel
+
+
+def _decompressed(payload: bytes) -> bytes:
+    """What is in there; nothing when the compression is another one. The last four bytes of a payload are its size when
+    decompressed: XZ's decoder ignores them, and zstd would take them for an error."""
+    if payload.startswith(ZSTANDARD_MARK):
+        return subprocess.run(["zstd", "--decompress", "--stdout"], input=payload[:-4], capture_output=True).stdout
+    try:
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ).decompress(payload)
+    except lzma.LZMAError:
+        return b""
 
 
 def unsigned(module: bytes) -> bytes:
@@ -62,7 +72,8 @@ class ModuleTree:
         return lzma.decompress(content) if path.suffix == ".xz" else content
 
     def in_loading_order(self, wanted: list[str]) -> dict[str, bytes]:
-        """`wanted` and all they depend on, each after what it needs, without what the kernel has built in."""
+        """`wanted` and all they depend on, each after what it needs, without what the kernel has built in. What is wanted
+        as `?name` is left out where the kernel has no such module."""
         loaded: dict[str, bytes] = {}
 
         def load(name: str, wanted_by: str) -> None:
@@ -76,5 +87,6 @@ class ModuleTree:
             loaded[name] = unsigned(content)
 
         for name in wanted:
-            load(name, wanted_by="the lab")
+            if not name.startswith("?") or name[1:] in self.files:
+                load(name.removeprefix("?"), wanted_by="the lab")
         return loaded

@@ -36,7 +36,7 @@ def qemu(job: Job, talk: Talk, streams: Streams) -> Launch:
     in ten boots as a seventh of what it is, and the guest's clock then runs seven times too fast: it is told. /dev/kvm is
     not tried: where it exists but does not work, it hangs.
     """
-    kernel = guestkernel.prepare()
+    kernel = job.release.prepare() if job.release else guestkernel.prepare()
     options = [
         "console=ttyS0 quiet loglevel=3 panic=-1 oops=panic",
         "mitigations=off nokaslr audit=0 lsm=capability cryptomgr.notests random.trust_cpu=on",
@@ -44,10 +44,14 @@ def qemu(job: Job, talk: Talk, streams: Streams) -> Launch:
     ]
     if rate := counter.kilohertz():
         options.append(f"tsc_early_khz={rate}")
+    if job.release:
+        options.append("release=yes")  # the guest's first process finds it in its environment
     command = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-vga", "none", "-nic", "none"]
     command += ["-machine", "pc,hpet=off", "-accel", "tcg,tb-size=256", "-cpu", "qemu64,+rdrand", "-smp", "1", "-m", str(job.memory)]
     command += ["-kernel", str(kernel.kernel), "-initrd", str(kernel.initramfs), "-append", " ".join(options)]
     command += _shared_folder("root", Path("/"), readonly=True) + _shared_folder("lab", talk.out, readonly=False)
+    if job.release:
+        command += _shared_folder("release", job.release.files, readonly=True)
     command += _written_to("console", streams.console) + ["-serial", "chardev:console"]
     command += ["-device", "virtio-serial-pci"]
     for number, (name, descriptor) in enumerate([("out", streams.out), ("err", streams.err)], start=1):

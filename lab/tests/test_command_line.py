@@ -101,9 +101,12 @@ class Words(unittest.TestCase):
         self.assertIn("unknown word: fly", done.stderr)
 
     def test_a_word_with_arguments_it_does_not_take(self):
+        done = self.radio_lab("doctor", "--fast")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("doctor takes no arguments", done.stderr)
         done = self.radio_lab("prepare", "--fast")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("prepare takes no arguments", done.stderr)
+        self.assertIn("unrecognized arguments: --fast", done.stderr)
 
 
 if __name__ == "__main__":

@@ -106,6 +106,9 @@ class Modules(Folder):
         with self.assertRaisesRegex(LabError, "no module base .wanted by top"):
             self.tree(top=["base"]).in_loading_order(["top"])
 
+    def test_one_that_some_kernels_lack_may_be_missing(self):
+        self.assertEqual(list(self.tree(top=[]).in_loading_order(["?nowhere", "?top"])), ["top"])
+
     def test_signatures_are_cut_off(self):
         self.assertEqual(unsigned(self.module("a", signature=b"S" * 300)), self.module("a"))
         self.assertEqual(unsigned(self.module("a")), self.module("a"))
@@ -120,11 +123,24 @@ class KernelImage(unittest.TestCase):
         with self.assertRaisesRegex(LabError, "no x86 kernel image"):
             uncompressed_kernel(bytes(1024))
 
+    def image(self, payload: bytes) -> bytes:
+        header = bytearray(1024)
+        header[0x1F1] = 1
+        header[0x202:0x206] = b"HdrS"
+        struct.pack_into("<II", header, 0x248, 0, len(payload))
+        return bytes(header) + payload
+
+    def test_both_compressions_of_debians_kernels(self):
+        for program in ("xz", "zstd"):
+            if not shutil.which(program):
+                self.skipTest(f"{program} is not installed")
+            packed = subprocess.run([program, "--stdout"], input=b"\x7fELF and more", capture_output=True, check=True).stdout
+            self.assertEqual(uncompressed_kernel(self.image(packed + struct.pack("<I", 13))), b"\x7fELF and more")
+
     def test_an_unknown_compression_is_refused(self):
-        image = bytearray(4096)
-        image[0x202:0x206] = b"HdrS"
-        with self.assertRaisesRegex(LabError, "XZ"):
-            uncompressed_kernel(bytes(image))
+        for payload in (bytes(3000), bytes.fromhex("28b52ffd") + bytes(100)):
+            with self.assertRaisesRegex(LabError, "XZ or Zstandard"):
+                uncompressed_kernel(self.image(payload))
 
 
 class Cache(Folder):
