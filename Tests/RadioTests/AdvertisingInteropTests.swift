@@ -9,7 +9,7 @@ extension RadioTests {
     static let service: BluetoothUUID = "ad000001-ad00-ad00-ad00-ad00ad000001"
 
     /// One peer for everything: it takes Python seconds to start in the lab.
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Advertisements to and from a Bumble device", .timeLimit(.minutes(5)))
     func aBumbleDevice() async throws {
       let peer = try LabPeer("advertising_peer.py", ["--timeout", "290"])
       defer { peer.terminate() }

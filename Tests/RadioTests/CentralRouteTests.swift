@@ -37,6 +37,7 @@ extension RadioTests {
       """
 
     @Test(
+      "Without a network every prompt goes to the phone",
       .enabled(if: Radio.isLab, Radio.labNeeded), .enabled(if: Command.isBuilt, Command.needed),
       .timeLimit(.minutes(5)))
     func withoutANetworkEveryPromptGoesToThePhone() async throws {

@@ -8,7 +8,7 @@ extension RadioTests {
     static let service: BluetoothUUID = "c0c00002-c0c0-c0c0-c0c0-c0c0c0c00002"
 
     /// One peer for everything: it takes Python seconds to start in the lab.
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Channels to and from a Bumble device", .timeLimit(.minutes(5)))
     func aBumbleDevice() async throws {
       let peer = try LabPeer("l2cap_peer.py", ["--timeout", "290"])
       defer { peer.terminate() }

@@ -4,7 +4,7 @@ import Testing
 /// What the link under an L2CAP channel does to it.
 extension RadioTests {
   @Suite struct ChannelLinks {
-    @Test(.timeLimit(.minutes(5)))
+    @Test("The kernel makes a link for a channel, or uses the one that exists", .timeLimit(.minutes(5)))
     func theKernelMakesALinkAndUsesOneThatIsThere() async throws {
       try await ChannelPair.with { pair in
         #expect(!pair.device.isConnected)
@@ -29,7 +29,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Connecting a channel to an absent device times out", .timeLimit(.minutes(5)))
     func aDeviceThatIsNotThereIsGivenUp() async throws {
       try await ChannelPair.with { pair in
         let listener = try pair.host.listen()
@@ -51,7 +51,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("The kernel pairs for a channel that demands encryption", .timeLimit(.minutes(5)))
     func theKernelPairsForAChannelThatDemandsIt() async throws {
       let agent = PairingAgent(authorizePairing: { _ in true })
       try await PairingPair.with(central: agent, peripheral: agent) { pair in
@@ -67,7 +67,8 @@ extension RadioTests {
       }
     }
 
-    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(5)))
+    @Test(
+      "A channel survives a restart of bluetoothd", .enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(5)))
     func aRestartOfBluetoothdIsNotNoticed() async throws {
       try await ChannelPair.with { pair in
         let listener = try pair.host.listen()

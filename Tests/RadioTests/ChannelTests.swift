@@ -7,7 +7,7 @@ extension RadioTests {
   @Suite(.paired) struct Channels {
     private func pair() throws -> ChannelPair { try #require(Paired.pair) }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A channel carries one MiB each way", .timeLimit(.minutes(5)))
     func aMebibyteEachWay() async throws {
       let (host, guest) = try await pair().open(mtu: 4096)
       #expect(host.peer.address == (try await Radio.adapter(Radio.mac)).address)
@@ -21,7 +21,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Packets keep their boundaries", .timeLimit(.minutes(5)))
     func packetsKeepTheirBoundaries() async throws {
       let (host, guest) = try await pair().open(mtu: 23, guestMTU: 300)
       #expect((host.receiveMTU, host.sendMTU) == (23, 300))
@@ -42,7 +42,7 @@ extension RadioTests {
     }
 
     /// On btvirt 350 PDUs for one packet, and so more than the kernel's send buffer takes unless it is told to.
-    @Test(.timeLimit(.minutes(5)))
+    @Test("The longest packets arrive whole", .timeLimit(.minutes(5)))
     func theLongestPackets() async throws {
       let (host, guest) = try await pair().open(mtu: 65535)
       var size = 65535
@@ -58,7 +58,7 @@ extension RadioTests {
       try await sending.value
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A slow reader suspends the sender and loses nothing", .timeLimit(.minutes(5)))
     func aSlowReaderHoldsTheSenderUpAndLosesNothing() async throws {
       let (host, guest) = try await pair().open()
       let count = 2 << 20
@@ -72,14 +72,16 @@ extension RadioTests {
       let error = await #expect(throws: BlueZError.self) { try await host.send([0], timeout: .milliseconds(50)) }
       #expect(error?.code == .timedOut)
       // What waits is in the kernel's two buffers, of some 200 kB each with the overhead.
-      #expect(stalledAt > 0 && stalledAt < count / 2)
+      #expect(stalledAt > 0)
+      #expect(stalledAt < count / 2)
       try await Pattern.expect(count, from: guest)
       try await sent
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Two channels to one device work at once", .timeLimit(.minutes(5)))
     func twoChannelsAtOnce() async throws {
-      let (first, second) = (try await pair().open(), try await pair().open(mtu: 500))
+      let first = try await pair().open()
+      let second = try await pair().open(mtu: 500)
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await Pattern.send(100_000, to: first.host, in: 2048) }
         group.addTask { try await Pattern.send(50_000, to: second.guest, in: 77) }
@@ -95,7 +97,7 @@ extension RadioTests {
       #expect(try await others.next() == [1])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Bytes that were flushed before a close arrive", .timeLimit(.minutes(5)))
     func whatWasFlushedBeforeACloseArrives() async throws {
       let (host, guest) = try await pair().open()
       try await Pattern.send(20_000, to: host, in: 1000)
@@ -114,7 +116,7 @@ extension RadioTests {
       #expect(throws: BlueZError.self) { try host.phy }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A peer that closes wakes a waiting sender", .timeLimit(.minutes(5)))
     func aPeerThatClosesWakesAWaitingSender() async throws {
       let (host, guest) = try await pair().open()
       let sending = Task { try await Pattern.send(2 << 20, to: host, in: 2048) }
@@ -125,7 +127,7 @@ extension RadioTests {
       #expect(error?.code == .notConnected)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A channel closes with the last reference to it", .timeLimit(.minutes(5)))
     func theLastReferenceClosesAChannel() async throws {
       let (host, guest): (L2CAPChannel, L2CAPChannel?)
       (host, guest) = try await pair().open()
@@ -140,9 +142,10 @@ extension RadioTests {
     }
 
     /// The kernel alone would forget them.
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Bytes of a peer that left before it was accepted are still read", .timeLimit(.minutes(5)))
     func whoIsGoneBeforeItIsTakenIsStillHeard() async throws {
-      let (device, listener) = (try pair().device, try pair().host.listen())
+      let device = try pair().device
+      let listener = try pair().host.listen()
       var guests: [L2CAPChannel] = []
       for number in 0..<UInt8(4) {
         let guest = try await device.openChannel(psm: listener.psm)
@@ -161,14 +164,14 @@ extension RadioTests {
       }
     }
 
-    @Test func whatALinkSaysOfItself() async throws {
+    @Test("A channel reports the parameters of its link") func whatALinkSaysOfItself() async throws {
       let (host, guest) = try await pair().open()
       #expect(try host.security == .low)
       // btvirt changes no PHY, and so the kernel knows none.
       #expect(try guest.phy == (nil, nil))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A listener ends when it is closed", .timeLimit(.minutes(5)))
     func aListenerEndsWithClose() async throws {
       let listener = try pair().host.listen()
       #expect((0x80...0xff).contains(listener.psm))
@@ -183,7 +186,7 @@ extension RadioTests {
       #expect(error?.code == .channelRefused)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A PSM belongs to one listener", .timeLimit(.minutes(5)))
     func aPSMIsOneListeners() async throws {
       let host = try pair().host
       let listener = try host.listen(psm: 0xc0)
@@ -194,7 +197,7 @@ extension RadioTests {
       try host.listen(psm: 0xc0).close()
     }
 
-    @Test func anAssignedPSMNeedsAPrivilege() async throws {
+    @Test("An assigned PSM needs a privilege") func anAssignedPSMNeedsAPrivilege() async throws {
       if try Capability.netBindService.isThere {
         #expect(try pair().host.listen(psm: 0x25).psm == 0x25)
       } else {
@@ -203,9 +206,10 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Connections beyond the backlog are refused and succeed later", .timeLimit(.minutes(5)))
     func moreThanTheBacklogAreRefusedAndServedLater() async throws {
-      let (host, device) = (try pair().host, try pair().device)
+      let host = try pair().host
+      let device = try pair().device
       let listener = try host.listen(backlog: 1)
       var waiting: [L2CAPChannel] = []
       let error = await #expect(throws: BlueZError.self) {
@@ -221,7 +225,7 @@ extension RadioTests {
       _ = try await device.openChannel(psm: listener.psm)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Cancelled waits end at once", .timeLimit(.minutes(5)))
     func cancelledWaitsEnd() async throws {
       let (host, guest) = try await pair().open()
       let reading = Task { for try await _ in guest.packets {} }

@@ -13,7 +13,7 @@ extension RadioTests {
     private static let service = uuid(1)
     private static let visited = uuid(0x11)
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Devices come, go, change and are found again", .timeLimit(.minutes(5)))
     func devicesWithLivesOfTheirOwn() async throws {
       let peer = try LabPeer("device_peer.py", ["--timeout", "290"])
       defer { peer.terminate() }
@@ -36,28 +36,38 @@ extension RadioTests {
       #expect(read == "come in")
 
       // Never seen; its services never come on the first link; the second has what is asked for.
-      var connection = try await adapter.connect(
+      let connection = try await adapter.connect(
         to: moody, .direct(timeout: .seconds(6), attempts: 1), requiring: [Self.service: [Self.uuid(2)]])
       for number in 1...2 {
         let link = try await peer.next("link")["number"] as? Int
         #expect(link == number)
       }
-      var device = try await connection.device()
+      let device = try await connection.device()
       #expect(device.id == .address(moody))
       #expect(try await device.characteristic(Self.uuid(2), in: Self.service).read() == [2])
       #expect(adapter.connectedPeers.count == 2)
       try await device.disconnect()
 
-      // Behind bluetoothd's back it has other services now.
-      connection = try await device.connect(.direct(), requiring: [Self.service: [Self.uuid(3)]])
-      device = try await connection.device()
+      try await findsOtherServices(of: device)
+      try await keepsTheLink(to: moody, at: adapter, peer)
+      try await advertisement.stop()
+      try await application.unregister()
+    }
+
+    /// Behind bluetoothd's back the device has other services now.
+    private func findsOtherServices(of device: Device) async throws {
+      let connection = try await device.connect(.direct(), requiring: [Self.service: [Self.uuid(3)]])
+      let device = try await connection.device()
       #expect(try await device.characteristic(Self.uuid(3), in: Self.service).read() == [3])
       let error = await #expect(throws: BlueZError.self) {
         _ = try await device.connect(.direct(attempts: 1), requiring: [Self.service: [Self.uuid(2)]])
       }
       #expect(error?.code == .notSupported)
 
-      // Kept over a lost radio and a restart of bluetoothd.
+    }
+
+    /// Keeps a connection over a lost radio and a restart of bluetoothd.
+    private func keepsTheLink(to moody: BluetoothAddress, at adapter: Adapter, _ peer: LabPeer) async throws {
       let kept = try await adapter.connect(to: moody, .keepConnected())
       for fault in [["radio", "loss"], ["bluetoothd", "restart"]] {
         _ = try await kept.device()
@@ -82,9 +92,6 @@ extension RadioTests {
       await kept.end()
       #expect(kept.state == .ended(nil))
       #expect(adapter.device(moody)?.isConnected != true)
-
-      try await advertisement.stop()
-      try await application.unregister()
     }
 
     /// A device behind private addresses is one and the same before and after it was bonded.

@@ -40,7 +40,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.enabled(if: areBuilt, needed))
+    @Test("The heart-rate example is found, read and inspected", .enabled(if: areBuilt, needed))
     func aHeartRateSensorIsSeenAndReadAndInspected() async throws {
       let sensor = try start("HeartRate")
       defer { sensor.terminate() }
@@ -60,22 +60,25 @@ extension RadioTests {
       let scan = try await output(
         of: Self.edgeblue, ["scan", "--service", "180d", "--seconds", "3", "--adapter", adapter])
       let found = try #require(scan.last)
-      #expect(scan.count == 2 && found.contains("Heart Rate"), "\(scan)")
+      #expect(scan.count == 2, "\(scan)")
+      #expect(found.contains("Heart Rate"), "\(scan)")
       let address = try #require(found.split(separator: " ").first { $0.filter { $0 == ":" }.count == 5 })
 
       let tree = try await output(of: Self.edgeblue, ["inspect", "--adapter", adapter, String(address)])
       #expect(tree.contains { $0.hasPrefix("Heart Rate  180d") }, "\(tree)")
-      #expect(tree.contains { $0.contains("Heart Rate Measurement  2a37") && $0.contains("notify") }, "\(tree)")
-      #expect(
-        tree.contains { $0.contains("Client Characteristic Configuration  2902") && $0.contains("= off") }, "\(tree)")
+      let measurement = try #require(tree.first { $0.contains("Heart Rate Measurement  2a37") }, "\(tree)")
+      #expect(measurement.contains("notify"))
+      let configuration = try #require(
+        tree.first { $0.contains("Client Characteristic Configuration  2902") }, "\(tree)")
+      #expect(configuration.contains("= off"))
 
       let explored = try await output(of: Self.folder + "Explorer", [String(address), adapter])
-      #expect(explored.contains { $0.contains("Measurement  2a37") && $0.contains("[notify]") }, "\(explored)")
-      #expect(explored.contains { $0.contains("  2902") && $0.hasSuffix("= 0000") }, "\(explored)")
+      #expect(try #require(explored.first { $0.contains("Measurement  2a37") }, "\(explored)").contains("[notify]"))
+      #expect(try #require(explored.first { $0.contains("  2902") }, "\(explored)").hasSuffix("= 0000"))
     }
 
     /// In a terminal the table is drawn over itself, and the last one stays.
-    @Test(.enabled(if: areBuilt, needed))
+    @Test("The phone example appears in a terminal's scan and answers", .enabled(if: areBuilt, needed))
     func aPhoneIsShownInATerminalAndAnswers() async throws {
       let phone = try start("Phone", Radio.phone)
       defer { phone.terminate() }
@@ -92,7 +95,7 @@ extension RadioTests {
       #expect(answer.last?.hasPrefix("three two one") == true, "\(answer)")
     }
 
-    @Test(.enabled(if: areBuilt, needed))
+    @Test("The serial cable example carries bytes both ways", .enabled(if: areBuilt, needed))
     func aSerialCable() async throws {
       let listener = try start("UARTBridge", "listen", Radio.phone)
       defer { listener.terminate() }

@@ -6,7 +6,7 @@ import Testing
 /// What goes wrong on real boards, done on purpose.
 extension RadioTests {
   @Suite struct Faults {
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A central that leaves in the middle of a reply cancels only its own job", .timeLimit(.minutes(5)))
     func aCentralThatLeavesInMidReplyStopsItsJobOnly() async throws {
       try await withPhone(on: Radio.phone) { phone in
         try await withCentral(on: Radio.mac) { central in
@@ -25,7 +25,9 @@ extension RadioTests {
       }
     }
 
-    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(5)))
+    @Test(
+      "A phone answers again after bluetoothd was killed in the middle of a reply",
+      .enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(5)))
     func bluetoothdKilledInMidReply() async throws {
       try await withCentral(on: Radio.mac) { central in
         try await withPhone(on: Radio.phone) { _ in
@@ -46,6 +48,7 @@ extension RadioTests {
     }
 
     @Test(
+      "A phone answers again after its adapter was switched off and on",
       .enabled(if: Radio.canSwitchOff, Radio.switchNeeded), .timeLimit(.minutes(5)),
       arguments: [Duration.milliseconds(300), .seconds(2)])
     func thePhonesAdapterIsSwitchedOffAndOn(for time: Duration) async throws {
@@ -62,7 +65,9 @@ extension RadioTests {
       }
     }
 
-    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(5)))
+    @Test(
+      "A phone answers again after the controllers were unplugged", .enabled(if: Radio.isLab, Radio.labNeeded),
+      .timeLimit(.minutes(5)))
     func theControllersAreUnpluggedAndPluggedInAgain() async throws {
       try await withCentral(on: Radio.mac) { central in
         try await withPhone(on: Radio.phone) { _ in
@@ -74,7 +79,8 @@ extension RadioTests {
           let got = try await central.askUntilAnswered("plugged", within: .seconds(90)).output
           #expect(got == "plugged")
           try await bounded(.seconds(10), "the adapters' going and coming") {
-            var (gone, back) = (Set<ObjectPath>(), Set<ObjectPath>())
+            var gone: Set<ObjectPath> = []
+            var back: Set<ObjectPath> = []
             for await event in events {
               if case .adapterRemoved(let path) = event { gone.insert(path) }
               if case .adapterAdded(let path) = event { back.insert(path) }

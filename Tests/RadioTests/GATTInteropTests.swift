@@ -1,4 +1,5 @@
 import BlueZ
+import Streams
 import Testing
 
 /// GATT with a stack nobody here wrote: Bumble.
@@ -15,7 +16,7 @@ extension RadioTests {
     static func text(_ bytes: [UInt8]?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
 
     /// One peer for everything: it takes Python seconds to start in the lab.
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A Bumble server: every GATT client operation", .timeLimit(.minutes(5)))
     func aBumbleServer() async throws {
       let peer = try LabPeer("gatt_peer.py", ["--timeout", "290"])
       defer { peer.terminate() }
@@ -46,7 +47,8 @@ extension RadioTests {
       let service = try #require(device.services.first { $0.uuid == Self.service })
       #expect(service.isPrimary)
       let battery = try #require(service.includedServices.first)
-      #expect(battery.uuid == "180f" && !battery.isPrimary)
+      #expect(battery.uuid == "180f")
+      #expect(!battery.isPrimary)
       #expect(try await device.characteristic("2a19", in: "180f").read() == [87])
       // bluetoothd reads the Battery Service, too.
       #expect(device.batteryLevel == 87)
@@ -59,7 +61,8 @@ extension RadioTests {
       }
       #expect(found == ["first", "one", "second", "two"])
       let handles = twins.compactMap(\.handle)
-      #expect(handles.count == 2 && handles[0] < handles[1])
+      #expect(handles.count == 2)
+      #expect(handles[0] < handles[1])
 
       let stored = try device.characteristic(Self.uuid(3), in: Self.service)
       #expect(stored.flags == [.read, .write, .reliableWrite, .extendedProperties])
@@ -135,7 +138,7 @@ extension RadioTests {
     }
 
     /// The steps are listed in `lab/python/gatt_stranger.py`.
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A Bumble client: every GATT server operation", .timeLimit(.minutes(5)))
     func aBumbleClient() async throws {
       let peer = try LabPeer("gatt_stranger.py", ["--timeout", "290"])
       defer { peer.terminate() }
@@ -146,6 +149,20 @@ extension RadioTests {
       let advertisement = try await adapter.advertise(.init(services: [served.service.uuid]))
 
       #expect(try await peer.next("included")["uuid"] as? String == "180F")
+      try await readsAndRefusals(peer)
+      try await writes(served, at: adapter)
+      try await confirmations(served, subscriptions, peer, at: adapter)
+      try await levels(of: try #require(adapter.devices.first(where: \.isConnected)), at: adapter)
+
+      try await application.add([served.late])
+      _ = try await peer.next("changed")
+      #expect(try await peer.next("read")["sum"] as? Int == 42)
+      #expect(await peer.status() == 0)
+      try await application.unregister()
+      try await advertisement.stop()
+    }
+
+    private func readsAndRefusals(_ peer: LabPeer) async throws {
       for (what, value) in [
         ("static", Pattern.bytes(0..<512)), ("changing", [UInt8](repeating: 1, count: 100)),
         ("description", Array("static".utf8)), ("note", [UInt8](0..<200)),
@@ -156,7 +173,9 @@ extension RadioTests {
         #expect(read["sum"] as? Int == value.reduce(0) { $0 + Int($1) }, "\(what)")
       }
       // Core Specification 3.F.3.4.1.1.
-      let (invalidOffset, notAuthorized, invalidLength) = (7, 8, 13)
+      let invalidOffset = 7
+      let notAuthorized = 8
+      let invalidLength = 13
       for (what, code) in [
         ("offset", invalidOffset), ("gap", invalidOffset), ("much", invalidLength), ("piece", notAuthorized),
       ] {
@@ -164,6 +183,9 @@ extension RadioTests {
         #expect(refused["what"] as? String == what)
         #expect(refused["code"] as? Int == code, "\(what)")
       }
+    }
+
+    private func writes(_ served: ServedGATT, at adapter: Adapter) async throws {
       var written = served.written.makeAsyncIterator()
       for value in [[UInt8](0..<150), [UInt8](0..<100)] {
         let request = try #require(await written.next())
@@ -173,7 +195,12 @@ extension RadioTests {
         #expect(adapter.connectedPeers.contains(request.peer))
       }
       #expect(served.pieces.withLock { $0 } == 2, "one was refused, and one authorized the rest")
+    }
 
+    private func confirmations(
+      _ served: ServedGATT, _ subscriptions: [BoundedStream<LocalCharacteristic.SubscriptionEvent>], _ peer: LabPeer,
+      at adapter: Adapter
+    ) async throws {
       for (characteristic, events) in zip([served.indicating, served.both], subscriptions) {
         let event = await events.first { _ in true }
         guard case .subscribed(let central, 23)? = event else { throw TestTimeout(phase: "\(event as Any)") }
@@ -183,15 +210,6 @@ extension RadioTests {
         try await characteristic.indicate(Array("confirm me".utf8))
         #expect(try await peer.next("value")["text"] as? String == "confirm me")
       }
-
-      try await levels(of: try #require(adapter.devices.first(where: \.isConnected)), at: adapter)
-
-      try await application.add([served.late])
-      _ = try await peer.next("changed")
-      #expect(try await peer.next("read")["sum"] as? Int == 42)
-      #expect(await peer.status() == 0)
-      try await application.unregister()
-      try await advertisement.stop()
     }
 
     /// A device without a Battery Service, whose level we know otherwise.

@@ -24,7 +24,7 @@ extension RadioTests {
     }
 
     /// The chunks of a reply are MTU − 3 bytes, at most 512, and come no faster than every 10 ms.
-    @Test(.timeLimit(.minutes(5)), arguments: [23, 185, 247, 517])
+    @Test("A Bumble central gets whole replies at every MTU", .timeLimit(.minutes(5)), arguments: [23, 185, 247, 517])
     func aBumbleCentralGetsWholeRepliesAtEveryMTU(_ mtu: Int) async throws {
       // A 20-byte chunk every 10 ms is 2 kB/s: at the smallest MTU the replies are kept short.
       let length = mtu == 23 ? 600 : 16 << 10
@@ -40,21 +40,21 @@ extension RadioTests {
     }
 
     /// BlueZ 5.66 sends every reply to both; each finds its own by its id.
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Two Bumble centrals are served at once", .timeLimit(.minutes(5)))
     func twoBumbleCentralsAtOnce() async throws {
       try await central(["--centrals", "2", "--prompt", "2000", "--prompt", "10"], replies: 4) { replies in
         #expect(replies.compactMap { $0["output_bytes"] as? Int }.sorted() == [10, 10, 2000, 2000])
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A Bumble central that leaves in the middle of a reply is served when it is back", .timeLimit(.minutes(5)))
     func aBumbleCentralThatLeavesInMidReplyIsServedWhenItIsBack() async throws {
       try await central(["--disconnect-after-chunks", "5", "--prompt", "20000"], replies: 1) { replies in
         #expect(replies[0]["output_bytes"] as? Int == 20_000)
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A Bumble central may split its request anywhere", .timeLimit(.minutes(5)))
     func aBumbleCentralThatCutsItsRequestAnywhere() async throws {
       try await central(["--split-writes", "7", "--prompt-bytes", "3000"], replies: 1) { replies in
         #expect(replies[0]["output_bytes"] as? Int == 3000)
@@ -71,7 +71,7 @@ extension RadioTests {
       try await withCentral(on: adapter) { try await body($0) }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A Bumble phone answers", .timeLimit(.minutes(5)))
     func aBumblePhoneAnswers() async throws {
       try await phone([]) { central in
         try await central.waitForPhones(within: .seconds(120))
@@ -82,7 +82,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Two Bumble phones share the load", .timeLimit(.minutes(5)))
     func twoBumblePhonesShareTheLoad() async throws {
       try await phone(["--phones", "2", "--reply-bytes", "6000"]) { central in
         try await central.waitForPhones(2, within: .seconds(120))
@@ -96,7 +96,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A Bumble phone that leaves in the middle of a reply is found again", .timeLimit(.minutes(5)))
     func aBumblePhoneThatLeavesInMidReplyIsFoundAgain() async throws {
       try await phone(["--disconnect-after-chunks", "4", "--reply-bytes", "9000"]) { central in
         try await central.waitForPhones(within: .seconds(120))
@@ -109,7 +109,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Garbage before a reply is skipped", .timeLimit(.minutes(5)))
     func garbageBeforeAReplyIsSkipped() async throws {
       try await phone(["--garbage-first"]) { central in
         try await central.waitForPhones(within: .seconds(120))
@@ -119,7 +119,7 @@ extension RadioTests {
     }
 
     /// Two replies mixed chunk by chunk cannot be told apart; the request must fail soon, and the next one not at all.
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A reply mixed with another fails, and the next one is whole", .timeLimit(.minutes(5)))
     func aReplyMixedWithAnotherFailsAndTheNextOneIsWhole() async throws {
       try await phone(["--interleave", "--reply-bytes", "3000"]) { central in
         try await central.waitForPhones(within: .seconds(120))
@@ -132,7 +132,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A reply without an end is refused at the size limit", .timeLimit(.minutes(5)))
     func aReplyWithoutEndIsRefusedAtTheLimit() async throws {
       try await phone(["--endless", "300000", "--pace", "0"]) { central in
         try await central.waitForPhones(within: .seconds(120))

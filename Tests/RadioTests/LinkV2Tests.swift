@@ -6,7 +6,7 @@ import Testing
 /// The v2 link over an L2CAP channel and over GATT, between two radios.
 extension RadioTests {
   @Suite struct LinkV2 {
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Prompts use the v2 mux, and fall back to the raw protocol without it", .timeLimit(.minutes(5)))
     func everythingGoesOverTheLinkAndFallsBackWithoutIt() async throws {
       try await withCentral(on: Radio.mac) { central in
         for bearer in LinkBearer.allCases {
@@ -20,10 +20,13 @@ extension RadioTests {
             }
             for length in [10, 2000, 200 << 10] {
               let reply = try await central.generate(prompt: "\(length)", maxTokens: nil)
-              #expect(reply.ok && reply.output == SizedEngine.text(length), "a reply of \(length) bytes")
+              #expect(reply.ok, "a reply of \(length) bytes")
+              #expect(reply.output == SizedEngine.text(length), "a reply of \(length) bytes")
             }
             let counters = await phone.snapshot().counters
-            #expect(counters.requests == 6 && counters.replies == 6 && counters.chunks == 0)
+            #expect(counters.requests == 6)
+            #expect(counters.replies == 6)
+            #expect(counters.chunks == 0)
           }
         }
         // The next phone on the same radio offers none.
@@ -37,7 +40,9 @@ extension RadioTests {
     }
 
     /// Each piece is made only when the one before has reached the HTTP client.
-    @Test(.enabled(if: Command.isBuilt, Command.needed), .timeLimit(.minutes(5)))
+    @Test(
+      "An HTTP client reads a streamed reply and hangs up", .enabled(if: Command.isBuilt, Command.needed),
+      .timeLimit(.minutes(5)))
     func anHTTPClientReadsAlongAndHangsUp() async throws {
       let engine = SpokenEngine()
       let central = try Subprocess(
@@ -93,7 +98,8 @@ private final class SpokenEngine: Engine {
   func modelState() async -> ModelState { .ready }
 
   func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
-    let (words, cancelled) = (words, cancelled)
+    let words = words
+    let cancelled = cancelled
     return AsyncThrowingStream { continuation in
       let task = Task {
         for await word in words {

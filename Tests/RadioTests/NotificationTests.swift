@@ -12,7 +12,8 @@ extension RadioTests {
     private func withLink(
       _ body: @escaping @Sendable (LocalCharacteristic, GATTApplication, Device) async throws -> Void
     ) async throws {
-      let (central, peripheral) = (try await Radio.adapter(Radio.mac), try await Radio.adapter(Radio.phone))
+      let central = try await Radio.adapter(Radio.mac)
+      let peripheral = try await Radio.adapter(Radio.phone)
       let sightings = try await central.discover(.init(services: [Self.service]))
       let local = LocalCharacteristic(Self.source, .notify)
       let application = try await peripheral.offer([LocalService(Self.service, characteristics: [local])])
@@ -29,10 +30,18 @@ extension RadioTests {
       [UInt8(number & 0xff), UInt8(number >> 8)] + [UInt8](repeating: 0xee, count: size - 2)
     }
 
+    private static func kept(of count: Int, _ limit: Int, _ overflow: Notifications.Overflow) -> [Int] {
+      switch overflow {
+      case .fail: Array(0..<count)
+      case .dropOldest: [0] + Array(count - limit..<count)
+      case .dropNewest: Array(0...limit)
+      }
+    }
+
     private static func number(_ value: [UInt8]) -> Int { Int(value[0]) | Int(value[1]) << 8 }
 
     /// Two thousand values of 244 bytes are twelve times what bluetoothd's socket holds.
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A stalled reader of notifications loses nothing without a count", .timeLimit(.minutes(5)))
     func aStalledConsumerLosesNothingUnseen() async throws {
       try await withLink { local, _, device in
         let remote = try device.characteristic(Self.source, in: Self.service)
@@ -60,24 +69,18 @@ extension RadioTests {
             while values.received < count { try await Task.sleep(for: .milliseconds(20)) }
           }
           usleep(1_000_000)
-          #expect(values.dropped == count - 1 - limit || limit == count && values.dropped == 0)
+          #expect(values.dropped == (limit == count ? 0 : count - 1 - limit))
           var numbers = [0]
           while numbers.count + values.dropped < count, let value = try await iterator.next() {
             numbers.append(Self.number(value))
           }
-          let expected =
-            switch overflow {
-            case .fail: Array(0..<count)
-            case .dropOldest: [0] + Array(count - limit..<count)
-            case .dropNewest: Array(0...limit)
-            }
-          #expect(numbers == expected, "\(overflow)")
+          #expect(numbers == Self.kept(of: count, limit, overflow), "\(overflow)")
         }
       }
     }
 
     /// A value sent the moment a central subscribes arrives, also when it unsubscribed only just before.
-    @Test(.timeLimit(.minutes(5)))
+    @Test("The first value after a subscription arrives", .timeLimit(.minutes(5)))
     func theFirstValueIsNotMissed() async throws {
       try await withLink { local, application, device in
         let remote = try device.characteristic(Self.source, in: Self.service)

@@ -13,7 +13,7 @@ extension RadioTests {
     }
 
     /// What wants LE Secure Connections and somebody who compares is not for a bond that anybody can have.
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A Bumble central pairs by numeric comparison", .timeLimit(.minutes(5)))
     func aBumbleCentralComparesNumbers() async throws {
       let (peer, adapter) = try await start("central", "just-works", "compare")
       defer { peer.terminate() }
@@ -51,13 +51,16 @@ extension RadioTests {
     }
 
     /// A person at a terminal begins, and types what the peer shows.
-    @Test(.enabled(if: Command.isBuilt, Command.needed), .timeLimit(.minutes(5)))
+    @Test(
+      "A Bumble peripheral displays the passkey", .enabled(if: Command.isBuilt, Command.needed), .timeLimit(.minutes(5))
+    )
     func aBumblePeripheralShowsThePasskey() async throws {
       let (peer, adapter) = try await start("peripheral", "display")
       defer { peer.terminate() }
       let device = try await adapter.discover(.init(services: [PairingPair.service])).firstDevice(
         "the peer's advertisement")
-      let (address, name) = (try #require(device.address), try #require(adapter.name))
+      let address = try #require(device.address)
+      let name = try #require(adapter.name)
       let terminal = try Command.terminal("pair with \(address) --adapter \(name)")
       let number = try #require(try await peer.next("number")["number"] as? Int)
       _ = try await terminal.line(with: "shows a passkey of six digits")

@@ -6,7 +6,7 @@ import Timing
 /// Pairing by every method of LE, through agents at both ends.
 extension RadioTests {
   @Suite struct Pairing {
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A protected value needs a bond, and a bond needs the pairing window", .timeLimit(.minutes(5)))
     func aSecretIsForPairedDevicesAndPairingForItsWindow() async throws {
       let asked = Lock<[Device]>([])
       let host = PairingAgent(authorizePairing: { device in
@@ -14,55 +14,72 @@ extension RadioTests {
         return true
       })
       try await PairingPair.with(central: PairingAgent(), peripheral: host) { pair in
-        try await pair.peripheral.setPairable(false)
-        var device = try await pair.connect()
-        // The kernel pairs by itself for what wants encryption, and is refused.
-        await #expect(throws: BlueZError.self) { try await pair.readSecret(of: device) }
-        device = try await pair.connect()
-        let closed = await #expect(throws: BlueZError.self) { try await device.pair() }
-        #expect(closed?.code == .authenticationFailed)
-        // Without a bond it would be as good: nothing but the agent is in the way.
-        try await pair.central.setPairable(false)
-        device = try await pair.connect()
-        await #expect(throws: BlueZError.self) { try await pair.readSecret(of: device) }
+        try await refusesOutsideTheWindow(pair)
         #expect(asked.withLock { $0 }.isEmpty)
-        try await pair.central.setPairable(true)
-
         let window = try await pair.peripheral.openPairingWindow(for: .seconds(60))
-        #expect(pair.peripheral.isPairable)
-        device = try await pair.connect()
-        try await device.pair()
+        let device = try await pairsInTheWindow(pair)
         #expect(asked.withLock { $0.map(\.address) } == [pair.central.address])
-        #expect(try await pair.readSecret(of: device) == PairingPair.value)
-        #expect(device.isPaired && device.isBonded)
-        #expect(pair.central.bondedDevices == [device])
-        #expect(pair.peripheral.bondedDevices.map(\.address) == [pair.central.address])
-        try await device.pair()
 
         try await device.setTrusted(true)
-        #expect(device.isTrusted && !device.isBlocked)
+        #expect(device.isTrusted)
+        #expect(!device.isBlocked)
         try await window.close()
         #expect(!pair.peripheral.isPairable)
-        let stranger = try await pair.connect()
-        #expect(!stranger.isPaired && !stranger.isTrusted)
-        await #expect(throws: BlueZError.self) { try await pair.readSecret(of: stranger) }
-
-        try await stranger.setBlocked(true)
-        #expect(stranger.isBlocked && !stranger.isConnected)
-        let refused = await #expect(throws: BlueZError.self) { try await stranger.connect() }
-        #expect(refused?.code == .notPermitted)
-        try await stranger.setBlocked(false)
-        let advertisement = try await pair.peripheral.advertise(.init(services: [PairingPair.service]))
-        try await stranger.connect()
-        let guest = try #require(pair.peripheral.devices.first)
-        try await guest.setBlocked(true)
-        #expect(guest.isBlocked && !stranger.isConnected)
-        try await guest.setBlocked(false)
-        try await advertisement.stop()
+        try await blocksAStranger(pair)
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    private func refusesOutsideTheWindow(_ pair: PairingPair) async throws {
+      try await pair.peripheral.setPairable(false)
+      var device = try await pair.connect()
+      // The kernel pairs by itself for what wants encryption, and is refused.
+      await #expect(throws: BlueZError.self) { try await pair.readSecret(of: device) }
+      device = try await pair.connect()
+      let closed = await #expect(throws: BlueZError.self) { try await device.pair() }
+      #expect(closed?.code == .authenticationFailed)
+      // Without a bond it would be as good: nothing but the agent is in the way.
+      try await pair.central.setPairable(false)
+      device = try await pair.connect()
+      await #expect(throws: BlueZError.self) { try await pair.readSecret(of: device) }
+      try await pair.central.setPairable(true)
+    }
+
+    private func pairsInTheWindow(_ pair: PairingPair) async throws -> Device {
+      #expect(pair.peripheral.isPairable)
+      let device = try await pair.connect()
+      try await device.pair()
+      #expect(try await pair.readSecret(of: device) == PairingPair.value)
+      #expect(device.isPaired)
+      #expect(device.isBonded)
+      #expect(pair.central.bondedDevices == [device])
+      #expect(pair.peripheral.bondedDevices.map(\.address) == [pair.central.address])
+      try await device.pair()
+      return device
+    }
+
+    private func blocksAStranger(_ pair: PairingPair) async throws {
+      let stranger = try await pair.connect()
+      #expect(!stranger.isPaired)
+      #expect(!stranger.isTrusted)
+      await #expect(throws: BlueZError.self) { try await pair.readSecret(of: stranger) }
+
+      try await stranger.setBlocked(true)
+      #expect(stranger.isBlocked)
+      #expect(!stranger.isConnected)
+      let refused = await #expect(throws: BlueZError.self) { try await stranger.connect() }
+      #expect(refused?.code == .notPermitted)
+      try await stranger.setBlocked(false)
+      let advertisement = try await pair.peripheral.advertise(.init(services: [PairingPair.service]))
+      try await stranger.connect()
+      let guest = try #require(pair.peripheral.devices.first)
+      try await guest.setBlocked(true)
+      #expect(guest.isBlocked)
+      #expect(!stranger.isConnected)
+      try await guest.setBlocked(false)
+      try await advertisement.stop()
+    }
+
+    @Test("An adapter has an alias and is discoverable for a while", .timeLimit(.minutes(5)))
     func anAdapterHasAnAliasAndIsDiscoverableForAWhile() async throws {
       let adapter = try await Radio.adapter(Radio.phone)
       let own = adapter.alias
@@ -78,14 +95,16 @@ extension RadioTests {
       let seen = await discoverable.prefix(3).reduce(into: []) { $0.append($1) }
       #expect(seen == [false, true, false])
       try await adapter.setDiscoverable(true)
-      #expect(adapter.isDiscoverable && adapter.discoverableTimeout == nil)
+      #expect(adapter.isDiscoverable)
+      #expect(adapter.discoverableTimeout == nil)
       try await adapter.setDiscoverable(false)
       #expect(!adapter.isDiscoverable)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Two users pair by numeric comparison", .timeLimit(.minutes(5)))
     func twoPersonsCompareNumbers() async throws {
-      let (here, there) = (Lock<[Passkey]>([]), Lock<[Passkey]>([]))
+      let here = Lock<[Passkey]>([])
+      let there = Lock<[Passkey]>([])
       let answer = Lock(false)
       func agent(_ seen: Lock<[Passkey]>, _ answer: @escaping @Sendable () -> Bool) -> PairingAgent {
         PairingAgent(
@@ -113,7 +132,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A passkey is displayed at one end and entered at the other", .timeLimit(.minutes(5)))
     func aPasskeyIsShownAtOneEndAndEnteredAtTheOther() async throws {
       let (shown, source) = BoundedStream.make(of: Passkey.self, limit: 4)
       let (hidden, hiding) = BoundedStream.make(of: Void.self, limit: 4)
@@ -143,7 +162,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A pairing question that nobody answers times out", .timeLimit(.minutes(5)))
     func nobodyWaitsForADecisionForEver() async throws {
       let (events, event) = BoundedStream.make(of: String.self, limit: 8)
       let slow = PairingAgent(
@@ -174,7 +193,9 @@ extension RadioTests {
       }
     }
 
-    @Test(.enabled(if: Radio.isLab, Radio.labNeeded), .timeLimit(.minutes(5)))
+    @Test(
+      "The pairing agent and its window survive a restart of bluetoothd", .enabled(if: Radio.isLab, Radio.labNeeded),
+      .timeLimit(.minutes(5)))
     func agentAndWindowOutliveBluetoothd() async throws {
       let host = PairingAgent(authorizePairing: { _ in true })
       try await PairingPair.with(central: host, peripheral: host) { pair in
@@ -189,7 +210,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A pairing window ends by itself and stays closed", .timeLimit(.minutes(5)))
     func aWindowEndsByItselfAndStaysShut() async throws {
       let adapter = try await Radio.adapter(Radio.phone)
       let pairable = adapter.values(of: \.isPairable)
@@ -210,7 +231,7 @@ extension RadioTests {
       try await window.close()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A session has one pairing agent", .timeLimit(.minutes(5)))
     func aSessionHasOneAgent() async throws {
       let session = try await Session.open()
       var agent: AgentRegistration? = try await session.register(PairingAgent())

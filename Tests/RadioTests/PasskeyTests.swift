@@ -7,6 +7,7 @@ extension RadioTests {
   @Suite struct Passkeys {
     /// Centrals of Bumble pair in every way there is, and a person answers for the phone in a terminal.
     @Test(
+      "A central that paired by a passkey is served",
       .enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded),
       .enabled(if: Command.isBuilt, Command.needed), .timeLimit(.minutes(5)))
     func whoHasPairedByAPasskeyIsServed() async throws {
@@ -20,24 +21,7 @@ extension RadioTests {
           let terminal = try Command.terminal("pair --for 60s --adapter \(name)")
           _ = try await terminal.line(with: "lets one device pair")
           try peer.type("")
-          switch method {
-          case "just-works":
-            _ = try await terminal.line(with: "can neither show nor compare a number")
-            try terminal.type("y")
-          case "display":
-            let number = try #require(try await peer.next("number")["number"] as? Int)
-            _ = try await terminal.line(with: "shows a passkey of six digits")
-            try terminal.type("\(Passkey(UInt32(number))!)")
-          case "keyboard":
-            let shown = try await terminal.line(with: "is to be given this passkey: ")
-            _ = try await peer.next("asked")
-            try peer.type(String(shown.filter(\.isNumber).suffix(6)))
-          default:
-            let number = try #require(try await peer.next("number")["number"] as? Int)
-            let shown = try await terminal.line(with: "shows this number?")
-            #expect(shown.contains("\(Passkey(UInt32(number))!)"))
-            try terminal.type("y")
-          }
+          try await answer(terminal, peer, method)
           _ = try await terminal.line(with: "paired with ")
           if method == "just-works" {
             #expect(try await peer.next("refused")["problem"] as? String == "INSUFFICIENT_AUTHENTICATION")
@@ -51,8 +35,30 @@ extension RadioTests {
       #expect(await peer.status() == 0)
     }
 
+    /// Does what the user at the phone does when a peer pairs by a method.
+    private func answer(_ terminal: Subprocess, _ peer: LabPeer, _ method: String) async throws {
+      switch method {
+      case "just-works":
+        _ = try await terminal.line(with: "can neither show nor compare a number")
+        try terminal.type("y")
+      case "display":
+        let number = try #require(try await peer.next("number")["number"] as? Int)
+        _ = try await terminal.line(with: "shows a passkey of six digits")
+        try terminal.type("\(Passkey(UInt32(number))!)")
+      case "keyboard":
+        let shown = try await terminal.line(with: "is to be given this passkey: ")
+        _ = try await peer.next("asked")
+        try peer.type(String(shown.filter(\.isNumber).suffix(6)))
+      default:
+        let number = try #require(try await peer.next("number")["number"] as? Int)
+        let shown = try await terminal.line(with: "shows this number?")
+        #expect(shown.contains("\(Passkey(UInt32(number))!)"))
+        try terminal.type("y")
+      }
+    }
+
     /// A central that has paired before the phone demanded more says so, and what to do; when that was done it is served.
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A central with a just-works bond says how to pair again", .timeLimit(.minutes(5)))
     func aCentralWithAJustWorksBondSaysWhatIsToBeDone() async throws {
       let anybody = PairingAgent(authorizePairing: { _ in true })
       try await PairingPair.with(central: anybody, peripheral: anybody) { pair in

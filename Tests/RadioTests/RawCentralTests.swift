@@ -30,7 +30,7 @@ extension RadioTests {
       Wire.Request(id: id, prompt: prompt).encoded()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Garbage is survived, and a malformed request is answered", .timeLimit(.minutes(5)))
     func garbageIsSurvivedAndAMalformedRequestAnswered() async throws {
       try await withLink { request, response in
         let values = try await response.notifications()
@@ -52,7 +52,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("An endless request is refused, and the next one is served", .timeLimit(.minutes(5)))
     func anEndlessRequestIsRefusedAndTheNextOneServed() async throws {
       try await withLink { request, response in
         var replies = Replies(try await response.notifications())
@@ -70,7 +70,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A slow reader loses nothing of a reply", .timeLimit(.minutes(5)))
     func aSlowReaderLosesNothingOfAReply() async throws {
       try await withLink { request, response in
         let values = try await response.notifications()
@@ -84,7 +84,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A reader without room gets the count of what it lost", .timeLimit(.minutes(5)))
     func aReaderWithoutRoomIsToldWhatItLost() async throws {
       try await withLink { request, response in
         let values = try await response.notifications(limit: 4, overflow: .dropNewest)
@@ -99,7 +99,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Reading the response characteristic gives the beginning of the last reply", .timeLimit(.minutes(5)))
     func aReadOfTheResponseGivesTheBeginningOfTheLastReply() async throws {
       try await withLink { request, response in
         var replies = Replies(try await response.notifications())

@@ -5,7 +5,7 @@ import Testing
 /// EdgeBlue's phone and EdgeBlue's central, over two radios.
 extension RadioTests {
   @Suite struct RoundTrips {
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Prompts and replies of every size arrive whole", .timeLimit(.minutes(5)))
     func promptsAndRepliesOfEverySize() async throws {
       try await withCentral(on: Radio.mac) { central in
         try await withPhone(on: Radio.phone) { phone in
@@ -31,7 +31,7 @@ extension RadioTests {
 
     /// With 517 bytes of MTU a chunk is 512 bytes; four-byte characters with 0 to 3 bytes before them are cut at every
     /// place.
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Characters may be split at every chunk boundary", .timeLimit(.minutes(5)))
     func charactersCutAtEveryChunkEdge() async throws {
       try await withCentral(on: Radio.mac) { central in
         try await withPhone(on: Radio.phone) { _ in
@@ -45,7 +45,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("Many prompts at once are answered one after another", .timeLimit(.minutes(5)))
     func manyPromptsAtOnceAreAnsweredOneAfterAnother() async throws {
       try await withCentral(on: Radio.mac) { central in
         try await withPhone(on: Radio.phone) { _ in
@@ -64,7 +64,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A phone that advertised before the scan is found", .timeLimit(.minutes(5)))
     func thePhoneIsFoundAlsoWhenItAdvertisesFirst() async throws {
       try await withPhone(on: Radio.phone) { _ in
         try await withCentral(on: Radio.mac) { central in
@@ -78,7 +78,7 @@ extension RadioTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test("A cancelled request leaves the connection usable", .timeLimit(.minutes(5)))
     func aCancelledRequestLeavesTheLinkInOrder() async throws {
       try await withCentral(on: Radio.mac) { central in
         try await withPhone(on: Radio.phone) { _ in

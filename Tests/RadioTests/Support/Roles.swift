@@ -68,14 +68,12 @@ func withCentral<R: Sendable>(
 
 /// Runs a phone on an adapter while the body runs.
 func withPhone<R: Sendable>(
-  on name: String, as title: String = "EdgeCoder-radio-test", engine: any Engine = SizedEngine(),
-  pace: Duration = .milliseconds(10), access: AccessPolicy = .open, links: Set<LinkBearer> = [],
+  on name: String, engine: any Engine = SizedEngine(), access: AccessPolicy = .open, links: Set<LinkBearer> = [],
   limits: (inout PhoneConfiguration) -> Void = { _ in }, _ body: @escaping @Sendable (PhoneService) async throws -> R
 ) async throws -> R {
   let transport = try await BlueZPhoneTransport.start(
-    on: try await Radio.adapter(name), name: title, access: access, links: links)
+    on: try await Radio.adapter(name), name: "EdgeCoder-radio-test", access: access, links: links)
   var configuration = PhoneConfiguration()
-  configuration.chunkInterval = pace
   limits(&configuration)
   let phone = PhoneService(transport: transport, engine: engine, configuration: configuration)
   do {

@@ -20,7 +20,9 @@ final class ServedGATT: Sendable {
 
   init() {
     let (written, source) = BoundedStream.make(of: WriteRequest.self, limit: 16)
-    let (note, reads, pieces) = (Lock([UInt8]()), Lock(UInt8(0)), pieces)
+    let note = Lock([UInt8]())
+    let reads = Lock(UInt8(0))
+    let pieces = pieces
     self.written = written
     let static_ = LocalCharacteristic(
       Self.uuid(2), value: Pattern.bytes(0..<512),

@@ -14,7 +14,8 @@ enum Speech {
     let process = try ChildProcess("sh", ["-c", command], errors: .discarded)
     var sound = Data()
     while case let bytes = read(process.output), !bytes.isEmpty { sound += bytes }
-    try #require(process.wait() == 0 && sound.count > 3 * 32_000)
+    try #require(process.wait() == 0)
+    try #require(sound.count > 3 * 32_000)
     return sound
   }
 }
