@@ -1,22 +1,22 @@
 import Glibc
 
 extension BlueZError {
-  /// What the kernel's error number means for an L2CAP socket.
-  /// - Parameter doing: the phase, for the message: "opening PSM 0x80 of 00:AA:01:00:00:42".
+  /// Creates the error that corresponds to the kernel's error number for a socket.
+  /// - Parameter doing: The phase, for the message: "opening PSM 0x80 of 00:AA:01:00:00:42".
   init(errno number: Int32, while doing: String) {
     let (code, hint): (Code, String?) =
       switch number {
       case ECONNREFUSED:
-        (.channelRefused, "does the peer listen on this PSM?")
+        (.channelRefused, "check that the peer listens on this PSM")
       case EACCES, EBADE:
         // How HCI's "authentication failure", "pairing not allowed" and "key missing" come out of a socket.
-        (.authenticationFailed, "is the peer pairable, and did it forget an older bond?")
+        (.authenticationFailed, "check that the peer is pairable, and remove an older bond")
       case EADDRINUSE:
-        (.psmInUse, "leave the PSM out to get a free one")
+        (.psmInUse, "omit the PSM to get a free one")
       case ETIMEDOUT:
         (.timedOut, nil)
       case EHOSTUNREACH, ENODEV, ENETDOWN:
-        (.noAdapter, "is the adapter there and powered?")
+        (.noAdapter, "check that the adapter is present and switched on")
       case EHOSTDOWN, ECONNABORTED, EIO, EBUSY, EALREADY, ELOOP, EMLINK:
         (.connectFailed, nil)
       case EPERM:
@@ -24,7 +24,7 @@ extension BlueZError {
       case ECONNRESET, ENOTCONN, EPIPE, EBADF:
         (.notConnected, nil)
       case EAFNOSUPPORT, EPROTONOSUPPORT, EOPNOTSUPP:
-        (.notSupported, "this kernel or controller has no L2CAP channels for LE")
+        (.notSupported, "this kernel or controller does not support L2CAP channels over LE")
       case EINVAL, EMSGSIZE:
         (.invalidArgument, nil)
       default:

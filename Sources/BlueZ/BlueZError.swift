@@ -1,69 +1,83 @@
 public import DBus
 
-/// What went wrong between this program and a radio.
+/// An error of a Bluetooth operation: a code to act on, a message with the phase, and a hint for a user.
+///
+/// ```swift
+/// do {
+///   try await device.connect()
+/// } catch let error as BlueZError where error.code == .staleHandle {
+///   print("find the device again:", error.message)
+/// } catch let error as BlueZError {
+///   print(error, error.hint ?? "")
+/// }
+/// ```
+///
+/// The message names the operation that failed, such as "connecting to 00:AA:01:00:00:42". ``underlying`` and ``errno``
+/// have the cause where bluetoothd or the kernel reported one.
 public struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What kind of failure it was; new codes may be added.
+  /// The kind of a failure. New codes may be added, so a `switch` needs a default.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
-    /// The code in words.
+    /// The meaning of the code, for display.
     public let description: String
     init(_ description: String) { self.description = description }
 
-    /// bluetoothd does not run, or went away during the call.
-    public static let serviceUnavailable = Code("bluetoothd is not there")
-    /// No adapter, or not the one that was asked for.
+    /// bluetoothd does not run, or it stopped during the call. Start it, or wait for ``Session/Event/serviceUp``.
+    public static let serviceUnavailable = Code("bluetoothd is not running")
+    /// There is no adapter, or not the one that was requested.
     public static let noAdapter = Code("no such adapter")
-    /// The adapter is switched off.
+    /// The adapter is switched off. Switch it on with ``Adapter/setPowered(_:timeout:)``.
     public static let notPowered = Code("adapter is off")
-    /// The object behind a handle is gone: bluetoothd restarted, or the adapter or device was removed. Get a new one.
+    /// The object behind a handle is gone: bluetoothd restarted, or the adapter or device was removed. Get a new
+    /// handle.
     public static let staleHandle = Code("stale handle")
-    /// The device was never seen, or BlueZ has forgotten it.
+    /// The device was never seen, or bluetoothd has forgotten it. Scan for it.
     public static let deviceNotFound = Code("device not found")
-    /// The link could not be made.
+    /// The connection could not be established. Trying again may help.
     public static let connectFailed = Code("connect failed")
-    /// The link ended, or there is none.
+    /// There is no connection, or it ended during the operation.
     public static let notConnected = Code("not connected")
-    /// A wait ended without what it waited for; the message names the phase.
+    /// The operation did not finish in time; the message names the phase.
     public static let timedOut = Code("timed out")
-    /// The peer, the adapter or this BlueZ version cannot do this.
+    /// The peer, the adapter or this release of BlueZ does not support the operation.
     public static let notSupported = Code("not supported")
-    /// Refused: permissions, pairing, or somebody else holds it.
+    /// The operation was refused for lack of permission, of pairing, or because another client holds the object.
     public static let notPermitted = Code("not permitted")
-    /// Pairing failed: the keys did not match, or the peer does not pair now.
+    /// Pairing failed: the keys did not match, or the peer does not accept pairing now.
     public static let authenticationFailed = Code("pairing failed")
-    /// Pairing was refused, here or by the peer.
+    /// Pairing was refused by the user or by the peer.
     public static let authenticationRejected = Code("pairing refused")
-    /// Pairing was given up, or the link ended meanwhile.
-    public static let authenticationCancelled = Code("pairing given up")
-    /// Another operation of the same kind is under way.
+    /// Pairing was cancelled, or the connection ended meanwhile.
+    public static let authenticationCancelled = Code("pairing cancelled")
+    /// Another operation of the same kind is under way. Wait for it to finish.
     public static let inProgress = Code("in progress")
-    /// The caller's argument cannot be.
+    /// An argument is outside its range; the message has the value, the hint the range.
     public static let invalidArgument = Code("invalid argument")
-    /// What is to be advertised does not fit.
+    /// The content does not fit into the advertisement; see ``AdvertisementBudget``.
     public static let advertisementTooLong = Code("advertisement too long")
-    /// The peer answered with an ATT error.
+    /// The peer responded to a GATT request with an ATT error.
     public static let attributeError = Code("refused by the peer")
-    /// The peer refused the L2CAP channel: nobody listens on the PSM, or it has no room for one more.
+    /// The peer refused the L2CAP channel: no listener on the PSM, or no resources for another channel.
     public static let channelRefused = Code("channel refused")
-    /// Somebody in this machine listens on the PSM already.
+    /// Another program on this host listens on the PSM already.
     public static let psmInUse = Code("PSM in use")
-    /// Values came faster than they were read, and the stream was to end then.
+    /// Values arrived faster than they were read, and the stream was configured to fail then.
     public static let overflowed = Code("reader too slow")
-    /// BlueZ failed without saying more.
+    /// BlueZ failed without a specific reason.
     public static let failed = Code("failed")
   }
 
-  /// The kind of failure.
+  /// The kind of the failure.
   public var code: Code
-  /// What happened, with the phase it happened in.
+  /// The operation that failed, and the cause where it is known.
   public var message: String
-  /// What a person can do about it.
+  /// The advice for a user; `nil` where there is none.
   public var hint: String?
-  /// The D-Bus error behind it, when there is one.
+  /// The D-Bus error that caused this one; `nil` when there was none.
   public var underlying: DBusError?
-  /// The kernel's error number behind it, when there is one.
+  /// The kernel's error number that caused this one; `nil` when there was none.
   public var errno: Int32?
 
-  /// Makes an error.
+  /// Creates an error with a code and a message.
   public init(
     _ code: Code, _ message: String, hint: String? = nil, underlying: DBusError? = nil, errno: Int32? = nil
   ) {
@@ -74,7 +88,7 @@ public struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
     self.errno = errno
   }
 
-  /// The code, the message, the hint and what is behind it, in one line.
+  /// The code, the message, the cause and the hint in one line.
   public var description: String {
     "\(code): \(message)" + (underlying.map { " [\($0.name): \($0.message)]" } ?? "")
       + (hint.map { " (\($0))" } ?? "")
@@ -82,29 +96,29 @@ public struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension BlueZError {
-  /// What a D-Bus error means here.
-  /// - Parameter doing: the phase, for the message: "starting discovery on hci0".
+  /// Creates the error that corresponds to a D-Bus error.
+  /// - Parameter doing: The phase, for the message: "starting discovery on hci0".
   init(_ error: DBusError, while doing: String) {
     let (code, hint): (Code, String?) =
       switch error.name {
       case "org.bluez.Error.NotReady":
-        (.notPowered, "power the adapter: `bluetoothctl power on`, or check rfkill")
+        (.notPowered, "switch it on: `bluetoothctl power on`; `rfkill list` shows whether it is blocked")
       case "org.bluez.Error.InProgress", "org.bluez.Error.Busy":
         (.inProgress, nil)
       case "org.bluez.Error.NotPermitted":
-        (.notPermitted, error.message == "Not paired" ? "the peer wants pairing" : nil)
+        (.notPermitted, error.message == "Not paired" ? "the peer requires pairing" : nil)
       case "org.bluez.Error.NotAuthorized":
-        (.notPermitted, "the peer wants pairing")
+        (.notPermitted, "the peer requires pairing")
       case "org.bluez.Error.AuthenticationFailed":
-        (.authenticationFailed, "is the peer pairable, and did it forget an older bond?")
+        (.authenticationFailed, "check that the peer is pairable, and remove an older bond")
       case "org.bluez.Error.AuthenticationRejected":
         (.authenticationRejected, nil)
       case "org.bluez.Error.AuthenticationCanceled":
         (.authenticationCancelled, nil)
       case "org.bluez.Error.AuthenticationTimeout":
-        (.timedOut, "a decision at one of the sides took too long")
+        (.timedOut, "a user decided too late")
       case "org.freedesktop.DBus.Error.AccessDenied":
-        (.notPermitted, "the D-Bus policy of org.bluez forbids it: run as root or join the group `bluetooth`")
+        (.notPermitted, "the D-Bus policy of org.bluez forbids it; run as root or join the group `bluetooth`")
       case "org.bluez.Error.ConnectionAttemptFailed":
         (.connectFailed, nil)
       case "org.bluez.Error.NotConnected":
@@ -123,10 +137,10 @@ extension BlueZError {
       case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
         (.serviceUnavailable, "start it: `systemctl start bluetooth`")
       case "org.freedesktop.DBus.Error.UnknownObject", "org.freedesktop.DBus.Error.UnknownMethod":
-        (.staleHandle, "the device, the adapter or bluetoothd went away; look the object up again")
+        (.staleHandle, "the device, the adapter or bluetoothd is gone; get the object again")
       case "org.freedesktop.DBus.Error.NoReply":
         // The bus says the same when the peer died before it answered.
-        error.code == .timedOut ? (.timedOut, nil) : (.serviceUnavailable, "bluetoothd stopped before it answered")
+        error.code == .timedOut ? (.timedOut, nil) : (.serviceUnavailable, "bluetoothd stopped before it replied")
       case "org.freedesktop.DBus.Error.Disconnected":
         (.serviceUnavailable, "the message bus is gone")
       default:
@@ -135,7 +149,7 @@ extension BlueZError {
     self.init(code, doing, hint: hint, underlying: error)
   }
 
-  /// Runs something and turns its D-Bus errors into ours.
+  /// Runs an operation and converts its D-Bus errors.
   static func naming<R>(_ doing: String, _ body: () async throws -> R) async throws -> R {
     do {
       return try await body()

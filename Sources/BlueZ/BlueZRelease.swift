@@ -1,17 +1,24 @@
-/// A release of BlueZ. What it can and cannot do is in ``Capability``.
+/// A release of BlueZ, such as 5.66, with the capabilities it has.
+///
+/// ```swift
+/// if let release = await session.version(), !release.has(.notifiesOnePeer) {
+///   print("BlueZ \(release): every notification reaches all subscribers")
+/// }
+/// ```
 public struct BlueZRelease: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// The first number.
+  /// The major version, 5 in 5.66.
   public var major: Int
-  /// The second number.
+  /// The minor version, 66 in 5.66.
   public var minor: Int
 
-  /// Makes a release.
+  /// Creates a release from its two numbers.
   public init(_ major: Int, _ minor: Int) {
     self.major = major
     self.minor = minor
   }
 
-  /// Reads `5.66`, with anything behind it.
+  /// Creates a release from text such as `5.66`, which may be followed by anything.
+  /// - Returns: `nil` when the text does not begin with two numbers.
   public init?(_ text: some StringProtocol) {
     let numbers = text.split(separator: ".", maxSplits: 1)
     guard numbers.count == 2, let major = Int(numbers[0]), let minor = Int(numbers[1].prefix { $0.isNumber }) else {
@@ -20,9 +27,9 @@ public struct BlueZRelease: Sendable, Hashable, Comparable, CustomStringConverti
     self.init(major, minor)
   }
 
-  /// `5.66`
+  /// The release as text, such as `5.66`.
   public var description: String { "\(major).\(minor)" }
 
-  /// By age.
+  /// Returns `true` if the first release is older than the second.
   public static func < (a: BlueZRelease, b: BlueZRelease) -> Bool { (a.major, a.minor) < (b.major, b.minor) }
 }

@@ -1,10 +1,15 @@
 /// A Bluetooth device address, such as `00:AA:01:00:00:42`.
+///
+/// ```swift
+/// guard let address = BluetoothAddress("00:aa:01:00:00:42") else { fatalError("not an address") }
+/// print(address)  // 00:AA:01:00:00:42
+/// ```
 public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
   /// The address in upper case with colons, as BlueZ writes it.
   public let description: String
 
-  /// Reads six hexadecimal pairs with colons, in any case.
-  /// - Returns: `nil` for anything else.
+  /// Creates an address from six hexadecimal pairs with colons, in any case.
+  /// - Returns: `nil` for any other text.
   public init?(_ text: String) {
     let pairs = text.uppercased().split(separator: ":", omittingEmptySubsequences: false)
     guard pairs.count == 6, pairs.allSatisfy({ $0.utf8.count == 2 && UInt8($0, radix: 16) != nil && $0.first != "+" })
@@ -13,21 +18,22 @@ public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Of which kind an LE device address is (Core Specification 6.B.1.3); named as BlueZ names it.
+/// The kind of an LE device address (Core Specification 6.B.1.3), named as BlueZ names it.
 public enum AddressType: String, Sendable, Hashable {
-  /// Assigned by the IEEE.
+  /// A public address, assigned by the IEEE.
   case `public`
-  /// Made up by the device: fixed until it restarts, or changing for privacy.
+  /// A random address, made by the device: fixed until it restarts, or changing for privacy.
   case random
 }
 
 extension BluetoothAddress {
-  /// The six bytes as they go over the air and into the kernel: the last pair of the text first.
+  /// The six bytes in the order of the air and the kernel: the last pair of the text first.
   var littleEndian: [UInt8] {
     description.split(separator: ":").reversed().compactMap { UInt8($0, radix: 16) }
   }
 
-  /// - Parameter bytes: six of them.
+  /// Creates an address from its bytes in the order of the kernel.
+  /// - Parameter bytes: Exactly six bytes.
   init(littleEndian bytes: some Collection<UInt8>) {
     description = bytes.reversed().map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
       .joined(separator: ":")

@@ -1,4 +1,12 @@
-/// A Bluetooth UUID: 16, 32 or 128 bits, always kept in its 128-bit form.
+/// A Bluetooth UUID of 16, 32 or 128 bits, always stored in its 128-bit form.
+///
+/// UUIDs are equal whichever form they were written in, and can be written as string literals:
+///
+/// ```swift
+/// let battery: BluetoothUUID = "180f"
+/// print(battery)  // 0000180f-0000-1000-8000-00805f9b34fb
+/// print(AssignedNumbers.service(battery) ?? "unknown")  // Battery
+/// ```
 public struct BluetoothUUID: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
   /// The upper and the lower 64 bits.
   private let high: UInt64
@@ -7,8 +15,8 @@ public struct BluetoothUUID: Sendable, Hashable, CustomStringConvertible, Expres
   /// The Bluetooth Base UUID, `00000000-0000-1000-8000-00805f9b34fb` (Core Specification 3.B.2.5.1).
   private static let base: (high: UInt64, low: UInt64) = (0x0000_0000_0000_1000, 0x8000_0080_5f9b_34fb)
 
-  /// Reads `180f`, `0x180f`, an 8-digit form, or the 36-character form, in any case.
-  /// - Returns: `nil` for anything else.
+  /// Creates a UUID from `180f`, `0x180f`, an 8-digit form or the 36-character form, in any case.
+  /// - Returns: `nil` for any other text.
   public init?(_ text: String) {
     var digits = text.utf8[...]
     if text.hasPrefix("0x") || text.hasPrefix("0X") { digits = digits.dropFirst(2) }
@@ -33,12 +41,12 @@ public struct BluetoothUUID: Sendable, Hashable, CustomStringConvertible, Expres
     self.low = low
   }
 
-  /// A 16- or 32-bit assigned number.
+  /// Creates a UUID from a 16-bit or 32-bit assigned number.
   public init(short: UInt32) {
     self.init(high: UInt64(short) << 32 | Self.base.high, low: Self.base.low)
   }
 
-  /// A UUID written in the program. A malformed literal is a fault of the program and stops it.
+  /// Creates a UUID from a literal in the source. A malformed literal is a programming error and traps.
   public init(stringLiteral text: String) {
     guard let uuid = BluetoothUUID(text) else { preconditionFailure("'\(text)' is not a Bluetooth UUID") }
     self = uuid
@@ -56,18 +64,18 @@ public struct BluetoothUUID: Sendable, Hashable, CustomStringConvertible, Expres
     return parts.joined(separator: "-")
   }
 
-  /// The assigned number, when this is one.
+  /// The assigned number of 16 or 32 bits; `nil` for any other UUID.
   public var short: UInt32? {
     low == Self.base.low && high & 0xffff_ffff == Self.base.high ? UInt32(high >> 32) : nil
   }
 
-  /// How many bytes it takes in an advertisement: 2, 4 or 16.
+  /// The number of bytes that the UUID occupies in an advertisement: 2, 4 or 16.
   public var advertisedSize: Int {
     guard let short else { return 16 }
     return short <= 0xffff ? 2 : 4
   }
 
-  /// As it is sent over the air: the least significant byte first, in as few bytes as it takes.
+  /// The bytes as they are sent over the air: the least significant byte first, in the shortest form.
   var advertisedBytes: [UInt8] {
     let all = [low, high].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
     return advertisedSize == 16 ? all : Array(all[12..<(12 + advertisedSize)])

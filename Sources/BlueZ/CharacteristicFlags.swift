@@ -1,63 +1,68 @@
-/// What may be done with a characteristic or a descriptor.
+/// The operations that a characteristic or a descriptor permits.
 ///
-/// An encrypted link is one to a paired device; an authenticated one was paired with a passkey or a comparison, not
-/// with Just Works.
+/// An encrypted connection is one to a paired device; an authenticated one was paired with a passkey or a comparison,
+/// not with Just Works.
+///
+/// ```swift
+/// let flags: CharacteristicFlags = [.read, .notify]
+/// print(flags)  // read, notify
+/// ```
 public struct CharacteristicFlags: OptionSet, Sendable, Hashable, CustomStringConvertible {
-  /// One bit for each flag.
+  /// The bits, one for each flag.
   public let rawValue: UInt32
 
-  /// From bits.
+  /// Creates a set of flags from bits.
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// Can be read.
+  /// The value can be read by a central.
   public static let read = CharacteristicFlags(rawValue: 1 << 0)
-  /// Can be written with response.
+  /// The value can be written with a response.
   public static let write = CharacteristicFlags(rawValue: 1 << 1)
-  /// Can be written without response.
+  /// The value can be written without a response.
   public static let writeWithoutResponse = CharacteristicFlags(rawValue: 1 << 2)
-  /// Sends notifications.
+  /// The characteristic sends notifications, which are not confirmed.
   public static let notify = CharacteristicFlags(rawValue: 1 << 3)
-  /// Sends indications, which the peer confirms.
+  /// The characteristic sends indications, which the peer confirms.
   public static let indicate = CharacteristicFlags(rawValue: 1 << 4)
-  /// Can be read over an encrypted link only.
+  /// The value can be read over an encrypted connection only.
   public static let encryptRead = CharacteristicFlags(rawValue: 1 << 5)
-  /// Can be written over an encrypted link only.
+  /// The value can be written over an encrypted connection only.
   public static let encryptWrite = CharacteristicFlags(rawValue: 1 << 6)
-  /// Can be read over an authenticated link only.
+  /// The value can be read over an authenticated connection only.
   public static let encryptAuthenticatedRead = CharacteristicFlags(rawValue: 1 << 7)
-  /// Can be written over an authenticated link only.
+  /// The value can be written over an authenticated connection only.
   public static let encryptAuthenticatedWrite = CharacteristicFlags(rawValue: 1 << 8)
-  /// Can be written in a reliable (prepared and verified) write.
+  /// The value can be written in a reliable (prepared and verified) write.
   public static let reliableWrite = CharacteristicFlags(rawValue: 1 << 9)
-  /// Can be read over a link secured with LE Secure Connections only, authenticated.
+  /// The value can be read only over an authenticated connection with LE Secure Connections.
   public static let secureRead = CharacteristicFlags(rawValue: 1 << 10)
-  /// Can be written over a link secured with LE Secure Connections only, authenticated.
+  /// The value can be written only over an authenticated connection with LE Secure Connections.
   public static let secureWrite = CharacteristicFlags(rawValue: 1 << 11)
-  /// Can be subscribed to over an encrypted link only; beside ``notify``.
+  /// Subscribing needs an encrypted connection; used together with ``notify``.
   public static let encryptNotify = CharacteristicFlags(rawValue: 1 << 12)
-  /// Can be subscribed to over an authenticated link only; beside ``notify``.
+  /// Subscribing needs an authenticated connection; used together with ``notify``.
   public static let encryptAuthenticatedNotify = CharacteristicFlags(rawValue: 1 << 13)
-  /// Can be subscribed to over an encrypted link only; beside ``indicate``.
+  /// Subscribing needs an encrypted connection; used together with ``indicate``.
   public static let encryptIndicate = CharacteristicFlags(rawValue: 1 << 14)
-  /// Can be subscribed to over an authenticated link only; beside ``indicate``.
+  /// Subscribing needs an authenticated connection; used together with ``indicate``.
   public static let encryptAuthenticatedIndicate = CharacteristicFlags(rawValue: 1 << 15)
 
-  /// Can be subscribed to over a link secured with LE Secure Connections only, authenticated; beside ``notify``.
+  /// Subscribing needs an authenticated connection with LE Secure Connections; used together with ``notify``.
   public static let secureNotify = CharacteristicFlags(rawValue: 1 << 16)
-  /// Can be subscribed to over a link secured with LE Secure Connections only, authenticated; beside ``indicate``.
+  /// Subscribing needs an authenticated connection with LE Secure Connections; used together with ``indicate``.
   public static let secureIndicate = CharacteristicFlags(rawValue: 1 << 17)
-  /// Long and reliable writes are asked about before they are taken; see ``LocalCharacteristic``. A server's flag.
+  /// Long and reliable writes must be authorized first, a flag of a server; see ``LocalCharacteristic``.
   public static let authorize = CharacteristicFlags(rawValue: 1 << 18)
-  /// Its value can be put into advertisements.
+  /// The value can be included in advertisements.
   public static let broadcast = CharacteristicFlags(rawValue: 1 << 19)
-  /// Can be written without response with a signature, over a link that is not encrypted.
+  /// The value can be written without response but with a signature, over a connection that is not encrypted.
   public static let authenticatedSignedWrites = CharacteristicFlags(rawValue: 1 << 20)
-  /// Has a descriptor that says more (`2900`); what it says is ``reliableWrite`` and ``writableAuxiliaries``.
+  /// The characteristic has the descriptor `2900`, whose content is ``reliableWrite`` and ``writableAuxiliaries``.
   public static let extendedProperties = CharacteristicFlags(rawValue: 1 << 21)
-  /// Its user description (`2901`) can be written.
+  /// The user description (descriptor `2901`) can be written.
   public static let writableAuxiliaries = CharacteristicFlags(rawValue: 1 << 22)
 
-  /// Those that protect a subscription.
+  /// The flags that protect a subscription.
   static let protectedSubscription: CharacteristicFlags = [
     .encryptNotify, .encryptAuthenticatedNotify, .secureNotify, .encryptIndicate, .encryptAuthenticatedIndicate,
     .secureIndicate,
@@ -76,14 +81,14 @@ public struct CharacteristicFlags: OptionSet, Sendable, Hashable, CustomStringCo
     ("writable-auxiliaries", .writableAuxiliaries),
   ]
 
-  /// From BlueZ's names; those not known here are left out.
+  /// Creates flags from BlueZ's names; unknown names are ignored.
   init(_ names: [String]) {
     self.init(Self.names.filter { names.contains($0.0) }.map(\.1))
   }
 
-  /// BlueZ's names.
+  /// The names that BlueZ uses for the flags.
   var bluezNames: [String] { Self.names.filter { contains($0.1) }.map(\.0) }
 
-  /// BlueZ's names with commas.
+  /// BlueZ's names of the flags, separated by commas.
   public var description: String { bluezNames.joined(separator: ", ") }
 }

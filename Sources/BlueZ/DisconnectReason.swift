@@ -1,28 +1,34 @@
-/// Why a link ended, as bluetoothd tells from 5.83.
+/// The reason why a connection ended, as bluetoothd reports it from 5.83 on.
+///
+/// ```swift
+/// for await event in device.events() {
+///   if case .disconnected(let reason) = event, reason == .timeout { print("out of range") }
+/// }
+/// ```
 public enum DisconnectReason: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-  /// The peer was not heard for the supervision timeout: out of range, or switched off.
+  /// The supervision timeout passed: the peer is out of range or switched off.
   case timeout = "org.bluez.Reason.Timeout"
-  /// This machine ended it.
+  /// This host closed the connection.
   case local = "org.bluez.Reason.Local"
-  /// The peer ended it.
+  /// The peer closed the connection.
   case remote = "org.bluez.Reason.Remote"
-  /// The keys did not match.
+  /// The keys of the two devices did not match.
   case authentication = "org.bluez.Reason.Authentication"
-  /// This machine was suspended.
+  /// This host was suspended to sleep.
   case suspend = "org.bluez.Reason.Suspend"
-  /// bluetoothd does not know, or names a reason that this library does not know.
+  /// The reason is unknown to bluetoothd, or has a name that this library does not know.
   case unknown = "org.bluez.Reason.Unknown"
 
   init(named name: String) { self = Self(rawValue: name) ?? .unknown }
 
-  /// The reason in words.
+  /// The reason as text, for display.
   public var description: String {
     switch self {
-    case .timeout: "the peer was not heard any more"
-    case .local: "ended here"
-    case .remote: "ended by the peer"
+    case .timeout: "the supervision timeout passed"
+    case .local: "closed by this host"
+    case .remote: "closed by the peer"
     case .authentication: "the keys did not match"
-    case .suspend: "this machine was suspended"
+    case .suspend: "this host was suspended"
     case .unknown: "for an unknown reason"
     }
   }

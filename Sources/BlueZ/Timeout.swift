@@ -7,5 +7,5 @@ func withTimeout<R: Sendable>(
   _ limit: Duration, _ phase: String, hint: String? = nil, _ body: @escaping @Sendable () async throws -> R
 ) async throws -> R {
   try await TimeSource.continuous.withLimit(
-    limit, orThrow: BlueZError(.timedOut, "\(phase): nothing for \(limit)", hint: hint), body)
+    limit, orThrow: BlueZError(.timedOut, "\(phase): timed out after \(limit)", hint: hint), body)
 }

@@ -1,7 +1,7 @@
 import BlueZ
 import DBus
 
-/// What an adapter sends out, as others hear it: the properties of a `Device1`.
+/// The advertisement of an adapter as the others receive it: the properties of a `Device1`.
 struct AirAdvertisement: Sendable, Hashable {
   var name: String?
   var services: [String] = []
@@ -14,8 +14,8 @@ struct AirAdvertisement: Sendable, Hashable {
 
   init() {}
 
-  /// Reads the properties of a program's `LEAdvertisement1`.
-  /// - Throws: `DBusError` as bluetoothd refuses them.
+  /// Creates an advertisement from the properties of a program's `LEAdvertisement1`.
+  /// - Throws: `DBusError` as bluetoothd reports it.
   init(_ properties: [String: Value], alias: String) throws {
     guard let type = properties["Type"]?.string, ["peripheral", "broadcast"].contains(type) else {
       throw DBusError.bluez("Failed", "Failed to parse advertisement.")
@@ -31,13 +31,13 @@ struct AirAdvertisement: Sendable, Hashable {
     appearance = properties["Appearance"]?.integer()
   }
 
-  /// Data by company as `Device1` shows it, whatever layers of variants it came in.
+  /// Returns manufacturer data as `Device1` presents it, whatever layers of variants it came in.
   private static func byCompany(_ value: Value?) -> Value? {
     guard let entries = value?.entries, !entries.isEmpty else { return nil }
     return .dictionary(of: "qv", entries.map { .init($0.key.unwrapped, .variant($0.value.unwrapped)) })
   }
 
-  /// What a `Device1` shows of it.
+  /// Returns the properties of a `Device1` that the advertisement determines.
   func properties(rssi: Int16) -> [String: Value] {
     var properties: [String: Value] = ["RSSI": .int16(rssi)]
     if let name { properties["Name"] = .string(name) }
@@ -51,7 +51,7 @@ struct AirAdvertisement: Sendable, Hashable {
   }
 }
 
-/// What one client wants to discover.
+/// The discovery filter of one client.
 struct ScanFilter: Sendable {
   var services: Set<String> = []
   var rssi: Int?
@@ -59,7 +59,7 @@ struct ScanFilter: Sendable {
   var pattern: String?
   var duplicates = false
 
-  /// The filter of a client that set none.
+  /// Creates the filter of a client that set none.
   init() {}
 
   init(_ options: [String: Value]) throws {
@@ -91,7 +91,7 @@ struct ScanFilter: Sendable {
 }
 
 extension AirAdvertisement {
-  /// Takes what another advertisement of the same adapter says beside this one.
+  /// Adds the content of another advertisement of the same adapter.
   mutating func add(_ other: AirAdvertisement) {
     name = name ?? other.name
     services += other.services.filter { !services.contains($0) }

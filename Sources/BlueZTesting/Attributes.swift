@@ -1,21 +1,21 @@
 import BlueZ
 import DBus
 
-/// A service, characteristic or descriptor that a program offers, and the handle it got.
+/// A service, characteristic or descriptor of a program, and its handle.
 struct Attribute: Sendable, Hashable {
-  /// The program: its unique name on the bus.
+  /// The unique name of the program on the bus.
   var owner: String
-  /// Its object there; `nil` for what bluetoothd makes itself, the client configuration.
+  /// The object of the program; `nil` for the client configuration, which bluetoothd provides itself.
   var path: ObjectPath?
   var uuid: String
   var handle: UInt16
   var flags: Set<String> = []
-  /// Whether the program hands out sockets for it.
+  /// A Boolean value that indicates whether the program provides a socket for notifications.
   var givesNotifySocket = false
   var givesWriteSocket = false
 }
 
-/// A service with what is in it.
+/// A service with its characteristics.
 struct AttributeService: Sendable, Hashable {
   struct Characteristic: Sendable, Hashable {
     var attribute: Attribute
@@ -24,21 +24,21 @@ struct AttributeService: Sendable, Hashable {
 
   var attribute: Attribute
   var isPrimary: Bool
-  /// The services it includes, as the program names them.
+  /// The services that it includes, by the program's object paths.
   var includes: [ObjectPath]
   var characteristics: [Characteristic]
 }
 
 extension AttributeService {
-  /// The client configuration, which bluetoothd adds to whatever notifies or indicates.
+  /// The client configuration, which bluetoothd adds to characteristics that notify or indicate.
   static let clientConfiguration = "00002902-0000-1000-8000-00805f9b34fb"
 
-  /// Reads the objects of an application, in the order of their names, and gives them handles.
+  /// Reads the objects of an application, in the order of their names, and assigns handles.
   /// - Parameters:
-  ///   - objects: what its object manager answered.
-  ///   - owner: the program.
-  ///   - handle: the first free handle; afterwards the first free one behind these.
-  /// - Throws: `DBusError` as bluetoothd refuses an application.
+  ///   - objects: The reply of the application's object manager.
+  ///   - owner: The program.
+  ///   - handle: The first free handle; afterwards the first free one after these.
+  /// - Throws: `DBusError` as bluetoothd reports it.
   static func read(
     _ objects: [ObjectPath: [String: [String: Value]]], of owner: String, from handle: inout UInt16
   ) throws -> [AttributeService] {
@@ -87,7 +87,7 @@ extension AttributeService {
 }
 
 extension Attribute {
-  /// The flags as a central sees them: what is declared over the air, which says nothing of encryption.
+  /// The flags as a central sees them: the declaration over the air does not contain encryption.
   var shownFlags: [String] {
     let declared = [
       "broadcast", "read", "write-without-response", "write", "notify", "indicate", "authenticated-signed-writes",
@@ -96,21 +96,22 @@ extension Attribute {
     return declared.filter { allows($0) }
   }
 
-  /// Whether something may be done with it, over whatever kind of link.
+  /// Returns `true` if an operation is permitted over any kind of connection.
   func allows(_ flag: String) -> Bool {
     flags.contains(flag) || Self.protections.contains { flags.contains($0 + flag) }
   }
 
-  /// Whether it can be subscribed to.
+  /// A Boolean value that indicates whether centrals can subscribe.
   var sendsValues: Bool { allows("notify") || allows("indicate") }
 
-  /// Whether something may be done over an encrypted link only.
+  /// Returns `true` if an operation is permitted over an encrypted connection only.
   func protects(_ flag: String) -> Bool { Self.protections.contains { flags.contains($0 + flag) } }
 
-  /// Keys of 16 bytes made by LE Secure Connections are the only ones the fake has: encrypted is as good as secure.
+  /// The prefixes of protected operations. The fake has only keys of 16 bytes from LE Secure Connections: encrypted is
+  /// secure.
   private static let protections = ["encrypt-", "encrypt-authenticated-", "secure-"]
 
-  /// The last element of its path at the central, as bluetoothd names it.
+  /// Returns the last element of the attribute's path at the central, as bluetoothd names it.
   func name(_ kind: String) -> String {
     let digits = String(handle, radix: 16)
     return kind + String(repeating: "0", count: 4 - digits.count) + digits

@@ -1,25 +1,33 @@
 public import BlueZ
 
 extension FakeBlueZ {
-  /// What a fake bluetoothd and its air are like.
+  /// The properties of a fake bluetoothd and of its radio.
+  ///
+  /// ```swift
+  /// import BlueZ
+  ///
+  /// let old = FakeBlueZ.Configuration(version: BlueZRelease(5, 66), mtu: 23)
+  /// let lab = try await FakeBlueZ.start(adapters: 3, old)
+  /// ```
   public struct Configuration: Sendable, Hashable {
-    /// The release it behaves like, where releases differ in what a GATT server sees. Sessions of
-    /// ``FakeBlueZ/session(logger:)`` are told it.
+    /// The release whose behaviour the fake imitates, where releases differ for a GATT server. Sessions of
+    /// ``FakeBlueZ/session(logger:)`` receive it.
     public var version: BlueZRelease
-    /// The ATT MTU of every link, in bytes, 23…517.
+    /// The ATT MTU of every connection, in bytes, 23 to 517.
     public var mtu: UInt16
-    /// The strength with which the adapters hear each other, in dBm.
+    /// The RSSI with which the adapters receive each other, in dBm.
     public var rssi: Int16
-    /// Whether adapters are switched on whenever bluetoothd starts or one is plugged in; `AutoEnable` in main.conf.
+    /// A Boolean value that indicates whether adapters are switched on when bluetoothd starts or one is plugged in,
+    /// like `AutoEnable` in main.conf.
     public var switchesOnAdapters: Bool
-    /// How long a link to somebody who does not advertise is tried. The kernel's own limit is 20 s, longer than tests
-    /// want to wait.
+    /// The timeout of a connection attempt to a device that does not advertise. The kernel's own is 20 s, too long for
+    /// tests.
     public var connectTimeout: Duration
-    /// Limits of the private bus, by their names in dbus-daemon's configuration, such as
+    /// The limits of the private bus, by their names in dbus-daemon's configuration, such as
     /// `max_match_rules_per_connection`.
     public var busLimits: [String: Int]
 
-    /// Makes a configuration; without arguments it is Debian 12's bluetoothd with two good radios.
+    /// Creates a configuration; without arguments it is Debian 12's bluetoothd with two good radios.
     public init(
       version: BlueZRelease = BlueZRelease(5, 66), mtu: UInt16 = 517, rssi: Int16 = -55,
       switchesOnAdapters: Bool = true, connectTimeout: Duration = .seconds(2), busLimits: [String: Int] = [:]
@@ -34,20 +42,21 @@ extension FakeBlueZ {
   }
 }
 
-/// What differs between releases. Not asked of the library: a double that believes what it tests finds no fault in it.
+/// The differences between releases. They are not taken from the library: a fake that shares its assumptions would find
+/// no fault in it.
 extension BlueZRelease {
-  /// A notify socket for each subscribed central (commit 8eb1dee).
+  /// A notification socket for each subscribed central (commit 8eb1dee).
   var socketForEachPeer: Bool { self >= BlueZRelease(5, 69) }
-  /// What is written to a central's socket goes to no other (commit a08ec1a).
+  /// A value that is written to a central's socket reaches no other central (commit a08ec1a).
   var notifiesPeersApart: Bool { self >= BlueZRelease(5, 76) }
-  /// A byte on the notify socket says that an indication was confirmed (commit 6b34b05); before, `Confirm` is called.
+  /// A byte on the notification socket reports a confirmed indication (commit 6b34b05); before, `Confirm` is called.
   var confirmsOnSocket: Bool { self >= BlueZRelease(5, 80) }
   /// Confirmations of indications get lost.
   var losesConfirmations: Bool { (BlueZRelease(5, 74)...BlueZRelease(5, 79)).contains(self) }
-  /// A notify socket for characteristics that only indicate (commit f863d01).
+  /// A notification socket for characteristics that only indicate (commit f863d01).
   var givesSocketForIndications: Bool { self >= BlueZRelease(5, 80) }
-  /// `Device1` tells why a link ended (commit 8b08f90).
+  /// `Device1` reports the reason why a connection ended (commit 8b08f90).
   var tellsDisconnectReasons: Bool { self >= BlueZRelease(5, 83) }
-  /// The longest value in one write with response, and in a long one, in bytes (commit 8bf3a4a26).
+  /// The longest value in one write with response, and in a long write, in bytes (commit 8bf3a4a26).
   var longestWrite: (whole: Int, inPieces: Int) { self >= BlueZRelease(5, 70) ? (512, 512) : (510, 508) }
 }

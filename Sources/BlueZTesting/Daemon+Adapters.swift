@@ -1,9 +1,9 @@
 import BlueZ
 import DBus
 
-/// `org.bluez.Adapter1`, and what happens to adapters.
+/// The interface `org.bluez.Adapter1`, and the events of adapters.
 extension Daemon {
-  /// Puts an adapter on the bus.
+  /// Exports an adapter on the bus.
   func serve(_ adapter: VirtualAdapter) throws {
     let index = adapter.index
     let part = ServedObject.Part(
@@ -60,7 +60,7 @@ extension Daemon {
     ]
   }
 
-  /// Generic Access and Generic Attribute.
+  /// The services Generic Access and Generic Attribute.
   static let ownServices = ["00001800-0000-1000-8000-00805f9b34fb", "00001801-0000-1000-8000-00805f9b34fb"]
 
   private nonisolated func setter(

@@ -1,16 +1,16 @@
 import BlueZ
 import DBus
 
-/// Reading, writing and subscribing across a link.
+/// Reading, writing and subscribing across a connection.
 extension Daemon {
   /// The longest attribute value (Core Specification 3.F.3.2.9), in bytes.
   private static let longestValue = 512
 
-  /// What a request needs to reach the program that offers the attribute.
+  /// The objects that a request needs to reach the program that provides the attribute.
   struct Way {
     let connection: Connection
     let link: Link
-    /// The side that asks, and the device that it asks.
+    /// The side that sends the request, and its device for the other side.
     let central: VirtualAdapter
     let device: VirtualDevice
     let peripheral: VirtualAdapter
@@ -38,7 +38,7 @@ extension Daemon {
       asked: other.object.path)
   }
 
-  /// Encrypts the link for an attribute that asks for it, as bluetoothd does by itself.
+  /// Encrypts the connection for an attribute that requires it, as bluetoothd does by itself.
   func encrypt(_ way: Way) async throws {
     do {
       try await encrypt(way.device, at: way.central)
@@ -47,7 +47,7 @@ extension Daemon {
     }
   }
 
-  /// What characteristics and descriptors have in common.
+  /// The methods that characteristics and descriptors have in common.
   nonisolated func attributeMethods(
     _ attribute: Attribute, _ interface: String, at place: Place
   ) -> [Interface.Method] {
@@ -134,7 +134,7 @@ extension Daemon {
     _ = try await call(target, "WriteValue", [.bytes(value), .properties(request)], returning: "")
   }
 
-  /// The socket that the program takes writes from; `nil` when it wants none.
+  /// Returns the socket from which the program takes writes; `nil` when it provides none.
   func programsWriteSocket(
     _ attribute: Attribute, _ path: ObjectPath, _ way: Way
   ) async throws -> PacketSocket? {
@@ -166,7 +166,7 @@ extension Daemon {
   }
 }
 
-/// Sends values without response to the program that offers a characteristic; how it takes them, nobody is told.
+/// Sends values without response to the program that provides a characteristic; the outcome is not reported.
 struct Commands: Sendable {
   private let connection: Connection
   private let owner: String

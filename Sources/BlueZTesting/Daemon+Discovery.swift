@@ -1,7 +1,7 @@
 import BlueZ
 import DBus
 
-/// Who hears whom.
+/// Discovery: which adapter receives which advertisement.
 extension Daemon {
   func startScan(of client: String, at adapter: VirtualAdapter) throws -> [Value] {
     guard adapter.isPowered else { throw DBusError.notReady }
@@ -22,7 +22,7 @@ extension Daemon {
     return []
   }
 
-  /// - Returns: whether the client was scanning.
+  /// - Returns: `true` if the client was scanning.
   @discardableResult
   func stopScan(of client: String, at adapter: VirtualAdapter) -> Bool {
     guard adapter.clients.scans.removeValue(forKey: client) != nil else { return false }
@@ -34,7 +34,7 @@ extension Daemon {
     return true
   }
 
-  /// Whatever is on the air reaches an adapter that scans.
+  /// Delivers all present advertisements to an adapter that scans.
   private func lookAround(_ adapter: VirtualAdapter) {
     for other in adapters where other !== adapter { hear(other, at: adapter) }
     for address in adapter.strangers.keys.sorted(by: { $0.description < $1.description }) {
@@ -42,7 +42,7 @@ extension Daemon {
     }
   }
 
-  /// What an adapter advertises reaches the others: those that scan, and those that want to connect to it.
+  /// Delivers an adapter's advertisement to the others: those that scan, and those that want to connect to it.
   func report(_ adapter: VirtualAdapter) {
     for other in adapters where other !== adapter {
       hear(adapter, at: other)
@@ -98,7 +98,7 @@ extension Daemon {
     }
   }
 
-  /// Forgets a device.
+  /// Removes a device.
   func forget(_ device: VirtualDevice, at adapter: VirtualAdapter) {
     end(device, at: adapter, "org.bluez.Reason.Local")
     adapter.devices[device.address] = nil

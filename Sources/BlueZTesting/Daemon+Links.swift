@@ -3,7 +3,7 @@ import DBus
 import Streams
 import Timing
 
-/// `org.bluez.Device1`, and the links between adapters.
+/// The interface `org.bluez.Device1`, and the connections between adapters.
 extension Daemon {
   func devicePart(_ address: BluetoothAddress, _ values: [String: Value], _ index: Int) -> ServedObject.Part {
     let settable: (String) -> @Sendable (Value) async throws -> Void = { name in
@@ -62,7 +62,7 @@ extension Daemon {
     if name == "Blocked", value.bool == true { end(device, at: adapters[index], "org.bluez.Reason.Local") }
   }
 
-  /// The other end of a device's link, or of the link it would have.
+  /// Returns the other end of a device's connection, or of the connection it would have.
   func peer(of device: VirtualDevice) -> VirtualAdapter? {
     adapters.first { $0.address == device.address && $0.object != nil }
   }
@@ -120,8 +120,8 @@ extension Daemon {
     }
   }
 
-  /// Ends a device's link, or the attempt to make one. Both sides lose it.
-  /// - Parameter reason: why, as this side sees it.
+  /// Ends a device's connection, or the attempt to establish one. Both sides lose it.
+  /// - Parameter reason: The reason from this side's view.
   func end(_ device: VirtualDevice, at adapter: VirtualAdapter, _ reason: String) {
     device.attempt?.yield(.giveUp)
     guard device.link != nil, let peer = peer(of: device), let other = peer.devices[adapter.address] else { return }
@@ -147,7 +147,7 @@ extension Daemon {
       Names.device, ["Connected": false, "Paired": .bool(isBonded), "Bonded": .bool(isBonded)], silently: silently)
   }
 
-  /// Ends all links of an adapter as when it goes out of range.
+  /// Ends all connections of an adapter, as when it goes out of range.
   func loseLinks(_ index: Int) {
     for device in adapters[index].devices.values { end(device, at: adapters[index], "org.bluez.Reason.Timeout") }
   }

@@ -1,7 +1,7 @@
 import BlueZ
 import DBus
 
-/// `org.bluez.AgentManager1`, and pairing by Just Works or by comparing numbers.
+/// The interface `org.bluez.AgentManager1`, and pairing by Just Works or numeric comparison.
 extension Daemon {
   func agentManager() -> ServedObject.Part {
     let agent = Interface.Argument("agent", "o")
@@ -29,7 +29,7 @@ extension Daemon {
       ])
   }
 
-  /// - Returns: whether there was such an agent.
+  /// - Returns: `true` if there was such an agent.
   @discardableResult
   func drop(_ agent: VirtualAdapter.Client) -> Bool {
     guard agents.removeValue(forKey: agent) != nil else { return false }
@@ -51,8 +51,8 @@ extension Daemon {
     try await encrypt(device, at: adapter, for: client)
   }
 
-  /// Encrypts a device's link, by pairing when there are no keys.
-  /// - Parameter client: who wants it, and whose agent is asked first.
+  /// Encrypts a device's connection, by pairing when there are no keys.
+  /// - Parameter client: The client that requires it, whose agent is preferred.
   func encrypt(_ device: VirtualDevice, at adapter: VirtualAdapter, for client: String = "") async throws {
     guard let link = device.link, let peer = peer(of: device), let other = peer.devices[adapter.address] else {
       throw DBusError.notConnected
@@ -100,7 +100,8 @@ extension Daemon {
     var arguments: [Value]
   }
 
-  /// Whom to ask what: both sides for the same number where both can show one, else the side that did not begin.
+  /// Returns the requests to agents: to both sides for the same number where both can display one, otherwise to the
+  /// side that did not start.
   private func questions(
     _ own: VirtualAdapter.Client?, _ device: ObjectPath, _ other: VirtualAdapter.Client?, _ seen: ObjectPath
   ) -> [Question] {
@@ -118,7 +119,7 @@ extension Daemon {
     }
   }
 
-  /// Puts the questions all at once. When one is answered with no, or the pairing is given up, the others are taken back.
+  /// Sends all requests at once. When one is refused, or the pairing is cancelled, the others are withdrawn.
   private static func ask(_ questions: [Question], over connection: Connection) async throws {
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,7 +1,7 @@
 import BlueZ
 import DBus
 
-/// `org.bluez.GattManager1`, and the services as the other side sees them.
+/// The interface `org.bluez.GattManager1`, and the services as the peer sees them.
 extension Daemon {
   func gattManager(_ index: Int) -> ServedObject.Part {
     let application = Interface.Argument("application", "o")
@@ -29,7 +29,7 @@ extension Daemon {
     servicesChanged(adapter)
   }
 
-  /// - Returns: whether there were any.
+  /// - Returns: `true` if there were any.
   @discardableResult
   func withdraw(_ client: VirtualAdapter.Client, at adapter: VirtualAdapter) -> Bool {
     guard let index = adapter.server.applications.firstIndex(where: { $0.client == client }) else { return false }
@@ -63,7 +63,7 @@ extension Daemon {
       Names.device, ["ServicesResolved": true], silently: adapter.faults.has(.connectedIsNotSignalled))
   }
 
-  /// Makes the objects below a device those of the other side's services.
+  /// Updates the objects below a device to the services of the peer.
   private func mirror(_ peer: VirtualAdapter, at device: VirtualDevice, of adapter: VirtualAdapter) {
     let services = peer.services
     for (service, mirror) in device.mirrored where !services.contains(service) { mirror.remove() }
@@ -90,7 +90,7 @@ extension Daemon {
     device.object.set(Names.device, ["UUIDs": .strings(Set(known + uuids).sorted())])
   }
 
-  /// Ends what the devices of one adapter are subscribed to at another.
+  /// Ends the subscriptions of one adapter's devices at another.
   func unsubscribe(_ central: VirtualAdapter, from adapter: VirtualAdapter) {
     guard let path = adapter.devices[central.address]?.object.path else { return }
     for (attribute, notifier) in adapter.server.notifiers where notifier.remove(path) {

@@ -4,7 +4,7 @@ import DBusTesting
 import Logging
 import Timing
 
-/// The fake bluetoothd: one life of it after the other, on one bus.
+/// The fake bluetoothd: one instance of it after the other, on one bus.
 actor Daemon {
   let configuration: FakeBlueZ.Configuration
   let logger: Logger
@@ -14,7 +14,7 @@ actor Daemon {
   private var service: ServedObject?
   private var departures: Subscription?
   let adapters: [VirtualAdapter]
-  /// The agents, and which of them decide for everyone: the last one does.
+  /// The agents, and which of them decide for programs without an agent: the last one does.
   var agents: [VirtualAdapter.Client: String] = [:]
   var defaultAgents: [VirtualAdapter.Client] = []
 
@@ -27,7 +27,7 @@ actor Daemon {
 
   // MARK: Its life
 
-  /// Starts it: the name first, then the adapters, as bluetoothd does.
+  /// Starts an instance: the name first, then the adapters, as bluetoothd does.
   func start() async throws {
     guard connection == nil else { return }
     let connection = try await Connection.open(.address(bus.address), logger: logger)
@@ -48,7 +48,7 @@ actor Daemon {
     for adapter in adapters where adapter.isPluggedIn { try serve(adapter) }
   }
 
-  /// Kills it, as SIGKILL does: nobody is told anything. Returns when the bus has noticed.
+  /// Kills the instance as SIGKILL does, without notice. Returns when the bus has noticed.
   func kill() async throws {
     guard let dying = connection else { return }
     let observer = try await bus.connect()
@@ -59,7 +59,7 @@ actor Daemon {
     for await change in changes where change.arguments.last?.string == "" { return }
   }
 
-  /// Ends it with the lab.
+  /// Ends the daemon together with the fake.
   func end() {
     if let connection { end(connection) }
   }

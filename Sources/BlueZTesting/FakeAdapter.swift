@@ -1,10 +1,20 @@
 public import BlueZ
 
-/// An adapter of a ``FakeBlueZ``, from the side of the air and the hardware.
+/// An adapter of a ``FakeBlueZ``, seen from the hardware and the radio.
+///
+/// ```swift
+/// let lab = try await FakeBlueZ.start()
+/// let hardware = lab.adapters[0]
+/// hardware.inject(.connectAborts(times: 2))
+/// try await hardware.unplug()
+/// try await hardware.plugIn()
+/// hardware.repair()
+/// try await lab.stop()
+/// ```
 public struct FakeAdapter: Sendable {
-  /// `hci1000` and so on: numbers that no real adapter has, so that nothing of this machine is mistaken for it.
+  /// The name of the adapter, from `hci1000` on: numbers that no real adapter has, so that the two are never confused.
   public let name: String
-  /// Its address, by which the other adapters know it.
+  /// The address of the adapter, which the other adapters see.
   public let address: BluetoothAddress
   let index: Int
   let daemon: Daemon
@@ -12,44 +22,44 @@ public struct FakeAdapter: Sendable {
 
   // MARK: Faults
 
-  /// Makes a fault. Several last side by side.
+  /// Injects a fault; several faults can be active at once.
   public func inject(_ fault: Fault) { faults.inject(fault) }
 
-  /// Ends all faults of this adapter; notifications that stalled come now.
+  /// Removes all faults of this adapter; stalled notifications are then delivered.
   public func repair() { faults.repair() }
 
-  /// Pulls it out: its objects go, with its links, advertisements and services.
+  /// Unplugs the adapter: its objects disappear, with its connections, advertisements and services.
   /// - Throws: `DBusError` when the bus is gone.
   public func unplug() async throws { try await daemon.setPluggedIn(false, index) }
 
-  /// Plugs it in again.
+  /// Plugs the adapter in again.
   /// - Throws: `DBusError` when the bus is gone.
   public func plugIn() async throws { try await daemon.setPluggedIn(true, index) }
 
-  /// Switches it off, as a person would with `bluetoothctl power off`.
+  /// Switches the adapter off, as a user does with `bluetoothctl power off`.
   public func switchOff() async { await daemon.setPowered(false, at: index) }
 
-  /// Switches it on.
+  /// Switches the adapter on, as a user does with `bluetoothctl power on`.
   public func switchOn() async { await daemon.setPowered(true, at: index) }
 
-  /// Ends all of its links, as when the others go out of range.
+  /// Ends all connections of the adapter, as when the peers go out of range.
   public func loseLinks() async { await daemon.loseLinks(index) }
 
   // MARK: Devices that are no adapters of the fake
 
-  /// Has a device advertise here, once for each scan, until ``forget(_:)``. It cannot be connected to.
+  /// Simulates a device that advertises, once for each scan, until ``forget(_:)``. It does not accept connections.
   /// - Parameters:
-  ///   - address: the device's address.
-  ///   - name: its name.
-  ///   - services: the services it advertises.
-  ///   - rssi: how strong it is heard, in dBm.
+  ///   - address: The address of the device.
+  ///   - name: The local name that it advertises.
+  ///   - services: The services that it advertises.
+  ///   - rssi: The RSSI of its advertisements, in dBm.
   public func hear(
     _ address: BluetoothAddress, name: String? = nil, services: [BluetoothUUID] = [], rssi: Int16 = -70
   ) async {
     await daemon.hear(address, name, services.map(\.description), rssi, at: index)
   }
 
-  /// Has bluetoothd forget a device without a link, as it does 30 s after it was last heard.
+  /// Makes bluetoothd forget a device without a connection, as it does 30 s after the last advertisement.
   public func forget(_ address: BluetoothAddress) async { await daemon.forget(address, at: index) }
 }
 

@@ -3,42 +3,50 @@ public import DBus
 import DBusTesting
 public import Logging
 
-/// A bluetoothd in the test's own process, on a bus of its own, with adapters that see each other: what code over
-/// `BlueZ` is tested with where there is no radio, no root and no time.
+/// A bluetoothd in the test's own process, on a private bus, with adapters that are in range of each other.
+///
+/// It serves to test code over `BlueZ` without a radio, without root privileges and without waiting:
 ///
 /// ```swift
+/// import BlueZ
+///
 /// let lab = try await FakeBlueZ.start()
-/// let phone = try await lab.adapter(0)     // each in a session of its own, as two programs would be
+/// let phone = try await lab.adapter(0)  // each in a session of its own, like two programs
 /// let central = try await lab.adapter(1)
-/// …                                        // the code under test
-/// try await lab.restart()                  // and does it survive this?
+/// let advertisement = try await phone.advertise(.init(name: "Lamp", services: ["180f"]))
+/// for await result in try await central.discover(.init(services: ["180f"])) {
+///   print(result.device)  // the code under test
+///   break
+/// }
+/// try await advertisement.stop()
 /// try await lab.stop()
 /// ```
 ///
-/// It serves the D-Bus contract of BlueZ 5.66, or of the release it is told, as far as `BlueZ` leans on it: adapters,
-/// discovery with filters, advertising, links, GATT in both directions, pairing by Just Works and by comparing
-/// numbers. Faults are injected by name: ``Fault``, ``kill()``, ``restart()``, ``FakeAdapter/unplug()`` ….
+/// The fake implements the D-Bus contract of BlueZ 5.66, or of the release in its ``Configuration``, as far as `BlueZ`
+/// depends on it: adapters, discovery with filters, advertising, connections, GATT in both roles, pairing by Just Works
+/// and by numeric comparison. Faults are injected with ``FakeAdapter/inject(_:)``, ``kill()``, ``restart()`` and
+/// ``FakeAdapter/unplug()``.
 ///
-/// It is a double, and honest about it. What it does not imitate:
+/// It does not imitate:
 ///
-/// - **time and loss of the air**: everything is heard at once and arrives. A device advertises once for each scan,
-///   and bluetoothd does not forget it after 30 s; ``FakeAdapter/forget(_:)`` does.
-/// - **the kernel**: L2CAP channels, the management socket, controllers' limits, and `Adapter.connections()` (who asks which
-///   links are encrypted is told that there are none; EdgeCoder's phone needs the access mode `open` here).
-/// - **private addresses**, passkey entry, LE Secure Connections as different from other encryption, profiles, BR/EDR,
-///   advertisement monitors, prepared-write authorization, EATT.
-/// - **the order in which bluetoothd adds one adapter's interfaces**: here they come all at once.
+/// - **the time and losses of the radio**: everything is received at once, and nothing is lost. A device advertises
+///   once for each scan, and bluetoothd does not forget it after 30 s; ``FakeAdapter/forget(_:)`` does.
+/// - **the kernel**: L2CAP channels, the management socket, limits of controllers, and `Adapter.connections()`, which
+///   returns an empty list (EdgeCoder's phone needs the access mode `open` here).
+/// - **private addresses**, passkey entry, a difference between LE Secure Connections and other encryption, profiles,
+///   BR/EDR, advertisement monitors, authorization of prepared writes, EATT.
+/// - **the order in which bluetoothd adds the interfaces of an adapter**: here they appear at once.
 ///
-/// So tests over it prove that a program keeps to the contract. That the contract is BlueZ's own is proved against a
-/// real bluetoothd, in the radio lab.
+/// So a test with the fake shows that a program follows the contract. That the contract is BlueZ's own is shown by the
+/// tests against a real bluetoothd, in the radio lab.
 ///
-/// It needs `dbus-daemon`, and ends with ``stop()`` or its last reference. Sessions are the caller's to close.
+/// The fake needs `dbus-daemon`. It ends with ``stop()`` or its last reference; sessions are closed by the caller.
 public final class FakeBlueZ: Sendable {
-  /// The bus that it is on, for sessions and other programs.
+  /// The private bus of the fake, for sessions and other programs.
   public let bus: Connection.Bus
-  /// The adapters.
+  /// The adapters of the fake, ordered by name.
   public let adapters: [FakeAdapter]
-  /// What it is like.
+  /// The configuration that the fake was started with.
   public let configuration: Configuration
   private let daemon: Daemon
 
@@ -53,12 +61,12 @@ public final class FakeBlueZ: Sendable {
     Task { [daemon] in await daemon.end() }
   }
 
-  /// Starts a bus and a bluetoothd on it.
+  /// Starts a private bus and a fake bluetoothd on it.
   /// - Parameters:
-  ///   - count: how many adapters there are, 0…256.
-  ///   - configuration: what they and bluetoothd are like.
-  ///   - logger: gets what only a fault of the fake itself explains.
-  /// - Throws: `MissingProgram` without a dbus-daemon; `DBusError`.
+  ///   - count: The number of adapters, 0 to 256.
+  ///   - configuration: The release, the MTU and the other properties of the fake.
+  ///   - logger: The logger for failures of the fake itself.
+  /// - Throws: `MissingProgram` when there is no dbus-daemon; `DBusError`.
   public static func start(
     adapters count: Int = 2, _ configuration: Configuration = Configuration(),
     logger: Logger = Logger(label: "edgeblue.fake-bluez")
@@ -70,15 +78,15 @@ public final class FakeBlueZ: Sendable {
     return FakeBlueZ(daemon, bus, adapters, configuration)
   }
 
-  /// A session with it, such as a program of its own would have.
-  /// - Throws: `BlueZError`.
+  /// Opens a session with the fake, like a program of its own.
+  /// - Throws: `BlueZError` when the bus is gone.
   public func session(logger: Logger = Logger(label: "edgeblue.bluez")) async throws -> Session {
     try await Session.open(bus: bus, version: configuration.version, logger: logger)
   }
 
-  /// One of the adapters, in a session of its own.
-  /// - Parameter index: its place in ``adapters``.
-  /// - Throws: `BlueZError`, with code `.noAdapter` when there is none or it is unplugged.
+  /// Returns an adapter in a session of its own.
+  /// - Parameter index: The index of the adapter in ``adapters``.
+  /// - Throws: `BlueZError`, with code `.noAdapter` when there is none at the index, or it is unplugged.
   public func adapter(_ index: Int) async throws -> Adapter {
     guard adapters.indices.contains(index) else {
       throw BlueZError(.noAdapter, "there is no adapter \(index); the fake was started with \(adapters.count)")
@@ -86,14 +94,14 @@ public final class FakeBlueZ: Sendable {
     return try await session().adapter(adapters[index].name)
   }
 
-  /// Ends everything. Sessions see bluetoothd go.
+  /// Stops the fake for good; sessions see that bluetoothd stopped.
   /// - Throws: `DBusError` when the bus is gone already.
   public func stop() async throws { try await kill() }
 
   // MARK: Faults of bluetoothd
 
-  /// Kills bluetoothd: its name vanishes, and with it all that was registered, every link and every device without a
-  /// bond. Returns when the bus has told everyone.
+  /// Kills bluetoothd: its name disappears from the bus, and with it all registrations, all connections and every
+  /// device without a bond. Returns when the bus has informed all clients.
   /// - Throws: `DBusError` when the bus is gone.
   public func kill() async throws { try await daemon.kill() }
 
@@ -101,7 +109,8 @@ public final class FakeBlueZ: Sendable {
   /// - Throws: `DBusError` when the bus is gone.
   public func startAgain() async throws { try await daemon.start() }
 
-  /// Kills bluetoothd and starts it again. `Session.Event.restored` says when a session has put back what it declared.
+  /// Kills bluetoothd and starts it again. `Session.Event.restored` follows when a session has registered its
+  /// declarations again.
   /// - Throws: `DBusError` when the bus is gone.
   public func restart() async throws {
     try await kill()

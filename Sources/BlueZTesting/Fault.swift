@@ -1,40 +1,46 @@
 import Streams
 
-/// A fault of an adapter, of the daemon's part behind it, or of its links.
+/// A fault of an adapter, of bluetoothd's part behind it, or of its connections.
 ///
-/// A fault with a count wears off by itself; every other one lasts until ``FakeAdapter/repair()``.
+/// A fault with a count ends by itself; every other one lasts until ``FakeAdapter/repair()``.
+///
+/// ```swift
+/// let lab = try await FakeBlueZ.start()
+/// lab.adapters[1].inject(.slowServices(.seconds(2)))
+/// lab.adapters[1].inject(.notificationsDrop(every: 10))
+/// ```
 public enum Fault: Sendable, Hashable {
-  /// The next so many attempts to connect end with `le-connection-abort-by-local`, as when the controller scans.
+  /// The next connection attempts fail with `le-connection-abort-by-local`, as when the controller scans.
   case connectAborts(times: Int)
-  /// `Connect` is not answered until it is given up with `Disconnect`.
+  /// `Connect` does not return until the attempt is ended with `Disconnect`.
   case connectHangs
-  /// `Connect` is answered so much later than the link is there.
+  /// `Connect` returns this much later than the connection is established.
   case lateConnects(Duration)
-  /// On the next so many links the services are not resolved.
+  /// The services of the next connections are not resolved.
   case servicesNeverResolve(times: Int)
-  /// Reading the services takes so much longer.
+  /// Reading the services takes this much longer.
   case slowServices(Duration)
-  /// A link that is to be ended lasts so much longer, and `Connect` finds it meanwhile; with bluetoothd it is 2 s.
+  /// A connection that is being ended lasts this much longer, and `Connect` still finds it; bluetoothd needs 2 s.
   case slowDisconnects(Duration)
-  /// `Connected` changes without a signal, as bluetoothd 5.66 does now and then.
+  /// The property `Connected` changes without a signal, as in bluetoothd 5.66 now and then.
   case connectedIsNotSignalled
-  /// The next so many calls of `StartDiscovery` end with `org.bluez.Error.InProgress`.
+  /// The next calls of `StartDiscovery` fail with `org.bluez.Error.InProgress`.
   case discoveryInProgress(times: Int)
-  /// The next so many calls of `StopDiscovery` do, and the scan goes on, as when the kernel is between two rounds.
+  /// The next calls of `StopDiscovery` fail and the scan continues, as when the kernel is between two rounds.
   case discoveryGoesOn(times: Int)
-  /// Every answer to a call takes so much longer.
+  /// Every reply to a call takes this much longer.
   case slowReplies(Duration)
-  /// Notifications to this adapter wait, at most ``Fault/stalledLimit`` of each characteristic, and come all at once
-  /// when it is repaired.
+  /// Notifications to this adapter wait, at most ``Fault/stalledLimit`` of each characteristic, and arrive at once
+  /// after the repair.
   case notificationsStall
   /// Every n-th notification to this adapter is lost, as when the socket to a slow reader is full.
   case notificationsDrop(every: Int)
 
-  /// How many notifications of a characteristic wait while they stall; beyond that they are lost.
+  /// The largest number of notifications of a characteristic that wait while they stall; further ones are lost.
   public static let stalledLimit = 1024
 }
 
-/// The faults of one adapter. Asked from the daemon and from the thread that hands notifications on.
+/// The faults of one adapter, read by the daemon and by the thread that delivers notifications.
 final class Faults: Sendable {
   private struct State {
     var active: [Fault] = []
@@ -55,8 +61,8 @@ final class Faults: Sendable {
     for body in wake { body() }
   }
 
-  /// Has something done at each repair.
-  /// - Returns: the number to end that with.
+  /// Registers a handler that is called at each repair.
+  /// - Returns: The identifier to remove it with.
   func onRepair(_ body: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       state.nextID += 1
@@ -67,8 +73,8 @@ final class Faults: Sendable {
 
   func stop(onRepair id: Int) { state.withLock { $0.onRepair[id] = nil } }
 
-  /// Uses up one time of a fault with a count.
-  /// - Parameter count: the count when it is the fault asked for, and the fault with another count.
+  /// Consumes one occurrence of a fault with a count.
+  /// - Parameter count: Returns the count for the requested fault, and the fault with another count.
   private func use(_ count: (Fault) -> (Int, (Int) -> Fault)?) -> Bool {
     state.withLock { state in
       for (index, fault) in state.active.enumerated() {
@@ -98,23 +104,23 @@ final class Faults: Sendable {
 
   func has(_ fault: Fault) -> Bool { state.withLock { $0.active.contains(fault) } }
 
-  /// How much longer an answer takes.
+  /// The additional time of a reply.
   var delay: Duration { sum { if case .slowReplies(let delay) = $0 { delay } else { nil } } }
 
-  /// How much later than the link the answer to `Connect` comes.
+  /// The time from the connection to the reply of `Connect`.
   var connectDelay: Duration { sum { if case .lateConnects(let delay) = $0 { delay } else { nil } } }
 
-  /// How much longer it takes to read the services.
+  /// The additional time for reading the services.
   var servicesDelay: Duration { sum { if case .slowServices(let delay) = $0 { delay } else { nil } } }
 
-  /// How much longer a link lasts that is to be ended.
+  /// The additional time of a connection that is being ended.
   var disconnectDelay: Duration { sum { if case .slowDisconnects(let delay) = $0 { delay } else { nil } } }
 
   private func sum(_ delay: (Fault) -> Duration?) -> Duration {
     state.withLock { $0.active.compactMap(delay).reduce(.zero, +) }
   }
 
-  /// Whether the notification that comes now is lost.
+  /// Returns `true` if the present notification is lost.
   func dropsNotification() -> Bool {
     state.withLock { state in
       state.notifications += 1

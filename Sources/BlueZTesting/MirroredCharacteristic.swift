@@ -4,19 +4,19 @@ import Streams
 
 /// A characteristic of a remote device: `org.bluez.GattCharacteristic1` as a central sees it.
 final class MirroredCharacteristic: Sendable {
-  /// A socket whose other end is held by a program.
+  /// A socket whose other end a program holds.
   struct Acquired: Sendable {
     let socket: PacketSocket
-    /// Our end of it, by which one socket is told from the next.
+    /// This end of the socket, which distinguishes one socket from the next.
     let end: FileDescriptor
   }
 
   private struct State {
     var notifySocket: Acquired?
     var writeSocket: Acquired?
-    /// Who called `StartNotify`.
+    /// The clients that called `StartNotify`.
     var clients: Set<String> = []
-    /// What waits while notifications stall.
+    /// The values that wait while notifications stall.
     var stalled: [[UInt8]] = []
     var onRepair: Int?
   }
@@ -71,7 +71,7 @@ final class MirroredCharacteristic: Sendable {
 
   // MARK: Values from the peer
 
-  /// Takes a notification or an indication off the air, in order.
+  /// Receives a notification or an indication, in order.
   func receive(_ value: [UInt8]) {
     // bluetoothd cuts what is too long, and loses what is empty.
     let value = Array(value.prefix(longestValue))
@@ -117,8 +117,8 @@ final class MirroredCharacteristic: Sendable {
     object.set(Names.characteristic, ["WriteAcquired": true])
   }
 
-  /// Closes the notify socket.
-  /// - Parameter end: which one, when that matters: the news that one is closed may come when there is another.
+  /// Closes the notification socket.
+  /// - Parameter end: The socket that was closed, where that matters: the report may come when there is another one.
   func releaseNotify(_ end: FileDescriptor? = nil) {
     release(\.notifySocket, end)
     tellNotifying()
@@ -147,14 +147,14 @@ final class MirroredCharacteristic: Sendable {
     object.set(Names.characteristic, changes)
   }
 
-  /// - Returns: whether it was not there before.
+  /// - Returns: `true` if the client was not subscribed before.
   func addClient(_ client: String) -> Bool {
     let isNew = state.withLock { $0.clients.insert(client).inserted }
     tellNotifying()
     return isNew
   }
 
-  /// - Returns: whether it was there.
+  /// - Returns: `true` if the client was subscribed.
   @discardableResult
   func removeClient(_ client: String) -> Bool {
     let wasThere = state.withLock { $0.clients.remove(client) != nil }

@@ -1,7 +1,7 @@
 import BlueZ
 import DBus
 
-/// Where a remote device is in the fake.
+/// The position of a remote device in the fake.
 struct Place: Sendable, Hashable {
   var adapter: Int
   var device: BluetoothAddress
@@ -55,7 +55,7 @@ final class MirroredService: Sendable {
     characteristics.first { $0.attribute.handle == handle }
   }
 
-  /// Takes all of it off the bus, the innermost first.
+  /// Removes all objects from the bus, the innermost first.
   func remove() {
     linkEnded()
     for object in descriptors + characteristics.map(\.object) + [object] { object.remove() }

@@ -2,16 +2,16 @@ import BlueZ
 import DBus
 import Streams
 
-/// Takes what a program sends as notifications of one characteristic, and hands it to those who subscribed.
+/// Receives the notifications of one characteristic from its program, and delivers them to the subscribed centrals.
 final class Notifier: Sendable {
   typealias Listener = @Sendable ([UInt8]) -> Void
 
   private struct State {
     /// By the device objects of the subscribed centrals, at the adapter of the program.
     var listeners: [ObjectPath: Listener] = [:]
-    /// By the central a socket was made for; below 5.69 there is one for all.
+    /// The sockets by the central that each was made for; below 5.69 there is one for all.
     var sockets: [ObjectPath?: PacketSocket] = [:]
-    /// What stands in for a socket where the program has none.
+    /// The substitute for a socket where the program provides none.
     var changes: Subscription?
   }
 
@@ -20,7 +20,7 @@ final class Notifier: Sendable {
   private let version: BlueZRelease
   private let connection: Connection
   private let state = Lock(State())
-  /// One subscription after the other.
+  /// Serializes subscriptions.
   private let queue = SerialQueue()
 
   init(_ attribute: Attribute, _ path: ObjectPath, _ version: BlueZRelease, _ connection: Connection) {
@@ -30,7 +30,7 @@ final class Notifier: Sendable {
     self.connection = connection
   }
 
-  /// Subscribes a central. What the program sends from now on reaches the listener.
+  /// Subscribes a central. Values that the program sends from now on reach the listener.
   func add(_ central: ObjectPath, mtu: UInt16, _ listener: @escaping Listener) async throws {
     state.withLock { $0.listeners[central] = listener }
     do {
@@ -73,7 +73,7 @@ final class Notifier: Sendable {
     for listener in listeners { listener(value) }
   }
 
-  /// Tells the program that a central has confirmed an indication, in the way of this release.
+  /// Reports to the program that a central has confirmed an indication, in the way of this release.
   func confirmed(by central: ObjectPath) {
     if version.confirmsOnSocket {
       // A full socket loses the byte, as bluetoothd does.
@@ -88,8 +88,8 @@ final class Notifier: Sendable {
     try? connection.callWithoutReply(attribute.owner, path, Names.characteristic, member)
   }
 
-  /// Ends a central's subscription; the last one ends it all.
-  /// - Returns: whether nobody is left.
+  /// Ends a central's subscription; with the last one the program's subscription ends too.
+  /// - Returns: `true` if there are no subscribers left.
   @discardableResult
   func remove(_ central: ObjectPath) -> Bool {
     let isLast = state.withLock { state in
@@ -102,7 +102,7 @@ final class Notifier: Sendable {
     return isLast
   }
 
-  /// Ends it for everyone.
+  /// Ends all subscriptions.
   func close() {
     let (sockets, hadChanges) = state.withLock { state in
       defer { state = State() }

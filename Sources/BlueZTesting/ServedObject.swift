@@ -2,14 +2,14 @@ import DBus
 import Logging
 import Streams
 
-/// One of the daemon's objects: its methods, and properties that change.
+/// An object of the daemon, with methods and with properties that change.
 final class ServedObject: Sendable {
-  /// An interface of it.
+  /// An interface of the object.
   struct Part {
     var name: String
-    /// Every property it may have.
+    /// The types of all properties that the interface may have.
     var types: [String: Signature] = [:]
-    /// Those it has now.
+    /// The properties that are present.
     var values: [String: Value] = [:]
     var setters: [String: @Sendable (Value) async throws -> Void] = [:]
     var methods: [Interface.Method] = []
@@ -36,16 +36,16 @@ final class ServedObject: Sendable {
       })
   }
 
-  /// Takes it off the bus.
+  /// Removes the object from the bus.
   func remove() { exported.remove() }
 
   subscript(_ interface: String, _ property: String) -> Value? { values.withLock { $0[interface]?[property] } }
 
-  /// Changes properties and tells of those that are different now.
+  /// Changes properties and signals those that differ.
   /// - Parameters:
-  ///   - changes: the new values; `nil` takes a property away.
-  ///   - repeating: properties that are told even when they are the same.
-  ///   - silently: whether nobody is told.
+  ///   - changes: The new values; `nil` removes a property.
+  ///   - repeating: The properties that are signalled even when they are the same.
+  ///   - silently: `true` to send no signal.
   func set(
     _ interface: String, _ changes: [String: Value?], repeating: Set<String> = [], silently: Bool = false
   ) {
@@ -66,12 +66,12 @@ final class ServedObject: Sendable {
     logging { try exported.emitPropertiesChanged(interface, changed, invalidated: gone.sorted()) }
   }
 
-  /// Sends a signal.
+  /// Sends a signal of the object.
   func emit(_ interface: String, _ member: String, _ arguments: [Value]) {
     logging { try exported.emit(interface, member, arguments) }
   }
 
-  /// A daemon that is being killed has nobody to tell anything; any other failure is of interest.
+  /// Logs failures: a daemon that is being killed has no clients, but any other failure matters.
   private func logging(_ body: () throws -> Void) {
     do {
       try body()
@@ -81,7 +81,7 @@ final class ServedObject: Sendable {
   }
 }
 
-/// The interfaces of bluetoothd that the fake serves or uses.
+/// The interfaces of bluetoothd that the fake provides or uses.
 enum Names {
   static let service = "org.bluez"
   static let root: ObjectPath = "/org/bluez"

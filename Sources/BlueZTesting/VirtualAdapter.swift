@@ -2,9 +2,9 @@ import BlueZ
 import DBus
 import Streams
 
-/// An adapter as the daemon knows it. Belongs to the ``Daemon`` actor.
+/// An adapter as the daemon knows it; isolated to the ``Daemon`` actor.
 final class VirtualAdapter {
-  /// An object of a client: bluetoothd knows advertisements, applications and agents by both.
+  /// An object of a client: bluetoothd identifies advertisements, applications and agents by both.
   struct Client: Hashable {
     var name: String
     var path: ObjectPath
@@ -12,7 +12,7 @@ final class VirtualAdapter {
 
   struct Advertising {
     var content: AirAdvertisement
-    /// Whether the controller has it; it forgets all when it is switched off.
+    /// A Boolean value that indicates whether the controller has it; it forgets everything when it is switched off.
     var isOnAir: Bool
   }
 
@@ -54,7 +54,8 @@ final class VirtualAdapter {
   /// The handles below are those of the Generic Access and Generic Attribute services.
   static let firstHandle: UInt16 = 0x0010
 
-  /// Whoever asks the kernel about a fake adapter must find none, and not a real one of this machine.
+  /// The number of the first adapter: a program that queries the kernel must find none, and not a real one of this
+  /// host.
   static let firstNumber = 1000
 
   init(_ index: Int) throws {
@@ -73,7 +74,7 @@ final class VirtualAdapter {
   var alias: String { object?[Names.adapter, "Alias"]?.string ?? name }
   var services: [AttributeService] { server.applications.flatMap(\.services) }
 
-  /// What it sends out now; several advertisements are heard as one, as BlueZ shows them.
+  /// The advertisement as it is received; several advertisements are received as one, as BlueZ presents them.
   var air: AirAdvertisement? {
     let onAir = clients.advertisements.filter(\.value.isOnAir).sorted {
       ($0.key.name, $0.key.path) < ($1.key.name, $1.key.path)
@@ -83,7 +84,7 @@ final class VirtualAdapter {
     return all
   }
 
-  /// Forgets what bluetoothd knew of it, as when it ends or the adapter is unplugged.
+  /// Removes the state that belongs to an instance of bluetoothd, as when that ends or the adapter is unplugged.
   func clear() {
     for device in devices.values { device.remove() }
     for notifier in server.notifiers.values { notifier.close() }
@@ -103,9 +104,9 @@ extension VirtualAdapter {
   }
 }
 
-/// A remote device as one adapter knows it. Belongs to the ``Daemon`` actor.
+/// A remote device as one adapter knows it; isolated to the ``Daemon`` actor.
 final class VirtualDevice {
-  /// How an attempt to connect goes on.
+  /// The next step of a connection attempt.
   enum Attempt: Sendable {
     case tryAgain, giveUp
   }
@@ -115,7 +116,7 @@ final class VirtualDevice {
   var link: Link?
   var attempt: BoundedStream<Attempt>.Source?
   var pairing: Task<Void, any Error>?
-  /// The services of the other side, as objects below this one.
+  /// The services of the peer, as objects below this one.
   var mirrored: [(service: AttributeService, mirror: MirroredService)] = []
 
   init(address: BluetoothAddress, object: ServedObject) {
@@ -125,12 +126,12 @@ final class VirtualDevice {
 
   subscript(_ property: String) -> Value? { object[Names.device, property] }
 
-  /// The characteristic of the other side with a handle.
+  /// Returns the peer's characteristic with a handle.
   func characteristic(_ handle: UInt16) -> MirroredCharacteristic? {
     mirrored.lazy.compactMap { $0.mirror.characteristic(handle) }.first
   }
 
-  /// Takes it and what is below it off the bus.
+  /// Removes the device and everything below it from the bus.
   func remove() {
     attempt?.yield(.giveUp)
     pairing?.cancel()
@@ -140,7 +141,7 @@ final class VirtualDevice {
   }
 }
 
-/// A link between two adapters.
+/// A connection between two adapters.
 final class Link {
   let mtu: UInt16
   var isEncrypted = false

@@ -89,7 +89,7 @@ import Testing
     let found = BlueZChecks.capabilities(of: BlueZRelease(5, 79)).map(\.message)
     #expect(found.first?.contains("a socket for each central") == true)
     #expect(found.contains { $0.hasPrefix("lacks confirmations of indications (lost in 5.74–5.79): ") })
-    #expect(found.contains { $0.hasPrefix("lacks the reason why a link ended (since 5.83): ") })
+    #expect(found.contains { $0.hasPrefix("lacks the reason why a connection ended (since 5.83): ") })
     #expect(found.contains { $0.contains("(in no release yet)") })
   }
 }

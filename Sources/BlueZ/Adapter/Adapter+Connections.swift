@@ -1,21 +1,26 @@
 public import Streams
 
 extension Adapter {
-  /// A link to this adapter, in either role, came or went.
+  /// A connection to this adapter, in either role, that was established or ended.
   public enum ConnectionEvent: Sendable, Hashable {
-    /// A device is connected.
+    /// A device is now connected to this adapter.
     case connected(Peer)
-    /// A device is no longer connected. When bluetoothd goes, this is told for everyone who was. The reason is `nil`
-    /// then, and where bluetoothd tells none (before 5.83).
+    /// A device is no longer connected. When bluetoothd stops, the event comes for every connected device. The reason
+    /// is `nil` then, and before BlueZ 5.83, which does not report it.
     case disconnected(Peer, DisconnectReason?)
   }
 
-  /// Who is connected to this adapter now.
+  /// The peers that are connected to this adapter now.
   public var connectedPeers: [Peer] {
     core.state.withLock { Self.connectedPeers(of: address, in: $0) }.sorted { $0.path < $1.path }
   }
 
-  /// The links that come and go from now on; what a GATT server learns its centrals from.
+  /// Returns the connections that are established and ended from now on; a GATT server learns of its centrals by them.
+  ///
+  /// ```swift
+  /// for await case .connected(let peer) in adapter.connectionEvents() { print(peer, "connected") }
+  /// ```
+  /// - Parameter limit: The capacity of the stream; when it is full the oldest events are dropped.
   public func connectionEvents(limit: Int = 256) -> BoundedStream<ConnectionEvent> {
     let core = core
     let address = address

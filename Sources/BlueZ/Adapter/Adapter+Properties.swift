@@ -1,62 +1,63 @@
 public import DBus
 public import Streams
 
-/// What bluetoothd tells of an adapter, typed. Every one of these is also a stream, see ``Adapter/values(of:limit:)``.
+/// The typed properties of an adapter. Each is also a stream, see ``Adapter/values(of:limit:)``.
 extension Adapter {
-  /// The kernel's name, such as `hci0`; `nil` while the adapter is not there.
+  /// The kernel's name, such as `hci0`; `nil` while the adapter is absent.
   public var name: String? { path.map { String($0.lastElement) } }
 
-  /// The kind of its address; `nil` while the adapter is not there.
+  /// The kind of the adapter's address; `nil` while the adapter is absent.
   public var addressType: AddressType? { property("AddressType")?.string.flatMap(AddressType.init) }
 
-  /// The name it shows to others.
+  /// The name that the adapter presents to other devices; see ``setAlias(_:)``.
   public var alias: String? { property("Alias")?.string }
 
-  /// The name it has by itself, most often the machine's; ``alias`` is the same until somebody changes it.
+  /// The default name, usually the host's; ``alias`` is the same until it is changed.
   public var systemName: String? { property("Name")?.string }
 
-  /// Whether it is switched on.
+  /// A Boolean value that indicates whether the adapter is switched on.
   public var isPowered: Bool { property("Powered")?.bool ?? false }
 
-  /// How switching on or off stands; BlueZ 5.66 tells it only when started as `bluetoothd -E`.
+  /// The progress of switching the adapter on or off. BlueZ 5.66 reports it only under `bluetoothd -E`.
   public var powerState: PowerState? { property("PowerState")?.string.flatMap(PowerState.init) }
 
-  /// Whether bluetoothd is scanning with it, for us or for anyone.
+  /// A Boolean value that indicates whether bluetoothd is scanning with this adapter, for any program.
   public var isDiscovering: Bool { property("Discovering")?.bool ?? false }
 
-  /// Whether Classic devices can find it; an LE advertisement has a flag of its own for that.
+  /// A Boolean value that indicates whether Classic devices can discover the adapter. An LE advertisement has a flag of
+  /// its own for that.
   public var isDiscoverable: Bool { property("Discoverable")?.bool ?? false }
 
-  /// After what time ``isDiscoverable`` ends by itself; `nil` is never.
+  /// The duration after which ``isDiscoverable`` ends; `nil` is never.
   public var discoverableTimeout: Duration? { seconds("DiscoverableTimeout") }
 
-  /// After what time ``isPairable`` ends by itself; `nil` is never.
+  /// The duration after which ``isPairable`` ends; `nil` is never.
   public var pairableTimeout: Duration? { seconds("PairableTimeout") }
 
-  /// What it can be.
+  /// The GAP roles that the adapter supports.
   public var roles: Set<Role> { Set((property("Roles")?.strings ?? []).compactMap(Role.init)) }
 
   /// The services of the GATT server that all programs share, and the profiles of bluetoothd itself.
   public var services: Set<BluetoothUUID> { uuids("UUIDs") }
 
-  /// What it shows itself as to Classic devices (the Class of Device field); 0 is unknown.
+  /// The Class of Device that Classic devices see; 0 is unknown.
   public var deviceClass: UInt32 { property("Class")?.integer() ?? 0 }
 
-  /// Vendor, product and version of the host, as `usb:v1D6Bp0246d0542`.
+  /// The vendor, product and version of the host, such as `usb:v1D6Bp0246d0542`.
   public var modalias: String? { property("Modalias")?.string }
 
-  /// The company identifier of the controller's manufacturer; `nil` when bluetoothd (5.66) does not tell.
+  /// The company identifier of the controller's manufacturer; `nil` when bluetoothd does not report it, as in 5.66.
   public var manufacturer: UInt16? { property("Manufacturer")?.integer() }
 
-  /// The experimental features of the kernel that are switched on.
+  /// The UUIDs of the kernel's experimental features that are enabled.
   public var experimentalFeatures: Set<BluetoothUUID> { uuids("ExperimentalFeatures") }
 
-  /// Any property as bluetoothd has it; `nil` when there is none.
+  /// Returns any property of `org.bluez.Adapter1`; `nil` when it is absent.
   public func property(_ name: String) -> Value? {
     path.flatMap { core.property($0, Self.interface, name) }
   }
 
-  /// Where its typed properties come from.
+  /// The interfaces that the typed properties are read from.
   private static let interfaces: Set<String> = [interface, "org.bluez.LEAdvertisingManager1"]
 
   private func seconds(_ name: String) -> Duration? {
@@ -67,40 +68,40 @@ extension Adapter {
     Set((property(name)?.strings ?? []).compactMap(BluetoothUUID.init))
   }
 
-  /// What an adapter can be.
+  /// A GAP role that an adapter supports.
   public enum Role: String, Sendable, Hashable {
-    /// It can connect.
+    /// The adapter can connect to peripherals.
     case central
-    /// It can be connected to.
+    /// The adapter can be connected to by centrals.
     case peripheral
-    /// It can be both at once.
+    /// The adapter can be central and peripheral at once.
     case centralAndPeripheral = "central-peripheral"
   }
 
-  /// How switching an adapter on or off stands.
+  /// The progress of switching an adapter on or off.
   public enum PowerState: String, Sendable, Hashable {
-    /// It is on.
+    /// The adapter is switched on.
     case on
-    /// It is off.
+    /// The adapter is switched off.
     case off
-    /// It is being switched on.
+    /// The adapter is being switched on.
     case turningOn = "off-enabling"
-    /// It is being switched off.
+    /// The adapter is being switched off.
     case turningOff = "on-disabling"
-    /// It is off and must not be switched on; see `rfkill list`.
+    /// The adapter is off and blocked from being switched on; see `rfkill list`.
     case blocked = "off-blocked"
   }
 
-  /// The value a property has and those it takes, one element for each change.
+  /// Returns the present value of a property, and every value it changes to.
   ///
   /// ```swift
   /// for await isOn in adapter.values(of: \.isPowered) { print(isOn ? "on" : "off") }
   /// ```
   ///
-  /// While the adapter is away a property has the value it has then: `nil`, `false`, empty.
+  /// While the adapter is absent a property has its value for that case: `nil`, `false`, or empty.
   /// - Parameters:
-  ///   - property: any of this adapter's properties.
-  ///   - limit: how many values may wait for the reader; beyond that the oldest go.
+  ///   - property: The property of the adapter.
+  ///   - limit: The capacity of the stream; when it is full the oldest values are dropped.
   public func values<V: Sendable & Equatable>(
     of property: any KeyPath<Adapter, V> & Sendable, limit: Int = 16
   ) -> BoundedStream<V> {

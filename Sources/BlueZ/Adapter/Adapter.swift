@@ -1,33 +1,41 @@
 import DBus
 import Timing
 
-/// A Bluetooth controller of this machine, known by its address.
+/// A Bluetooth adapter of this host, identified by its address.
 ///
-/// Its properties are read from a cache that the bus keeps current; they cost nothing and never wait.
+/// Properties are read from a cache that the bus connection keeps current; reading one never waits.
+///
+/// ```swift
+/// let adapter = try await session.adapter("hci0")
+/// try await adapter.setPowered(true)
+/// print(adapter.name ?? "absent", adapter.alias ?? "", adapter.address)
+/// ```
 public struct Adapter: Sendable, Hashable {
   static let interface = InterfaceName.adapter
 
-  /// The session it belongs to.
+  /// The session that the adapter belongs to.
   public let session: Session
-  /// The controller's own address.
+  /// The address of the controller itself.
   public let address: BluetoothAddress
 
   var core: SessionCore { session.core }
 
-  /// Two adapters are equal when they are the same controller in the same session.
+  /// Returns `true` if the two are the same controller in the same session.
   public static func == (a: Adapter, b: Adapter) -> Bool { a.session === b.session && a.address == b.address }
 
-  /// Hashes the address.
+  /// Hashes the address of the adapter.
   public func hash(into hasher: inout Hasher) { hasher.combine(address) }
 
-  /// Switches it on or off, and waits until it is.
+  /// Switches the adapter on or off, and waits until bluetoothd reports it.
   ///
-  /// Switching on is declared: when the adapter comes back switched off, after being unplugged or after a restart of
-  /// bluetoothd, the session switches it on again.
+  /// Switching on is a declaration: when the adapter comes back switched off, after it was unplugged or bluetoothd
+  /// restarted, the session switches it on again.
   /// - Parameters:
-  ///   - on: which of the two.
-  ///   - timeout: how long bluetoothd may take; a controller that was just plugged in is busy for a moment.
-  /// - Throws: ``BlueZError`` with code `.noAdapter`, `.timedOut`, or `.notPermitted`.
+  ///   - on: `true` to switch on.
+  ///   - timeout: The longest time that bluetoothd may take; a controller that was just plugged in is busy for a
+  ///     moment.
+  /// - Throws: ``BlueZError`` with code `.noAdapter`, `.timedOut` (also when `rfkill` blocks the adapter), or
+  ///   `.notPermitted`.
   public func setPowered(_ on: Bool, timeout: Duration = .seconds(5)) async throws {
     let core = core
     let address = address
@@ -36,7 +44,7 @@ public struct Adapter: Sendable, Hashable {
     }
     let path = try await core.whenPresent(address)
     let doing = "switching \(path.lastElement) \(on ? "on" : "off")"
-    try await withTimeout(timeout, doing, hint: "is it blocked? see `rfkill list`") {
+    try await withTimeout(timeout, doing, hint: "`rfkill list` shows whether it is blocked") {
       while true {
         do {
           return try await core.set(path, Self.interface, "Powered", .bool(on), doing: doing)
@@ -48,17 +56,17 @@ public struct Adapter: Sendable, Hashable {
     try await wait(doing, timeout, until: "Powered", is: on, at: path)
   }
 
-  /// Changes the name it shows to others; an empty one puts ``systemName`` back.
-  /// - Throws: ``BlueZError``.
+  /// Changes the name that the adapter presents to other devices; an empty one restores ``systemName``.
+  /// - Throws: ``BlueZError`` with code `.noAdapter`, `.notPermitted` or `.serviceUnavailable`.
   public func setAlias(_ alias: String) async throws {
     let path = try await core.whenPresent(address)
     try await core.set(path, Self.interface, "Alias", .string(alias), doing: "renaming \(path.lastElement)")
   }
 
-  /// Lets Classic devices find it, or not any more; an LE advertisement has a flag of its own for that.
+  /// Makes the adapter discoverable by Classic devices, or stops that. An LE advertisement has a flag of its own.
   /// - Parameters:
-  ///   - discoverable: which of the two.
-  ///   - timeout: after what time it ends by itself, in whole seconds; `nil` is never.
+  ///   - discoverable: `true` to make the adapter discoverable.
+  ///   - timeout: The duration after which it ends, in whole seconds; `nil` is never.
   /// - Throws: ``BlueZError`` with code `.noAdapter`, `.notPowered`, `.notPermitted` or `.serviceUnavailable`.
   public func setDiscoverable(_ discoverable: Bool, for timeout: Duration? = nil) async throws {
     let path = try await core.whenPresent(address)
@@ -71,13 +79,13 @@ public struct Adapter: Sendable, Hashable {
     try await wait(doing, .seconds(5), until: "Discoverable", is: discoverable, at: path)
   }
 
-  /// Waits for a property, as long as the adapter is there.
+  /// Waits until a property has a value, as long as the adapter is present.
   func wait(
     _ doing: String, _ timeout: Duration, until property: String, is wanted: Bool, at path: ObjectPath
   ) async throws {
     try await core.wait(doing, timeout) { [address] state in
       guard let properties = state.cache.properties(path, Self.interface) else {
-        throw BlueZError(.noAdapter, "\(doing): the adapter \(address) went away")
+        throw BlueZError(.noAdapter, "\(doing): the adapter \(address) was removed")
       }
       return properties[property]?.bool == wanted ? () : nil
     }
@@ -87,7 +95,7 @@ public struct Adapter: Sendable, Hashable {
 
   var path: ObjectPath? { core.path(of: address) }
 
-  /// Where it is now, for what does not wait.
+  /// Returns the adapter's object now, for operations that do not wait.
   func requirePath() throws -> ObjectPath {
     if let path { return path }
     let absence = core.state.withLock { SessionCore.absence(of: address, in: $0) }

@@ -1,23 +1,29 @@
 import Glibc
 import Streams
 
-/// A link of an adapter as the kernel knows it; what bluetoothd does not tell.
+/// A connection of an adapter as the kernel knows it, with what bluetoothd does not report.
+///
+/// ```swift
+/// for connection in try adapter.connections() where !connection.isEncrypted {
+///   print(connection.address, "is not encrypted")
+/// }
+/// ```
 public struct ConnectionInfo: Sendable, Hashable {
-  /// What carries it.
+  /// The radio technology that carries the connection.
   public var type: LinkType
-  /// The address of the other end; its identity address where the two are bonded.
+  /// The address of the peer; its identity address where the two are bonded.
   public var address: BluetoothAddress
-  /// Whether the link is encrypted. A link with a bonded device is not so from its first moment on, and never when
-  /// somebody only uses the address of a bonded device.
+  /// A Boolean value that indicates whether the connection is encrypted. A connection to a bonded device is not
+  /// encrypted from its first moment, and never when a stranger merely uses the address of a bonded device.
   public var isEncrypted: Bool
-  /// Whether this machine made the link, and is its central.
+  /// A Boolean value that indicates whether this host is the central of the connection.
   public var isCentral: Bool
 
   /// `sizeof(struct hci_conn_info)` (include/net/bluetooth/hci_sock.h): handle, address, type, direction, state and
   /// mode, in the machine's byte order.
   static let size = 16
 
-  /// - Returns: `nil` for what is no established link, or one for voice.
+  /// - Returns: `nil` for a connection that is not established, or one for voice.
   init?(_ bytes: some Collection<UInt8>) {
     let bytes = Array(bytes)
     // BT_CONNECTED (include/net/bluetooth/bluetooth.h) is 1.
@@ -39,14 +45,15 @@ public struct ConnectionInfo: Sendable, Hashable {
 }
 
 extension Adapter {
-  /// The most links asked for; what `HCIGETCONNLIST` accepts on a machine with pages of 4 KiB.
+  /// The largest number of connections requested; `HCIGETCONNLIST` accepts no more on hosts with pages of 4 KiB.
   private static let mostLinks: UInt16 = 512
 
-  /// The links of this adapter, from the kernel. Needs no privilege, but a network namespace that has Bluetooth: a
-  /// container has none of its own.
-  /// - Throws: ``BlueZError``: `.noAdapter`, or `.notSupported` or `.notPermitted` when the kernel does not let us ask.
+  /// Returns the connections of this adapter, read from the kernel. Needs no privilege, but a network namespace with
+  /// Bluetooth: a container has none of its own.
+  /// - Throws: ``BlueZError``: `.noAdapter`; `.notSupported` or `.notPermitted` when the kernel does not permit the
+  ///   request.
   public func connections() throws -> [ConnectionInfo] {
-    let doing = "asking the kernel for the links of \(address)"
+    let doing = "reading the connections of \(address) from the kernel"
     guard let index = UInt16(try requirePath().lastElement.drop { !$0.isNumber }) else {
       throw BlueZError(.noAdapter, doing)
     }

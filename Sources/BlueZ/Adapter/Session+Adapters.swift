@@ -1,5 +1,5 @@
 extension Session {
-  /// The adapters there are now, in the order of their names.
+  /// The adapters that are present now, ordered by name.
   public var adapters: [Adapter] {
     core.state.withLock { state in
       state.cache.paths(with: Adapter.interface).compactMap { path in
@@ -10,12 +10,12 @@ extension Session {
     }
   }
 
-  /// Finds an adapter, and waits a little for it when it is not there yet (bluetoothd shows itself before its
-  /// adapters do).
+  /// Returns an adapter, and waits briefly for it if it is absent: bluetoothd appears on the bus before its adapters
+  /// do.
   /// - Parameters:
-  ///   - name: `hci0`, its number `0`, or an address; `nil` takes the first.
-  ///   - timeout: how long to wait.
-  /// - Throws: ``BlueZError`` with code `.serviceUnavailable` or `.noAdapter`.
+  ///   - name: The name `hci0`, its number `0`, or an address; `nil` selects the first adapter.
+  ///   - timeout: The longest time to wait.
+  /// - Throws: ``BlueZError`` with code `.serviceUnavailable` when bluetoothd does not run, or `.noAdapter`.
   public func adapter(_ name: String? = nil, timeout: Duration = .seconds(5)) async throws -> Adapter {
     do {
       return try await core.wait("waiting for an adapter", timeout) { [self] state in
@@ -32,12 +32,12 @@ extension Session {
     } catch let error as BlueZError where error.code == .timedOut {
       guard isServiceUp else {
         throw BlueZError(
-          .serviceUnavailable, "bluetoothd does not answer on the bus", hint: "start it: `systemctl start bluetooth`")
+          .serviceUnavailable, "bluetoothd does not respond on the bus", hint: "start it: `systemctl start bluetooth`")
       }
       let found = adapters.map { $0.name ?? "?" }.joined(separator: ", ")
       throw BlueZError(
-        .noAdapter, "no adapter\(name.map { " '\($0)'" } ?? ""); there \(found.isEmpty ? "is none" : "are: \(found)")",
-        hint: "`edgeblue doctor` says what is missing")
+        .noAdapter, "no adapter\(name.map { " '\($0)'" } ?? ""); present: \(found.isEmpty ? "none" : found)",
+        hint: "`bluetoothctl list` shows the adapters of bluetoothd")
     }
   }
 }

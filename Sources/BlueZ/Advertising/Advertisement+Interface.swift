@@ -3,8 +3,8 @@ import DBus
 /// The advertisement as bluetoothd reads it: `org.bluez.LEAdvertisement1`.
 extension AdvertisementPlan {
   /// - Parameters:
-  ///   - remaining: how long it is still to last.
-  ///   - chosen: gets the power the controller chose, in dBm.
+  ///   - remaining: The time until the advertisement ends.
+  ///   - chosen: Receives the transmit power that the controller chose, in dBm.
   func interface(
     remaining: Duration?, chosen: @escaping @Sendable (Int) -> Void, released: @escaping @Sendable () -> Void
   ) -> Interface {
@@ -58,7 +58,7 @@ extension AdvertisementPlan {
       .dictionary(of: "yv", elements.other.map { Value.Entry(.byte($0.key), .variant(.bytes($0.value))) }))
   }
 
-  /// Whole seconds, rounded up.
+  /// Returns whole seconds, rounded up.
   private static func seconds(_ time: Duration) -> Value {
     let (whole, rest) = time.components
     return .uint16(UInt16(clamping: whole + (rest > 0 ? 1 : 0)))

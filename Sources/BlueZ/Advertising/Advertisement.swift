@@ -2,15 +2,22 @@ import DBus
 import Streams
 import Timing
 
-/// A running LE advertisement; it ends with this object, with ``stop()``, or after its timeout.
+/// A running LE advertisement, which ends with this object, with ``stop()``, or after its timeout.
 ///
-/// There may be several: as many as ``AdvertisingCapabilities/freeInstances`` says. One radio takes turns.
+/// Several may run at once, as many as ``AdvertisingCapabilities/freeInstances`` permits; the controller takes turns.
+///
+/// ```swift
+/// let advertisement = try await adapter.advertise(.init(name: "Lamp", services: ["180f"]))
+/// if !advertisement.fallbacks.isEmpty { print("left out:", advertisement.fallbacks) }
+/// try await Task.sleep(for: .seconds(60))
+/// try await advertisement.stop()
+/// ```
 public final class Advertisement: Registration {
   static let interface = "org.bluez.LEAdvertisement1"
 
-  /// What is wished to be advertised; ``fallbacks`` says what of it is not.
+  /// The requested content; ``fallbacks`` lists the parts that are left out.
   public let content: Content
-  /// How it is wished to be advertised.
+  /// The requested parameters; ``fallbacks`` lists those that are not applied.
   public let parameters: Parameters
   let place: RegistrationPlace
   let manager = "org.bluez.LEAdvertisingManager1"
@@ -54,13 +61,15 @@ public final class Advertisement: Registration {
     Task { await core.takeDownQuietly(id, placement) }
   }
 
-  /// What was given up for it to be there, in this order; it may be less or more after bluetoothd's restart.
+  /// The fallbacks that were necessary, in the order in which they were applied. The list may change when bluetoothd
+  /// restarts.
   public var fallbacks: [Fallback] { state.withLock { $0.plan?.fallbacks ?? [] } }
 
-  /// The power the controller chose, in dBm; `nil` when none was wished, or it does not tell.
+  /// The transmit power that the controller chose, in dBm; `nil` when none was requested, or it is not reported.
   public var txPower: Int? { state.withLock { $0.txPower } }
 
-  /// Whether it is declared; not any more after ``stop()`` and its timeout.
+  /// A Boolean value that indicates whether the advertisement is declared; `false` after ``stop()`` and after its
+  /// timeout.
   public var isRunning: Bool { state.withLock { $0.isRunning } }
 
   func start() async throws {
@@ -70,7 +79,8 @@ public final class Advertisement: Registration {
     state.withLock { $0.id = id }
   }
 
-  /// Ends the advertisement. Where it, the adapter or bluetoothd is gone there is nothing to end.
+  /// Stops the advertisement and unregisters it. Where bluetoothd, the adapter or the advertisement is gone there is
+  /// nothing to stop.
   /// - Throws: ``BlueZError`` when bluetoothd refuses.
   public func stop() async throws {
     try await session.core.takeDown(end(), placement)
@@ -80,7 +90,7 @@ public final class Advertisement: Registration {
     Placement(manager: manager, member: "UnregisterAdvertisement", object: path, title: title)
   }
 
-  /// - Returns: the number to give it up with.
+  /// - Returns: The identifier to unregister the advertisement with.
   private func end() -> Int? {
     state.withLock { state in
       defer { state.id = nil }
@@ -89,7 +99,7 @@ public final class Advertisement: Registration {
     }
   }
 
-  /// Its time is over, and bluetoothd does not have it.
+  /// Removes the advertisement from the registry: its timeout has passed, and bluetoothd does not have it.
   private func giveUp() {
     if let id = end() { _ = session.core.unregister(id) }
   }
@@ -111,7 +121,8 @@ public final class Advertisement: Registration {
         return state.withLock { $0.plan = plan }
       } catch let error as DBusError where error.name == "org.bluez.Error.Failed" {
         guard let next = plan.next() else { throw error }
-        session.core.logger.info("bluetoothd refuses \(title); trying with less", metadata: ["error": "\(error)"])
+        session.core.logger.info(
+          "bluetoothd refused \(title); trying the next fallback", metadata: ["error": "\(error)"])
         plan = next
       }
     }
@@ -143,7 +154,8 @@ public final class Advertisement: Registration {
     }
   }
 
-  /// bluetoothd ended it: because its time is over, or the adapter went away or was reset; the supervisor puts it back.
+  /// bluetoothd ended the advertisement: its timeout has passed, or the adapter was removed or reset. In the latter
+  /// case the supervisor restores it.
   private func released() {
     // bluetoothd's clock counts from a moment after ours and in whole seconds.
     if let deadline, SteadyClock.steady.now.duration(to: deadline) < .seconds(1) {
@@ -155,16 +167,16 @@ public final class Advertisement: Registration {
 }
 
 extension Adapter {
-  /// Advertises, until the returned object is given up.
+  /// Starts an advertisement, which runs until the returned object is released or stopped.
   ///
-  /// It is declared: after a restart of bluetoothd, a power cycle or a replug it is registered again, for what is left
-  /// of its time.
+  /// The advertisement is declared: after a restart of bluetoothd, a power cycle or a replug it is registered again,
+  /// for the rest of its timeout.
   /// - Parameters:
-  ///   - content: what to advertise.
-  ///   - parameters: how; what may be given up of that, and of the content, is among them.
+  ///   - content: The content to advertise.
+  ///   - parameters: The parameters, and the fallbacks that are permitted.
   /// - Throws: ``BlueZError``: `.advertisementTooLong` and `.invalidArgument` before anything is sent, `.notSupported`
-  ///   when this bluetoothd or adapter has not what is wished and it must not be given up, `.notPowered`,
-  ///   `.notPermitted` when all of the adapter's advertising instances are taken, `.noAdapter`, `.serviceUnavailable`.
+  ///   when this bluetoothd or adapter does not support something for which no fallback is permitted, `.notPowered`,
+  ///   `.notPermitted` when all advertising instances of the adapter are in use, `.noAdapter`, `.serviceUnavailable`.
   public func advertise(
     _ content: Advertisement.Content, _ parameters: Advertisement.Parameters = Advertisement.Parameters()
   ) async throws -> Advertisement {

@@ -1,18 +1,24 @@
-/// How many bytes an advertisement takes, and how many there are.
+/// The number of bytes that an advertisement occupies, and the number available.
 ///
-/// Every element costs two bytes of header (Core Specification 3.C.11, Supplement A). bluetoothd answers too many with
-/// a bare "Failed", so they are counted before.
+/// Every element has a header of two bytes (Core Specification 3.C.11, Supplement A). bluetoothd rejects content that
+/// is too long with a bare "Failed", so the bytes are counted before.
+///
+/// ```swift
+/// let budget = Advertisement.Content(name: "Lamp", services: ["180f"]).budget
+/// print(budget.fits, budget.advertisingData, budget.scanResponse)  // true 7 6
+/// ```
 public struct AdvertisementBudget: Sendable, Hashable {
-  /// The bytes of legacy advertising data, and of a scan response.
+  /// The number of bytes of legacy advertising data, and of a scan response.
   public static let limit = 31
 
-  /// Bytes in the advertising data: flags (3), services, manufacturer and service data, appearance, power.
+  /// The number of bytes in the advertising data: flags (3), services, manufacturer and service data, appearance,
+  /// power.
   public var advertisingData: Int
-  /// Bytes in the scan response, where bluetoothd puts the name.
+  /// The number of bytes in the scan response, where bluetoothd puts the name.
   public var scanResponse: Int
-  /// How many bytes of advertising data there are.
+  /// The number of bytes available for advertising data.
   public var advertisingDataLimit = limit
-  /// How many bytes of scan response there are.
+  /// The number of bytes available for the scan response.
   public var scanResponseLimit = limit
 
   init(
@@ -52,21 +58,21 @@ public struct AdvertisementBudget: Sendable, Hashable {
       + elements.other.reduce(0) { $0 + 2 + $1.value.count }
   }
 
-  /// Whether it fits.
+  /// A Boolean value that indicates whether the content fits.
   public var fits: Bool { advertisingData <= advertisingDataLimit && scanResponse <= scanResponseLimit }
 
   func check() throws {
     guard advertisingData <= advertisingDataLimit else {
       throw BlueZError(
         .advertisementTooLong,
-        "the advertising data takes \(advertisingData) bytes; \(advertisingDataLimit) fit (flags are 3 of them)",
-        hint: "a 128-bit service takes 18, so one fits; advertise the others after connecting")
+        "the advertising data has \(advertisingData) bytes, 3 of them flags; allowed: at most \(advertisingDataLimit)",
+        hint: "a 128-bit service occupies 18 bytes, so only one fits")
     }
     guard scanResponse <= scanResponseLimit else {
       throw BlueZError(
-        .advertisementTooLong, "the scan response takes \(scanResponse) bytes; \(scanResponseLimit) fit",
+        .advertisementTooLong, "the scan response has \(scanResponse) bytes; allowed: at most \(scanResponseLimit)",
         hint: scanResponseLimit == 0
-          ? "extended advertising that is connectable has none"
+          ? "connectable extended advertising has no scan response"
           : "a name of at most \(scanResponseLimit - 2) bytes fits")
     }
   }

@@ -1,13 +1,13 @@
-/// What is asked of bluetoothd for an advertisement, and what was given up for that.
+/// The content and parameters that bluetoothd is requested to advertise, and the fallbacks applied to them.
 struct AdvertisementPlan: Sendable, Hashable {
   var content: Advertisement.Content
   var parameters: Advertisement.Parameters
   var fallbacks: [Advertisement.Fallback] = []
 
-  /// Makes a plan of what was wished that fits what there is.
+  /// Creates a plan that fits the capabilities.
   /// - Parameters:
-  ///   - isExperimental: whether bluetoothd runs with `-E`.
-  ///   - version: which it is; an unknown one is taken for an old one.
+  ///   - isExperimental: `true` if bluetoothd runs with `-E`.
+  ///   - version: The release of bluetoothd; an unknown one is treated as an old one.
   /// - Throws: ``BlueZError`` with code `.invalidArgument`, `.advertisementTooLong` or `.notSupported`.
   init(
     _ content: Advertisement.Content, _ parameters: Advertisement.Parameters, on capabilities: AdvertisingCapabilities,
@@ -19,31 +19,32 @@ struct AdvertisementPlan: Sendable, Hashable {
     try checkParameters()
 
     if content.includes.contains(.txPower), !capabilities.includes.contains(.txPower) || !budget(capabilities).fits {
-      try giveUp(.txPowerElement, "its power in the advertisement", capabilities)
+      try giveUp(.txPowerElement, "the transmit power in the advertisement", capabilities)
     }
     try budget(capabilities).check()
     for include in self.content.includes.subtracting(capabilities.includes).sorted(by: { $0.rawValue < $1.rawValue }) {
-      throw BlueZError(.notSupported, "the adapter does not include \(include.rawValue) in advertisements")
+      throw BlueZError(.notSupported, "the adapter does not support the advertisement element \(include.rawValue)")
     }
     if let channel = parameters.secondaryChannel, !capabilities.secondaryChannels.contains(channel) {
       throw BlueZError(
-        .notSupported, "the adapter does not advertise on \(channel.rawValue)",
-        hint: capabilities.secondaryChannels.isEmpty ? "it has no extended advertising" : nil)
+        .notSupported, "the adapter does not support advertising on the PHY \(channel.rawValue)",
+        hint: capabilities.secondaryChannels.isEmpty ? "it does not support extended advertising" : nil)
     }
     let takesResponse = isExperimental && version?.has(.scanResponses) == true
     guard content.scanResponse == nil || takesResponse else {
       throw BlueZError(
-        .notSupported, "bluetoothd \(version?.description ?? "of an unknown version") takes no scan response",
+        .notSupported, "bluetoothd \(version?.description ?? "of an unknown version") does not support scan responses",
         hint: "that needs BlueZ 5.80 and `bluetoothd -E`; the name is in the scan response in any case")
     }
     let takesTiming = isExperimental || version?.has(.advertisingInterval) == true
     if !takesTiming {
-      if parameters.txPower != nil { try giveUp(.txPower, "a power to send with", capabilities) }
+      if parameters.txPower != nil { try giveUp(.txPower, "a transmit power", capabilities) }
       if parameters.interval != nil { try giveUp(.interval, "an advertising interval", capabilities) }
     }
   }
 
-  /// The next step down after bluetoothd said "Failed" without a reason; `nil` when nothing is left to give up.
+  /// Returns the plan with one more fallback, after bluetoothd replied "Failed" without a reason; `nil` when none is
+  /// left.
   func next() -> AdvertisementPlan? {
     var plan = self
     for fallback in Advertisement.Fallback.allCases
@@ -81,7 +82,7 @@ struct AdvertisementPlan: Sendable, Hashable {
     guard parameters.allowedFallbacks.contains(fallback) else {
       if fallback == .txPowerElement { try budget(capabilities).check() }
       throw BlueZError(
-        .notSupported, "bluetoothd or the adapter does not take \(what)",
+        .notSupported, "bluetoothd or the adapter does not support \(what)",
         hint: fallback == .txPowerElement ? nil : "that needs BlueZ 5.77, or `bluetoothd -E`")
     }
     drop(fallback)
@@ -89,7 +90,7 @@ struct AdvertisementPlan: Sendable, Hashable {
 }
 
 extension AdvertisementPlan {
-  /// The AD types that have fields of their own, and which; bluetoothd refuses them as raw data.
+  /// The AD types that have properties of their own, and these properties; bluetoothd rejects them as raw data.
   private static let fields: [UInt8: String] = [
     0x01: "isDiscoverable", 0x02: "services", 0x03: "services", 0x04: "services", 0x05: "services", 0x06: "services",
     0x07: "services", 0x08: "name", 0x09: "name", 0x0a: "includes", 0x14: "solicitedServices",
@@ -100,17 +101,18 @@ extension AdvertisementPlan {
   private func checkContent() throws {
     for type in content.other.keys.sorted() + (content.scanResponse?.other.keys.sorted() ?? []) {
       if let field = Self.fields[type] {
-        throw BlueZError(.invalidArgument, "an advertisement with raw data of type \(type)", hint: "use `\(field)`")
+        throw BlueZError(
+          .invalidArgument, "raw data of AD type \(type), which has a property of its own", hint: "use `\(field)`")
       }
     }
     if content.isDiscoverable, !content.isConnectable {
-      throw BlueZError(.invalidArgument, "an advertisement that is discoverable but not connectable")
+      throw BlueZError(.invalidArgument, "the advertisement is discoverable but not connectable")
     }
     if content.name != nil, content.includes.contains(.localName) {
-      throw BlueZError(.invalidArgument, "an advertisement with a name and the adapter's name")
+      throw BlueZError(.invalidArgument, "the advertisement has a name and includes the adapter's name")
     }
     if content.appearance != nil, content.includes.contains(.appearance) {
-      throw BlueZError(.invalidArgument, "an advertisement with an appearance and the adapter's appearance")
+      throw BlueZError(.invalidArgument, "the advertisement has an appearance and includes the adapter's appearance")
     }
   }
 
@@ -118,18 +120,19 @@ extension AdvertisementPlan {
     if let interval = parameters.interval,
       interval.lowerBound < .milliseconds(20) || interval.upperBound > .milliseconds(10_240)
     {
-      throw BlueZError(.invalidArgument, "an advertising interval of \(interval)", hint: "it takes 20 ms … 10.24 s")
+      throw BlueZError(.invalidArgument, "the advertising interval is \(interval); allowed: 20 ms to 10.24 s")
     }
     if let txPower = parameters.txPower, !(-127...20).contains(txPower) {
-      throw BlueZError(.invalidArgument, "a power of \(txPower) dBm", hint: "it takes −127…20")
+      throw BlueZError(.invalidArgument, "the transmit power is \(txPower) dBm; allowed: −127 to 20")
     }
     for time in [parameters.turn, parameters.timeout, parameters.discoverableTimeout] {
       if let time, time < .seconds(1) || time > .seconds(65_535) {
-        throw BlueZError(.invalidArgument, "an advertisement for \(time)", hint: "it takes 1…65535 s")
+        throw BlueZError(.invalidArgument, "a duration of the advertisement is \(time); allowed: 1 s to 65535 s")
       }
     }
     if let timeout = parameters.timeout, let discoverable = parameters.discoverableTimeout, discoverable > timeout {
-      throw BlueZError(.invalidArgument, "an advertisement that is discoverable for longer than it lasts")
+      throw BlueZError(
+        .invalidArgument, "the discoverable timeout is \(discoverable); allowed: at most the timeout, \(timeout)")
     }
   }
 }

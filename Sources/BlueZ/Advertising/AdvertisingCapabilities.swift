@@ -1,30 +1,37 @@
 import DBus
 
-/// What an adapter can advertise.
+/// The advertising features and limits of an adapter.
+///
+/// ```swift
+/// if let capabilities = adapter.advertisingCapabilities {
+///   print(capabilities.freeInstances, "more advertisements of", capabilities.maxAdvertisingData, "bytes")
+/// }
+/// ```
 public struct AdvertisingCapabilities: Sendable, Hashable {
-  /// How many advertisements there are now, of all programs.
+  /// The number of advertisements that run now, of all programs.
   public var activeInstances: Int
-  /// How many more there can be.
+  /// The number of advertisements that can be added.
   public var freeInstances: Int
-  /// What can be included.
+  /// The elements that the kernel or bluetoothd can add.
   public var includes: Set<Advertisement.Include>
-  /// The PHYs of extended advertising; empty when the adapter has none.
+  /// The PHYs of extended advertising; empty when the adapter does not support it.
   public var secondaryChannels: Set<Advertisement.SecondaryChannel>
-  /// Whether the power to send with can be chosen.
+  /// A Boolean value that indicates whether the transmit power can be chosen.
   public var canSetTxPower: Bool
-  /// Whether the controller itself takes turns between advertisements.
+  /// A Boolean value that indicates whether the controller itself alternates between advertisements.
   public var hasHardwareOffload: Bool
-  /// The most bytes of advertising data, 31 without extended advertising.
+  /// The largest number of bytes of advertising data, 31 without extended advertising.
   public var maxAdvertisingData: Int
-  /// The most bytes of a scan response.
+  /// The largest number of bytes of a scan response.
   public var maxScanResponse: Int
-  /// The powers there are to send with, in dBm; `nil` when bluetoothd does not tell.
+  /// The range of transmit powers in dBm; `nil` when bluetoothd does not report it.
   public var txPowers: ClosedRange<Int>?
 
-  /// What every adapter has.
+  /// The capabilities that every adapter has.
   static let legacy = AdvertisingCapabilities([:])
 
-  /// Reads the properties of an `org.bluez.LEAdvertisingManager1`; what is missing counts as what every adapter has.
+  /// Creates capabilities from the properties of an `org.bluez.LEAdvertisingManager1`; missing ones are those of every
+  /// adapter.
   init(_ manager: [String: Value]) {
     let capabilities = manager["SupportedCapabilities"]?.properties ?? [:]
     let features = manager["SupportedFeatures"]?.strings ?? []
@@ -44,7 +51,7 @@ public struct AdvertisingCapabilities: Sendable, Hashable {
 }
 
 extension Adapter {
-  /// What it can advertise; `nil` while it is not there.
+  /// The advertising features and limits of the adapter; `nil` while it is absent.
   public var advertisingCapabilities: AdvertisingCapabilities? {
     path.flatMap { path in
       core.state.withLock { $0.cache.properties(path, "org.bluez.LEAdvertisingManager1") }

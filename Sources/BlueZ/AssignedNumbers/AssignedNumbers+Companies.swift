@@ -1,5 +1,5 @@
 extension AssignedNumbers {
-  /// Company identifiers, those that are heard most, without legal forms.
+  /// The most frequent company identifiers, without legal forms.
   static let companies = table(
     """
     0000 Ericsson

@@ -1,5 +1,5 @@
 extension AssignedNumbers {
-  /// GATT services by UUID; from fcb2 on, what members of the SIG and other bodies have registered and is often heard.
+  /// The GATT services by UUID; from fcb2 on, frequent ones that members of the SIG and other bodies have registered.
   static let services = table(
     """
     1800 Generic Access

@@ -1,10 +1,16 @@
 import DBus
 import Streams
 
-/// Tells bluetoothd how full a device's battery is, where the device says so in a way of its own; everybody who asks
-/// bluetoothd then learns it. It ends with this object, or with ``stop()``.
+/// A source of a device's battery level for bluetoothd, for devices that report the level in a protocol of their own.
 ///
-/// It is declared: after a restart of bluetoothd it is registered again.
+/// Every client of bluetoothd then sees the level. It is withdrawn with this object, or with ``stop()``. It is
+/// declared: after a restart of bluetoothd it is registered again.
+///
+/// ```swift
+/// let provider = try await adapter.provideBatteryLevel(80, of: device)
+/// try await provider.set(79)
+/// try await provider.stop()
+/// ```
 public final class BatteryProvider: Registration {
   private static let interface = "org.bluez.BatteryProvider1"
 
@@ -15,7 +21,7 @@ public final class BatteryProvider: Registration {
   let title: String
 
   private let session: Session
-  /// The last part of the device's path: the adapter's may be another one after a restart.
+  /// The last element of the device's path: the adapter's path may change with a restart.
   private let device: String
   private let source: String?
   private let root: ObjectPath
@@ -56,20 +62,21 @@ public final class BatteryProvider: Registration {
     state.withLock { $0.id = id }
   }
 
-  /// Tells a new level, 0 to 100.
-  /// - Throws: ``BlueZError``: `.invalidArgument`, `.serviceUnavailable`.
+  /// Publishes a new level, 0 to 100 percent.
+  /// - Throws: ``BlueZError``: `.invalidArgument` for a level outside the range, `.serviceUnavailable`.
   public func set(_ level: Int) async throws {
     try Self.check(level)
     let objects = state.withLock { state in
       state.level = level
       return state.objects
     }
-    try await BlueZError.naming("telling \(title)") {
+    try await BlueZError.naming("publishing \(title)") {
       try objects.last?.emitPropertiesChanged(Self.interface, ["Percentage": .byte(UInt8(level))])
     }
   }
 
-  /// Takes the level back. Where it, the adapter or bluetoothd is gone there is nothing to end.
+  /// Withdraws the battery level from bluetoothd. Where bluetoothd, the adapter or the level is gone there is nothing
+  /// to withdraw.
   /// - Throws: ``BlueZError`` when bluetoothd refuses.
   public func stop() async throws {
     let id = state.withLock { state in
@@ -103,19 +110,19 @@ public final class BatteryProvider: Registration {
 
   private static func check(_ level: Int) throws(BlueZError) {
     guard (0...100).contains(level) else {
-      throw BlueZError(.invalidArgument, "a battery level is 0 to 100, not \(level)")
+      throw BlueZError(.invalidArgument, "the battery level is \(level); allowed: 0 to 100")
     }
   }
 }
 
 extension Adapter {
-  /// Tells bluetoothd how full a device's battery is, until the returned object is given up.
+  /// Provides the battery level of a device to bluetoothd, until the returned object is released or stopped.
   /// - Parameters:
-  ///   - level: 0 to 100.
-  ///   - device: one of this adapter's.
-  ///   - source: where the level comes from, for who debugs, such as a UUID.
-  /// - Throws: ``BlueZError``: `.invalidArgument`, `.notSupported` when this bluetoothd takes no levels (it needs
-  ///   `bluetoothd -E` so far), `.noAdapter`, `.serviceUnavailable`.
+  ///   - level: The level, 0 to 100 percent.
+  ///   - device: A device of this adapter.
+  ///   - source: The origin of the level, for debugging, such as a UUID.
+  /// - Throws: ``BlueZError``: `.invalidArgument`, `.notSupported` when this bluetoothd accepts no levels (so far it
+  ///   needs `bluetoothd -E`), `.noAdapter`, `.serviceUnavailable`.
   public func provideBatteryLevel(
     _ level: Int, of device: Device, source: String? = nil
   ) async throws -> BatteryProvider {

@@ -1,20 +1,27 @@
-/// How a device is to be connected to.
+/// The policy for connecting to a device: once, or again whenever the connection is lost.
+///
+/// ```swift
+/// _ = try await device.connect(.direct(timeout: .seconds(5), attempts: 1))
+/// let connection = try await adapter.connect(to: address, .keepConnected(longestDelay: .seconds(10)))
+/// print(connection.state)
+/// ```
 public enum ConnectOptions: Sendable, Hashable {
-  /// Once: it succeeds, or says why not.
+  /// A single connection, which succeeds or fails with the reason.
   /// - Parameters:
-  ///   - timeout: the most time for each step of an attempt: looking for a device that is not known yet, making the
-  ///     link, and reading the services.
-  ///   - attempts: how often to try, 1 or more; controllers abort a connection now and then while they scan
+  ///   - timeout: The longest time for each phase of an attempt: discovering a device that is not known yet,
+  ///     connecting, and reading the services.
+  ///   - attempts: The number of attempts, 1 or more; controllers now and then abort a connection while they scan
   ///     (`le-connection-abort-by-local`).
-  ///   - backoff: the pause after the first failed attempt; it doubles.
+  ///   - backoff: The delay after the first failed attempt; it doubles with each further one.
   case direct(timeout: Duration = .seconds(15), attempts: Int = 3, backoff: Duration = .milliseconds(250))
 
-  /// Again and again, whenever the link is not there, until it is ended: over lost links, a device that is away for
-  /// days, an adapter that is pulled, and restarts of bluetoothd.
+  /// A connection that is re-established whenever it is lost, until it is ended: after lost connections, a device that
+  /// is out of range for days, an unplugged adapter, and restarts of bluetoothd.
   /// - Parameters:
-  ///   - timeout: as in `direct`.
-  ///   - backoff: the pause after the first failed attempt; it doubles with each more in a row.
-  ///   - longestDelay: where the doubling ends. It bounds how late a device that comes back is noticed.
+  ///   - timeout: The longest time for each phase of an attempt, as in `direct`.
+  ///   - backoff: The delay after the first failed attempt; it doubles with each further failure in a row.
+  ///   - longestDelay: The longest delay between two attempts. A device that comes back in range is connected after at
+  ///     most this delay.
   case keepConnected(
     timeout: Duration = .seconds(15), backoff: Duration = .milliseconds(250), longestDelay: Duration = .seconds(30))
 

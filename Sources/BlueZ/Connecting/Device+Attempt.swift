@@ -1,16 +1,16 @@
 import Streams
 import Timing
 
-/// One attempt to connect, step by step.
+/// The phases of one connection attempt.
 extension Device {
-  /// Connects, waits until the services can be used, and looks for those that must be there.
+  /// Connects, waits until the services can be used, and checks for those that are required.
   func attempt(_ timeout: Duration, requiring required: [BluetoothUUID: Set<BluetoothUUID>]) async throws {
     try await ConnectFailure.in(.connection) {
       try await untilNoLinkEnds(timeout)
       try check()
       // bluetoothd 5.66 would never answer, and be out of order for the device from then on.
       guard !isBlocked else {
-        throw BlueZError(.notPermitted, "\(peer) is blocked", hint: "setBlocked(false) lets it in again")
+        throw BlueZError(.notPermitted, "\(peer) is blocked", hint: "setBlocked(false) admits it again")
       }
       guard !isConnected else { return }
       try await link(timeout)
@@ -19,7 +19,7 @@ extension Device {
       do {
         try await waitForServices(timeout)
         // bluetoothd may tell that it has read the services before it tells them. It answers after both.
-        try await core.refresh(path, Self.interface, doing: "looking at \(peer)")
+        try await core.refresh(path, Self.interface, doing: "reading the properties of \(peer)")
         try await refreshMTU()
         for (service, characteristics) in required {
           for characteristic in characteristics { _ = try self.characteristic(characteristic, in: service) }
@@ -35,7 +35,7 @@ extension Device {
     }
   }
 
-  /// bluetoothd 5.66 does not always tell that Connected and ServicesResolved changed: this often it is asked.
+  /// The interval of polling: bluetoothd 5.66 does not always signal that Connected and ServicesResolved changed.
   private static let checkInterval = Duration.seconds(1)
 
   private func waitForServices(_ timeout: Duration) async throws {
@@ -43,7 +43,7 @@ extension Device {
       group.addTask { [self] in
         while true {
           // What it finds out reaches whoever waits.
-          try await core.refresh(path, Self.interface, doing: "looking at \(peer)")
+          try await core.refresh(path, Self.interface, doing: "reading the properties of \(peer)")
           try await Task.sleep(for: Self.checkInterval, clock: .steady)
         }
       }
@@ -60,11 +60,11 @@ extension Device {
     let linked = Lock(false)
     try await core.wait("reading the services of \(peer)", timeout) { state -> Void? in
       guard state.generation == generation, let device = state.cache.properties(path, Self.interface) else {
-        throw BlueZError(.staleHandle, "\(peer) went away while its services were read")
+        throw BlueZError(.staleHandle, "\(peer) was removed while its services were read")
       }
       guard device["Connected"]?.bool == true else {
         if linked.withLock({ $0 }) {
-          throw BlueZError(.notConnected, "the link to \(peer) ended while its services were read")
+          throw BlueZError(.notConnected, "the connection to \(peer) ended while its services were read")
         }
         return nil
       }
@@ -73,7 +73,7 @@ extension Device {
     }
   }
 
-  /// Makes the link, with the radio to itself.
+  /// Connects while the session does not scan.
   private func link(_ timeout: Duration) async throws {
     do {
       try await withRadioToItself {
@@ -90,12 +90,12 @@ extension Device {
     }
   }
 
-  /// bluetoothd begins to ask the peer for its services before it answers `Connect`.
+  /// Ends an attempt. bluetoothd starts to read the peer's services before it replies to `Connect`.
   private func giveUpAttempt() async throws {
     if isConnected { try await giveUpOnceAnswered() } else { await giveUp() }
   }
 
-  /// Has the session not scan while a link is made; without effect when there is one.
+  /// Pauses the session's scans while a connection is established; without effect when there is one.
   func withRadioToItself(_ body: () async throws -> Void) async throws {
     guard !isConnected else { return try await body() }
     let discovery = property("Adapter")?.objectPath.flatMap(core.discovery(at:))
@@ -105,7 +105,7 @@ extension Device {
   }
 }
 
-/// Why an attempt failed, and at which step.
+/// The error of an attempt, and the phase in which it occurred.
 struct ConnectFailure: Error {
   let phase: ConnectMachine.Phase
   let error: BlueZError

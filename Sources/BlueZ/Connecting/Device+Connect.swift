@@ -1,25 +1,31 @@
 extension Device {
-  /// Connects, and waits until the services can be used, within the usual limits of ``ConnectOptions/direct(timeout:attempts:backoff:)``. Nothing
-  /// happens when both are so already.
+  /// Connects, and waits until the services can be used, within the default limits of
+  /// ``ConnectOptions/direct(timeout:attempts:backoff:)``. Returns at once when both is the case already.
   ///
-  /// Cancelling the task gives the attempt up.
-  /// - Throws: as ``connect(_:requiring:)``.
+  /// Cancelling the task ends the attempt.
+  /// - Throws: The errors of ``connect(_:requiring:)``.
   public func connect() async throws {
     _ = try await dial(.direct(), [:]).connect()
   }
 
-  /// Connects, and waits until the services can be used; with `.keepConnected` it returns at once.
+  /// Connects according to a policy, and waits until the services can be used; with `.keepConnected` it returns at
+  /// once.
   ///
-  /// Services that never come, or that lack what is required, may be the fault of what bluetoothd keeps of a device: it
-  /// is then made to forget the device, and there is one more attempt that begins by finding it again. A bonded device
-  /// is not forgotten, because that would cost its keys. On Linux 6.1 a link to a peer that does not answer
-  /// is given up only when bluetoothd has lost patience with it: 30 s after its last request.
+  /// Services that never appear, or that lack a required characteristic, may be caused by bluetoothd's cache of the
+  /// device: bluetoothd is then made to forget the device, and one more attempt starts with discovering it again. A
+  /// bonded device is not forgotten, because that would delete its keys. On Linux 6.1 a connection to a peer that does
+  /// not respond is closed only when bluetoothd has given up: 30 s after its last request.
+  ///
+  /// ```swift
+  /// let connection = try await device.connect(.direct(attempts: 5), requiring: ["180d": ["2a37"]])
+  /// print(connection.state)
+  /// ```
   /// - Parameters:
-  ///   - options: how often, and for how long.
-  ///   - required: the characteristics, by service, without which the link is of no use.
-  /// - Throws: ``BlueZError``: `.staleHandle`; and with `.direct` `.timedOut` and `.deviceNotFound` with the step that
-  ///   ran out, `.connectFailed`, `.notPermitted` when it is blocked here, `.notSupported` when something required is
-  ///   not there, `.notConnected` when the link ended meanwhile, `.serviceUnavailable`; or `CancellationError`.
+  ///   - options: The policy: the number of attempts and the timeouts.
+  ///   - required: The characteristics, by service, without which the connection is of no use.
+  /// - Throws: ``BlueZError``: `.staleHandle`; and with `.direct` `.timedOut` and `.deviceNotFound` with the phase,
+  ///   `.connectFailed`, `.notPermitted` when the device is blocked here, `.notSupported` when something required is
+  ///   missing, `.notConnected` when the connection ended meanwhile, `.serviceUnavailable`; or `CancellationError`.
   public func connect(
     _ options: ConnectOptions, requiring required: [BluetoothUUID: Set<BluetoothUUID>] = [:]
   ) async throws -> DeviceConnection {
@@ -34,24 +40,26 @@ extension Device {
     return Dial(adapter, address, options, requiring: required)
   }
 
-  /// Ends the link, and waits until it is ended, also when the task is cancelled. Without effect when there is none,
-  /// also because the device, the adapter or bluetoothd is gone.
+  /// Disconnects, and waits until the connection has ended, also when the task is cancelled. Returns at once without a
+  /// connection, also because the device, the adapter or bluetoothd is gone.
   ///
-  /// Whoever connects meanwhile with the same session gets a link of their own, when this one has ended. bluetoothd
-  /// tells nobody that another program is ending a link.
-  /// - Parameter timeout: bluetoothd takes about two seconds.
-  /// - Throws: ``BlueZError`` with code `.timedOut`, or what bluetoothd refuses with.
+  /// A call of ``connect()`` meanwhile in the same session establishes a new connection after this one has ended.
+  /// bluetoothd does not report that another program is disconnecting.
+  /// - Parameter timeout: The longest time to wait; bluetoothd needs about two seconds.
+  /// - Throws: ``BlueZError`` with code `.timedOut`, or the error with which bluetoothd refuses.
   public func disconnect(timeout: Duration = .seconds(10)) async throws {
     guard isConnected else { return }
     do {
       try await endLink(timeout: timeout, doing: "disconnecting \(peer)")
     } catch let error as BlueZError where error.meansGone {
-      core.logger.debug("no link to end", metadata: ["error": "\(error)"])
+      core.logger.debug("no connection to end", metadata: ["error": "\(error)"])
     }
   }
 
-  /// Has bluetoothd forget the device, with its link, its bond and what it cached of its services; returns when it has.
-  /// - Throws: ``BlueZError``; with code `.staleHandle` when it has forgotten the device, or restarted, which keeps bonds.
+  /// Makes bluetoothd forget the device, with its connection, its bond and the cache of its services; returns when it
+  /// has.
+  /// - Throws: ``BlueZError``; with code `.staleHandle` when the device was forgotten already, or bluetoothd restarted,
+  ///   which keeps bonds.
   public func remove() async throws {
     try check()
     let path = path
@@ -68,12 +76,19 @@ extension Device {
 }
 
 extension Adapter {
-  /// Connects to the device with an address, which bluetoothd need not know yet: it is looked for until it advertises.
+  /// Connects to the device with an address, which bluetoothd need not know yet: the adapter scans until the device
+  /// advertises.
+  ///
+  /// ```swift
+  /// let connection = try await adapter.connect(to: address)
+  /// let device = try await connection.device()
+  /// print(device.services.map(\.uuid))
+  /// ```
   /// - Parameters:
-  ///   - address: the public or static address; for a bonded device its identity.
-  ///   - options: how often, and for how long.
-  ///   - required: the characteristics, by service, without which the link is of no use.
-  /// - Throws: as ``Device/connect(_:requiring:)``.
+  ///   - address: The public or static address; for a bonded device its identity address.
+  ///   - options: The policy: once, or again whenever the connection is lost.
+  ///   - required: The characteristics, by service, without which the connection is of no use.
+  /// - Throws: The errors of ``Device/connect(_:requiring:)``.
   public func connect(
     to address: BluetoothAddress, _ options: ConnectOptions = .direct(),
     requiring required: [BluetoothUUID: Set<BluetoothUUID>] = [:]

@@ -1,12 +1,13 @@
 import DBus
 
-/// The end of a link.
+/// The end of a connection.
 ///
-/// bluetoothd takes two seconds over it. Until then the link is there for all who ask, also for `Connect`, and who
-/// relies on it loses it. So whoever makes a link waits for the ends that its session has begun.
+/// bluetoothd needs two seconds for it. Until then the connection exists for every client, also for `Connect`, and a
+/// client that relies on it loses it. So before it connects, a session waits for the disconnections that it has started
+/// itself.
 extension Device {
-  /// Ends the link, or the attempt to make it, and waits until it is ended, also in a task that is cancelled: an end
-  /// cannot be taken back.
+  /// Ends the connection, or the attempt to establish it, and waits until it has ended, also in a task that is
+  /// cancelled: the request cannot be withdrawn.
   func endLink(timeout: Duration, doing: String) async throws {
     core.beginDisconnection(path)
     let end = Task {
@@ -17,18 +18,18 @@ extension Device {
     try await end.value
   }
 
-  /// Gives up what bluetoothd may still be trying, and returns when the link is gone: the next attempt must not meet
-  /// the end of this one.
+  /// Ends an attempt that bluetoothd may still be making, and returns when the connection is gone: the next attempt
+  /// must not meet the end of this one.
   func giveUp() async {
     do {
-      try await endLink(timeout: .seconds(5), doing: "giving up on \(peer)")
+      try await endLink(timeout: .seconds(5), doing: "ending the attempt to connect to \(peer)")
     } catch {
-      core.logger.debug("nothing to give up", metadata: ["error": "\(error)"])
+      core.logger.debug("no attempt to end", metadata: ["error": "\(error)"])
     }
   }
 
-  /// Gives up a link whose peer may owe bluetoothd an answer. It goes on when the task is cancelled, and whoever connects
-  /// next waits for it: to end such a link at once is what ``waitForRequest()`` is there against.
+  /// Ends a connection whose peer may owe bluetoothd a response. This goes on when the task is cancelled, and the next
+  /// attempt waits for it; ``waitForRequest()`` has the reason for not ending such a connection at once.
   /// - Throws: `CancellationError`.
   func giveUpOnceAnswered() async throws {
     core.beginDisconnection(path)
@@ -40,35 +41,35 @@ extension Device {
     do {
       try await untilNoLinkEnds(.seconds(45))
     } catch let error as BlueZError {
-      core.logger.debug("not given up yet", metadata: ["error": "\(error)"])
+      core.logger.debug("the attempt has not ended yet", metadata: ["error": "\(error)"])
     }
   }
 
-  /// Waits until bluetoothd has an answer to its ATT request, or has given it up and the link with it.
+  /// Waits until bluetoothd has the response to its ATT request, or has given up the request and the connection.
   ///
-  /// Linux 6.1.192, the kernel of Debian 12, dies when a link ends over which nothing has come yet and bluetoothd then
-  /// closes its socket: that frees once more what went with the link (`l2cap_conn_free`). The first thing that comes is
-  /// the answer to a request. Debian's release says only that it is 6.1.
+  /// Linux 6.1.192, the kernel of Debian 12, crashes when a connection ends over which nothing has arrived yet and
+  /// bluetoothd then closes its socket: the kernel frees the connection's data twice (`l2cap_conn_free`). The first
+  /// thing to arrive is the response to a request. Debian's release number says only that it is 6.1.
   private func waitForRequest() async {
     guard let patience = core.state.withLock({ $0.disconnections.responseTimeout }) else { return }
     do {
-      try await waitForLink(patience, "waiting for an answer of \(peer)") { link in
+      try await waitForLink(patience, "waiting for a response of \(peer)") { link in
         link["Connected"]?.bool != true || link["ServicesResolved"]?.bool == true
       }
     } catch {
-      core.logger.debug("no answer", metadata: ["error": "\(error)"])
+      core.logger.debug("no response", metadata: ["error": "\(error)"])
     }
   }
 
-  /// Waits until no link is being ended by this session.
+  /// Waits until this session is not closing a connection to the device.
   func untilNoLinkEnds(_ timeout: Duration) async throws {
     let path = path
-    try await core.wait("waiting for the end of the link to \(peer)", timeout) { state in
+    try await core.wait("waiting until \(peer) is disconnected", timeout) { state in
       !state.disconnections.isUnderWay(path) ? () : nil
     }
   }
 
-  /// Waits until the link is as it should be, or the device is gone.
+  /// Waits until the device's properties satisfy a condition, or the device is gone.
   func waitForLink(
     _ timeout: Duration, _ doing: String, _ isSo: @escaping @Sendable ([String: Value]) -> Bool
   ) async throws {
@@ -82,7 +83,7 @@ extension Device {
 }
 
 extension SessionCore {
-  /// From now on nobody is to take the link to a device for a good one; ``endDisconnection(_:)`` must follow.
+  /// Marks the connection to a device as ending; ``endDisconnection(_:)`` must follow.
   func beginDisconnection(_ device: ObjectPath) {
     state.withLock { $0.disconnections.begin(device) }
   }

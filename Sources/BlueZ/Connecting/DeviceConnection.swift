@@ -1,27 +1,28 @@
 public import Streams
 
-/// A connection to a device, as its ``ConnectOptions`` want it.
+/// A connection to a device that follows its ``ConnectOptions``.
 ///
-/// The device may have another handle after each reconnection, so what works with it starts from the state:
+/// The device may have a new handle after each reconnection, so code that uses it starts from the state:
 ///
 /// ```swift
 /// let connection = try await adapter.connect(to: address, .keepConnected())
 /// for await case .connected(let sensor) in connection.states() {
-///   for await value in try await sensor.characteristic("2a37", in: "180d").notifications() { show(value) }
+///   for try await value in try await sensor.characteristic("2a37", in: "180d").notifications() { print(value) }
 /// }
 /// ```
 ///
-/// With `.keepConnected` letting the object go ends the connection, as ``end()`` does; with `.direct` the link stays.
+/// With `.keepConnected`, releasing the object ends the connection, as ``end()`` does; with `.direct` the device stays
+/// connected.
 public final class DeviceConnection: Sendable {
-  /// Where a connection stands.
+  /// The state of a connection that follows a policy.
   public enum State: Sendable, Hashable {
-    /// An attempt is under way.
+    /// An attempt to connect is under way.
     case connecting
-    /// There is a link, and the services can be used.
+    /// The device is connected, and its services can be used.
     case connected(Device)
-    /// Between two attempts, or until the adapter is there again; the error is the last one.
+    /// The delay between two attempts, or the wait for the adapter; the error is that of the last attempt.
     case waiting(BlueZError)
-    /// It is over: by ``end()`` when there is no error.
+    /// The connection ended for good: by ``end()`` when there is no error.
     case ended(BlueZError?)
   }
 
@@ -39,15 +40,17 @@ public final class DeviceConnection: Sendable {
 
   deinit { dial.abandon() }
 
-  /// Where it stands now.
+  /// The present state of the connection.
   public var state: State { dial.state }
 
-  /// The state now, and each that follows; the oldest go when the reader is more than `limit` behind. It finishes with
-  /// `.ended`.
+  /// Returns the present state and all later ones. The stream finishes with `.ended`.
+  /// - Parameter limit: The capacity of the stream; when it is full the oldest states are dropped.
   public func states(limit: Int = 16) -> BoundedStream<State> { dial.states(limit: limit) }
 
-  /// The device, as soon as it is connected.
-  /// - Throws: ``BlueZError``: `.timedOut`, or the one it ended with; `.notConnected` when it was ended.
+  /// Waits until the device is connected.
+  /// - Returns: The connected device.
+  /// - Throws: ``BlueZError``: `.timedOut`, or the error with which the connection ended; `.notConnected` after
+  ///   ``end()``.
   public func device(timeout: Duration = .seconds(60)) async throws -> Device {
     let states = states()
     return try await withTimeout(timeout, "connecting to \(dial.target)") {
@@ -62,6 +65,6 @@ public final class DeviceConnection: Sendable {
     }
   }
 
-  /// Ends the link and all attempts to make it; returns when both are over. Without effect when it has ended already.
+  /// Disconnects and stops all attempts to connect; returns when both is done. Without effect after the end.
   public func end() async { await dial.end() }
 }

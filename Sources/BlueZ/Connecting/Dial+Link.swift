@@ -1,8 +1,8 @@
 import Timing
 
-/// Watches over the link.
+/// The supervision of an established connection.
 extension Dial {
-  /// bluetoothd 5.66 does not always tell that a link ended: this often it is asked.
+  /// The interval of polling: bluetoothd 5.66 does not always signal that a connection ended.
   private static let checkInterval = Duration.seconds(10)
 
   func untilLost() async throws -> BlueZError {
@@ -12,7 +12,8 @@ extension Dial {
       group.addTask { [self] in
         while true {
           // What it finds out comes as an event.
-          try await adapter.core.refresh(device.path, Device.interface, doing: "looking at \(device.peer)")
+          try await adapter.core.refresh(
+            device.path, Device.interface, doing: "reading the properties of \(device.peer)")
           try device.check()
           try await Task.sleep(for: Self.checkInterval, clock: .steady)
         }
@@ -22,7 +23,7 @@ extension Dial {
         for await event in events {
           switch event {
           case .disconnected(let reason): return Self.lost(device, reason)
-          case .gone: return BlueZError(.staleHandle, "bluetoothd has forgotten \(device.peer), or is gone itself")
+          case .gone: return BlueZError(.staleHandle, "bluetoothd has forgotten \(device.peer), or has stopped")
           case .identityResolved(let address): shared.withLock { $0.target = address }
           case .connected, .servicesResolved, .rssi, .batteryLevel, .property: continue
           }
@@ -39,6 +40,6 @@ extension Dial {
   }
 
   private static func lost(_ device: Device, _ reason: DisconnectReason?) -> BlueZError {
-    BlueZError(.notConnected, "the link to \(device.peer) ended" + (reason.map { ": \($0)" } ?? ""))
+    BlueZError(.notConnected, "the connection to \(device.peer) ended" + (reason.map { ": \($0)" } ?? ""))
   }
 }

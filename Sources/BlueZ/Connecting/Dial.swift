@@ -1,10 +1,11 @@
 import Streams
 import Timing
 
-/// Does what the ``ConnectMachine`` says, for one device at one adapter.
+/// Performs the actions of a ``ConnectMachine`` for one device at one adapter.
 final class Dial: Sendable {
   struct Shared {
     var state = DeviceConnection.State.connecting
+    /// The address of the device; its identity address once a private one was resolved.
     var target: BluetoothAddress
     var observers: [Int: BoundedStream<DeviceConnection.State>.Source] = [:]
     var nextObserver = 0
@@ -64,9 +65,9 @@ final class Dial: Sendable {
 
   // MARK: The loop
 
-  /// Tries until there is a link.
-  /// - Returns: what is to be done from then on, by ``keep(_:_:)``.
-  /// - Throws: ``BlueZError`` when it is over before, `CancellationError`.
+  /// Attempts until the device is connected.
+  /// - Returns: The state machine, which ``keep(_:)`` continues with.
+  /// - Throws: ``BlueZError`` when the attempts end before, `CancellationError`.
   func connect() async throws -> ConnectMachine {
     var machine = ConnectMachine(options)
     var action = machine.handle(.start, at: now, random: 0.5)
@@ -77,7 +78,7 @@ final class Dial: Sendable {
     return machine
   }
 
-  /// Goes on in the background, from the beginning or from the link that there is.
+  /// Continues in the background, from the start or from an established connection.
   func keep(_ machine: ConnectMachine?) {
     let work = Task { [self] in
       var machine = machine ?? ConnectMachine(options)
@@ -102,7 +103,7 @@ final class Dial: Sendable {
     let next = machine.handle(event, at: now, random: .random(in: 0...1))
     switch event {
     case .failed(_, let error), .lost(let error):
-      adapter.core.logger.debug("no link to \(target)", metadata: ["error": "\(error)"])
+      adapter.core.logger.debug("not connected to \(target)", metadata: ["error": "\(error)"])
       enter(.waiting(error))
     case .start, .connected, .due: break
     }
@@ -142,8 +143,8 @@ final class Dial: Sendable {
     }
   }
 
-  /// Has bluetoothd forget what it keeps of the services. It has no call for that but to forget the device, which would
-  /// cost a bonded one its keys.
+  /// Makes bluetoothd forget its cache of the services. The only call for that makes it forget the device, which would
+  /// delete the keys of a bonded one.
   private func forget() async throws {
     guard let device = adapter.device(target), !device.isBonded else { return }
     try await device.remove()
@@ -173,7 +174,7 @@ final class Dial: Sendable {
     enter(.ended(nil))
   }
 
-  /// Nobody holds the connection any more.
+  /// Ends the work when the last reference to the connection is released.
   func abandon() {
     switch options {
     case .direct: shared.withLock { $0.work }?.cancel()

@@ -1,29 +1,35 @@
 import DBus
 
-/// What a device says of itself over the air: its advertisement and its scan response together, as bluetoothd last
-/// heard them.
+/// The advertising data of a device: its advertisement and scan response together, as bluetoothd last received them.
+///
+/// ```swift
+/// let data = device.advertisement
+/// if let company = data.manufacturerData.keys.first {
+///   print(AssignedNumbers.company(company) ?? "unknown company", data.rssi ?? 0, "dBm")
+/// }
+/// ```
 public struct AdvertisementData: Sendable, Hashable {
-  /// The local name; bluetoothd keeps the last one it heard or read.
+  /// The local name; bluetoothd keeps the last one that it received or read.
   public var name: String?
-  /// The services it was heard to advertise, and those that were read from it; see ``servicesWereRead``.
+  /// The services that the device advertised, and those that were read from it; see ``servicesWereRead``.
   public var services: Set<BluetoothUUID>
-  /// Data by service.
+  /// The service data, by the UUID of the service.
   public var serviceData: [BluetoothUUID: [UInt8]]
-  /// Data by company identifier.
+  /// The manufacturer data, by company identifier.
   public var manufacturerData: [UInt16: [UInt8]]
-  /// The power it says it sends with, in dBm.
+  /// The transmit power that the device advertises, in dBm.
   public var txPower: Int?
-  /// The strength it was heard with, in dBm; `nil` when the controller does not measure it (it then reports 127, Core
-  /// Specification 4.E.7.7.65.2), or when the device is not heard now.
+  /// The RSSI in dBm; `nil` when the controller does not measure it (it then reports 127, Core Specification
+  /// 4.E.7.7.65.2), or when the device is not being received.
   public var rssi: Int?
-  /// The flags; `nil` when it sends none. BlueZ 5.66 tells them only when started as `bluetoothd -E`.
+  /// The advertising flags; `nil` when the device sends none. BlueZ 5.66 reports them only under `bluetoothd -E`.
   public var flags: Flags?
-  /// What it looks like to a person, as assigned by the Bluetooth SIG; `nil` when it does not say.
+  /// The appearance value assigned by the Bluetooth SIG; `nil` when the device does not send one.
   public var appearance: UInt16?
-  /// The content of every other element, by AD type. BlueZ 5.66 tells it only when started as `bluetoothd -E`.
+  /// The content of all other elements, by AD type. BlueZ 5.66 reports it only under `bluetoothd -E`.
   public var other: [UInt8: [UInt8]] = [:]
 
-  /// Makes one, for tests.
+  /// Creates advertising data, for tests. The remaining elements are properties.
   public init(
     name: String? = nil, services: Set<BluetoothUUID> = [], serviceData: [BluetoothUUID: [UInt8]] = [:],
     manufacturerData: [UInt16: [UInt8]] = [:], txPower: Int? = nil, rssi: Int? = nil
@@ -36,40 +42,41 @@ public struct AdvertisementData: Sendable, Hashable {
     self.rssi = rssi
   }
 
-  /// Whether ``services`` are what was read from the device, in this life of bluetoothd or an earlier one. bluetoothd
-  /// does not tell then which of them it advertises, and 5.66 does not notice when it begins or ceases to offer one.
+  /// A Boolean value that indicates whether ``services`` were read from the device, by this or an earlier instance of
+  /// bluetoothd. bluetoothd then does not report which of them are advertised, and 5.66 does not notice when the device
+  /// starts or stops providing one.
   public var servicesWereRead: Bool {
     // Every GATT server has the Generic Attribute service and nobody advertises it.
     services.contains(BluetoothUUID(short: 0x1801))
   }
 
-  /// What the air took, in dB: sent power less received strength; `nil` when either is unknown.
+  /// The path loss in dB: transmit power minus RSSI; `nil` when either is unknown.
   public var pathLoss: Int? {
     guard let txPower, let rssi else { return nil }
     return txPower - rssi
   }
 
-  /// The Flags element (Core Specification Supplement, A.1.3).
+  /// The content of the Flags element (Core Specification Supplement, A.1.3).
   public struct Flags: OptionSet, Sendable, Hashable {
     /// The octet as it is sent.
     public let rawValue: UInt8
 
-    /// Takes the octet.
+    /// Creates flags from the octet.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Discoverable for a limited time.
+    /// The device is in limited discoverable mode.
     public static let limitedDiscoverable = Flags(rawValue: 0x01)
-    /// Discoverable.
+    /// The device is in general discoverable mode.
     public static let generalDiscoverable = Flags(rawValue: 0x02)
-    /// The device is LE only.
+    /// The device supports LE only, not Bluetooth Classic.
     public static let classicNotSupported = Flags(rawValue: 0x04)
-    /// Its controller can do Classic and LE at once.
+    /// The controller of the device supports Classic and LE at once.
     public static let simultaneousController = Flags(rawValue: 0x08)
   }
 }
 
 extension AdvertisementData {
-  /// Reads the properties of an `org.bluez.Device1`; what is malformed counts as absent.
+  /// Creates advertising data from the properties of an `org.bluez.Device1`; malformed values are ignored.
   init(_ device: [String: Value], heard services: Set<BluetoothUUID>) {
     self.init(
       name: device["Name"]?.string,
@@ -87,7 +94,7 @@ extension AdvertisementData {
 }
 
 extension Value? {
-  /// A dictionary of byte arrays; entries that are none are left out.
+  /// Returns a dictionary of byte arrays; other entries are ignored.
   fileprivate func bytes<Key: Hashable>(by key: (Value) -> Key?) -> [Key: [UInt8]] {
     var all: [Key: [UInt8]] = [:]
     for entry in self?.entries ?? [] {

@@ -3,9 +3,9 @@ import DBus
 extension Device {
   static let batteryInterface = "org.bluez.Battery1"
 
-  /// How full its battery is, 0 to 100; `nil` when nobody has told, and without a link.
+  /// The battery level, 0 to 100 percent; `nil` when it is unknown, and without a connection.
   ///
-  /// bluetoothd reads it from the device's Battery Service, or has it from a ``BatteryProvider``.
+  /// bluetoothd reads it from the device's Battery Service, or receives it from a ``BatteryProvider``.
   public var batteryLevel: Int? {
     core.state.withLock { state in
       state.generation == generation ? Self.batteryLevel(path, in: state.cache) : nil

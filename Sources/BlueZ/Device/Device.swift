@@ -3,13 +3,21 @@ public import Streams
 
 /// A remote device that bluetoothd knows.
 ///
-/// The handle is stale, and says so, once bluetoothd has restarted or forgotten the device.
+/// A handle becomes stale when bluetoothd restarts or forgets the device; its methods then throw
+/// ``BlueZError/Code/staleHandle``.
+///
+/// ```swift
+/// try await device.connect()
+/// let battery = try device.characteristic("2a19", in: "180f")
+/// print(device, "has a battery level of", try await battery.read().first ?? 0, "%")
+/// try await device.disconnect()
+/// ```
 public struct Device: Sendable, Hashable, CustomStringConvertible {
   static let interface = InterfaceName.device
 
-  /// The session it belongs to.
+  /// The session that the device belongs to.
   public let session: Session
-  /// Its object in bluetoothd.
+  /// The path of the device's object in bluetoothd.
   public let path: ObjectPath
   let generation: Int
 
@@ -21,40 +29,40 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
     generation = session.core.state.withLock { $0.generation }
   }
 
-  /// Two devices are equal when they are the same object in the same life of bluetoothd.
+  /// Returns `true` if the two are the same object of the same instance of bluetoothd.
   public static func == (a: Device, b: Device) -> Bool {
     a.session === b.session && a.path == b.path && a.generation == b.generation
   }
 
-  /// Hashes the path.
+  /// Hashes the path of the device's object.
   public func hash(into hasher: inout Hasher) { hasher.combine(path) }
 
-  /// The name and the address.
+  /// The name and the address, for display.
   public var description: String { name.map { "\($0) (\(peer))" } ?? peer.description }
 
-  /// The device as the other end of a link.
+  /// The identity of the device as a peer, as GATT servers and L2CAP channels use it.
   public var peer: Peer { Peer(path: path) }
 
-  /// Its address, resolved when it is a private one and the device is bonded.
+  /// The address of the device; the identity address when the device is bonded and its private address was resolved.
   public var address: BluetoothAddress? { property("Address")?.string.flatMap(BluetoothAddress.init) }
 
-  /// The kind of ``address``.
+  /// The kind of the device's ``address``.
   public var addressType: AddressType? { property("AddressType")?.string.flatMap(AddressType.init) }
 
-  /// The name it advertises or told us.
+  /// The name that the device advertises or that was read from it.
   public var name: String? { property("Name")?.string }
 
-  /// The signal strength of the last advertisement, in dBm; `nil` when unknown, as it is once nobody scans any more:
-  /// bluetoothd forgets it then. A controller that does not measure it reports 127 (Core Specification 4.E.7.7.65.2),
-  /// which is unknown too.
+  /// The RSSI of the last advertisement, in dBm; `nil` when unknown, as after all scans have ended: bluetoothd then
+  /// discards it. A controller that does not measure it reports 127 (Core Specification 4.E.7.7.65.2), which is unknown
+  /// too.
   public var rssi: Int? {
     property("RSSI")?.integer(as: Int.self).flatMap { $0 == 127 ? nil : $0 }
   }
 
-  /// The services it advertises, or has shown.
+  /// The services that the device advertises, or that were read from it.
   public var advertisedServices: Set<BluetoothUUID> { advertisement.services }
 
-  /// What it said of itself over the air, as one value; empty when the handle is stale.
+  /// The advertising data of the device, as one value; empty when the handle is stale.
   public var advertisement: AdvertisementData {
     core.state.withLock { state in
       guard state.generation == generation else { return AdvertisementData() }
@@ -63,40 +71,51 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Whether there is a link.
+  /// A Boolean value that indicates whether the device is connected.
   public var isConnected: Bool { property("Connected")?.bool ?? false }
 
-  /// Whether its GATT services have been read.
+  /// A Boolean value that indicates whether the device's GATT services have been read.
   public var servicesResolved: Bool { property("ServicesResolved")?.bool ?? false }
 
-  /// Any property as bluetoothd has it; `nil` when there is none, or the handle is stale.
+  /// Returns any property of `org.bluez.Device1`; `nil` when it is absent or the handle is stale.
   public func property(_ name: String) -> Value? {
     core.state.withLock { state in
       state.generation == generation ? state.cache.properties(path, Self.interface)?[name] : nil
     }
   }
 
-  /// What happens to a device.
+  /// A change of a device or of its connection.
   public enum Event: Sendable, Hashable {
-    /// There is a link.
+    /// A connection to the device was established.
     case connected
-    /// There is none any more. The reason is `nil` where bluetoothd tells none (before 5.83).
+    /// The connection to the device ended. The reason is `nil` before BlueZ 5.83, which does not report it.
     case disconnected(DisconnectReason?)
-    /// Its services can be used now.
+    /// The GATT services of the device can be used now.
     case servicesResolved
-    /// It advertised with this strength, dBm.
+    /// The device advertised and was received with this RSSI, in dBm.
     case rssi(Int)
-    /// Its battery is this full, 0 to 100; see ``Device/batteryLevel``.
+    /// The battery has this level, 0 to 100 percent; see ``Device/batteryLevel``.
     case batteryLevel(Int)
-    /// Its private address was resolved to this one, which it keeps: it has been bonded.
+    /// The private address of the device was resolved to this permanent one: the device is now bonded.
     case identityResolved(BluetoothAddress)
-    /// Another property changed.
+    /// Another property changed, which has this name.
     case property(String)
-    /// bluetoothd has forgotten the device, or is gone itself; the handle is stale.
+    /// bluetoothd has forgotten the device or has stopped; the handle is stale.
     case gone
   }
 
-  /// What happens to the device from now on; the oldest go when the reader is more than `limit` behind.
+  /// Returns the events of the device from now on.
+  ///
+  /// ```swift
+  /// for await event in device.events() {
+  ///   switch event {
+  ///   case .connected: print("connected")
+  ///   case .disconnected(let reason): print("disconnected:", reason?.description ?? "unknown reason")
+  ///   default: continue
+  ///   }
+  /// }
+  /// ```
+  /// - Parameter limit: The capacity of the stream; when it is full the oldest events are dropped.
   public func events(limit: Int = 64) -> BoundedStream<Event> {
     let path = path
     let core = core
@@ -125,14 +144,14 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Makes sure the handle still means what it meant.
+  /// Throws when the handle is stale.
   func check() throws {
     let (now, known) = core.state.withLock { ($0.generation, $0.cache.properties(path, Self.interface) != nil) }
     guard now == generation else {
-      throw BlueZError(.staleHandle, "bluetoothd restarted since \(peer) was found", hint: "discover it again")
+      throw BlueZError(.staleHandle, "bluetoothd restarted since \(peer) was found", hint: "scan for it again")
     }
     guard known else {
-      throw BlueZError(.staleHandle, "bluetoothd has forgotten \(peer)", hint: "discover it again")
+      throw BlueZError(.staleHandle, "bluetoothd has forgotten \(peer)", hint: "scan for it again")
     }
   }
 }

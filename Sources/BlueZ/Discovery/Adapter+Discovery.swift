@@ -1,27 +1,33 @@
 public import Streams
 
 extension Adapter {
-  /// A device was seen, or is no longer.
+  /// A result of a scan: a device that was discovered, or that bluetoothd has forgotten since.
   public struct ScanResult: Sendable, Hashable {
-    /// The device.
+    /// The device that was discovered.
     public var device: Device
-    /// What it said, at the time of the sighting; `nil` when bluetoothd has forgotten the device.
+    /// The advertising data at the time of the result; `nil` when bluetoothd has forgotten the device.
     public var advertisement: AdvertisementData?
 
-    /// The signal strength in dBm; `nil` when the controller did not measure it.
+    /// The RSSI in dBm; `nil` when the controller did not measure it.
     public var rssi: Int? { advertisement?.rssi }
-    /// Whether bluetoothd has forgotten the device since it was seen; it is then not to be connected to.
+    /// A Boolean value that indicates whether bluetoothd has forgotten the device, to which it can then not connect.
     public var isLost: Bool { advertisement == nil }
   }
 
-  /// Scans for LE devices, until the stream's reader stops.
+  /// Scans for LE devices, until the returned stream is released.
   ///
-  /// Several scans of one session share one discovery in bluetoothd, and each sees what its own filter asks for. A scan
-  /// is declared: it goes on after a restart of bluetoothd or a power cycle.
+  /// All scans of a session share one discovery in bluetoothd, and each receives the results that match its own filter.
+  /// A scan is declared: it continues after a restart of bluetoothd or a power cycle.
+  ///
+  /// ```swift
+  /// for await result in try await adapter.discover(.init(services: ["180d"])) where !result.isLost {
+  ///   print(result.device, result.rssi ?? 0, "dBm")
+  /// }
+  /// ```
   /// - Parameters:
-  ///   - filter: what to find.
-  ///   - limit: how many sightings may wait for the reader; beyond that the oldest go.
-  /// - Throws: ``BlueZError`` with code `.invalidArgument` (a filter out of its ranges), `.notPowered`, `.noAdapter`,
+  ///   - filter: The conditions for devices.
+  ///   - limit: The capacity of the stream; when it is full the oldest results are dropped.
+  /// - Throws: ``BlueZError`` with code `.invalidArgument` (a filter outside its ranges), `.notPowered`, `.noAdapter`,
   ///   `.inProgress` (another program holds the discovery), `.serviceUnavailable` or `.notPermitted`.
   public func discover(
     _ filter: DiscoveryFilter = DiscoveryFilter(), limit: Int = 256

@@ -1,24 +1,25 @@
 extension Adapter {
-  /// Finds the device with an address: at once when bluetoothd knows it, else by looking around until it advertises.
+  /// Returns the device with an address: at once when bluetoothd knows it, otherwise after a scan that ends when the
+  /// device advertises.
   ///
-  /// bluetoothd forgets a device that was neither connected nor heard for 30 s; this is how to come back to it.
+  /// bluetoothd forgets a device that was neither connected nor received for 30 s; this method finds it again.
   /// - Parameters:
-  ///   - address: the public or static address; for a bonded device its identity.
-  ///   - timeout: how long to look around.
-  /// - Throws: ``BlueZError``: `.deviceNotFound` when nothing was heard of it, and as ``discover(_:limit:)``; or
-  ///   `CancellationError`.
+  ///   - address: The public or static address; for a bonded device its identity address.
+  ///   - timeout: The longest time to scan.
+  /// - Throws: ``BlueZError``: `.deviceNotFound` when the device did not advertise, and the errors of
+  ///   ``discover(_:limit:)``; or `CancellationError`.
   public func find(_ address: BluetoothAddress, timeout: Duration = .seconds(15)) async throws -> Device {
     if let known = device(address) { return known }
     let sightings = try await discover()
     do {
-      return try await withTimeout(timeout, "looking for \(address)") {
+      return try await withTimeout(timeout, "scanning for \(address)") {
         for await sighting in sightings where !sighting.isLost && sighting.device.address == address {
           return sighting.device
         }
         throw CancellationError()
       }
     } catch let error as BlueZError where error.code == .timedOut {
-      throw BlueZError(.deviceNotFound, error.message, hint: "is it near, and does it advertise?")
+      throw BlueZError(.deviceNotFound, error.message, hint: "check that it is in range and advertises")
     }
   }
 }

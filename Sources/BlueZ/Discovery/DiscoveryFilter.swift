@@ -1,40 +1,47 @@
 import DBus
 
 extension Adapter {
-  /// What a scan is to find. All conditions must hold.
+  /// The conditions for the devices of a scan; all of them must hold.
   ///
-  /// bluetoothd takes one filter from each session and scans for the union of all. A session tells it the narrowest
-  /// filter that serves all of its scans, and gives each scan only what that scan asked for.
+  /// bluetoothd accepts one filter from each session and scans for the union of all. A session sets the narrowest
+  /// filter that serves all of its scans, and delivers to each scan only the devices that match.
+  ///
+  /// ```swift
+  /// let near = Adapter.DiscoveryFilter(services: ["180d"], minimumRSSI: -70)
+  /// for await result in try await adapter.discover(near) { print(result.device) }
+  /// ```
   public struct DiscoveryFilter: Sendable, Hashable {
-    /// Which kind of radio finds it.
+    /// The radio technology of a scan.
     public enum Transport: String, Sendable, Hashable {
-      /// Low Energy.
+      /// Bluetooth Low Energy, without Classic.
       case le
-      /// Classic.
+      /// Bluetooth Classic (BR/EDR), without Low Energy.
       case bredr
-      /// Both, as the adapter can.
+      /// Both, as far as the adapter supports them.
       case auto
     }
 
-    /// Devices that advertise one of these services; empty finds all.
+    /// The services of which a device must advertise at least one; an empty set matches every device.
     public var services: Set<BluetoothUUID>
-    /// Devices at least this strong, in dBm, −127…20; those whose strength is unknown are not. `nil` finds all.
+    /// The smallest RSSI in dBm, −127 to 20; devices of unknown RSSI do not match. `nil` matches every device.
     public var minimumRSSI: Int?
-    /// Devices at most so much weaker here than they say they send, in dB, 0…137; those that do not say are not found.
-    /// `nil` finds all.
+    /// The largest path loss in dB, 0 to 137; devices that do not advertise their transmit power do not match. `nil`
+    /// matches every device.
     public var maximumPathLoss: Int?
-    /// Devices whose name or address (`00:AA:01:…`) begins so. With a pattern, the empty one too, devices are found that
-    /// have no discoverable flag in their advertisement; bluetoothd otherwise hides them. `nil` finds all others.
+    /// The prefix of a device's name or address (`00:AA:01:…`). With a pattern, even an empty one, the scan also finds
+    /// devices without the discoverable flag, which bluetoothd hides otherwise. `nil` matches every discoverable
+    /// device.
     public var pattern: String?
-    /// The radio. Scans of one session with different transports see what either finds.
+    /// The radio technology of the scan. Scans of one session with different transports receive the devices of both.
     public var transport: Transport
-    /// Whether every advertisement counts, or only those that bring something new: other data, or a strength that
-    /// differs by 8 dB or more.
+    /// A Boolean value that indicates whether every advertisement is a result, or only one with new content: other
+    /// data, or an RSSI that differs by 8 dB or more.
     public var duplicates: Bool
-    /// Whether the adapter is made discoverable by Classic devices meanwhile.
+    /// A Boolean value that indicates whether the adapter is discoverable by Classic devices during the scan. Default:
+    /// `false`.
     public var discoverable = false
 
-    /// Makes a filter.
+    /// Creates a filter; without arguments it matches every discoverable LE device.
     public init(
       services: Set<BluetoothUUID> = [], minimumRSSI: Int? = nil, maximumPathLoss: Int? = nil, pattern: String? = nil,
       transport: Transport = .le, duplicates: Bool = false
@@ -50,18 +57,18 @@ extension Adapter {
 }
 
 extension Adapter.DiscoveryFilter {
-  /// bluetoothd refuses what is out of its ranges with a bare "Invalid arguments" (src/adapter.c, parse_rssi and
-  /// parse_pathloss).
+  /// Checks the ranges; bluetoothd rejects values outside them with a bare "Invalid arguments" (src/adapter.c,
+  /// parse_rssi and parse_pathloss).
   func check() throws {
     if let minimumRSSI, !(-127...20).contains(minimumRSSI) {
-      throw BlueZError(.invalidArgument, "a filter for \(minimumRSSI) dBm", hint: "it takes −127…20")
+      throw BlueZError(.invalidArgument, "the minimum RSSI is \(minimumRSSI) dBm; allowed: −127 to 20")
     }
     if let maximumPathLoss, !(0...137).contains(maximumPathLoss) {
-      throw BlueZError(.invalidArgument, "a filter for a path loss of \(maximumPathLoss) dB", hint: "it takes 0…137")
+      throw BlueZError(.invalidArgument, "the maximum path loss is \(maximumPathLoss) dB; allowed: 0 to 137")
     }
   }
 
-  /// What `SetDiscoveryFilter` is told so that every one of the scans gets what it asked for.
+  /// Returns the argument of `SetDiscoveryFilter` with which every one of the scans gets its devices.
   static func options(serving filters: [Self]) -> [String: Value] {
     let transports = Set(filters.map(\.transport))
     let transport = transports.count > 1 ? .auto : transports.first ?? .le
@@ -92,8 +99,8 @@ extension Adapter.DiscoveryFilter {
     return options
   }
 
-  /// Whether a device is what this scan looks for.
-  /// - Parameter mayHaveForgotten: whether a service that is missing may be bluetoothd's fault.
+  /// Returns `true` if a device matches this filter.
+  /// - Parameter mayHaveForgotten: `true` if a missing service may be a fault of bluetoothd.
   func matches(_ data: AdvertisementData, address: BluetoothAddress?, mayHaveForgotten: Bool = false) -> Bool {
     if !services.isEmpty, services.isDisjoint(with: data.services), !mayHaveForgotten { return false }
     if let minimumRSSI {

@@ -2,15 +2,15 @@ import DBus
 import Streams
 import Timing
 
-/// The one discovery a session runs at an adapter for all its scans.
+/// The one discovery of a session at an adapter, for all its scans.
 final class DiscoveryRegistration: Registration {
   private struct State {
     var users: [Int: Adapter.DiscoveryFilter?] = [:]
     var nextUser = 0
     var id: Int?
-    /// How many connection attempts want the radio for themselves.
+    /// The number of connection attempts for which scanning is paused.
     var pauses = 0
-    /// Whether bluetoothd scans for this session, as far as it was told.
+    /// A Boolean value that indicates whether bluetoothd scans for this session, as far as it was requested.
     var isRunning = false
   }
 
@@ -23,9 +23,9 @@ final class DiscoveryRegistration: Registration {
 
   private let core: SessionCore
   private let state = Lock(State())
-  /// Scans that come and go, one after the other.
+  /// Serializes scans that start and stop.
   private let membership = SerialQueue()
-  /// What bluetoothd is told, one after the other: a pause must not cross a start.
+  /// Serializes the calls of bluetoothd: a pause must not overtake a start.
   private let radio = SerialQueue()
 
   init(core: SessionCore, adapter: BluetoothAddress) {
@@ -41,7 +41,7 @@ final class DiscoveryRegistration: Registration {
     }
   }
 
-  /// Counts a scan in and returns when bluetoothd scans for it.
+  /// Adds a scan and returns when bluetoothd scans for it.
   func add(_ user: Int, _ filter: Adapter.DiscoveryFilter) async throws {
     let known = state.withLock { state in
       guard state.users[user] != nil else { return false }
@@ -63,7 +63,7 @@ final class DiscoveryRegistration: Registration {
     }
   }
 
-  /// Counts a scan out: the discovery narrows to what the others want, or stops with the last one.
+  /// Removes a scan: the discovery narrows to the filters of the others, or stops with the last one.
   func remove(_ user: Int) {
     state.withLock { $0.users[user] = nil }
     membership.enqueue { [self] in
@@ -84,19 +84,19 @@ final class DiscoveryRegistration: Registration {
     }
   }
 
-  /// Stops scanning until `resume`: many controllers abort a connection that is being made while they scan.
+  /// Stops scanning until `resume`: many controllers abort a connection attempt while they scan.
   func pause() async {
     state.withLock { $0.pauses += 1 }
     _ = await radio.enqueue { [self] in await adjust() }.result
   }
 
-  /// Undoes one `pause`; returns at once.
+  /// Ends one `pause`; returns at once.
   func resume() {
     state.withLock { $0.pauses -= 1 }
     radio.enqueue { [self] in await adjust() }
   }
 
-  /// Scans or does not, whichever is wanted when it is its turn.
+  /// Starts or stops scanning according to the state at its turn.
   private func adjust() async {
     let (isWanted, isRunning) = state.withLock { ($0.id != nil && $0.pauses == 0, $0.isRunning) }
     guard isWanted != isRunning, let path = core.path(of: adapter) else { return }
@@ -132,7 +132,7 @@ final class DiscoveryRegistration: Registration {
       } catch let error as DBusError where error.name == "org.bluez.Error.InProgress" {
         throw BlueZError(
           .inProgress, "starting \(title)",
-          hint: "bluetoothd is busy with a scan that began or ends elsewhere; try again in a few seconds",
+          hint: "another program is starting or stopping a scan; try again in a few seconds",
           underlying: error)
       }
     }
@@ -156,10 +156,11 @@ final class DiscoveryRegistration: Registration {
     state.withLock { $0.isRunning = false }
   }
 
-  /// What bluetoothd says when it does not scan: because it was never told to, or lost the radio, or is gone.
+  /// The errors with which bluetoothd replies when it does not scan: it was never requested, or the radio or bluetoothd
+  /// is gone.
   private static let notRunning: Set<BlueZError.Code> = [.failed, .notPowered, .staleHandle, .serviceUnavailable]
 
-  /// The kernel goes on for up to 10 s (DISCOV_LE_TIMEOUT) with a scan that no bluetoothd knows of.
+  /// Ends a scan that the kernel continues for up to 10 s (DISCOV_LE_TIMEOUT) without bluetoothd.
   private func endStrayScan(at path: ObjectPath) async {
     guard core.property(path, Adapter.interface, "Discovering")?.bool != true,
       let index = UInt16(path.lastElement.drop { !$0.isNumber })
@@ -167,7 +168,7 @@ final class DiscoveryRegistration: Registration {
     do {
       try await ManagementSocket().stopDiscovery(of: index)
     } catch {
-      core.logger.debug("no scan of the kernel's was ended", metadata: ["error": "\(error)"])
+      core.logger.debug("no scan of the kernel to end", metadata: ["error": "\(error)"])
     }
   }
 

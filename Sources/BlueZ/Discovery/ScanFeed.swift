@@ -1,7 +1,7 @@
 import DBus
 import Streams
 
-/// Makes one scan's sightings of what all scans of the session share.
+/// Converts changes of the object cache, which all scans of the session share, to the results of one scan.
 final class ScanFeed: Sendable {
   private let adapter: Adapter
   private let filter: Adapter.DiscoveryFilter
@@ -20,7 +20,7 @@ final class ScanFeed: Sendable {
     "Appearance",
   ]
 
-  /// Takes a change of the cache; the bus's thread calls this.
+  /// Handles a change of the cache; called on the bus's thread.
   func note(_ change: ObjectCache.Change) {
     switch change {
     case .added(let path, let interfaces) where interfaces.contains(Device.interface):
@@ -36,12 +36,12 @@ final class ScanFeed: Sendable {
     }
   }
 
-  /// Shows who is in the air already: they have an RSSI; the rest of the cache may be gone for days.
+  /// Delivers the devices that are being received: they have an RSSI; the rest of the cache may be days old.
   func showPresent() {
     for device in adapter.devices where device.property("RSSI") != nil { see(device.path) }
   }
 
-  /// - Parameter isHeard: whether the device advertised just now.
+  /// - Parameter isHeard: `true` if the device advertised just now.
   private func see(_ path: ObjectPath, isHeard: Bool = false) {
     let device = Device(session: adapter.session, path: path)
     // By the device's own word: looking for our adapter among all objects costs too much in a crowd.

@@ -1,20 +1,21 @@
 import DBus
 
-/// What one scan has told so far, to tell what is new.
+/// The results that one scan has delivered, by which new content is recognized.
 struct SightingHistory: Sendable {
   private struct Entry {
     var device: Device
-    /// What was told last; `nil` when the device was silent since.
+    /// The data of the last result; `nil` when the device was not received since.
     var data: AdvertisementData?
   }
 
   private var entries: [ObjectPath: Entry] = [:]
 
-  /// How much a strength must change to be news, in dB; bluetoothd's own threshold (src/device.c, RSSI_THRESHOLD).
+  /// The smallest change of the RSSI that counts as new, in dB; bluetoothd's own threshold (src/device.c,
+  /// RSSI_THRESHOLD).
   static let leastRSSIChange = 8
 
-  /// Notes what is heard of a device.
-  /// - Returns: whether it differs from what was told.
+  /// Records the data of a device.
+  /// - Returns: `true` if it differs from the last result.
   mutating func isNews(_ device: Device, _ data: AdvertisementData) -> Bool {
     let last = entries[device.path]?.data
     guard last.map({ Self.differs($0, data) }) ?? true else { return false }
@@ -22,14 +23,14 @@ struct SightingHistory: Sendable {
     return true
   }
 
-  /// Notes that a device is not heard any more, so that hearing it again is news.
+  /// Records that a device is no longer received, so that its next advertisement counts as new.
   mutating func fellSilent(_ path: ObjectPath) { entries[path]?.data = nil }
 
-  /// Notes that a device is gone.
-  /// - Returns: the device, if it was told of.
+  /// Removes a device.
+  /// - Returns: The device, if a result was delivered for it.
   mutating func remove(_ path: ObjectPath) -> Device? { entries.removeValue(forKey: path)?.device }
 
-  /// Notes that all devices are gone.
+  /// Removes all devices, and returns them.
   mutating func removeAll() -> [Device] {
     defer { entries = [:] }
     return entries.values.map(\.device).sorted { $0.path < $1.path }

@@ -1,10 +1,10 @@
 import Streams
 
 extension RemoteCharacteristic {
-  /// Gets a socket for writing without response: less work for each value than ``write(_:_:offset:timeout:)``. While
-  /// it is held, bluetoothd refuses every other write of the characteristic.
+  /// Acquires a socket for writing without response, which costs less for each value than
+  /// ``write(_:_:offset:timeout:)``. While it is held, bluetoothd refuses all other writes of the characteristic.
   /// - Throws: ``BlueZError``: `.notSupported` when the characteristic cannot be written without response,
-  ///   `.inProgress` when somebody in this machine holds it already, `.notConnected`, `.staleHandle`.
+  ///   `.inProgress` when a client on this host holds the socket already, `.notConnected`, `.staleHandle`.
   public func writer() async throws -> CharacteristicWriter {
     try check()
     guard flags.contains(.writeWithoutResponse) else {
@@ -15,15 +15,15 @@ extension RemoteCharacteristic {
       uuid: uuid, mtu: mtu, socket: try PacketSocket(owning: descriptor, onPacket: { _ in }, onClose: {}))
   }
 
-  /// Asks bluetoothd for a socket.
-  /// - Returns: our end of it, and the ATT MTU of the link.
+  /// Requests a socket from bluetoothd.
+  /// - Returns: This end of the socket, and the ATT MTU of the connection.
   func acquire(_ member: String) async throws -> (FileDescriptor, Int) {
     do {
       let reply = try await device.core.call(
         .init(path, Self.interface, member, returning: "hq"), [.properties([:])], timeout: .seconds(35),
         doing: "\(member) of \(uuid)")
       guard let descriptor = reply[0].fileDescriptor, let mtu = reply[1].integer(as: Int.self) else {
-        throw BlueZError(.failed, "\(member) of \(uuid) brought no socket")
+        throw BlueZError(.failed, "\(member) of \(uuid) returned no socket")
       }
       return (descriptor, mtu)
     } catch let error as BlueZError {
@@ -33,17 +33,23 @@ extension RemoteCharacteristic {
 }
 
 extension BlueZError {
-  /// The same error, named for what it is when it says that a socket of the characteristic is held.
+  /// The same error, with code `.inProgress` when its cause is that a client holds a socket of the characteristic.
   var whenAcquired: BlueZError {
     guard code == .notPermitted, let text = underlying?.message, text.hasSuffix("acquired") else { return self }
     let holder = text.hasPrefix("Notify") ? "a subscription" : "a writer"
-    return BlueZError(.inProgress, message, hint: "\(holder) in this machine holds it", underlying: underlying)
+    return BlueZError(.inProgress, message, hint: "\(holder) on this host holds it", underlying: underlying)
   }
 }
 
-/// Writes values without response through a socket. It is given back with the last reference.
+/// A socket that writes values of one characteristic without response. It is released with the last reference.
+///
+/// ```swift
+/// let writer = try await characteristic.writer()
+/// for number in 0..<100 { try await writer.write([UInt8(number)]) }
+/// writer.close()
+/// ```
 public final class CharacteristicWriter: Sendable {
-  /// The ATT MTU of the link when the socket was made, in bytes.
+  /// The ATT MTU of the connection when the socket was acquired, in bytes.
   public let mtu: Int
   private let uuid: BluetoothUUID
   private let socket: PacketSocket
@@ -54,22 +60,24 @@ public final class CharacteristicWriter: Sendable {
     self.socket = socket
   }
 
-  /// The most bytes of one value: MTU − 3, at most 512.
+  /// The largest length of a value in bytes: MTU − 3, at most 512.
   public var longestValue: Int { min(mtu - 3, AttributeLimits.value) }
 
-  /// Writes one value; waits while bluetoothd has no room. That it is taken says nothing of the radio.
+  /// Writes one value; waits while the socket to bluetoothd is full. A return does not mean that the value was sent
+  /// over the air.
   /// - Parameters:
-  ///   - value: at most ``longestValue`` bytes.
-  ///   - timeout: how long to wait for room.
-  /// - Throws: ``BlueZError``: `.invalidArgument` when it is too long (bluetoothd would cut it silently),
+  ///   - value: The value, at most ``longestValue`` bytes.
+  ///   - timeout: The longest time to wait for free space in the socket.
+  /// - Throws: ``BlueZError``: `.invalidArgument` when the value is too long (bluetoothd would truncate it silently),
   ///   `.notConnected`, `.timedOut`; `CancellationError`.
   public func write(_ value: [UInt8], timeout: Duration = .seconds(35)) async throws {
     guard value.count <= longestValue else {
-      throw BlueZError(.invalidArgument, "\(value.count) bytes for \(uuid), which takes \(longestValue) in one write")
+      throw BlueZError(
+        .invalidArgument, "the value for \(uuid) has \(value.count) bytes; allowed: at most \(longestValue)")
     }
     try await socket.send(value, timeout: timeout)
   }
 
-  /// Gives the socket back.
+  /// Releases the socket, so that other writes are possible again.
   public func close() { socket.close() }
 }

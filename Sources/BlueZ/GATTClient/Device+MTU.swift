@@ -2,8 +2,8 @@ internal import DBus
 public import Streams
 
 extension Device {
-  /// The ATT MTU of the link, in bytes; `nil` when there is no link, before its services are read, or when bluetoothd
-  /// (before 5.62) does not tell. BlueZ negotiates it by itself, once for each link.
+  /// The ATT MTU of the connection, in bytes; `nil` without a connection, before its services are read, or when
+  /// bluetoothd (before 5.62) does not report it. BlueZ negotiates the MTU by itself, once for each connection.
   public var mtu: Int? {
     core.state.withLock { state in
       guard state.generation == generation, let device = state.cache.properties(path, Self.interface),
@@ -14,15 +14,15 @@ extension Device {
     }
   }
 
-  /// The most bytes of one notification, and of one write without response: MTU − 3, at most 512; 20 until the MTU is
-  /// known.
+  /// The largest length of a notification, and of a write without response, in bytes: MTU − 3, at most 512; 20 until
+  /// the MTU is known.
   public var longestValue: Int {
     min((mtu ?? AttributeLimits.smallestMTU) - 3, AttributeLimits.value)
   }
 
-  /// The ATT MTU of this link and of all that follow it, in bytes: first the one there is now, if it is known, and then
-  /// each that differs from the one before. The oldest go when the reader is more than `limit` behind. It ends when
-  /// bluetoothd goes.
+  /// Returns the ATT MTU of this connection and of all later ones, in bytes: first the present one, if it is known, and
+  /// then each that differs from its predecessor. The stream finishes when bluetoothd stops.
+  /// - Parameter limit: The capacity of the stream; when it is full the oldest values are dropped.
   public func mtus(limit: Int = 16) -> BoundedStream<Int> {
     let device = self
     let core = core
@@ -55,7 +55,7 @@ extension Device {
     }
   }
 
-  /// Reads the MTU anew: bluetoothd does not signal it for services that it remembers from an earlier link.
+  /// Reads the MTU again: bluetoothd does not signal it for services that it remembers from an earlier connection.
   func refreshMTU() async throws {
     let device = path
     let told = core.state.withLock { Self.characteristicWithMTU(of: device, in: $0.cache) }

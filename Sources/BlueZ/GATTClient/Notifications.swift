@@ -1,29 +1,35 @@
 import Streams
 
-/// The values a remote characteristic sends, in order.
+/// The values that a remote characteristic sends, in order.
 ///
-/// A thread of their own takes them from bluetoothd, which drops without a word what its socket has no room for
-/// (167 values of 244 bytes); nothing the program does holds that thread up. Here they wait for the reader, up to a
-/// limit. What happens beyond it is the caller's choice, and is never silent: ``received`` is always the sum of what
-/// was read, what waits and ``dropped``.
+/// A thread of its own takes the values from bluetoothd, which silently drops what does not fit into its socket (167
+/// values of 244 bytes); nothing in the program delays that thread. The values wait for their consumer up to a limit,
+/// beyond which ``overflow`` decides. No loss is silent: ``received`` is always the sum of the values that were read,
+/// that wait, and that were ``dropped``.
 ///
-/// The sequence ends with the link, with the subscription, or when bluetoothd goes; what has arrived is still
-/// delivered. Letting it and its iterators go, or cancelling the reader's task, unsubscribes. One reader at a time.
+/// ```swift
+/// let notifications = try await characteristic.notifications(limit: 100, overflow: .dropOldest)
+/// for try await value in notifications { print(value.count, "bytes;", notifications.dropped, "dropped") }
+/// ```
+///
+/// The sequence finishes with the connection, with the subscription, or when bluetoothd stops; values that have arrived
+/// are still delivered. Releasing the sequence and its iterators, or cancelling the consumer's task, unsubscribes. Only
+/// one consumer may iterate at a time.
 public struct Notifications: AsyncSequence, Sendable {
-  /// What happens to a value for which there is no room.
+  /// The policy for a value that exceeds the capacity.
   public enum Overflow: Sendable, Hashable {
-    /// The value that waits longest goes: right for states, where the newest counts.
+    /// The oldest waiting value is dropped, which suits states, of which the newest counts.
     case dropOldest
-    /// The new value goes: right for messages, whose beginning is worth more than their end.
+    /// The new value is dropped, which suits messages, whose beginning is worth more than their end.
     case dropNewest
-    /// The subscription ends, and the reader gets an error behind the values that wait: right where a gap is worse than
-    /// an end.
+    /// The subscription ends, and the consumer receives an error after the waiting values, which suits data that must
+    /// not have gaps.
     case fail
   }
 
-  /// The characteristic that sends.
+  /// The UUID of the characteristic that sends the values.
   public let uuid: BluetoothUUID
-  /// What happens beyond the limit.
+  /// The policy for values that exceed the capacity.
   public let overflow: Overflow
   private let values: BoundedStream<[UInt8]>
 
@@ -41,51 +47,52 @@ public struct Notifications: AsyncSequence, Sendable {
     )
   }
 
-  /// How many values came so far.
+  /// The number of values that have arrived so far.
   public var received: Int { values.received }
 
-  /// How many values were dropped so far because the reader was too slow.
+  /// The number of values that were dropped so far because they were read too slowly.
   public var dropped: Int { values.dropped }
 
-  /// The iterator; one reader at a time.
+  /// Returns the iterator; only one consumer may iterate at a time.
   public func makeAsyncIterator() -> Iterator { Iterator(notifications: self, values: values.makeAsyncIterator()) }
 
-  /// Reads the values one by one.
+  /// An iterator over the values of a subscription.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let notifications: Notifications
     fileprivate var values: BoundedStream<[UInt8]>.Iterator
 
-    /// The next value; `nil` when there are no more, or the task is cancelled.
-    /// - Throws: ``BlueZError`` with code `.overflowed` behind the last value, when there was no room for another and
+    /// Returns the next value; `nil` when there are no more, or the task is cancelled.
+    /// - Throws: ``BlueZError`` with code `.overflowed` after the last value, when a value exceeded the capacity and
     ///   ``Notifications/overflow`` is `.fail`.
     public mutating func next() async throws -> [UInt8]? { try await next(isolation: #isolation) }
 
-    /// The same for a reader on an actor, which stays there.
+    /// Returns the next value without leaving the actor of the consumer.
+    /// - Throws: The errors of ``next()``.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
       if let value = await values.next(isolation: actor) { return value }
       if notifications.overflow == .fail, notifications.dropped > 0, !Task.isCancelled {
         throw BlueZError(
-          .overflowed, "the notifications of \(notifications.uuid) came faster than they were read",
-          hint: "read faster, or raise the limit")
+          .overflowed, "the notifications of \(notifications.uuid) arrived faster than they were read",
+          hint: "read faster, or increase the limit")
       }
       return nil
     }
   }
 
-  /// The end that is fed.
+  /// The end of the sequence that receives values.
   struct Source: Sendable {
     fileprivate let values: BoundedStream<[UInt8]>.Source
     fileprivate let overflow: Overflow
     fileprivate let waiter: Lock<UnsafeContinuation<Void, Never>?>
 
-    /// Puts a value in; ``wake()`` must follow, soon.
+    /// Adds a value; a call of ``wake()`` must follow soon.
     func yield(_ value: [UInt8]) {
       let (wasRoom, waiting) = values.yieldQuietly(value)
       if let waiting { waiter.withLock { $0 = waiting } }
       if !wasRoom, overflow == .fail { finish() }
     }
 
-    /// Wakes the reader, if it waits.
+    /// Wakes the consumer, if it is waiting.
     func wake() {
       waiter.withLock { waiter in
         defer { waiter = nil }

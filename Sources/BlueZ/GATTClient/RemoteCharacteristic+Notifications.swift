@@ -2,31 +2,32 @@ import DBus
 import Streams
 
 extension RemoteCharacteristic {
-  /// How bluetoothd hands notifications over.
+  /// The way in which bluetoothd delivers notifications to the program.
   public enum NotificationPath: Sendable, Hashable {
-    /// A socket where bluetoothd gives one, changes of the property `Value` where not: indications before BlueZ 5.80.
+    /// A socket where bluetoothd provides one, otherwise changes of the property `Value`: for indications before BlueZ
+    /// 5.80.
     case automatic
-    /// Changes of the property `Value`: several times the work for each value, but several programs may listen, and a
-    /// value that the peer sends before it answers the subscription is not missed. bluetoothd signals the same change
-    /// after every read, by anyone: values read appear among those sent.
+    /// Changes of the property `Value`: several times the cost for each value, but several programs can subscribe, and
+    /// a value that the peer sends before it responds to the subscription is not missed. bluetoothd signals the same
+    /// change after every read by any program, so values that were read appear among those that were sent.
     case property
   }
 
-  /// Subscribes to notifications or indications, and returns the values the peer sends from now on.
+  /// Subscribes to notifications or indications, and returns the values that the peer sends from now on.
   ///
-  /// When this returns the peer has been told and its values arrive here. What it sends once it has answered is not
-  /// missed; what it sends before that, against the Core Specification's order, is dropped by bluetoothd on the socket.
-  /// Indications are confirmed by bluetoothd when they arrive, not when they are read here.
+  /// When this method returns, the peer has accepted the subscription and its values arrive here. On the socket,
+  /// bluetoothd drops a value that the peer sends before it accepts the subscription, against the Core Specification's
+  /// order. Indications are confirmed by bluetoothd when they arrive, not when they are read here.
   ///
   /// ```swift
-  /// for try await value in try await pulse.notifications() { print(value) }
+  /// for try await value in try await characteristic.notifications() { print(value) }
   /// ```
   /// - Parameters:
-  ///   - limit: how many values may wait for the reader; memory is used only for those that do.
-  ///   - overflow: what happens beyond that.
-  ///   - path: how bluetoothd hands them over.
-  /// - Throws: ``BlueZError``: `.notSupported` when the characteristic sends nothing, `.inProgress` when somebody in
-  ///   this machine holds its socket already, `.notPermitted` when the peer wants a paired link, `.attributeError`,
+  ///   - limit: The largest number of values that wait for the consumer; memory is used only for those that do.
+  ///   - overflow: The policy for values that exceed the limit.
+  ///   - path: The way in which bluetoothd delivers the values.
+  /// - Throws: ``BlueZError``: `.notSupported` when the characteristic sends nothing, `.inProgress` when a client on
+  ///   this host holds its socket already, `.notPermitted` when the peer requires pairing, `.attributeError`,
   ///   `.notConnected`, `.staleHandle`, `.timedOut`.
   public func notifications(
     limit: Int = 4096, overflow: Notifications.Overflow = .fail, path: NotificationPath = .automatic

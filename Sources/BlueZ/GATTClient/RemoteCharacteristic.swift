@@ -1,35 +1,44 @@
 public import DBus
 
-/// A characteristic of a remote device.
+/// A GATT characteristic of a remote device.
+///
+/// ```swift
+/// let battery = try device.characteristic("2a19", in: "180f")
+/// print(try await battery.read().first ?? 0, "%")
+/// if battery.flags.contains(.notify) {
+///   for try await value in try await battery.notifications() { print(value.first ?? 0, "%") }
+/// }
+/// ```
 public struct RemoteCharacteristic: Sendable, Hashable {
   static let interface = InterfaceName.characteristic
 
-  /// How a value is written.
+  /// The GATT procedure of a write.
   public enum WriteType: String, Sendable {
-    /// The peer answers. What is longer than MTU − 3 is written in pieces (a long write), up to 512 bytes.
+    /// A write to which the peer responds. A value longer than MTU − 3 is sent in several requests (a long write), up
+    /// to 512 bytes.
     case withResponse = "request"
-    /// Nobody answers; at most MTU − 3 bytes.
+    /// A write to which the peer does not respond, of at most MTU − 3 bytes.
     case withoutResponse = "command"
-    /// In pieces which the peer sends back and bluetoothd compares before the peer is told to take the whole, up to
-    /// 512 bytes. Only where the flags say ``CharacteristicFlags/reliableWrite``.
+    /// A reliable write: the peer returns each part, and bluetoothd compares the parts before it commits the whole, up
+    /// to 512 bytes. It needs the flag ``CharacteristicFlags/reliableWrite``.
     case reliable
   }
 
-  /// The device it belongs to.
+  /// The device that the characteristic belongs to.
   public let device: Device
-  /// Its object in bluetoothd. Characteristics with one UUID differ by it.
+  /// The path of the characteristic's object in bluetoothd, by which characteristics with the same UUID differ.
   public let path: ObjectPath
-  /// What it is.
+  /// The UUID of the characteristic's type.
   public let uuid: BluetoothUUID
-  /// What it allows. BlueZ knows what the peer declares, not which security it asks for.
+  /// The operations that the peer declares. BlueZ does not know the security that the peer requires.
   public let flags: CharacteristicFlags
 
   private var core: SessionCore { device.core }
 
-  /// The handle of its declaration; its value has the next one. `nil` when bluetoothd names it another way.
+  /// The handle of the declaration; the value has the next one. `nil` when bluetoothd names the object in another way.
   public var handle: UInt16? { path.attributeHandle }
 
-  /// Its descriptors, in the order of their handles.
+  /// The descriptors of the characteristic, ordered by handle.
   public var descriptors: [RemoteDescriptor] {
     core.state.withLock { state in
       let cache = state.cache
@@ -41,7 +50,7 @@ public struct RemoteCharacteristic: Sendable, Hashable {
     }
   }
 
-  /// Finds a descriptor; the first where there are several with one UUID.
+  /// Returns the descriptor with a UUID; the first one where there are several.
   /// - Throws: ``BlueZError`` with code `.notSupported` when there is none, `.staleHandle`.
   public func descriptor(_ uuid: BluetoothUUID) throws -> RemoteDescriptor {
     try check()
@@ -51,27 +60,28 @@ public struct RemoteCharacteristic: Sendable, Hashable {
     return found
   }
 
-  /// Reads the value; bluetoothd reads as often as it takes for a long one.
+  /// Reads the value; bluetoothd sends as many requests as a long one needs.
   /// - Parameters:
-  ///   - offset: where in the value to begin, in bytes.
-  ///   - timeout: ATT itself gives up after 30 s.
-  /// - Throws: ``BlueZError``: `.attributeError` when the peer refuses, `.notPermitted` when it wants a paired link,
-  ///   `.invalidArgument` for an offset behind the end, `.notConnected`, `.staleHandle`, `.timedOut`.
+  ///   - offset: The position of the first byte to read.
+  ///   - timeout: The longest time to wait; ATT itself fails after 30 s.
+  /// - Returns: The value from the offset on.
+  /// - Throws: ``BlueZError``: `.attributeError` when the peer refuses, `.notPermitted` when it requires pairing,
+  ///   `.invalidArgument` for an offset beyond the end, `.notConnected`, `.staleHandle`, `.timedOut`.
   public func read(offset: UInt16 = 0, timeout: Duration = .seconds(35)) async throws -> [UInt8] {
     try check()
     return try await core.readValue(path, Self.interface, offset, timeout, doing: "reading \(uuid)")
   }
 
-  /// Writes a value.
+  /// Writes a value to the peer.
   /// - Parameters:
-  ///   - value: at most 512 bytes, or MTU − 3 without response. bluetoothd before 5.70 refuses 511 and 512 bytes, and
-  ///     long writes over 508, when it is the peer.
-  ///   - type: whether the peer answers, and how.
-  ///   - offset: where in the value the bytes belong; other than 0 it is a long write, whatever the length.
-  ///   - timeout: ATT itself gives up after 30 s.
-  /// - Throws: ``BlueZError``: `.invalidArgument` when it is too long, `.notSupported` when the flags do not allow this
-  ///   type, `.inProgress` while a ``CharacteristicWriter`` holds the characteristic, `.attributeError` when the peer
-  ///   refuses, `.notPermitted` when it wants a paired link, `.notConnected`, `.staleHandle`, `.timedOut`.
+  ///   - value: The value, at most 512 bytes, or MTU − 3 without response. As a peer, bluetoothd before 5.70 refuses
+  ///     511 and 512 bytes, and long writes over 508.
+  ///   - type: The GATT procedure.
+  ///   - offset: The position of the first byte to write; any other than 0 makes it a long write.
+  ///   - timeout: The longest time to wait; ATT itself fails after 30 s.
+  /// - Throws: ``BlueZError``: `.invalidArgument` when the value is too long, `.notSupported` when the flags do not
+  ///   permit this type, `.inProgress` while a ``CharacteristicWriter`` holds the characteristic, `.attributeError`
+  ///   when the peer refuses, `.notPermitted` when it requires pairing, `.notConnected`, `.staleHandle`, `.timedOut`.
   public func write(
     _ value: [UInt8], _ type: WriteType = .withResponse, offset: UInt16 = 0, timeout: Duration = .seconds(35)
   ) async throws {
@@ -88,21 +98,24 @@ public struct RemoteCharacteristic: Sendable, Hashable {
 
   private func check(_ value: [UInt8], _ type: WriteType, _ offset: UInt16) throws {
     if type == .reliable, !flags.contains(.reliableWrite) {
-      throw BlueZError(.notSupported, "\(uuid) takes no reliable writes")
+      throw BlueZError(.notSupported, "\(uuid) does not support reliable writes")
     }
     if type == .withoutResponse, offset > 0 {
-      throw BlueZError(.invalidArgument, "a write without response begins at 0, not at \(offset)")
+      throw BlueZError(.invalidArgument, "the offset of a write without response is \(offset); allowed: 0")
     }
     let limit = type == .withoutResponse && device.mtu != nil ? device.longestValue : AttributeLimits.value
     guard Int(offset) + value.count <= limit else {
-      throw BlueZError(.invalidArgument, "\(value.count) bytes for \(uuid), which takes \(limit) in one write")
+      throw BlueZError(
+        .invalidArgument, "the value for \(uuid) has \(value.count) bytes; allowed: at most \(limit) minus the offset")
     }
   }
 
   func check() throws {
     try device.check()
     guard core.property(path, Self.interface, "UUID") != nil else {
-      throw BlueZError(.staleHandle, "the characteristic \(uuid) of \(device.peer) is gone", hint: "look it up again")
+      throw BlueZError(
+        .staleHandle, "the characteristic \(uuid) of \(device.peer) is gone",
+        hint: "get the characteristic again after connecting")
     }
   }
 }

@@ -1,16 +1,23 @@
 public import DBus
 
 /// A GATT service of a remote device.
+///
+/// ```swift
+/// for service in device.services {
+///   print(AssignedNumbers.service(service.uuid) ?? service.uuid.description)
+///   for characteristic in service.characteristics { print(" ", characteristic.uuid, characteristic.flags) }
+/// }
+/// ```
 public struct RemoteService: Sendable, Hashable {
   static let interface = InterfaceName.service
 
-  /// The device it belongs to.
+  /// The device that the service belongs to.
   public let device: Device
-  /// Its object in bluetoothd. Services with one UUID differ by it.
+  /// The path of the service's object in bluetoothd, by which services with the same UUID differ.
   public let path: ObjectPath
-  /// What it is.
+  /// The UUID of the service's type.
   public let uuid: BluetoothUUID
-  /// Whether it stands for itself; a secondary service is only included by others.
+  /// A Boolean value that indicates whether the service is primary; a secondary service is only included by others.
   public let isPrimary: Bool
 
   init?(device: Device, path: ObjectPath, in cache: ObjectCache) {
@@ -23,10 +30,10 @@ public struct RemoteService: Sendable, Hashable {
     isPrimary = properties["Primary"]?.bool ?? true
   }
 
-  /// The handle of its declaration; `nil` when bluetoothd names it another way.
+  /// The handle of the declaration; `nil` when bluetoothd names the object in another way.
   public var handle: UInt16? { path.attributeHandle }
 
-  /// The services it includes.
+  /// The services that this service includes.
   public var includedServices: [RemoteService] {
     device.core.state.withLock { state in
       let cache = state.cache
@@ -35,7 +42,7 @@ public struct RemoteService: Sendable, Hashable {
     }
   }
 
-  /// Its characteristics, in the order of their handles.
+  /// The characteristics of the service, ordered by handle.
   public var characteristics: [RemoteCharacteristic] {
     device.core.state.withLock { state in
       let cache = state.cache
@@ -51,7 +58,7 @@ public struct RemoteService: Sendable, Hashable {
 }
 
 extension Device {
-  /// The GATT services, in the order of their handles; empty until they are resolved.
+  /// The GATT services of the device, ordered by handle; empty until they are resolved.
   public var services: [RemoteService] {
     guard servicesResolved else { return [] }
     return core.state.withLock { state in
@@ -63,21 +70,21 @@ extension Device {
     }
   }
 
-  /// All characteristics with a UUID in the services with a UUID, in the order of their handles.
+  /// Returns all characteristics with a UUID in the services with a UUID, ordered by handle.
   /// - Throws: ``BlueZError`` with code `.notConnected` before the services are resolved, `.notSupported` when the
   ///   device has no such service, `.staleHandle`.
   public func characteristics(_ uuid: BluetoothUUID, in service: BluetoothUUID) throws -> [RemoteCharacteristic] {
     try check()
     guard servicesResolved else {
-      throw BlueZError(.notConnected, "the services of \(peer) are not known", hint: "connect first")
+      throw BlueZError(.notConnected, "the services of \(peer) have not been read", hint: "connect first")
     }
     let services = services.filter { $0.uuid == service }
     guard !services.isEmpty else { throw BlueZError(.notSupported, "\(peer) has no service \(service)") }
     return services.flatMap(\.characteristics).filter { $0.uuid == uuid }
   }
 
-  /// Finds a characteristic. Where a device has several with one UUID, this is the first; ``characteristics(_:in:)``
-  /// has all.
+  /// Returns the characteristic with a UUID. Where a device has several, this is the first; ``characteristics(_:in:)``
+  /// returns all.
   /// - Throws: ``BlueZError`` with code `.notConnected` before the services are resolved, `.notSupported` when the
   ///   device has no such service or characteristic, `.staleHandle`.
   public func characteristic(_ uuid: BluetoothUUID, in service: BluetoothUUID) throws -> RemoteCharacteristic {

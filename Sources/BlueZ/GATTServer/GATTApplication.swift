@@ -1,14 +1,21 @@
 import DBus
 import Streams
 
-/// A set of GATT services that is offered as long as this object lives, or until ``unregister()``.
+/// A set of GATT services that is registered as long as this object exists, or until ``unregister()``.
+///
+/// ```swift
+/// let level = LocalCharacteristic("2a19", value: [80])
+/// let application = try await adapter.offer([LocalService("180f", characteristics: [level])])
+/// print(application.services.map(\.uuid))
+/// try await application.unregister()
+/// ```
 public final class GATTApplication: Registration {
-  /// What is offered, with all that is included, in the order bluetoothd got it.
+  /// The registered services with all that they include, in the order in which bluetoothd received them.
   public var services: [LocalService] { offered + additions.withLock { $0 }.flatMap(\.services) }
 
-  /// What one registration offers.
+  /// The services of this registration.
   private let offered: [LocalService]
-  /// What was added later, each a registration of its own.
+  /// The applications that were added later, each a registration of its own.
   private let additions = Lock<[GATTApplication]>([])
   let place: RegistrationPlace
   let manager = "org.bluez.GattManager1"
@@ -62,25 +69,25 @@ public final class GATTApplication: Registration {
     state.withLock { $0.id = id }
   }
 
-  /// Offers more services beside those offered so far, as long as this object lives.
+  /// Registers further services beside the present ones, as long as this object exists.
   ///
-  /// bluetoothd reads what a registration offers once, so these get one of their own, and nobody who uses the others
-  /// notices. It tells the centrals that its services changed (Core Specification 3.G.7.1).
-  /// - Throws: ``BlueZError``: `.invalidArgument` when a service is offered already, or includes one that is (bluetoothd
-  ///   includes nothing of another registration); else as ``Adapter/offer(_:)``.
+  /// bluetoothd reads the services of a registration only once, so these get one of their own, without effect on the
+  /// clients of the others. bluetoothd informs the centrals that its services changed (Core Specification 3.G.7.1).
+  /// - Throws: ``BlueZError``: `.invalidArgument` when a service is registered already, or includes one that is
+  ///   (bluetoothd includes no services of another registration); otherwise the errors of ``Adapter/offer(_:)``.
   public func add(_ services: [LocalService]) async throws {
     let known = self.services
     if let twice = services.withIncluded.first(where: { new in known.contains { $0 === new } }) {
-      throw BlueZError(.invalidArgument, "the service \(twice.uuid) is offered already")
+      throw BlueZError(.invalidArgument, "the service \(twice.uuid) is registered already")
     }
     let addition = GATTApplication(session: session, adapter: adapter, services: services)
     try await addition.start()
     additions.withLock { $0.append(addition) }
   }
 
-  /// Takes services away that were offered by one ``add(_:)``. Centrals that use them lose them, and nobody else.
-  /// - Throws: ``BlueZError``: `.invalidArgument` when the service was not added alone or with others; what
-  ///   ``unregister()`` throws.
+  /// Unregisters the services that one call of ``add(_:)`` registered. Only the centrals that use them are affected.
+  /// - Throws: ``BlueZError``: `.invalidArgument` when the service was not added by ``add(_:)``; the errors of
+  ///   ``unregister()``.
   public func remove(_ service: LocalService) async throws {
     let addition = additions.withLock { additions in
       additions.firstIndex { $0.offered.contains { $0 === service } }.map { additions.remove(at: $0) }
@@ -95,9 +102,9 @@ public final class GATTApplication: Registration {
     Placement(manager: manager, member: "UnregisterApplication", object: root, title: title)
   }
 
-  /// Takes the services away. Centrals that use them lose them. Where the adapter or bluetoothd is gone they are gone
-  /// with it.
-  /// - Throws: ``BlueZError`` when bluetoothd refuses; the services are gone from this program all the same.
+  /// Unregisters the services of the application. Centrals that use them lose them. Where the adapter or bluetoothd is
+  /// gone, the services are gone too.
+  /// - Throws: ``BlueZError`` when bluetoothd refuses; this program no longer provides the services in any case.
   public func unregister() async throws {
     for addition in additions.withLock({ $0 }) { try await addition.unregister() }
     additions.withLock { $0 = [] }
@@ -137,7 +144,7 @@ public final class GATTApplication: Registration {
     }
   }
 
-  /// Puts the objects on the bus where bluetoothd will look for them; it adds them in the order of their names.
+  /// Exports the objects on the bus for bluetoothd, which adds them in the order of their names.
   private func export(on connection: Connection) throws -> [ExportedObject] {
     state.withLock { $0.objects = [] }
     let paths = try offered.indices.map { try root.appending(Self.name("service", $0)) }
@@ -178,10 +185,24 @@ extension LocalService {
 }
 
 extension Adapter {
-  /// Offers GATT services to centrals, until the returned object is given up.
+  /// Registers GATT services for centrals, until the returned object is released or unregistered.
   ///
-  /// It is declared: after a restart of bluetoothd the services are registered again.
-  /// - Throws: ``BlueZError``: `.invalidArgument` when bluetoothd finds a fault in the services, `.noAdapter`,
+  /// The services are declared: after a restart of bluetoothd they are registered again.
+  ///
+  /// ```swift
+  /// import Streams
+  ///
+  /// let box = Lock<[UInt8]>([])
+  /// let note = LocalCharacteristic(
+  ///   "ec0d0002-ec0d-ec0d-ec0d-ec0d0002ec0d", [.read, .write], read: { _ in box.withLock { $0 } },
+  ///   writes: .handler { request in box.withLock { $0 = request.value } })
+  /// let application = try await adapter.offer([
+  ///   LocalService("ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d", characteristics: [note])
+  /// ])
+  /// print(application.services.count)
+  /// ```
+  /// - Parameter services: The services, with all that they include.
+  /// - Throws: ``BlueZError``: `.invalidArgument` when bluetoothd rejects the services, `.noAdapter`,
   ///   `.serviceUnavailable`, `.notPermitted`.
   public func offer(_ services: [LocalService]) async throws -> GATTApplication {
     let application = GATTApplication(session: session, adapter: address, services: services)

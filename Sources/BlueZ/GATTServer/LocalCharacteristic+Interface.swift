@@ -1,7 +1,7 @@
 import DBus
 import Streams
 
-/// The characteristic as bluetoothd sees it: `org.bluez.GattCharacteristic1`.
+/// The characteristic as bluetoothd reads it: `org.bluez.GattCharacteristic1`.
 extension LocalCharacteristic {
   func interface(service: ObjectPath) -> Interface {
     var interface = Interface(
@@ -32,7 +32,7 @@ extension LocalCharacteristic {
       })
   }
 
-  /// For indications too: with a socket bluetoothd says who subscribes.
+  /// Adds the notification socket, for indications too: with a socket bluetoothd reports which central subscribes.
   private func offerNotifySocket(_ interface: inout Interface) {
     interface.properties.append(.init("NotifyAcquired", false))
     interface.methods += [

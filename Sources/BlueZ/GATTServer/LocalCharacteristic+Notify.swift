@@ -1,17 +1,23 @@
 public import Streams
 
 extension LocalCharacteristic {
-  /// A central subscribed or unsubscribed.
+  /// A central that subscribed or unsubscribed.
   ///
-  /// Before BlueZ 5.69 only the first central is told of, and "unsubscribed" means that nobody is left.
+  /// Before BlueZ 5.69 only the first central is reported, and "unsubscribed" means that there are no subscribers left.
   public enum SubscriptionEvent: Sendable, Hashable {
-    /// Values can be sent, at most `mtu − 3` bytes to this central.
+    /// The central is now subscribed. Values for it may have at most `mtu − 3` bytes.
     case subscribed(Peer, mtu: Int)
-    /// The central unsubscribed or went away.
+    /// The central unsubscribed or disconnected.
     case unsubscribed(Peer)
   }
 
-  /// Who subscribes and unsubscribes from now on.
+  /// Returns the subscriptions that start and end from now on.
+  ///
+  /// ```swift
+  /// let pulse = LocalCharacteristic("2a37", .notify)
+  /// for await case .subscribed(let peer, let mtu) in pulse.subscriptions() { print(peer, "takes", mtu - 3, "bytes") }
+  /// ```
+  /// - Parameter limit: The capacity of the stream; when it is full the oldest events are dropped.
   public func subscriptions(limit: Int = 64) -> BoundedStream<SubscriptionEvent> {
     let id = state.withLock { state in
       state.nextID += 1
@@ -24,27 +30,27 @@ extension LocalCharacteristic {
     return stream
   }
 
-  /// Whether anybody is subscribed.
+  /// A Boolean value that indicates whether there are subscribers.
   public var isSubscribed: Bool { state.withLock { !$0.links.isEmpty } }
 
-  /// Whether a value can be sent to one central alone: from BlueZ 5.76, over sockets.
+  /// A Boolean value that indicates whether a value can be sent to one central alone: from BlueZ 5.76 on, over sockets.
   public var addressesOnePeer: Bool { state.withLock { $0.version?.has(.notifiesOnePeer) ?? ($0.links.count > 1) } }
 
-  /// The most bytes every subscriber known by a socket can take: the smallest MTU − 3, at most 512; `nil` while nobody
-  /// is subscribed. Longer values would be cut short without a word.
+  /// The largest length of a value that every subscriber with a known MTU receives whole, in bytes: the smallest MTU −
+  /// 3, at most 512; `nil` without subscribers. Longer values would be truncated silently.
   public var longestNotification: Int? {
     state.withLock { $0.links.map(\.mtu).min().map { min($0 - 3, AttributeLimits.value) } }
   }
 
-  /// Sends a value to everyone who is subscribed, as a notification or an indication, whichever each asked for.
+  /// Sends a value to all subscribers, as a notification or an indication, according to each subscription.
   ///
-  /// It waits while bluetoothd has no room. That bluetoothd took it says nothing of the radio: it queues without bound,
-  /// so a sender with much to say paces itself.
+  /// This method waits while the socket to bluetoothd is full. A return does not mean that the value was sent over the
+  /// air: bluetoothd queues without limit, so a program that sends much must limit its own rate.
   /// - Parameters:
-  ///   - value: at most 512 bytes.
-  ///   - timeout: how long to wait for room; a bluetoothd that works makes some within milliseconds.
-  /// - Throws: ``BlueZError``: `.notConnected` when nobody is subscribed, `.timedOut`, `.invalidArgument` when it is
-  ///   longer than 512 bytes or than the smallest known MTU − 3 (bluetoothd would cut it silently);
+  ///   - value: The value, at most 512 bytes.
+  ///   - timeout: The longest time to wait for free space; a bluetoothd that works frees some within milliseconds.
+  /// - Throws: ``BlueZError``: `.notConnected` without subscribers, `.timedOut`, `.invalidArgument` when the value is
+  ///   longer than 512 bytes or than the smallest known MTU − 3 (bluetoothd would truncate it silently);
   ///   `CancellationError`.
   public func notify(_ value: [UInt8], timeout: Duration = .seconds(10)) async throws {
     while true {
@@ -56,7 +62,7 @@ extension LocalCharacteristic {
     }
   }
 
-  /// The sockets a value for everyone is written to.
+  /// Returns the sockets to which a value for all subscribers is written.
   func recipients(of value: [UInt8], in state: borrowing State) throws -> [Link] {
     try check(value, for: state.links)
     guard !state.links.isEmpty else { throw nobody }
@@ -65,8 +71,8 @@ extension LocalCharacteristic {
     return all ? state.links : Array(state.links.prefix(1))
   }
 
-  /// Writes a value to sockets. One central that leaves does not keep it from the others.
-  /// - Returns: the numbers of those that are gone.
+  /// Writes a value to sockets. A central that disconnects does not prevent the others from receiving it.
+  /// - Returns: The identifiers of the sockets that are closed.
   func send(_ value: [UInt8], over links: [Link], timeout: Duration) async throws -> [Int] {
     var left: [Int] = []
     for link in links {
@@ -79,21 +85,21 @@ extension LocalCharacteristic {
     return left
   }
 
-  private var nobody: BlueZError { BlueZError(.notConnected, "nobody is subscribed to \(uuid)") }
+  private var nobody: BlueZError { BlueZError(.notConnected, "\(uuid) has no subscribers") }
 
   /// Sends a value to one central.
   /// - Parameters:
-  ///   - value: at most 512 bytes.
-  ///   - peer: the central.
-  ///   - timeout: how long to wait for room.
-  /// - Throws: ``BlueZError``: `.notSupported` when this bluetoothd cannot tell subscribers apart (before 5.76),
-  ///   `.notConnected` when this one is not subscribed, `.timedOut`, `.invalidArgument` as ``notify(_:timeout:)``;
-  ///   `CancellationError`.
+  ///   - value: The value, at most 512 bytes.
+  ///   - peer: The central to send the value to.
+  ///   - timeout: The longest time to wait for free space.
+  /// - Throws: ``BlueZError``: `.notSupported` when this bluetoothd cannot distinguish subscribers (before 5.76),
+  ///   `.notConnected` when the central is not subscribed, `.timedOut`, `.invalidArgument` as in
+  ///   ``notify(_:timeout:)``; `CancellationError`.
   public func notify(_ value: [UInt8], to peer: Peer, timeout: Duration = .seconds(10)) async throws {
     guard addressesOnePeer else {
       throw BlueZError(
         .notSupported, "this bluetoothd sends a notification to every subscriber, not to \(peer) alone",
-        hint: "BlueZ 5.76 can; or send to all and let the centrals sort it out")
+        hint: "use BlueZ 5.76, or send to all subscribers")
     }
     let link = try state.withLock { state -> Link? in
       guard let link = state.links.last(where: { $0.peer == peer }) else { return nil }
@@ -107,14 +113,15 @@ extension LocalCharacteristic {
   private func check(_ value: [UInt8], for links: [Link]) throws {
     let limit = min(links.map { $0.mtu - 3 }.min() ?? AttributeLimits.value, AttributeLimits.value)
     guard value.count <= limit else {
-      throw BlueZError(.invalidArgument, "\(value.count) bytes in one notification of \(uuid), which takes \(limit)")
+      throw BlueZError(
+        .invalidArgument, "the notification of \(uuid) has \(value.count) bytes; allowed: at most \(limit)")
     }
   }
 
   // MARK: What bluetoothd does
 
-  /// Makes the socket of a new subscription.
-  /// - Returns: the end for bluetoothd.
+  /// Creates the socket of a new subscription.
+  /// - Returns: The end for bluetoothd.
   func acquireNotify(_ peer: Peer, mtu: Int) throws -> FileDescriptor {
     let (ours, theirs) = try PacketSocket.pair()
     let id = state.withLock { state in
@@ -152,7 +159,7 @@ extension LocalCharacteristic {
     for observer in observers { observer.yield(.unsubscribed(link.peer)) }
   }
 
-  /// Takes everything down, because bluetoothd or the application is gone.
+  /// Closes all sockets, because bluetoothd or the application is gone.
   func reset() {
     let (links, observers) = state.withLock { state in
       defer {

@@ -1,27 +1,34 @@
 import Streams
 
-/// A characteristic this program offers.
+/// A GATT characteristic that this program provides.
 ///
-/// Its handlers are called one at a time, in the order the requests came. They see whole values: long reads are cut
-/// from a snapshot taken for each central when it begins to read, and bluetoothd puts long writes together.
+/// Handlers are called one at a time, in the order of the requests. They deal with whole values: a long read is served
+/// from a snapshot that is made for each central when it starts to read, and bluetoothd assembles long writes.
+///
+/// ```swift
+/// let pulse = LocalCharacteristic("2a37", .notify)
+/// let application = try await adapter.offer([LocalService("180d", characteristics: [pulse])])
+/// if pulse.isSubscribed { try await pulse.notify([0, 72]) }
+/// withExtendedLifetime(application) {}
+/// ```
 public final class LocalCharacteristic: Sendable {
-  /// Who takes what centrals write.
+  /// The handling of values that centrals write.
   public enum Writes: Sendable {
-    /// Nobody; the characteristic cannot be written.
+    /// Nothing handles writes: the characteristic cannot be written.
     case none
-    /// A handler that knows who wrote, and whose errors reach the central.
+    /// A handler that receives the writing central with each value, and whose errors are sent to it.
     case handler(@Sendable (WriteRequest) async throws -> Void)
-    /// A socket: least work for each value, but a value says not whose it is (all centrals share the socket on
-    /// BlueZ before 5.69), not where a long write's pieces belong, and cannot be refused. Called on a thread that must
-    /// not wait.
+    /// A socket, with the least cost for each value. A value does not identify its central (before BlueZ 5.69 all
+    /// centrals share the socket) or its offset in a long write, and it cannot be refused. The closure is called on a
+    /// thread that it must not block.
     case socket(@Sendable ([UInt8]) -> Void)
   }
 
-  /// What it is.
+  /// The UUID of the characteristic's type.
   public let uuid: BluetoothUUID
-  /// What may be done with it.
+  /// The operations that the characteristic permits.
   public let flags: CharacteristicFlags
-  /// Its descriptors. The client configuration (`2902`) and the extended properties (`2900`) come by themselves.
+  /// The descriptors. bluetoothd adds the client configuration (`2902`) and the extended properties (`2900`) by itself.
   public let descriptors: [LocalDescriptor]
 
   let read: (@Sendable (ReadRequest) async throws -> [UInt8])?
@@ -32,33 +39,35 @@ public final class LocalCharacteristic: Sendable {
   struct State {
     var links: [Link] = []
     var writeSocket: PacketSocket?
-    /// Where the indication on its way learns of its confirmations.
+    /// The receiver of the confirmations of the present indication.
     var indication: BoundedStream<Confirmations.Event>.Source?
     var observers: [Int: BoundedStream<SubscriptionEvent>.Source] = [:]
     var nextID = 0
-    /// What this bluetoothd does with several sockets; `nil` while not known.
+    /// The release of bluetoothd, which determines the use of several sockets; `nil` while it is unknown.
     var version: BlueZRelease?
   }
 
   /// A socket to bluetoothd that carries notifications.
   struct Link: Sendable {
     let id: Int
-    /// The central it was made for. Before 5.69 the others share it.
+    /// The central for which the socket was created. Before BlueZ 5.69 the other centrals share it.
     let peer: Peer
     let mtu: Int
     let socket: PacketSocket
   }
 
-  /// Describes a characteristic.
+  /// Creates a characteristic with handlers.
   /// - Parameters:
-  ///   - uuid: what it is.
-  ///   - flags: what may be done with it.
-  ///   - descriptors: beside the client configuration.
-  ///   - read: answers a read with the whole value, at most 512 bytes; throw an ``AttributeRefusal`` to refuse.
-  ///   - writes: who takes what is written.
-  ///   - authorize: with the flag ``CharacteristicFlags/authorize``, asked whether a central may begin a long or
-  ///     reliable write; throw an ``AttributeRefusal`` to refuse. It is asked before there is a value, so the request's
-  ///     is empty, and not for devices that are trusted. Without it all are refused.
+  ///   - uuid: The UUID of the characteristic's type.
+  ///   - flags: The operations that the characteristic permits.
+  ///   - descriptors: The descriptors, apart from the client configuration.
+  ///   - read: A handler that returns the whole value for a read, at most 512 bytes; it throws an ``AttributeRefusal``
+  ///     to refuse.
+  ///   - writes: The handling of values that centrals write.
+  ///   - authorize: With the flag ``CharacteristicFlags/authorize``, a handler that is called before a central starts a
+  ///     long or reliable write; it throws an ``AttributeRefusal`` to refuse. The request's value is empty, because
+  ///     there is none yet. The handler is not called for trusted devices. Without a handler all such writes are
+  ///     refused.
   public init(
     _ uuid: BluetoothUUID, _ flags: CharacteristicFlags, descriptors: [LocalDescriptor] = [],
     read: (@Sendable (ReadRequest) async throws -> [UInt8])? = nil, writes: Writes = .none,
@@ -72,12 +81,12 @@ public final class LocalCharacteristic: Sendable {
     self.authorize = authorize
   }
 
-  /// Describes a characteristic whose value never changes.
+  /// Creates a characteristic whose value never changes.
   /// - Parameters:
-  ///   - uuid: what it is.
-  ///   - value: at most 512 bytes.
-  ///   - flags: who may read it.
-  ///   - descriptors: what is said about it.
+  ///   - uuid: The UUID of the characteristic's type.
+  ///   - value: The value, at most 512 bytes.
+  ///   - flags: The operations that the characteristic permits.
+  ///   - descriptors: The descriptors.
   public convenience init(
     _ uuid: BluetoothUUID, value: [UInt8], _ flags: CharacteristicFlags = .read, descriptors: [LocalDescriptor] = []
   ) {

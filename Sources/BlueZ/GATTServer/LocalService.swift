@@ -1,15 +1,21 @@
-/// A GATT service this program offers.
+/// A GATT service that this program provides.
+///
+/// ```swift
+/// let battery = LocalService("180f", characteristics: [LocalCharacteristic("2a19", value: [80])])
+/// let application = try await adapter.offer([battery])
+/// print(application.services.count)
+/// ```
 public final class LocalService: Sendable {
-  /// What it is.
+  /// The UUID of the service's type.
   public let uuid: BluetoothUUID
-  /// Whether it stands for itself; a secondary service is only included by others.
+  /// A Boolean value that indicates whether the service is primary; a secondary service is only included by others.
   public let isPrimary: Bool
-  /// The services it includes. They are offered with it, once, also when several include them.
+  /// The services that this service includes. Each is registered once, also when several services include it.
   public let includes: [LocalService]
-  /// What it is made of.
+  /// The characteristics of the service.
   public let characteristics: [LocalCharacteristic]
 
-  /// Describes a service.
+  /// Creates a service from its characteristics.
   public init(
     _ uuid: BluetoothUUID, isPrimary: Bool = true, includes: [LocalService] = [],
     characteristics: [LocalCharacteristic]
@@ -22,8 +28,8 @@ public final class LocalService: Sendable {
 }
 
 extension [LocalService] {
-  /// These and all they include, each once, the included before those that include them: bluetoothd looks them up when
-  /// it adds the service, and leaves out what it does not find.
+  /// These services and all that they include, each once and before those that include it: bluetoothd looks included
+  /// services up when it adds a service, and leaves out those that it does not find.
   var withIncluded: [LocalService] {
     var found: [LocalService] = []
     func add(_ service: LocalService) {
@@ -35,20 +41,25 @@ extension [LocalService] {
   }
 }
 
-/// A descriptor of a characteristic this program offers.
+/// A GATT descriptor of a characteristic that this program provides.
+///
+/// ```swift
+/// let description = LocalDescriptor("2901", value: Array("Battery of the left shoe".utf8))
+/// let level = LocalCharacteristic("2a19", value: [80], descriptors: [description])
+/// ```
 public struct LocalDescriptor: Sendable {
-  /// What it is.
+  /// The UUID of the descriptor's type.
   public var uuid: BluetoothUUID
-  /// What may be done with it.
+  /// The operations that the descriptor permits.
   public var flags: CharacteristicFlags
-  /// Answers a read with the whole value, at most 512 bytes.
+  /// A handler that returns the whole value for a read, at most 512 bytes.
   public var read: (@Sendable (ReadRequest) async throws -> [UInt8])?
-  /// Takes a write.
+  /// A handler that receives a written value.
   public var write: (@Sendable (WriteRequest) async throws -> Void)?
-  /// Asked whether a central may begin a long write, as for a ``LocalCharacteristic``.
+  /// A handler that is called before a central starts a long write, as for a ``LocalCharacteristic``.
   public var authorize: (@Sendable (WriteRequest) async throws -> Void)?
 
-  /// Describes a descriptor.
+  /// Creates a descriptor with handlers.
   public init(
     _ uuid: BluetoothUUID, _ flags: CharacteristicFlags,
     read: (@Sendable (ReadRequest) async throws -> [UInt8])? = nil,
@@ -62,7 +73,7 @@ public struct LocalDescriptor: Sendable {
     self.authorize = authorize
   }
 
-  /// A descriptor whose value never changes, such as a user description (`2901`).
+  /// Creates a descriptor whose value never changes, such as a user description (`2901`).
   public init(_ uuid: BluetoothUUID, value: [UInt8]) {
     self.init(uuid, .read, read: { _ in value })
   }

@@ -1,21 +1,20 @@
-/// The values that centrals are reading in pieces.
+/// The values that centrals are reading in several requests.
 ///
-/// A handler gives whole values; what a central gets is cut from the one that was there when it began, so that it never
-/// puts together pieces of two. A value type: who serves reads keeps one.
+/// A handler returns whole values; a central receives parts of the value that was current when it started to read, so
+/// that it never combines parts of two values. A value type, kept by each served attribute.
 struct LongReads: Sendable {
-  /// How many centrals may be in the middle of a value; beyond that the one that began first starts anew. Each keeps
-  /// at most 512 bytes.
+  /// The largest number of values that are kept, at most 512 bytes each; beyond it the oldest reader starts again.
   static let limit = 64
 
   private var values: [Peer: [UInt8]] = [:]
   private var order: [Peer] = []
 
-  /// The value that a central is in the middle of; `nil` when it begins, or what it had begun is gone.
+  /// Returns the value that a central is reading; `nil` when it starts, or when its value is no longer kept.
   func value(for peer: Peer, at offset: Int) -> [UInt8]? { offset > 0 ? values[peer] : nil }
 
-  /// Cuts what a central gets, and keeps the value if it will ask for more.
-  /// - Parameter mtu: the ATT MTU of its link. A central that gets MTU − 1 bytes asks again (Core Specification
-  ///   3.F.3.4.4.5).
+  /// Returns the part of a value for a central, and keeps the value if the central will request more.
+  /// - Parameter mtu: The ATT MTU of the connection. A central that receives MTU − 1 bytes requests more (Core
+  ///   Specification 3.F.3.4.4.5).
   /// - Throws: ``AttributeRefusal/invalidOffset``.
   mutating func piece(of value: [UInt8], for peer: Peer, at offset: Int, mtu: Int) throws -> [UInt8] {
     order.removeAll { $0 == peer }

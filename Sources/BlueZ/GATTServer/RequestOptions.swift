@@ -1,14 +1,14 @@
 import DBus
 import Streams
 
-/// The options bluetoothd passes with a request.
+/// The options that bluetoothd passes with a request.
 struct RequestOptions {
   let peer: Peer
   let mtu: Int
   let link: LinkType
   let offset: Int
   let kind: WriteRequest.Kind
-  /// A long write begins, and bluetoothd asks whether to take it.
+  /// A Boolean value that indicates whether bluetoothd requests authorization for a long write that starts.
   let asksForAuthorization: Bool
 
   init(_ options: Value) throws {
@@ -32,7 +32,7 @@ struct RequestOptions {
 extension AttributeRefusal {
   var error: DBusError { DBusError(name: bluezName, message: "\(self)") }
 
-  /// Turns what a handler throws into an error bluetoothd understands.
+  /// Converts the errors of a handler to errors that bluetoothd knows.
   static func naming<R>(_ body: () async throws -> R) async throws -> R {
     do {
       return try await body()
@@ -44,7 +44,7 @@ extension AttributeRefusal {
   }
 }
 
-/// What a characteristic and a descriptor have in common: both are read in pieces and written.
+/// The methods that characteristics and descriptors have in common.
 struct AttributeMethods: Sendable {
   let read: (@Sendable (ReadRequest) async throws -> [UInt8])?
   let write: (@Sendable (WriteRequest) async throws -> Void)?

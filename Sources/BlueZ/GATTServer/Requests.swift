@@ -1,16 +1,25 @@
-/// A central wants to read a value.
+/// A request of a central to read a value.
+///
+/// ```swift
+/// let name = LocalCharacteristic(
+///   "2a00", [.read],
+///   read: { request in
+///     print(request.peer, "reads")
+///     return Array("Lamp".utf8)
+///   })
+/// ```
 public struct ReadRequest: Sendable, Hashable {
-  /// Who asks.
+  /// The central that sent the request.
   public var peer: Peer
-  /// The ATT MTU of its link, in bytes.
+  /// The ATT MTU of the central's connection, in bytes.
   public var mtu: Int
-  /// What carries its link.
+  /// The radio technology of the central's connection.
   public var link: LinkType
-  /// Where in the value it begins, in bytes. Of no concern to a handler, which gives the whole value: 0 but for a central
-  /// that begins in the middle.
+  /// The position at which the central starts to read, in bytes. A handler ignores it and returns the whole value; it
+  /// is 0 unless the central starts in the middle.
   public var offset: Int
 
-  /// Makes a request.
+  /// Creates a read request, for tests of a handler.
   public init(peer: Peer, mtu: Int, link: LinkType = .le, offset: Int = 0) {
     self.peer = peer
     self.mtu = mtu
@@ -19,32 +28,41 @@ public struct ReadRequest: Sendable, Hashable {
   }
 }
 
-/// A central wrote a value.
+/// A value that a central wrote.
+///
+/// ```swift
+/// let switchState = LocalCharacteristic(
+///   "2ae2", [.write],
+///   writes: .handler { request in
+///     guard request.value.count == 1 else { throw AttributeRefusal.invalidLength }
+///     print(request.peer, "switches", request.value[0] == 0 ? "off" : "on")
+///   })
+/// ```
 public struct WriteRequest: Sendable, Hashable {
-  /// How it was written.
+  /// The GATT procedure with which a value was written.
   public enum Kind: String, Sendable {
-    /// Without response; an error thrown by the handler reaches nobody.
+    /// A write without response; an error that the handler throws reaches no peer.
     case command
-    /// With response; a long write too, whose value is whole.
+    /// A write with response, including a long write, whose value is whole.
     case request
-    /// As a reliable write; the value is whole. BlueZ 5.66 calls these requests.
+    /// A reliable write, whose value is whole. BlueZ 5.66 reports such writes as requests.
     case reliable
   }
 
-  /// Who wrote.
+  /// The central that wrote the value.
   public var peer: Peer
-  /// The ATT MTU of its link, in bytes.
+  /// The ATT MTU of the central's connection, in bytes.
   public var mtu: Int
-  /// What carries its link.
+  /// The radio technology of the central's connection.
   public var link: LinkType
-  /// How it was written.
+  /// The GATT procedure with which the value was written.
   public var kind: Kind
-  /// Where in the value the bytes belong; 0 but for writes that begin in the middle.
+  /// The position of the first written byte; 0 unless the write starts in the middle.
   public var offset: Int
-  /// The bytes.
+  /// The bytes that were written.
   public var value: [UInt8]
 
-  /// Makes a request.
+  /// Creates a write request, for tests of a handler.
   public init(peer: Peer, mtu: Int, link: LinkType = .le, kind: Kind, offset: Int = 0, value: [UInt8]) {
     self.peer = peer
     self.mtu = mtu
@@ -55,21 +73,21 @@ public struct WriteRequest: Sendable, Hashable {
   }
 }
 
-/// A refusal for the central, thrown by a read or write handler.
+/// A refusal that a read or write handler throws and that the central receives.
 public enum AttributeRefusal: Error, Sendable, Hashable {
-  /// The value cannot be read, or not written, now.
+  /// The value cannot be read or written at present.
   case notPermitted
-  /// The central may not do this.
+  /// The central is not authorized for the operation.
   case notAuthorized
-  /// The written value has a length that cannot be.
+  /// The length of the written value is invalid.
   case invalidLength
-  /// The offset is beyond the value's end.
+  /// The offset is beyond the end of the value.
   case invalidOffset
-  /// This server does not do that.
+  /// The server does not support the operation.
   case notSupported
-  /// An earlier request is still being worked on.
+  /// An earlier request is still being processed.
   case inProgress
-  /// Anything else.
+  /// The operation failed for another reason.
   case failed
 
   var bluezName: String {

@@ -1,6 +1,6 @@
 import Streams
 
-/// Channels that are open and wait to be taken, up to a limit.
+/// The open channels that wait to be accepted by the program, up to a limit.
 final class AcceptQueue: Sendable {
   typealias Waiter = CheckedContinuation<Void, Never>
 
@@ -15,7 +15,7 @@ final class AcceptQueue: Sendable {
 
   init(limit: Int) { self.limit = max(limit, 1) }
 
-  /// Puts a channel in, or why there is none.
+  /// Adds a channel, or the error of accepting one.
   /// - Returns: `false` when the queue was closed.
   func put(_ channel: Result<L2CAPChannel, BlueZError>) -> Bool {
     change { state in
@@ -24,12 +24,12 @@ final class AcceptQueue: Sendable {
     }
   }
 
-  /// Waits until there is room, or no need for it.
+  /// Waits until the queue has a free slot, or was closed.
   func waitForRoom() async {
     await wait { [limit] in $0.channels.count >= limit && !$0.isClosed }
   }
 
-  /// Takes the first channel out, and waits for it.
+  /// Returns the first channel, and waits for it.
   /// - Returns: `nil` when the queue was closed.
   func take() async throws -> L2CAPChannel? {
     while true {
@@ -43,7 +43,7 @@ final class AcceptQueue: Sendable {
     }
   }
 
-  /// Lets go who waits, and the channels nobody took.
+  /// Releases the waiting tasks, and the channels that were not taken.
   func close() {
     // Released after the lock: that closes them.
     let rest = change { state in
@@ -63,7 +63,7 @@ final class AcceptQueue: Sendable {
     return result
   }
 
-  /// Waits for a change, if there is something to wait for; who waited looks again.
+  /// Waits for a change, if the condition holds; the caller checks again.
   private func wait(while isNeeded: @Sendable (borrowing State) -> Bool) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { (waiter: Waiter) in

@@ -2,14 +2,20 @@ import Glibc
 
 extension Adapter {
   /// Listens for L2CAP channels that peers open.
+  ///
+  /// ```swift
+  /// let listener = try adapter.listen(psm: 0x80, security: .medium)
+  /// for try await channel in listener { print(channel.peer, "opened PSM", listener.psm) }
+  /// ```
   /// - Parameters:
-  ///   - psm: 0x80 to 0xff; those below are assigned by the Bluetooth SIG and need CAP_NET_BIND_SERVICE. `nil` takes a
-  ///     free one.
-  ///   - security: what the link must have; a peer whose link has less is refused and may pair.
-  ///   - mtu: the most bytes of a packet from the peer, 23 to 65535. Longer packets are quicker where the controller's
-  ///     own buffers are short, and cost memory.
-  ///   - backlog: how many channels may wait to be taken, at least; the kernel keeps about as many again, and then
-  ///     refuses.
+  ///   - psm: The PSM, 0x80 to 0xff; those below are assigned by the Bluetooth SIG and need CAP_NET_BIND_SERVICE. `nil`
+  ///     selects a free one.
+  ///   - security: The security that the connection must have; a peer whose connection has less is refused and may
+  ///     pair.
+  ///   - mtu: The longest packet from the peer, 23 to 65535 bytes. Longer packets are faster where the controller's
+  ///     buffers are short, and cost memory.
+  ///   - backlog: The smallest number of channels that may wait to be accepted; the kernel queues about as many again,
+  ///     and then refuses.
   /// - Throws: ``BlueZError``: `.invalidArgument`, `.psmInUse`, `.notPermitted` for a PSM below 0x80, `.noAdapter`,
   ///   `.serviceUnavailable`, `.notSupported` when the kernel has no Bluetooth.
   public func listen(

@@ -1,19 +1,19 @@
 extension Device {
   /// Opens an L2CAP channel to a PSM that the device listens on.
   ///
-  /// The device need not be connected: the kernel makes the link when it hears the device advertise. One that
-  /// ``connect(_:requiring:)`` made is used. A peer that grants no credits at first is waited for until it does. Cancelling the
-  /// task gives the attempt up.
+  /// The device need not be connected: the kernel connects when it receives the device's advertisement. A connection
+  /// made by ``connect(_:requiring:)`` is used. While a peer grants no initial credits, the method waits for them.
+  /// Cancelling the task ends the attempt.
   /// - Parameters:
-  ///   - psm: 0x01 to 0xff.
-  ///   - security: what the link must have; the kernel starts pairing when it has less, for which bluetoothd needs an
-  ///     agent where a person has to confirm.
-  ///   - mtu: the most bytes of a packet from the peer, 23 to 65535.
-  ///   - timeout: how long it may take, pairing included.
+  ///   - psm: The PSM, 0x01 to 0xff.
+  ///   - security: The security that the connection must have; the kernel starts pairing when it has less, for which
+  ///     bluetoothd needs an agent where a user has to confirm.
+  ///   - mtu: The longest packet from the peer, 23 to 65535 bytes.
+  ///   - timeout: The longest time for opening the channel, including pairing.
   /// - Throws: ``BlueZError``: `.invalidArgument`, `.staleHandle`, `.channelRefused`, `.authenticationFailed` when this
-  ///   side or the peer wants more security than pairing brought, `.timedOut` (also when it is this side's agent that
-  ///   refuses to pair: the kernel then waits on), `.connectFailed`, `.notConnected` when the link ended meanwhile;
-  ///   `CancellationError`.
+  ///   host or the peer requires more security than pairing established, `.timedOut` (also when this host's agent
+  ///   refuses to pair: the kernel then keeps waiting), `.connectFailed`, `.notConnected` when the connection ended
+  ///   meanwhile; `CancellationError`.
   public func openChannel(
     psm: UInt16, security: SecurityLevel = .low, mtu: Int = L2CAPChannel.defaultMTU, timeout: Duration = .seconds(20)
   ) async throws -> L2CAPChannel {
@@ -31,13 +31,15 @@ extension Device {
           from: L2CAPSocketAddress(psm: 0, address: own, type: ownType),
           to: L2CAPSocketAddress(psm: psm, address: address, type: addressType), security, mtu: mtu, limit: timeout,
           doing: doing)
-        try await withTimeout(timeout, doing, hint: "is it in range, does it advertise, does it wait for a pairing?") {
+        try await withTimeout(
+          timeout, doing, hint: "check that it is in range, advertises, and is not waiting for pairing"
+        ) {
           try await socket.finishConnecting(doing: doing)
         }
       }
     } catch let error as BlueZError where error.code == .channelRefused {
       guard try socket.securityLevel(doing) > security.rawValue else { throw error }
-      throw BlueZError(.authenticationFailed, error.message, hint: "the peer wants pairing", errno: error.errno)
+      throw BlueZError(.authenticationFailed, error.message, hint: "the peer requires pairing", errno: error.errno)
     }
     return try L2CAPChannel(socket: socket, peer: peer, psm: psm)
   }

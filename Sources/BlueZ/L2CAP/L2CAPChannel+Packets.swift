@@ -3,25 +3,27 @@ import Streams
 import Timing
 
 extension L2CAPChannel {
-  /// What the peer sends, packet by packet. Nothing is read ahead: what nobody takes stays with the kernel, whose
-  /// credits then run out, and the peer waits. Several readers share the packets among them.
+  /// The packets that the peer sends. Nothing is read ahead: packets that are not read stay in the kernel, whose
+  /// credits then run out, so that the peer waits. Several consumers share the packets.
   public var packets: Packets { Packets(channel: self) }
 
-  /// The packets of a channel.
+  /// The sequence of packets that a channel receives.
   ///
-  /// The sequence ends when the channel was closed in order, by either side. It throws ``BlueZError`` with code
-  /// `.notConnected` when the link broke, and `CancellationError`. Either way after everything that had arrived.
+  /// The sequence finishes when either side closed the channel in order. It throws ``BlueZError`` with code
+  /// `.notConnected` when the connection was lost, and `CancellationError`; in both cases after all packets that had
+  /// arrived.
   public struct Packets: AsyncSequence, Sendable {
     let channel: L2CAPChannel
 
-    /// The iterator.
+    /// Returns an iterator over the packets.
     public func makeAsyncIterator() -> Iterator { Iterator(channel: channel) }
 
-    /// Reads packets from a channel.
+    /// An iterator over the packets of a channel.
     public struct Iterator: AsyncIteratorProtocol {
       let channel: L2CAPChannel
 
-      /// The next packet; `nil` when the channel was closed.
+      /// Returns the next packet; `nil` when the channel was closed.
+      /// - Throws: ``BlueZError`` with code `.notConnected` when the connection was lost; `CancellationError`.
       public mutating func next() async throws -> [UInt8]? { try await channel.receive() }
     }
   }
@@ -39,25 +41,25 @@ extension L2CAPChannel {
     return nil
   }
 
-  /// Sends one packet; waits while the peer gives no credits.
+  /// Sends one packet; waits while the peer grants no credits.
   ///
-  /// When it returns the kernel has the packet, and sends it before all later ones. When it throws, nothing of the
-  /// packet was sent.
+  /// When this method returns, the kernel has the packet and sends it before all later ones. When it throws, nothing of
+  /// the packet was sent.
   /// - Parameters:
-  ///   - packet: 1 to ``sendMTU`` bytes. The kernel cannot send an empty SDU.
-  ///   - timeout: how long the peer may make us wait.
+  ///   - packet: The packet, 1 to ``sendMTU`` bytes. The kernel cannot send an empty SDU.
+  ///   - timeout: The longest time to wait for credits.
   /// - Throws: ``BlueZError``: `.invalidArgument` for a packet of another size, or one too long for the kernel's send
   ///   buffer; `.timedOut`; `.notConnected` when the channel has ended. `CancellationError`.
   public func send(_ packet: [UInt8], timeout: Duration = .seconds(60)) async throws {
     guard (1...sendMTU).contains(packet.count) else {
-      throw BlueZError(.invalidArgument, "a packet of \(packet.count) bytes to \(name)", hint: "1 to \(sendMTU) bytes")
+      throw BlueZError(.invalidArgument, "the packet for \(name) has \(packet.count) bytes; allowed: 1 to \(sendMTU)")
     }
     try Task.checkCancellation()
     // Mostly there is room, and watching the clock would cost more than sending.
     if try await sent(packet) { return }
     let isSent = Lock(false)
     do {
-      try await withTimeout(timeout, "sending to \(name)", hint: "does the peer read?") {
+      try await withTimeout(timeout, "sending to \(name)", hint: "the peer may not be reading") {
         repeat {
           guard await self.socket.wait(for: .writing) else { throw self.broken(EBADF) }
           try Task.checkCancellation()
@@ -70,7 +72,7 @@ extension L2CAPChannel {
     }
   }
 
-  /// - Returns: `false` when there is no room.
+  /// - Returns: `false` when the send buffer is full.
   private func sent(_ packet: [UInt8]) async throws -> Bool {
     switch socket.sendNow(packet) {
     case .all: return true
@@ -87,13 +89,14 @@ extension L2CAPChannel {
     }
   }
 
-  /// Waits until everything sent has left the kernel for the radio; before a ``close()`` that must not drop any of it.
-  /// - Throws: ``BlueZError``: `.timedOut` when the peer does not take it, `.notConnected` when the channel has ended;
-  ///   `CancellationError`.
+  /// Waits until the kernel has passed everything that was sent to the controller; call it before a ``close()`` that
+  /// must not drop packets.
+  /// - Throws: ``BlueZError``: `.timedOut` when the peer does not take the packets, `.notConnected` when the channel
+  ///   has ended; `CancellationError`.
   public func flush(timeout: Duration = .seconds(30)) async throws {
     let socket = socket
     let doing = "flushing \(name)"
-    try await withTimeout(timeout, doing, hint: "does the peer read?") {
+    try await withTimeout(timeout, doing, hint: "the peer may not be reading") {
       // The kernel tells nobody that a send buffer is empty.
       while try socket.unsent(doing) > 0 { try await Task.sleep(for: .milliseconds(2), clock: .steady) }
     }
@@ -104,8 +107,8 @@ extension L2CAPChannel {
       switch number {
       case EBADF: "closed on this side"
       case ETIMEDOUT: "the peer is out of range, or silent"
-      case ECONNABORTED: "this side ended the link"
-      default: "the peer closed it or ended the link"
+      case ECONNABORTED: "this host ended the connection"
+      default: "the peer closed the channel or the connection"
       }
     return BlueZError(.notConnected, "\(name) has ended: \(reason)", errno: number)
   }

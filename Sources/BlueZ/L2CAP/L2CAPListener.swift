@@ -1,15 +1,17 @@
-/// Takes the channels that peers open on one PSM.
+/// A listener for the channels that peers open on one PSM.
 ///
 /// ```swift
 /// let listener = try adapter.listen()
-/// for try await channel in listener { Task { try await serve(channel) } }
+/// for try await channel in listener {
+///   Task { for try await packet in channel.packets { try await channel.send(packet) } }
+/// }
 /// ```
 ///
-/// The sequence ends with ``close()``, or when the listener's last reference goes. The listener is the kernel's: it
-/// outlives a restart of bluetoothd, and the adapter's being unplugged and coming back. Peers that are not connected
-/// find the adapter only when it advertises.
+/// The sequence finishes with ``close()``, or when the listener's last reference is released. The listener belongs to
+/// the kernel: it survives a restart of bluetoothd, and the removal and return of the adapter. Peers that are not
+/// connected find the adapter only while it advertises.
 public final class L2CAPListener: AsyncSequence, Sendable {
-  /// The PSM it listens on; peers have to be told when it was not agreed on.
+  /// The PSM of the listener, which peers must know.
   public let psm: UInt16
   private let socket: L2CAPSocket
   private let queue: AcceptQueue
@@ -24,32 +26,32 @@ public final class L2CAPListener: AsyncSequence, Sendable {
 
   deinit { close() }
 
-  /// Listens no more, and closes the channels that nobody took; those that were taken stay. Without effect when it is
-  /// closed.
+  /// Stops listening, and closes the channels that were not accepted by the program; the others stay open. Without
+  /// effect when the listener is closed.
   public func close() {
     queue.close()
     socket.close()
   }
 
-  /// The iterator. Several iterators share the channels among them.
+  /// Returns an iterator over the channels. Several iterators share the channels.
   public func makeAsyncIterator() -> Iterator { Iterator(listener: self) }
 
-  /// Takes channels from a listener.
+  /// An iterator over the channels of a listener.
   public struct Iterator: AsyncIteratorProtocol {
     let listener: L2CAPListener
 
-    /// The next channel; `nil` when the listener was closed.
-    /// - Throws: ``BlueZError`` when a channel could not be taken, as with too many open files; the listener goes on.
-    ///   `CancellationError`.
+    /// Returns the next channel; `nil` when the listener was closed.
+    /// - Throws: ``BlueZError`` when a channel could not be accepted, as with too many open files; the listener
+    ///   continues. `CancellationError`.
     public mutating func next() async throws -> L2CAPChannel? { try await listener.queue.take() }
   }
 
-  /// Accepts at once what there is room for: the kernel forgets a channel, with what came over it, when its peer closes
-  /// it before that.
+  /// Accepts at once the channels for which there are free slots: the kernel discards a channel, with the packets that
+  /// it received, when the peer closes it before that.
   private static func accept(
     at socket: L2CAPSocket, of adapter: Adapter, _ psm: UInt16, into queue: AcceptQueue
   ) async {
-    let doing = "taking a channel on PSM \(L2CAPChannel.text(psm))"
+    let doing = "accepting a channel on PSM \(L2CAPChannel.text(psm))"
     repeat {
       do {
         await queue.waitForRoom()
@@ -67,7 +69,7 @@ public final class L2CAPListener: AsyncSequence, Sendable {
 }
 
 extension Adapter {
-  /// Somebody at the other end of a link to this adapter, named as bluetoothd names them.
+  /// Returns the peer with an address, under the path that bluetoothd gives it.
   fileprivate func peer(at address: BluetoothAddress) throws -> Peer {
     let element = "dev_" + address.description.replacing(":", with: "_")
     return Peer(path: try (path ?? "/org/bluez").appending(element))

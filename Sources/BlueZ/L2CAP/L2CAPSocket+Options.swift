@@ -1,7 +1,7 @@
 import DBus
 import Glibc
 
-/// System calls and their errors.
+/// The system calls of a socket, and their errors.
 extension L2CAPSocket {
   // Options of SOL_BLUETOOTH (include/net/bluetooth/bluetooth.h).
 
@@ -14,7 +14,7 @@ extension L2CAPSocket {
   /// A 32-bit set of `BT_PHY_…`.
   static let phy: Int32 = 14
 
-  /// Makes a system call that returns −1 when it fails, again when a signal interrupts it.
+  /// Makes a system call that returns −1 when it fails, and repeats it when a signal interrupts it.
   /// - Throws: ``BlueZError`` with the error number; `.notConnected` when the socket was closed on this side.
   @discardableResult
   func call(_ doing: String, _ body: (Int32) -> Int32) throws -> Int32 {
@@ -45,7 +45,7 @@ extension L2CAPSocket {
     return value
   }
 
-  /// The bytes, with the kernel's overhead, that are not with the controller yet.
+  /// Returns the number of bytes, including the kernel's overhead, that are not with the controller yet.
   /// - Throws: ``BlueZError`` when the channel has ended.
   func unsent(_ doing: String) throws -> UInt32 {
     var unsent: UInt32 = 0
@@ -61,8 +61,8 @@ extension L2CAPSocket {
     return unsent
   }
 
-  /// The security of the link; of a channel that came to nothing, what it demanded. The kernel raises that when the
-  /// peer refuses for want of more.
+  /// Returns the security of the connection; of a channel that failed, the security that was required. The kernel
+  /// raises that value when the peer refuses because it requires more.
   func securityLevel(_ doing: String) throws -> UInt8 {
     UInt8((try option(SOL_BLUETOOTH, Self.security, doing) as UInt16).littleEndian & 0xff)
   }
@@ -76,13 +76,13 @@ extension L2CAPSocket {
     return getsockopt(number, level, option, &value, &size)
   }
 
-  /// What `poll` says now.
+  /// Returns the present result of `poll`.
   static func events(of number: Int32, _ interest: Int32 = 0) -> Int32 {
     var polled = pollfd(fd: number, events: Int16(interest), revents: 0)
     return poll(&polled, 1, 0) > 0 ? Int32(polled.revents) : 0
   }
 
-  /// The bytes of memory that wait to be read, and to be sent.
+  /// Returns the bytes of memory that wait to be read, and to be sent.
   static func memory(of number: Int32) -> (received: UInt32, unsent: UInt32) {
     // SK_MEMINFO_RMEM_ALLOC and SK_MEMINFO_WMEM_ALLOC (include/uapi/linux/sock_diag.h) are the first and the third.
     var values = [UInt32](repeating: 0, count: 9)

@@ -1,23 +1,24 @@
 import Glibc
 
 extension L2CAPSocket {
-  /// How a channel ends. The kernel says it once, to whoever asks first, and before it hands out what had arrived.
+  /// The end of a channel. The kernel reports it once, to the first caller, and before it delivers packets that had
+  /// arrived.
   struct Ending: Sendable {
     var hasEnded = false
     var failure: Int32?
-    /// Room for one SDU; made when the first one is read.
+    /// The buffer for one SDU; allocated when the first one is read.
     var buffer: [UInt8] = []
   }
 
   enum Received {
     case packet([UInt8])
     case nothing
-    /// Everything is read. With an error number the link broke; without, the channel was closed in order.
+    /// Everything is read. With an error number the connection was lost; without, the channel was closed in order.
     case ended(Int32?)
   }
 
   /// Reads one SDU.
-  /// - Parameter longest: the MTU in this direction.
+  /// - Parameter longest: The MTU in this direction.
   func receiveNow(longest: Int) -> Received {
     descriptor.withNumber { number in
       ending.withLock { ending in
@@ -29,16 +30,16 @@ extension L2CAPSocket {
 
   enum Sent {
     case all
-    /// Without credits or buffer; the kernel will tell when there is room.
+    /// There are no credits or no buffer; the kernel signals free space.
     case full
-    /// The SDU needs more than half of the send buffer, which is not empty; the kernel tells only that half is free.
+    /// The SDU needs more than half of the send buffer, which is not empty; the kernel signals only that half is free.
     case crowded
-    /// The SDU does not even fit the empty send buffer.
+    /// The SDU does not fit into the send buffer even when that is empty.
     case tooLong
     case failed(Int32)
   }
 
-  /// Sends one SDU, or nothing of it.
+  /// Sends one SDU completely, or not at all.
   func sendNow(_ sdu: [UInt8]) -> Sent {
     let sent = descriptor.withNumber { number -> Sent in
       // Nobody else sends meanwhile: a socket that is writable stays so, and one that is empty, too.
@@ -65,7 +66,7 @@ extension L2CAPSocket {
     return sent ?? .failed(EBADF)
   }
 
-  /// Doubles the send buffer, within what `net.core.wmem_max` allows those without CAP_NET_ADMIN.
+  /// Doubles the send buffer, within `net.core.wmem_max` for programs without CAP_NET_ADMIN.
   private static func enlargeSendBuffer(of number: Int32) -> Bool {
     var before: Int32 = 0
     var after: Int32 = 0

@@ -1,24 +1,24 @@
 import Glibc
 import Streams
 
-/// A non-blocking L2CAP socket of the kernel in LE credit-based flow control mode, which is what a socket bound to an
-/// LE address and a PSM is in. Closed by ``close()`` or with its last reference.
+/// A non-blocking L2CAP socket of the kernel in LE credit-based flow control mode, the mode of a socket bound to an LE
+/// address and a PSM. It is closed by ``close()`` or with its last reference.
 final class L2CAPSocket: Sendable {
   let descriptor: FileDescriptor
-  /// What is known of the channel's end; the reader and the writers learn of it in turn.
+  /// The end of the channel, as far as it is known; the reader and the writers learn of it in turn.
   let ending = Lock(Ending())
   private let loop: PacketLoop
   private let id: Int
 
-  /// Taken while a PSM is bound: the kernel gives a connecting socket, too, a PSM of the dynamic range until it
-  /// connects, and whoever wanted to listen there in that moment would find it in use.
+  /// A lock for binding a PSM: the kernel gives a connecting socket, too, a PSM of the dynamic range until it connects,
+  /// and a listener that wants that PSM at this moment would find it in use.
   private static let binding = Lock(())
 
   convenience init() throws {
     let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     // BTPROTO_L2CAP (include/net/bluetooth/bluetooth.h) is 0.
     let number = socket(Int32(BluetoothSocket.family), type, 0)
-    guard number >= 0 else { throw BlueZError(errno: errno, while: "making an L2CAP socket") }
+    guard number >= 0 else { throw BlueZError(errno: errno, while: "creating an L2CAP socket") }
     try self.init(owning: number)
   }
 
@@ -48,8 +48,8 @@ final class L2CAPSocket: Sendable {
   }
 
   /// Starts to connect.
-  /// - Parameter limit: when the caller gives up. The kernel, which would after 40 s and call it a refusal, is told to
-  ///   give up later.
+  /// - Parameter limit: The caller's timeout. The kernel, which would give up after 40 s and report a refusal, is
+  ///   configured to give up later.
   func startConnecting(
     from own: L2CAPSocketAddress, to peer: L2CAPSocketAddress, _ security: SecurityLevel, mtu: Int, limit: Duration,
     doing: String
@@ -67,7 +67,7 @@ final class L2CAPSocket: Sendable {
     }
   }
 
-  /// Waits until the channel is there.
+  /// Waits until the channel is open.
   func finishConnecting(doing: String) async throws {
     repeat {
       try Task.checkCancellation()
@@ -83,7 +83,7 @@ final class L2CAPSocket: Sendable {
     throw BlueZError(.notConnected, "\(doing): closed on this side")
   }
 
-  /// Takes the next channel that a peer has opened.
+  /// Accepts the next channel that a peer has opened.
   /// - Returns: `nil` when there is none now.
   func accept(doing: String) throws -> (L2CAPSocket, L2CAPSocketAddress)? {
     var bytes = [UInt8](repeating: 0, count: L2CAPSocketAddress.size)
@@ -97,7 +97,7 @@ final class L2CAPSocket: Sendable {
       _ = fcntl(number, F_SETFD, FD_CLOEXEC)
       let socket = try L2CAPSocket(owning: number)
       guard let peer = L2CAPSocketAddress(bytes) else {
-        throw BlueZError(.notSupported, "\(doing): the kernel names a peer that is no LE device")
+        throw BlueZError(.notSupported, "\(doing): the peer is not an LE device")
       }
       return (socket, peer)
     } catch let error as BlueZError where error.errno == EAGAIN {
@@ -105,7 +105,7 @@ final class L2CAPSocket: Sendable {
     }
   }
 
-  /// The PSM of a bound socket.
+  /// Returns the PSM of a bound socket.
   func psm(doing: String) throws -> UInt16 {
     var bytes = [UInt8](repeating: 0, count: L2CAPSocketAddress.size)
     try call(doing) { number in
@@ -114,7 +114,9 @@ final class L2CAPSocket: Sendable {
         return getsockname(number, buffer.baseAddress!.assumingMemoryBound(to: sockaddr.self), &size)
       }
     }
-    guard let address = L2CAPSocketAddress(bytes) else { throw BlueZError(.failed, "\(doing): no PSM") }
+    guard let address = L2CAPSocketAddress(bytes) else {
+      throw BlueZError(.failed, "\(doing): the kernel returned no PSM")
+    }
     return address.psm
   }
 

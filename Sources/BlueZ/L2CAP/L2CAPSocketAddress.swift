@@ -1,10 +1,10 @@
-/// The kernel's `struct sockaddr_l2` (include/net/bluetooth/l2cap.h), which Glibc does not have: family in the
-/// machine's byte order, PSM, address and channel with the lowest byte first, and one byte to fill up.
+/// The kernel's `struct sockaddr_l2` (include/net/bluetooth/l2cap.h), which Glibc does not declare: family in the
+/// host's byte order, PSM, address and channel with the least significant byte first, and one byte of padding.
 struct L2CAPSocketAddress: Sendable, Hashable {
   /// `sizeof(struct sockaddr_l2)`.
   static let size = 14
 
-  /// 0 where the kernel is to choose.
+  /// The PSM; 0 lets the kernel choose.
   var psm: UInt16
   var address: BluetoothAddress
   var type: AddressType
@@ -15,7 +15,7 @@ struct L2CAPSocketAddress: Sendable, Hashable {
     self.type = type
   }
 
-  /// - Returns: `nil` for what is no LE address of L2CAP.
+  /// - Returns: `nil` for anything other than an LE address of L2CAP.
   init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.size,
       bytes.withUnsafeBytes({ $0.loadUnaligned(as: UInt16.self) }) == BluetoothSocket.family

@@ -1,14 +1,15 @@
 extension AdvertisementMonitor {
-  /// What is watched for.
+  /// The conditions of an advertisement monitor.
   public struct Content: Sendable, Hashable {
-    /// What an advertisement must have; one is enough.
+    /// The patterns, of which an advertisement must match at least one.
     public var patterns: [AdvertisementPattern]
-    /// How strong it must be to be found, and how weak to be lost; `nil` finds at any strength and never loses.
+    /// The RSSI thresholds for found and lost; `nil` finds at any RSSI and never reports a loss.
     public var thresholds: Thresholds?
-    /// How often a device that stays is told of again, where the controller itself watches.
+    /// The sampling of a device that stays in range, where the controller itself monitors; `nil` uses bluetoothd's
+    /// default.
     public var sampling: Sampling?
 
-    /// Describes what is watched for.
+    /// Creates the conditions of a monitor; they are checked when the monitor starts.
     public init(patterns: [AdvertisementPattern], thresholds: Thresholds? = nil, sampling: Sampling? = nil) {
       self.patterns = patterns
       self.thresholds = thresholds
@@ -16,18 +17,19 @@ extension AdvertisementMonitor {
     }
   }
 
-  /// How strong a device must be to be found, and how weak to be lost.
+  /// The RSSI thresholds at which a device is found and lost.
   public struct Thresholds: Sendable, Hashable {
-    /// At least so strong is near, in dBm, −127…20.
+    /// The RSSI from which on a device is in range, in dBm, −127 to 20.
     public var high: Int
-    /// For so long before it is found, whole seconds, 1…300.
+    /// The duration for which a device must be in range before it is found, in whole seconds, 1 to 300.
     public var highTimeout: Duration
-    /// Weaker than this is far, in dBm, −127…20 and less than ``high``.
+    /// The RSSI below which a device is out of range, in dBm, −127 to 20 and less than ``high``.
     public var low: Int
-    /// For so long, or silent for so long, before it is lost, whole seconds, 1…300.
+    /// The duration for which a device must be out of range, or not received, before it is lost, in whole seconds, 1 to
+    /// 300.
     public var lowTimeout: Duration
 
-    /// Makes thresholds.
+    /// Creates thresholds; they are checked when the monitor starts.
     public init(high: Int, highTimeout: Duration = .seconds(1), low: Int, lowTimeout: Duration = .seconds(5)) {
       self.high = high
       self.highTimeout = highTimeout
@@ -36,16 +38,16 @@ extension AdvertisementMonitor {
     }
   }
 
-  /// How often a device that stays is told of again.
+  /// The rate at which a device that stays in range is reported.
   public enum Sampling: Sendable, Hashable {
-    /// With every advertisement.
+    /// A report for every advertisement.
     case all
-    /// Once until it is lost.
+    /// One report until the device is lost.
     case once
-    /// At most once in this time, 100 ms … 25.4 s in steps of 100 ms.
+    /// At most one report in this duration, 100 ms to 25.4 s in steps of 100 ms.
     case every(Duration)
 
-    /// The value of `RSSISamplingPeriod`.
+    /// The value of `RSSISamplingPeriod`; `nil` for a duration outside the range.
     var period: UInt16? {
       switch self {
       case .all: return 0
@@ -59,11 +61,11 @@ extension AdvertisementMonitor {
 }
 
 extension AdvertisementMonitor.Content {
-  /// bluetoothd takes what it does not like as if it were accepted, and lets go of it a moment later without a reason
-  /// (src/adv_monitor.c), so all its ranges are checked here.
+  /// Checks all ranges: bluetoothd accepts invalid values, and drops the monitor a moment later without a reason
+  /// (src/adv_monitor.c).
   func check() throws {
     guard !patterns.isEmpty else {
-      throw BlueZError(.invalidArgument, "a monitor without patterns", hint: "it takes one or more")
+      throw BlueZError(.invalidArgument, "the monitor has no patterns; allowed: one or more")
     }
     for pattern in patterns { try pattern.check() }
     if let thresholds {
@@ -71,16 +73,16 @@ extension AdvertisementMonitor.Content {
       guard strengths.contains(thresholds.high), strengths.contains(thresholds.low), thresholds.low < thresholds.high
       else {
         throw BlueZError(
-          .invalidArgument, "thresholds of \(thresholds.high) and \(thresholds.low) dBm",
-          hint: "they take −127…20, the low one below the high one")
+          .invalidArgument,
+          "the thresholds are \(thresholds.high) and \(thresholds.low) dBm; allowed: −127 to 20, low below high")
       }
       for timeout in [thresholds.highTimeout, thresholds.lowTimeout]
       where timeout < .seconds(1) || timeout > .seconds(300) {
-        throw BlueZError(.invalidArgument, "a threshold held for \(timeout)", hint: "it takes 1…300 s")
+        throw BlueZError(.invalidArgument, "the timeout of a threshold is \(timeout); allowed: 1 s to 300 s")
       }
     }
     if let sampling, sampling.period == nil {
-      throw BlueZError(.invalidArgument, "a sampling period of \(sampling)", hint: "it takes 100 ms … 25.4 s")
+      throw BlueZError(.invalidArgument, "the sampling is \(sampling); allowed: 100 ms to 25.4 s")
     }
   }
 }

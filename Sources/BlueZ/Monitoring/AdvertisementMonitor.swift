@@ -1,25 +1,31 @@
 internal import DBus
 public import Streams
 
-/// A standing watch for advertisements, while nobody scans; it ends with this object, or with ``stop()``.
+/// A passive monitor for advertisements without an active scan, which ends with this object or with ``stop()``.
 ///
-/// The adapter listens passively, and asks no device for its scan response. Where the controller can watch by itself
-/// the computer may sleep meanwhile. It is declared: after a restart of bluetoothd, a power cycle or a replug it is
-/// registered again.
+/// The adapter scans passively and requests no scan responses. Where the controller can monitor by itself, the host may
+/// sleep meanwhile. The monitor is declared: after a restart of bluetoothd, a power cycle or a replug it is registered
+/// again.
+///
+/// ```swift
+/// let patterns = AdvertisementPattern.name(beginsWith: "Lamp")
+/// let monitor = try await adapter.monitor(.init(patterns: patterns, thresholds: .init(high: -60, low: -80)))
+/// for await case .found(let device) in monitor.events { print(device, "is in range") }
+/// ```
 public final class AdvertisementMonitor: Registration {
   static let interface = "org.bluez.AdvertisementMonitor1"
 
-  /// What a monitor tells.
+  /// An event of an advertisement monitor.
   public enum Event: Sendable, Hashable {
-    /// A device that matches is near; without thresholds this comes with every advertisement bluetoothd hears.
+    /// A matching device is in range; without thresholds this comes with every advertisement that bluetoothd receives.
     case found(Device)
-    /// A device is far or silent.
+    /// A device is out of range or no longer received.
     case lost(Device)
   }
 
-  /// What is watched for.
+  /// The conditions of the monitor.
   public let content: Content
-  /// What it finds; the oldest go when the reader is behind.
+  /// The events of the monitor; when the stream is full the oldest are dropped.
   public let events: BoundedStream<Event>
 
   let place: RegistrationPlace
@@ -37,7 +43,7 @@ public final class AdvertisementMonitor: Registration {
     var id: Int?
     var entry: ForwardingRegistration?
     var objects: [ExportedObject] = []
-    /// Where bluetoothd's verdict is waited for.
+    /// The place where bluetoothd's acceptance or rejection is awaited.
     var verdict: BoundedStream<Bool>.Source?
   }
 
@@ -74,7 +80,8 @@ public final class AdvertisementMonitor: Registration {
     Placement(manager: manager, member: "UnregisterMonitor", object: root, title: title)
   }
 
-  /// Ends the watch, and ``events`` with it. Where it, the adapter or bluetoothd is gone there is nothing to end.
+  /// Stops the monitor and finishes ``events``. Where bluetoothd, the adapter or the monitor is gone there is nothing
+  /// to stop.
   /// - Throws: ``BlueZError`` when bluetoothd refuses.
   public func stop() async throws {
     let id = state.withLock { state in
@@ -116,7 +123,7 @@ public final class AdvertisementMonitor: Registration {
       throw CancellationError()
     }
     guard isActive else {
-      throw BlueZError(.notSupported, "bluetoothd does not take \(title)", hint: "its log says why")
+      throw BlueZError(.notSupported, "bluetoothd rejected \(title)", hint: "the log of bluetoothd has the reason")
     }
   }
 
@@ -163,7 +170,8 @@ public final class AdvertisementMonitor: Registration {
     return []
   }
 
-  /// bluetoothd watches now, or does not take it, or has dropped it; the supervisor then puts it back.
+  /// Handles that bluetoothd accepted the monitor, rejected it, or dropped it; in the last case the supervisor restores
+  /// it.
   private func decided(_ isActive: Bool) {
     let (verdict, entry) = state.withLock { ($0.verdict, $0.entry) }
     if let verdict {
@@ -175,11 +183,11 @@ public final class AdvertisementMonitor: Registration {
 }
 
 extension Adapter {
-  /// Watches for advertisements, until the returned object is given up.
+  /// Monitors advertisements, until the returned object is released or stopped.
   /// - Parameters:
-  ///   - content: what to watch for.
-  ///   - limit: how many events may wait for the reader; beyond that the oldest go.
-  /// - Throws: ``BlueZError``: `.invalidArgument` when the content is out of bluetoothd's ranges, `.notSupported` when
+  ///   - content: The conditions.
+  ///   - limit: The capacity of the stream of events; when it is full the oldest are dropped.
+  /// - Throws: ``BlueZError``: `.invalidArgument` when the content is outside bluetoothd's ranges, `.notSupported` when
   ///   this bluetoothd has no monitors (they need `bluetoothd -E`, and Linux 5.10 or later), `.notPowered`,
   ///   `.notPermitted`, `.noAdapter`, `.serviceUnavailable`.
   public func monitor(_ content: AdvertisementMonitor.Content, limit: Int = 256) async throws -> AdvertisementMonitor {

@@ -1,10 +1,11 @@
 public import Streams
 
 extension Adapter {
-  /// The devices this adapter has kept keys of.
+  /// The devices whose keys this adapter has stored.
   public var bondedDevices: [Device] { devices.filter(\.isBonded) }
 
-  /// The devices that bond with this adapter from now on, whoever began it.
+  /// Returns the devices that bond with this adapter from now on, whichever side started it.
+  /// - Parameter limit: The capacity of the stream; when it is full the oldest devices are dropped.
   public func newBonds(limit: Int = 64) -> BoundedStream<Device> {
     let adapter = self
     let known = Lock(Set(bondedDevices.map(\.path)))
@@ -18,10 +19,11 @@ extension Adapter {
     }
   }
 
-  /// Whether keys are exchanged to be kept, here or at another's request; see ``openPairingWindow(for:)``.
+  /// A Boolean value that indicates whether the adapter exchanges keys that are stored, on its own or a peer's request;
+  /// see ``openPairingWindow(for:)``.
   public var isPairable: Bool { property("Pairable")?.bool ?? false }
 
-  /// Makes the adapter pairable until further notice, or ends that. bluetoothd may forget it with a restart.
+  /// Makes the adapter pairable without a time limit, or stops that. bluetoothd may forget the setting with a restart.
   /// - Throws: ``BlueZError`` with code `.noAdapter`, `.notPermitted`, `.inProgress` or `.serviceUnavailable`.
   public func setPairable(_ pairable: Bool) async throws {
     let path = try await core.whenPresent(address)

@@ -1,6 +1,6 @@
 import DBus
 
-/// The agent as bluetoothd sees it: `org.bluez.Agent1`.
+/// The agent as bluetoothd calls it: `org.bluez.Agent1`.
 extension AgentRegistration {
   private typealias Decision = @Sendable () async throws -> [Value]
 
@@ -42,8 +42,8 @@ extension AgentRegistration {
       ])
   }
 
-  /// A method that asks for a decision about a device; where the agent has none the answer is no.
-  /// - Parameter isPairing: whether it is about pairing, and not about a device that has paired.
+  /// Returns a method that requests a decision about a device; where the agent has no handler the reply is a refusal.
+  /// - Parameter isPairing: `true` if the decision is about pairing, `false` for a device that has paired.
   private func question(
     _ name: String, _ input: [Interface.Argument] = [], out output: [Interface.Argument] = [], isPairing: Bool = true,
     _ decision: @escaping @Sendable (PairingAgent, Device, Value?) -> Decision?
@@ -56,7 +56,7 @@ extension AgentRegistration {
           return questions.refuse(device, reply, "the adapter is not pairable")
         }
         guard let decide = decision(agent, device, call.arguments.dropFirst().first) else {
-          return questions.refuse(device, reply, "the agent has no answer to \(name)")
+          return questions.refuse(device, reply, "the agent has no handler for \(name)")
         }
         questions.ask(about: device, reply, decide)
       })
@@ -66,14 +66,14 @@ extension AgentRegistration {
     { [weak self] call, reply in
       guard let self, let device = device(of: call) else { return }
       guard mayPair(device), let show = agent.displayPasskey, let passkey = Passkey(call.arguments[1]) else {
-        return questions.refuse(device, reply, "the passkey is not displayed")
+        return questions.refuse(device, reply, "the agent cannot display a passkey")
       }
       questions.display(passkey, on: device, reply) { await show(device, passkey) }
     }
   }
 
-  /// The kernel refuses those only that want a bond from an adapter that is not pairable. An encrypted link without one
-  /// would let a stranger read as much.
+  /// Returns `true` if a device may pair now. The kernel refuses only peers that require a bond from an adapter that is
+  /// not pairable. An encrypted connection without a bond would let a stranger read as much.
   private func mayPair(_ device: Device) -> Bool {
     session.core.state.withLock { state in
       if state.pairing.devices.contains(device.path) { return true }
@@ -88,13 +88,13 @@ extension AgentRegistration {
   }
 }
 
-/// Why the answer to bluetoothd is no.
+/// The reason of a refusal that bluetoothd receives.
 private struct Refusal: Error, CustomStringConvertible {
   let description: String
 }
 
 private func yes(_ decision: Bool) throws -> [Value] {
-  guard decision else { throw Refusal(description: "the agent said no") }
+  guard decision else { throw Refusal(description: "the agent refused") }
   return []
 }
 

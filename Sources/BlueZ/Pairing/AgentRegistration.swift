@@ -1,9 +1,9 @@
 import DBus
 import Streams
 
-/// An agent that decides for bluetoothd, as long as this object lives or until ``unregister()``.
+/// The registration of a pairing agent, which lasts as long as this object exists or until ``unregister()``.
 public final class AgentRegistration: Registration {
-  /// Who decides.
+  /// The agent that makes the decisions.
   public let agent: PairingAgent
   let place = RegistrationPlace.service
   let manager = "org.bluez.AgentManager1"
@@ -62,7 +62,8 @@ public final class AgentRegistration: Registration {
         state.withLock { $0.id = id }
       } catch let error as BlueZError where error.underlying?.name == "org.bluez.Error.AlreadyExists" {
         throw BlueZError(
-          .inProgress, "this session has a pairing agent already", hint: "give the first one up, or open a session",
+          .inProgress, "this session has a pairing agent already",
+          hint: "unregister the first one, or open another session",
           underlying: error.underlying)
       }
     }
@@ -72,7 +73,8 @@ public final class AgentRegistration: Registration {
     Placement(manager: manager, member: "UnregisterAgent", object: path, title: title)
   }
 
-  /// Ends the agent's decisions; one that is open refuses. Where bluetoothd is gone there is nothing to end.
+  /// Unregisters the agent; a pending decision becomes a refusal. Where bluetoothd is gone there is nothing to
+  /// unregister.
   /// - Throws: ``BlueZError`` when bluetoothd refuses.
   public func unregister() async throws {
     let id = state.withLock { state in
@@ -109,8 +111,8 @@ public final class AgentRegistration: Registration {
     try await waitUntilPairable()
   }
 
-  /// bluetoothd makes its adapters pairable for a default agent, but only after it has answered: what is said of it
-  /// next would be undone.
+  /// Waits until the adapters are pairable. bluetoothd makes them so for a default agent, but only after its reply: a
+  /// setting that is made before would be undone.
   private func waitUntilPairable() async throws {
     do {
       try await session.core.wait("waiting for pairable adapters", .seconds(1)) { state in
@@ -124,7 +126,7 @@ public final class AgentRegistration: Registration {
     }
   }
 
-  /// bluetoothd has dropped the agent, most often because it ends; the supervisor puts it back.
+  /// bluetoothd dropped the agent, usually because it stops; the supervisor restores it.
   func released() {
     questions.cancel()
     if let entry = state.withLock({ $0.entry }) { session.core.dropped(entry) }
@@ -132,18 +134,18 @@ public final class AgentRegistration: Registration {
 }
 
 extension Session {
-  /// Has an agent decide about pairing, until the returned object is given up.
+  /// Registers an agent for decisions about pairing, until the returned object is released or unregistered.
   ///
-  /// It decides about the pairings this session begins, and as the default agent about those that peers or other
-  /// programs without an agent begin, at every adapter. A program that asks later becomes the default agent; when it
-  /// leaves, this one is again. bluetoothd takes one agent per session, and asks an agent one question at a time: a
-  /// second device that wants to pair meanwhile is refused.
+  /// The agent decides about the pairings that this session starts, and as the default agent about those that peers or
+  /// programs without an agent start, at every adapter. A program that registers later becomes the default agent; when
+  /// it leaves, this agent is the default again. bluetoothd accepts one agent per session, and sends an agent one
+  /// request at a time: a second device that wants to pair meanwhile is refused.
   ///
-  /// bluetoothd makes every adapter pairable when an agent becomes the default one, and ends that when the last one
-  /// leaves. Who wants devices to pair in a window only calls ``Adapter/setPairable(_:)`` after this.
+  /// bluetoothd makes every adapter pairable when an agent becomes the default one, and stops that when the last one
+  /// leaves. To admit pairing in a window only, call ``Adapter/setPairable(_:)`` after this method.
   ///
-  /// It is declared: after a restart of bluetoothd the agent is registered again.
-  /// - Throws: ``BlueZError``: `.invalidArgument` when the agent's decisions do not go together, `.inProgress` when the
+  /// The agent is declared: after a restart of bluetoothd it is registered again.
+  /// - Throws: ``BlueZError``: `.invalidArgument` when the agent's handlers do not fit together, `.inProgress` when the
   ///   session has an agent already, `.notPermitted`, `.serviceUnavailable`.
   public func register(_ agent: PairingAgent) async throws -> AgentRegistration {
     let registration = try AgentRegistration(session: self, agent: agent)

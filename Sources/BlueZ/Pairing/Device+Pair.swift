@@ -1,22 +1,22 @@
 extension Device {
-  /// Whether the two have exchanged keys, for this link at least.
+  /// A Boolean value that indicates whether the two devices have exchanged keys, at least for this connection.
   public var isPaired: Bool { property("Paired")?.bool ?? false }
 
-  /// Whether the keys are kept, so that the next link is encrypted without pairing. bluetoothd before 5.65 does not
-  /// tell; paired counts then.
+  /// A Boolean value that indicates whether the keys are stored, so that the next connection is encrypted without
+  /// pairing. bluetoothd before 5.65 does not report it; a paired device counts as bonded then.
   public var isBonded: Bool { property("Bonded")?.bool ?? isPaired }
 
-  /// Whether the device may use this machine's profiles without an agent being asked.
+  /// A Boolean value that indicates whether the device may use this host's profiles without a decision of an agent.
   public var isTrusted: Bool { property("Trusted")?.bool ?? false }
 
-  /// Whether connections from the device are refused.
+  /// A Boolean value that indicates whether connections from the device are refused.
   public var isBlocked: Bool { property("Blocked")?.bool ?? false }
 
-  /// Trusts the device, or no longer; bluetoothd remembers it.
+  /// Marks the device as trusted, or removes the mark; bluetoothd stores it.
   /// - Throws: ``BlueZError`` with code `.staleHandle`, `.notPermitted` or `.serviceUnavailable`.
   public func setTrusted(_ trusted: Bool) async throws { try await set("Trusted", trusted) }
 
-  /// Blocks the device, once its link is ended, or lets it in again; bluetoothd remembers it.
+  /// Disconnects and blocks the device, or unblocks it; bluetoothd stores it.
   /// - Throws: ``BlueZError`` with code `.staleHandle`, `.notPermitted`, `.serviceUnavailable` or `.timedOut`.
   public func setBlocked(_ blocked: Bool) async throws {
     // bluetoothd would end it, but only begin to: who lets the device in again meanwhile could not connect any more.
@@ -38,18 +38,25 @@ extension Device {
     }
   }
 
-  /// Pairs with the device, after connecting to it when there is no link; returns when the link is encrypted. Nothing
-  /// happens when it is paired already. ``remove()`` undoes it on this side; the other keeps its keys until it forgets
-  /// them too.
+  /// Pairs with the device, after connecting where necessary; returns when the connection is encrypted, and at once
+  /// when the device is paired already. ``remove()`` deletes the keys on this host; the peer keeps its own until it
+  /// deletes them too.
   ///
-  /// The session's ``PairingAgent`` decides; without any agent it is Just Works. The keys are kept (``isBonded``) when
-  /// the adapter is pairable, see ``Adapter/openPairingWindow(for:)``.
+  /// The session's ``PairingAgent`` decides; without an agent the method is Just Works. The keys are stored
+  /// (``isBonded``) when the adapter is pairable, see ``Adapter/openPairingWindow(for:)``.
   ///
-  /// A pairing that fails most often ends the link. Cancelling the task gives the pairing up.
-  /// - Parameter timeout: the most time for pairing, persons' decisions included.
-  /// - Throws: ``BlueZError``: `.authenticationFailed` when the keys do not match or the peer does not pair now,
-  ///   `.authenticationRejected` and `.authenticationCancelled` when a side said no, `.timedOut`, `.inProgress` when it
-  ///   is being paired already, and as ``connect(_:requiring:)``; or `CancellationError`.
+  /// A failed pairing usually ends the connection. Cancelling the task cancels the pairing.
+  ///
+  /// ```swift
+  /// let window = try await adapter.openPairingWindow(for: .seconds(60))
+  /// try await device.pair()
+  /// print(device.isBonded ? "bonded" : "paired for this connection only")
+  /// try await window.close()
+  /// ```
+  /// - Parameter timeout: The longest time for pairing, including the decisions of users.
+  /// - Throws: ``BlueZError``: `.authenticationFailed` when the keys do not match or the peer does not accept pairing
+  ///   now, `.authenticationRejected` and `.authenticationCancelled` when one side refused, `.timedOut`, `.inProgress`
+  ///   when the device is being paired already, and the errors of ``connect(_:requiring:)``; or `CancellationError`.
   public func pair(timeout: Duration = .seconds(60)) async throws {
     try check()
     guard !isPaired else { return }
@@ -75,12 +82,13 @@ extension Device {
       Task { await cancelPairing() }
     }
     // bluetoothd 5.66 tells that Paired changed only when the services have been read.
-    try await core.refresh(path, Self.interface, doing: "looking at \(peer)")
+    try await core.refresh(path, Self.interface, doing: "reading the properties of \(peer)")
   }
 
   private func cancelPairing() async {
     do {
-      try await core.call(path, Self.interface, "CancelPairing", timeout: .seconds(5), doing: "giving \(peer) up")
+      try await core.call(
+        path, Self.interface, "CancelPairing", timeout: .seconds(5), doing: "cancelling the pairing with \(peer)")
     } catch {
       core.logger.debug("no pairing to cancel", metadata: ["error": "\(error)"])
     }

@@ -1,8 +1,9 @@
-/// The decisions of a person, or of a rule, about who may pair.
+/// The handlers that decide, by asking a user or by a rule, which devices may pair.
 ///
-/// What is given here says what this machine can do, bluetoothd tells it to the peer, and the two choose how to pair:
+/// The handlers that are set determine the capability of this host, which bluetoothd sends to the peer, and with which
+/// the two select the pairing method:
 ///
-/// | given | ``Capability`` |
+/// | handlers | ``Capability`` |
 /// |---|---|
 /// | none of the three | `.noInputNoOutput`: Just Works |
 /// | ``displayPasskey`` | `.displayOnly` |
@@ -11,34 +12,38 @@
 /// | all three | `.keyboardDisplay` |
 ///
 /// ```swift
-/// let registration = try await session.register(
-///   PairingAgent(
-///     displayPasskey: { device, passkey in print("enter \(passkey) on \(device)") },
-///     confirmPasskey: { device, passkey in await ask("does \(device) show \(passkey)?") }))
+/// let agent = PairingAgent(
+///   displayPasskey: { device, passkey in print("enter \(passkey) on \(device)") },
+///   confirmPasskey: { device, passkey in
+///     print("does \(device) show \(passkey)? [y/n]")
+///     return readLine() == "y"
+///   })
+/// let registration = try await session.register(agent)
 /// ```
 ///
-/// A decision that says no, throws, or takes longer than ``decisionTimeout`` refuses the pairing, and so does one that
-/// is not given. When the pairing ends before the decision, its task is cancelled. While an adapter is not pairable
-/// (``Adapter/openPairingWindow(for:)``) nobody is asked: only what this session begins by ``Device/pair(timeout:)`` is.
+/// A handler that returns `false`, throws, or needs longer than ``decisionTimeout`` refuses the pairing, as does a
+/// missing handler. When the pairing ends before the decision, the handler's task is cancelled. While an adapter is not
+/// pairable (``Adapter/openPairingWindow(for:)``) handlers are called only for pairings that this session starts by
+/// ``Device/pair(timeout:)``.
 public struct PairingAgent: Sendable {
-  /// Shows the number that a person is to enter at the peer, until the task is cancelled: that is when the pairing is
+  /// A handler that displays the passkey to be entered at the peer, until its task is cancelled: when the pairing is
   /// over, or after ``decisionTimeout``.
   public var displayPasskey: (@Sendable (Device, Passkey) async -> Void)?
-  /// Shows a number and asks whether the peer shows the same one.
+  /// A handler that displays a passkey and returns `true` if the peer displays the same one.
   public var confirmPasskey: (@Sendable (Device, Passkey) async throws -> Bool)?
-  /// Asks for the number that the peer shows.
+  /// A handler that returns the passkey that the peer displays.
   public var enterPasskey: (@Sendable (Device) async throws -> Passkey)?
-  /// Whether a peer that wants to pair with nothing to show or enter (Just Works) may; nobody can tell who it is.
-  /// bluetoothd asks for pairings that the peer began only.
+  /// A handler that returns `true` if a peer may pair by Just Works, where neither side can verify the other.
+  /// bluetoothd calls it only for pairings that the peer started.
   public var authorizePairing: (@Sendable (Device) async throws -> Bool)?
-  /// Whether a paired device may use a profile of this machine. bluetoothd does not ask for trusted devices, nor for
-  /// GATT services.
+  /// A handler that returns `true` if a paired device may use a profile of this host. bluetoothd does not call it for
+  /// trusted devices, nor for GATT services.
   public var authorizeService: (@Sendable (Device, BluetoothUUID) async throws -> Bool)?
-  /// How long a decision may take. The default is that of the Security Manager Protocol, after which there is nothing
-  /// left to decide about (Core Specification 3.H.3.4).
+  /// The longest time for a decision. The default is that of the Security Manager Protocol, after which the pairing has
+  /// failed (Core Specification 3.H.3.4).
   public var decisionTimeout: Duration
 
-  /// Makes an agent of the decisions it can make.
+  /// Creates an agent from its handlers; those left out refuse.
   public init(
     displayPasskey: (@Sendable (Device, Passkey) async -> Void)? = nil,
     confirmPasskey: (@Sendable (Device, Passkey) async throws -> Bool)? = nil,
@@ -55,23 +60,23 @@ public struct PairingAgent: Sendable {
     self.decisionTimeout = decisionTimeout
   }
 
-  /// What a machine can show and take in while pairing (Core Specification 3.H.2.3.2).
+  /// The input and output capability of a host during pairing (Core Specification 3.H.2.3.2).
   public enum Capability: String, Sendable, Hashable {
-    /// Neither shows nor takes in anything.
+    /// The host has neither display nor input.
     case noInputNoOutput = "NoInputNoOutput"
-    /// Shows a passkey.
+    /// The host displays a passkey.
     case displayOnly = "DisplayOnly"
-    /// Shows a passkey and takes in a yes or no.
+    /// The host displays a passkey and accepts yes or no.
     case displayYesNo = "DisplayYesNo"
-    /// Takes in a passkey.
+    /// The host accepts a passkey from a keyboard.
     case keyboardOnly = "KeyboardOnly"
-    /// Shows a passkey and takes in both.
+    /// The host displays a passkey and accepts one, too.
     case keyboardDisplay = "KeyboardDisplay"
   }
 
-  /// What the decisions given amount to.
-  /// - Throws: ``BlueZError`` with code `.invalidArgument` for a combination that no capability stands for: the peer
-  ///   could choose a way to pair that then fails for want of the missing decision.
+  /// The capability that results from the handlers.
+  /// - Throws: ``BlueZError`` with code `.invalidArgument` for a combination that has no capability: the peer could
+  ///   select a pairing method that then fails for lack of a handler.
   public var capability: Capability {
     get throws {
       switch (displayPasskey != nil, confirmPasskey != nil, enterPasskey != nil) {
@@ -82,11 +87,11 @@ public struct PairingAgent: Sendable {
       case (true, true, true): return .keyboardDisplay
       case (false, true, _):
         throw BlueZError(
-          .invalidArgument, "an agent that confirms passkeys must display them too", hint: "give displayPasskey")
+          .invalidArgument, "the agent has confirmPasskey without displayPasskey", hint: "add displayPasskey")
       case (true, false, true):
         throw BlueZError(
-          .invalidArgument, "an agent that displays and enters passkeys must confirm them too",
-          hint: "give confirmPasskey")
+          .invalidArgument, "the agent has displayPasskey and enterPasskey without confirmPasskey",
+          hint: "add confirmPasskey")
       }
     }
   }

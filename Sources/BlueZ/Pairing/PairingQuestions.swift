@@ -3,25 +3,25 @@ import Logging
 import Streams
 import Timing
 
-/// The question that is open at an agent. bluetoothd asks one at a time and takes it back with `Cancel`.
+/// The pending request of bluetoothd to an agent. bluetoothd sends one at a time and withdraws it with `Cancel`.
 final class PairingQuestions: Sendable {
   private struct Question: Sendable {
     let id: Int
     let device: ObjectPath
-    /// What is being displayed; `nil` when a decision is waited for.
+    /// The passkey that is being displayed; `nil` while a decision is pending.
     let displayed: Passkey?
     let reply: Reply
     let decision: Task<Void, Never>
     let alarm: Task<Void, any Error>
 
-    /// Leaves bluetoothd with a refusal, unless it has its answer.
+    /// Refuses the request unless it was answered.
     func end() {
       reply.finish(.failure(Self.cancelled))
       decision.cancel()
       alarm.cancel()
     }
 
-    static let cancelled = DBusError(name: "org.bluez.Error.Canceled", message: "the question was taken back")
+    static let cancelled = DBusError(name: "org.bluez.Error.Canceled", message: "the request was withdrawn")
   }
 
   private struct State {
@@ -40,13 +40,13 @@ final class PairingQuestions: Sendable {
 
   deinit { state.withLock { $0.open }?.end() }
 
-  /// Says no at once.
+  /// Refuses at once.
   func refuse(_ device: Device, _ reply: Reply, _ why: String) {
     logger.info("pairing refused", metadata: ["peer": "\(device.peer)", "error": "\(why)"])
     reply.finish(.failure(DBusError(name: "org.bluez.Error.Rejected", message: why)))
   }
 
-  /// Puts a question; one that is still open is over.
+  /// Starts a decision; a pending one is refused.
   func ask(
     about device: Device, displaying displayed: Passkey? = nil, _ reply: Reply,
     _ decide: @escaping @Sendable () async throws -> [Value]
@@ -68,7 +68,7 @@ final class PairingQuestions: Sendable {
       }
       let alarm = Task { [weak self] in
         try await Task.sleep(for: limit, clock: .steady)
-        logger.info("no decision about pairing in \(limit)", metadata: ["peer": "\(device.peer)"])
+        logger.info("no decision about pairing within \(limit)", metadata: ["peer": "\(device.peer)"])
         self?.end { $0.id == id }
       }
       defer {
@@ -80,7 +80,7 @@ final class PairingQuestions: Sendable {
     old?.end()
   }
 
-  /// Shows a passkey; bluetoothd repeats it for each digit that is entered at the peer.
+  /// Displays a passkey; bluetoothd repeats the call for each digit that is entered at the peer.
   func display(_ passkey: Passkey, on device: Device, _ reply: Reply, _ show: @escaping @Sendable () async -> Void) {
     reply.finish(.success([]))
     let isShown = state.withLock { $0.open?.device == device.path && $0.open?.displayed == passkey }
@@ -91,10 +91,10 @@ final class PairingQuestions: Sendable {
     }
   }
 
-  /// Takes the open question back.
+  /// Refuses the pending request.
   func cancel() { end { _ in true } }
 
-  /// Nothing but the device itself tells that a displayed passkey is no longer wanted.
+  /// Handles a change of the cache. Only the device itself shows that a displayed passkey is no longer needed.
   func note(_ change: ObjectCache.Change) {
     switch change {
     case .serviceDown:

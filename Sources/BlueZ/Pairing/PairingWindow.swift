@@ -1,9 +1,18 @@
 import DBus
 import Streams
 
-/// A time in which an adapter is pairable. It ends by itself, with ``close()``, or with this object.
+/// A time window in which an adapter is pairable. It ends after its duration, with ``close()``, or with this object.
+///
+/// ```swift
+/// let window = try await adapter.openPairingWindow(for: .seconds(120))
+/// for await device in adapter.newBonds() {
+///   print("bonded with", device)
+///   try await window.close()
+///   break
+/// }
+/// ```
 public final class PairingWindow: Registration {
-  /// The adapter that is pairable.
+  /// The adapter that is pairable during the window.
   public let adapter: Adapter
   var place: RegistrationPlace { .adapter(adapter.address) }
   let manager = Adapter.interface
@@ -12,7 +21,7 @@ public final class PairingWindow: Registration {
   var title: String { "the pairing window of \(adapter.address)" }
 
   private let end: ContinuousClock.Instant
-  /// bluetoothd keeps the time-out on disk; what it was is put back.
+  /// The timeout before the window, which is restored afterwards, because bluetoothd stores it on disk.
   private let formerTimeout: Value?
   private let state = Lock(State())
 
@@ -27,7 +36,7 @@ public final class PairingWindow: Registration {
     formerTimeout = adapter.property("PairableTimeout")
   }
 
-  /// How much of the window is left; zero when it has ended.
+  /// The time until the window ends; zero afterwards.
   public var remaining: Duration { max(ContinuousClock.now.duration(to: end), .zero) }
 
   deinit {
@@ -37,8 +46,9 @@ public final class PairingWindow: Registration {
     adapter.core.pairingSteps.enqueue { try await Self.shut(adapter, former) }
   }
 
-  /// Ends the window: the adapter is not pairable when this returns.
-  /// - Throws: ``BlueZError`` when bluetoothd refuses. Where bluetoothd or the adapter is gone there is nothing to end.
+  /// Closes the window: the adapter is not pairable when this method returns.
+  /// - Throws: ``BlueZError`` when bluetoothd refuses. Where bluetoothd or the adapter is gone there is nothing to
+  ///   close.
   public func close() async throws {
     guard takeDown() else { return }
     let adapter = adapter
@@ -55,7 +65,7 @@ public final class PairingWindow: Registration {
     }
   }
 
-  /// - Returns: whether there is something left to shut.
+  /// - Returns: `true` if the window must still be closed in bluetoothd.
   private func takeDown() -> Bool {
     let old = state.withLock { state in
       defer { state = State() }
@@ -73,7 +83,7 @@ public final class PairingWindow: Registration {
       try await adapter.setPairable(false)
       if let formerTimeout { try await setTimeout(formerTimeout, of: adapter) }
     } catch let error as BlueZError where error.meansGone {
-      adapter.core.logger.debug("no pairing window to end", metadata: ["error": "\(error)"])
+      adapter.core.logger.debug("no pairing window to close", metadata: ["error": "\(error)"])
     }
   }
 
@@ -89,10 +99,10 @@ public final class PairingWindow: Registration {
   private static func setTimeout(_ value: Value, of adapter: Adapter) async throws {
     let path = try await adapter.core.whenPresent(adapter.address)
     try await adapter.core.set(
-      path, Adapter.interface, "PairableTimeout", value, doing: "limiting how long \(path.lastElement) is pairable")
+      path, Adapter.interface, "PairableTimeout", value, doing: "setting the pairable timeout of \(path.lastElement)")
   }
 
-  /// Every agent that comes makes bluetoothd's adapters pairable again, also when the window has ended.
+  /// Handles that an agent registered, which makes bluetoothd's adapters pairable again, also after the window.
   private func note(_ change: ObjectCache.Change) {
     guard case .changed(let path, Adapter.interface, let changed, _) = change, path == adapter.path,
       changed["Pairable"]?.bool == true, remaining == .zero
@@ -103,21 +113,24 @@ public final class PairingWindow: Registration {
 }
 
 extension Adapter {
-  /// Makes the adapter pairable for a while, until the returned object is given up.
+  /// Makes the adapter pairable for a duration, until the returned object is released or closed.
   ///
-  /// Only then do devices that want to pair reach the session's agent. When the window ends the adapter is not pairable, even if it was before; bluetoothd ends it also when this program
-  /// is gone. While the object is held that is declared: after a restart of bluetoothd the adapter is pairable for the
-  /// rest of the window, and never after it.
-  /// - Parameter duration: how long, counted in whole seconds by bluetoothd; at most 2³² − 1 s.
-  /// - Throws: ``BlueZError``: `.invalidArgument` when the duration is not in the range, `.inProgress` when the session
-  ///   has a window at this adapter, `.noAdapter`, `.notPermitted`, `.serviceUnavailable`.
+  /// Only during the window do devices that want to pair reach the session's agent. When the window ends the adapter is
+  /// not pairable, even if it was before; bluetoothd ends the window also when this program has terminated. While the
+  /// object exists the window is declared: after a restart of bluetoothd the adapter is pairable for the rest of the
+  /// window, and never after it.
+  /// - Parameter duration: The duration, counted in whole seconds by bluetoothd; more than 0 s, at most 2³² − 1 s.
+  /// - Throws: ``BlueZError``: `.invalidArgument` when the duration is outside the range, `.inProgress` when the
+  ///   session has a window at this adapter, `.noAdapter`, `.notPermitted`, `.serviceUnavailable`.
   public func openPairingWindow(for duration: Duration) async throws -> PairingWindow {
     _ = try await core.whenPresent(address)
     guard duration > .zero, duration <= .seconds(UInt32.max) else {
-      throw BlueZError(.invalidArgument, "a pairing window of \(duration)", hint: "1 s to 2³² − 1 s")
+      throw BlueZError(
+        .invalidArgument, "the duration of the pairing window is \(duration); allowed: more than 0 s, at most 2³² − 1 s"
+      )
     }
     guard core.state.withLock({ $0.pairing.windows.insert(address).inserted }) else {
-      throw BlueZError(.inProgress, "the session has a pairing window at \(address)", hint: "close it first")
+      throw BlueZError(.inProgress, "the session already has a pairing window at \(address)", hint: "close it first")
     }
     do {
       let window = PairingWindow(adapter: self, duration: duration)

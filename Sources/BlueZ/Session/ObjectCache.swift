@@ -1,29 +1,29 @@
 import DBus
 
-/// What bluetoothd has on the bus: object → interface → property → value.
+/// The objects of bluetoothd on the bus: object → interface → property → value.
 ///
-/// A value type that is fed what came over the wire, in order; it does nothing by itself.
+/// A value type that receives the messages of the wire in order; it has no side effects.
 struct ObjectCache: Sendable {
   typealias Interfaces = [String: [String: Value]]
 
-  /// What one message changed.
+  /// A change of the cache that one message caused.
   enum Change: Sendable {
     case added(ObjectPath, interfaces: [String])
     case removed(ObjectPath, interfaces: [String])
     case changed(ObjectPath, interface: String, [String: Value], invalidated: [String])
-    /// bluetoothd is there and the cache is filled.
+    /// bluetoothd is running and the cache is filled.
     case serviceUp
-    /// bluetoothd is gone, or the bus is; the cache is empty.
+    /// bluetoothd stopped, or the bus is gone; the cache is empty.
     case serviceDown
-    /// Everything that was declared is in place again.
+    /// Everything that was declared is registered again.
     case restored
   }
 
   private(set) var objects: [ObjectPath: Interfaces] = [:]
-  /// Where each interface is: whoever looks for the two adapters must not look through thousands of devices.
+  /// The objects with each interface: a search for the two adapters must not visit thousands of devices.
   private var places: [String: Set<ObjectPath>] = [:]
   private(set) var heardServices = HeardServices()
-  /// Why the last link of a device ended; bluetoothd tells it just before it says that the link is gone.
+  /// The reason why the last connection of a device ended; bluetoothd signals it just before the disconnection.
   private(set) var disconnectReasons: [ObjectPath: DisconnectReason] = [:]
 
   mutating func replaceAll(_ objects: [ObjectPath: Interfaces]) {
@@ -42,8 +42,8 @@ struct ObjectCache: Sendable {
     disconnectReasons = [:]
   }
 
-  /// Takes an `InterfacesAdded`, `InterfacesRemoved`, `PropertiesChanged` or a device's `Disconnected`.
-  /// - Returns: what it changed; `nil` for any other or a malformed signal.
+  /// Applies an `InterfacesAdded`, `InterfacesRemoved`, `PropertiesChanged` or a device's `Disconnected`.
+  /// - Returns: The change; `nil` for any other or a malformed signal.
   mutating func apply(_ signal: Signal) -> Change? {
     switch signal.member {
     case "InterfacesAdded":
@@ -82,8 +82,8 @@ struct ObjectCache: Sendable {
     }
   }
 
-  /// Takes all properties of an interface, as `GetAll` tells them.
-  /// - Returns: what that changed; `nil` when nothing, or when the object is unknown.
+  /// Applies all properties of an interface, as `GetAll` returns them.
+  /// - Returns: The change; `nil` when nothing changed, or when the object is unknown.
   mutating func refresh(_ path: ObjectPath, _ interface: String, _ properties: [String: Value]) -> Change? {
     guard let known = objects[path]?[interface] else { return nil }
     let changed = properties.filter { known[$0.key] != $0.value }
@@ -103,7 +103,7 @@ struct ObjectCache: Sendable {
     objects[path]?[interface]
   }
 
-  /// The objects with an interface, below a path, in order.
+  /// Returns the objects with an interface below a path, in order.
   func paths(with interface: String, below root: ObjectPath = .root) -> [ObjectPath] {
     (places[interface] ?? []).filter { $0 != root && $0.isWithin(root) }.sorted()
   }

@@ -1,17 +1,17 @@
 import Streams
 
-/// Runs asynchronous steps one after the other, in the order they were handed in.
+/// A queue that runs asynchronous operations one after the other, in the order in which they were added.
 package final class SerialQueue: Sendable {
   private let last = Lock<Task<Void, any Error>?>(nil)
 
   package init() {}
 
-  /// Runs a step when all before it are done, and waits for it.
+  /// Runs an operation after all earlier ones, and waits for it.
   package func run(_ body: @escaping @Sendable () async throws -> Void) async throws {
     try await enqueue(body).value
   }
 
-  /// Has a step run when all before it are done.
+  /// Schedules an operation to run after all earlier ones.
   @discardableResult
   package func enqueue(_ body: @escaping @Sendable () async throws -> Void) -> Task<Void, any Error> {
     last.withLock { last in

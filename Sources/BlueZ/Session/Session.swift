@@ -2,24 +2,24 @@ public import DBus
 public import Logging
 public import Streams
 
-/// A program's relation to bluetoothd: where everything starts.
+/// A connection of this program to bluetoothd, from which adapters, devices and everything else are obtained.
 ///
 /// ```swift
 /// let session = try await Session.open()
 /// let adapter = try await session.adapter()
-/// for await sighting in try await adapter.discover() { print(sighting.device.name ?? "?") }
+/// for await result in try await adapter.discover() { print(result.device.name ?? "?") }
 /// ```
 ///
-/// A session outlives bluetoothd. Two rules:
+/// A session survives restarts of bluetoothd. Two rules hold:
 ///
-/// 1. **What was declared is put back.** Advertisements, applications, discoveries, monitors and "powered on" hold from the
-///    moment their call returned until they are given up: when bluetoothd restarts, an adapter is unplugged and comes
-///    back, or the bus itself is lost, they are registered again as soon as that is possible.
-/// 2. **A handle to something that is gone says so.** A ``Device`` or ``RemoteCharacteristic`` from before a restart
-///    throws ``BlueZError/Code/staleHandle`` instead of meaning something else; an ``Adapter`` is known by its address
-///    and works again when it is back.
+/// 1. **Declarations are restored.** Advertisements, applications, discoveries, monitors and "powered on" are valid
+///   from the moment their call returned until they are withdrawn. When bluetoothd restarts, an adapter is unplugged
+///   and comes back, or the bus itself is lost, the session registers them again as soon as possible.
+/// 2. **Handles to removed objects fail.** A ``Device`` or ``RemoteCharacteristic`` from before a restart throws
+///   ``BlueZError/Code/staleHandle`` rather than denoting a different object. An ``Adapter`` is identified by its
+///   address and works again when the adapter is back.
 ///
-/// The session ends with ``close()``, or when it and every handle from it are gone.
+/// The session ends with ``close()``, or when the last reference to it and to every handle from it is released.
 public final class Session: Sendable {
   let core: SessionCore
   private let supervisor: Task<Void, Never>
@@ -33,11 +33,12 @@ public final class Session: Sendable {
     core.close()
   }
 
-  /// Connects to the bus. bluetoothd need not run yet.
+  /// Connects to the message bus. bluetoothd may start later.
   /// - Parameters:
-  ///   - bus: the bus bluetoothd is on.
-  ///   - version: the release that runs, for where it cannot be asked, as from inside a container; `nil` asks it.
-  ///   - logger: gets what the supervisor does and what it cannot do.
+  ///   - bus: The bus that bluetoothd is on.
+  ///   - version: The release of bluetoothd, for environments in which it cannot be found out, such as a container;
+  ///     `nil` finds it out.
+  ///   - logger: The logger for the supervisor's actions and failures.
   /// - Throws: ``BlueZError`` with code `.serviceUnavailable` or `.notPermitted` when the bus cannot be reached.
   public static func open(
     bus: Connection.Bus = .system, version: BlueZRelease? = nil, logger: Logger = Logger(label: "edgeblue.bluez")
@@ -47,27 +48,28 @@ public final class Session: Sendable {
     return Session(core: core)
   }
 
-  /// Ends the session: what it had registered goes with its connection.
+  /// Closes the session and the connection to the bus; bluetoothd then removes everything that the session registered.
   public func close() { core.close() }
 
-  /// Whether bluetoothd is there.
+  /// A Boolean value that indicates whether bluetoothd is running.
   public var isServiceUp: Bool { core.state.withLock { $0.isServiceUp } }
 
-  /// What happens to bluetoothd and its adapters.
+  /// A change of bluetoothd or of its adapters.
   public enum Event: Sendable, Hashable {
-    /// bluetoothd has come, or come back; handles from before are stale.
+    /// bluetoothd started, or started again; earlier handles are stale.
     case serviceUp
-    /// bluetoothd, or the bus, is gone.
+    /// bluetoothd stopped, or the bus is gone.
     case serviceDown
-    /// Everything that was declared is in place again, after bluetoothd, an adapter, its power or the bus was gone.
+    /// Everything that was declared is registered again, after bluetoothd, an adapter, its power or the bus was gone.
     case restored
-    /// An adapter appeared, at this path.
+    /// An adapter appeared at this object path.
     case adapterAdded(ObjectPath)
-    /// An adapter went away.
+    /// The adapter at this object path was removed.
     case adapterRemoved(ObjectPath)
   }
 
-  /// What happens from now on; the oldest go when the reader is more than `limit` behind.
+  /// Returns the events from now on.
+  /// - Parameter limit: The capacity of the stream; when it is full the oldest events are dropped.
   public func events(limit: Int = 64) -> BoundedStream<Event> {
     core.stream(limit: limit) { change in
       switch change {
@@ -81,23 +83,26 @@ public final class Session: Sendable {
     }
   }
 
-  /// The release of the bluetoothd that runs; `nil` when it cannot be told, as from inside a container, and was not
-  /// said when the session was opened.
+  /// Returns the release of the running bluetoothd.
+  /// - Returns: `nil` when it cannot be found out, as inside a container, and was not passed to
+  ///   ``open(bus:version:logger:)``.
   public func version() async -> BlueZRelease? { await core.release() }
 
-  /// Runs tasks on the thread of the session's bus.
+  /// An executor that runs tasks on the thread of the session's bus connection.
   ///
-  /// A task that mostly waits for small values and answers each saves a third of its CPU time there, and an answer leaves
-  /// sooner:
+  /// A task that mostly waits for small values and responds to each saves a third of its CPU time there, and its
+  /// response leaves sooner:
   ///
   /// ```swift
   /// try await withTaskExecutorPreference(session.executor) {
-  ///   for try await value in values { try await characteristic.notify(answer(to: value)) }
+  ///   for try await value in try await characteristic.notifications() {
+  ///     try await characteristic.write(value, .withoutResponse)
+  ///   }
   /// }
   /// ```
   ///
-  /// Whatever blocks or computes for long in such a task holds up the whole session. Without a bus, and once that
-  /// connection has ended, tasks run on the default executor.
+  /// A task that blocks or computes for long delays the whole session. Without a bus connection, tasks run on the
+  /// default executor.
   public var executor: any TaskExecutor {
     core.state.withLock { $0.bus.connection }?.executor ?? globalConcurrentExecutor
   }

@@ -24,10 +24,10 @@ extension SessionCore {
 }
 
 extension BlueZRelease {
-  /// Where distributions put bluetoothd.
+  /// The paths at which distributions install bluetoothd.
   private static let usualPlaces = ["/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd"]
 
-  /// Asks the program that owns `org.bluez` for its version; bluetoothd does not tell over D-Bus.
+  /// Runs the program that owns `org.bluez` with `--version`; bluetoothd does not report its version over D-Bus.
   fileprivate static func ofRunningService(_ core: SessionCore) async -> BlueZRelease? {
     var places = usualPlaces
     do {
@@ -52,7 +52,7 @@ extension BlueZRelease {
     return nil
   }
 
-  /// What a program says of its version, on a thread of its own: it takes as long as a bluetoothd's start.
+  /// Returns the version that a program prints, on a thread of its own: it takes as long as bluetoothd takes to start.
   private static func answer(of program: String) async -> BlueZRelease? {
     await withCheckedContinuation { continuation in
       do throws(SystemCallError) {
@@ -71,7 +71,7 @@ extension BlueZRelease {
     return length > 0 ? String(decoding: buffer[..<length], as: UTF8.self) : nil
   }
 
-  /// The first bytes a program prints; empty when it cannot be run or takes more than two seconds.
+  /// Returns the first bytes that a program prints; empty when it cannot be run or takes more than two seconds.
   private static func output(of command: [String]) -> String {
     guard let (reader, writer) = try? FileDescriptor.pipe() else { return "" }
     var actions = posix_spawn_file_actions_t()
@@ -100,15 +100,15 @@ extension BlueZRelease {
   }
 }
 
-/// A program's file as it is now; an update puts another in its place. The same file has the same version, and asking
-/// for it again would take a good part of the time in which everything is put back after a restart.
+/// The identity of a program's file; an update replaces the file. The same file has the same version, and running it
+/// again would take a good part of the time in which everything is restored after a restart.
 struct ProgramFile: Hashable, Sendable {
   private let device: dev_t
   private let number: ino_t
   private let seconds: Int
   private let nanoseconds: Int
 
-  /// - Returns: `nil` when it cannot be run.
+  /// - Returns: `nil` when the file cannot be executed.
   init?(_ path: String) {
     var file = stat()
     guard access(path, X_OK) == 0, stat(path, &file) == 0 else { return nil }

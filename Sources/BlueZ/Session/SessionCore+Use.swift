@@ -29,8 +29,8 @@ extension SessionCore {
     return stream
   }
 
-  /// Waits until `pick` finds something in the cache.
-  /// - Throws: ``BlueZError`` with code `.timedOut` that names the phase; what `pick` throws.
+  /// Waits until `pick` finds a result in the state.
+  /// - Throws: ``BlueZError`` with code `.timedOut` that names the phase; errors of `pick`.
   func wait<R: Sendable>(
     _ phase: String, _ limit: Duration, hint: String? = nil,
     _ pick: @escaping @Sendable (borrowing State) throws -> R?

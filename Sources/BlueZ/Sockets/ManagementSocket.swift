@@ -1,8 +1,8 @@
 import Glibc
 import Streams
 
-/// The kernel's Bluetooth management interface, which bluetoothd itself drives the adapters by; for what bluetoothd has
-/// no call for. Needs the capability CAP_NET_ADMIN.
+/// The kernel's Bluetooth management interface, by which bluetoothd itself controls the adapters; for operations that
+/// bluetoothd does not provide. Needs the capability CAP_NET_ADMIN.
 final class ManagementSocket: Sendable {
   private let descriptor: FileDescriptor
   private let loop: PacketLoop
@@ -31,8 +31,8 @@ final class ManagementSocket: Sendable {
     descriptor.close()
   }
 
-  /// Ends the LE scan that an adapter's kernel side is in, whoever began it.
-  /// - Parameter index: N of hciN.
+  /// Ends the LE scan of an adapter in the kernel, whichever program started it.
+  /// - Parameter index: The number N of hciN.
   /// - Throws: ``BlueZError``: `.notPermitted`, `.failed` when there is no such scan, `.timedOut`.
   func stopDiscovery(of index: UInt16) async throws {
     // Stop Discovery, for the address types LE public and LE random (BlueZ, doc/mgmt-api.txt).
@@ -55,12 +55,12 @@ final class ManagementSocket: Sendable {
     switch status {
     case 0: return
     // MGMT_STATUS_PERMISSION_DENIED
-    case 0x14: throw BlueZError(.notPermitted, doing, hint: "it takes CAP_NET_ADMIN")
+    case 0x14: throw BlueZError(.notPermitted, doing, hint: "it needs the capability CAP_NET_ADMIN")
     default: throw BlueZError(.failed, "\(doing): management status 0x\(String(status, radix: 16))")
     }
   }
 
-  /// - Returns: `nil` when nothing waits.
+  /// - Returns: `nil` when no packet is waiting.
   private func receive(_ doing: String) throws -> ManagementPacket? {
     var bytes = [UInt8](repeating: 0, count: 1024)
     let (count, failure) = descriptor.withNumber { (recv($0, &bytes, bytes.count, 0), errno) } ?? (-1, EBADF)
@@ -70,7 +70,7 @@ final class ManagementSocket: Sendable {
   }
 }
 
-/// `struct mgmt_hdr` and what follows: code, adapter and length in 16 bits each, the lowest byte first.
+/// A `struct mgmt_hdr` with its parameters: code, adapter and length in 16 bits each, the least significant byte first.
 struct ManagementPacket: Sendable, Hashable {
   let code: UInt16
   let index: UInt16
@@ -82,7 +82,7 @@ struct ManagementPacket: Sendable, Hashable {
     self.parameters = parameters
   }
 
-  /// - Returns: `nil` for what is shorter than it says.
+  /// - Returns: `nil` for a packet that is shorter than its header states.
   init?(_ bytes: [UInt8]) {
     guard bytes.count >= 6 else { return nil }
     let fields = stride(from: 0, to: 6, by: 2).map { UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8 }
@@ -94,7 +94,7 @@ struct ManagementPacket: Sendable, Hashable {
     [code, index, UInt16(parameters.count)].flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] } + parameters
   }
 
-  /// The outcome of a command, if this is the event that tells it: Command Complete or Command Status.
+  /// Returns the outcome of a command, if this is its Command Complete or Command Status event.
   func status(of opcode: UInt16, _ index: UInt16) -> UInt8? {
     guard [1, 2].contains(code), self.index == index, parameters.count >= 3,
       UInt16(parameters[0]) | UInt16(parameters[1]) << 8 == opcode

@@ -1,10 +1,10 @@
 import Glibc
 
 extension PacketLoop {
-  /// A task that waits; it is told whether the socket is still here.
+  /// A waiting task; it resumes with `false` when the socket was removed.
   typealias Waiter = CheckedContinuation<Bool, Never>
 
-  /// What a task waits for.
+  /// The operation that a task waits for.
   enum Direction {
     case reading, writing
 
@@ -12,8 +12,8 @@ extension PacketLoop {
     fileprivate var event: Int32 { self == .reading ? POLLIN : POLLOUT }
   }
 
-  /// Waits until a socket may be read or written, has failed, or has been closed by the other end. Comes back early
-  /// when the task is cancelled, and now and then without a cause: who calls looks again.
+  /// Waits until a socket is readable or writable, has failed, or was closed by the peer. Returns early when the task
+  /// is cancelled, and sometimes without a cause, so the caller checks again.
   /// - Returns: `false` when the socket was removed.
   func wait(_ id: Int, for direction: Direction) async -> Bool {
     await withTaskCancellationHandler {
@@ -32,7 +32,7 @@ extension PacketLoop {
     }
   }
 
-  /// Wakes who waits for these events; all of one direction look again.
+  /// Wakes the tasks that wait for these events; all tasks of one direction check again.
   func wakeWaiters(_ id: Int, _ events: Int32) {
     let broken = events & (POLLERR | POLLHUP | POLLNVAL) != 0
     let waiters = state.withLock { state -> [Waiter] in
@@ -47,7 +47,8 @@ extension PacketLoop {
 }
 
 extension PacketLoop.Entry {
-  /// What to poll for; a socket nobody waits for is left out, or its being closed would keep the thread busy.
+  /// The events to poll for; a socket without waiting tasks is left out, or its being closed would keep the thread
+  /// busy.
   var events: Int32 {
     (receiver == nil && readers.isEmpty ? 0 : POLLIN) | (writers.isEmpty ? 0 : POLLOUT)
   }

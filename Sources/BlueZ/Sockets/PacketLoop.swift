@@ -4,14 +4,14 @@ import Timing
 
 /// The one thread that waits for all sockets of the process.
 ///
-/// What bluetoothd sends is read here, at once. A socket whose sender can be held up is read by who uses it, and only
+/// Packets of bluetoothd are read here at once. A socket whose sender has flow control is read by its user, and only
 /// waited for here.
 final class PacketLoop: Sendable {
   struct Entry: Sendable {
     let number: Int32
-    /// Held so that the number cannot be reused while the thread polls it.
+    /// A reference that keeps the number from being reused while the thread polls it.
     let descriptor: FileDescriptor
-    /// Who gets what is read here; `nil` when whoever uses the socket reads it.
+    /// The receiver of packets that are read here; `nil` when the user of the socket reads them.
     var receiver: Receiver?
     var readers: [Waiter] = []
     var writers: [Waiter] = []
@@ -19,10 +19,10 @@ final class PacketLoop: Sendable {
     var hasWaiters: Bool { !readers.isEmpty || !writers.isEmpty }
   }
 
-  /// One object, because each packet passes it on.
+  /// The handlers of a socket: one object, because each packet passes it on.
   final class Receiver: Sendable {
     let onPacket: @Sendable ([UInt8]) -> Void
-    /// Called after each burst of packets, to wake who reads them.
+    /// Called after each burst of packets, to wake their reader.
     let onBurst: @Sendable () -> Void
     let onClose: @Sendable () -> Void
 
@@ -38,13 +38,14 @@ final class PacketLoop: Sendable {
 
   struct State {
     var entries: [Int: Entry] = [:] { didSet { haveChanged = true } }
-    /// Whether the thread must look at the entries again; mostly a packet comes and nothing else has happened.
+    /// A Boolean value that indicates whether the thread must look at the entries again; usually only a packet has
+    /// arrived.
     var haveChanged = true
     var nextID = 0
   }
 
   private static let made = Lock<PacketLoop?>(nil)
-  /// How many packets of one socket are read before the others get their turn.
+  /// The number of packets that are read from one socket before the others get their turn.
   private static let burst = 64
 
   let state = Lock(State())
@@ -66,7 +67,7 @@ final class PacketLoop: Sendable {
     }
   }
 
-  /// Says when the sockets that rest are to be read again.
+  /// The timer that ends the rest of resting sockets.
   private let timer: KernelTimer
 
   private init(wakeUp: WakeUp, timer: KernelTimer) {
@@ -137,7 +138,7 @@ final class PacketLoop: Sendable {
     return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
   }
 
-  /// What to wait for; `nil` when it is the same as before.
+  /// Returns the entries to wait for; `nil` when they have not changed.
   private func changedEntries() -> [(id: Int, entry: Entry)]? {
     state.withLock { state in
       guard state.haveChanged else { return nil }
@@ -146,7 +147,7 @@ final class PacketLoop: Sendable {
     }
   }
 
-  /// - Returns: how many packets there were.
+  /// - Returns: The number of packets.
   private func serve(_ id: Int, _ entry: Entry, _ events: Int32, _ buffer: inout [UInt8]) -> Int {
     let failed = events & (POLLERR | POLLNVAL) != 0
     if entry.hasWaiters { wakeWaiters(id, events) }
@@ -164,7 +165,7 @@ final class PacketLoop: Sendable {
     return count
   }
 
-  /// - Returns: how many packets there were, and whether the other end is gone and everything it had sent is read.
+  /// - Returns: The number of packets, and whether the peer has closed the socket and everything it had sent is read.
   private func drain(
     _ entry: Entry, to receiver: Receiver, hungUp: Bool, _ buffer: inout [UInt8]
   ) -> (count: Int, hasEnded: Bool) {
