@@ -24,6 +24,9 @@ package final class UpdateFeed<Update: Sendable>: Sendable {
   /// The newest update; `nil` before the first.
   package var newest: Update? { state.withLock { $0.newest } }
 
+  /// A Boolean value that indicates whether any stream is being read.
+  package var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
+
   /// Returns a stream of the updates from now on.
   /// - Parameters:
   ///   - limit: The number of updates that may wait for the reader; beyond that the oldest are dropped.
