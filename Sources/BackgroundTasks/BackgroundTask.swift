@@ -1,13 +1,20 @@
-/// The run of a task, as its handler sees it.
+/// A run of a background task, passed to its handler.
 ///
-/// The handler's own task is cancelled when the run is to come to its end; what is then to be done is done at once,
-/// before the handler returns or throws. Returning means that the work is done, throwing that it is not.
+/// The Swift task of the handler is cancelled when the run expires; the handler then has the grace period to clean up.
+/// Returning means that the work is done, throwing that it is not.
+///
+/// ```swift
+/// let refresh = BackgroundTaskDefinition("org.example.refresh", .refresh) { run in
+///   try await run.submit(BackgroundTaskRequest(run.identifier, .refresh, delay: .seconds(900)))
+///   print("run", run.number)
+/// }
+/// ```
 public struct BackgroundTask: Sendable {
-  /// What runs.
+  /// The identifier of the task.
   public let identifier: String
-  /// Counts the runs since the program began, from 1.
+  /// The number of the run since the process started, from 1.
   public let number: Int
-  /// When the run loses its turn, as an instant of the scheduler's clock.
+  /// The deadline of the run, as an instant of the scheduler's clock.
   public let end: Duration
   private let scheduler: BackgroundTaskScheduler
 
@@ -18,23 +25,29 @@ public struct BackgroundTask: Sendable {
     self.scheduler = scheduler
   }
 
-  /// Asks for a run to come: of this task again, or of another one.
-  /// - Throws: ``BackgroundTasksError``.
+  /// Submits a request for a later run of this task or of another one.
+  /// - Throws: ``BackgroundTasksError``, as ``BackgroundTaskScheduler/submit(_:)``.
   public func submit(_ request: BackgroundTaskRequest) async throws { try await scheduler.submit(request) }
 }
 
-/// A task there is a handler for.
+/// A task with the handler that does its work.
+///
+/// ```swift
+/// let tidy = BackgroundTaskDefinition("org.example.tidy", .processing) { _ in
+///   print("tidying")
+/// }
+/// ```
 public struct BackgroundTaskDefinition: Sendable {
-  /// Does the work of one run.
+  /// The closure that does the work of one run.
   public typealias Handler = @Sendable (BackgroundTask) async throws -> Void
 
-  /// Names the task; by custom in reverse domain notation, `org.example.app.refresh`.
+  /// The identifier of the task, by convention in reverse domain notation: `org.example.app.refresh`.
   public let identifier: String
-  /// What sort of work it does.
+  /// The kind of work, which determines the time budget.
   public let kind: BackgroundTaskRequest.Kind
   let handler: Handler
 
-  /// Defines a task.
+  /// Creates a task from its identifier, kind and handler.
   public init(_ identifier: String, _ kind: BackgroundTaskRequest.Kind, _ handler: @escaping Handler) {
     self.identifier = identifier
     self.kind = kind
@@ -42,42 +55,42 @@ public struct BackgroundTaskDefinition: Sendable {
   }
 }
 
-/// Something that happened to a task, for a log and for counting.
+/// An event of a task, for logs and counters.
 public enum BackgroundTaskEvent: Sendable, Hashable {
-  /// It began.
+  /// A run of the task has started.
   case began(identifier: String, run: Int)
-  /// It was told to come to its end.
+  /// A run of the task has expired and must stop.
   case expired(identifier: String, run: Int, ExpirationReason)
-  /// It ended, or lost its turn.
+  /// A run of the task has finished, or exceeded its deadline.
   case ended(identifier: String, run: Int, SchedulerMachine.Outcome)
-  /// What is pending could not be written to disk; it is tried again with the next change.
+  /// The pending requests could not be written to disk; the next change retries that.
   case notSaved(BackgroundTasksError)
 }
 
-/// What a scheduler has to do, for a person.
+/// A snapshot of the tasks of a scheduler, for display.
 public struct BackgroundTaskSnapshot: Sendable, Hashable {
-  /// A request that waits.
+  /// A request that waits to run.
   public struct Pending: Sendable, Hashable {
-    /// What is to run.
+    /// The request that waits to run.
     public var request: BackgroundTaskRequest
-    /// How long it waits at least from now on.
+    /// The shortest time from now on before the task may run.
     public var wait: Duration
-    /// What keeps it from running, but for its time and its turn.
+    /// The unmet condition that keeps the task from running; `nil` if only its delay and other tasks do.
     public var obstacle: ExpirationReason?
   }
 
-  /// The identifiers there are handlers for, sorted.
+  /// The identifiers of all tasks, sorted.
   public var registered: [String] = []
-  /// What waits; what is due first comes first.
+  /// The requests that wait, the one that is due first first.
   public var pending: [Pending] = []
-  /// What has the turn.
+  /// The identifier of the running task.
   public var running: String?
-  /// What did not end in time and has not ended yet, sorted.
+  /// The identifiers of tasks that exceeded their deadline and still run, sorted.
   public var overdue: [String] = []
-  /// Whether all of this that has to outlive the program is on disk, where there is one.
+  /// A Boolean value that indicates whether the pending requests are on disk; `true` without a store.
   public var isOnDisk = true
-  /// How many runs were completed.
+  /// The number of runs that were completed.
   public var completed = 0
-  /// How many runs ended otherwise.
+  /// The number of runs that failed or exceeded their deadline.
   public var failed = 0
 }

@@ -1,13 +1,17 @@
-/// How long tasks may take.
+/// The longest durations of runs, by kind of task, and the grace period.
+///
+/// ```swift
+/// let budget = BackgroundTaskBudget(refresh: .seconds(20), processing: .seconds(300), grace: .seconds(3))
+/// ```
 public struct BackgroundTaskBudget: Sendable, Hashable {
-  /// The whole time of a task that refreshes; 30 s as on Apple's systems.
+  /// The longest duration of a refresh task; default: 30 s, as on Apple's systems.
   public var refresh: Duration
-  /// The whole time of a task that processes. Apple's systems promise "minutes"; this is ten.
+  /// The longest duration of a processing task; default: 10 min.
   public var processing: Duration
-  /// How long before the end of its time a task is told; and how long it has to end whenever it is told.
+  /// The time between the expiration of a run and its deadline; default: 5 s.
   public var grace: Duration
 
-  /// Makes a budget; the grace is at most half of the shorter time.
+  /// Creates a budget; a grace period above half of the shorter duration is lowered to that.
   public init(
     refresh: Duration = .seconds(30), processing: Duration = .seconds(600), grace: Duration = .seconds(5)
   ) {

@@ -1,27 +1,32 @@
-/// A wish to have a task run in the background, when its time has come and its conditions hold.
+/// A request to run a task in the background after a delay, when its conditions hold.
 ///
-/// There is one pending request per identifier: a newer one takes the older one's place.
+/// Each identifier has one pending request: a newer one replaces the older one.
+///
+/// ```swift
+/// let request = BackgroundTaskRequest(
+///   "org.example.tidy", .processing, delay: .seconds(900), requiresExternalPower: true)
+/// ```
 public struct BackgroundTaskRequest: Sendable, Hashable {
-  /// What sort of work a task does, which decides how long it may take.
+  /// The kind of work of a task, which determines its time budget.
   public enum Kind: String, Sendable, Hashable, CaseIterable, Codable {
-    /// A short look: fetch or send something small.
+    /// Short work, such as fetching or sending something small.
     case refresh
-    /// Work of minutes.
+    /// Long work that takes minutes.
     case processing
   }
 
-  /// The task to run; a handler is registered for it.
+  /// The identifier of the task to run, which must have a handler.
   public var identifier: String
-  /// What sort of work it does; that of its handler.
+  /// The kind of work, which must be that of the handler.
   public var kind: Kind
-  /// How long to wait at least, from the moment it is submitted. Time during which the machine sleeps counts.
+  /// The shortest time between submitting and running; time asleep counts.
   public var delay: Duration
-  /// Whether it runs only while there is a way out to the network.
+  /// A Boolean value that indicates whether the task runs only while the host has a default route.
   public var requiresNetwork: Bool
-  /// Whether it runs only on external power.
+  /// A Boolean value that indicates whether the task runs only on external power.
   public var requiresExternalPower: Bool
 
-  /// Makes a request; by default one that may run at once and anywhere.
+  /// Creates a request; by default one without a delay and conditions.
   public init(
     _ identifier: String, _ kind: Kind, delay: Duration = .zero, requiresNetwork: Bool = false,
     requiresExternalPower: Bool = false
@@ -34,18 +39,25 @@ public struct BackgroundTaskRequest: Sendable, Hashable {
   }
 }
 
-/// What of the machine's state decides whether a task may run.
+/// The conditions of the host that decide whether a task may run.
+///
+/// ```swift
+/// func hostChanged(_ scheduler: BackgroundTaskScheduler) async {
+///   await scheduler.update(
+///     BackgroundConditions(isInBackground: true, hasNetwork: true, onExternalPower: false))
+/// }
+/// ```
 public struct BackgroundConditions: Sendable, Hashable {
-  /// Whether the program is in the background. Tasks run only then.
+  /// A Boolean value that indicates whether the program is in the background; tasks run only then.
   public var isInBackground: Bool
-  /// Whether the machine is about to sleep. Then nothing runs, also by hand.
+  /// A Boolean value that indicates whether the host is about to sleep; nothing runs then.
   public var isGoingToSleep: Bool
-  /// Whether there is a way out to the network.
+  /// A Boolean value that indicates whether the host has a default route.
   public var hasNetwork: Bool
-  /// Whether the machine is on external power.
+  /// A Boolean value that indicates whether the host is on external power.
   public var onExternalPower: Bool
 
-  /// By default nothing is there: nothing runs before the conditions are known.
+  /// Creates conditions; by default none is met, and nothing runs.
   public init(
     isInBackground: Bool = false, isGoingToSleep: Bool = false, hasNetwork: Bool = false, onExternalPower: Bool = false
   ) {
@@ -55,7 +67,7 @@ public struct BackgroundConditions: Sendable, Hashable {
     self.onExternalPower = onExternalPower
   }
 
-  /// What keeps a request from running; `nil` when nothing does.
+  /// Returns the unmet condition that keeps a request from running; `nil` if there is none.
   func obstacle(to request: BackgroundTaskRequest) -> ExpirationReason? {
     if isGoingToSleep { return .sleep }
     if !isInBackground { return .foreground }
@@ -65,24 +77,24 @@ public struct BackgroundConditions: Sendable, Hashable {
   }
 }
 
-/// Why a task is told to come to its end.
+/// The reason for the expiration of a run, or for a condition that is not met.
 public enum ExpirationReason: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-  /// Its time is nearly over.
+  /// The time budget of the run is nearly used up.
   case budget
   /// The program has come to the foreground.
   case foreground
-  /// The machine is about to sleep.
+  /// The host is about to sleep.
   case sleep
-  /// It requires the network, and there is no way out any more.
+  /// The task requires the network, and the host has no default route.
   case networkLost = "network_lost"
-  /// It requires external power, and that is gone.
+  /// The task requires external power, and the host has none.
   case powerLost = "power_lost"
-  /// A person wants it.
+  /// A user has expired the run.
   case person
-  /// The program ends.
+  /// The process is about to stop.
   case shutDown = "shut_down"
 
-  /// Whether the task was stopped though it had time left and nobody wanted it to stop.
+  /// A Boolean value that indicates whether the run had time left and no user expired it.
   var isInterruption: Bool {
     switch self {
     case .foreground, .sleep, .networkLost, .powerLost, .shutDown: true
@@ -90,7 +102,7 @@ public enum ExpirationReason: String, Sendable, Hashable, CaseIterable, CustomSt
     }
   }
 
-  /// The reason in words.
+  /// The reason for the expiration, for display.
   public var description: String {
     switch self {
     case .budget: "its time is nearly over"

@@ -3,12 +3,19 @@ public import Logging
 internal import Streams
 public import Timing
 
-/// Runs tasks in the background, each when its time has come and its conditions hold, and remembers over a restart or a
-/// crash which are pending.
+/// A scheduler that runs background tasks after their delays while their conditions hold.
 ///
-/// It is what `BGTaskScheduler` is on Apple's systems, with two differences: what is pending after an interruption (the
-/// program ended or came to the foreground, the network or the power went) stays pending, and there is no limit on how
-/// many runs a day has. ``SchedulerMachine`` says by which rules.
+/// Pending requests survive a restart and a crash. The scheduler resembles `BGTaskScheduler` of Apple's systems, with two
+/// differences: an interrupted task (shutdown, foreground, lost network or power) is pending again, and the number of
+/// runs a day is not limited. ``SchedulerMachine`` lists the rules.
+///
+/// ```swift
+/// let tidy = BackgroundTaskDefinition("org.example.tidy", .processing) { _ in print("tidying") }
+/// let scheduler = try BackgroundTaskScheduler([tidy], store: BackgroundTaskStore(path: "/var/lib/example/tasks.json"))
+/// try await scheduler.submit(BackgroundTaskRequest(tidy.identifier, tidy.kind, delay: .seconds(60)))
+/// await scheduler.update(BackgroundConditions(isInBackground: true))
+/// try await scheduler.run()  // until the task is cancelled
+/// ```
 public actor BackgroundTaskScheduler {
   private let handlers: [String: BackgroundTaskDefinition.Handler]
   private let store: BackgroundTaskStore?
@@ -24,16 +31,16 @@ public actor BackgroundTaskScheduler {
   /// Waits until nothing has the turn.
   private var idle: CheckedContinuation<Void, Never>?
 
-  /// Makes a scheduler and takes up what was pending; nothing runs before ``run()``.
+  /// Creates a scheduler and loads the pending requests; nothing runs before ``run()``.
   /// - Parameters:
-  ///   - tasks: every task there is. A request for another one is refused.
-  ///   - store: where pending requests are kept; `nil` for a program that may forget them.
-  ///   - budget: how long tasks may take.
-  ///   - time: the clock by which delays and budgets count.
-  ///   - wallClock: Unix milliseconds; counts only for what is read from the store.
-  ///   - logger: hears of every run.
-  ///   - onEvent: called for every event, in order, and quick.
-  /// - Throws: ``BackgroundTasksError`` with code `.storage` when what was pending cannot be read.
+  ///   - tasks: All tasks. A request for another task is refused.
+  ///   - store: The store of pending requests; `nil` to keep them in memory only.
+  ///   - budget: The longest durations of runs.
+  ///   - time: The clock for delays and budgets.
+  ///   - wallClock: The wall clock, in Unix milliseconds; it counts only for requests from the store.
+  ///   - logger: The logger for finished runs and failures.
+  ///   - onEvent: A closure that receives every event, in order; it must not block.
+  /// - Throws: ``BackgroundTasksError`` with code `.storage` if the pending requests cannot be read.
   public init(
     _ tasks: [BackgroundTaskDefinition], store: BackgroundTaskStore?,
     budget: BackgroundTaskBudget = BackgroundTaskBudget(), time: TimeSource = .continuous,
@@ -54,47 +61,48 @@ public actor BackgroundTaskScheduler {
     self.onEvent = onEvent
   }
 
-  /// The system's wall clock, Unix milliseconds.
+  /// The wall clock of the system, in Unix milliseconds.
   public static let systemWallClock: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
 
-  /// Schedules until the task is cancelled. What runs then is told, has the grace of the budget to end, and is pending
-  /// again when it was not completed.
-  /// - Throws: ``BackgroundTasksError`` with code `.busy` when it runs already or has run.
+  /// Runs tasks until the calling task is cancelled.
+  ///
+  /// A run in progress then expires, has the grace period to stop, and is pending again if it was not completed.
+  /// - Throws: ``BackgroundTasksError`` with code `.busy` if the scheduler runs or has run.
   public func run() async throws(BackgroundTasksError) {
     guard machine.stage == .launching else { throw BackgroundTasksError(.busy, "this scheduler has been run") }
     perform(.launch)
     let (cancellation, source) = BoundedStream.make(of: Void.self, limit: 1)
     for await _ in cancellation {}
     withExtendedLifetime(source) {}
-    // In a task of its own: in the cancelled one nothing waits.
+    // In a task of its own, because nothing waits in a cancelled one.
     await Task { await end() }.value
   }
 
-  /// Asks for a run. When this returns, the request is on disk.
-  /// - Throws: ``BackgroundTasksError`` with code `.notRegistered`, `.invalidArgument`, or `.storage`: nothing is
-  ///   pending then that was not before.
+  /// Submits a request, which is on disk when this returns.
+  /// - Throws: ``BackgroundTasksError`` with code `.notRegistered`, `.invalidArgument` or `.storage`; the pending requests
+  ///   are then unchanged.
   public func submit(_ request: BackgroundTaskRequest) throws(BackgroundTasksError) { try step(.submit(request)) }
 
-  /// Takes back the pending request of a task. A run that has begun goes on.
+  /// Removes the pending request of a task; a run in progress continues.
   /// - Throws: ``BackgroundTasksError`` with code `.storage`.
   public func cancel(_ identifier: String) throws(BackgroundTasksError) { try step(.cancel(identifier)) }
 
-  /// Takes back all pending requests.
+  /// Removes the pending requests of all tasks.
   /// - Throws: ``BackgroundTasksError`` with code `.storage`.
   public func cancelAll() throws(BackgroundTasksError) { try step(.cancelAll) }
 
-  /// Tells what the machine's state is now.
+  /// Sets the present conditions of the host.
   public func update(_ conditions: BackgroundConditions) { perform(.conditions(conditions)) }
 
-  /// Runs a task at once, whatever it requires: for people and tests.
+  /// Runs a task at once without regard to its conditions, for users and tests.
   /// - Throws: ``BackgroundTasksError`` with code `.notRegistered` or `.busy`.
   public func runNow(_ identifier: String) throws(BackgroundTasksError) { try step(.runNow(identifier)) }
 
-  /// Tells a task that runs to come to its end: for people and tests.
+  /// Expires the run of a task, for users and tests.
   /// - Throws: ``BackgroundTasksError`` with code `.notRunning`.
   public func expireNow(_ identifier: String) throws(BackgroundTasksError) { try step(.expireNow(identifier)) }
 
-  /// What there is to do.
+  /// A snapshot of the pending and running tasks.
   public var snapshot: BackgroundTaskSnapshot {
     let now = time.now
     let pending = machine.pending.values.sorted { ($0.due, $0.request.identifier) < ($1.due, $1.request.identifier) }
@@ -112,9 +120,9 @@ public actor BackgroundTaskScheduler {
     _ store: BackgroundTaskStore, _ kinds: [String: BackgroundTaskRequest.Kind], _ now: Int64, _ logger: Logger
   ) throws(BackgroundTasksError) -> [SchedulerMachine.Remembered] {
     let loaded = try store.load()
-    if let problem = loaded.problem { logger.error("what was pending is lost", metadata: ["reason": "\(problem)"]) }
+    if let problem = loaded.problem { logger.error("pending requests lost", metadata: ["reason": "\(problem)"]) }
     for kept in loaded.tasks where kinds[kept.request.identifier] != kept.request.kind {
-      logger.warning("there is no such task any more", metadata: ["task": "\(kept.request.identifier)"])
+      logger.warning("pending request of an unknown task dropped", metadata: ["task": "\(kept.request.identifier)"])
     }
     return loaded.tasks.map { .init($0.request, wait: $0.remaining(atMs: now)) }
   }
@@ -124,11 +132,11 @@ public actor BackgroundTaskScheduler {
     if machine.current != nil { await withCheckedContinuation { idle = $0 } }
     timer?.cancel()
     for (identifier, run) in machine.overdue {
-      logger.error("a task does not end", metadata: ["task": "\(identifier)", "run": "\(run)"])
+      logger.error("overdue task still running", metadata: ["task": "\(identifier)", "run": "\(run)"])
     }
   }
 
-  /// Takes in what nobody waits for an answer to.
+  /// Handles an event that cannot be refused.
   private func perform(_ event: SchedulerMachine.Event) {
     do {
       try step(event)
@@ -139,10 +147,10 @@ public actor BackgroundTaskScheduler {
 
   private func step(_ event: SchedulerMachine.Event) throws(BackgroundTasksError) {
     var next = machine
-    let effects = try next.handle(event, at: time.now)
+    let actions = try next.handle(event, at: time.now)
     try save(next, isAnswered: event.isAnswered)
     machine = next
-    for effect in effects { perform(effect) }
+    for action in actions { perform(action) }
     setTimer()
     if machine.current == nil, let waiting = idle {
       idle = nil
@@ -150,27 +158,28 @@ public actor BackgroundTaskScheduler {
     }
   }
 
-  /// Writes what has to outlive the program, when that has changed.
+  /// Writes the requests that must survive the process, if they have changed.
   private func save(_ next: SchedulerMachine, isAnswered: Bool) throws(BackgroundTasksError) {
     let tasks = next.remembered
     guard let store, isUnsaved || tasks != machine.remembered else { return }
-    let (now, wall) = (time.now, wallClock())
+    let now = time.now
+    let wall = wallClock()
     do {
       try store.save(
         tasks.values.sorted { $0.request.identifier < $1.request.identifier }.map {
-          .init(request: $0.request, dueMs: wall.clampedAdding(max($0.due - now, .zero).wholeMilliseconds))
+          .init(request: $0.request, dueMs: wall.clampedAdding(max($0.due - now, .zero).milliseconds(rounded: .up)))
         })
       isUnsaved = false
     } catch {
       if isAnswered { throw error }
       isUnsaved = true
-      logger.error("what is pending is not on disk", metadata: ["reason": "\(error)"])
+      logger.error("pending requests not saved", metadata: ["reason": "\(error)"])
       onEvent(.notSaved(error))
     }
   }
 
-  private func perform(_ effect: SchedulerMachine.Effect) {
-    switch effect {
+  private func perform(_ action: SchedulerMachine.Action) {
+    switch action {
     case .begin(let run):
       let task = BackgroundTask(run, self)
       guard let handler = handlers[run.request.identifier] else {
@@ -193,7 +202,7 @@ public actor BackgroundTaskScheduler {
     case .record(let run, let outcome):
       if outcome == .completed { counts.completed += 1 } else { counts.failed += 1 }
       logger.info(
-        "a background task has ended", metadata: ["task": "\(run.request.identifier)", "outcome": "\(outcome)"])
+        "background task finished", metadata: ["task": "\(run.request.identifier)", "outcome": "\(outcome)"])
       onEvent(.ended(identifier: run.request.identifier, run: run.number, outcome))
     }
   }
@@ -218,7 +227,7 @@ public actor BackgroundTaskScheduler {
 }
 
 extension SchedulerMachine.Event {
-  /// Whether a caller waits to hear that it is on disk.
+  /// A Boolean value that indicates whether a caller waits until the change is on disk.
   fileprivate var isAnswered: Bool {
     switch self {
     case .submit, .cancel, .cancelAll, .runNow, .expireNow: true

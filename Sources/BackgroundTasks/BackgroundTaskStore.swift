@@ -1,28 +1,34 @@
 import DurableFiles
-import Glibc
 import FoundationEssentials
+import Glibc
+internal import Timing
 
-/// Keeps what is pending in a small file, for the time after a restart or a crash.
+/// A store that keeps pending requests in a small file over restarts and crashes.
+///
+/// ```swift
+/// let store = BackgroundTaskStore(path: "/var/lib/example/tasks.json")
+/// for saved in try store.load().tasks { print(saved.request.identifier, saved.dueMs) }
+/// ```
 public struct BackgroundTaskStore: Sendable {
-  /// What was found on disk.
+  /// The contents of the store.
   public struct Loaded: Sendable, Hashable {
-    /// What was pending, or had begun and not ended.
+    /// The requests that were pending or running.
     public var tasks: [Kept]
-    /// What was wrong with the file; a person should hear of it.
+    /// The problem with the file, which a user should see; `nil` if it was good.
     public var problem: BackgroundTasksError?
   }
 
-  /// A request with the moment from which on it may run, by the wall clock: no other clock outlives a restart.
+  /// A request with the wall-clock time from which on it may run, because no other clock survives a restart.
   public struct Kept: Sendable, Hashable {
-    /// What is to run.
+    /// The request that was pending or running.
     public var request: BackgroundTaskRequest
-    /// Unix milliseconds.
+    /// The time from which on the request may run, in Unix milliseconds.
     public var dueMs: Int64
 
-    /// How much is still to wait. Never longer than was asked for, however the wall clock was changed meanwhile.
+    /// Returns the remaining delay, at most the request's own, however the wall clock was changed meanwhile.
     func remaining(atMs now: Int64) -> Duration {
-      // Clamped first: a damaged number must not overflow.
-      let limit = request.delay.wholeMilliseconds
+      // Clamped first: a corrupt number must not overflow.
+      let limit = request.delay.milliseconds(rounded: .up)
       let (difference, overflow) = dueMs.subtractingReportingOverflow(now)
       return .milliseconds(overflow ? limit : min(max(difference, 0), limit))
     }
@@ -45,11 +51,13 @@ public struct BackgroundTaskStore: Sendable {
 
   private let file: WholeFile
 
-  /// Names the file; nothing is read yet. Its folder is there.
+  /// Creates a store without reading its file, whose folder must exist.
   public init(path: String) { file = WholeFile(path: path, limit: 1 << 20) }
 
-  /// Reads what was pending. A file that cannot be understood is kept aside, with `.damaged` behind its name.
-  /// - Throws: ``BackgroundTasksError`` with code `.storage`, when the file is there and cannot be read.
+  /// Returns the requests in the file.
+  ///
+  /// A corrupt file is renamed with the suffix `.damaged`, and ``Loaded/problem`` says so.
+  /// - Throws: ``BackgroundTasksError`` with code `.storage` if the file exists and cannot be read.
   public func load() throws(BackgroundTasksError) -> Loaded {
     do throws(FileError) {
       guard let data = try file.read() else { return Loaded(tasks: []) }
@@ -63,11 +71,11 @@ public struct BackgroundTaskStore: Sendable {
     return Loaded(
       tasks: [],
       problem: BackgroundTasksError(
-        .damagedFile, "\(file.path) does not hold background tasks; none is pending",
-        hint: "the file is kept as \(file.damagedPath)"))
+        .damagedFile, "the file \(file.path) is corrupt; no background task is pending",
+        hint: "the corrupt file is \(file.damagedPath) now"))
   }
 
-  /// Writes what is pending. When this returns it is on disk.
+  /// Replaces the requests in the file, which is durable when this returns.
   /// - Throws: ``BackgroundTasksError`` with code `.storage`.
   public func save(_ tasks: [Kept]) throws(BackgroundTasksError) {
     do {
@@ -81,7 +89,7 @@ public struct BackgroundTaskStore: Sendable {
     }
   }
 
-  /// `nil` for anything else than what is written here; what exactly is wrong, the file kept aside shows.
+  /// Returns `nil` for a corrupt file; the renamed file shows what is wrong with it.
   private static func decode(_ data: Data) -> Contents? { try? JSONDecoder().decode(Contents.self, from: data) }
 }
 
@@ -95,7 +103,7 @@ extension BackgroundTaskStore.Kept {
 
   fileprivate var item: BackgroundTaskStore.Contents.Item {
     .init(
-      identifier: request.identifier, kind: request.kind, delayMs: request.delay.wholeMilliseconds,
+      identifier: request.identifier, kind: request.kind, delayMs: request.delay.milliseconds(rounded: .up),
       requiresNetwork: request.requiresNetwork, requiresExternalPower: request.requiresExternalPower, dueMs: dueMs)
   }
 }
@@ -104,14 +112,5 @@ extension BackgroundTasksError {
   init(_ failure: FileError) {
     self.init(
       .storage, "\(failure)", errno: failure.errno, hint: failure.errno == ENOENT ? "the folder has to be there" : nil)
-  }
-}
-
-extension Duration {
-  /// Rounded up, and clamped to what fits.
-  var wholeMilliseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-    return overflow ? (seconds < 0 ? .min : .max) : whole &+ (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
   }
 }

@@ -1,62 +1,61 @@
 extension SchedulerMachine {
-  /// Something that happened.
+  /// The events that the state machine handles.
   public enum Event: Sendable, Hashable {
-    /// Somebody wants a task run.
+    /// A caller submits a request to run a task.
     case submit(BackgroundTaskRequest)
-    /// These were pending when the program last ended; each may run after the time that is still to pass. What no handler
-    /// is registered for any more goes.
+    /// These requests were pending when the last process stopped; those without a handler are dropped.
     case restore([Remembered])
-    /// The program is ready: from here on tasks may run.
+    /// The program is ready: tasks may run from now on.
     case launch
-    /// A request is taken back; its run, if it has begun, goes on.
+    /// A caller removes a pending request; a run in progress continues.
     case cancel(String)
-    /// All requests are taken back.
+    /// A caller removes all pending requests.
     case cancelAll
-    /// What the machine's state is now.
+    /// The conditions of the host have changed.
     case conditions(BackgroundConditions)
-    /// A person wants a task run at once, whatever it requires.
+    /// A user runs a task at once, without regard to its conditions.
     case runNow(String)
-    /// A person wants a task told to come to its end.
+    /// A user expires the run of a task.
     case expireNow(String)
-    /// The program is about to end.
+    /// The process is about to stop.
     case shutDown
-    /// The run of this number has ended.
+    /// The run of this number has finished.
     case ended(Int, Outcome)
-    /// It is ``SchedulerMachine/wake``.
+    /// The instant ``SchedulerMachine/wake`` has come.
     case timePassed
   }
 
-  /// A request that was pending when the program ended.
+  /// A request that was pending when the last process stopped.
   public struct Remembered: Sendable, Hashable {
-    /// What is to run.
+    /// The request that was pending.
     public var request: BackgroundTaskRequest
-    /// How much time is still to pass before it may.
+    /// The remaining time before the task may run.
     public var wait: Duration
 
-    /// Makes one.
+    /// Creates a remembered request with its remaining delay.
     public init(_ request: BackgroundTaskRequest, wait: Duration) {
       self.request = request
       self.wait = wait
     }
   }
 
-  /// Something to do, in this order.
-  public enum Effect: Sendable, Hashable {
-    /// Run the handler; tell of its end by ``Event/ended(_:_:)``, once.
+  /// The actions that the scheduler performs for the machine.
+  public enum Action: Sendable, Hashable {
+    /// Run the handler, and report its end once by ``Event/ended(_:_:)``.
     case begin(Run)
-    /// Tell the run of this number to come to its end.
+    /// Expire the run of this number.
     case expire(Int, ExpirationReason)
-    /// This is how a run went.
+    /// Record the outcome of a run.
     case record(Run, Outcome)
   }
 
-  /// How a run ended.
+  /// The outcome of a run.
   public enum Outcome: Sendable, Hashable {
-    /// Its work is done.
+    /// The work of the run is done.
     case completed
-    /// It is not, for this reason.
+    /// The run failed, for this reason.
     case failed(String)
-    /// It had not ended when its time was over.
+    /// The run had not finished at its deadline.
     case overdue
   }
 }

@@ -49,7 +49,8 @@ import Timing
   private static let everything = BackgroundConditions(isInBackground: true, hasNetwork: true, onExternalPower: true)
 
   /// As the agent's runtime does: it works until it is told, asks for its next run, and ends.
-  @Test func aTaskThatAsksForItsNextRunBeforeItExpires() async throws {
+  @Test("A task that submits its next run before it expires is run again")
+  func aTaskThatAsksForItsNextRunBeforeItExpires() async throws {
     let scheduler = try scheduler { task in
       do {
         try await Task.sleep(for: .seconds(3600), clock: .steady)
@@ -77,7 +78,7 @@ import Timing
   }
 
   /// What is submitted is on disk when `submit` returns; a program that is killed finds it again, and what it was doing.
-  @Test func whatIsPendingOutlivesTheProgram() async throws {
+  @Test("Pending requests survive the process") func whatIsPendingOutlivesTheProgram() async throws {
     let hanging: BackgroundTaskDefinition.Handler = { _ in try await Task.sleep(for: .seconds(3600), clock: .steady) }
     let killed = try scheduler(hanging)
     let run = Task { try await killed.run() }
@@ -100,7 +101,7 @@ import Timing
     try FileManager.default.removeItem(at: folder)
   }
 
-  @Test func theEndOfTheProgramLeavesWhatRanPending() async throws {
+  @Test("A task that runs at shutdown is pending again") func theEndOfTheProgramLeavesWhatRanPending() async throws {
     let scheduler = try scheduler { _ in try await Task.sleep(for: .seconds(3600), clock: .steady) }
     let run = Task { try await scheduler.run() }
     await scheduler.update(Self.everything)
@@ -117,7 +118,7 @@ import Timing
     try FileManager.default.removeItem(at: folder)
   }
 
-  @Test func whatCannotBeStoredIsRefused() async throws {
+  @Test("A request that cannot be stored is refused") func whatCannotBeStoredIsRefused() async throws {
     let scheduler = try scheduler { _ in }
     try await running(scheduler) {
       let link = folder.appending(path: "tasks.json.new").path
@@ -125,7 +126,8 @@ import Timing
       let error = await #expect(throws: BackgroundTasksError.self) {
         try await scheduler.submit(.init("heartbeat", .refresh))
       }
-      #expect(error?.code == .storage && error?.errno == ENOSPC)
+      #expect(error?.code == .storage)
+      #expect(error?.errno == ENOSPC)
       #expect(await scheduler.snapshot.pending.isEmpty)
       try FileManager.default.removeItem(atPath: link)
       try await scheduler.submit(.init("heartbeat", .refresh))
@@ -133,19 +135,22 @@ import Timing
     }
   }
 
-  @Test(arguments: ["", "{", #"{"version":2,"tasks":[]}"#, #"{"version":1,"tasks":[{"dueMs":1}]}"#, "\u{0}\u{0}"])
+  @Test(
+    "A corrupt file is set aside",
+    arguments: ["", "{", #"{"version":2,"tasks":[]}"#, #"{"version":1,"tasks":[{"dueMs":1}]}"#, "\u{0}\u{0}"])
   func aDamagedFileIsKeptAside(text: String) throws {
     let path = folder.appending(path: "tasks.json")
     try Data(text.utf8).write(to: path)
     let loaded = try store.load()
-    #expect(loaded.tasks.isEmpty && loaded.problem?.code == .damagedFile)
+    #expect(loaded.tasks.isEmpty)
+    #expect(loaded.problem?.code == .damagedFile)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["tasks.json.damaged"])
     #expect(try store.load().problem == nil)
     try FileManager.default.removeItem(at: folder)
   }
 
   /// A person's commands, and a handler that throws.
-  @Test func aPersonRunsAndExpiresTasks() async throws {
+  @Test("A user runs and expires tasks") func aPersonRunsAndExpiresTasks() async throws {
     struct Broken: Error {}
     let scheduler = try scheduler { task in
       if task.identifier == "heartbeat" { throw Broken() }
