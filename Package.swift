@@ -34,6 +34,7 @@ var products: [Product] = [
   .library(name: "EdgeCoder", targets: ["EdgeCoder"]),
   .library(name: "AudioIngest", targets: ["AudioIngest"]),
   .library(name: "Uploads", targets: ["Uploads"]),
+  .library(name: "UploadsTesting", targets: ["UploadsTesting"]),
 ]
 
 var dependencies: [Package.Dependency] = [
@@ -101,15 +102,18 @@ var targets: [Target] = [
   .target(
     name: "Uploads",
     dependencies: [
-      "ErrorReporting", "Streams", "Timing", "DBus", log,
+      "ErrorReporting", "Streams", "Timing", "DurableFiles", log,
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "GRDB", package: "GRDB.swift"),
     ],
     swiftSettings: settings),
+  .target(
+    name: "UploadsTesting", dependencies: ["Streams", "Timing", "DeterministicTesting", "Uploads"],
+    swiftSettings: settings),
   .testTarget(
     name: "UploadsTests",
     dependencies: [
-      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Uploads",
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Uploads", "UploadsTesting",
       .product(name: "GRDB", package: "GRDB.swift"),
     ],
     swiftSettings: settings),
@@ -232,14 +236,15 @@ if !lean {
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOFoundationCompat", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: settings),
     .testTarget(
       name: "UploadsHTTPTests",
       dependencies: [
-        "Streams", "Timing", "DeterministicTesting", "SystemTesting", "DBus", "DBusTesting", "Uploads", "UploadsHTTP",
-        "UploadsTests",
+        "Streams", "Timing", "DeterministicTesting", "SystemTesting", "DBusTesting", "Uploads", "UploadsHTTP",
+        "UploadsTesting",
       ],
       swiftSettings: settings),
     .executableTarget(

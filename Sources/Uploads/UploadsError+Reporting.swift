@@ -6,7 +6,7 @@ extension UploadsError: ReportableError {
     switch code {
     case .invalidArgument, .fileMissing, .fileChanged, .noSuchItem, .alreadyExists: .invalidInput
     case .badCredentials, .forbidden: .notPermitted
-    case .busy, .interrupted, .notNow: .temporary
+    case .busy, .interrupted, .invalidState: .temporary
     case .refused, .corrupted: .failed
     default: .unavailable
     }

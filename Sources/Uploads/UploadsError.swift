@@ -1,67 +1,79 @@
-/// Why something was not uploaded, or not queued.
+/// An error of an upload, of the queue or of its credentials.
+///
+/// ```swift
+/// func add(_ request: UploadRequest, to store: QueueStore) throws {
+///   do {
+///     try store.add([request])
+///   } catch where error.code == .alreadyExists {
+///     print("choose another key:", error.message)
+///   } catch where error.code == .noSpace {
+///     print("free some space, then retry")
+///   }
+/// }
+/// ```
 public struct UploadsError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What kind of failure it was; new codes may be added.
+  /// The kind of failure; later versions may add codes.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
-    /// The code in words.
+    /// The name of the code, for display.
     public let description: String
     init(_ description: String) { self.description = description }
 
-    /// A caller's argument cannot be.
+    /// An argument of the caller is out of its allowed range.
     public static let invalidArgument = Code("invalid argument")
-    /// The server cannot be reached: it has certainly not got the request.
+    /// The server is unreachable and has certainly not received the request.
     public static let unreachable = Code("unreachable")
-    /// The answer is missing or cut off: the server may have got the request.
+    /// The response is missing or truncated; the server may have received the request.
     public static let interrupted = Code("interrupted")
-    /// The server cannot at the moment: 408, 429, 5xx, `SlowDown` and the like.
+    /// The server is temporarily unable to serve the request: status 408, 429, 5xx, `SlowDown` and so on.
     public static let busy = Code("server is busy")
-    /// The server's clock and this machine's are too far apart.
+    /// The server's clock and this host's clock differ too much.
     public static let clockSkew = Code("clock skew")
-    /// There are no credentials.
+    /// The provider has no credentials, or none that can be read.
     public static let noCredentials = Code("no credentials")
-    /// The server does not take these credentials, or no longer.
+    /// The server refuses the credentials, because they are wrong or expired.
     public static let badCredentials = Code("credentials refused")
-    /// The credentials are good and do not allow this.
+    /// The server accepts the credentials, which do not permit the request.
     public static let forbidden = Code("forbidden")
-    /// The object is there already, and must not be replaced.
-    public static let alreadyExists = Code("already there")
-    /// There is no such object, bucket or multipart upload.
+    /// The object or item exists and must not be replaced.
+    public static let alreadyExists = Code("already exists")
+    /// The server has no such object, bucket or multipart upload.
     public static let notFound = Code("not found")
-    /// The server refuses the request, and will refuse it again.
+    /// The server refuses the request; repeating it is useless.
     public static let refused = Code("refused")
-    /// What the server has is not what was sent.
-    public static let corrupted = Code("corrupted on the way")
-    /// The server's answer cannot be understood.
-    public static let unexpectedReply = Code("unexpected reply")
-    /// The local file is not there.
+    /// The server's object differs from the bytes that were sent.
+    public static let corrupted = Code("corrupted in transit")
+    /// The server's response is malformed or not one of S3.
+    public static let unexpectedResponse = Code("unexpected response")
+    /// The local file or a folder of its path does not exist.
     public static let fileMissing = Code("file missing")
-    /// The local file is not what it was when it was queued.
+    /// The local file has changed since it was queued.
     public static let fileChanged = Code("file changed")
-    /// A local file or the queue's database could not be read or written.
+    /// The queue's database or a local file cannot be read or written.
     public static let storage = Code("storage failed")
-    /// The disk is full.
+    /// The disk or a quota is full.
     public static let noSpace = Code("no space")
-    /// The queue has no such item.
+    /// The queue has no item with this ID.
     public static let noSuchItem = Code("no such item")
-    /// The item's state does not allow it.
-    public static let notNow = Code("not now")
-    /// Another program runs this queue.
+    /// The state of the item does not permit the change.
+    public static let invalidState = Code("invalid state")
+    /// Another process uploads the same queue.
     public static let alreadyRunning = Code("already running")
   }
 
-  /// The kind of failure.
+  /// The kind of failure; later versions may add codes.
   public var code: Code
-  /// What happened.
+  /// The operation or input that failed, and the cause.
   public var message: String
-  /// HTTP's status, when a server answered.
+  /// The HTTP status, if a server responded.
   public var status: Int?
-  /// What the server calls it, such as `NoSuchBucket`.
+  /// The error code of the server, such as `NoSuchBucket`.
   public var serverCode: String?
-  /// The kernel's error number behind it, when there is one.
+  /// The system's error number, if there is one.
   public var errno: Int32?
-  /// What a person can do about it.
+  /// The advice to the user, if there is any.
   public var hint: String?
 
-  /// Makes an error.
+  /// Creates an error with a code and a message.
   public init(
     _ code: Code, _ message: String, status: Int? = nil, serverCode: String? = nil, errno: Int32? = nil,
     hint: String? = nil

@@ -8,29 +8,42 @@ internal import NIOSSL
 internal import Timing
 public import Uploads
 
-/// Carries requests to a server of S3 over HTTP or HTTPS: bounded, cancellable, silent.
+/// A transport that carries requests to S3 servers over HTTP/1.1 or HTTPS, by AsyncHTTPClient.
+///
+/// Every request has timeouts and can be cancelled. The transport logs nothing, so that no credentials reach a log.
+///
+/// ```swift
+/// import Uploads
+///
+/// let transport = try S3HTTPTransport()
+/// let client = S3Client(try S3Endpoint("http://127.0.0.1:8333"), transport: transport)
+/// let credentials = S3Credentials(accessKey: "KEY", secretKey: "SECRET")
+/// let page = try await client.list(bucket: "recordings", credentials: credentials)
+/// for entry in page.entries { print(entry.key, entry.size) }
+/// ```
 public final class S3HTTPTransport: S3Transport {
   private let client: HTTPClient
   private let stallLimit: Duration
 
-  /// The largest answer that is kept, in bytes: 8 MiB. A page of a thousand keys of 1 KB each has two.
-  static let answerLimit = 8 << 20
-  /// How long a request may take: a day, as 5 GiB do at 0.5 Mbit/s.
+  /// The largest response that is kept, in bytes: 8 MiB. A page of a thousand keys of 1 KB each has 2 MiB.
+  static let responseLimit = 8 << 20
+  /// The timeout of a whole request: a day, which is enough for 5 GiB at 0.5 Mbit/s.
   static let totalLimit = Duration.seconds(86_400)
 
-  /// Makes a transport; connects to nothing yet.
+  /// Creates a transport without connecting.
   /// - Parameters:
-  ///   - certificates: a PEM file with the certificates to trust besides the system's own; `nil` for none.
-  ///   - stallLimit: how long a request may stand still. Servers end a connection after 20 s or more without a byte.
-  /// - Throws: `UploadsError` with code `.invalidArgument`.
+  ///   - certificates: The path of a PEM file with certificates to trust besides the system's; `nil` for none.
+  ///   - stallLimit: The timeout between two steps of a request. Servers close a connection after 20 s or more without
+  ///     a byte.
+  /// - Throws: `UploadsError` with code `.invalidArgument` if the file contains no certificates.
   public init(certificates: String? = nil, stallLimit: Duration = .seconds(60)) throws(UploadsError) {
     self.stallLimit = stallLimit
     var configuration = HTTPClient.Configuration()
     configuration.timeout = .init(connect: .seconds(10))
-    // A signature is for one host; whoever is asked elsewhere signs again.
+    // A signature is valid for one host.
     configuration.redirectConfiguration = .disallow
     configuration.httpVersion = .http1Only
-    // The queue knows when to try again.
+    // The queue decides when to retry.
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
     configuration.connectionPool.idleTimeout = .seconds(4)
@@ -40,25 +53,26 @@ public final class S3HTTPTransport: S3Transport {
         tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(certificates))]
         configuration.tlsConfiguration = tls
       } catch {
-        throw UploadsError(.invalidArgument, "\(certificates) does not hold certificates that can be read: \(error)")
+        throw UploadsError(.invalidArgument, "read the certificates in \(certificates): \(error)")
       }
     }
     client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
   }
 
   deinit {
-    // The client outlives this object until its connections are closed; there is nobody left to tell of an error.
+    // The client outlives this object until its connections are closed; nothing is left that could report an error.
     client.shutdown { _ in }
   }
 
-  /// Sends a request; see `S3Transport`.
-  public func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Answer {
+  /// Sends a request and returns the complete response, without following redirects or repeating the request.
+  /// - Throws: `UploadsError`, as `S3Transport` requires; `CancellationError`.
+  public func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Response {
     let limits = ProgressLimits(first: stallLimit, pause: stallLimit, total: Self.totalLimit)
     let place = "\(request.scheme)://\(request.authority)"
     do {
       return try await TimeSource.continuous.withLimits(
         limits,
-        orThrow: { [stallLimit] in UploadsError(.interrupted, "\(place) has stood still for \(stallLimit)") }
+        orThrow: { [stallLimit] in UploadsError(.interrupted, "no progress with \(place) for \(stallLimit)") }
       ) { [client] step in
         try await Self.send(request, progress, through: client, step)
       }
@@ -72,13 +86,13 @@ public final class S3HTTPTransport: S3Transport {
 
   private static func send(
     _ request: S3Request, _ progress: S3Progress, through client: HTTPClient, _ step: @escaping @Sendable () -> Void
-  ) async throws -> S3Answer {
+  ) async throws -> S3Response {
     var outgoing = HTTPClientRequest(url: request.url)
     outgoing.method = HTTPMethod(rawValue: request.method)
     outgoing.headers = HTTPHeaders(request.headers.map { ($0.name, $0.value) })
     switch request.body {
     case .none:
-      // Some servers want a length, even of nothing.
+      // Some servers require a length, even of an empty body.
       if ["PUT", "POST"].contains(request.method) { outgoing.body = .bytes(ByteBuffer()) }
     case .bytes(let data): outgoing.body = .bytes(ByteBuffer(data: data))
     case .file(let slice):
@@ -98,31 +112,33 @@ public final class S3HTTPTransport: S3Transport {
       if let received = progress.received, (200..<300).contains(status) {
         bytes.withUnsafeReadableBytes(received)
       } else {
-        guard kept.readableBytes + bytes.readableBytes <= answerLimit else {
-          throw UploadsError(.unexpectedReply, "the answer has more than \(answerLimit) bytes", status: status)
+        guard kept.readableBytes + bytes.readableBytes <= responseLimit else {
+          throw UploadsError(
+            .unexpectedResponse, "the response has more than \(responseLimit) bytes", status: status)
         }
         kept.writeImmutableBuffer(bytes)
       }
     }
-    return S3Answer(status: status, headers: headers, body: Data(buffer: kept))
+    return S3Response(status: status, headers: headers, body: Data(buffer: kept))
   }
 
   private static func failure(_ error: any Error, _ place: String) -> UploadsError {
     switch error {
     case let error as UploadsError: return error
     case let error as NIOConnectionError:
-      let reason = error.dnsAError == nil && error.dnsAAAAError == nil ? "nothing answers" : "the name is not known"
-      return UploadsError(.unreachable, "\(reason) at \(place)")
+      let reason = error.dnsAError == nil && error.dnsAAAAError == nil ? "no server responds" : "unknown host name"
+      return UploadsError(.unreachable, "connect to \(place): \(reason)")
     case let error as IOError where [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH].contains(error.errnoCode):
-      return UploadsError(.unreachable, "nothing answers at \(place)", errno: error.errnoCode)
+      return UploadsError(.unreachable, "connect to \(place): no server responds", errno: error.errnoCode)
     case is NIOSSLError, is BoringSSLError:
       return UploadsError(
-        .unreachable, "\(place) cannot be trusted: \(error)", hint: "--ca names a certificate to trust")
+        .unreachable, "connect to \(place): the certificate is not trusted: \(error)",
+        hint: "trust the certificate of the server's authority")
     case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout:
-      return UploadsError(.unreachable, "nothing answers at \(place) in time")
+      return UploadsError(.unreachable, "connect to \(place): timed out")
     case let error as HTTPParserError where error != .invalidEOFState:
-      return UploadsError(.unexpectedReply, "\(place) does not speak HTTP")
-    default: return UploadsError(.interrupted, "\(place) has broken off: \(error)")
+      return UploadsError(.unexpectedResponse, "\(place) does not respond in HTTP")
+    default: return UploadsError(.interrupted, "the connection to \(place) was interrupted: \(error)")
     }
   }
 }

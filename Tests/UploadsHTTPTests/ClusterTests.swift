@@ -1,20 +1,21 @@
 import Foundation
 import Testing
 import Timing
+import UploadsTesting
 
 @testable import Uploads
-@testable import UploadsTests
 
 /// A store on several machines, of which one dies.
 @Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(5)))
 struct ClusterTests {
-  @Test func aNodeThatDiesMeanwhileCostsNothing() async throws {
-    let (folder, cluster) = (try TemporaryFolder(), try await SeaweedCluster())
+  @Test("The death of a storage node loses no object") func aNodeThatDiesMeanwhileCostsNothing() async throws {
+    let folder = try TemporaryFolder()
+    let cluster = try await SeaweedCluster()
     let client = try cluster.client()
     var options = UploadQueue.Options()
-    options.poll = .seconds(1000)
+    options.pollInterval = .seconds(1000)
     let run = try QueueRun(
-      folder, client, ["a": StaticCredentials(SeaweedFS.writer)], clock: TimeSource(QuickClock()), options: options)
+      folder, client, ["a": StaticCredentials(SeaweedFS.writer)], clock: TimeSource(FastClock()), options: options)
     let requests = try (0..<24).map { number in
       let path = try folder.file("\(number)", number == 9 ? 17 << 20 : 1 << 20, seed: UInt64(number))
       return UploadRequest(
@@ -32,13 +33,14 @@ struct ClusterTests {
     #expect((6..<24).contains(delivered.count))
     for item in delivered { try await expectTheSame(item, client) }
     try cluster.startSecond()
-    try await run.untilEnded(ids, running)
+    try await run.untilFinished(ids, running)
     #expect(try run.store.totals().items == [.done: 24])
     for item in try run.store.items(in: [.done]) { try await expectTheSame(item, client) }
   }
 
   private func expectTheSame(_ item: UploadItem, _ client: S3Client) async throws {
-    let (request, credentials) = (item.request, SeaweedFS.writer)
+    let request = item.request
+    let credentials = SeaweedFS.writer
     let bytes = try await client.bytes(bucket: request.bucket, key: request.key, credentials: credentials)
     #expect(try bytes == Data(contentsOf: URL(filePath: request.content.path)), "\(request.key)")
   }

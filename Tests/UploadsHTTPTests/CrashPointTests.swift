@@ -3,8 +3,6 @@ import SystemTesting
 import Testing
 import Timing
 
-@testable import UploadsTests
-
 /// The program as it was built, killed at single calls of the kernel: as it makes something last, as it writes to the
 /// queue, as it sends a body, as it removes a file.
 @Suite(
@@ -25,7 +23,9 @@ struct CrashPointTests {
   ]
 
   /// `EDGEBLUE_CRASH_POINTS=50` kills it at the first fifty of each call.
-  @Test func whateverItWasDoingNothingIsLostOrDoubled() async throws {
+  @Test("A kill at any system call loses and duplicates nothing") func whateverItWasDoingNothingIsLostOrDoubled()
+    async throws
+  {
     let wanted = ProcessInfo.processInfo.environment["EDGEBLUE_CRASH_POINTS"].flatMap(Int.init)
     let points = wanted.map { count in
       (1...max(count, 1)).flatMap { number in Self.calls.map { Point(call: $0, number: number) } }

@@ -4,8 +4,6 @@ import Streams
 import Testing
 import Timing
 
-@testable import UploadsTests
-
 /// The program as it was built, killed at random moments, and started again.
 @Suite(
   .enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"),
@@ -21,7 +19,8 @@ struct KillTests {
 
   /// `EDGEBLUE_KILLS=300` kills it so often, with seven items for each kill; the seed of a run that fails repeats what
   /// was done, not when.
-  @Test func everyObjectIsMadeOnceWithTheRightBytes() async throws {
+  @Test("Killed at random moments, the uploader stores every object once with the right bytes")
+  func everyObjectIsMadeOnceWithTheRightBytes() async throws {
     let environment = ProcessInfo.processInfo.environment
     let kills = environment["EDGEBLUE_KILLS"].flatMap(Int.init) ?? 8
     let seed = environment["EDGEBLUE_SEED"].flatMap(UInt64.init) ?? .random(in: 1...1_000_000)

@@ -2,9 +2,9 @@ import Foundation
 import SystemTesting
 import Testing
 import Timing
+import UploadsTesting
 
 @testable import Uploads
-@testable import UploadsTests
 
 /// `edgeblue upload` as it was built, at a real server.
 @Suite(
@@ -29,7 +29,9 @@ struct UploadProgramTests {
     return try await ChildProcess(Program.path, words, environment: environment, errors: .kept).outcome()
   }
 
-  @Test func manyFilesAreReadWhileTheFirstOnesAreUploaded() async throws {
+  @Test("Many files are read while the first ones are uploaded") func manyFilesAreReadWhileTheFirstOnesAreUploaded()
+    async throws
+  {
     let server = try await SeaweedFS.running()
     let files = try (0..<40).map { try folder.file("\($0).bin", $0 == 20 ? 17 << 20 : 1000 * $0, seed: UInt64($0)) }
     let first = try await upload(files, "--prefix", "many/", "--endpoint", server.address)
@@ -41,25 +43,29 @@ struct UploadProgramTests {
     }
     // Again: they are there, and nobody is asked.
     let again = try await upload(files, "--prefix", "many/", "--endpoint", "http://127.0.0.1:1")
-    #expect(again.status == 0 && again.output.split(separator: "\n").count == 40, "\(again.errors)")
+    #expect(again.status == 0, "\(again.errors)")
+    #expect(again.output.split(separator: "\n").count == 40, "\(again.errors)")
   }
 
-  @Test func whatCannotBeIsSaidSo() async throws {
+  @Test("Invalid input and failed items are reported") func whatCannotBeIsSaidSo() async throws {
     let server = try await SeaweedFS.running()
     let file = try folder.file("one.bin", 100, seed: 1)
     let missing = try await upload([file, folder.path + "/two.bin"], "--endpoint", server.address)
-    #expect(missing.status == 65 && missing.errors.contains("there is no file"))
+    #expect(missing.status == 65)
+    #expect(missing.errors.contains("there is no file"))
     let isFolder = try await upload([folder.path], "--endpoint", server.address)
-    #expect(isFolder.status == 65 && isFolder.errors.contains("is a folder"))
+    #expect(isFolder.status == 65)
+    #expect(isFolder.errors.contains("is a folder"))
     // Nothing of it was queued.
     #expect(!FileManager.default.fileExists(atPath: folder.path + "/state"))
     let refused = try await upload([file], "--endpoint", server.address, bucket: "no-such-bucket")
-    #expect(refused.status == 70 && refused.errors.contains("1 of 1 could not be uploaded"), "\(refused.errors)")
+    #expect(refused.status == 70, "\(refused.errors)")
+    #expect(refused.errors.contains("1 of 1 could not be uploaded"), "\(refused.errors)")
     #expect(try QueueStore(path: folder.path + "/state/uploads.sqlite").totals().items == [.failed: 1])
   }
 
   /// A bucket and a prefix that nobody has named but the service that gives the credentials.
-  @Test func aTokenServiceSaysWhereTo() async throws {
+  @Test("A token service names the bucket and the prefix") func aTokenServiceSaysWhereTo() async throws {
     let server = try await SeaweedFS.running()
     let service = try FaultProxy(before: 1) { _, _ in
       .answer(
@@ -78,11 +84,12 @@ struct UploadProgramTests {
     #expect(outcome.status == 0, "\(outcome.errors)")
     #expect(try await server.bytes(of: "said/ada/talk.wav") == Data(contentsOf: URL(filePath: file)))
     let nowhere = try await upload([file], bucket: nil)
-    #expect(nowhere.status == 64 && nowhere.errors.contains("--bucket names the bucket"), "\(nowhere.errors)")
+    #expect(nowhere.status == 64, "\(nowhere.errors)")
+    #expect(nowhere.errors.contains("--bucket names the bucket"), "\(nowhere.errors)")
   }
 
   /// What was under way when its program was killed waits, and what a person does is told to programs.
-  @Test func theListTellsTheTruth() async throws {
+  @Test("The list shows items that no process uploads as waiting") func theListTellsTheTruth() async throws {
     let server = try await SeaweedFS.running()
     let stalled = try FaultProxy(before: server.port) { _, _ in .stall }
     let file = try folder.file("one.bin", 100, seed: 1)
@@ -102,17 +109,19 @@ struct UploadProgramTests {
     #expect(try await run(["uploads", "list"]).output.hasSuffix("1 uploading (100 B)\n"))
     program.kill()
     _ = await program.outcome()
-    #expect(try store.item(1)?.state == .uploading && store.uploader == nil)
+    #expect(try store.item(1)?.state == .uploading)
+    #expect(try store.uploader == nil)
     #expect(try await run(["uploads", "show", "1", "--json"]).output.contains(#""state":"waiting""#))
     let list = try await run(["uploads", "list"]).output
-    #expect(list.contains("1 waiting (100 B)\nnobody uploads it at the moment"), "\(list)")
+    #expect(list.contains("1 waiting (100 B)\nno process uploads the queue"), "\(list)")
     for (words, told) in [
       (["pause"], #"{"paused":true}"#), (["resume"], #"{"paused":false}"#), (["pause", "1"], #""state":"paused""#),
       (["resume", "1"], #""state":"waiting""#), (["retry", "1"], #""state":"waiting""#),
       (["drop", "1"], #""state":"dropped""#),
     ] {
       let outcome = try await run(["uploads"] + words + ["--json"])
-      #expect(outcome.status == 0 && outcome.output.contains(told), "\(words): \(outcome.output)")
+      #expect(outcome.status == 0, "\(words): \(outcome.output)")
+      #expect(outcome.output.contains(told), "\(words): \(outcome.output)")
       #expect(outcome.output.split(separator: "\n").count == 1)
     }
     #expect(try await run(["uploads", "list"]).output == "nothing is queued\n")

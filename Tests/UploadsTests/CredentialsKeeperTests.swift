@@ -1,50 +1,55 @@
 import Testing
+import UploadsTesting
 
 @testable import Uploads
 
-/// When credentials are fetched.
-@Suite struct CredentialsKeeperTests {
+/// The times at which credentials are fetched.
+@Suite("The state machine of an account's credentials") struct CredentialsKeeperTests {
   private static let wall: Int64 = 1_700_000_000_000
 
-  private func keeper(lasting seconds: Int64?, refused: Int = -1) -> CredentialsKeeper {
-    var keeper = CredentialsKeeper(StaticCredentials(MemoryServer.credentials))
+  private func account(lasting seconds: Int64?, refused: Int? = nil) -> AccountCredentials {
+    var account = AccountCredentials(StaticCredentials(MemoryServer.credentials))
+    #expect(account.handle(.tick, at: .zero) == [.fetch])
     var credentials = MemoryServer.credentials
     credentials.expiresAtMs = seconds.map { Self.wall + $0 * 1000 }
-    keeper.take(.success(credentials), refused: refused, at: .zero, unixMs: Self.wall)
-    return keeper
+    #expect(account.handle(.fetched(.success(credentials), refused: refused, unixMs: Self.wall), at: .zero) == [])
+    return account
   }
 
-  /// Five minutes before they end, or a tenth of their time if that is shorter.
-  @Test(arguments: [(3600, 3300), (900, 810), (60, 54), (5, 4.5), (0, 1), (-100, 1)] as [(Int64, Double)])
+  /// Five minutes before they expire, or a tenth of a shorter lifetime.
+  @Test(
+    "Credentials are replaced before they expire, by one fetch at a time",
+    arguments: [(3600, 3300), (900, 810), (60, 54), (5, 4.5), (0, 1), (-100, 1)] as [(Int64, Double)])
   func othersAreFetchedBeforeTheyEnd(lasting: Int64, due: Double) {
-    var keeper = keeper(lasting: lasting)
-    #expect(keeper.due == .seconds(due))
-    let tooEarly = keeper.takeDue(at: .seconds(due) - .milliseconds(1))
-    #expect(!tooEarly)
-    let isDue = keeper.takeDue(at: .seconds(due))
-    // Not by two at a time.
-    let again = keeper.takeDue(at: .seconds(due))
-    #expect(isDue && !again && keeper.isFetching)
+    var account = account(lasting: lasting)
+    #expect(account.due == .seconds(due))
+    #expect(account.handle(.tick, at: .seconds(due) - .milliseconds(1)) == [])
+    #expect(account.handle(.tick, at: .seconds(due)) == [.fetch])
+    #expect(account.handle(.tick, at: .seconds(due)) == [])
+    #expect(account.due == nil)
   }
 
-  @Test func whatDoesNotEndIsFetchedWhenSomebodyAsks() {
-    var keeper = keeper(lasting: nil)
-    #expect(keeper.due == nil && keeper.generation == 1)
-    // These are not the ones that the server refused.
-    keeper.expire(0, at: .seconds(7))
-    #expect(keeper.due == nil)
-    keeper.expire(1, at: .seconds(7))
-    let isDue = keeper.takeDue(at: .seconds(7))
-    #expect(isDue)
+  @Test("Credentials that do not expire are fetched again when the server refuses them")
+  func whatDoesNotEndIsFetchedWhenSomebodyAsks() {
+    var account = account(lasting: nil)
+    #expect(account.due == nil)
+    #expect(account.generation == 1)
+    // The server refused an earlier set.
+    #expect(account.handle(.refused(generation: 0), at: .seconds(7)) == [])
+    #expect(account.due == nil)
+    #expect(account.handle(.refused(generation: 1), at: .seconds(7)) == [])
+    #expect(account.handle(.tick, at: .seconds(7)) == [.fetch])
   }
 
-  /// Every half minute while there are none, and while the source has only those that the server refuses.
-  @Test func whatIsMissingIsAskedForAgain() {
-    var keeper = keeper(lasting: 3600, refused: 1)
-    #expect(keeper.due == .seconds(30))
-    keeper.take(
-      .failure(UploadsError(.unreachable, "nothing answers")), refused: 0, at: .seconds(60), unixMs: Self.wall)
-    #expect(keeper.due == .seconds(90) && keeper.problem?.contains("nothing answers") == true)
-    #expect(keeper.current != nil && keeper.generation == 1)
+  @Test("Missing and refused credentials are fetched every 30 s")
+  func whatIsMissingIsAskedForAgain() {
+    var account = account(lasting: 3600, refused: 1)
+    #expect(account.due == .seconds(30))
+    let failure = UploadsError(.unreachable, "nothing answers")
+    #expect(account.handle(.fetched(.failure(failure), refused: nil, unixMs: Self.wall), at: .seconds(60)) == [])
+    #expect(account.due == .seconds(90))
+    #expect(account.problem?.contains("nothing answers") == true)
+    #expect(account.current != nil)
+    #expect(account.generation == 1)
   }
 }

@@ -2,13 +2,15 @@ import DeterministicTesting
 import Foundation
 import GRDB
 import Streams
+import SystemTesting
 import Testing
 import Timing
+import UploadsTesting
 
 @testable import Uploads
 
-/// What the queue remembers of what happened, and why.
-@Suite(.timeLimit(.minutes(5))) struct EventTests {
+/// The events that the store keeps, with their reasons.
+@Suite("Events", .timeLimit(.minutes(5))) struct EventTests {
   private let folder: TemporaryFolder
   private let now = Lock<Int64>(1000)
   init() throws { folder = try TemporaryFolder() }
@@ -22,42 +24,44 @@ import Timing
 
   private func fail(_ id: Int64, _ problem: String, _ store: QueueStore) throws {
     _ = try store.begin(id)
-    try store.postpone(id, attempts: 1, afterMs: 0, .network, problem)
+    try store.postpone(id, attempts: 1, after: .zero, UploadFailure(kind: .network, reason: problem))
     now.withLock { $0 += 10 }
   }
 
-  @Test func eachSaysWhatAndWhy() throws {
+  @Test("Each event has a kind, a subject and a reason") func eachSaysWhatAndWhy() throws {
     let (store, ids) = try store(2)
     try fail(ids[0], "nothing answers", store)
     _ = try store.begin(ids[0])
-    try store.bury(ids[0], "no such bucket")
+    try store.giveUp(ids[0], "no such bucket")
     try store.retry(ids[0])
     try store.pause(ids[1])
     try store.resume(ids[1])
     try store.setPaused(true)
     try store.setPaused(false)
-    try store.note(account: "a", .credentialsMissing, "no file")
+    try store.record(account: "a", .credentialsMissing, "no file")
     try store.drop(ids[1])
     _ = try store.begin(ids[0])
     try store.finish(ids[0], as: .done)
     let events = try store.events()
     #expect(
       events.map(\.kind) == [
-        .failed, .gaveUp, .retried, .held, .resumed, .held, .resumed, .credentialsMissing, .dropped, .done,
+        .failed, .gaveUp, .retried, .paused, .resumed, .paused, .resumed, .credentialsMissing, .dropped, .done,
       ])
     #expect(events.map(\.item) == [ids[0], ids[0], ids[0], ids[1], ids[1], nil, nil, nil, ids[1], ids[0]])
     #expect(events.map(\.account) == [nil, nil, nil, nil, nil, nil, nil, "a", nil, nil])
-    #expect(events[0].failure == .network && events[0].reason == "nothing answers")
-    #expect(events[1].failure == .final && events[1].reason == "no such bucket")
+    #expect(events[0].failure == .network)
+    #expect(events[0].reason == "nothing answers")
+    #expect(events[1].failure == .final)
+    #expect(events[1].reason == "no such bucket")
     #expect(events[7].reason == "no file")
-    // Also of what is no longer there.
+    // A dropped item keeps its events.
     #expect(events[8].object == "bucket/1")
-    #expect(try store.events(item: ids[1]).map(\.kind) == [.held, .resumed, .dropped])
+    #expect(try store.events(item: ids[1]).map(\.kind) == [.paused, .resumed, .dropped])
     #expect(try store.events(limit: 1) == [events[9]])
   }
 
-  /// A night without a network does not push out what happened before it.
-  @Test func theSameAgainIsCounted() throws {
+  /// A night without a network does not displace earlier events.
+  @Test("A repeated event is counted") func theSameAgainIsCounted() throws {
     let (store, ids) = try store(2)
     for _ in 0..<5 {
       try fail(ids[0], "nothing answers", store)
@@ -68,10 +72,11 @@ import Timing
     let events = try store.events()
     #expect(events.map(\.item) == [ids[0], ids[1], ids[0], ids[0]])
     #expect(events.map(\.times) == [5, 5, 1, 1])
-    #expect(events[0].atMs == 1000 && events[0].lastAtMs == 1080)
+    #expect(events[0].atMs == 1000)
+    #expect(events[0].lastAtMs == 1080)
   }
 
-  @Test func onlySoManyAreKept() throws {
+  @Test("Only the last events are kept") func onlySoManyAreKept() throws {
     let (store, ids) = try store(2)
     for _ in 0..<(QueueStore.eventLimit / 2 + 10) {
       try store.pause(ids[0])
@@ -83,13 +88,17 @@ import Timing
     #expect(events.last?.item == ids[1])
   }
 
-  /// Credentials that cannot be had, are had, are refused, and are replaced.
-  @Test func whatBecomesOfCredentialsIsTold() async throws {
-    let (server, clock) = (MemoryServer(), ManualClock())
+  @Test("Missing, found, refused and replaced credentials are recorded") func whatBecomesOfCredentialsIsTold()
+    async throws
+  {
+    let server = MemoryServer()
+    let clock = ManualClock()
+    var options = UploadQueue.Options()
+    options.random = { 1 }
     let provider = Provider()
     let run = try QueueRun(
       folder, S3Client(try S3Endpoint("http://host"), transport: server), ["a": provider], clock: TimeSource(clock),
-      random: { 1 })
+      options: options)
     server.intercept { request in
       let isOld = request.headers.contains { $0.name == "Authorization" && $0.value.contains("Credential=OLD/") }
       return isOld ? MemoryServer.refusal(403, "InvalidAccessKeyId") : nil
@@ -98,9 +107,9 @@ import Timing
     let ids = try run.store.add([UploadRequest(content, bucket: "bucket", key: "k", account: "a")])
     let running = run.start()
     func until(_ kinds: [UploadEvent.Kind]) async throws {
-      while try run.store.events().filter({ $0.account != nil }).map(\.kind) != kinds {
+      try await eventually("the credentials change as expected") {
         clock.advance(by: .seconds(1))
-        try await Task.sleep(for: .milliseconds(1), clock: .steady)
+        return try run.store.events().filter { $0.account != nil }.map(\.kind) == kinds
       }
     }
     try await until([.credentialsMissing])
@@ -108,14 +117,13 @@ import Timing
     try await until([.credentialsMissing, .credentialsFound, .credentialsMissing])
     provider.key.withLock { $0 = "NEW" }
     try await until([.credentialsMissing, .credentialsFound, .credentialsMissing, .credentialsFound])
-    try await run.untilEnded(ids, running)
+    try await run.untilFinished(ids, running)
     let reasons = try run.store.events().filter { $0.kind == .credentialsMissing }.map(\.reason)
-    #expect(reasons == ["there is no file", "the server does not take them"])
+    #expect(reasons == ["there is no file", "the server refuses them"])
     #expect(try run.store.item(ids[0])?.state == .done)
   }
 
-  /// A queue of the version before.
-  @Test func whatAnEarlierVersionNotedIsKept() throws {
+  @Test("Events of an earlier version are kept") func whatAnEarlierVersionNotedIsKept() throws {
     let path = folder.path + "/old.sqlite"
     do {
       let database = try DatabaseQueue(path: path)
@@ -126,11 +134,13 @@ import Timing
     }
     let events = try QueueStore(path: path).events()
     #expect(events.map(\.reason) == ["failed (network): nothing answers"])
-    #expect(events.map(\.kind) == [.earlier] && events.map(\.item) == [3] && events.map(\.atMs) == [7])
+    #expect(events.map(\.kind) == [.earlier])
+    #expect(events.map(\.item) == [3])
+    #expect(events.map(\.atMs) == [7])
   }
 }
 
-/// Credentials of which a test says when there are any.
+/// Credentials that exist after the test has set them.
 private final class Provider: CredentialsProvider {
   let key = Lock<String?>(nil)
   let name = "the test"

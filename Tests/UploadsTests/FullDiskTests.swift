@@ -3,11 +3,14 @@ import Streams
 import SystemTesting
 import Testing
 import Timing
+import UploadsTesting
 
 @testable import Uploads
 
-/// A disk without room: the kernel refuses, and not a double. Uploading goes on, since that is what makes room.
-@Suite(.enabled(if: SmallDisk.isPossible, "needs to be allowed to mount a disk in memory"), .timeLimit(.minutes(5)))
+/// A full disk: the kernel refuses, not a fake. Uploads continue, because they free space.
+@Suite(
+  "The queue on a full disk", .enabled(if: SmallDisk.isPossible, "needs to be allowed to mount a disk in memory"),
+  .timeLimit(.minutes(5)))
 struct FullDiskTests {
   private let disk: SmallDisk
   private let server = MemoryServer()
@@ -17,7 +20,7 @@ struct FullDiskTests {
     let store = try QueueStore(path: disk.path + "/uploads.sqlite")
     let queue = UploadQueue(
       store, client: S3Client(try S3Endpoint("http://host"), transport: server),
-      accounts: ["a": StaticCredentials(MemoryServer.credentials)], clock: TimeSource(QuickClock()), disk: policy)
+      accounts: ["a": StaticCredentials(MemoryServer.credentials)], clock: TimeSource(FastClock()), disk: policy)
     return (store, queue)
   }
 
@@ -37,28 +40,26 @@ struct FullDiskTests {
 
   private func untilDone(_ count: Int, _ store: QueueStore, _ queue: UploadQueue) async throws {
     let running = Task { try await queue.run() }
-    while try store.totals().items != [.done: count] {
-      try await Task.sleep(for: .milliseconds(5), clock: .steady)
-    }
+    try await eventually("all items are done") { try store.totals().items == [.done: count] }
     running.cancel()
     try await running.value
     for number in 0..<count {
-      #expect(server.object("bucket/\(number)") == Data(repeating: UInt8(number), count: 40_000))
+      #expect(server.object("bucket/\(number)") == [UInt8](repeating: UInt8(number), count: 40_000))
       #expect(server.writes(of: "bucket/\(number)") == 1)
     }
   }
 
-  @Test func whatIsUploadedMakesRoom() async throws {
+  @Test("Uploading frees the space that the queue's records need") func whatIsUploadedMakesRoom() async throws {
     let (store, queue) = try queue()
     try store.add(try requests(10, .remove))
     try disk.fill()
     expectFull(store)
     try await untilDone(10, store, queue)
-    #expect((0..<10).allSatisfy { !FileManager.default.fileExists(atPath: disk.path + "/\($0).wav") })
+    #expect(!(0..<10).contains { FileManager.default.fileExists(atPath: disk.path + "/\($0).wav") })
   }
 
-  /// The recorder removes what was delivered, when it is asked to; what was not stays.
-  @Test func whoAnswersForTheDiskMakesRoom() async throws {
+  @Test("The disk's owner removes delivered files and no others when the disk is full")
+  func whoAnswersForTheDiskMakesRoom() async throws {
     let recorder = Recorder()
     let (store, queue) = try queue(recorder)
     try store.add(try requests(4, .keep))
@@ -67,21 +68,21 @@ struct FullDiskTests {
     recorder.delivered.withLock { $0 = [filler] }
     try await untilDone(4, store, queue)
     #expect(!FileManager.default.fileExists(atPath: filler))
-    #expect(Set(recorder.letGo.withLock { $0 }) == ["0", "1", "2", "3"])
+    #expect(Set(recorder.released.withLock { $0 }) == ["0", "1", "2", "3"])
     #expect((0..<4).allSatisfy { FileManager.default.fileExists(atPath: disk.path + "/\($0).wav") })
   }
 
-  /// As a kill leaves it between removing the file and noting that: the server is asked before the item is given up.
-  @Test func aMissingFileThatTheServerHasIsDone() async throws {
+  /// A kill between removing the file and recording that leaves such an item.
+  @Test("An item whose file is missing is done if the server has the object") func aMissingFileThatTheServerHasIsDone()
+    async throws
+  {
     let (store, queue) = try queue()
     let wanted = try requests(2, .remove)
     let ids = try store.add(wanted)
     server.put(try Data(contentsOf: URL(filePath: wanted[0].content.path)), as: "bucket/0")
     for request in wanted { try FileManager.default.removeItem(atPath: request.content.path) }
     let running = Task { try await queue.run() }
-    while try store.totals().items != [.done: 1, .failed: 1] {
-      try await Task.sleep(for: .milliseconds(5), clock: .steady)
-    }
+    try await eventually("both items have finished") { try store.totals().items == [.done: 1, .failed: 1] }
     running.cancel()
     try await running.value
     #expect(try store.item(ids[0])?.state == .done)
@@ -90,19 +91,19 @@ struct FullDiskTests {
   }
 }
 
-/// A recorder that has delivered some files.
+/// The owner of a disk with some delivered files.
 private final class Recorder: DiskPolicy {
   let delivered = Lock<[String]>([])
-  let letGo = Lock<[String]>([])
+  let released = Lock<[String]>([])
 
-  func letGo(_ item: UploadItem) async throws { letGo.withLock { $0.append(item.request.key) } }
+  func release(_ item: UploadItem) async throws { released.withLock { $0.append(item.request.key) } }
 
-  func makeRoom() async throws -> Bool {
-    let going = delivered.withLock { delivered in
-      defer { delivered = [] }
-      return delivered
+  func freeSpace() async throws -> Bool {
+    let files = delivered.withLock { files in
+      defer { files = [] }
+      return files
     }
-    for path in going { try FileManager.default.removeItem(atPath: path) }
-    return !going.isEmpty
+    for path in files { try FileManager.default.removeItem(atPath: path) }
+    return !files.isEmpty
   }
 }

@@ -1,11 +1,12 @@
 import Foundation
 import GRDB
 import Testing
+import UploadsTesting
 
 @testable import Uploads
 
-/// What the queue keeps on disk.
-@Suite struct QueueStoreTests {
+/// The queue's records on disk.
+@Suite("The store") struct QueueStoreTests {
   private let folder: TemporaryFolder
   private let path: String
   init() throws {
@@ -20,7 +21,7 @@ import Testing
       account: account)
   }
 
-  @Test func whatWasAddedIsThereForWhoComesNext() throws {
+  @Test("Added items survive the process") func whatWasAddedIsThereForWhoComesNext() throws {
     let wanted = [try request("one"), try request("two", seed: 2)]
     let ids = try QueueStore(path: path).add(wanted)
     let store = try QueueStore(path: path)
@@ -29,8 +30,8 @@ import Testing
     #expect(try store.totals().bytes == [.waiting: 200])
   }
 
-  /// What a call has done is on disk when it returns: SQLite waits for the disk at each commit (2 is FULL).
-  @Test func commitsWaitForTheDisk() throws {
+  /// 2 is FULL.
+  @Test("SQLite waits for the disk at each commit") func commitsWaitForTheDisk() throws {
     let store = try QueueStore(path: path)
     func synchronous() throws -> Int? { try store.read { try Int.fetchOne($0, sql: "PRAGMA synchronous") } }
     #expect(try synchronous() == 2)
@@ -38,13 +39,14 @@ import Testing
     #expect(try store.begin(id)?.state == .uploading)
     #expect(try synchronous() == 2)
     #expect(throws: UploadsError.self) {
-      try store.write("failing", isLasting: false) { try $0.execute(sql: "no SQL") }
+      try store.write("failing", isDurable: false) { try $0.execute(sql: "no SQL") }
     }
     #expect(try synchronous() == 2)
     #expect(try store.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
   }
 
-  @Test func nothingIsQueuedTwice() throws {
+  @Test("An equal request adds no second item, and a different file under its key is refused")
+  func nothingIsQueuedTwice() throws {
     let store = try QueueStore(path: path)
     let first = try store.add([request("one")])
     #expect(try store.add([request("one")]) == first)
@@ -54,7 +56,7 @@ import Testing
     #expect(throws: UploadsError.self) { try store.add([request("one", account: "another")]) }
   }
 
-  @Test func whatCannotBeIsRefused() throws {
+  @Test("Invalid requests are refused") func whatCannotBeIsRefused() throws {
     let store = try QueueStore(path: path)
     var wrong = [UploadRequest](repeating: try request("one"), count: 9)
     wrong[0].bucket = "No"
@@ -76,49 +78,57 @@ import Testing
     #expect(try store.totals().items == [:])
   }
 
-  @Test func aPersonHoldsRetriesAndDrops() throws {
-    let (store, other) = (try QueueStore(path: path), try QueueStore(path: path))
+  @Test("A user pauses, resumes, retries and drops an item from another process") func aPersonHoldsRetriesAndDrops()
+    throws
+  {
+    let store = try QueueStore(path: path)
+    let other = try QueueStore(path: path)
     let id = try store.add([request("one")])[0]
     let version = try store.version()
     try other.pause(id)
-    #expect(try store.version() != version && store.item(id)?.state == .paused)
+    #expect(try store.version() != version)
+    #expect(try store.item(id)?.state == .paused)
     #expect(try store.begin(id) == nil)
     try other.resume(id)
     #expect(try store.begin(id)?.state == .uploading)
-    try store.postpone(id, attempts: 3, afterMs: 1000, .temporary, "busy")
-    #expect(try store.item(id)?.attempts == 3 && store.item(id)?.problem == "busy")
+    try store.postpone(id, attempts: 3, after: .seconds(1), UploadFailure(kind: .temporary, reason: "busy"))
+    #expect(try store.item(id)?.attempts == 3)
+    #expect(try store.item(id)?.problem == "busy")
     _ = try store.begin(id)
-    try store.bury(id, "refused")
+    try store.giveUp(id, "refused")
     #expect(try store.item(id)?.state == .failed)
     try other.retry(id)
-    #expect(try store.item(id)?.state == .waiting && store.item(id)?.attempts == 0)
+    #expect(try store.item(id)?.state == .waiting)
+    #expect(try store.item(id)?.attempts == 0)
     #expect(try store.events().map(\.kind).last == .retried)
     try other.drop(id)
     #expect(try store.item(id) == nil)
     #expect(throws: UploadsError.self) { try other.drop(id) }
-    // A number is never given twice.
+    // No ID is used twice.
     #expect(try store.add([request("two")])[0] > id)
   }
 
-  @Test func partsAreKept() throws {
+  @Test("The parts of a multipart upload are recorded until the item is done") func partsAreKept() throws {
     let store = try QueueStore(path: path)
     let id = try store.add([request("one")])[0]
     let part = UploadedPart(number: 1, size: 5, sha256: "00", etag: "x", hasChecksum: true)
-    try store.note(id, uploadID: "upload", parts: [part])
+    try store.record(id, uploadID: "upload", parts: [part])
     #expect(try QueueStore(path: path).item(id)?.parts == [part])
     try store.finish(id, as: .done)
-    #expect(try store.item(id)?.uploadID == nil && store.item(id)?.parts == [])
+    #expect(try store.item(id)?.uploadID == nil)
+    #expect(try store.item(id)?.parts == [])
   }
 
-  @Test func whatIsDoneIsRememberedUpToALimit() throws {
+  @Test("Done items are kept up to a limit") func whatIsDoneIsRememberedUpToALimit() throws {
     let store = try QueueStore(path: path)
     let file = try folder.file("f", 1, seed: 1)
     let content = try ObjectContent(readingFile: file)
     let ids = try store.add(
-      (0...QueueStore.memoryLimit).map { UploadRequest(content, bucket: "bucket", key: "\($0)", account: "a") })
+      (0...QueueStore.doneLimit).map { UploadRequest(content, bucket: "bucket", key: "\($0)", account: "a") })
     try store.write("finishing") { try $0.execute(sql: "UPDATE item SET state = 'done'") }
     try store.finish(ids[0], as: .done)
-    #expect(try store.totals().items == [.done: QueueStore.memoryLimit])
-    #expect(try store.item(ids[0]) == nil && store.item(ids[1]) != nil)
+    #expect(try store.totals().items == [.done: QueueStore.doneLimit])
+    #expect(try store.item(ids[0]) == nil)
+    #expect(try store.item(ids[1]) != nil)
   }
 }

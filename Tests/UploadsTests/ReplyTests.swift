@@ -2,12 +2,13 @@ import DeterministicTesting
 import Foundation
 import Streams
 import Testing
+import UploadsTesting
 
 @testable import Uploads
 
-/// What servers answer, and what is made of it.
-@Suite struct ReplyTests {
-  @Test func errorsAreSorted() {
+/// The responses of servers, and the requests that follow from them.
+@Suite("Responses of servers") struct ReplyTests {
+  @Test("Each error of a server has a code and a consequence") func errorsAreSorted() {
     let kinds: [(Int, String, UploadsError.Code, FailureKind)] = [
       (503, "SlowDown", .busy, .temporary), (400, "RequestTimeout", .busy, .temporary),
       (403, "RequestTimeTooSkewed", .clockSkew, .temporary), (400, "ExpiredToken", .badCredentials, .credentials),
@@ -19,34 +20,42 @@ import Testing
     let request = S3Request("PUT", authority: "host", path: "/b/k")
     for (status, name, code, kind) in kinds {
       let body = "<?xml version=\"1.0\"?>\n<Error><Code>\(name)</Code><Message>so</Message></Error>"
-      let error = UploadsError(S3Answer(status: status, body: Data(body.utf8)), to: request)
-      #expect(error.code == code && error.serverCode == name && FailureKind(error) == kind, "\(name)")
+      let error = UploadsError(S3Response(status: status, body: Data(body.utf8)), to: request)
+      #expect(error.code == code, "\(name)")
+      #expect(error.serverCode == name)
+      #expect(FailureKind(error) == kind, "\(name)")
     }
-    // What does not speak S3 decides nothing.
+    // A response that is not one of S3 fails no item for good.
     for status in [301, 307, 400, 404, 410] {
-      let error = UploadsError(S3Answer(status: status, body: Data("<html/>".utf8)), to: request)
+      let error = UploadsError(S3Response(status: status, body: Data("<html/>".utf8)), to: request)
       #expect(FailureKind(error) == .temporary, "\(status)")
     }
-    #expect(FailureKind(UploadsError(S3Answer(status: 500), to: request)) == .temporary)
-    // No body can say that it is the credentials: the item waits for others.
+    #expect(FailureKind(UploadsError(S3Response(status: 500), to: request)) == .temporary)
+    // Without a body the cause may be the credentials: the item waits for others.
     let head = S3Request("HEAD", authority: "host", path: "/b/k")
     for (status, kind) in [(400, FailureKind.permission), (401, .credentials), (403, .permission), (404, .final)] {
-      #expect(FailureKind(UploadsError(S3Answer(status: status), to: head)) == kind, "\(status)")
+      #expect(FailureKind(UploadsError(S3Response(status: status), to: head)) == kind, "\(status)")
     }
     #expect(FailureKind(POSIXError(.EIO)) == .temporary)
   }
 
-  /// AWS has a host for each region; another server has one address, whatever its region is called.
-  @Test(arguments: [
-    ("https://s3.us-east-1.amazonaws.com", "bucket.s3.us-east-1.amazonaws.com", "bucket.s3.eu-central-1.amazonaws.com"),
-    ("https://store.example", "bucket.store.example", "bucket.store.example"),
-  ]) func anotherRegionIsAskedThere(_ url: String, _ first: String, _ second: String) async throws {
+  /// AWS has a host for each region; any other server has one host.
+  @Test(
+    "A bucket in another region is addressed there",
+    arguments: [
+      (
+        "https://s3.us-east-1.amazonaws.com", "bucket.s3.us-east-1.amazonaws.com",
+        "bucket.s3.eu-central-1.amazonaws.com"
+      ),
+      ("https://store.example", "bucket.store.example", "bucket.store.example"),
+    ]) func anotherRegionIsAskedThere(_ url: String, _ first: String, _ second: String) async throws
+  {
     let asked = Lock<[String]>([])
     let server = MemoryServer()
     server.intercept { request in
       let scope = request.headers.first { $0.name == "Authorization" }?.value.split(separator: "/")[2] ?? ""
       asked.withLock { $0.append("\(request.authority) \(scope)") }
-      return scope == "eu-central-1" ? nil : S3Answer(status: 301, headers: ["x-amz-bucket-region": "eu-central-1"])
+      return scope == "eu-central-1" ? nil : S3Response(status: 301, headers: ["x-amz-bucket-region": "eu-central-1"])
     }
     let client = S3Client(try S3Endpoint(url, region: "us-east-1", addressing: .virtualHost), transport: server)
     for _ in 0..<2 {
@@ -54,11 +63,11 @@ import Testing
     }
     let told = ["\(first) us-east-1", "\(second) eu-central-1", "\(second) eu-central-1"]
     #expect(asked.withLock { $0 } == told)
-    // No other host than AWS's.
+    // Only hosts of AWS.
     let aws = try S3Endpoint(awsRegion: "us-east-1")
     let request = aws.request("GET", bucket: "bucket")
     #expect(aws.authority(of: request, in: "evil.example#") == "bucket.s3.us-east-1.amazonaws.com")
-    // Who gives the credentials may know it before.
+    // The scope of the credentials may name the region.
     asked.withLock { $0 = [] }
     var credentials = MemoryServer.credentials
     credentials.scope = S3Scope(bucket: "other", region: "eu-central-1")
@@ -66,7 +75,9 @@ import Testing
     #expect(asked.withLock { $0 } == ["\(second.replacing("bucket", with: "other")) eu-central-1"])
   }
 
-  @Test func unfinishedUploadsOnSeveralPages() async throws {
+  @Test("A list of multipart uploads on several pages is read to its end") func unfinishedUploadsOnSeveralPages()
+    async throws
+  {
     let server = MemoryServer()
     server.intercept { request in
       let marker = request.query.first { $0.name == "key-marker" }?.value
@@ -78,14 +89,15 @@ import Testing
       }
       let more = "<IsTruncated>true</IsTruncated><NextKeyMarker>a+b</NextKeyMarker>"
       let body = marker == nil ? page("a+b", more) : page(marker == "a b" ? "c" : "wrong", "")
-      return S3Answer(status: 200, body: Data(body.utf8))
+      return S3Response(status: 200, body: Data(body.utf8))
     }
     let client = S3Client(try S3Endpoint("http://host"), transport: server)
     let uploads = try await client.unfinishedUploads(bucket: "bucket", credentials: MemoryServer.credentials)
-    #expect(uploads.map(\.key) == ["a b", "c"] && uploads.allSatisfy { $0.uploadID == "id" })
+    #expect(uploads.map(\.key) == ["a b", "c"])
+    #expect(uploads.map(\.uploadID) == ["id", "id"])
   }
 
-  @Test func xmlAsServersWriteIt() {
+  @Test("XML of servers is read, and malformed XML is refused") func xmlAsServersWriteIt() {
     let text = """
       \u{feff}<?xml version="1.0" encoding="UTF-8"?>
       <!-- a remark -->
@@ -93,7 +105,9 @@ import Testing
       '><Key>a&lt;&amp;&#x1F600;&#10;<![CDATA[<raw>]]></Key><Empty/><Item><Size>5</Size></Item></s3:List>
       """.replacing("\n'>", with: "'>").replacing("'b>'", with: "'b'")
     let root = XMLElement(Data(text.utf8))
-    #expect(root?.name == "List" && root?["Key"] == "a<&😀\n<raw>" && root?["Empty"] == "")
+    #expect(root?.name == "List")
+    #expect(root?["Key"] == "a<&😀\n<raw>")
+    #expect(root?["Empty"] == "")
     #expect(root?.all("Item").first?["Size"] == "5")
     for bad in [
       "", "x", "<a>", "<a></b>", "<a/><b/>", "<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>", "<a>&x;</a>", "<a>&lt</a>",
@@ -104,8 +118,7 @@ import Testing
     #expect(XMLElement(Data("<a>\("<&>\"'".xmlEscaped)</a>".utf8))?.text == "<&>\"'")
   }
 
-  /// Whatever bytes come, nothing traps.
-  @Test func anyBytes() {
+  @Test("No bytes make the XML parser trap") func anyBytes() {
     var random = SeededGenerator(seed: 7)
     let good = Array("<a b=\"c\"><d>e&amp;&#65;<![CDATA[f]]></d><!-- g --><h/></a>".utf8)
     var read = 0
@@ -125,27 +138,29 @@ import Testing
     #expect(read > 0)
   }
 
-  @Test func addresses() throws {
+  @Test("Endpoints address buckets in the path or in the host") func addresses() throws {
     let aws = try S3Endpoint(awsRegion: "eu-central-1")
     #expect(aws.request("GET", bucket: "b", key: "k").url == "https://b.s3.eu-central-1.amazonaws.com/k")
     #expect(aws.request("GET", bucket: "b").url == "https://b.s3.eu-central-1.amazonaws.com/")
-    // A certificate for *.host is not good for a.b.host.
+    // A certificate for *.host does not cover a.b.host.
     #expect(aws.request("GET", bucket: "b.c", key: "k").url == "https://s3.eu-central-1.amazonaws.com/b.c/k")
     let own = try S3Endpoint("http://[::1]:8333/", region: "x")
     #expect(own.request("GET", bucket: "b", key: "ä b+c").url == "http://[::1]:8333/b/%C3%A4%20b%2Bc")
-    #expect(try S3Endpoint("HTTPS://Host:443").address == "https://host")
+    #expect(try S3Endpoint("HTTPS://Host:443").url == "https://host")
     for bad in ["", "host", "ftp://host", "http://", "http://u:p@host", "http://host/path", "http://host?q"] {
       #expect(throws: UploadsError.self, "\(bad)") { try S3Endpoint(bad) }
     }
     #expect(throws: UploadsError.self) { try S3Endpoint("http://host", region: "a/b") }
   }
 
-  @Test func partsOfAFile() {
+  @Test("A file has parts from the threshold on, and at most 10,000") func partsOfAFile() {
     let plan = UploadPlan()
-    #expect(plan.parts(of: 16 << 20 - 1) == [] && plan.parts(of: 0) == [])
+    #expect(plan.parts(of: 16 << 20 - 1) == [])
+    #expect(plan.parts(of: 0) == [])
     #expect(plan.parts(of: 20 << 20).map(\.count) == [8 << 20, 8 << 20, 4 << 20])
     let largest = plan.parts(of: 5 << 40)
-    #expect(largest.count <= 10_000 && largest.last?.upperBound == 5 << 40)
+    #expect(largest.count <= 10_000)
+    #expect(largest.last?.upperBound == 5 << 40)
     #expect(UploadPlan(threshold: 1, partLength: 1).parts(of: 5 << 20 + 1).count == 2)
   }
 }

@@ -133,10 +133,10 @@ private final class Server: S3Transport {
 
   init(refusing end: String) { refused = Lock(end) }
 
-  func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Answer {
-    if request.method == "HEAD" { return S3Answer(status: 404) }
-    guard !request.path.hasSuffix(refused.withLock { $0 }) else { return S3Answer(status: 503) }
+  func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Response {
+    if request.method == "HEAD" { return S3Response(status: 404) }
+    guard !request.path.hasSuffix(refused.withLock { $0 }) else { return S3Response(status: 503) }
     let checksum = request.headers.first { $0.name == "x-amz-checksum-sha256" }?.value ?? ""
-    return S3Answer(status: 200, headers: ["etag": "\"x\"", "x-amz-checksum-sha256": checksum])
+    return S3Response(status: 200, headers: ["etag": "\"x\"", "x-amz-checksum-sha256": checksum])
   }
 }

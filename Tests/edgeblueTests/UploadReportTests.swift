@@ -66,7 +66,7 @@ import Testing
         "problem":"the account ada has no credentials: they are\\u001b being fetched"}
         """)
     var status = report
-    status.status.isElsewhere = true
+    status.status.isUploadedElsewhere = true
     #expect(status.agentStatus.problem == "another program uploads this queue")
     status.status.problem = "the disk is full"
     #expect(status.agentStatus.problem == "the disk is full")

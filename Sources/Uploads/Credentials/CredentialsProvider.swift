@@ -1,48 +1,75 @@
-/// Where the credentials of an account come from.
+/// A source of the credentials of an account.
+///
+/// ```swift
+/// struct VaultCredentials: CredentialsProvider {
+///   let name = "the vault"
+///   func credentials() async throws -> S3Credentials {
+///     guard let secret = try? String(contentsOfFile: "/run/vault/secret", encoding: .utf8) else {
+///       throw UploadsError(.noCredentials, "the vault is locked")
+///     }
+///     return S3Credentials(accessKey: "KEY", secretKey: secret)
+///   }
+/// }
+/// ```
 public protocol CredentialsProvider: Sendable {
-  /// What the source is called, for a person: a file's name, an address; no secret.
+  /// The name of the source for display, such as a path or URL, without secrets.
   var name: String { get }
 
-  /// The credentials as they are now. It is asked at the beginning, before they expire, when a server refuses them, and
-  /// from time to time while there are none that are taken.
-  /// - Throws: ``UploadsError`` with code `.noCredentials`, or of the way to them; `CancellationError`.
+  /// Returns the current credentials of the account.
+  ///
+  /// The queue calls it at the start, before credentials expire, when a server refuses them, and every 30 s while there
+  /// are no accepted ones.
+  /// - Throws: ``UploadsError`` with code `.noCredentials`, or the error of the access to the source;
+  ///   `CancellationError`.
   func credentials() async throws -> S3Credentials
 }
 
-/// Credentials that never change.
+/// A provider of credentials that never change.
+///
+/// ```swift
+/// let provider = StaticCredentials(S3Credentials(accessKey: "KEY", secretKey: "SECRET"))
+/// let accounts: [String: any CredentialsProvider] = ["ada": provider]
+/// ```
 public struct StaticCredentials: CredentialsProvider {
   private let value: S3Credentials
 
-  /// Makes a source of these.
+  /// Creates a provider of the given credentials.
   public init(_ credentials: S3Credentials) { value = credentials }
 
-  /// What the source is called.
-  public var name: String { "what was given" }
+  /// The name of the source for display.
+  public var name: String { "fixed credentials" }
 
-  /// These.
+  /// Returns the credentials that the provider was created with.
   public func credentials() async throws -> S3Credentials { value }
 }
 
-/// Credentials from the environment, by the names that AWS's tools know.
+/// A provider of credentials from environment variables, with the names that AWS's tools use.
+///
+/// ```swift
+/// let provider = EnvironmentCredentials(["AWS_ACCESS_KEY_ID": "KEY", "AWS_SECRET_ACCESS_KEY": "SECRET"])
+/// if provider.isSet { print(try await provider.credentials()) }
+/// ```
 public struct EnvironmentCredentials: CredentialsProvider {
   private let environment: [String: String]
 
-  /// Makes a source of these variables.
+  /// Creates a provider that reads the given variables.
   public init(_ environment: [String: String]) { self.environment = environment }
 
-  /// What the source is called.
+  /// The name of the source for display.
   public var name: String { "the environment (AWS_ACCESS_KEY_ID)" }
 
-  /// Whether the environment has any.
+  /// A Boolean value that indicates whether `AWS_ACCESS_KEY_ID` is set and not empty.
   public var isSet: Bool { !(environment["AWS_ACCESS_KEY_ID"] ?? "").isEmpty }
 
-  /// What `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` say.
+  /// Returns the credentials in `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
+  /// - Throws: ``UploadsError`` with code `.noCredentials` if the first or second is missing or empty.
   public func credentials() async throws -> S3Credentials {
     guard let key = environment["AWS_ACCESS_KEY_ID"], let secret = environment["AWS_SECRET_ACCESS_KEY"], !key.isEmpty,
       !secret.isEmpty
     else {
       throw UploadsError(
-        .noCredentials, "the environment has no credentials", hint: "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+        .noCredentials, "the environment contains no credentials",
+        hint: "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
     }
     let token = environment["AWS_SESSION_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
     return S3Credentials(accessKey: key, secretKey: secret, sessionToken: token)

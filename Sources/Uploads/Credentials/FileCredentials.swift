@@ -1,55 +1,76 @@
+internal import DurableFiles
 internal import FoundationEssentials
 import Glibc
 
-/// Credentials from a file that AWS's tools write too, read anew each time it is asked: `[profile]` and then
-/// `aws_access_key_id = …` and so on. A file of systemd's `LoadCredential=` is one of these.
+/// A provider of credentials from a file in the format of AWS's tools.
+///
+/// The file contains `[profile]`, then `aws_access_key_id = …` and so on. It is read each time credentials are fetched. A
+/// credential that systemd loads (`LoadCredential=`) is such a file.
+///
+/// ```swift
+/// let path = FileCredentials.defaultPath(environment: ["HOME": "/home/ada"])
+/// if let path { print(try await FileCredentials(path: path, profile: "backup").credentials()) }
+/// ```
 public struct FileCredentials: CredentialsProvider {
   private let path: String
   private let profile: String
 
-  /// A larger file is not one.
+  /// The largest file that is read, in bytes.
   static let fileLimit = 1 << 20
 
-  /// Makes a source of a file.
+  /// Creates a provider that reads a file.
   /// - Parameters:
-  ///   - path: where it is.
-  ///   - profile: which of its sections; `default` is also what stands before the first one.
-  public init(path: String, profile: String = "default") { (self.path, self.profile) = (path, profile) }
+  ///   - path: The path of the file.
+  ///   - profile: The section of the file; `default` includes the lines before the first section.
+  public init(path: String, profile: String = "default") {
+    self.path = path
+    self.profile = profile
+  }
 
-  /// What the source is called.
+  /// The name of the source for display: the path and the profile.
   public var name: String { "\(path), profile \(profile)" }
 
-  /// Where the file is when nobody says: what systemd loaded for the service as `s3` (`LoadCredential=s3:…`), what
-  /// `AWS_SHARED_CREDENTIALS_FILE` names, else `~/.aws/credentials`.
-  public static func usualPath(environment: [String: String]) -> String? {
+  /// Returns the default path of the file.
+  ///
+  /// That is the credential `s3` that systemd loaded for the service (`LoadCredential=s3:…`), else the value of
+  /// `AWS_SHARED_CREDENTIALS_FILE`, else `~/.aws/credentials`.
+  /// - Parameter environment: The environment variables of the process.
+  /// - Returns: The path; `nil` if none of the variables is set.
+  public static func defaultPath(environment: [String: String]) -> String? {
     func set(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
     if let folder = set("CREDENTIALS_DIRECTORY"), access(folder + "/s3", F_OK) == 0 { return folder + "/s3" }
     return set("AWS_SHARED_CREDENTIALS_FILE") ?? set("HOME").map { $0 + "/.aws/credentials" }
   }
 
-  /// What the file says now.
+  /// Reads the file and returns the credentials of the profile.
+  /// - Throws: ``UploadsError`` with code `.noCredentials` if the file is missing, too large, or lacks the profile.
   public func credentials() async throws -> S3Credentials {
-    var bytes = Data()
-    do {
-      let length = try FileReading.length(of: path)
-      guard length <= Self.fileLimit else { throw UploadsError(.noCredentials, "\(path) is no file of credentials") }
-      try FileReading.read(FileSlice(path: path, length: length)) { bytes.append(contentsOf: $0) }
-    } catch let error as UploadsError {
-      throw UploadsError(.noCredentials, error.message, errno: error.errno)
-    }
-    let values = Self.section(profile, of: String(decoding: bytes, as: UTF8.self))
+    let values = Self.section(profile, of: String(decoding: try bytes(), as: UTF8.self))
     guard let key = values["aws_access_key_id"], let secret = values["aws_secret_access_key"], !key.isEmpty,
       !secret.isEmpty
     else {
-      throw UploadsError(.noCredentials, "\(path) has no credentials of the profile \(profile)")
+      throw UploadsError(.noCredentials, "\(path) contains no credentials of the profile \(profile)")
     }
     let token = values["aws_session_token"].flatMap { $0.isEmpty ? nil : $0 }
     return S3Credentials(accessKey: key, secretKey: secret, sessionToken: token)
   }
 
-  /// The settings of a section.
+  private func bytes() throws(UploadsError) -> [UInt8] {
+    do throws(FileError) {
+      guard let bytes = try Disk().read(path, limit: Self.fileLimit) else {
+        throw FileError("opening \(path)", errno: ENOENT)
+      }
+      if bytes.count <= Self.fileLimit { return bytes }
+    } catch {
+      throw UploadsError(.noCredentials, "\(error)", errno: error.errno)
+    }
+    throw UploadsError(.noCredentials, "\(path) has more than \(Self.fileLimit) bytes: not a credentials file")
+  }
+
+  /// Returns the settings of a section.
   static func section(_ wanted: String, of text: String) -> [String: String] {
-    var (values, section): ([String: String], String) = ([:], "default")
+    var values: [String: String] = [:]
+    var section = "default"
     for line in text.split(whereSeparator: \.isNewline) {
       let line = line.trimmingCharacters(in: .whitespaces)
       if line.hasPrefix("#") || line.hasPrefix(";") { continue }

@@ -1,17 +1,18 @@
-/// Who answers for the disk that the files of uploads lie on, such as the recorder that makes them. It has the quota,
-/// and says what goes when; the queue has none of its own and asks.
+/// The owner of the disk that the uploaded files are on, such as a recorder with a quota.
 ///
-/// Both keep the same rules:
-/// - A file that the server has not shown to have is never removed, whatever room that costs.
-/// - When room is needed, what was delivered longest ago goes first.
-/// - A full disk keeps nothing from being uploaded, as that is what makes room.
+/// The owner decides which files are removed and when; the queue has no quota of its own and calls the owner. Both keep
+/// these rules:
+/// - A file that the server has not proven to have is never removed, however little free space there is.
+/// - When space is needed, the file that was delivered first is removed first.
+/// - A full disk does not stop uploads, because uploading is what frees space.
 public protocol DiskPolicy: Sendable {
-  /// The server has an item: its local files may go, now or when room is needed.
+  /// Releases the local files of an item that the server has: they may be removed, now or when space is needed.
   ///
-  /// It is told before the item is done. When it throws, it is told again when a queue next begins.
-  func letGo(_ item: UploadItem) async throws
+  /// The queue calls it before the item is done. If it throws, the item stays `.delivered`, and the queue calls it again
+  /// the next time it starts.
+  func release(_ item: UploadItem) async throws
 
-  /// The disk is full for the queue: removes what may go.
-  /// - Returns: whether there is more room than before.
-  func makeRoom() async throws -> Bool
+  /// Removes released files because the disk is full for the queue.
+  /// - Returns: `true` if there is more free space than before.
+  func freeSpace() async throws -> Bool
 }

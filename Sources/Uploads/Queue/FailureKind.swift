@@ -1,17 +1,17 @@
-/// What a failure means for what is tried next.
+/// The consequence of a failed attempt for the retries that follow.
 public enum FailureKind: String, Sendable, Hashable, CaseIterable {
-  /// Nobody can reach the server: all items wait, and one of them finds out when it is back.
+  /// The server is unreachable: all items wait, and one attempt at a time probes it.
   case network
-  /// The server, the way to it or this machine's disk could not this time: the item waits.
+  /// The server, the network or the local disk failed this once: the item is retried after a delay.
   case temporary
-  /// The server does not take the credentials: all items of the account wait for others.
+  /// The server refuses the credentials: all items of the account wait for newer ones.
   case credentials
-  /// The credentials do not allow it: the item waits for others.
+  /// The credentials do not permit the request: the item waits for newer ones.
   case permission
-  /// It will never succeed without a person.
+  /// A retry cannot succeed: the item waits for a user.
   case final
 
-  /// Sorts an error.
+  /// Classifies an error; any error but an ``UploadsError`` is temporary.
   init(_ error: any Error) {
     guard let error = error as? UploadsError else {
       self = .temporary
@@ -24,5 +24,17 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
     case .invalidArgument, .refused, .notFound, .alreadyExists, .fileMissing, .fileChanged, .noSuchItem: self = .final
     default: self = .temporary
     }
+  }
+}
+
+/// The failure of one attempt: its consequence, and its reason for display.
+struct UploadFailure: Sendable, Hashable {
+  let kind: FailureKind
+  let reason: String
+}
+
+extension UploadFailure {
+  init(_ error: any Error) {
+    self.init(kind: FailureKind(error), reason: (error as? UploadsError)?.description ?? "\(error)")
   }
 }

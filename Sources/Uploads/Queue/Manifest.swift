@@ -1,70 +1,86 @@
 internal import FoundationEssentials
 
-/// What a manifest says of an object that it lists: one line of JSON for each object, so that programs that analyse them
-/// (DuckDB, Spark, Athena) read one object of a known name instead of listing a bucket.
+/// The entry of one object in a manifest.
+///
+/// A manifest is an object with one line of JSON for each uploaded object. Analysis programs (DuckDB, Spark, Athena) read
+/// this one object of a known name instead of listing a bucket.
+///
+/// ```swift
+/// import Foundation
+///
+/// func totalSize(of manifest: Data) throws -> Int64 {
+///   try manifest.split(separator: UInt8(ascii: "\n"))
+///     .map { try JSONDecoder().decode(ManifestEntry.self, from: $0).size }
+///     .reduce(0, +)
+/// }
+/// ```
 public struct ManifestEntry: Sendable, Hashable, Codable {
-  /// The bucket that holds the object.
+  /// The bucket that contains the object.
   public var bucket: String
-  /// The object's key.
+  /// The key of the object, unique in its bucket.
   public var key: String
-  /// Its length in bytes.
+  /// The length of the object in bytes.
   public var size: Int64
-  /// Its SHA-256, in hexadecimal.
+  /// The SHA-256 of the object, in hexadecimal.
   public var sha256: String
-  /// Its media type.
+  /// The media type of the object; `content_type` in JSON.
   public var contentType: String
-  /// In whose name it was uploaded.
+  /// The account that the object was uploaded for.
   public var account: String
-  /// When the server was known to have it: UTC, as ISO 8601.
+  /// The UTC time at which the server had the object, in ISO 8601 with milliseconds; `uploaded_at` in JSON.
   public var uploadedAt: String
-  /// Its metadata.
+  /// The metadata of the object, by lowercase name.
   public var metadata: [String: String]
 
   enum CodingKeys: String, CodingKey {
     case bucket, key, size, sha256, account, metadata
-    // As columns are usually named.
+    // Named as columns usually are.
     case contentType = "content_type"
     case uploadedAt = "uploaded_at"
   }
 
   init(_ request: UploadRequest, atMs: Int64) {
-    (bucket, key, account) = (request.bucket, request.key, request.account)
-    (size, sha256) = (request.content.size, request.content.sha256)
-    (contentType, metadata) = (request.content.contentType, request.content.metadata)
+    bucket = request.bucket
+    key = request.key
+    account = request.account
+    size = request.content.size
+    sha256 = request.content.sha256
+    contentType = request.content.contentType
+    metadata = request.content.metadata
     let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-    // It cuts off what is below a millisecond, and a number of seconds is seldom exact.
+    // The style truncates to milliseconds, and a number of seconds is seldom exact.
     uploadedAt = style.format(Date(timeIntervalSince1970: (Double(atMs) + 0.5) / 1000))
   }
 }
 
 /// The lines of a manifest: one for each object, in the order of their keys.
 ///
-/// It only ever grows: what another program has written there stays, also what this one does not understand.
+/// It only ever grows: lines of other programs stay, also those that this program does not understand.
 struct Manifest: Hashable {
-  /// More than this is not read, and not written: some 40,000 objects.
+  /// The largest manifest that is read or written, in bytes: some 40,000 objects.
   static let sizeLimit: Int64 = 16 << 20
   static let contentType = "application/x-ndjson"
 
   private var lines: [String: String] = [:]
-  /// Lines that name no object.
+  /// The lines that name no object.
   private var others: [String] = []
 
-  /// Reads what a server has.
+  /// Reads the manifest that a server has.
   init(_ data: Data = Data()) {
     for line in data.split(separator: UInt8(ascii: "\n")) { add(String(decoding: line, as: UTF8.self)) }
   }
 
-  /// Adds a line; it takes the place of another one about the same object.
+  /// Adds a line, which replaces another line about the same object.
   mutating func add(_ line: String) {
     do {
       lines[try JSONDecoder().decode(Name.self, from: Data(line.utf8)).key] = line
     } catch {
-      // Somebody else's; it is not for us to say what it is worth.
+      // A line of another program.
       if !others.contains(line) { others.append(line) }
     }
   }
 
-  /// The bytes of the object.
+  /// The bytes of the manifest's object.
   var data: Data {
     let all = others.sorted() + lines.sorted { $0.key < $1.key }.map(\.value)
     return Data(all.joined(separator: "\n").utf8) + (all.isEmpty ? "" : "\n").utf8

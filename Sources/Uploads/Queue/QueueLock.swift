@@ -1,95 +1,72 @@
+internal import DurableFiles
 internal import FoundationEssentials
-import Glibc
 
-/// Keeps a second program from uploading the same queue. It is released when the program ends, however that is.
-///
-/// The file says how far the program that has it is.
-struct QueueLock: Sendable {
-  private let file: Int32
-
-  /// How often it is tried, and how long it waits in between: somebody who only looks has it for an instant.
-  private static let tries = 4
-  private static let pause: useconds_t = 5000
-  /// More is not read.
-  private static let sizeLimit = 64 << 10
-
-  /// Takes it; `nil` when another program has it.
-  init?(path: String) throws(UploadsError) {
-    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw .disk("opening \(path)") }
-    for _ in 0..<Self.tries {
-      if flock(file, LOCK_EX | LOCK_NB) == 0 {
-        // What an earlier program has said.
-        ftruncate(file, 0)
-        return
-      }
-      guard errno == EWOULDBLOCK else {
-        let number = errno
-        close(file)
-        throw .disk("locking \(path)", number)
-      }
-      usleep(Self.pause)
-    }
-    close(file)
-    return nil
-  }
-
-  func release() {
-    // Closing is not enough while a child that was just started still has a copy.
-    flock(file, LOCK_UN)
-    close(file)
-  }
-
-  /// Says how far this program is. On a full disk who looks sees less; nothing depends on it.
-  func tell(_ uploader: QueueUploader) {
-    do {
-      let line = try JSONEncoder().encode(uploader) + Data("\n".utf8)
-      _ = line.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) }
-    } catch {
-      // Numbers can be written.
-    }
-  }
-
-  /// Who has it, and how far that one is; `nil` when nobody has it.
-  static func holder(path: String) throws(UploadsError) -> QueueUploader? {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else {
-      if errno == ENOENT { return nil }
-      throw .disk("opening \(path)")
-    }
-    defer { close(file) }
-    if flock(file, LOCK_SH | LOCK_NB) == 0 {
-      flock(file, LOCK_UN)
-      return nil
-    }
-    guard errno == EWOULDBLOCK else { throw .disk("looking at \(path)") }
-    let bytes = [UInt8](unsafeUninitializedCapacity: sizeLimit) { buffer, count in
-      count = max(pread(file, buffer.baseAddress, buffer.count, 0), 0)
-    }
-    do {
-      return try JSONDecoder().decode(QueueUploader.self, from: Data(bytes.prefix { $0 != UInt8(ascii: "\n") }))
-    } catch {
-      // It has just begun, or is just writing.
-      return QueueUploader()
-    }
-  }
-}
-
-/// The program that uploads a queue, and how far it is.
+/// The progress of the process that uploads a queue.
 public struct QueueUploader: Sendable, Hashable, Codable {
-  /// Its process's number; `nil` when it has not said so yet.
+  /// The process ID; `nil` if the process has not published it yet.
   public var processID: Int32?
-  /// The bytes that it has handed to connections since it began.
+  /// The number of bytes that the process has passed to its connections since it started.
   public var sentBytes: Int64 = 0
-  /// The items under way, and how many bytes of each were sent.
+  /// The number of bytes sent of each item that is being uploaded, by item ID.
   public var running: [Int64: Int64] = [:]
 }
 
 extension QueueStore {
-  /// The program that uploads this queue at the moment, which may be this one; `nil` when none does.
+  /// The process that currently uploads this queue, which may be this one; `nil` if there is none.
+  ///
+  /// Reading it neither waits nor keeps a process from starting to upload.
+  /// - Throws: ``UploadsError`` with code `.storage` if the lock file cannot be opened.
   public var uploader: QueueUploader? {
     get throws(UploadsError) { try QueueLock.holder(path: lockPath) }
   }
 
   var lockPath: String { path + ".lock" }
+}
+
+/// The lock that keeps a second process from uploading the same queue; its file holds the progress of the first.
+struct QueueLock: Sendable {
+  private let lock: FileLock
+
+  /// A reader of the progress holds the lock for an instant.
+  private static let attempts = 4
+  private static let sizeLimit = 64 << 10
+
+  /// Takes the lock.
+  /// - Returns: `nil` if another process holds it.
+  init?(path: String) throws(UploadsError) {
+    do throws(FileError) {
+      guard let lock = try FileLock(path: path, attempts: Self.attempts) else { return nil }
+      lock.clear()
+      self.lock = lock
+    } catch {
+      throw UploadsError(error)
+    }
+  }
+
+  func release() { lock.release() }
+
+  /// Publishes the progress of this process. On a full disk a reader sees less of it; nothing depends on it.
+  func publish(_ uploader: QueueUploader) {
+    do {
+      lock.publish(Array(try JSONEncoder().encode(uploader) + Data("\n".utf8)))
+    } catch {
+      // Numbers can always be encoded.
+    }
+  }
+
+  /// Returns the progress of the process that holds the lock; `nil` if none does.
+  static func holder(path: String) throws(UploadsError) -> QueueUploader? {
+    do throws(FileError) {
+      guard try FileLock.isHeld(path: path) else { return nil }
+      let bytes = try Disk().read(path, limit: sizeLimit) ?? []
+      // A process that has just taken the lock, or is writing, has no whole line yet.
+      return uploader(in: Data(bytes.prefix { $0 != UInt8(ascii: "\n") })) ?? QueueUploader()
+    } catch {
+      throw UploadsError(error)
+    }
+  }
+
+  private static func uploader(in line: Data) -> QueueUploader? {
+    do { return try JSONDecoder().decode(QueueUploader.self, from: line) } catch { return nil }
+  }
 }

@@ -1,278 +1,301 @@
-/// Decides which item is uploaded when: events go in, actions come out. It has no clock and does no I/O.
+internal import Timing
+
+/// The state machine that decides which item is uploaded when.
 ///
-/// - At most a few items at once; the oldest first, and every fourth time the newest, so that a long backlog does not
-///   keep what was just recorded waiting.
-/// - An item that failed waits for itself alone. When nobody can reach the server all wait, and one finds out.
-/// - Without credentials that the server takes nothing of that account is tried, and nothing counts as an attempt.
+/// - A few items are uploaded at a time, the oldest first; every fourth time the newest, so that a long backlog does not
+///   delay new items.
+/// - An item that failed backs off alone. While no item reaches the server all wait, and one attempt at a time probes it.
+/// - Items of an account without accepted credentials wait, and nothing counts as an attempt.
 struct QueueMachine: Sendable {
-  enum Event: Sendable, Hashable {
-    /// An item is to be uploaded; also one that a person wants tried again.
-    case added(Int64, account: String, attempts: Int)
-    /// An item is not to be uploaded, or no longer.
-    case removed(Int64)
-    /// An upload has ended well.
-    case succeeded(Int64)
-    /// An upload has failed.
-    case failed(Int64, FailureKind)
-    /// An account has credentials; each new set has a higher number.
-    case credentials(String, generation: Int)
-    /// There is a way out to the network again.
-    case networkReturned
-    /// Everything is held, or goes on.
-    case paused(Bool)
-    /// Time has gone on.
-    case tick
-  }
-
-  enum Action: Sendable, Hashable {
-    /// Upload it; the number is of the credentials it is done with.
-    case start(Int64, generation: Int)
-    /// Stop uploading it.
-    case cancel(Int64)
-    /// Ask for an account's credentials anew: those with this number are not taken.
-    case refresh(String, generation: Int)
-    /// Note how often it was tried, and how long it waits; without a time, for credentials.
-    case postpone(Int64, attempts: Int, delay: Duration?)
-    /// It has failed for good.
-    case bury(Int64)
-  }
-
-  private struct Item {
+  /// An active item: one that is to be uploaded and has not failed for good.
+  fileprivate struct Item {
     let account: String
-    var attempts: Int
-    var place = Place.ready
-    /// The credentials that did not allow it.
-    var refused = 0
-    /// Those it is, or was last, tried with.
-    var generation = 0
+    /// The number of failures since the item was queued or a user retried it.
+    var failures: Int
+    /// A Boolean value that indicates whether an earlier attempt may have stored the object without our knowledge.
+    var mayBeStored: Bool
+    var state = State.waiting
+
+    enum State: Hashable {
+      /// The item is ready and waits for a slot.
+      case waiting
+      /// An attempt is in progress, with credentials of this generation.
+      case uploading(generation: Int)
+      /// The item waits until an instant; after a refused permission it also waits for newer credentials.
+      case backingOff(until: Duration, forbiddenTo: Int?)
+    }
   }
 
-  private enum Place: Hashable {
-    case ready
-    case running
-    case waiting(Duration)
+  /// The credentials of an account and its items that are ready.
+  fileprivate struct Account {
+    var credentials: Credentials?
+    /// The IDs of the items in the state `waiting`, in order.
+    var waiting: [Int64] = []
+
+    /// The generation to upload with at an instant; `nil` while there are no accepted credentials.
+    func generation(at now: Duration) -> Int? {
+      guard let credentials else { return nil }
+      if let until = credentials.refusedUntil, now < until { return nil }
+      return credentials.generation
+    }
   }
 
-  private struct Account {
-    /// Ids in order.
-    var ready: [Int64] = []
-    /// The number of the credentials; 0 while there are none.
-    var generation = 0
-    /// The number of those that the server does not take, and until when they are not tried again.
-    var refused = 0
-    var refusedUntil = Duration.zero
-    /// The number of those for which others were asked for.
-    var refreshed = -1
+  fileprivate struct Credentials {
+    let generation: Int
+    /// The instant until which they are not used again, because the server refused them.
+    var refusedUntil: Duration?
+    /// A Boolean value that indicates whether newer ones were requested in place of these.
+    var isRefreshRequested = false
   }
 
-  /// How long credentials that were refused are left alone when no others come: somebody may have changed what they
-  /// allow, on the server.
-  static let refusalPause = Duration.seconds(900)
-  /// Every so often the newest item is taken.
+  private enum Network {
+    case reachable
+    /// No attempt reached the server this many times in a row; the next probe is due at an instant.
+    case unreachable(failures: Int, probeAt: Duration)
+  }
+
+  /// The delays between retries: 2, 4, 8, 16 and then every 30 s, each shortened by up to a quarter.
+  static let backoff = Backoff(base: .seconds(2), limit: .seconds(30), jitter: 0.75...1)
+  /// The time for which refused credentials are not used again while no others come: 15 min. Their permissions may have
+  /// been changed on the server.
+  static let refusalDelay = Duration.seconds(900)
+  /// The number of starts after which the newest item has its turn.
   static let newestEvery = 4
 
   private let limit: Int
   private var items: [Int64: Item] = [:]
   private var accounts: [String: Account] = [:]
-  /// In order of time.
-  private var waiting: [(until: Duration, id: Int64)] = []
-  private(set) var running: Set<Int64> = []
+  /// The items that back off, in order of their instants.
+  private var backingOff: [(until: Duration, id: Int64)] = []
+  /// The items with an attempt in progress.
+  private(set) var uploading: Set<Int64> = []
+  /// The items that are not active and that an attempt may have stored: paused by a user, or failed for good. They come
+  /// back when a user resumes or retries them.
+  private var inactiveButMaybeStored: Set<Int64> = []
+  private var network = Network.reachable
   private var isPaused = false
-  private var started = 0
-  /// How often in a row nobody could reach the server, and until when nobody tries.
-  private var networkFailures = 0
-  private var networkUntil = Duration.zero
+  private var starts = 0
 
-  /// - Parameter limit: how many are uploaded at once, 1 or more.
+  /// Creates a machine without items.
+  /// - Parameter limit: The number of items uploaded at a time, 1 or more.
   init(limit: Int) { self.limit = max(limit, 1) }
 
-  /// The items there are.
+  /// The IDs of the active items.
   var ids: [Int64] { Array(items.keys) }
 
-  /// How often an item has failed; `nil` when there is none of this number.
-  func attempts(of id: Int64) -> Int? { items[id]?.attempts }
+  /// Returns the number of failures of an active item; `nil` for any other ID.
+  func failures(of id: Int64) -> Int? { items[id]?.failures }
 
-  /// When something may change by itself; `nil` when nothing will.
+  /// The next instant at which time alone changes something; `nil` if none.
   var nextInstant: Duration? {
-    var instants: [Duration] = []
-    if let first = waiting.first { instants.append(first.until) }
-    if networkFailures > 0, running.isEmpty { instants.append(networkUntil) }
-    instants += accounts.values.compactMap { account in
-      account.refused > 0 && account.refused == account.generation && !account.ready.isEmpty
-        ? account.refusedUntil : nil
-    }
+    var instants = accounts.values.compactMap { $0.waiting.isEmpty ? nil : $0.credentials?.refusedUntil }
+    if let first = backingOff.first { instants.append(first.until) }
+    if case .unreachable(_, let probeAt) = network, uploading.isEmpty { instants.append(probeAt) }
     return instants.min()
   }
 
-  /// Whether nobody could reach the server last.
-  var isOffline: Bool { networkFailures > 0 }
+  /// A Boolean value that indicates whether the last attempt did not reach the server.
+  var isOffline: Bool { if case .unreachable = network { true } else { false } }
 
-  /// The accounts with items that could be uploaded now.
-  var readyAccounts: [String] { accounts.filter { !$0.value.ready.isEmpty }.map(\.key) }
+  /// The accounts with items that wait for a slot.
+  var waitingAccounts: [String] { accounts.filter { !$0.value.waiting.isEmpty }.map(\.key) }
 
-  /// Whether an account's items wait for credentials.
+  /// Returns `true` if an account's items wait for credentials.
   func lacksCredentials(_ account: String) -> Bool {
-    guard let account = accounts[account] else { return true }
-    return account.generation == 0 || account.generation == account.refused
+    guard let credentials = accounts[account]?.credentials else { return true }
+    return credentials.refusedUntil != nil
   }
 
-  /// Takes an event in.
+  /// Handles an event.
   /// - Parameters:
-  ///   - now: the present instant.
-  ///   - random: 0 to 1.
+  ///   - event: The event.
+  ///   - now: The present instant.
+  ///   - random: The jitter of a delay, 0 to 1.
+  /// - Returns: The actions to perform, in order.
   mutating func handle(_ event: Event, at now: Duration, random: Double = 0.5) -> [Action] {
     var actions: [Action] = []
     switch event {
-    case .added(let id, let account, let attempts):
-      if let known = items[id], known.place == .running { break }
-      forget(id)
-      items[id] = Item(account: account, attempts: attempts)
-      makeReady(id)
+    case .added(let id, let account, let failures, let mayBeStored):
+      add(id, account, failures: failures, mayBeStored: mayBeStored)
     case .removed(let id):
-      if running.contains(id) { actions.append(.cancel(id)) }
-      forget(id)
+      if uploading.contains(id) { actions.append(.cancel(id)) }
+      if let item = remove(id), item.mayBeStored { inactiveButMaybeStored.insert(id) }
     case .succeeded(let id):
-      networkFailures = 0
-      forget(id)
-    case .failed(let id, let kind): actions += failed(id, kind, now, random)
+      network = .reachable
+      remove(id)
+      inactiveButMaybeStored.remove(id)
+    case .failed(let id, let failure): actions += fail(id, failure, now, random)
     case .credentials(let name, let generation):
-      accounts[name, default: Account()].generation = generation
-      wake { $0.account == name && $0.refused > 0 && $0.refused < generation }
+      if accounts[name]?.credentials?.generation != generation {
+        accounts[name, default: Account()].credentials = Credentials(generation: generation)
+      }
+      wake { item, forbiddenTo in item.account == name && forbiddenTo.map { $0 < generation } == true }
     case .networkReturned:
-      networkUntil = now
-      wake { $0.refused == 0 }
+      if case .unreachable(let failures, _) = network { network = .unreachable(failures: failures, probeAt: now) }
+      wake { _, forbiddenTo in forbiddenTo == nil }
     case .paused(let paused): isPaused = paused
     case .tick: break
     }
     wakeDue(now)
-    return actions + starts(now)
+    return actions + startNext(now)
   }
 
-  private mutating func failed(_ id: Int64, _ kind: FailureKind, _ now: Duration, _ random: Double) -> [Action] {
-    guard var item = items[id], item.place == .running else { return [] }
-    running.remove(id)
-    if kind != .network { networkFailures = 0 }
-    var account = accounts[item.account] ?? Account()
-    defer { accounts[item.account] = account }
+  private mutating func add(_ id: Int64, _ account: String, failures: Int, mayBeStored: Bool) {
+    guard !uploading.contains(id) else { return }
+    let known = remove(id)
+    let wasMaybeStored = inactiveButMaybeStored.remove(id) != nil
+    items[id] = Item(
+      account: account, failures: failures, mayBeStored: mayBeStored || wasMaybeStored || known?.mayBeStored == true)
+    enqueue(id)
+  }
+
+  private mutating func fail(_ id: Int64, _ failure: UploadFailure, _ now: Duration, _ random: Double) -> [Action] {
+    guard var item = items[id], case .uploading(let generation) = item.state else { return [] }
+    remove(id)
+    if failure.kind != .network { network = .reachable }
+    item.mayBeStored = true
+    var delay: Duration?
     var actions: [Action] = []
-    func refresh() {
-      // Once for each set of credentials; newer ones may have come while this one was on its way.
-      guard account.refreshed < item.generation, account.generation == item.generation else { return }
-      account.refreshed = item.generation
-      actions.append(.refresh(item.account, generation: item.generation))
-    }
-    switch kind {
+    switch failure.kind {
     case .final:
-      items[id] = nil
-      return [.bury(id)]
+      inactiveButMaybeStored.insert(id)
+      return [.giveUp(id, failure)]
     case .credentials:
-      account.refused = max(account.refused, item.generation)
-      account.refusedUntil = now + Self.refusalPause
-      refresh()
-      item.place = .ready
-      account.ready.insert(id, at: account.ready.place(of: id))
-      actions.append(.postpone(id, attempts: item.attempts, delay: nil))
-    case .permission:
-      item.refused = item.generation
-      refresh()
-      wait(id, &item, until: now + Self.refusalPause)
-      actions.append(.postpone(id, attempts: item.attempts, delay: nil))
-    case .network:
-      item.attempts += 1
-      networkFailures += 1
-      let delay = RetryDelay.after(failures: networkFailures, random: random)
-      networkUntil = now + delay
-      item.place = .ready
-      account.ready.insert(id, at: account.ready.place(of: id))
-      actions.append(.postpone(id, attempts: item.attempts, delay: delay))
-    case .temporary:
-      item.attempts += 1
-      let delay = RetryDelay.after(failures: item.attempts, random: random)
-      wait(id, &item, until: now + delay)
-      actions.append(.postpone(id, attempts: item.attempts, delay: delay))
-    }
-    items[id] = item
-    return actions
-  }
-
-  private mutating func starts(_ now: Duration) -> [Action] {
-    var actions: [Action] = []
-    // One finds out whether the server is back.
-    let limit = networkFailures > 0 ? 1 : limit
-    while !isPaused, running.count < limit, networkFailures == 0 || now >= networkUntil {
-      let takesNewest = started % Self.newestEvery == Self.newestEvery - 1
-      let open = accounts.filter { _, account in
-        !account.ready.isEmpty && account.generation > 0
-          && (account.generation > account.refused || now >= account.refusedUntil)
+      actions += refresh(item.account, generation)
+      if accounts[item.account]?.credentials?.generation == generation {
+        accounts[item.account]?.credentials?.refusedUntil = now + Self.refusalDelay
       }
-      let next = open.compactMap { takesNewest ? $0.value.ready.last : $0.value.ready.first }
-      guard let id = takesNewest ? next.max() : next.min(), let name = items[id]?.account else { break }
-      var account = accounts[name] ?? Account()
-      account.ready.remove(at: account.ready.place(of: id))
-      if account.refused == account.generation { account.refused = 0 }
-      accounts[name] = account
-      items[id]?.place = .running
-      items[id]?.generation = account.generation
-      items[id]?.refused = 0
-      running.insert(id)
-      started += 1
-      actions.append(.start(id, generation: account.generation))
+      item.state = .waiting
+    case .permission:
+      actions += refresh(item.account, generation)
+      item.state = .backingOff(until: now + Self.refusalDelay, forbiddenTo: generation)
+    case .network:
+      item.failures += 1
+      delay = noteUnreachable(now, random)
+      item.state = .waiting
+    case .temporary:
+      item.failures += 1
+      let backoff = Self.backoff.delay(afterFailures: item.failures, random: random)
+      delay = backoff
+      item.state = .backingOff(until: now + backoff, forbiddenTo: nil)
+    }
+    insert(id, item)
+    return actions + [.postpone(id, failures: item.failures, delay: delay, failure)]
+  }
+
+  private mutating func noteUnreachable(_ now: Duration, _ random: Double) -> Duration {
+    var failures = 1
+    if case .unreachable(let before, _) = network { failures += before }
+    let delay = Self.backoff.delay(afterFailures: failures, random: random)
+    network = .unreachable(failures: failures, probeAt: now + delay)
+    return delay
+  }
+
+  /// Requests newer credentials once for each generation; newer ones may have come while the attempt was in progress.
+  private mutating func refresh(_ account: String, _ generation: Int) -> [Action] {
+    guard let credentials = accounts[account]?.credentials, credentials.generation == generation,
+      !credentials.isRefreshRequested
+    else { return [] }
+    accounts[account]?.credentials?.isRefreshRequested = true
+    return [.refresh(account, generation: generation)]
+  }
+
+  private mutating func startNext(_ now: Duration) -> [Action] {
+    var limit = limit
+    if case .unreachable(_, let probeAt) = network {
+      guard now >= probeAt else { return [] }
+      limit = 1
+    }
+    var actions: [Action] = []
+    while !isPaused, uploading.count < limit {
+      let takesNewest = starts % Self.newestEvery == Self.newestEvery - 1
+      let next = accounts.values.filter { $0.generation(at: now) != nil }
+        .compactMap { takesNewest ? $0.waiting.last : $0.waiting.first }
+      guard let id = takesNewest ? next.max() : next.min(), let account = items[id]?.account,
+        let generation = accounts[account]?.generation(at: now), var item = remove(id)
+      else { break }
+      accounts[account]?.credentials?.refusedUntil = nil
+      let start = Action.start(id, generation: generation, mayBeStored: item.mayBeStored)
+      item.state = .uploading(generation: generation)
+      item.mayBeStored = true
+      insert(id, item)
+      starts += 1
+      actions.append(start)
     }
     return actions
   }
 
-  private mutating func wait(_ id: Int64, _ item: inout Item, until instant: Duration) {
-    item.place = .waiting(instant)
-    let index = waiting.firstIndex { $0.until > instant } ?? waiting.count
-    waiting.insert((instant, id), at: index)
+  // MARK: Items and the order they wait in
+
+  /// Inserts an item in its state.
+  private mutating func insert(_ id: Int64, _ item: Item) {
+    items[id] = item
+    switch item.state {
+    case .waiting: enqueue(id)
+    case .uploading: uploading.insert(id)
+    case .backingOff(let until, _):
+      backingOff.insert((until, id), at: backingOff.partitioningIndex { $0.until > until })
+    }
+  }
+
+  /// Removes an item, whatever its state.
+  @discardableResult private mutating func remove(_ id: Int64) -> Item? {
+    guard let item = items.removeValue(forKey: id) else { return nil }
+    switch item.state {
+    case .waiting: accounts[item.account]?.dequeue(id)
+    case .uploading: uploading.remove(id)
+    case .backingOff(let until, _):
+      let start = backingOff.partitioningIndex { $0.until >= until }
+      if let index = backingOff[start...].firstIndex(where: { $0.id == id }) { backingOff.remove(at: index) }
+    }
+    return item
+  }
+
+  private mutating func enqueue(_ id: Int64) {
+    guard let name = items[id]?.account else { return }
+    items[id]?.state = .waiting
+    accounts[name, default: Account()].enqueue(id)
   }
 
   private mutating func wakeDue(_ now: Duration) {
-    while let first = waiting.first, first.until <= now {
-      waiting.removeFirst()
-      makeReady(first.id)
-    }
+    let due = backingOff.partitioningIndex { $0.until > now }
+    let woken = backingOff[..<due].map(\.id)
+    backingOff.removeFirst(due)
+    for id in woken { enqueue(id) }
   }
 
-  private mutating func wake(where isMeant: (Item) -> Bool) {
-    let woken = waiting.filter { entry in items[entry.id].map(isMeant) ?? true }.map(\.id)
-    guard !woken.isEmpty else { return }
-    let ids = Set(woken)
-    waiting.removeAll { ids.contains($0.id) }
-    for id in woken { makeReady(id) }
-  }
-
-  private mutating func makeReady(_ id: Int64) {
-    guard let name = items[id]?.account else { return }
-    items[id]?.place = .ready
-    var ready = accounts[name]?.ready ?? []
-    accounts[name, default: Account()].ready = []
-    ready.insert(id, at: ready.place(of: id))
-    accounts[name]?.ready = ready
-  }
-
-  private mutating func forget(_ id: Int64) {
-    guard let item = items.removeValue(forKey: id) else { return }
-    running.remove(id)
-    switch item.place {
-    case .running: break
-    case .waiting: waiting.removeAll { $0.id == id }
-    case .ready:
-      let place = accounts[item.account]?.ready.place(of: id) ?? 0
-      if let ready = accounts[item.account]?.ready, place < ready.count, ready[place] == id {
-        accounts[item.account]?.ready.remove(at: place)
+  /// Ends the waits of some items that back off.
+  private mutating func wake(where isMeant: (Item, _ forbiddenTo: Int?) -> Bool) {
+    var woken: [Int64] = []
+    let items = items
+    backingOff.removeAll { _, id in
+      guard let item = items[id], case .backingOff(_, let forbiddenTo) = item.state, isMeant(item, forbiddenTo) else {
+        return false
       }
+      woken.append(id)
+      return true
     }
+    for id in woken { enqueue(id) }
   }
 }
 
-extension [Int64] {
-  /// Where a number is, or belongs, in numbers that are in order.
-  fileprivate func place(of number: Int64) -> Int {
-    var (low, high) = (0, count)
+extension QueueMachine.Account {
+  fileprivate mutating func enqueue(_ id: Int64) { waiting.insert(id, at: waiting.partitioningIndex { $0 >= id }) }
+
+  fileprivate mutating func dequeue(_ id: Int64) {
+    let index = waiting.partitioningIndex { $0 >= id }
+    if index < waiting.count, waiting[index] == id { waiting.remove(at: index) }
+  }
+}
+
+extension Array {
+  /// Returns the index of the first element that belongs to the second part of an array in two parts.
+  fileprivate func partitioningIndex(where isSecond: (Element) -> Bool) -> Int {
+    var low = 0
+    var high = count
     while low < high {
       let middle = (low + high) / 2
-      if self[middle] < number { low = middle + 1 } else { high = middle }
+      if isSecond(self[middle]) { high = middle } else { low = middle + 1 }
     }
     return low
   }

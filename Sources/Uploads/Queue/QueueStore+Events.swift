@@ -1,57 +1,65 @@
 internal import GRDB
 
-/// Something that happened to an item, an account or the whole queue, and why.
+/// An event of an item, an account or the whole queue, with its reason.
+///
+/// ```swift
+/// func printFailures(of store: QueueStore) throws {
+///   for event in try store.events(limit: 20) where event.kind == .failed {
+///     print(event.object ?? "", event.reason ?? "", "\(event.times) times")
+///   }
+/// }
+/// ```
 public struct UploadEvent: Sendable, Hashable, Identifiable {
-  /// What it was.
+  /// The kind of an event; raw values are stable.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// An attempt has failed; the item is tried again.
+    /// An attempt failed; the item is retried.
     case failed
-    /// An item has failed for good.
+    /// An item failed for good, until a user retries it.
     case gaveUp
-    /// An item is uploaded, and all is done.
+    /// An item is uploaded, and its local files are settled.
     case done
-    /// A person wants an item tried again.
+    /// A user has retried an item.
     case retried
-    /// A person holds an item, or the whole queue.
-    case held
-    /// A person lets an item go on, or the whole queue.
+    /// A user has paused an item or the whole queue.
+    case paused = "held"
+    /// A user has resumed an item or the whole queue.
     case resumed
-    /// A person has dropped an item.
+    /// A user has dropped an item.
     case dropped
-    /// An account has no credentials, or none that are taken.
+    /// An account has no credentials, or the server refuses them.
     case credentialsMissing
-    /// An account has credentials again.
+    /// An account has accepted credentials again.
     case credentialsFound
-    /// What an earlier version has noted; the reason says what it was.
+    /// An event of an earlier version; its reason has the text.
     case earlier
   }
 
-  /// Its number: later ones are higher.
+  /// The ID of the event; later events have higher IDs.
   public var id: Int64
-  /// When it happened, in Unix milliseconds; the first time, where it has happened several times in a row.
+  /// The time of the event, in Unix milliseconds; of a repeated event, the first time.
   public var atMs: Int64
-  /// When it happened last.
+  /// The time of the last repetition, in Unix milliseconds.
   public var lastAtMs: Int64
-  /// How often in a row, 1 or more.
+  /// The number of times the event happened in a row, 1 or more.
   public var times: Int
-  /// To which item; `nil` when it is about an account, or about all.
+  /// The ID of the item; `nil` for an event of an account or the whole queue.
   public var item: Int64?
-  /// The bucket and the key of the item.
+  /// The bucket and key of the item, joined by a slash.
   public var object: String?
-  /// To which account; `nil` when it is about an item, or about all.
+  /// The account; `nil` for an event of an item or the whole queue.
   public var account: String?
-  /// What it was.
+  /// The kind of the event.
   public var kind: Kind
-  /// The kind of failure it was.
+  /// The kind of failure, for failed attempts.
   public var failure: FailureKind?
-  /// Why, in words.
+  /// The reason for display, at most 1,000 characters.
   public var reason: String?
 }
 
 extension QueueStore {
-  /// How many events are remembered: 1,000. What happens to an item several times in a row is one.
+  /// The number of events that are kept: 1,000; repetitions in a row count as one.
   public static let eventLimit = 1000
-  /// A longer reason is cut, in characters.
+  /// The length of a reason in characters; the rest is cut off.
   private static let reasonLimit = 1000
 
   static let eventTable = """
@@ -67,10 +75,11 @@ extension QueueStore {
     CREATE INDEX eventByItem ON event (item, id);
     """
 
-  /// What happened last, the newest last.
+  /// Returns the last events, the newest last.
   /// - Parameters:
-  ///   - item: what is of interest; `nil` for all.
-  ///   - limit: how many at most.
+  ///   - item: The ID of the item whose events are returned; `nil` for all events.
+  ///   - limit: The largest number of events to return.
+  /// - Throws: ``UploadsError`` with code `.storage`.
   public func events(item: Int64? = nil, limit: Int = eventLimit) throws(UploadsError) -> [UploadEvent] {
     try read { database in
       try Row.fetchAll(
@@ -80,15 +89,16 @@ extension QueueStore {
     }
   }
 
-  /// Notes what became of an account's credentials.
-  func note(account: String, _ kind: UploadEvent.Kind, _ reason: String?) throws(UploadsError) {
-    try write("noting an event", isLasting: false) { database in
-      try self.note(kind, account: account, reason: reason, database)
+  /// Records a change of an account's credentials.
+  func record(account: String, _ kind: UploadEvent.Kind, _ reason: String?) throws(UploadsError) {
+    try write("record an event", isDurable: false) { database in
+      try self.record(kind, account: account, reason: reason, database)
     }
   }
 
-  /// Notes an event, within a transaction. What has just happened to the same item for the same reason is counted.
-  func note(
+  /// Records an event within a transaction, and publishes it with the commit. A repetition of an item's last event is
+  /// counted.
+  func record(
     _ kind: UploadEvent.Kind, item: Int64? = nil, account: String? = nil, failure: FailureKind? = nil,
     reason: String? = nil, _ database: Database
   ) throws {
@@ -99,25 +109,40 @@ extension QueueStore {
     if let last, last["kind"] == kind.rawValue, last["account"] == account, last["reason"] == reason {
       try database.execute(
         sql: "UPDATE event SET lastAtMs = ?, times = times + 1 WHERE id = ?", arguments: [now, last["id"] as Int64])
-      return
+      return try publish(last["id"], database)
     }
     try database.execute(
       sql: """
         INSERT INTO event (atMs, lastAtMs, item, object, account, kind, failure, reason)
         VALUES (?1, ?1, ?2, (SELECT bucket || '/' || key FROM item WHERE id = ?2), ?3, ?4, ?5, ?6)
         """, arguments: [now, item, account, kind.rawValue, failure?.rawValue, reason])
-    try database.execute(
-      sql: "DELETE FROM event WHERE id <= ?", arguments: [database.lastInsertedRowID - Int64(Self.eventLimit)])
+    let id = database.lastInsertedRowID
+    try database.execute(sql: "DELETE FROM event WHERE id <= ?", arguments: [id - Int64(Self.eventLimit)])
+    try publish(id, database)
+  }
+
+  private func publish(_ id: Int64, _ database: Database) throws {
+    guard feed.hasReaders,
+      let row = try Row.fetchOne(database, sql: "SELECT * FROM event WHERE id = ?", arguments: [id])
+    else { return }
+    let event = try UploadEvent(row: row)
+    // Not before the commit: readers may look at the store at once.
+    database.afterNextTransaction { _ in self.feed.publish(.event(event)) }
   }
 }
 
 extension UploadEvent {
   fileprivate init(row: Row) throws {
     guard let kind = Kind(rawValue: row["kind"]) else {
-      throw UploadsError(.storage, "an event of the queue cannot be understood")
+      throw UploadsError(.storage, "the event \(row["id"] as Int64) has the unknown kind “\(row["kind"] as String)”")
     }
-    (id, atMs, lastAtMs, times) = (row["id"], row["atMs"], row["lastAtMs"], row["times"])
-    (item, object, account) = (row["item"], row["object"], row["account"])
+    id = row["id"]
+    atMs = row["atMs"]
+    lastAtMs = row["lastAtMs"]
+    times = row["times"]
+    item = row["item"]
+    object = row["object"]
+    account = row["account"]
     self.kind = kind
     failure = (row["failure"] as String?).flatMap(FailureKind.init)
     reason = row["reason"]

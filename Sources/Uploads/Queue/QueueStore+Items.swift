@@ -1,21 +1,23 @@
 internal import FoundationEssentials
 internal import GRDB
+internal import Timing
 
 extension QueueStore {
-  /// Counts over all items.
+  /// The numbers and bytes of all items, by state.
   public struct Totals: Sendable, Hashable {
-    /// How many items are in each state, and their bytes.
+    /// The number of items in each state; states without items are absent.
     public var items: [UploadItem.State: Int] = [:]
     /// The bytes of the items in each state.
     public var bytes: [UploadItem.State: Int64] = [:]
-    /// When the oldest that is not uploaded was queued, in Unix milliseconds.
+    /// The time at which the oldest item that is not uploaded was added, in Unix milliseconds.
     public var oldestQueuedAtMs: Int64?
 
-    /// None.
+    /// Creates totals of an empty queue.
     public init() {}
   }
 
-  /// The items in some states, the oldest first.
+  /// Returns the items in some states, the oldest first.
+  /// - Throws: ``UploadsError`` with code `.storage`.
   public func items(in states: Set<UploadItem.State>, limit: Int = .max) throws(UploadsError) -> [UploadItem] {
     try read { database in
       let names = states.map(\.rawValue)
@@ -27,12 +29,14 @@ extension QueueStore {
     }
   }
 
-  /// One item; `nil` when there is none of this number.
+  /// Returns the item with an ID; `nil` if there is none.
+  /// - Throws: ``UploadsError`` with code `.storage`.
   public func item(_ id: Int64) throws(UploadsError) -> UploadItem? {
     try read { try Self.item(id, $0) }
   }
 
-  /// The item for an object; `nil` when there is none.
+  /// Returns the item for an object; `nil` if there is none.
+  /// - Throws: ``UploadsError`` with code `.storage`.
   public func item(bucket: String, key: String) throws(UploadsError) -> UploadItem? {
     try read { database in
       try Row.fetchOne(database, sql: "SELECT * FROM item WHERE bucket = ? AND key = ?", arguments: [bucket, key])
@@ -40,7 +44,8 @@ extension QueueStore {
     }
   }
 
-  /// How many items there are.
+  /// Returns the numbers and bytes of all items, by state.
+  /// - Throws: ``UploadsError`` with code `.storage`.
   public func totals() throws(UploadsError) -> Totals {
     try read { database in
       var totals = Totals()
@@ -58,11 +63,12 @@ extension QueueStore {
     }
   }
 
-  /// The items that are done or have failed, the oldest first.
+  /// Returns the items that are done or have failed for good, the oldest first.
   /// - Parameters:
-  ///   - first: the lowest number of interest.
-  ///   - since: since when, in Unix milliseconds.
-  public func ended(from first: Int64 = 0, since: Int64 = 0) throws(UploadsError) -> [UploadItem] {
+  ///   - first: The lowest ID to return.
+  ///   - since: The earliest time of finishing to return, in Unix milliseconds.
+  /// - Throws: ``UploadsError`` with code `.storage`.
+  public func finishedItems(from first: Int64 = 0, since: Int64 = 0) throws(UploadsError) -> [UploadItem] {
     try read { database in
       try Row.fetchAll(
         database,
@@ -72,61 +78,83 @@ extension QueueStore {
     }
   }
 
-  /// The buckets that items were queued for, with their accounts.
-  func places() throws(UploadsError) -> [(bucket: String, account: String)] {
+  /// Returns the buckets that items were added for, with their accounts.
+  func buckets() throws(UploadsError) -> [(bucket: String, account: String)] {
     try read { database in
       try Row.fetchAll(database, sql: "SELECT DISTINCT bucket, account FROM item").map { ($0["bucket"], $0["account"]) }
     }
   }
 
-  /// What is to be uploaded, in short.
-  func openItems() throws(UploadsError) -> [(id: Int64, account: String, attempts: Int)] {
+  /// The columns of an item that is to be uploaded which the queue's machine needs.
+  struct ActiveItem {
+    let id: Int64
+    let account: String
+    let failures: Int
+    /// A Boolean value that indicates whether its upload was begun and its end not recorded.
+    let isUploading: Bool
+  }
+
+  /// Returns the items that are to be uploaded, the oldest first.
+  func activeItems() throws(UploadsError) -> [ActiveItem] {
     try read { database in
       try Row.fetchAll(
-        database, sql: "SELECT id, account, attempts FROM item WHERE state IN ('waiting', 'uploading') ORDER BY id"
-      ).map { ($0["id"], $0["account"], $0["attempts"]) }
+        database,
+        sql: "SELECT id, account, attempts, state FROM item WHERE state IN ('waiting', 'uploading') ORDER BY id"
+      ).map { row in
+        ActiveItem(
+          id: row["id"], account: row["account"], failures: row["attempts"],
+          isUploading: row["state"] == UploadItem.State.uploading.rawValue)
+      }
     }
   }
 
-  /// Whether all of the queue is held.
+  /// A Boolean value that indicates whether a user has paused the whole queue.
+  /// - Throws: ``UploadsError`` with code `.storage`.
   public var isPaused: Bool {
     get throws(UploadsError) {
       try read { try String.fetchOne($0, sql: "SELECT value FROM setting WHERE name = 'paused'") == "1" }
     }
   }
 
-  // MARK: What a person does
+  // MARK: Commands of users
 
-  /// Holds all of the queue, or lets it go on.
+  /// Pauses or resumes the whole queue; a running queue in any process follows.
+  /// - Throws: ``UploadsError`` with code `.storage` or `.noSpace`.
   public func setPaused(_ isPaused: Bool) throws(UploadsError) {
-    try command("pausing") { database in
+    try command("pause the queue") { database in
       try database.execute(
         sql: "INSERT INTO setting (name, value) VALUES ('paused', ?) ON CONFLICT (name) DO UPDATE SET value = ?1",
         arguments: [isPaused ? "1" : "0"])
-      try self.note(isPaused ? .held : .resumed, database)
+      try self.record(isPaused ? .paused : .resumed, database)
     }
   }
 
-  /// Has an item tried again at once, whatever became of it, unless it is done.
+  /// Retries an item at once; it must be failed, waiting or paused.
+  /// - Throws: ``UploadsError`` with code `.noSuchItem`, `.invalidState`, `.storage` or `.noSpace`.
   public func retry(_ id: Int64) throws(UploadsError) {
     try change(id, .retried, to: .waiting, from: [.failed, .waiting, .paused])
   }
 
-  /// Holds an item.
+  /// Pauses an item; it must be waiting, uploading or failed.
+  ///
+  /// An upload in progress is cancelled.
+  /// - Throws: ``UploadsError`` with code `.noSuchItem`, `.invalidState`, `.storage` or `.noSpace`.
   public func pause(_ id: Int64) throws(UploadsError) {
-    try change(id, .held, to: .paused, from: [.waiting, .uploading, .failed])
+    try change(id, .paused, to: .paused, from: [.waiting, .uploading, .failed])
   }
 
-  /// Lets an item go on that is held.
+  /// Resumes an item that a user has paused.
+  /// - Throws: ``UploadsError`` with code `.noSuchItem`, `.invalidState`, `.storage` or `.noSpace`.
   public func resume(_ id: Int64) throws(UploadsError) {
     try change(id, .resumed, to: .waiting, from: [.paused])
   }
 
-  /// Forgets an item; its files stay.
+  /// Removes an item from the queue; its local files and its object stay.
+  /// - Throws: ``UploadsError`` with code `.noSuchItem`, `.storage` or `.noSpace`.
   public func drop(_ id: Int64) throws(UploadsError) {
-    try command("dropping item \(id)") { database in
+    try command("drop item \(id)") { database in
       guard try Self.item(id, database) != nil else { throw Self.unknown(id) }
-      try self.note(.dropped, item: id, database)
+      try self.record(.dropped, item: id, database)
       try database.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [id])
     }
   }
@@ -134,71 +162,77 @@ extension QueueStore {
   private func change(
     _ id: Int64, _ kind: UploadEvent.Kind, to state: UploadItem.State, from states: Set<UploadItem.State>
   ) throws(UploadsError) {
-    try command("changing item \(id)") { database in
+    try command("change item \(id)") { database in
       guard let item = try Self.item(id, database) else { throw Self.unknown(id) }
       guard states.contains(item.state) else {
-        throw UploadsError(.notNow, "item \(id) is \(item.state.rawValue)")
+        let allowed = states.map(\.rawValue).sorted().joined(separator: ", ")
+        throw UploadsError(.invalidState, "item \(id) is \(item.state.rawValue); allowed: \(allowed)")
       }
       try database.execute(
         sql: "UPDATE item SET state = ?, attempts = 0, nextAttemptAtMs = NULL, endedAtMs = NULL WHERE id = ?",
         arguments: [state.rawValue, id])
-      try self.note(kind, item: id, database)
+      try self.record(kind, item: id, database)
     }
   }
 
-  // MARK: What an upload does
+  // MARK: Records of the queue
 
-  /// Notes that an item is being uploaded.
-  /// - Returns: the item; `nil` when a person has held or dropped it meanwhile.
+  /// Records that an item is being uploaded.
+  /// - Returns: The item; `nil` if a user has paused or dropped it meanwhile.
   func begin(_ id: Int64) throws(UploadsError) -> UploadItem? {
-    try write("beginning item \(id)", isLasting: false) { database in
+    try write("begin item \(id)", isDurable: false) { database in
       try database.execute(
         sql: "UPDATE item SET state = 'uploading' WHERE id = ? AND state IN ('waiting', 'uploading')", arguments: [id])
       return database.changesCount == 0 ? nil : try Self.item(id, database)
     }
   }
 
-  /// Notes an upload in parts and the parts that the server has. What a power cut makes it forget is swept up there.
-  func note(_ id: Int64, uploadID: String?, parts: [UploadedPart]) throws(UploadsError) {
-    try write("noting the parts of item \(id)", isLasting: false) { database in
+  /// Records a multipart upload and the parts that the server has. If a power cut undoes it, the parts are swept from the
+  /// server.
+  func record(_ id: Int64, uploadID: String?, parts: [UploadedPart]) throws(UploadsError) {
+    try write("record the parts of item \(id)", isDurable: false) { database in
       try database.execute(
         sql: "UPDATE item SET uploadID = ?, parts = ? WHERE id = ?", arguments: [uploadID, try Self.json(parts), id])
     }
   }
 
-  /// Notes that an upload has failed, and is tried again.
+  /// Records that an attempt has failed and the delay before the retry.
   func postpone(
-    _ id: Int64, attempts: Int, afterMs delay: Int64?, _ kind: FailureKind, _ problem: String
+    _ id: Int64, attempts: Int, after delay: Duration?, _ failure: UploadFailure
   ) throws(UploadsError) {
-    try write("postponing item \(id)", isLasting: false) { database in
+    try write("postpone item \(id)", isDurable: false) { database in
       try database.execute(
         sql: """
           UPDATE item SET state = 'waiting', attempts = ?, nextAttemptAtMs = ?, failure = ?, problem = ?
           WHERE id = ? AND state = 'uploading'
-          """, arguments: [attempts, delay.map { now + $0 }, kind.rawValue, problem, id])
-      try self.note(.failed, item: id, failure: kind, reason: problem, database)
+          """,
+        arguments: [
+          attempts, delay.map { now + $0.milliseconds(rounded: .towardZero) }, failure.kind.rawValue, failure.reason,
+          id,
+        ])
+      try self.record(.failed, item: id, failure: failure.kind, reason: failure.reason, database)
     }
   }
 
-  /// Notes that an item has failed for good.
-  func bury(_ id: Int64, _ problem: String) throws(UploadsError) {
-    try write("giving up item \(id)") { database in
+  /// Records that an item has failed for good.
+  func giveUp(_ id: Int64, _ problem: String) throws(UploadsError) {
+    try write("give up item \(id)") { database in
       try database.execute(
         sql: """
           UPDATE item SET state = 'failed', attempts = attempts + 1, nextAttemptAtMs = NULL, failure = 'final',
             problem = ?, endedAtMs = ? WHERE id = ? AND state = 'uploading'
           """, arguments: [problem, now, id])
-      try self.note(.gaveUp, item: id, failure: .final, reason: problem, database)
+      try self.record(.gaveUp, item: id, failure: .final, reason: problem, database)
     }
   }
 
-  /// Notes that the server has an item's bytes, for who keeps its manifest too. From now on nothing is sent for it.
+  /// Records that the server has an item's bytes, and the line of its manifest. Nothing more is sent for it.
   /// - Parameters:
-  ///   - id: the item.
-  ///   - state: `.delivered`, or `.done` when there is nothing to be done with the local files.
-  ///   - isLasting: whether that has to survive a power cut; see ``write(_:isLasting:_:)``.
-  func finish(_ id: Int64, as state: UploadItem.State, isLasting: Bool = true) throws(UploadsError) {
-    try write("finishing item \(id)", isLasting: isLasting) { database in
+  ///   - id: The ID of the item.
+  ///   - state: `.delivered`, or `.done` if the local files are settled.
+  ///   - isDurable: A Boolean value that indicates whether the record must survive a power cut.
+  func finish(_ id: Int64, as state: UploadItem.State, isDurable: Bool = true) throws(UploadsError) {
+    try write("finish item \(id)", isDurable: isDurable) { database in
       if let item = try Self.item(id, database), ![.delivered, .done].contains(item.state) {
         try self.addManifestEntry(of: item, database)
       }
@@ -208,12 +242,12 @@ extension QueueStore {
             parts = '[]', partSums = NULL, endedAtMs = ? WHERE id = ?
           """, arguments: [state.rawValue, now, id])
       if state == .done {
-        try self.note(.done, item: id, database)
+        try self.record(.done, item: id, database)
         try database.execute(
           sql: """
             DELETE FROM item WHERE state = 'done' AND id < (
               SELECT id FROM item WHERE state = 'done' ORDER BY id DESC LIMIT 1 OFFSET ?)
-            """, arguments: [Self.memoryLimit - 1])
+            """, arguments: [Self.doneLimit - 1])
       }
     }
   }
@@ -223,34 +257,36 @@ extension QueueStore {
   }
 
   private static func unknown(_ id: Int64) -> UploadsError {
-    UploadsError(.noSuchItem, "there is no item \(id)", hint: "`edgeblue uploads list --all` shows them")
+    UploadsError(.noSuchItem, "item \(id) is not in the queue")
   }
 }
 
 extension UploadItem {
-  /// What a row holds.
-  /// - Throws: `UploadsError` with code `.storage` when it holds something else.
+  /// Creates an item from a row.
+  /// - Throws: `UploadsError` with code `.storage` if the row is corrupt.
   init(row: Row) throws {
-    let damaged = UploadsError(.storage, "a row of the queue cannot be understood")
+    let corrupt = UploadsError(.storage, "item \(row["id"] as Int64) is corrupt")
     func decoded<Value: Decodable>(_ name: String) throws -> Value {
-      guard let text = row[name] as String? else { throw damaged }
+      guard let text = row[name] as String? else { throw corrupt }
       return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
     }
     guard let state = State(rawValue: row["state"]),
       let afterwards = UploadRequest.Afterwards(rawValue: row["afterwards"])
-    else { throw damaged }
+    else { throw corrupt }
     id = row["id"]
     request = UploadRequest(
       ObjectContent(
         path: row["path"], size: row["size"], sha256: row["sha256"], contentType: row["contentType"],
         metadata: try decoded("metadata"), partSums: row["partSums"] == nil ? nil : try decoded("partSums")),
-      bucket: row["bucket"], key: row["key"], account: row["account"], sidecar: row["sidecar"],
-      isReplacing: row["isReplacing"], afterwards: afterwards, manifest: row["manifest"])
+      bucket: row["bucket"], key: row["key"], account: row["account"], isReplacing: row["isReplacing"],
+      afterwards: afterwards)
+    request.sidecar = row["sidecar"]
+    request.manifest = row["manifest"]
     self.state = state
     attempts = row["attempts"]
     queuedAtMs = row["queuedAtMs"]
     nextAttemptAtMs = row["nextAttemptAtMs"]
-    endedAtMs = row["endedAtMs"]
+    finishedAtMs = row["endedAtMs"]
     problem = row["problem"]
     failure = (row["failure"] as String?).flatMap(FailureKind.init)
     uploadID = row["uploadID"]

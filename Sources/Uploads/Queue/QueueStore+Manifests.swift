@@ -1,18 +1,18 @@
 internal import GRDB
 
-/// A manifest that lacks lines, and those lines.
+/// A manifest that lacks lines.
 struct UnwrittenManifest: Sendable, Hashable {
   let bucket: String
   let key: String
-  /// In whose name it is written.
+  /// The account that it is written for.
   let account: String
 }
 
 extension QueueStore {
-  /// How many lines are taken into a manifest at once.
+  /// The number of lines that are added to a manifest at a time.
   static let manifestBatch = 10_000
 
-  /// Notes what a manifest is to say of an item that the server has, in the transaction that notes that.
+  /// Adds the line of an uploaded item to its manifest, in the transaction that records the upload.
   func addManifestEntry(of item: UploadItem, _ database: Database) throws {
     guard let manifest = item.request.manifest else { return }
     let line = try Self.json(ManifestEntry(item.request, atMs: now))
@@ -21,7 +21,7 @@ extension QueueStore {
       arguments: [item.request.bucket, manifest, item.request.account, line])
   }
 
-  /// The manifests that lack lines, the one that waits longest first.
+  /// Returns the manifests that lack lines, the one that has waited longest first.
   func unwrittenManifests() throws(UploadsError) -> [UnwrittenManifest] {
     try read { database in
       try Row.fetchAll(
@@ -30,7 +30,7 @@ extension QueueStore {
     }
   }
 
-  /// The lines that a manifest lacks, the oldest first, with their numbers.
+  /// Returns the lines that a manifest lacks, the oldest first.
   func lines(of manifest: UnwrittenManifest) throws(UploadsError) -> [(id: Int64, text: String)] {
     try read { database in
       try Row.fetchAll(
@@ -41,9 +41,9 @@ extension QueueStore {
     }
   }
 
-  /// Forgets lines that the server has.
+  /// Removes the lines that the server has.
   func forgetLines(of manifest: UnwrittenManifest, through id: Int64) throws(UploadsError) {
-    try write("noting a manifest", isLasting: false) { database in
+    try write("record a manifest", isDurable: false) { database in
       try database.execute(
         sql: "DELETE FROM manifestEntry WHERE bucket = ? AND manifest = ? AND account = ? AND id <= ?",
         arguments: [manifest.bucket, manifest.key, manifest.account, id])

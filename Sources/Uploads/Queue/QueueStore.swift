@@ -1,44 +1,57 @@
-internal import DBus
 internal import FoundationEssentials
 internal import GRDB
-import Glibc
 internal import Streams
 public import Timing
 
-/// The items of a queue, in a file of SQLite. Several programs may have it open; one at a time uploads.
+/// The items of an upload queue, in a SQLite file.
 ///
-/// What a call has done is on disk when it returns (write-ahead log, `synchronous=FULL`).
+/// Several processes may have the file open; one at a time uploads. Changes are on disk when a call returns (write-ahead
+/// log, `synchronous=FULL`).
+///
+/// ```swift
+/// let store = try QueueStore(path: "/var/lib/example/uploads.sqlite")
+/// for item in try store.items(in: [.failed]) {
+///   print(item.id, item.request.key, item.problem ?? "")
+///   try store.retry(item.id)
+/// }
+/// ```
 public final class QueueStore: Sendable {
-  /// Where the file is.
+  /// The path of the SQLite file.
   public let path: String
   let database: DatabaseQueue
   private let unixMs: @Sendable () -> Int64
-  /// How often something was queued, or a person has changed something, through this object.
+  /// The number of changes that users and callers have made through this object.
   private let commands = Lock<Int64>(0)
+  /// The updates made through this object.
+  let feed = UpdateFeed<UploadUpdate>()
 
-  /// How many items that are done are remembered, so that none is queued again: 10,000.
-  static let memoryLimit = 10_000
+  /// The number of done items that are kept, so that none is uploaded again.
+  static let doneLimit = 10_000
 
-  /// Opens the file, makes it if it is not there, and brings it to this version.
+  /// Opens the file, creates it if it does not exist, and migrates an older one.
   /// - Parameters:
-  ///   - path: where the file is, or is to be.
-  ///   - unixMs: this machine's clock, in milliseconds since 1970.
-  /// - Throws: ``UploadsError``: `.storage`, `.noSpace`.
+  ///   - path: The path of the file, in a folder that exists.
+  ///   - unixMs: The wall clock, in Unix milliseconds.
+  /// - Throws: ``UploadsError`` with code `.storage` or `.noSpace`.
   public init(path: String, unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMilliseconds) throws(UploadsError) {
-    (self.path, self.unixMs) = (path, unixMs)
-    database = try Self.caught("opening \(path)") {
+    self.path = path
+    self.unixMs = unixMs
+    database = try Self.caught("open \(path)") {
       var configuration = Configuration()
       configuration.journalMode = .wal
-      // Another program writes for a moment at a time.
+      // Another process writes for a moment at a time.
       configuration.busyMode = .timeout(10)
       let queue = try DatabaseQueue(path: path, configuration: configuration)
-      // Afterwards: with a write-ahead log GRDB sets NORMAL, whatever was said before.
+      // Afterwards: with a write-ahead log, GRDB sets NORMAL at first.
       try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       try Self.migrator.migrate(queue)
       return queue
     }
   }
 
+  deinit { feed.end() }
+
+  /// The present wall-clock time, in Unix milliseconds.
   var now: Int64 { unixMs() }
 
   static let migrator: DatabaseMigrator = {
@@ -81,22 +94,26 @@ public final class QueueStore: Sendable {
     return migrator
   }()
 
-  // MARK: Putting in
+  // MARK: Adding
 
-  /// Queues uploads, all or none. When this returns they are on disk.
+  /// Adds uploads to the queue, all or none; they are on disk when this returns.
   ///
-  /// One that is queued already, or was uploaded, is not queued twice: its number is returned.
-  /// - Returns: the numbers, in order.
-  /// - Throws: ``UploadsError``: `.invalidArgument`, `.fileMissing`, `.alreadyExists` when another file is queued under
-  ///   the same key, `.storage`, `.noSpace`.
+  /// A request that equals a queued or uploaded one in bucket, key, account and checksum adds nothing and returns the ID
+  /// of that item.
+  /// - Returns: The IDs of the items, in the order of the requests.
+  /// - Throws: ``UploadsError`` with code `.invalidArgument`; `.fileMissing`; `.alreadyExists` if another file is queued
+  ///   or uploaded under the same key (choose another key, or set ``UploadRequest/isReplacing`` once the first is done);
+  ///   `.storage`; `.noSpace`.
   @discardableResult public func add(_ requests: [UploadRequest]) throws(UploadsError) -> [Int64] {
     var prints: [String] = []
     for request in requests {
       try request.check()
       prints.append(try Fingerprint.of(request.content.path))
     }
-    return try command("queueing") { database in
-      try zip(requests, prints).map { request, print in try self.add(request, print, database) }
+    return try command("add items") { database in
+      let ids = try zip(requests, prints).map { request, print in try self.add(request, print, database) }
+      database.afterNextTransaction { _ in self.feed.publish(.itemsChanged) }
+      return ids
     }
   }
 
@@ -109,17 +126,17 @@ public final class QueueStore: Sendable {
       return item.id
     }
     let taken = UploadsError(
-      .alreadyExists, "another file is queued, or was uploaded, as \(request.key) in \(request.bucket)",
-      hint: "choose another key, or have it replaced once the first is done")
+      .alreadyExists, "another file is queued or uploaded as \(request.key) in \(request.bucket)",
+      hint: "choose another key, or replace the object once the first item is done")
     guard let item, request.isReplacing, [.done, .failed].contains(item.state) else { throw taken }
     try database.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [item.id])
     guard let id = try insert(request, fingerprint, database) else { throw taken }
     return id
   }
 
-  /// - Returns: its number; `nil` when something is queued under its key.
+  /// - Returns: The ID; `nil` if an item with this key exists.
   private func insert(_ request: UploadRequest, _ fingerprint: String, _ database: Database) throws -> Int64? {
-    // Preparing it takes longer than running it.
+    // Preparing the statement takes longer than running it.
     try database.cachedStatement(
       sql: """
         INSERT INTO item (bucket, key, account, path, sidecar, fingerprint, size, sha256, contentType, metadata,
@@ -138,27 +155,29 @@ public final class QueueStore: Sendable {
 
   // MARK: Access
 
-  /// A number that is another one after any other program has changed something, or somebody has something done through
-  /// this object, of which SQLite's own number knows nothing. What a queue that runs does itself does not change it.
+  /// Returns a number that differs after each change by another process, and after each command through this object.
+  ///
+  /// Commands are ``add(_:)``, ``retry(_:)``, ``pause(_:)`` and so on; the work of a running queue changes nothing.
   /// - Throws: ``UploadsError`` with code `.storage`.
   public func version() throws(UploadsError) -> Int64 {
     try read { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 } + commands.withLock { $0 }
   }
 
-  /// Writes what somebody wants; a queue that runs hears of it.
+  /// Writes a change that a running queue must notice.
   func command<Value>(_ phase: String, _ body: (Database) throws -> Value) throws(UploadsError) -> Value {
     defer { commands.withLock { $0 += 1 } }
     return try write(phase, body)
   }
 
-  /// Writes.
-  /// - Parameter isLasting: whether it has to survive a power cut. What does not survives a kill all the same, and is on
-  ///   disk with the next thing that does: an item that begins, or is done, is found on the server again.
+  /// Writes to the database in one transaction.
+  /// - Parameter isDurable: A Boolean value that indicates whether the change must survive a power cut. Any change
+  ///   survives a kill, and is durable with the next durable one; an item that begins, or is done, is found on the server
+  ///   again.
   func write<Value>(
-    _ phase: String, isLasting: Bool = true, _ body: (Database) throws -> Value
+    _ phase: String, isDurable: Bool = true, _ body: (Database) throws -> Value
   ) throws(UploadsError) -> Value {
     try Self.caught("\(phase) in \(path)") {
-      if isLasting { return try database.write(body) }
+      if isDurable { return try database.write(body) }
       return try database.writeWithoutTransaction { database in
         try database.execute(sql: "PRAGMA synchronous = NORMAL")
         let result = Result { try Self.inTransaction(database, body) }
@@ -174,12 +193,12 @@ public final class QueueStore: Sendable {
       value = try body(database)
       return .commit
     }
-    guard let value else { throw UploadsError(.storage, "a transaction has ended without a result") }
+    guard let value else { throw UploadsError(.storage, "the transaction returned no result") }
     return value
   }
 
   func read<Value>(_ body: (Database) throws -> Value) throws(UploadsError) -> Value {
-    try Self.caught("reading \(path)") { try database.read(body) }
+    try Self.caught("read \(path)") { try database.read(body) }
   }
 
   private static func caught<Value>(_ phase: String, _ body: () throws -> Value) throws(UploadsError) -> Value {
@@ -191,7 +210,7 @@ public final class QueueStore: Sendable {
       throw UploadsError(
         error.resultCode == .SQLITE_FULL ? .noSpace : .storage,
         "\(phase): \(error.message ?? "\(error.resultCode)")",
-        hint: error.resultCode == .SQLITE_FULL ? "make room on the disk" : nil)
+        hint: error.resultCode == .SQLITE_FULL ? "free some space on the disk" : nil)
     } catch {
       throw UploadsError(.storage, "\(phase): \(error)")
     }
@@ -205,15 +224,5 @@ public final class QueueStore: Sendable {
 
   static func json(_ value: some Encodable) throws -> String {
     String(decoding: try encoder.encode(value), as: UTF8.self)
-  }
-}
-
-/// What tells a file from another of the same name.
-enum Fingerprint {
-  static func of(_ path: String) throws(UploadsError) -> String {
-    var status = stat()
-    guard stat(path, &status) == 0 else { throw .disk("looking at \(path)") }
-    let time = status.st_mtim
-    return "\(status.st_dev):\(status.st_ino):\(status.st_size):\(time.tv_sec).\(time.tv_nsec)"
   }
 }

@@ -1,98 +1,117 @@
-/// What is to be uploaded, as a caller says it.
+/// A request to upload a file as an object.
+///
+/// ```swift
+/// let content = try ObjectContent(readingFile: "/srv/audio/talk.wav", contentType: "audio/wav")
+/// var request = UploadRequest(
+///   content, bucket: "recordings", key: "ada/talk.wav", account: "ada", afterwards: .remove)
+/// request.sidecar = "/srv/audio/talk.json"  // removed with the file
+/// request.manifest = "ada/manifest.ndjson"
+/// ```
 public struct UploadRequest: Sendable, Hashable {
-  /// What becomes of the local files once the server has the bytes.
+  /// The treatment of the local files once the server has the bytes.
   public enum Afterwards: String, Sendable, Hashable, CaseIterable {
-    /// They stay.
+    /// The local files stay where they are.
     case keep
-    /// They are removed, if they are still what they were: first the file, then its sidecar.
+    /// The local files are removed, first the file and then its sidecar, unless the file has changed.
     case remove
   }
 
-  /// The file, and what is said about it.
+  /// The file to upload, with its checksum and metadata.
   public var content: ObjectContent
-  /// A file that belongs to it, goes with it, and is not uploaded.
+  /// The path of a file that is removed with the uploaded one and is not uploaded itself; `nil` by default.
   public var sidecar: String?
-  /// Where to.
+  /// The bucket to upload to: 3 to 63 lowercase letters, digits, dots and hyphens.
   public var bucket: String
-  /// Under which name.
+  /// The key of the object: 1 to 1024 bytes of UTF-8.
   public var key: String
-  /// In whose name; only this account's credentials are used, ever.
+  /// The account whose credentials are used; no others ever are.
   public var account: String
-  /// Whether an object of this key may be replaced.
+  /// A Boolean value that indicates whether an existing object of this key is replaced.
   public var isReplacing: Bool
-  /// What becomes of the local files.
+  /// The treatment of the local files once the server has the bytes.
   public var afterwards: Afterwards
-  /// The key of an object in the same bucket that lists it, with others, once it is there: see ``ManifestEntry``.
+  /// The key of the manifest, in the same bucket, that lists the object once it is uploaded; `nil` by default.
+  ///
+  /// ``ManifestEntry`` describes its lines.
   public var manifest: String?
 
-  /// Describes an upload.
+  /// Creates a request without a sidecar and a manifest.
+  /// - Parameters:
+  ///   - content: The file to upload.
+  ///   - bucket: The bucket to upload to.
+  ///   - key: The key of the object.
+  ///   - account: The account whose credentials are used.
+  ///   - isReplacing: A Boolean value that indicates whether an existing object is replaced.
+  ///   - afterwards: The treatment of the local files once the server has the bytes.
   public init(
-    _ content: ObjectContent, bucket: String, key: String, account: String, sidecar: String? = nil,
-    isReplacing: Bool = false, afterwards: Afterwards = .keep, manifest: String? = nil
+    _ content: ObjectContent, bucket: String, key: String, account: String, isReplacing: Bool = false,
+    afterwards: Afterwards = .keep
   ) {
     self.content = content
-    self.sidecar = sidecar
     self.bucket = bucket
     self.key = key
     self.account = account
     self.isReplacing = isReplacing
     self.afterwards = afterwards
-    self.manifest = manifest
   }
 
   func check() throws(UploadsError) {
     try S3Endpoint.check(bucket: bucket)
     try S3Endpoint.check(key: key)
     if let manifest { try S3Endpoint.check(key: manifest) }
-    guard manifest != key else { throw UploadsError(.invalidArgument, "“\(key)” cannot list itself") }
+    guard manifest != key else {
+      throw UploadsError(.invalidArgument, "the manifest of “\(key)” has the same key; allowed: another key")
+    }
     try content.check()
     guard content.path.hasPrefix("/") else {
-      throw UploadsError(.invalidArgument, "“\(content.path)” does not begin at the root")
+      throw UploadsError(.invalidArgument, "the path “\(content.path)” is relative; allowed: an absolute path")
     }
-    guard !account.isEmpty else { throw UploadsError(.invalidArgument, "an upload needs an account") }
+    guard !account.isEmpty else {
+      throw UploadsError(.invalidArgument, "the account of “\(key)” is empty; allowed: at least one character")
+    }
   }
 }
 
-/// An upload in the queue.
+/// An item of an upload queue: a request with its state.
 public struct UploadItem: Sendable, Hashable, Identifiable {
-  /// Where it is on its way.
+  /// The state of an item between adding and finishing.
   public enum State: String, Sendable, Hashable, CaseIterable {
-    /// It is to be uploaded, now or later.
+    /// The item is to be uploaded, now or after a delay.
     case waiting
-    /// It is being uploaded, or was when the program ended.
+    /// The item is being uploaded, or was when its process stopped.
     case uploading
-    /// The server has it; the local files are still to be seen to.
+    /// The server has the object; the local files are not settled yet.
     case delivered
-    /// All is done.
+    /// The server has the object, and the local files are settled.
     case done
-    /// It has failed for good, until a person wants it tried again.
+    /// The item has failed for good, until a user retries it.
     case failed
-    /// A person holds it.
+    /// The item is paused until a user resumes it.
     case paused
   }
 
-  /// Its number: later ones are higher.
+  /// The ID of the item; later items have higher IDs, and no ID is used twice.
   public var id: Int64
-  /// What was asked for.
+  /// The request that the item was added with.
   public var request: UploadRequest
-  /// Where it is on its way.
+  /// The state of the item between adding and finishing.
   public var state: State
-  /// How often it has failed since it was queued or a person had it tried again.
+  /// The number of failed attempts since the item was added or a user retried it.
   public var attempts: Int
-  /// When it was queued, in Unix milliseconds.
+  /// The time at which the item was added, in Unix milliseconds.
   public var queuedAtMs: Int64
-  /// When it is tried next, in Unix milliseconds; `nil` when nothing is known.
+  /// The time of the next attempt, in Unix milliseconds; `nil` if it is unknown.
   public var nextAttemptAtMs: Int64?
-  /// Since when it is done or has failed, in Unix milliseconds.
-  public var endedAtMs: Int64?
-  /// Why it failed last, and what kind of failure it was.
+  /// The time at which the item was done or failed for good, in Unix milliseconds.
+  public var finishedAtMs: Int64?
+  /// The reason of the last failure, for display.
   public var problem: String?
-  /// The kind of the failure.
+  /// The kind of the last failure.
   public var failure: FailureKind?
-  /// The upload in parts that was begun.
+  /// The server's ID of the multipart upload in progress.
   public var uploadID: String?
-  /// The parts the server has, in order.
+  /// The parts that the server has, in order.
   public var parts: [UploadedPart]
-  /// What the file was when it was queued.
+  /// The identity of the file when it was added: device, inode, size and modification time.
   public var fingerprint: String
 }

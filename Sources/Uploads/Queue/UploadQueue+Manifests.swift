@@ -1,40 +1,41 @@
 internal import FoundationEssentials
 
 extension UploadQueue {
-  /// How long lines for manifests are collected before they are written: 5 s, and ten times as long as it took to write
-  /// them the last time, up to 5 min. A slow way to the server is for the items.
-  static let manifestPause = Duration.seconds(5)
-  private static let longestManifestPause = Duration.seconds(300)
-  /// How often somebody else may write a manifest between our reading and writing it, before it is left for later.
-  private static let manifestTries = 5
+  /// The time for which lines of manifests are collected before they are written: 5 s, or ten times the duration of the
+  /// last write up to 5 min, so that a slow connection is left to the items.
+  static let manifestDelay = Duration.seconds(5)
+  private static let longestManifestDelay = Duration.seconds(300)
+  /// The number of attempts to write a manifest that another host changes between our read and our write.
+  private static let manifestAttempts = 5
 
-  /// Brings into manifests what the server has, a while after it has it, and what an earlier program has left.
+  /// Adds uploaded objects to their manifests, with a delay, and those that an earlier process left.
   func keepManifests() async {
     var cost = Duration.zero
-    for await _ in manifestBell.stream {
+    for await _ in manifestWake.signals {
       var failures = 0
       repeat {
-        let pause =
+        let delay =
           failures == 0
-          ? min(max(Self.manifestPause, cost * 10), Self.longestManifestPause)
-          : RetryDelay.after(failures: failures, random: random())
-        do { try await clock.sleep(for: pause) } catch { return }
-        let begin = clock.now
+          ? min(max(Self.manifestDelay, cost * 10), Self.longestManifestDelay)
+          : QueueMachine.backoff.delay(afterFailures: failures, random: options.random())
+        do { try await clock.sleep(for: delay) } catch { return }
+        let start = clock.now
         failures = await writeManifests() ? 0 : failures + 1
-        cost = clock.now - begin
+        cost = clock.now - start
       } while failures > 0
     }
   }
 
-  /// Writes all manifests that lack something.
-  /// - Returns: whether nothing is left to do.
+  /// Writes all manifests that lack lines.
+  /// - Returns: `true` if all are complete.
   private func writeManifests() async -> Bool {
-    var (isComplete, problem): (Bool, String?) = (true, nil)
+    var isComplete = true
+    var problem: String?
     do {
       for manifest in try store.unwrittenManifests() {
-        // What nobody can reach, or may not, is found out by the items; nobody else need try.
+        // The items find out when the server is reachable and the credentials are accepted again.
         guard !machine.isOffline, !machine.lacksCredentials(manifest.account),
-          let credentials = keepers[manifest.account]?.current
+          let credentials = accounts[manifest.account]?.current
         else {
           isComplete = false
           continue
@@ -47,44 +48,46 @@ extension UploadQueue {
         } catch is CancellationError {
           return false
         } catch {
-          // Others may be more fortunate.
-          problem = "the manifest \(manifest.key) cannot be written: \(error)"
+          // The next one may succeed.
+          problem = "write the manifest \(manifest.key): \(error)"
         }
       }
     } catch {
       problem = "\(error)"
     }
-    manifestProblem = problem
-    if let problem { logger.warning("\(problem)") }
+    report.manifestProblem = problem
+    if let problem { logger.warning("manifests not written", metadata: ["reason": "\(problem)"]) }
     return isComplete && problem == nil
   }
 
   private func write(
     _ lines: [String], into manifest: UnwrittenManifest, _ credentials: S3Credentials
   ) async throws {
-    let (bucket, key) = (manifest.bucket, manifest.key)
-    for _ in 0..<Self.manifestTries {
+    let bucket = manifest.bucket
+    let key = manifest.key
+    for _ in 0..<Self.manifestAttempts {
       let known = try await client.head(bucket: bucket, key: key, credentials: credentials)
       var present = Data()
       if let known {
-        guard known.size <= Manifest.sizeLimit else { throw Self.tooLarge(key) }
+        guard known.size <= Manifest.sizeLimit else { throw Self.tooLarge(key, Int64(known.size)) }
         present = try await client.bytes(bucket: bucket, key: key, credentials: credentials)
       }
       var contents = Manifest(present)
       for line in lines { contents.add(line) }
       let data = contents.data
-      // Written by a program that ended before it could note that.
+      // Written by a process that stopped before it could record that.
       if known != nil, data == present { return }
-      guard data.count <= Manifest.sizeLimit else { throw Self.tooLarge(key) }
+      guard data.count <= Manifest.sizeLimit else { throw Self.tooLarge(key, Int64(data.count)) }
       let isDone = try await client.put(
         data, contentType: Manifest.contentType, over: known?.etag, bucket: bucket, key: key, credentials: credentials)
       if isDone { return }
     }
-    throw UploadsError(.busy, "others write it all the time")
+    throw UploadsError(.busy, "other hosts changed \(key) during \(Self.manifestAttempts) attempts to write it")
   }
 
-  private static func tooLarge(_ key: String) -> UploadsError {
+  private static func tooLarge(_ key: String, _ size: Int64) -> UploadsError {
     UploadsError(
-      .refused, "it would have more than \(Manifest.sizeLimit) bytes", hint: "list fewer objects in one manifest")
+      .refused, "the manifest \(key) has \(size) bytes; allowed: \(Manifest.sizeLimit)",
+      hint: "list fewer objects in one manifest")
   }
 }

@@ -1,64 +1,65 @@
-internal import Glibc
+internal import Timing
 
 extension UploadQueue {
-  /// Takes up what an earlier program has left.
+  /// Continues what an earlier process left unfinished.
   func recover() async throws {
     version = try store.version()
-    for item in try store.items(in: [.uploading]) { mayBeThere.insert(item.id) }
     for item in try store.items(in: [.delivered]) {
-      do { _ = try await settle(item) } catch { logger.error("settling item \(item.id): \(error)") }
+      do { _ = try await settle(item) } catch {
+        logger.error("item not settled", metadata: ["item": "\(item.id)", "reason": "\(error)"])
+      }
     }
-    if try !store.unwrittenManifests().isEmpty { manifestBell.source.yield(()) }
-    try follow()
+    if try !store.unwrittenManifests().isEmpty { manifestWake.signal() }
+    try reconcile()
   }
 
-  /// Looks every now and then whether another program has changed something.
+  /// Polls the store for changes made by other processes.
   func followStore() async {
     while true {
-      do { try await clock.sleep(for: options.poll) } catch { return }
-      keep("looking at the queue") { () throws(UploadsError) in
+      do { try await clock.sleep(for: options.pollInterval) } catch { return }
+      keep("read the queue") { () throws(UploadsError) in
         let present = try store.version()
         guard present != version else { return }
         version = present
-        try follow()
+        try reconcile()
+        store.feed.publish(.itemsChanged)
       }
     }
   }
 
-  /// Brings what is known of the items to what the store says.
-  private func follow() throws(UploadsError) {
+  /// Brings the machine's items in line with the store's.
+  private func reconcile() throws(UploadsError) {
     handle(.paused(try store.isPaused))
-    let open = try store.openItems()
-    let ids = Set(open.map(\.id))
+    let active = try store.activeItems()
+    let ids = Set(active.map(\.id))
     for id in machine.ids where !ids.contains(id) { handle(.removed(id)) }
-    for item in open {
-      let known = machine.attempts(of: item.id)
-      // A person who has it tried again sets the count back.
-      guard known == nil || known ?? 0 > item.attempts else { continue }
-      handle(.added(item.id, account: item.account, attempts: item.attempts))
+    for item in active {
+      // A user who retries an item resets its failures.
+      if let known = machine.failures(of: item.id), known <= item.failures { continue }
+      handle(
+        .added(item.id, account: item.account, failures: item.failures, mayBeStored: item.isUploading))
     }
   }
 
-  /// How long an upload in parts may be forgotten on the server, and how often it is looked for: a day.
+  /// The age after which an unfinished multipart upload is aborted, and the interval of that search: a day.
   static let orphanAge = Duration.seconds(86_400)
 
-  /// Has servers forget uploads in parts that nobody goes on with: those of this queue's objects that were begun more
-  /// than a day ago and are not the ones it knows. A program that is killed between beginning one and noting it leaves
-  /// such a one, and its parts cost room.
+  /// Aborts the multipart uploads of this queue's objects that are older than a day and that the store does not know.
+  ///
+  /// A process that is killed between creating one and recording it leaves it on the server, where its parts occupy
+  /// space.
   func sweep() async {
     while true {
-      // At the beginning credentials are still to come, and the queue has better to do.
+      // At the start there are no credentials yet, and the items come first.
       do { try await clock.sleep(for: .seconds(60)) } catch { return }
       do {
-        for place in try store.places() {
-          if let credentials = keepers[place.account]?.current {
-            try await sweep(place.bucket, place.account, credentials)
-          }
+        for (bucket, account) in try store.buckets() {
+          if let credentials = accounts[account]?.current { try await sweep(bucket, account, credentials) }
         }
       } catch is CancellationError {
         return
       } catch {
-        logger.info("looking for forgotten uploads: \(error)")
+        logger.info("unfinished uploads not listed", metadata: ["reason": "\(error)"])
       }
       do { try await clock.sleep(for: Self.orphanAge) } catch { return }
     }
@@ -67,17 +68,13 @@ extension UploadQueue {
   private func sweep(_ bucket: String, _ account: String, _ credentials: S3Credentials) async throws {
     for upload in try await client.unfinishedUploads(bucket: bucket, credentials: credentials) {
       let age = store.now + client.clockSkew * 1000 - upload.startedAtMs
-      guard age > Self.orphanAge.milliseconds, let item = try store.item(bucket: bucket, key: upload.key),
-        item.request.account == account, item.uploadID != upload.uploadID, !machine.running.contains(item.id)
+      guard age > Self.orphanAge.milliseconds(rounded: .towardZero),
+        let item = try store.item(bucket: bucket, key: upload.key), item.request.account == account,
+        item.uploadID != upload.uploadID, !machine.uploading.contains(item.id)
       else { continue }
       try await client.abortMultipart(
         upload.uploadID, bucket: bucket, key: upload.key, credentials: credentials)
-      logger.info("item \(item.id): an upload in parts that was forgotten is aborted")
+      logger.info("unfinished multipart upload aborted", metadata: ["item": "\(item.id)"])
     }
   }
-}
-
-extension Duration {
-  /// In whole milliseconds.
-  var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 }

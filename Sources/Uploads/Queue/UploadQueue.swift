@@ -1,155 +1,108 @@
-internal import Glibc
-public import Logging
+internal import Logging
 internal import Streams
 public import Timing
 
-/// Uploads what is queued, the oldest first, until nothing is left, for ever.
+/// A service that uploads the items of a ``QueueStore`` until none is left, and retries without end what may succeed.
 ///
-/// What was begun when an earlier program ended is looked for on the server before anything is sent again. Nothing
-/// local is removed before the server has shown that it has the same bytes.
+/// An item whose upload was begun by an earlier process is looked for on the server before anything is sent again. No
+/// local file is removed before the server has proven that it has the same bytes.
+///
+/// ```swift
+/// func upload(_ path: String, over transport: any S3Transport) async throws {
+///   let store = try QueueStore(path: "/var/lib/example/uploads.sqlite")
+///   let client = S3Client(try S3Endpoint("http://127.0.0.1:8333"), transport: transport)
+///   let credentials = FileCredentials(path: "/etc/example/credentials")
+///   let queue = UploadQueue(store, client: client, accounts: ["ada": credentials])
+///   let content = try ObjectContent(readingFile: path, contentType: "audio/wav")
+///   try await queue.add([UploadRequest(content, bucket: "recordings", key: "ada/talk.wav", account: "ada")])
+///   try await queue.run()  // until the task is cancelled
+/// }
+/// ```
+///
+/// Follow the queue with ``updates(limit:)``, and look at it with ``status``.
 public actor UploadQueue {
-  /// How it works.
-  public struct Options: Sendable {
-    /// How many items are uploaded at once: 3. Where there are fewer, so many parts of them are.
-    public var concurrency = 3
-    /// In how many requests a file goes.
-    public var plan = UploadPlan()
-    /// How often it looks whether another program has changed the queue: 500 ms.
-    public var poll = Duration.milliseconds(500)
-    /// Whether it waits while another program uploads the queue, and goes on when that one ends, instead of throwing
-    /// `.alreadyRunning`: `false`. Meanwhile it hears of what that one has delivered.
-    public var waitsForTurn = false
-    /// How often it looks whether its turn has come: 5 s.
-    public var turnPoll = Duration.seconds(5)
-
-    /// The usual ones.
-    public init() {}
+  /// The results of the queue's work that ``status`` reports.
+  struct Report {
+    var counters = Counters()
+    /// The problem of the queue itself, such as a full disk.
+    var problem: String?
+    /// The problem of a manifest that cannot be written.
+    var manifestProblem: String?
+    /// A Boolean value that indicates whether another process has the lock.
+    var isUploadedElsewhere = false
   }
 
-  /// What has happened since the program began.
-  public struct Counters: Sendable, Hashable {
-    /// Items that were uploaded.
-    public var uploaded = 0
-    /// Their bytes.
-    public var uploadedBytes: Int64 = 0
-    /// Attempts, those that failed among them.
-    public var attempts = 0
-    /// Attempts that failed, by kind.
-    public var failures: [FailureKind: Int] = [:]
-    /// Bytes that were handed to connections.
-    public var sentBytes: Int64 = 0
-
-    /// The share of the attempts that have ended which have ended well, 0 to 1; `nil` before any has.
-    public var successRatio: Double? {
-      let ended = uploaded + failures.values.reduce(0, +)
-      return ended == 0 ? nil : Double(uploaded) / Double(ended)
-    }
-  }
-
-  /// What goes on now.
-  public struct Status: Sendable, Hashable {
-    /// The items under way, and how many bytes of each were sent.
-    public var running: [Int64: Int64] = [:]
-    /// What has happened.
-    public var counters = Counters()
-    /// Why accounts have no credentials that are taken, by account: those of this program, and others with items.
-    public var credentialProblems: [String: String] = [:]
-    /// What keeps the queue itself from working, such as a full disk.
-    public var problem: String?
-    /// Whether another program uploads it, and this one waits for its turn.
-    public var isElsewhere = false
-  }
-
-  /// The items.
+  /// The items of the queue, on disk.
   public nonisolated let store: QueueStore
   let client: S3Client
   let options: Options
   let clock: TimeSource
-  let random: @Sendable () -> Double
-  let logger: Logger
   let disk: (any DiskPolicy)?
 
   var machine: QueueMachine
-  var keepers: [String: CredentialsKeeper]
-  var problems: [Int64: String] = [:]
-  /// What an earlier program had begun.
-  var mayBeThere: Set<Int64> = []
-  private var tasks: [Int64: Task<Void, Never>] = [:]
-  private var pending: [QueueMachine.Action] = []
-  private let bell = BoundedStream<Void>.make(limit: 1, policy: .dropNewest)
-  /// Rings when a manifest lacks something.
-  let manifestBell = BoundedStream<Void>.make(limit: 1, policy: .dropNewest)
-  var manifestProblem: String?
-  /// When the next look at the machine is due.
-  private var alarm: Duration?
+  var accounts: [String: AccountCredentials]
+  let progress: UploadProgress
+  var report = Report()
+  /// The store's version that the machine knows.
   var version: Int64 = -1
-  var counters = Counters()
-  var problem: String?
-  var isElsewhere = false
-  private let progress: UploadProgress
+  let manifestWake = WakeSignal()
+  private let wake = WakeSignal()
+  private var pending: [QueueMachine.Action] = []
+  /// The instant of the next timer.
+  private var alarm: Duration?
 
-  /// Makes a queue; it uploads while ``run()`` runs.
+  var logger: Logger { options.logger }
+
+  /// Creates a queue; it uploads while ``run()`` runs.
   /// - Parameters:
-  ///   - store: the items.
-  ///   - client: the server.
-  ///   - accounts: where the credentials of each account come from.
-  ///   - options: how it works.
-  ///   - clock: what waits are measured with.
-  ///   - random: 0 to 1.
-  ///   - logger: gets what goes wrong, without names of files.
-  ///   - disk: who answers for the disk; without one nothing goes but what ``UploadRequest/afterwards`` says.
+  ///   - store: The items.
+  ///   - client: The client of the server.
+  ///   - accounts: The credentials provider of each account. Items of other accounts wait.
+  ///   - options: The settings.
+  ///   - clock: The clock for delays and timeouts.
+  ///   - disk: The owner of the disk that the files are on; `nil` if files are only removed as
+  ///     ``UploadRequest/afterwards`` says.
   public init(
     _ store: QueueStore, client: S3Client, accounts: [String: any CredentialsProvider], options: Options = Options(),
-    clock: TimeSource = .continuous, random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
-    logger: Logger = Logger(label: "edgeblue.uploads"), disk: (any DiskPolicy)? = nil
+    clock: TimeSource = .continuous, disk: (any DiskPolicy)? = nil
   ) {
-    (self.store, self.client, self.options, self.clock) = (store, client, options, clock)
-    (self.random, self.logger, self.disk) = (random, logger, disk)
+    self.store = store
+    self.client = client
+    self.options = options
+    self.clock = clock
+    self.disk = disk
     progress = UploadProgress(clock)
     machine = QueueMachine(limit: options.concurrency)
-    keepers = accounts.mapValues { CredentialsKeeper($0) }
+    self.accounts = accounts.mapValues { AccountCredentials($0) }
   }
 
-  // MARK: From outside
+  // MARK: Use
 
-  /// Queues uploads; when this returns they are on disk. See ``QueueStore/add(_:)``.
+  /// Adds items to the queue; they are on disk when this returns.
+  /// - Returns: The IDs of the items, in order. An item that is queued or uploaded already keeps its ID.
+  /// - Throws: ``UploadsError``, as ``QueueStore/add(_:)``.
   @discardableResult public func add(_ requests: [UploadRequest]) throws(UploadsError) -> [Int64] {
     let ids = try store.add(requests)
-    for (id, request) in zip(ids, requests) where machine.attempts(of: id) == nil {
+    for (id, request) in zip(ids, requests) where machine.failures(of: id) == nil {
       if let item = try store.item(id), item.state == .waiting {
-        handle(.added(id, account: request.account, attempts: 0))
+        handle(.added(id, account: request.account, failures: 0))
       }
     }
     return ids
   }
 
-  /// Says that there is a way out to the network again: what waits because of it is tried at once.
+  /// Ends the waits that began for lack of a network: the host has a default route again.
   public func networkReturned() { handle(.networkReturned) }
 
-  /// What goes on now.
-  public var status: Status {
-    var status = Status(counters: counters, problem: problem ?? manifestProblem, isElsewhere: isElsewhere)
-    let progress = progress.now
-    status.counters.sentBytes = progress.sentBytes
-    for id in machine.running { status.running[id] = progress.running[id] ?? 0 }
-    for name in Set(keepers.keys).union(machine.readyAccounts) where machine.lacksCredentials(name) {
-      guard let keeper = keepers[name] else {
-        status.credentialProblems[name] = "this program was given none"
-        continue
-      }
-      status.credentialProblems[name] =
-        keeper.problem ?? (keeper.generation == 0 ? "they are being fetched" : "the server does not take them")
-    }
-    return status
-  }
-
-  /// Uploads until the task is cancelled. What is under way then is taken up by the next run.
-  /// - Throws: ``UploadsError``: `.alreadyRunning`, `.storage`; `CancellationError` when its turn has not come.
+  /// Uploads until the task is cancelled. The next run continues what is in progress then.
+  /// - Throws: ``UploadsError`` with code `.alreadyRunning` if another process uploads the queue and
+  ///   ``Options/waitsForLock`` is `false`, or `.storage`; `CancellationError` if the task is cancelled before the queue
+  ///   has the lock.
   public func run() async throws {
-    let lock = try await turn()
-    progress.tell(through: lock)
+    let lock = try await takeLock()
+    progress.publish(through: lock)
     defer {
-      progress.tell(through: nil)
+      progress.publish(through: nil)
       lock.release()
     }
     try await recover()
@@ -157,12 +110,13 @@ public actor UploadQueue {
       group.addTask { await self.followStore() }
       group.addTask { await self.sweep() }
       group.addTask { await self.keepManifests() }
-      var iterator = bell.stream.makeAsyncIterator()
+      var iterator = wake.signals.makeAsyncIterator()
       while !Task.isCancelled {
-        // One instant for all: what is due after it has an alarm, however long the rest takes.
+        // One instant for all: what is due after it has a timer, however long the rest takes.
         let now = clock.now
         take(.tick, at: now)
         for action in takeActions() { perform(action, &group) }
+        fetchCredentials(&group, at: now)
         setAlarm(&group, after: now)
         await iterator.next(isolation: self)
       }
@@ -174,11 +128,11 @@ public actor UploadQueue {
 
   func handle(_ event: QueueMachine.Event) {
     take(event, at: clock.now)
-    bell.source.yield(())
+    wake.signal()
   }
 
   private func take(_ event: QueueMachine.Event, at now: Duration) {
-    pending += machine.handle(event, at: now, random: random())
+    pending += machine.handle(event, at: now, random: options.random())
   }
 
   private func takeActions() -> [QueueMachine.Action] {
@@ -188,136 +142,92 @@ public actor UploadQueue {
 
   private func perform(_ action: QueueMachine.Action, _ group: inout DiscardingTaskGroup) {
     switch action {
-    case .start(let id, let generation): group.addTask { await self.supervise(id, generation) }
-    case .cancel(let id): tasks[id]?.cancel()
-    case .refresh(let account, let generation): keepers[account]?.expire(generation, at: clock.now)
-    case .postpone(let id, let attempts, let delay):
-      keep("postponing item \(id)") { () throws(UploadsError) in
-        try store.postpone(
-          id, attempts: attempts, afterMs: delay.map { $0.milliseconds }, kinds[id] ?? .temporary,
-          problems[id] ?? "")
+    case .start(let id, let generation, let mayBeStored):
+      group.addTask { await self.supervise(id, generation: generation, mayBeStored: mayBeStored) }
+    case .cancel(let id): progress.cancel(id)
+    case .refresh(let account, let generation):
+      // A fetch starts with the next tick.
+      _ = accounts[account]?.handle(.refused(generation: generation), at: clock.now)
+    case .postpone(let id, let failures, let delay, let failure):
+      keep("record a failure of item \(id)") { () throws(UploadsError) in
+        try store.postpone(id, attempts: failures, after: delay, failure)
       }
-    case .bury(let id):
-      keep("giving up item \(id)") { () throws(UploadsError) in try store.bury(id, problems[id] ?? "") }
+    case .giveUp(let id, let failure):
+      keep("record the failure of item \(id)") { () throws(UploadsError) in try store.giveUp(id, failure.reason) }
     }
   }
 
   private func setAlarm(_ group: inout DiscardingTaskGroup, after now: Duration) {
-    for name in keepers.keys where keepers[name]?.takeDue(at: now) == true {
-      group.addTask { await self.fetch(name) }
-    }
-    let instants = [machine.nextInstant].compactMap { $0 } + keepers.values.compactMap(\.due)
+    let instants = [machine.nextInstant].compactMap { $0 } + accounts.values.compactMap(\.due)
     guard let next = instants.filter({ $0 > now }).min(), next < alarm ?? .seconds(Int64.max) else { return }
     alarm = next
     group.addTask { [clock] in
       do { try await clock.sleep(until: next) } catch { return }
-      await self.awake(next)
+      await self.alarmRang(next)
     }
   }
 
-  private func awake(_ instant: Duration) {
-    // Another may have been set meanwhile, for earlier.
+  private func alarmRang(_ instant: Duration) {
+    // An earlier one may have been set meanwhile.
     if alarm == instant { alarm = nil }
-    bell.source.yield(())
+    wake.signal()
+  }
+
+  // MARK: Credentials
+
+  private func fetchCredentials(_ group: inout DiscardingTaskGroup, at now: Duration) {
+    for name in accounts.keys where accounts[name]?.handle(.tick, at: now).isEmpty == false {
+      group.addTask { await self.fetch(name) }
+    }
   }
 
   private func fetch(_ name: String) async {
-    guard let keeper = keepers[name] else { return }
+    guard let before = accounts[name] else { return }
     let result: Result<S3Credentials, UploadsError>
     do {
-      result = .success(try await keeper.provider.credentials())
+      result = .success(try await before.provider.credentials())
     } catch let error as UploadsError {
       result = .failure(error)
     } catch {
-      result = .failure(UploadsError(.noCredentials, "\(keeper.provider.name): \(error)"))
+      result = .failure(UploadsError(.noCredentials, "\(before.provider.name): \(error)"))
     }
-    let refused = machine.lacksCredentials(name) ? keeper.generation : -1
-    keepers[name]?.take(result, refused: refused, at: clock.now, unixMs: store.now)
-    if case .failure(let error) = result { logger.warning("no credentials for account \(name): \(error.code)") }
-    let generation = keepers[name]?.generation ?? 0
-    noteCredentials(of: name, before: keeper, refused: refused)
-    if generation > keeper.generation {
+    let refused = machine.lacksCredentials(name) && before.generation > 0 ? before.generation : nil
+    _ = accounts[name]?.handle(.fetched(result, refused: refused, unixMs: store.now), at: clock.now)
+    if case .failure(let error) = result {
+      logger.warning("credentials not fetched", metadata: ["account": "\(name)", "reason": "\(error.code)"])
+    }
+    let generation = accounts[name]?.generation ?? 0
+    recordCredentials(of: name, before: before, refused: refused)
+    if generation > before.generation {
       handle(.credentials(name, generation: generation))
     } else {
-      bell.source.yield(())
+      wake.signal()
     }
   }
 
-  /// Notes when an account loses its credentials, or has some again.
-  private func noteCredentials(of name: String, before: CredentialsKeeper, refused: Int) {
-    guard let keeper = keepers[name] else { return }
-    let lacked = before.problem != nil || before.generation == refused && refused > 0
-    keep("noting an event") { () throws(UploadsError) in
-      if let problem = keeper.problem {
-        try store.note(account: name, .credentialsMissing, problem)
-      } else if keeper.generation == refused, refused > 0 {
-        try store.note(account: name, .credentialsMissing, "the server does not take them")
+  /// Records when an account loses its credentials, or has some again.
+  private func recordCredentials(of name: String, before: AccountCredentials, refused: Int?) {
+    guard let account = accounts[name] else { return }
+    let lacked = before.problem != nil || before.generation == refused
+    keep("record an event") { () throws(UploadsError) in
+      if let problem = account.problem {
+        try store.record(account: name, .credentialsMissing, problem)
+      } else if account.generation == refused {
+        try store.record(account: name, .credentialsMissing, "the server refuses them")
       } else if lacked {
-        try store.note(account: name, .credentialsFound, nil)
+        try store.record(account: name, .credentialsFound, nil)
       }
     }
   }
 
-  // MARK: One item
-
-  var kinds: [Int64: FailureKind] = [:]
-
-  private func supervise(_ id: Int64, _ generation: Int) async {
-    let task = Task { await self.work(id, generation) }
-    tasks[id] = task
-    await withTaskCancellationHandler {
-      await task.value
-    } onCancel: {
-      task.cancel()
-    }
-    tasks[id] = nil
-    progress.end(id)
-  }
-
-  private func work(_ id: Int64, _ generation: Int) async {
-    do {
-      guard let item = try await begin(id) else { return handle(.removed(id)) }
-      let name = item.request.account
-      guard let credentials = keepers[name]?.current else {
-        throw UploadsError(.noCredentials, "there are no credentials for the account \(name)")
-      }
-      try credentials.scope?.check(bucket: item.request.bucket, key: item.request.key)
-      counters.attempts += 1
-      progress.begin(id, having: item.parts.reduce(0) { $0 + $1.size })
-      let uploader = ItemUploader(
-        client: client, store: store, plan: options.plan, item: item, credentials: credentials,
-        // What other items leave unused.
-        partsAtOnce: { [progress, options] in options.concurrency / max(progress.now.running.count, 1) },
-        onProgress: { [progress] done in progress.note(id, done) })
-      try await uploader.run(mayBeThere: mayBeThere.contains(id))
-      let isDone = try await deliver(item)
-      if isDone { counters.uploaded += 1 }
-      counters.uploadedBytes += item.request.content.size
-      mayBeThere.remove(id)
-      (problems[id], kinds[id]) = (nil, nil)
-      handle(.succeeded(id))
-    } catch is CancellationError {
-      // Held or dropped by a person, or the program ends: the next attempt looks what the server has.
-      mayBeThere.insert(id)
-    } catch {
-      let kind = FailureKind(error)
-      counters.failures[kind, default: 0] += 1
-      problems[id] = "\((error as? UploadsError)?.description ?? "\(error)")"
-      kinds[id] = kind
-      mayBeThere.insert(id)
-      logger.info("item \(id) failed: \(kind.rawValue)")
-      handle(.failed(id, kind))
-    }
-  }
-
-  /// Does something with the store, which may fail without anything being lost: the next run finds the item as it was.
-  func keep(_ phase: String, _ body: () throws(UploadsError) -> Void) {
+  /// Writes to the store. Nothing is lost when that fails: the next run finds the item as it was.
+  func keep(_ operation: String, _ body: () throws(UploadsError) -> Void) {
     do {
       try body()
-      problem = nil
+      report.problem = nil
     } catch {
-      problem = error.description
-      logger.error("\(phase): \(error)")
+      report.problem = error.description
+      logger.error("\(operation): \(error)")
     }
   }
 }

@@ -1,23 +1,30 @@
 internal import Crypto
-internal import FoundationEssentials
-import Glibc
+package import FoundationEssentials
 
-/// What an object is to hold: a file of this machine, and what is said about it.
+/// The content of an object: a local file with its checksum, media type and metadata.
+///
+/// ```swift
+/// let content = try ObjectContent(
+///   readingFile: "/srv/audio/talk.wav", contentType: "audio/wav", metadata: ["device": "Zoë's"])
+/// print(content.size, content.sha256)
+/// ```
 public struct ObjectContent: Sendable, Hashable {
-  /// Where the file is.
+  /// The absolute path of the file.
   public var path: String
-  /// Its length in bytes.
+  /// The length of the file in bytes, 0 to 5 TiB.
   public var size: Int64
-  /// Its SHA-256, in hexadecimal.
+  /// The SHA-256 of the file, in hexadecimal.
   public var sha256: String
-  /// Its media type.
+  /// The media type of the object, in ASCII.
   public var contentType: String
-  /// The object's metadata, besides the checksum: names in small letters.
+  /// The metadata of the object besides the checksum, by lowercase name.
+  ///
+  /// Names consist of letters, digits and hyphens; everything together has at most 2 KB.
   public var metadata: [String: String]
-  /// The sums of its parts, where it goes in parts and they are known; else they are made before it is sent.
+  /// The checksums of the file's parts; `nil` if they are unknown or the file is sent in one request.
   public var partSums: PartSums?
 
-  /// Describes a file.
+  /// Creates a description of a file without reading it.
   public init(
     path: String, size: Int64, sha256: String, contentType: String = "application/octet-stream",
     metadata: [String: String] = [:], partSums: PartSums? = nil
@@ -30,10 +37,10 @@ public struct ObjectContent: Sendable, Hashable {
     self.partSums = partSums
   }
 
-  /// The name of the metadata with the checksum of the whole content.
+  /// The metadata name of the checksum of the whole content.
   static let checksumName = "sha256"
 
-  /// The headers with which an object is made. HTTP carries ASCII: what is not becomes `%XX`, and so does `%`.
+  /// The headers of the request that creates the object. HTTP carries ASCII: other characters, and `%`, become `%XX`.
   var headers: [(name: String, value: String)] {
     let all = metadata.merging([Self.checksumName: sha256]) { $1 }
     return [("Content-Type", contentType)]
@@ -45,106 +52,56 @@ public struct ObjectContent: Sendable, Hashable {
     return isPlain && !text.hasPrefix(" ") && !text.hasSuffix(" ") ? text : text.percentEncoded()
   }
 
-  /// Refuses metadata that HTTP or S3 cannot carry: 2 KB, names of letters, digits and hyphens.
+  /// Refuses content that S3 cannot store and metadata that HTTP cannot carry.
   func check() throws(UploadsError) {
-    guard (0...Self.largest).contains(size), sha256.utf8.count == 64, [UInt8](hex: sha256) != nil else {
-      throw UploadsError(.invalidArgument, "the size or the checksum of \(path) is none")
+    guard (0...Self.largest).contains(size) else {
+      throw UploadsError(.invalidArgument, "the size of \(path) is \(size) bytes; allowed: 0 to \(Self.largest)")
     }
-    let isNamed = metadata.keys.allSatisfy { name in
-      !name.isEmpty && name.utf8.allSatisfy { $0.isSmallAlphanumeric || $0 == UInt8(ascii: "-") }
+    guard sha256.utf8.count == 64, [UInt8](hex: sha256) != nil else {
+      throw UploadsError(.invalidArgument, "the SHA-256 of \(path) is “\(sha256)”; allowed: 64 hexadecimal digits")
     }
-    guard isNamed, headers.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count }) <= 2048,
-      contentType.utf8.allSatisfy({ (0x20...0x7e).contains($0) })
-    else {
+    for name in metadata.keys {
+      guard !name.isEmpty, name.utf8.allSatisfy({ $0.isSmallAlphanumeric || $0 == UInt8(ascii: "-") }) else {
+        throw UploadsError(
+          .invalidArgument, "a metadata name of \(path) is “\(name)”; allowed: lowercase letters, digits and hyphens")
+      }
+    }
+    let length = headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+    guard length <= Self.metadataLimit else {
       throw UploadsError(
-        .invalidArgument, "the metadata of \(path) cannot be sent",
-        hint: "names have small letters, digits and hyphens; all of it has at most 2 KB")
+        .invalidArgument, "the metadata of \(path) has \(length) bytes; allowed: at most \(Self.metadataLimit)")
+    }
+    guard contentType.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
+      throw UploadsError(.invalidArgument, "the media type of \(path) is “\(contentType)”; allowed: printable ASCII")
     }
   }
 
-  /// The largest object of S3: 5 TiB.
+  /// The size of the largest object of S3: 5 TiB.
   static let largest: Int64 = 5 << 40
+  /// The largest total length of metadata in bytes (Amazon S3 User Guide, “Working with object metadata”).
+  private static let metadataLimit = 2048
 }
 
-/// The sums of bytes as they come by.
-struct Digests {
+/// The checksums of bytes that arrive piece by piece.
+package struct Digests {
   private var sha = Crypto.SHA256()
   private var md = Insecure.MD5()
   private(set) var count: Int64 = 0
 
-  init() {}
+  package init() {}
 
-  init(of data: Data) { data.withUnsafeBytes { add($0) } }
+  package init(of data: Data) { data.withUnsafeBytes { add($0) } }
 
   init(of slice: FileSlice) throws { try FileReading.read(slice) { add($0) } }
 
-  mutating func add(_ bytes: UnsafeRawBufferPointer) {
+  package mutating func add(_ bytes: UnsafeRawBufferPointer) {
     sha.update(bufferPointer: bytes)
     md.update(bufferPointer: bytes)
     count += Int64(bytes.count)
   }
 
-  var sha256: [UInt8] { Array(sha.finalize()) }
-  var md5: [UInt8] { Array(md.finalize()) }
+  package var sha256: [UInt8] { Array(sha.finalize()) }
+  package var md5: [UInt8] { Array(md.finalize()) }
 
-  static func md5(of bytes: [UInt8]) -> [UInt8] { Array(Insecure.MD5.hash(data: bytes)) }
-}
-
-/// A file that is read from beginning to end, in pieces.
-package enum FileReading {
-  /// As much as is read at once.
-  package static let pieceLength = 256 << 10
-
-  /// Reads a part of a file; each piece is given to `body`.
-  /// - Throws: ``UploadsError``: `.fileMissing`, `.fileChanged` when it is shorter, `.storage`; what `body` throws;
-  ///   `CancellationError`.
-  static func read(_ slice: FileSlice, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-    let file = try open(slice.path)
-    defer { close(file) }
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceLength, alignment: 16)
-    defer { buffer.deallocate() }
-    var (place, rest) = (slice.offset, slice.length)
-    while rest > 0 {
-      try Task.checkCancellation()
-      let count = pread(file, buffer.baseAddress, Int(min(rest, Int64(buffer.count))), off_t(place))
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw UploadsError.disk("reading \(slice.path)") }
-      guard count > 0 else { throw UploadsError(.fileChanged, "\(slice.path) has become shorter") }
-      try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-      place += Int64(count)
-      rest -= Int64(count)
-    }
-  }
-
-  /// Opens a file that is a file.
-  package static func open(_ path: String) throws(UploadsError) -> Int32 {
-    // A pipe would wait here for somebody who writes.
-    let file = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard file >= 0 else { throw .disk("opening \(path)") }
-    var status = stat()
-    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      close(file)
-      throw UploadsError(.invalidArgument, "\(path) is not a file")
-    }
-    return file
-  }
-
-  /// The length of a file.
-  static func length(of path: String) throws(UploadsError) -> Int64 {
-    var status = stat()
-    guard stat(path, &status) == 0 else { throw .disk("looking at \(path)") }
-    return Int64(status.st_size)
-  }
-}
-
-extension UploadsError {
-  package static func disk(_ phase: String, _ number: Int32 = Glibc.errno) -> UploadsError {
-    let code: Code =
-      switch number {
-      case ENOENT, ENOTDIR: .fileMissing
-      case ENOSPC, EDQUOT, EFBIG: .noSpace
-      default: .storage
-      }
-    return UploadsError(code, "\(phase): \(String(cString: strerror(number)))", errno: number)
-  }
+  package static func md5(of bytes: [UInt8]) -> [UInt8] { Array(Insecure.MD5.hash(data: bytes)) }
 }

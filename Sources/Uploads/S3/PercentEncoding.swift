@@ -1,7 +1,7 @@
 extension String {
-  /// The UTF-8 bytes as Signature Version 4 wants them in a URI: letters, digits and `-._~` stay, all others become
-  /// `%XX` in capitals.
-  /// - Parameter slashes: whether `/` is encoded too; in the path of an object it is not.
+  /// Returns the UTF-8 bytes as Signature Version 4 requires them in a URI: letters, digits and `-._~` stay, all others
+  /// become `%XX` in capitals.
+  /// - Parameter slashes: A Boolean value that indicates whether `/` is encoded too; in the path of an object it is not.
   func percentEncoded(slashes: Bool = true) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     let bytes = utf8.reduce(into: [UInt8]()) { bytes, byte in
@@ -27,15 +27,15 @@ extension String {
 }
 
 extension Sequence<UInt8> {
-  /// Two small hexadecimal digits for each byte.
-  var hex: String {
+  /// Two lowercase hexadecimal digits for each byte.
+  package var hex: String {
     let digits = Array("0123456789abcdef".utf8)
     return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 }
 
 extension [UInt8] {
-  /// What hexadecimal digits say; `nil` when they are none, or one is missing.
+  /// Creates bytes from hexadecimal digits; `nil` if a character is none, or a digit is missing.
   init?(hex: String) {
     guard hex.utf8.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []

@@ -2,33 +2,40 @@ internal import Crypto
 internal import FoundationEssentials
 import Glibc
 
-/// AWS Signature Version 4, in the headers of a request or in its address.
+/// A signer of requests by AWS Signature Version 4, in their headers or in their URL.
+///
+/// ```swift
+/// let signer = RequestSigner(S3Credentials(accessKey: "KEY", secretKey: "SECRET"), region: "eu-central-1")
+/// let request = S3Request("GET", authority: "recordings.s3.eu-central-1.amazonaws.com", path: "/ada/talk.wav")
+/// let url = try signer.presignedURL(for: request, lifetime: 3600, at: 1_763_800_000)
+/// print(url)
+/// ```
 public struct RequestSigner: Sendable {
-  /// Who signs.
+  /// The credentials to sign with.
   public var credentials: S3Credentials
-  /// Where the server stands, such as `us-east-1`.
+  /// The region of the server, such as `us-east-1`.
   public var region: String
-  /// What is asked for: `s3`.
+  /// The name of the service, such as `s3`.
   public var service: String
 
-  /// What stands for the hash of a body that is not signed.
+  /// The placeholder for the checksum of a body that is not signed.
   public static let unsignedPayload = "UNSIGNED-PAYLOAD"
-  /// The SHA-256 of nothing.
+  /// The SHA-256 of an empty body.
   static let emptyPayload = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
   private static let algorithm = "AWS4-HMAC-SHA256"
 
-  /// Makes a signer.
+  /// Creates a signer for one region and service.
   public init(_ credentials: S3Credentials, region: String, service: String = "s3") {
     self.credentials = credentials
     self.region = region
     self.service = service
   }
 
-  /// Signs a request with all the headers it has, and adds those that the signature needs.
+  /// Signs a request with all its headers, and adds the headers of the signature.
   /// - Parameters:
-  ///   - request: what is signed.
-  ///   - payload: the SHA-256 of the body in hexadecimal, or ``unsignedPayload``.
-  ///   - seconds: the Unix time of the signature, by the server's clock.
+  ///   - request: The request to sign.
+  ///   - payload: The SHA-256 of the body in hexadecimal, or ``unsignedPayload``.
+  ///   - seconds: The Unix time of the signature, by the server's clock.
   public func sign(_ request: inout S3Request, payload: String, at seconds: Int64) {
     let time = SignatureTime(seconds)
     request.headers.append(("x-amz-date", time.text))
@@ -43,17 +50,17 @@ public struct RequestSigner: Sendable {
       ))
   }
 
-  /// An address with which anybody can do what the request says, for a while.
+  /// Returns a URL that permits the request without credentials, for a limited time.
   /// - Parameters:
-  ///   - request: what is done with it.
-  ///   - lifetime: in seconds, 1 to 604800 (seven days).
-  ///   - seconds: the Unix time from which it counts.
-  /// - Throws: ``UploadsError`` with code `.invalidArgument`.
+  ///   - request: The request to permit.
+  ///   - lifetime: The lifetime of the URL in seconds, 1 to 604,800 (seven days).
+  ///   - seconds: The Unix time at which the lifetime starts.
+  /// - Throws: ``UploadsError`` with code `.invalidArgument` if the lifetime is out of range.
   public func presignedURL(
     for request: S3Request, lifetime: Int, at seconds: Int64
   ) throws(UploadsError) -> String {
     guard (1...604_800).contains(lifetime) else {
-      throw UploadsError(.invalidArgument, "an address is good for 1 s to 7 days, not \(lifetime) s")
+      throw UploadsError(.invalidArgument, "the lifetime is \(lifetime) s; allowed: 1 s to 604800 s")
     }
     let time = SignatureTime(seconds)
     var request = request
@@ -90,7 +97,7 @@ public struct RequestSigner: Sendable {
     return (names, HMAC<Crypto.SHA256>.authenticationCode(for: Data(text.utf8), using: key).hex)
   }
 
-  /// Names in small letters, values without surplus blanks, those of one name together; in order.
+  /// Returns the headers by lowercase name, in order, with surplus blanks removed and equal names joined.
   private static func canonicalHeaders(of request: S3Request) -> [(name: String, value: String)] {
     let headers = [("host", request.authority)] + request.headers.map { ($0.name, $0.value) }
     let named = Dictionary(grouping: headers.map { ($0.0.lowercased(), collapsed($0.1)) }, by: \.0)
@@ -102,7 +109,7 @@ public struct RequestSigner: Sendable {
   }
 }
 
-/// A time in UTC, by the Gregorian calendar whatever the system's locale.
+/// A UTC time as signatures contain it, by the Gregorian calendar in any locale.
 struct SignatureTime {
   /// `20150830T123600Z`
   let text: String
@@ -119,8 +126,8 @@ struct SignatureTime {
       + "\(two(parts.tm_hour))\(two(parts.tm_min))\(two(parts.tm_sec))Z"
   }
 
-  /// The Unix time that a `Date` header gives, such as `Fri, 24 May 2013 00:00:00 GMT` (RFC 9110, 5.6.7); `nil` when
-  /// it is not one.
+  /// Returns the Unix time of a `Date` header, such as `Fri, 24 May 2013 00:00:00 GMT` (RFC 9110, 5.6.7); `nil` for any
+  /// other text.
   static func seconds(ofDateHeader header: String) -> Int64? {
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     let words = header.split(separator: " ")
@@ -130,8 +137,12 @@ struct SignatureTime {
       let hour = numbers[2], let minute = numbers[3], let second = numbers[4]
     else { return nil }
     var parts = tm()
-    (parts.tm_mday, parts.tm_mon, parts.tm_year) = (day, Int32(month), year - 1900)
-    (parts.tm_hour, parts.tm_min, parts.tm_sec) = (hour, minute, second)
+    parts.tm_mday = day
+    parts.tm_mon = Int32(month)
+    parts.tm_year = year - 1900
+    parts.tm_hour = hour
+    parts.tm_min = minute
+    parts.tm_sec = second
     return Int64(timegm(&parts))
   }
 }

@@ -11,40 +11,41 @@ extension S3Client {
     return data.withLock { $0 }
   }
 
-  /// Makes a small object, or replaces the one that is known, and returns when it is proven that the server has it.
+  /// Creates a small object or replaces a known version of it, and returns when the server has proven to have it.
   /// - Parameters:
-  ///   - data: its content.
-  ///   - contentType: its media type.
-  ///   - etag: of the one that may be replaced; `nil` when there was none.
-  ///   - bucket: where it is.
-  ///   - key: under which name.
-  ///   - credentials: who makes it.
-  /// - Returns: `false` when somebody else has made, replaced or removed it meanwhile. A server that knows no conditions
-  ///   does not notice.
+  ///   - data: The bytes of the object.
+  ///   - contentType: The media type of the object.
+  ///   - etag: The ETag of the version to replace; `nil` if the object did not exist.
+  ///   - bucket: The bucket of the object.
+  ///   - key: The key of the object.
+  ///   - credentials: The credentials to sign with.
+  /// - Returns: `false` if another client has created, replaced or removed the object meanwhile. A server without
+  ///   conditional requests does not detect that.
   func put(
     _ data: Data, contentType: String, over etag: String?, bucket: String, key: String, credentials: S3Credentials
   ) async throws -> Bool {
     let digests = Digests(of: data)
-    let (sum, md5) = (digests.sha256, digests.md5)
+    let sum = digests.sha256
+    let md5 = digests.md5
     let checksum = Data(sum).base64EncodedString()
-    func send(_ more: [(name: String, value: String)]) async throws -> S3Answer {
+    func send(_ more: [(name: String, value: String)]) async throws -> S3Response {
       let request = endpoint.request(
         "PUT", bucket: bucket, key: key,
         headers: [("Content-Type", contentType), ("x-amz-checksum-sha256", checksum)] + more, body: .bytes(data))
       return try await perform(request, bucket: bucket, payload: sum.hex, credentials: credentials)
     }
-    let answer: S3Answer
+    let response: S3Response
     do {
       let condition = etag.map { (name: "If-Match", value: "\"\($0)\"") } ?? (name: "If-None-Match", value: "*")
       if let conditioned = try await conditional(on: condition, send) {
-        answer = conditioned
+        response = conditioned
       } else {
-        answer = try await send([])
+        response = try await send([])
       }
     } catch let error as UploadsError where error.code == .alreadyExists || error.serverCode == "NoSuchKey" {
       return false
     }
-    let stored = try Self.stored(answer, size: Int64(data.count), "PUT")
+    let stored = try Self.stored(response, size: Int64(data.count), "PUT")
     let isSame =
       if let returned = stored.checksum {
         returned == checksum

@@ -1,56 +1,57 @@
 internal import FoundationEssentials
 internal import Streams
 
-/// What a server says of an object it has.
+/// The properties of an object as its server returns them.
 public struct StoredObject: Sendable, Hashable {
-  /// Its length in bytes.
+  /// The length of the object in bytes.
   public var size: Int64
-  /// What the server knows this content by.
+  /// The ETag of the object, which identifies its content.
   public var etag: String
-  /// Its SHA-256 in base 64, or `…-N` for an object of N parts; `nil` when the server keeps none.
+  /// The SHA-256 of the object in Base64, or `…-N` for an object of N parts; `nil` if the server has none.
   public var checksum: String?
-  /// The checksum its uploader noted, in hexadecimal.
+  /// The SHA-256 that the uploader put into the metadata, in hexadecimal.
   public var claimedSHA256: String?
-  /// Whether the server encrypts it so that the ETag is no MD5.
+  /// A Boolean value that indicates whether the server encrypts the object, so that its ETag is no MD5.
   public var isEncrypted: Bool
 }
 
-/// One page of a bucket's keys.
+/// A page of the list of objects in a bucket.
 public struct ObjectPage: Sendable, Hashable {
-  /// An object as a list names it.
+  /// An object in the list, with its size and ETag.
   public struct Entry: Sendable, Hashable {
-    /// Its key.
+    /// The key of the object, unique in its bucket.
     public var key: String
-    /// Its length in bytes.
+    /// The length of the object in bytes.
     public var size: Int64
-    /// What the server knows this content by.
+    /// The ETag of the object, which identifies its content.
     public var etag: String
   }
 
-  /// The objects, by key.
+  /// The objects of the page, in order of their keys.
   public var entries: [Entry]
-  /// What the next page is asked for with; `nil` when this is the last.
+  /// The token for the next page; `nil` on the last one.
   public var next: String?
 }
 
 extension S3Client {
-  /// Sends a file as one object, and returns when it is proven that the server has these bytes.
+  /// Sends a file as one object, and returns when the server has proven to have the bytes.
   /// - Parameters:
-  ///   - replacing: whether an object of this key may be replaced.
-  ///   - onProgress: bytes that were handed to the connection.
-  /// - Throws: ``UploadsError``; `.alreadyExists` when there is such an object, `.corrupted` when the server has other
+  ///   - replacing: A Boolean value that indicates whether an existing object may be replaced.
+  ///   - onProgress: A closure that receives the number of bytes passed to the connection.
+  /// - Throws: ``UploadsError``; with code `.alreadyExists` if the object exists, `.corrupted` if the server has other
   ///   bytes, `.fileChanged`.
   func put(
     _ content: ObjectContent, bucket: String, key: String, replacing: Bool, credentials: S3Credentials,
     onProgress: @escaping @Sendable (Int) -> Void
   ) async throws {
     guard let sum = [UInt8](hex: content.sha256) else {
-      throw UploadsError(.invalidArgument, "“\(content.sha256)” is not a checksum")
+      throw UploadsError(
+        .invalidArgument, "the SHA-256 of \(content.path) is “\(content.sha256)”; allowed: 64 hexadecimal digits")
     }
     let isProven = learned.withLock { $0.returnsChecksums }
     let digests = Lock(Digests())
     let headers = content.headers + [("x-amz-checksum-sha256", Data(sum).base64EncodedString())]
-    func send(_ more: [(name: String, value: String)]) async throws -> S3Answer {
+    func send(_ more: [(name: String, value: String)]) async throws -> S3Response {
       let request = endpoint.request(
         "PUT", bucket: bucket, key: key, headers: headers + more,
         body: .file(FileSlice(path: content.path, length: content.size)))
@@ -63,14 +64,14 @@ extension S3Client {
         })
       }
     }
-    var answer: S3Answer?
+    var response: S3Response?
     if !replacing {
-      answer = try await conditional(send)
-      if answer == nil, try await head(bucket: bucket, key: key, credentials: credentials) != nil {
-        throw UploadsError(.alreadyExists, "there is an object \(key) already")
+      response = try await conditional(send)
+      if response == nil, try await head(bucket: bucket, key: key, credentials: credentials) != nil {
+        throw UploadsError(.alreadyExists, "an object \(key) exists")
       }
     }
-    let final = if let answer { answer } else { try await send([]) }
+    let final = if let response { response } else { try await send([]) }
     let stored = try Self.stored(final, size: content.size, "PUT")
     learned.withLock { $0.returnsChecksums = stored.checksum != nil }
     if let checksum = stored.checksum {
@@ -90,55 +91,60 @@ extension S3Client {
     }
   }
 
-  /// What the server has under a key; `nil` when there is nothing.
+  /// Returns the properties of an object; `nil` if it does not exist.
+  /// - Throws: ``UploadsError``; `CancellationError`.
   public func head(bucket: String, key: String, credentials: S3Credentials) async throws -> StoredObject? {
     let request = endpoint.request(
       "HEAD", bucket: bucket, key: key, headers: [("x-amz-checksum-mode", "ENABLED")])
     do {
-      let answer = try await perform(request, bucket: bucket, credentials: credentials)
-      guard let size = answer.headers["content-length"].flatMap(Int64.init) else {
-        throw UploadsError(.unexpectedReply, "HEAD \(key) was answered without a length", status: answer.status)
+      let response = try await perform(request, bucket: bucket, credentials: credentials)
+      guard let size = response.headers["content-length"].flatMap(Int64.init) else {
+        throw UploadsError(
+          .unexpectedResponse, "the response to HEAD \(key) has no Content-Length", status: response.status)
       }
-      return try Self.stored(answer, size: size, "HEAD")
+      return try Self.stored(response, size: size, "HEAD")
     } catch let error as UploadsError where error.code == .notFound {
       return nil
     }
   }
 
-  /// Reads an object, piece by piece.
-  /// - Returns: its length.
+  /// Reads an object and passes each piece of it to a closure.
+  /// - Returns: The length of the object in bytes.
+  /// - Throws: ``UploadsError``; with code `.interrupted` if the response is truncated; `CancellationError`.
   @discardableResult public func get(
     bucket: String, key: String, credentials: S3Credentials,
     _ onBytes: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
   ) async throws -> Int64 {
     let count = Lock<Int64>(0)
     let request = endpoint.request("GET", bucket: bucket, key: key)
-    let answer = try await perform(request, bucket: bucket, credentials: credentials) {
+    let response = try await perform(request, bucket: bucket, credentials: credentials) {
       S3Progress(received: { bytes in
         count.withLock { $0 += Int64(bytes.count) }
         onBytes(bytes)
       })
     }
     let length = count.withLock { $0 }
-    guard answer.headers["content-length"].flatMap(Int64.init) ?? length == length else {
-      throw UploadsError(.interrupted, "the answer to GET \(key) was cut off")
+    guard response.headers["content-length"].flatMap(Int64.init) ?? length == length else {
+      throw UploadsError(.interrupted, "the response to GET \(key) was truncated")
     }
     return length
   }
 
-  /// Removes an object; one that is not there is no error.
+  /// Deletes an object; an object that does not exist is no error.
+  /// - Throws: ``UploadsError``; `CancellationError`.
   public func delete(bucket: String, key: String, credentials: S3Credentials) async throws {
     _ = try await perform(
       endpoint.request("DELETE", bucket: bucket, key: key), bucket: bucket, credentials: credentials)
   }
 
-  /// A page of a bucket's keys.
+  /// Returns a page of the objects in a bucket, in order of their keys.
   /// - Parameters:
-  ///   - bucket: which bucket.
-  ///   - prefix: how the keys begin.
-  ///   - token: ``ObjectPage/next`` of the page before.
-  ///   - limit: how many it has at most, up to 1000.
-  ///   - credentials: who asks.
+  ///   - bucket: The bucket to list.
+  ///   - prefix: The prefix of the keys to list; empty for all.
+  ///   - token: The ``ObjectPage/next`` of the previous page; `nil` for the first page.
+  ///   - limit: The largest number of objects, 1 to 1000.
+  ///   - credentials: The credentials to sign with.
+  /// - Throws: ``UploadsError``; `CancellationError`.
   public func list(
     bucket: String, prefix: String = "", after token: String? = nil, limit: Int = 1000, credentials: S3Credentials
   ) async throws -> ObjectPage {
@@ -147,25 +153,28 @@ extension S3Client {
     ]
     if let token { query.append(("continuation-token", token)) }
     let request = endpoint.request("GET", bucket: bucket, query: query.map { (name: $0.0, value: $0.1) })
-    let answer = try await perform(request, bucket: bucket, credentials: credentials)
-    let root = try Self.document(answer, "ListBucketResult", request)
+    let response = try await perform(request, bucket: bucket, credentials: credentials)
+    let root = try Self.document(response, "ListBucketResult", request)
     let isEncoded = root["EncodingType"] == "url"
     let entries = try root.all("Contents").map { item in
       guard let raw = item["Key"], let key = isEncoded ? raw.keyDecoded : raw,
         let size = item["Size"].flatMap(Int64.init)
-      else { throw UploadsError(.unexpectedReply, "the list of \(bucket) has an object without a key or a size") }
+      else {
+        throw UploadsError(.unexpectedResponse, "the list of \(bucket) contains an object without a key or a size")
+      }
       return ObjectPage.Entry(key: key, size: size, etag: (item["ETag"] ?? "").unquoted)
     }
     return ObjectPage(entries: entries, next: root["IsTruncated"] == "true" ? root["NextContinuationToken"] : nil)
   }
 
-  /// An address at which anybody can read an object, for a while.
+  /// Returns a URL at which an object can be read without credentials, for a limited time.
   /// - Parameters:
-  ///   - bucket: which bucket.
-  ///   - key: which object.
-  ///   - lifetime: in seconds, up to 604800.
-  ///   - credentials: who lets them.
-  ///   - seconds: the Unix time from which it counts.
+  ///   - bucket: The bucket of the object.
+  ///   - key: The key of the object.
+  ///   - lifetime: The lifetime of the URL in seconds, 1 to 604,800.
+  ///   - credentials: The credentials to sign with; the URL permits what they permit.
+  ///   - seconds: The Unix time at which the lifetime starts.
+  /// - Throws: ``UploadsError`` with code `.invalidArgument` if the lifetime is out of range.
   public func presignedGet(
     bucket: String, key: String, lifetime: Int, credentials: S3Credentials, at seconds: Int64
   ) throws(UploadsError) -> String {
@@ -175,45 +184,47 @@ extension S3Client {
     return try RequestSigner(credentials, region: region).presignedURL(for: request, lifetime: lifetime, at: seconds)
   }
 
-  static func stored(_ answer: S3Answer, size: Int64, _ method: String) throws -> StoredObject {
-    guard let etag = answer.headers["etag"]?.unquoted, !etag.isEmpty else {
+  static func stored(_ response: S3Response, size: Int64, _ method: String) throws -> StoredObject {
+    guard let etag = response.headers["etag"]?.unquoted, !etag.isEmpty else {
       throw UploadsError(
-        .unexpectedReply, "\(method) was answered with \(answer.status) and no ETag: that is not a server of S3",
-        status: answer.status)
+        .unexpectedResponse, "the response to \(method) has status \(response.status) and no ETag: not an S3 server",
+        status: response.status)
     }
-    let encryption = answer.headers["x-amz-server-side-encryption"] ?? ""
+    let encryption = response.headers["x-amz-server-side-encryption"] ?? ""
     return StoredObject(
-      size: size, etag: etag, checksum: answer.headers["x-amz-checksum-sha256"],
-      claimedSHA256: answer.headers["x-amz-meta-\(ObjectContent.checksumName)"],
+      size: size, etag: etag, checksum: response.headers["x-amz-checksum-sha256"],
+      claimedSHA256: response.headers["x-amz-meta-\(ObjectContent.checksumName)"],
       isEncrypted: encryption.hasPrefix("aws:kms")
-        || answer.headers["x-amz-server-side-encryption-customer-algorithm"] != nil)
+        || response.headers["x-amz-server-side-encryption-customer-algorithm"] != nil)
   }
 
-  /// The root of an answer, which is to have this name; an error may come with status 200.
-  static func document(_ answer: S3Answer, _ name: String, _ request: S3Request) throws -> XMLElement {
-    guard let root = XMLElement(answer.body) else {
-      throw UploadsError(.unexpectedReply, "the answer to \(request.method) \(request.path) is not whole XML")
+  /// Returns the root element of a response, which must have this name; an error may have status 200.
+  static func document(_ response: S3Response, _ name: String, _ request: S3Request) throws -> XMLElement {
+    guard let root = XMLElement(response.body) else {
+      throw UploadsError(
+        .unexpectedResponse, "the response to \(request.method) \(request.path) is no complete XML document")
     }
     if root.name == "Error" {
-      throw UploadsError(status: answer.status, error: root, hasBody: true, to: request)
+      throw UploadsError(status: response.status, error: root, hasBody: true, to: request)
     }
     guard root.name == name else {
-      throw UploadsError(.unexpectedReply, "\(request.method) \(request.path) was answered with \(root.name)")
+      throw UploadsError(
+        .unexpectedResponse, "the response to \(request.method) \(request.path) is a \(root.name), not a \(name)")
     }
     return root
   }
 
   static func changed(_ content: ObjectContent) -> UploadsError {
-    UploadsError(.fileChanged, "\(content.path) is not what it was when it was queued")
+    UploadsError(.fileChanged, "\(content.path) has changed since it was queued")
   }
 
   static func differs(_ key: String) -> UploadsError {
-    UploadsError(.corrupted, "the server has other bytes under \(key) than were sent")
+    UploadsError(.corrupted, "the server has other bytes as \(key) than were sent")
   }
 }
 
 extension StoredObject {
-  /// The MD5 of the content, in hexadecimal, where the ETag is one.
+  /// The MD5 of the content, in hexadecimal, if the ETag is one.
   var md5: String? {
     isEncrypted ? nil : [UInt8](hex: etag)?.count == 16 ? etag.lowercased() : nil
   }
@@ -224,6 +235,6 @@ extension String {
     hasPrefix("\"") && hasSuffix("\"") && count >= 2 ? String(dropFirst().dropLast()) : self
   }
 
-  /// A key as `encoding-type=url` writes it.
+  /// The key that a response with `encoding-type=url` contains.
   var keyDecoded: String? { replacing("+", with: " ").removingPercentEncoding }
 }

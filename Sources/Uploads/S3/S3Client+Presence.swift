@@ -1,24 +1,30 @@
 internal import FoundationEssentials
 internal import Streams
 
-/// Whether a server has an object, by proof and not by name.
+/// The result of comparing an object on the server with a local file, by content and not by name.
 public enum ObjectPresence: Sendable, Hashable {
-  /// There is none of this key.
+  /// The server has no object of this key.
   case absent
-  /// The bytes are the file's.
+  /// The object has the same bytes as the file.
   case same
-  /// There is another one.
-  /// - Parameter isOurs: whether it was meant to be this file: its metadata has the file's checksum.
+  /// The object has other bytes than the file.
+  /// - Parameter isOurs: A Boolean value that indicates whether the object was meant to be this file: its metadata has
+  ///   the file's checksum.
   case different(isOurs: Bool)
 }
 
 extension S3Client {
-  /// Finds out whether the server has a file's bytes under a key: by the checksum that the server keeps; else by the
-  /// MD5 in its ETag, of the whole or of the parts; else by reading the object back.
+  /// Returns whether the server has a file's bytes under a key.
   ///
-  /// Only a checksum of the server's own counts as proof. The one that the uploader noted in the metadata says what was
-  /// meant to be there.
-  /// - Throws: ``UploadsError``; `.fileChanged` when the local file is not what it was.
+  /// The proof is the checksum that the server keeps; else the MD5 in the ETag, of the whole or of the parts; else the
+  /// object itself, which is read back. The checksum in the metadata proves nothing, because the uploader wrote it.
+  /// - Parameters:
+  ///   - content: The local file.
+  ///   - plan: The plan by which the object was sent in parts.
+  ///   - bucket: The bucket of the object.
+  ///   - key: The key of the object.
+  ///   - credentials: The credentials to sign with.
+  /// - Throws: ``UploadsError``; with code `.fileChanged` if the local file has changed; `CancellationError`.
   public func presence(
     of content: ObjectContent, plan: UploadPlan = UploadPlan(), bucket: String, key: String,
     credentials: S3Credentials
@@ -38,30 +44,24 @@ extension S3Client {
         if try Self.etag(of: content, parts: parts) == stored.etag.lowercased() { return .same }
       }
     } catch let error as UploadsError where error.code == .fileMissing {
-      // Removed since it was delivered, as far as that is known: what the server has is read.
+      // The file was removed after delivery, as far as is known: the object is read instead.
     }
     let digests = Lock(Digests())
     try await get(bucket: bucket, key: key, credentials: credentials) { bytes in digests.withLock { $0.add(bytes) } }
     return digests.withLock { $0.sha256.hex } == content.sha256 ? .same : .different(isOurs: isOurs)
   }
 
-  /// The same for an item of a queue.
-  public func presence(of item: UploadItem, credentials: S3Credentials) async throws -> ObjectPresence {
-    let request = item.request
-    return try await presence(
-      of: request.content, bucket: request.bucket, key: request.key, credentials: credentials)
-  }
-
-  /// The sums of a file that is to be what it was when it was queued.
+  /// Returns the checksums of a file, which must be the one that was queued.
   private static func digests(of content: ObjectContent) throws -> Digests {
     let digests = try Digests(of: FileSlice(path: content.path, length: content.size))
     guard digests.sha256.hex == content.sha256 else { throw changed(content) }
     return digests
   }
 
-  /// The ETag that an object of these parts has: the MD5 of their MD5s, and how many they are.
+  /// Returns the ETag of an object of these parts: the MD5 of their MD5s, and their number.
   private static func etag(of content: ObjectContent, parts: [Range<Int64>]) throws -> String {
-    var (whole, sums) = (Digests(), [UInt8]())
+    var whole = Digests()
+    var sums: [UInt8] = []
     for part in parts {
       var digests = Digests()
       try FileReading.read(FileSlice(path: content.path, offset: part.lowerBound, length: Int64(part.count))) {

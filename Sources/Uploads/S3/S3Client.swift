@@ -1,33 +1,45 @@
 internal import Streams
 public import Timing
 
-/// Speaks S3 with one server: signs, sends, and says what the answer means.
+/// A client of one S3 server: signs requests, sends them and interprets the responses.
 ///
-/// It learns what a server does not say beforehand: by how much its clock differs, in which region a bucket is, and
-/// whether it knows conditional requests.
+/// The client learns from responses what a server does not announce: its clock skew, the region of a bucket, and support
+/// for conditional requests.
+///
+/// ```swift
+/// func list(_ bucket: String, over transport: any S3Transport, as credentials: S3Credentials) async throws {
+///   let client = S3Client(try S3Endpoint(awsRegion: "eu-central-1"), transport: transport)
+///   var page = try await client.list(bucket: bucket, prefix: "ada/", credentials: credentials)
+///   while true {
+///     for entry in page.entries { print(entry.key, entry.size) }
+///     guard let next = page.next else { break }
+///     page = try await client.list(bucket: bucket, prefix: "ada/", after: next, credentials: credentials)
+///   }
+/// }
+/// ```
 public final class S3Client: Sendable {
-  /// Where the server is.
+  /// The URL, region and addressing of the server.
   public let endpoint: S3Endpoint
   private let transport: any S3Transport
   private let unixMs: @Sendable () -> Int64
   let learned = Lock(Learned())
 
   struct Learned: Sendable {
-    /// What is to be added to this machine's clock, in seconds.
+    /// The server's clock minus this host's clock, in seconds.
     var skew: Int64 = 0
-    /// The region of a bucket, where it is not the endpoint's.
+    /// The region of a bucket, if it is not the endpoint's.
     var regions: [String: String] = [:]
-    /// Whether `If-None-Match` and `If-Match` are understood.
+    /// A Boolean value that indicates whether the server supports `If-None-Match` and `If-Match`.
     var hasConditions = true
-    /// Whether the server has shown that it checks and returns SHA-256.
+    /// A Boolean value that indicates whether the server has returned the SHA-256 of an upload.
     var returnsChecksums = false
   }
 
-  /// Makes a client; connects to nothing yet.
+  /// Creates a client without connecting.
   /// - Parameters:
-  ///   - endpoint: where the server is.
-  ///   - transport: carries the requests.
-  ///   - unixMs: this machine's clock, in milliseconds since 1970.
+  ///   - endpoint: The URL, region and addressing of the server.
+  ///   - transport: The transport for requests, such as `S3HTTPTransport` of `UploadsHTTP`.
+  ///   - unixMs: The wall clock, in Unix milliseconds.
   public init(
     _ endpoint: S3Endpoint, transport: any S3Transport,
     unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMilliseconds
@@ -39,31 +51,32 @@ public final class S3Client: Sendable {
 
   private var unixSeconds: Int64 { unixMs() / 1000 }
 
-  /// By how many seconds the server's clock is ahead of this machine's, as far as it mattered.
+  /// The clock skew in seconds: the server's clock minus this host's; 0 until a request fails because of it.
   public var clockSkew: Int64 { learned.withLock { $0.skew } }
 
   /// Signs and sends a request.
   /// - Parameters:
-  ///   - bucket: what it is about, for its region.
-  ///   - payload: the SHA-256 of the body in hexadecimal.
-  ///   - progress: called for each time that it is sent.
-  /// - Returns: an answer with a status of 200 to 299.
+  ///   - bucket: The bucket of the request, for its region.
+  ///   - payload: The SHA-256 of the body in hexadecimal.
+  ///   - progress: A closure that returns the handlers of each transmission.
+  /// - Returns: A response with a status from 200 to 299.
   /// - Throws: ``UploadsError``, `CancellationError`.
   func perform(
     _ request: S3Request, bucket: String, payload: String = RequestSigner.emptyPayload,
     credentials: S3Credentials, progress: () -> S3Progress = { S3Progress() }
-  ) async throws -> S3Answer {
+  ) async throws -> S3Response {
     var hasLearned = false
     while true {
-      let (skew, region) = (clockSkew, region(of: bucket, credentials))
+      let skew = clockSkew
+      let region = region(of: bucket, credentials)
       var signed = request
       signed.authority = endpoint.authority(of: request, in: region)
       RequestSigner(credentials, region: region).sign(&signed, payload: payload, at: unixSeconds + skew)
-      let answer = try await transport.send(signed, progress())
-      if (200..<300).contains(answer.status) { return answer }
-      let error = UploadsError(answer, to: request)
-      // Once: what was learned helps at once, or not at all.
-      if !hasLearned, learn(from: answer, error, bucket, region) {
+      let response = try await transport.send(signed, progress())
+      if (200..<300).contains(response.status) { return response }
+      let error = UploadsError(response, to: request)
+      // Once: the lesson helps at once, or not at all.
+      if !hasLearned, learn(from: response, error, bucket, region) {
         hasLearned = true
       } else {
         throw error
@@ -71,27 +84,27 @@ public final class S3Client: Sendable {
     }
   }
 
-  /// Where a bucket is: as the server has said, or who gave the credentials, or else the endpoint.
+  /// Returns the region of a bucket: the server's, else that of the credentials' scope, else the endpoint's.
   func region(of bucket: String, _ credentials: S3Credentials) -> String {
     learned.withLock { $0.regions[bucket] } ?? credentials.scope?.region(of: bucket) ?? endpoint.region
   }
 
-  /// - Returns: whether the request may succeed now.
-  private func learn(from answer: S3Answer, _ error: UploadsError, _ bucket: String, _ region: String) -> Bool {
-    // A HEAD has no body to name the cause: whether the clocks differ can be seen.
-    if let server = answer.headers["date"].flatMap(SignatureTime.seconds(ofDateHeader:)),
-      error.code == .clockSkew || answer.status == 403
+  /// - Returns: `true` if the request may succeed now.
+  private func learn(from response: S3Response, _ error: UploadsError, _ bucket: String, _ region: String) -> Bool {
+    // The response to HEAD has no body to name the cause, but a date to compare.
+    if let server = response.headers["date"].flatMap(SignatureTime.seconds(ofDateHeader:)),
+      error.code == .clockSkew || response.status == 403
     {
       let skew = server - unixSeconds
       let isNew = abs(skew - learned.withLock { $0.skew }) > Self.skewLimit
       if isNew { learned.withLock { $0.skew = skew } }
       if isNew { return true }
     }
-    // The header is AWS's; others say it in the error only.
+    // The header is AWS's; other servers name the region in the error only.
     let named =
-      answer.headers["x-amz-bucket-region"]
-      ?? (error.serverCode == "AuthorizationHeaderMalformed" ? XMLElement(answer.body)?["Region"] : nil)
-    if let actual = named, actual != region, [301, 307, 400, 403].contains(answer.status) {
+      response.headers["x-amz-bucket-region"]
+      ?? (error.serverCode == "AuthorizationHeaderMalformed" ? XMLElement(response.body)?["Region"] : nil)
+    if let actual = named, actual != region, [301, 307, 400, 403].contains(response.status) {
       do { try S3Endpoint.check(region: actual) } catch { return false }
       learned.withLock { $0.regions[bucket] = actual }
       return true
@@ -99,18 +112,18 @@ public final class S3Client: Sendable {
     return false
   }
 
-  /// A difference of the clocks that is none, in seconds: AWS allows for 15 minutes.
+  /// The clock skew in seconds that is ignored; AWS tolerates 15 minutes.
   private static let skewLimit: Int64 = 60
 
-  /// Runs a request under a condition, in the way this server knows.
+  /// Sends a request under a condition, if the server supports conditions.
   /// - Parameters:
-  ///   - condition: by itself that there is no such object.
-  ///   - send: sends it with these headers.
-  /// - Returns: `nil` when the server knows no conditions.
+  ///   - condition: The header with the condition; by default, that the object does not exist.
+  ///   - send: A closure that sends the request with additional headers.
+  /// - Returns: The response; `nil` if the server does not support conditions.
   func conditional(
     on condition: (name: String, value: String) = ("If-None-Match", "*"),
-    _ send: ([(name: String, value: String)]) async throws -> S3Answer
-  ) async throws -> S3Answer? {
+    _ send: ([(name: String, value: String)]) async throws -> S3Response
+  ) async throws -> S3Response? {
     guard learned.withLock({ $0.hasConditions }) else { return nil }
     do {
       return try await send([condition])

@@ -1,17 +1,24 @@
-/// What a request to S3 is signed with. It describes itself without its secrets.
+/// The credentials that requests to S3 are signed with.
+///
+/// The description and the mirror of a value contain only the access key, so that no secret reaches a log.
+///
+/// ```swift
+/// let credentials = S3Credentials(accessKey: "AKIAIOSFODNN7EXAMPLE", secretKey: "SECRET")
+/// print(credentials)  // S3Credentials(AKIAIOSFODNN7EXAMPLE)
+/// ```
 public struct S3Credentials: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-  /// Who signs; no secret.
+  /// The access key, which identifies the signer and is no secret.
   public var accessKey: String
-  /// What is signed with.
+  /// The secret key that signatures are computed with.
   public var secretKey: String
-  /// Goes with temporary credentials.
+  /// The session token of temporary credentials; `nil` for permanent ones.
   public var sessionToken: String?
-  /// When they end, in Unix milliseconds; `nil` when they do not, or nobody said.
+  /// The time at which the credentials expire, in Unix milliseconds; `nil` if never or unknown.
   public var expiresAtMs: Int64?
-  /// What they are good for, where their source says so.
+  /// The scope that the provider of the credentials named; `nil` if it named none.
   public var scope: S3Scope?
 
-  /// Makes credentials.
+  /// Creates credentials from their parts.
   public init(
     accessKey: String, secretKey: String, sessionToken: String? = nil, expiresAtMs: Int64? = nil,
     scope: S3Scope? = nil
@@ -23,41 +30,43 @@ public struct S3Credentials: Sendable, Hashable, CustomStringConvertible, Custom
     self.scope = scope
   }
 
-  /// The access key, and nothing else: secrets reach no log.
+  /// The access key and no secret, for logs.
   public var description: String { "S3Credentials(\(accessKey))" }
 
-  /// The same for what looks into values.
+  /// A mirror that contains the access key and no secret.
   public var customMirror: Mirror { Mirror(self, children: ["accessKey": accessKey]) }
 }
 
-/// What credentials are good for, as far as their source says so.
+/// The bucket, prefix and region that credentials are valid for, as their provider names them.
 public struct S3Scope: Sendable, Hashable {
-  /// The bucket; `nil` for any.
+  /// The bucket that the credentials are valid for; `nil` for any.
   public var bucket: String?
-  /// What keys begin with; empty for all.
+  /// The prefix of the permitted keys; empty for all keys.
   public var prefix: String
-  /// Where the bucket is; `nil` where the endpoint is.
+  /// The region of the bucket; `nil` for the region of the endpoint.
   public var region: String?
 
-  /// Describes what credentials are good for.
+  /// Creates a scope; by default one without restrictions.
   public init(bucket: String? = nil, prefix: String = "", region: String? = nil) {
-    (self.bucket, self.prefix, self.region) = (bucket, prefix, region)
+    self.bucket = bucket
+    self.prefix = prefix
+    self.region = region
   }
 
-  /// The key of an object that would be called so, below the prefix.
+  /// Returns the key of an object of this name, with the prefix unless the name already has it.
   public func key(_ name: String) -> String { name.utf8.starts(with: prefix.utf8) ? name : prefix + name }
 
-  /// The region of a bucket, where this says it.
+  /// Returns the region of a bucket, if the scope names it.
   func region(of bucket: String) -> String? { self.bucket ?? bucket == bucket ? region : nil }
 
-  /// Refuses an object that they are not good for.
+  /// Refuses an object outside the scope.
   /// - Throws: ``UploadsError`` with code `.forbidden`.
   func check(bucket: String, key: String) throws(UploadsError) {
     guard self.bucket ?? bucket == bucket, key.utf8.starts(with: prefix.utf8) else {
       throw UploadsError(
         .forbidden,
-        "the credentials are for \(self.bucket ?? bucket)/\(prefix)…, as their source says, and not for \(bucket)/\(key)",
-        hint: "drop the item and queue it where the source says, or change what it says")
+        "the credentials do not permit \(bucket)/\(key); allowed: \(self.bucket ?? bucket)/\(prefix)…",
+        hint: "drop the item and add it under an allowed key, or change the scope of the credentials")
     }
   }
 }

@@ -1,35 +1,42 @@
 internal import FoundationEssentials
 
-/// Where a server is, and how its buckets are named in an address.
+/// The location of an S3 server: its URL, its region and the position of bucket names in URLs.
+///
+/// ```swift
+/// let aws = try S3Endpoint(awsRegion: "eu-central-1")
+/// let local = try S3Endpoint("http://127.0.0.1:8333")
+/// print(aws.url, local.region)  // https://s3.eu-central-1.amazonaws.com us-east-1
+/// ```
 public struct S3Endpoint: Sendable, Hashable {
-  /// Where a bucket's name stands.
+  /// The position of a bucket's name in URLs.
   public enum Addressing: String, Sendable, Hashable, CaseIterable {
-    /// In the path, as most servers other than AWS want it: `http://host/bucket/key`.
+    /// The bucket is in the path, as most servers other than AWS require: `http://host/bucket/key`.
     case path
-    /// In the host, as AWS wants it: `https://bucket.host/key`.
+    /// The bucket is in the host, as AWS requires: `https://bucket.host/key`.
     case virtualHost = "virtual-host"
   }
 
-  /// `http` or `https`.
+  /// The scheme of the URL: `http` or `https`.
   public let scheme: String
-  /// The host, and the port unless it is the scheme's own.
+  /// The host, with the port unless it is the default of the scheme.
   public let authority: String
-  /// What requests are signed for, such as `us-east-1`.
+  /// The region that requests are signed for, such as `us-east-1`.
   public let region: String
-  /// Where a bucket's name stands.
+  /// The position of a bucket's name in URLs.
   public let addressing: Addressing
 
-  /// AWS itself.
-  /// - Parameter region: such as `eu-central-1`.
+  /// Creates the endpoint of AWS in a region.
+  /// - Parameter region: The region, such as `eu-central-1`.
+  /// - Throws: ``UploadsError`` with code `.invalidArgument`.
   public init(awsRegion region: String) throws(UploadsError) {
     try self.init("https://s3.\(region).amazonaws.com", region: region, addressing: .virtualHost)
   }
 
-  /// Another server.
+  /// Creates the endpoint of any S3 server.
   /// - Parameters:
-  ///   - url: scheme, host and port, such as `http://127.0.0.1:8333`.
-  ///   - region: what the server wants requests to be signed for; most take any.
-  ///   - addressing: where a bucket's name stands.
+  ///   - url: The scheme, host and port of the server, such as `http://127.0.0.1:8333`.
+  ///   - region: The region that requests are signed for; most servers other than AWS accept any.
+  ///   - addressing: The position of a bucket's name in URLs.
   /// - Throws: ``UploadsError`` with code `.invalidArgument`.
   public init(
     _ url: String, region: String = "us-east-1", addressing: Addressing = .path
@@ -38,13 +45,13 @@ public struct S3Endpoint: Sendable, Hashable {
       ["http", "https"].contains(scheme), let host = parsed.encodedHost, !host.isEmpty
     else {
       throw UploadsError(
-        .invalidArgument, "“\(url)” is not the address of a server",
-        hint: "write it like https://s3.eu-central-1.amazonaws.com")
+        .invalidArgument,
+        "the endpoint is “\(url)”; allowed: an http or https URL, such as https://s3.eu-central-1.amazonaws.com")
     }
     guard parsed.user == nil, parsed.password == nil, parsed.query == nil, parsed.fragment == nil,
       parsed.path.isEmpty || parsed.path == "/"
     else {
-      throw UploadsError(.invalidArgument, "the server's address “\(url)” has more than a host and a port")
+      throw UploadsError(.invalidArgument, "the endpoint is “\(url)”; allowed: only a scheme, a host and a port")
     }
     try Self.check(region: region)
     let usual = scheme == "https" ? 443 : 80
@@ -54,62 +61,71 @@ public struct S3Endpoint: Sendable, Hashable {
     self.addressing = addressing
   }
 
-  /// The address without buckets.
-  public var address: String { "\(scheme)://\(authority)" }
+  /// The URL of the server, without a path.
+  public var url: String { "\(scheme)://\(authority)" }
 
-  /// A request for an object, or for a bucket itself when there is no key.
+  /// Returns a request for an object, or for the bucket itself if there is no key.
   func request(
     _ method: String, bucket: String, key: String? = nil, query: [(name: String, value: String)] = [],
     headers: [(name: String, value: String)] = [], body: S3Request.Body = .none
   ) -> S3Request {
-    // TLS certificates are good for one label: a bucket with dots is not in it.
+    // A wildcard certificate covers one label, and so no bucket with dots.
     let inHost = addressing == .virtualHost && !(scheme == "https" && bucket.contains("."))
     let path = (inHost ? [] : [bucket]) + (key.map { [$0] } ?? (inHost ? [""] : []))
-    return S3Request(
+    var request = S3Request(
       method, scheme: scheme, authority: inHost ? "\(bucket).\(authority)" : authority,
-      path: "/" + path.joined(separator: "/").percentEncoded(slashes: false), query: query, headers: headers,
-      body: body)
+      path: "/" + path.joined(separator: "/").percentEncoded(slashes: false), query: query, headers: headers)
+    request.body = body
+    return request
   }
 
-  /// The host that a request is for, where its bucket is in another region than this: AWS has one for each.
+  /// Returns the host of a request whose bucket is in another region: AWS has a host for each region.
   func authority(of request: S3Request, in region: String) -> String {
     let own = "s3.\(self.region).amazonaws.com"
-    // What a server says must not lead to another host.
+    // A server's response must not lead to another host.
     let isName = region.utf8.allSatisfy { $0.isSmallAlphanumeric || $0 == UInt8(ascii: "-") }
     guard isName, authority == own, request.authority.hasSuffix(own) else { return request.authority }
     return request.authority.dropLast(own.count) + "s3.\(region).amazonaws.com"
   }
 
-  /// Refuses what cannot be a region.
+  /// Refuses an invalid region name.
   static func check(region: String) throws(UploadsError) {
     guard !region.isEmpty, region.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "/") }) else {
-      throw UploadsError(.invalidArgument, "“\(region)” is not a region")
+      throw UploadsError(
+        .invalidArgument, "the region is “\(region)”; allowed: printable ASCII without spaces and slashes")
     }
   }
 
-  /// Refuses what cannot be the name of a bucket (3 to 63 small letters, digits, dots and hyphens).
+  /// Refuses an invalid bucket name.
   static func check(bucket: String) throws(UploadsError) {
     guard (3...63).contains(bucket.utf8.count),
       bucket.utf8.allSatisfy({ $0.isSmallAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }),
       bucket.utf8.first?.isSmallAlphanumeric == true, bucket.utf8.last?.isSmallAlphanumeric == true
-    else { throw UploadsError(.invalidArgument, "“\(bucket)” cannot be the name of a bucket") }
+    else {
+      throw UploadsError(
+        .invalidArgument,
+        "the bucket is “\(bucket)”; allowed: 3 to 63 lowercase letters, digits, dots and hyphens, with a letter or digit "
+          + "at both ends")
+    }
   }
 
-  /// Refuses what cannot be the key of an object (1 to 1024 bytes of UTF-8), or what a server would take for another.
+  /// Refuses an invalid key, and one that a server could take for another.
   static func check(key: String) throws(UploadsError) {
     guard (1...1024).contains(key.utf8.count), !key.utf8.contains(0) else {
-      throw UploadsError(.invalidArgument, "a key has 1 to 1024 bytes, and no zero byte")
+      throw UploadsError(
+        .invalidArgument, "the key “\(key)” has \(key.utf8.count) bytes; allowed: 1 to 1024, none of them zero")
     }
-    // Proxies and servers take such parts out of a path, and the signature is wrong then, or the object another one.
+    // Proxies and servers remove such parts from a path: the signature is then wrong, or the object is another one.
     let parts = key.utf8.split(separator: UInt8(ascii: "/"))
     guard !parts.contains(where: { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }) else {
-      throw UploadsError(.invalidArgument, "the key “\(key)” has a part “.” or “..”")
+      throw UploadsError(
+        .invalidArgument, "the key “\(key)” has a part “.” or “..”; allowed: any other part between slashes")
     }
   }
 }
 
 extension UInt8 {
-  /// Whether it is `a` to `z` or `0` to `9` in ASCII.
+  /// A Boolean value that indicates whether the byte is `a` to `z` or `0` to `9` in ASCII.
   var isSmallAlphanumeric: Bool {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
   }

@@ -1,20 +1,20 @@
 internal import FoundationEssentials
 
 extension UploadsError {
-  /// What an answer that is no success means.
-  init(_ answer: S3Answer, to request: S3Request) {
-    let body = XMLElement(answer.body).flatMap { $0.name == "Error" ? $0 : nil }
-    self.init(status: answer.status, error: body, hasBody: request.method != "HEAD", to: request)
+  /// Creates the error for a response without success.
+  init(_ response: S3Response, to request: S3Request) {
+    let body = XMLElement(response.body).flatMap { $0.name == "Error" ? $0 : nil }
+    self.init(status: response.status, error: body, hasBody: request.method != "HEAD", to: request)
   }
 
-  /// What an error in a body means; a server may have begun its answer with 200 before it knew.
+  /// Creates the error for an error document; a server may have sent status 200 before it failed.
   init(status: Int, error: XMLElement?, hasBody: Bool, to request: S3Request) {
     let name = error?["Code"]
     let code = Self.code(status, name, isUnderstood: error != nil || !hasBody, hasBody)
     let said = [name, error?["Message"]].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: ": ")
     let what = "\(request.method) \(request.scheme)://\(request.authority)\(request.path)"
     self.init(
-      code, "\(what) was answered with \(status)" + (said.isEmpty ? "" : " (\(said.prefix(500)))"), status: status,
+      code, "\(what): status \(status)" + (said.isEmpty ? "" : " (\(said.prefix(500)))"), status: status,
       serverCode: name, hint: Self.hint(code))
   }
 
@@ -23,9 +23,9 @@ extension UploadsError {
     switch status {
     case 501: return isUnderstood ? .refused : .busy
     case 408, 429, 500...: return .busy
-    // A hotel's portal answers for everybody: only what speaks S3 may decide what will never succeed, or as whom.
-    case 400..<500 where !isUnderstood: return .unexpectedReply
-    // AWS answers a HEAD with 400 when a session has expired, and has no body to say so.
+    // A hotel's portal responds in the server's place: only an S3 error may fail an item for good.
+    case 400..<500 where !isUnderstood: return .unexpectedResponse
+    // AWS responds to HEAD with 400 when a session has expired, without a body to name the cause.
     case 400 where !hasBody: return .forbidden
     case 401: return .badCredentials
     case 403: return .forbidden
@@ -33,11 +33,11 @@ extension UploadsError {
     case 412: return .alreadyExists
     case 400..<500: return .refused
     case 200..<300 where name != nil: return .busy
-    default: return .unexpectedReply
+    default: return .unexpectedResponse
     }
   }
 
-  /// Amazon S3 API Reference, “Error responses”, and what other servers call the same.
+  /// The codes of the Amazon S3 API Reference, “Error responses”, and their synonyms on other servers.
   private static let known: [String: Code] = {
     let codes: [(Code, [String])] = [
       (.clockSkew, ["RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"]),
@@ -70,9 +70,9 @@ extension UploadsError {
 
   private static func hint(_ code: Code) -> String? {
     switch code {
-    case .badCredentials: "are the access key, the secret and the token right, and not expired?"
-    case .forbidden: "may this account write there?"
-    case .clockSkew: "set this machine's clock"
+    case .badCredentials: "check the access key, the secret key and the session token, and their expiration"
+    case .forbidden: "check the permissions of the account"
+    case .clockSkew: "set the clock of this host"
     default: nil
     }
   }

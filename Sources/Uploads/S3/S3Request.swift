@@ -1,17 +1,23 @@
 public import FoundationEssentials
 
-/// A request as it goes to a server.
+/// An HTTP request to an S3 server, signed or to be signed.
+///
+/// ```swift
+/// var request = S3Request("GET", authority: "s3.eu-central-1.amazonaws.com", path: "/recordings/ada/talk.wav")
+/// request.headers.append(("Range", "bytes=0-43"))
+/// print(request.url)  // https://s3.eu-central-1.amazonaws.com/recordings/ada/talk.wav
+/// ```
 public struct S3Request: Sendable {
-  /// What is sent behind the head.
+  /// The body of a request: none, bytes or a part of a file.
   public enum Body: Sendable {
-    /// Nothing.
+    /// A request without a body.
     case none
-    /// Bytes from memory.
+    /// A body of bytes in memory.
     case bytes(Data)
     /// A part of a file, read while it is sent.
     case file(FileSlice)
 
-    /// How many bytes it has.
+    /// The length of the body in bytes.
     public var length: Int64 {
       switch self {
       case .none: 0
@@ -21,25 +27,25 @@ public struct S3Request: Sendable {
     }
   }
 
-  /// HTTP's method.
+  /// The HTTP method, such as `GET`.
   public var method: String
-  /// `http` or `https`.
+  /// The scheme of the URL: `http` or `https`.
   public var scheme: String
-  /// The host, and the port unless it is the scheme's own.
+  /// The host, with the port unless it is the default of the scheme.
   public var authority: String
-  /// Where, percent-encoded.
+  /// The percent-encoded path of the URL.
   public var path: String
-  /// What follows the question mark, not encoded yet.
+  /// The query of the URL, not yet encoded.
   public var query: [(name: String, value: String)]
-  /// All but `Host` and `Content-Length`.
+  /// The headers, without `Host` and `Content-Length`.
   public var headers: [(name: String, value: String)]
-  /// What is sent.
+  /// The body of the request; default: none.
   public var body: Body
 
-  /// Makes a request.
+  /// Creates a request without a body.
   public init(
     _ method: String, scheme: String = "https", authority: String, path: String = "/",
-    query: [(name: String, value: String)] = [], headers: [(name: String, value: String)] = [], body: Body = .none
+    query: [(name: String, value: String)] = [], headers: [(name: String, value: String)] = []
   ) {
     self.method = method
     self.scheme = scheme
@@ -47,32 +53,32 @@ public struct S3Request: Sendable {
     self.path = path
     self.query = query
     self.headers = headers
-    self.body = body
+    body = .none
   }
 
-  /// The whole address.
+  /// The complete URL, with the encoded query.
   public var url: String {
     let query = encodedQuery.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
     return "\(scheme)://\(authority)\(path)" + (query.isEmpty ? "" : "?\(query)")
   }
 
-  /// The query in the order that is signed.
+  /// The encoded query, in the order that is signed.
   var encodedQuery: [(name: String, value: String)] {
     query.map { (name: $0.name.percentEncoded(), value: $0.value.percentEncoded()) }
       .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
   }
 }
 
-/// A part of a file.
+/// A part of a local file: a path, an offset and a length.
 public struct FileSlice: Sendable, Hashable {
-  /// Where the file is.
+  /// The path of the file.
   public var path: String
-  /// Its first byte.
+  /// The offset of the first byte in the file.
   public var offset: Int64
-  /// How many bytes it has.
+  /// The length of the part in bytes.
   public var length: Int64
 
-  /// Names a part of a file.
+  /// Creates a reference to a part of a file without opening it.
   public init(path: String, offset: Int64 = 0, length: Int64) {
     self.path = path
     self.offset = offset
@@ -80,16 +86,16 @@ public struct FileSlice: Sendable, Hashable {
   }
 }
 
-/// What a server answered, whatever it means.
-public struct S3Answer: Sendable {
-  /// HTTP's status.
+/// The response of a server, with any status.
+public struct S3Response: Sendable {
+  /// The HTTP status, such as 200.
   public var status: Int
-  /// The headers, their names in small letters.
+  /// The headers, by lowercase name.
   public var headers: [String: String]
-  /// The body; empty when it went to a listener.
+  /// The body; empty if ``S3Progress/received`` received it.
   public var body: Data
 
-  /// Makes an answer.
+  /// Creates a response from its parts.
   public init(status: Int, headers: [String: String] = [:], body: Data = Data()) {
     self.status = status
     self.headers = headers
@@ -97,14 +103,14 @@ public struct S3Answer: Sendable {
   }
 }
 
-/// What hears of a request while it is under way. None of it may block.
+/// The handlers that a transport calls while a request is in progress; they must not block.
 public struct S3Progress: Sendable {
-  /// Bytes of the body that are handed to the connection, in order.
+  /// A closure that receives the bytes of the request's body as they are passed to the connection, in order.
   public var sent: @Sendable (UnsafeRawBufferPointer) -> Void
-  /// Bytes of the body of a good answer, in order; without it they are kept in the answer.
+  /// A closure that receives the body of a successful response, in order; `nil` to keep it in ``S3Response/body``.
   public var received: (@Sendable (UnsafeRawBufferPointer) -> Void)?
 
-  /// Makes listeners.
+  /// Creates handlers; by default they ignore the bytes.
   public init(
     sent: @escaping @Sendable (UnsafeRawBufferPointer) -> Void = { _ in },
     received: (@Sendable (UnsafeRawBufferPointer) -> Void)? = nil
@@ -114,10 +120,22 @@ public struct S3Progress: Sendable {
   }
 }
 
-/// Carries requests to servers. `UploadsHTTP` has one; the queue itself speaks no HTTP.
+/// A transport that carries requests to servers over HTTP.
+///
+/// `S3HTTPTransport` of the library `UploadsHTTP` is one; this library contains no HTTP client. A transport for tests:
+///
+/// ```swift
+/// struct NotFound: S3Transport {
+///   func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Response {
+///     S3Response(status: 404)
+///   }
+/// }
+/// let client = S3Client(try S3Endpoint("http://127.0.0.1:8333"), transport: NotFound())
+/// ```
 public protocol S3Transport: Sendable {
-  /// Sends a request and waits for the whole answer. It follows no redirection and repeats nothing.
-  /// - Throws: ``UploadsError``: `.unreachable` when the server has certainly not got it, `.interrupted` when it may
-  ///   have, `.fileMissing`, `.fileChanged` and `.storage` for the file of the body; `CancellationError`.
-  func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Answer
+  /// Sends a request and returns the complete response, without following redirects or repeating the request.
+  /// - Throws: ``UploadsError`` with code `.unreachable` if the server has certainly not received the request,
+  ///   `.interrupted` if it may have; `.fileMissing`, `.fileChanged` or `.storage` for the file of the body;
+  ///   `CancellationError`.
+  func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Response
 }

@@ -1,25 +1,31 @@
-/// In how many requests a file goes.
+/// The plan by which a file is sent in one request or in parts.
+///
+/// ```swift
+/// let plan = UploadPlan(threshold: 64 << 20, partLength: 16 << 20)
+/// let content = try ObjectContent(readingFile: "/srv/backup.iso", plan: plan)
+/// ```
 public struct UploadPlan: Sendable, Hashable {
-  /// The length of a file from which on it goes in parts: 16 MiB. What is shorter goes in one request.
+  /// The length in bytes from which on a file is sent in parts; default: 16 MiB.
   public var threshold: Int64
-  /// The length of a part: 8 MiB. S3 wants 5 MiB at least.
+  /// The length of a part in bytes, at least 5 MiB; default: 8 MiB.
   public var partLength: Int64
 
-  /// The most parts an object may have (Amazon S3 User Guide, “Multipart upload limits”).
+  /// The largest number of parts of an object (Amazon S3 User Guide, “Multipart upload limits”).
   static let partLimit: Int64 = 10_000
 
-  /// Makes a plan.
+  /// Creates a plan; a part length below the 5 MiB of S3 is raised to it.
   public init(threshold: Int64 = 16 << 20, partLength: Int64 = 8 << 20) {
-    (self.threshold, self.partLength) = (threshold, max(partLength, 5 << 20))
+    self.threshold = threshold
+    self.partLength = max(partLength, 5 << 20)
   }
 
-  /// The parts of a file: none when it goes in one request.
+  /// Returns the parts of a file; none if it is sent in one request.
   func parts(of size: Int64) -> [Range<Int64>] {
     guard size >= threshold, size > 0 else { return [] }
     return Self.parts(of: size, length: partLength(for: size))
   }
 
-  /// The length of each part but the last.
+  /// Returns the length of each part but the last.
   func partLength(for size: Int64) -> Int64 {
     var length = partLength
     while (size + length - 1) / length > Self.partLimit { length *= 2 }

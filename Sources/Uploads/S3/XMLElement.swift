@@ -1,19 +1,19 @@
 internal import FoundationEssentials
 
-/// An element of the XML that S3 answers with: names, texts and elements. Attributes are passed over; a document type,
-/// and with it every entity of its own, is refused.
+/// An element of the XML documents that S3 returns: its name, text and child elements.
 ///
-/// It is the part of XML that S3 uses, and no more: a whole XML library would bring libxml2 into every program.
+/// Attributes are ignored; a document type, and with it every declared entity, is refused. This is the part of XML that S3
+/// uses: a complete XML library would bring libxml2 into every program.
 struct XMLElement: Hashable {
   var name: String
   var text = ""
   var children: [XMLElement] = []
 
-  /// Deeper than any answer of S3.
+  /// The deepest nesting that is read; S3 uses less.
   private static let depthLimit = 16
 
-  /// Reads a document.
-  /// - Returns: its root; `nil` when it is not such a document, or cut off.
+  /// Parses a document.
+  /// - Returns: The root element; `nil` if the document is malformed or truncated.
   init?(_ data: Data) {
     var reader = Reader(bytes: Array(data))
     guard let root = reader.document() else { return nil }
@@ -25,7 +25,7 @@ struct XMLElement: Hashable {
   /// The text of the first element of this name.
   subscript(name: String) -> String? { children.first { $0.name == name }?.text }
 
-  /// All elements of a name.
+  /// Returns all child elements of a name.
   func all(_ name: String) -> [XMLElement] { children.filter { $0.name == name } }
 
   private struct Reader {
@@ -58,7 +58,7 @@ struct XMLElement: Hashable {
       let head = bytes[(place + 1)..<(isEmpty ? end - 1 : end)]
       let full = head.prefix { !Self.isBlank($0) }
       guard let first = full.first, first != UInt8(ascii: "!"), first != UInt8(ascii: "/") else { return nil }
-      // Without the prefix of a name space.
+      // Without the prefix of a namespace.
       let local = full.split(separator: UInt8(ascii: ":")).last ?? full
       var element = XMLElement(name: String(decoding: local, as: UTF8.self))
       place = end + 1
@@ -132,7 +132,7 @@ struct XMLElement: Hashable {
 }
 
 extension String {
-  /// The text as it stands in an element.
+  /// The text with the characters that XML reserves replaced by entities.
   var xmlEscaped: String {
     reduce(into: "") { text, character in
       switch character {

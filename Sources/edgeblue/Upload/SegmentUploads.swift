@@ -40,10 +40,10 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
       do {
         let ids = try store.add(requests)
         // Uploaded by a program that ended before it could say so, or by another one.
-        if let item = try store.item(ids[1]), item.state == .done { try await letGo(item) }
+        if let item = try store.item(ids[1]), item.state == .done { try await release(item) }
         return
       } catch let error as UploadsError where error.code == .noSpace {
-        if try await makeRoom() { continue }
+        if try await freeSpace() { continue }
         if !isTold { await told(.waits(segment.info.id, error)) }
         isTold = true
         try await clock.sleep(for: Self.pause)
@@ -52,7 +52,7 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
   }
 
   /// Lets a segment's files go, when room is needed, once the server has both of them.
-  func letGo(_ item: UploadItem) async throws {
+  func release(_ item: UploadItem) async throws {
     guard let id = item.request.content.metadata[Self.number].flatMap({ Int($0) }),
       item.request.content.path.hasPrefix(Self.absolute(folder.path) + "/")
     else { return }
@@ -65,7 +65,7 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
   }
 
   /// Has the folder remove what was delivered, as far as its quota and its reserve want it.
-  func makeRoom() async throws -> Bool {
+  func freeSpace() async throws -> Bool {
     let before = try folder.room().free
     do {
       try folder.makeRoom()
@@ -102,10 +102,11 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
     ]
     let device = info.device.replacing(":", with: "-").lowercased()
     let end = path.split(separator: ".").last ?? "wav"
-    return UploadRequest(
+    var request = UploadRequest(
       content, bucket: bucket, key: "\(prefix)\(account)/\(device)/\(info.localDate)/\(info.name).\(end)",
-      account: account,
-      // Under a name that can be made up without a list, with its parts named as engines that read partitions do.
-      manifest: "\(prefix)\(account)/manifests/device=\(device)/date=\(info.localDate)/manifest.ndjson")
+      account: account)
+    // A name that a reader can construct without listing, with its parts named as engines that read partitions expect.
+    request.manifest = "\(prefix)\(account)/manifests/device=\(device)/date=\(info.localDate)/manifest.ndjson"
+    return request
   }
 }

@@ -73,7 +73,7 @@ struct StoreOptions: ParsableArguments {
     if let credentials { return FileCredentials(path: credentials, profile: profile) }
     let environment = ProcessInfo.processInfo.environment
     let variables = EnvironmentCredentials(environment)
-    guard !variables.isSet, let path = FileCredentials.usualPath(environment: environment) else { return variables }
+    guard !variables.isSet, let path = FileCredentials.defaultPath(environment: environment) else { return variables }
     return FileCredentials(path: path, profile: environment["AWS_PROFILE"] ?? profile)
   }
 
@@ -81,14 +81,14 @@ struct StoreOptions: ParsableArguments {
   /// - Parameters:
   ///   - store: its items.
   ///   - concurrency: how many are uploaded at once.
-  ///   - waitsForTurn: whether it goes on when another program that uploads it ends, instead of failing.
+  ///   - waitsForLock: whether it goes on when another program that uploads it ends, instead of failing.
   ///   - disk: who answers for the disk that files lie on.
   func queue(
-    _ store: QueueStore, concurrency: Int = 3, waitsForTurn: Bool = true, disk: (any DiskPolicy)? = nil
+    _ store: QueueStore, concurrency: Int = 3, waitsForLock: Bool = true, disk: (any DiskPolicy)? = nil
   ) throws -> UploadQueue {
     var options = UploadQueue.Options()
     options.concurrency = concurrency
-    options.waitsForTurn = waitsForTurn
+    options.waitsForLock = waitsForLock
     return UploadQueue(
       store, client: try client(), accounts: [account: try provider()], options: options, disk: disk)
   }

@@ -1,27 +1,18 @@
 import Foundation
-import Streams
 import Timing
 import Uploads
 
-/// Runs a queue, unless another program does, and shows what becomes of its items.
+/// Runs a queue, or waits for the process that does, and reports the items that finish.
 struct UploadFollower: Sendable {
   private let store: QueueStore
   private let queue: UploadQueue
   private let terminal: Terminal
 
-  /// How often what goes on is drawn.
+  /// The interval at which the screen is drawn, and at which another process's queue is polled.
   private static let frame = Duration.milliseconds(250)
-  /// How often it is looked whether those that somebody waits for have ended.
-  private static let look = Duration.milliseconds(50)
-  /// For how long files are read before those that were are queued: queueing waits for the disk. The first is queued at
-  /// once.
+  /// The time for which files are read before they are queued together, because queueing waits for the disk. The first
+  /// file is queued at once.
   private static let batch = Duration.milliseconds(250)
-
-  /// The items that somebody waits for, as they become known.
-  private struct Wanted {
-    var ids: Set<Int64> = []
-    var isComplete = false
-  }
 
   init(_ store: QueueStore, _ queue: UploadQueue, _ terminal: Terminal) {
     self.store = store
@@ -30,110 +21,188 @@ struct UploadFollower: Sendable {
   }
 
   /// Uploads until the task is cancelled.
-  func run() async throws { try await run(nil) { _ in } }
+  func run() async throws {
+    try await run(FollowedUploads(store, queue, terminal, reportsAll: true)) { _ in false }
+  }
 
-  /// Queues files, each read first, while those before it are uploaded, until each is done or has failed.
-  /// - Parameter requests: what reads a file and says what is to become of it.
-  /// - Throws: ``Failure`` when one has failed; what `requests` throw: what was queued before stays so.
+  /// Queues files, each read while earlier ones are uploaded, until each is done or has failed for good.
+  /// - Parameter requests: Closures that read a file and return its request.
+  /// - Throws: ``Failure`` if a file has failed; an error of `requests`, after which the earlier files stay queued.
   func run(queueing requests: [@Sendable () throws -> UploadRequest]) async throws {
-    try await run(Lock(Wanted())) { wanted in
+    try await run(FollowedUploads(store, queue, terminal, reportsAll: false)) { followed in
       var batch: [UploadRequest] = []
-      var begin = ContinuousClock.now - Self.batch
+      var start = ContinuousClock.now - Self.batch
       for (index, request) in requests.enumerated() {
         batch.append(try request())
-        guard index == requests.count - 1 || begin.duration(to: .now) >= Self.batch else { continue }
-        let ids = try await queue.add(batch)
-        wanted?.withLock { $0.ids.formUnion(ids) }
+        guard index == requests.count - 1 || start.duration(to: .now) >= Self.batch else { continue }
+        try await followed.add(try await queue.add(batch))
         batch = []
-        begin = .now
+        start = .now
         try Task.checkCancellation()
       }
-      wanted?.withLock { $0.isComplete = true }
+      return await followed.complete()
     }
   }
 
   private func run(
-    _ wanted: Lock<Wanted>?, _ queueing: @escaping @Sendable (Lock<Wanted>?) async throws -> Void
+    _ followed: FollowedUploads, _ queueing: @escaping @Sendable (FollowedUploads) async throws -> Bool
   ) async throws {
+    let updates = queue.updates()
     try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask {
         try await queue.run()
         return true
       }
       group.addTask {
-        try await follow(wanted)
-        return true
-      }
-      group.addTask {
-        try await queueing(wanted)
+        for await update in updates where try await followed.handle(update, dropped: updates.dropped) { return true }
         return false
       }
+      group.addTask {
+        while try await !followed.tick() { try await Task.sleep(for: Self.frame, clock: .steady) }
+        return true
+      }
+      group.addTask { try await queueing(followed) }
       defer { group.cancelAll() }
       while let isOver = try await group.next(), !isOver {}
     }
+    try await followed.finish()
+  }
+}
+
+/// The items that a command waits for, or all, and the report of those that finish.
+///
+/// The queue's updates report them. The store is read when updates were dropped, for items that had finished before they
+/// were added, and at every tick while another process uploads the queue.
+private actor FollowedUploads {
+  private let store: QueueStore
+  private let queue: UploadQueue
+  private let terminal: Terminal
+  private let startMs = WallClock.unixMilliseconds()
+  /// The items to report; `nil` for all that finish from the start on.
+  private var wanted: Set<Int64>?
+  private var isComplete = false
+  private var reported: Set<Int64> = []
+  private var failures = 0
+  private var lastEvent: Int64
+  private var recent: [UploadEvent] = []
+  private var dropped = 0
+  private var otherProcess = OtherProcess.unknown
+  private var screen = LiveScreen()
+  private var monitor = UploadsMonitor()
+
+  private enum OtherProcess {
+    case unknown
+    /// It uploads the queue, whose store had this version at the last tick.
+    case uploading(version: Int64)
+    case absent
   }
 
-  private func follow(_ waited: Lock<Wanted>?) async throws {
-    var screen = LiveScreen()
-    var look = UploadsLook()
-    var told: Set<Int64> = []
-    var heard = try store.events(limit: 1).last?.id ?? 0
-    var seen: (UploadQueue.Counters, Int64)?
-    var drawn: ContinuousClock.Instant?
-    var failed: [UploadItem] = []
-    let begin = WallClock.unixMilliseconds()
-    // What ended before is of interest only where it was asked for.
-    var since = waited == nil ? begin : 0
-    while true {
-      let known = waited?.withLock { $0 }
-      let open = known?.ids.subtracting(told)
-      // Nothing has ended while neither this program nor another one has done anything.
-      let now = (await queue.status.counters, try store.version())
-      let isQuiet = open?.isEmpty ?? seen.map { $0 == now } ?? false
-      seen = now
-      let ended = try isQuiet ? [] : store.ended(from: open?.min() ?? 0, since: since)
-      let recent = ended.filter { !told.contains($0.id) && open?.contains($0.id) ?? true }
-      if waited == nil { since = recent.compactMap(\.endedAtMs).max() ?? since }
-      for item in recent {
-        if terminal.isLive { Output.write(screen.frame([])) }
-        tell(item)
-        if item.state == .failed { failed.append(item) }
-      }
-      told.formUnion(recent.map(\.id))
-      if let known, known.isComplete, known.ids.isSubset(of: told) { break }
-      let isDue = drawn.map { $0 + Self.frame <= .now } ?? true
-      if isDue { drawn = .now }
-      if isDue, !terminal.isLive { try hear(&heard) }
-      if isDue, terminal.isLive {
-        let status = await queue.status
-        let events = try store.events(limit: 20).filter { $0.lastAtMs >= begin }
-        Output.write(
-          screen.frame(UploadText.live(try look.look(at: store), notes: UploadText.notes(status), events: events)))
-      }
-      try await Task.sleep(for: waited == nil ? Self.frame : Self.look, clock: .steady)
+  private static let recentLimit = 20
+
+  init(_ store: QueueStore, _ queue: UploadQueue, _ terminal: Terminal, reportsAll: Bool) throws {
+    self.store = store
+    self.queue = queue
+    self.terminal = terminal
+    wanted = reportsAll ? nil : []
+    lastEvent = try store.events(limit: 1).last?.id ?? 0
+  }
+
+  private var isOver: Bool { isComplete && wanted?.isSubset(of: reported) == true }
+
+  /// Adds items to wait for.
+  func add(_ ids: [Int64]) throws {
+    wanted?.formUnion(ids)
+    try catchUp(from: ids.min() ?? 0)
+  }
+
+  /// Declares that no further items will be added.
+  /// - Returns: `true` if every item has been reported.
+  func complete() -> Bool {
+    isComplete = true
+    return isOver
+  }
+
+  /// Handles an update of the queue.
+  /// - Parameter dropped: The number of updates lost so far.
+  /// - Returns: `true` if every item has been reported.
+  func handle(_ update: UploadUpdate, dropped: Int) throws -> Bool {
+    monitor.itemsChanged()
+    if dropped != self.dropped {
+      self.dropped = dropped
+      try catchUp()
     }
+    if case .event(let event) = update { try report(event) }
+    return isOver
+  }
+
+  /// Looks after another process, and draws the screen of a live terminal.
+  /// - Returns: `true` if every item has been reported.
+  func tick() async throws -> Bool {
+    let status = await queue.status
+    switch otherProcess {
+    case .uploading(let before) where status.isUploadedElsewhere:
+      let version = try store.version()
+      if version != before { try catchUp() }
+      otherProcess = .uploading(version: version)
+    case _ where status.isUploadedElsewhere:
+      otherProcess = .uploading(version: try store.version())
+      try catchUp()
+    case .absent: break
+    case .unknown, .uploading:
+      // This process has taken the queue over since the last tick.
+      otherProcess = .absent
+      try catchUp()
+    }
+    if terminal.isLive {
+      let now = try status.isUploadedElsewhere ? monitor.read(store) : monitor.read(status, store)
+      Output.write(screen.frame(UploadText.live(now, notes: UploadText.notes(status), events: recent)))
+    }
+    return isOver
+  }
+
+  /// Clears the screen.
+  /// - Throws: ``Failure`` if an item has failed for good and none is left to wait for.
+  func finish() throws {
     if terminal.isLive { Output.write(screen.frame([])) }
-    guard failed.isEmpty else {
-      throw Failure(
-        "\(failed.count) of \(told.count) could not be uploaded",
-        hint: "`edgeblue uploads list --all` says why; `edgeblue uploads retry ID` tries one again", status: .failed)
-    }
+    guard isOver, failures > 0 else { return }
+    throw Failure(
+      "\(failures) of \(reported.count) could not be uploaded",
+      hint: "`edgeblue uploads list --all` says why; `edgeblue uploads retry ID` tries one again", status: .failed)
   }
 
-  /// Tells why something waits, once for each reason.
-  /// - Parameter last: the number of the event that was told last.
-  private func hear(_ last: inout Int64) throws {
-    let events = try store.events(limit: 50).filter { $0.id > last }.sorted { $0.id < $1.id }
-    for event in events where [.failed, .credentialsMissing, .credentialsFound].contains(event.kind) {
-      // What has failed for good has this name.
-      let name = event.kind == .failed ? "retrying" : event.kind.rawValue
-      terminal.happened(UploadText.said(event), name, event.json)
+  /// Reports the events and finished items that the store has and no update has reported.
+  private func catchUp(from first: Int64 = 0) throws {
+    for event in try store.events(limit: 50).filter({ $0.id > lastEvent }).sorted(by: { $0.id < $1.id }) {
+      noteRecent(event)
     }
-    last = max(last, events.last?.id ?? 0)
+    let start = wanted == nil ? 0 : max(first, wanted?.subtracting(reported).min() ?? 0)
+    for item in try store.finishedItems(from: start, since: wanted == nil ? startMs : 0) { report(item) }
   }
 
-  private func tell(_ item: UploadItem) {
+  private func report(_ event: UploadEvent) throws {
+    noteRecent(event)
+    if [.done, .gaveUp].contains(event.kind), let id = event.item, let item = try store.item(id) { report(item) }
+  }
+
+  /// Reports why an item or account waits, once for each reason.
+  private func noteRecent(_ event: UploadEvent) {
+    recent.removeAll { $0.id == event.id }
+    recent = (recent + [event]).suffix(Self.recentLimit)
+    guard event.id > lastEvent else { return }
+    lastEvent = event.id
+    guard !terminal.isLive, [.failed, .credentialsMissing, .credentialsFound].contains(event.kind) else { return }
+    // An item that failed for good is reported as "failed".
+    let name = event.kind == .failed ? "retrying" : event.kind.rawValue
+    terminal.happened(UploadText.said(event), name, event.json)
+  }
+
+  /// Reports an item that is done or has failed for good, once.
+  private func report(_ item: UploadItem) {
+    guard [.done, .failed].contains(item.state), wanted?.contains(item.id) ?? true, reported.insert(item.id).inserted
+    else { return }
+    if terminal.isLive { Output.write(screen.frame([])) }
     if item.state == .failed {
+      failures += 1
       let text = "\(item.request.key.printable): \((item.problem ?? "failed").printable)"
       terminal.happened(terminal.paint(text, .red), "failed", item.json)
     } else {

@@ -82,7 +82,7 @@ struct UploadReport: Sendable {
 
   private var problem: String? {
     if let problem = status.problem { return problem }
-    if status.isElsewhere { return "another program uploads this queue" }
+    if status.isUploadedElsewhere { return "another program uploads this queue" }
     let account = status.credentialProblems.min { $0.key < $1.key }
     return account.map { "the account \($0.key) has no credentials: \($0.value)" }
   }

@@ -30,7 +30,7 @@ enum UploadText {
   /// Why accounts have no credentials, and what keeps the queue from working.
   static func notes(_ status: UploadQueue.Status) -> [String] {
     let accounts = status.credentialProblems.sorted { $0.key < $1.key }
-    return (status.isElsewhere ? ["another program uploads this queue"] : [])
+    return (status.isUploadedElsewhere ? ["another program uploads this queue"] : [])
       + accounts.map { "account \($0.key.printable) has no credentials: \($0.value.printable)" }
       + [status.problem?.printable].compactMap { $0 }
   }
@@ -61,7 +61,7 @@ enum UploadText {
       ("afterwards", request.afterwards.rawValue), ("queued", Terminal.clock(atMs: item.queuedAtMs)),
       ("failed", item.attempts > 0 ? "\(item.attempts) times" : nil),
       ("next attempt", item.nextAttemptAtMs.map(Terminal.clock(atMs:))),
-      ("ended", item.endedAtMs.map(Terminal.clock(atMs:))), ("problem", item.problem),
+      ("ended", item.finishedAtMs.map(Terminal.clock(atMs:))), ("problem", item.problem),
       ("parts", item.uploadID == nil ? nil : "\(item.parts.count) are there"),
     ]
     return rows.compactMap { name, value in value.map { "\(name.padded(to: 14))\($0.printable)" } }
@@ -81,7 +81,7 @@ extension UploadItem {
       "key": .string(request.key), "account": .string(request.account), "path": .string(request.content.path),
       "size": .number(Int(request.content.size)), "sha256": .string(request.content.sha256),
       "attempts": .number(attempts), "queuedAtMs": .number(Int(queuedAtMs)),
-      "nextAttemptAtMs": JSON(nextAttemptAtMs.map { Int($0) }), "endedAtMs": JSON(endedAtMs.map { Int($0) }),
+      "nextAttemptAtMs": JSON(nextAttemptAtMs.map { Int($0) }), "endedAtMs": JSON(finishedAtMs.map { Int($0) }),
       "problem": JSON(problem), "failure": JSON(failure?.rawValue), "partsUploaded": .number(parts.count),
     ]
   }

@@ -60,7 +60,7 @@ extension UploadText {
     case .gaveUp: "failed for good"
     case .done: "is uploaded"
     case .retried: "is to be tried again"
-    case .held: "is held"
+    case .paused: "is held"
     case .resumed: "goes on"
     case .dropped: "was dropped"
     case .credentialsMissing: "has no credentials"

@@ -67,7 +67,7 @@ struct UploadsCommand: AsyncParsableCommand {
     func run() async throws {
       try await common.run { terminal in
         let items = try queue.open()
-        let uploads = try store.queue(items, concurrency: concurrency, waitsForTurn: false)
+        let uploads = try store.queue(items, concurrency: concurrency, waitsForLock: false)
         let role = Role { try await UploadFollower(items, uploads, terminal).run() }
         try await runUntilStopped(
           [role, UploadWaker(uploads)] + metrics.server(terminal) { await UploadReport(of: uploads).metrics })

@@ -2,27 +2,27 @@ import Foundation
 import Timing
 import Uploads
 
-/// How a queue gets on at one moment, whichever program uploads it.
+/// A snapshot of a queue that any process uploads.
 struct UploadsNow {
   var totals = QueueStore.Totals()
-  /// The items under way, and how many bytes of each were sent.
+  /// The items that are being uploaded, and the number of bytes sent of each.
   var running: [UploadItem] = []
   var sent: [Int64: Int64] = [:]
-  /// Over the last few seconds; `nil` until there are two moments.
+  /// The throughput over the last few seconds; `nil` before the second sample.
   var bytesPerSecond: Double?
-  /// Who uploads it; `nil` when nobody does.
+  /// The process that uploads the queue; `nil` if there is none.
   var uploader: QueueUploader?
 
-  /// How many items are to go.
+  /// The number of items that are not uploaded yet.
   var count: Int { (totals.items[.waiting] ?? 0) + (totals.items[.uploading] ?? 0) }
 
-  /// Their bytes that were not sent yet.
+  /// The number of their bytes that were not sent yet.
   var bytesLeft: Int64 {
     let done = running.reduce(Int64(0)) { $0 + min(sent[$1.id] ?? 0, $1.request.content.size) }
     return max((totals.bytes[.waiting] ?? 0) + (totals.bytes[.uploading] ?? 0) - done, 0)
   }
 
-  /// For programs.
+  /// The snapshot as JSON.
   var json: [String: JSON] {
     let items = running.map { item in
       JSON.object([
@@ -39,25 +39,43 @@ struct UploadsNow {
   }
 }
 
-/// Looks at a queue again and again.
-struct UploadsLook {
-  /// How far back the speed is measured: 5 s.
+/// Takes snapshots of a queue, and measures its throughput.
+struct UploadsMonitor {
+  /// The time over which the throughput is measured.
   private static let span = Duration.seconds(5)
 
   private var samples: [(at: ContinuousClock.Instant, bytes: Int64)] = []
+  /// The numbers of items since the last change.
+  private var totals: QueueStore.Totals?
+  private var items: [Int64: UploadItem] = [:]
 
-  /// How it is now.
-  mutating func look(at store: QueueStore) throws -> UploadsNow {
+  /// Notes that the next snapshot must count the items again.
+  mutating func itemsChanged() { totals = nil }
+
+  /// Returns a snapshot of the queue of this process; the store is read for changed items only.
+  mutating func read(_ status: UploadQueue.Status, _ store: QueueStore) throws -> UploadsNow {
+    sample(status.counters.sentBytes)
+    let totals = try totals ?? store.totals()
+    self.totals = totals
+    items = items.filter { status.running[$0.key] != nil }
+    for id in status.running.keys where items[id] == nil { items[id] = try store.item(id) }
+    return UploadsNow(
+      totals: totals, running: items.values.sorted { $0.id < $1.id }, sent: status.running,
+      bytesPerSecond: bytesPerSecond)
+  }
+
+  /// Returns a snapshot of a queue that another process uploads, or none.
+  mutating func read(_ store: QueueStore) throws -> UploadsNow {
     let uploader = try store.uploader
-    note(uploader?.sentBytes)
+    sample(uploader?.sentBytes)
     let running = try (uploader?.running ?? [:]).keys.sorted().compactMap { try store.item($0) }
     return UploadsNow(
       totals: try store.totals(seenWith: uploader), running: running.filter { $0.state == .uploading },
       sent: uploader?.running ?? [:], bytesPerSecond: bytesPerSecond, uploader: uploader)
   }
 
-  /// Another program counts from zero.
-  private mutating func note(_ bytes: Int64?) {
+  /// Adds a sample; another process counts from zero.
+  private mutating func sample(_ bytes: Int64?) {
     let now = ContinuousClock.now
     guard let bytes, bytes >= samples.last?.bytes ?? 0 else { return samples = [] }
     samples.append((now, bytes))
@@ -70,14 +88,14 @@ struct UploadsLook {
   }
 }
 
-/// Shows how a queue gets on that another program uploads, or nobody.
+/// Displays a queue that another process uploads, or none.
 struct UploadsWatcher: Sendable {
   private let store: QueueStore
   private let terminal: Terminal
 
-  /// How often it looks: 500 ms.
+  /// The interval at which the queue is polled.
   private static let frame = Duration.milliseconds(500)
-  /// How many events it looks at.
+  /// The number of events that are read.
   private static let eventLimit = 20
 
   init(_ store: QueueStore, _ terminal: Terminal) {
@@ -85,13 +103,13 @@ struct UploadsWatcher: Sendable {
     self.terminal = terminal
   }
 
-  /// Shows it until the task is cancelled: in a terminal over and over, elsewhere when something has changed.
+  /// Displays the queue until the task is cancelled: continuously in a terminal, elsewhere after each change.
   func run() async throws {
     var screen = LiveScreen()
-    var look = UploadsLook()
+    var monitor = UploadsMonitor()
     var shown = ""
     while true {
-      let now = try look.look(at: store)
+      let now = try monitor.read(store)
       let lines = UploadText.live(
         now, notes: try Self.notes(store, now.totals, now.uploader), events: try store.events(limit: Self.eventLimit))
       let text = terminal.json ? JSON.object(now.json).text : lines.joined(separator: "\n")
@@ -106,14 +124,14 @@ struct UploadsWatcher: Sendable {
     }
   }
 
-  /// What else is to be known: whether somebody uploads it, and whether a person holds it.
+  /// Returns notes for display: that the queue is paused, and that no process uploads it.
   static func notes(
     _ store: QueueStore, _ totals: QueueStore.Totals, _ uploader: QueueUploader?
   ) throws -> [String] {
     var notes: [String] = []
-    if try store.isPaused { notes.append("all of it is held; `edgeblue uploads resume` lets it go on") }
+    if try store.isPaused { notes.append("the queue is paused; `edgeblue uploads resume` resumes it") }
     if uploader == nil, totals.items[.waiting] != nil {
-      notes.append("nobody uploads it at the moment; `edgeblue uploads run` does")
+      notes.append("no process uploads the queue; `edgeblue uploads run` does")
     }
     return notes
   }

@@ -1,4 +1,3 @@
-import DBus
 import Foundation
 import Streams
 
@@ -49,7 +48,8 @@ final class FaultProxy: Sendable {
   /// How often the server said that it had made an object.
   func made(_ key: String) -> Int {
     seen.filter { seen in
-      let (path, query) = (seen.target.prefix { $0 != "?" }, seen.target.drop { $0 != "?" })
+      let path = seen.target.prefix { $0 != "?" }
+      let query = seen.target.drop { $0 != "?" }
       let isWhole = seen.method == "PUT" && query.isEmpty || seen.method == "POST" && query.hasPrefix("?uploadId")
       return isWhole && path.hasSuffix("/" + key) && seen.status == 200
     }.count
@@ -62,7 +62,9 @@ final class FaultProxy: Sendable {
     guard Socket.withAddress(port, { bind(descriptor, $0, $1) }) == 0, listen(descriptor, 64) == 0 else {
       throw POSIXError(.EADDRINUSE)
     }
-    (self.server, self.decide, listener) = (server, decide, descriptor)
+    self.server = server
+    self.decide = decide
+    listener = descriptor
     try startThread(named: "proxy") { [weak self, listener] in
       while case let connection = accept(listener, nil, nil), connection >= 0 {
         guard let self else {
@@ -93,7 +95,8 @@ final class FaultProxy: Sendable {
     guard let end else { return }
     let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
     let words = lines[0].split(separator: " ")
-    let (method, target) = (String(words[0]), String(words[1]))
+    let method = String(words[0])
+    let target = String(words[1])
     let authorization =
       lines.first { $0.lowercased().hasPrefix("authorization:") }
       .map { $0.dropFirst(14).trimmingCharacters(in: .whitespaces) } ?? ""

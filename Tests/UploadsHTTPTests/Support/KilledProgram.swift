@@ -4,9 +4,9 @@ import Streams
 import SystemTesting
 import Testing
 import Timing
+import UploadsTesting
 
 @testable import Uploads
-@testable import UploadsTests
 
 /// The command, as `swift build` has made it.
 enum Program {
@@ -32,7 +32,9 @@ struct KilledProgram: Sendable {
   init(_ name: String, seed: UInt64, _ server: SeaweedFS, _ proxy: FaultProxy) throws {
     folder = try TemporaryFolder()
     store = try QueueStore(path: folder.path + "/uploads.sqlite")
-    (self.server, self.proxy, prefix) = (server, proxy, "\(name)/\(seed)/")
+    self.server = server
+    self.proxy = proxy
+    prefix = "\(name)/\(seed)/"
     random = Lock(SeededGenerator(seed: seed))
   }
 
@@ -49,9 +51,10 @@ struct KilledProgram: Sendable {
       let path = try folder.file("\(life)-\(number).wav", size, seed: seed)
       let data = try Data(contentsOf: URL(filePath: path))
       bytes.withLock { $0[key] = data }
-      let request = UploadRequest(
+      var request = UploadRequest(
         try ObjectContent(readingFile: path), bucket: SeaweedFS.bucket, key: key, account: "default",
-        afterwards: .remove, manifest: manifest)
+        afterwards: .remove)
+      request.manifest = manifest
       try store.add([request])
     }
   }

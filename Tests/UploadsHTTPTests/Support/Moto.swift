@@ -4,7 +4,6 @@ import Timing
 import UploadsHTTP
 
 @testable import Uploads
-@testable import UploadsTests
 
 /// AWS as far as it can be had without an account: moto, whose signatures are checked by AWS's own library and whose
 /// accounts may do what their policies say. It keeps objects in memory.
@@ -43,7 +42,7 @@ struct Moto: Sendable {
     let key = try await iam("CreateAccessKey", ["UserName": "ada"]).all("CreateAccessKeyResult").first?
       .all("AccessKey").first
     guard let name = key?["AccessKeyId"], let secret = key?["SecretAccessKey"] else {
-      throw UploadsError(.unexpectedReply, "moto makes no access key")
+      throw UploadsError(.unexpectedResponse, "moto makes no access key")
     }
     ada = S3Credentials(accessKey: name, secretKey: secret)
     func allowed(_ whom: String) -> String {
@@ -56,16 +55,17 @@ struct Moto: Sendable {
       "PutUserPolicy", ["UserName": "ada", "PolicyName": "role", "PolicyDocument": allowed(#""Resource": "*""#)])
     let place = "<LocationConstraint>\(Self.region)</LocationConstraint>"
     var request = S3Request(
-      "PUT", scheme: "http", authority: "\(Self.bucket).s3.\(Self.region).amazonaws.com",
-      body: .bytes(Data("<CreateBucketConfiguration>\(place)</CreateBucketConfiguration>".utf8)))
+      "PUT", scheme: "http", authority: "\(Self.bucket).s3.\(Self.region).amazonaws.com")
+    request.body = .bytes(Data("<CreateBucketConfiguration>\(place)</CreateBucketConfiguration>".utf8))
     RequestSigner(root, region: Self.region)
       .sign(&request, payload: RequestSigner.unsignedPayload, at: WallClock.unixMilliseconds() / 1000)
     _ = try await transport.send(request)
     // From now on who they are and what they may is looked at.
-    _ = try await transport.send(
-      S3Request(
-        "POST", scheme: "http", authority: "moto", path: "/moto-api/reset-auth",
-        headers: [("Content-Type", "text/plain")], body: .bytes(Data("0".utf8))))
+    var reset = S3Request(
+      "POST", scheme: "http", authority: "moto", path: "/moto-api/reset-auth",
+      headers: [("Content-Type", "text/plain")])
+    reset.body = .bytes(Data("0".utf8))
+    _ = try await transport.send(reset)
   }
 
   /// A client that addresses it as AWS.
@@ -84,7 +84,7 @@ struct Moto: Sendable {
         "DurationSeconds": "900",
       ], as: ada)
     guard let session = S3Credentials(assumed: answer) else {
-      throw UploadsError(.unexpectedReply, "AssumeRole was answered with \(answer.name)")
+      throw UploadsError(.unexpectedResponse, "AssumeRole was answered with \(answer.name)")
     }
     return session
   }
@@ -97,20 +97,23 @@ struct Moto: Sendable {
     private let port: UInt16
     private let carrier: S3HTTPTransport
 
-    init(port: UInt16) throws { (self.port, carrier) = (port, try S3HTTPTransport()) }
+    init(port: UInt16) throws {
+      self.port = port
+      carrier = try S3HTTPTransport()
+    }
 
-    func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Answer {
+    func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Response {
       var request = request
       request.headers.append(("Host", request.authority))
       request.authority = "127.0.0.1:\(port)"
       return try await carrier.send(request, progress)
     }
 
-    func send(_ request: S3Request) async throws -> S3Answer {
+    func send(_ request: S3Request) async throws -> S3Response {
       let answer = try await send(request, S3Progress())
       guard (200..<300).contains(answer.status) else {
         let text = String(decoding: answer.body, as: UTF8.self)
-        throw UploadsError(.unexpectedReply, "\(request.path) was answered with \(answer.status): \(text)")
+        throw UploadsError(.unexpectedResponse, "\(request.path) was answered with \(answer.status): \(text)")
       }
       return answer
     }
@@ -122,11 +125,12 @@ struct Moto: Sendable {
       let form = fields.merging(["Action": action]) { $1 }.map { "\($0)=\($1.percentEncoded())" }.joined(separator: "&")
       var request = S3Request(
         "POST", scheme: "http", authority: "\(service).amazonaws.com",
-        headers: [("Content-Type", "application/x-www-form-urlencoded")], body: .bytes(Data(form.utf8)))
+        headers: [("Content-Type", "application/x-www-form-urlencoded")])
+      request.body = .bytes(Data(form.utf8))
       RequestSigner(who, region: "us-east-1", service: service)
         .sign(&request, payload: Digests(of: Data(form.utf8)).sha256.hex, at: WallClock.unixMilliseconds() / 1000)
       guard let root = XMLElement(try await send(request).body) else {
-        throw UploadsError(.unexpectedReply, "\(action) was not answered with XML")
+        throw UploadsError(.unexpectedResponse, "\(action) was not answered with XML")
       }
       return root
     }

@@ -3,9 +3,9 @@ import Streams
 import SystemTesting
 import Timing
 import UploadsHTTP
+import UploadsTesting
 
 @testable import Uploads
-@testable import UploadsTests
 
 /// SeaweedFS on two nodes, each with a copy of everything. The first one also has what there is once: the master, the
 /// filer and the S3 gateway.
@@ -20,8 +20,11 @@ final class SeaweedCluster: Sendable {
   init() async throws {
     // Two that begin in the same instant look for the same free ports.
     _ = try await SeaweedFS.running()
-    let (folder, ports) = (try TemporaryFolder(), try SeaweedFS.freePorts(5))
-    (self.folder, self.ports, port) = (folder, ports, ports[4])
+    let folder = try TemporaryFolder()
+    let ports = try SeaweedFS.freePorts(5)
+    self.folder = folder
+    self.ports = ports
+    port = ports[4]
     let identities = try SeaweedFS.identities(in: folder)
     for name in ["master", "one", "two", "filer"] {
       try FileManager.default.createDirectory(atPath: "\(folder.path)/\(name)", withIntermediateDirectories: true)

@@ -3,9 +3,9 @@ import Streams
 import SystemTesting
 import Timing
 import UploadsHTTP
+import UploadsTesting
 
 @testable import Uploads
-@testable import UploadsTests
 
 /// A real object store on loopback: SeaweedFS, which checks signatures, dates and checksums. All tests share one, each
 /// with keys of its own; the end of the tests ends it.
@@ -110,7 +110,8 @@ struct SeaweedFS: Sendable {
     var more: [String] = []
     if isSecured {
       try Data(Self.roles.utf8).write(to: URL(filePath: folder.path + "/iam.json"))
-      let (key, certificate) = (folder.path + "/key.pem", folder.path + "/certificate.pem")
+      let key = folder.path + "/key.pem"
+      let certificate = folder.path + "/certificate.pem"
       let openssl = try ChildProcess(
         "openssl",
         [
@@ -159,13 +160,14 @@ struct SeaweedFS: Sendable {
       "Action=AssumeRole&Version=2011-06-15&RoleArn=\(Self.role)&RoleSessionName=test&DurationSeconds=900".utf8)
     var request = S3Request(
       "POST", scheme: "https", authority: "127.0.0.1:\(port)",
-      headers: [("Content-Type", "application/x-www-form-urlencoded")], body: .bytes(form))
+      headers: [("Content-Type", "application/x-www-form-urlencoded")])
+    request.body = .bytes(form)
     RequestSigner(Self.writer, region: "us-east-1", service: "sts")
       .sign(&request, payload: Digests(of: form).sha256.hex, at: WallClock.unixMilliseconds() / 1000)
     let answer = try await S3HTTPTransport(certificates: certificate).send(request, S3Progress())
     guard let session = S3Credentials(assumed: XMLElement(answer.body)) else {
       let body = String(decoding: answer.body, as: UTF8.self)
-      throw UploadsError(.unexpectedReply, "AssumeRole was answered with \(answer.status) \(body)")
+      throw UploadsError(.unexpectedResponse, "AssumeRole was answered with \(answer.status) \(body)")
     }
     return session
   }

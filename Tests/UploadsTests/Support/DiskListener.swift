@@ -1,11 +1,22 @@
-@testable import Uploads
+import Streams
+import Uploads
 
-/// Hears of what may go, and can make no room.
+/// A disk policy that passes on what it is asked to release, and can free no space.
 struct DiskListener: DiskPolicy {
-  let heard: @Sendable (UploadItem) async throws -> Void
+  let onRelease: @Sendable (UploadItem) async throws -> Void
 
-  init(_ heard: @escaping @Sendable (UploadItem) async throws -> Void) { self.heard = heard }
+  init(_ onRelease: @escaping @Sendable (UploadItem) async throws -> Void) { self.onRelease = onRelease }
 
-  func letGo(_ item: UploadItem) async throws { try await heard(item) }
-  func makeRoom() async throws -> Bool { false }
+  func release(_ item: UploadItem) async throws { try await onRelease(item) }
+  func freeSpace() async throws -> Bool { false }
+}
+
+extension Lock where State == Bool {
+  /// Returns the value, and sets it to `false`.
+  func take() -> Bool {
+    withLock { value in
+      defer { value = false }
+      return value
+    }
+  }
 }

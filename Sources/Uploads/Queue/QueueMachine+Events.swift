@@ -1,0 +1,37 @@
+extension QueueMachine {
+  /// The events that the machine handles.
+  enum Event: Sendable, Hashable {
+    /// An item is to be uploaded, or retried at a user's request.
+    /// - Parameter mayBeStored: A Boolean value that indicates whether an earlier attempt may have stored the object.
+    case added(Int64, account: String, failures: Int, mayBeStored: Bool = false)
+    /// An item is paused, dropped or finished elsewhere.
+    case removed(Int64)
+    /// The attempt of an item has succeeded.
+    case succeeded(Int64)
+    /// The attempt of an item has failed.
+    case failed(Int64, UploadFailure)
+    /// An account has credentials; each new set has a higher generation.
+    case credentials(String, generation: Int)
+    /// The host has a default route again.
+    case networkReturned
+    /// The whole queue is paused or resumed.
+    case paused(Bool)
+    /// Time has passed.
+    case tick
+  }
+
+  /// The actions that the queue performs for the machine.
+  enum Action: Sendable, Hashable {
+    /// Upload an item, with the account's credentials of this generation.
+    /// - Parameter mayBeStored: A Boolean value that indicates whether to look for the object on the server first.
+    case start(Int64, generation: Int, mayBeStored: Bool)
+    /// Cancel the attempt of an item.
+    case cancel(Int64)
+    /// Fetch newer credentials for an account: the server refused those of this generation.
+    case refresh(String, generation: Int)
+    /// Record a failure and the delay before the retry; no delay means that the item waits for credentials.
+    case postpone(Int64, failures: Int, delay: Duration?, UploadFailure)
+    /// Record that an item has failed for good.
+    case giveUp(Int64, UploadFailure)
+  }
+}

@@ -1,0 +1,43 @@
+extension UploadQueue {
+  /// Runs an attempt in a task of its own, which the machine can cancel.
+  func supervise(_ id: Int64, generation: Int, mayBeStored: Bool) async {
+    let task = Task { await self.attempt(id, mayBeStored: mayBeStored) }
+    progress.begin(id, task)
+    await withTaskCancellationHandler {
+      await task.value
+    } onCancel: {
+      task.cancel()
+    }
+    progress.end(id)
+  }
+
+  private func attempt(_ id: Int64, mayBeStored: Bool) async {
+    do {
+      guard let item = try await begin(id) else { return handle(.removed(id)) }
+      let name = item.request.account
+      guard let credentials = accounts[name]?.current else {
+        throw UploadsError(.noCredentials, "there are no credentials for the account \(name)")
+      }
+      try credentials.scope?.check(bucket: item.request.bucket, key: item.request.key)
+      report.counters.attempts += 1
+      progress.beginSending(id, after: item.parts.reduce(0) { $0 + $1.size })
+      let uploader = ItemUploader(
+        client: client, store: store, plan: options.plan, item: item, credentials: credentials,
+        // The slots that other items do not use.
+        concurrency: { [progress, options] in options.concurrency / max(progress.now.running.count, 1) },
+        onProgress: { [progress] bytes in progress.update(id, bytes) })
+      try await uploader.run(mayBeStored: mayBeStored)
+      let isDone = try await deliver(item)
+      if isDone { report.counters.uploaded += 1 }
+      report.counters.uploadedBytes += item.request.content.size
+      handle(.succeeded(id))
+    } catch is CancellationError {
+      // A user paused or dropped the item, or the process stops: the next attempt looks for the object on the server.
+    } catch {
+      let failure = UploadFailure(error)
+      report.counters.failures[failure.kind, default: 0] += 1
+      logger.info("upload failed", metadata: ["item": "\(id)", "kind": "\(failure.kind.rawValue)"])
+      handle(.failed(id, failure))
+    }
+  }
+}
