@@ -28,6 +28,7 @@ var products: [Product] = [
   .library(name: "BlueZ", targets: ["BlueZ"]),
   .library(name: "BlueZTesting", targets: ["BlueZTesting"]),
   .library(name: "NetworkPath", targets: ["NetworkPath"]),
+  .library(name: "NetworkPathNetworkManager", targets: ["NetworkPathNetworkManager"]),
   .library(name: "SystemState", targets: ["SystemState"]),
   .library(name: "BackgroundTasks", targets: ["BackgroundTasks"]),
   .library(name: "Agent", targets: ["Agent"]),
@@ -69,10 +70,14 @@ var targets: [Target] = [
     dependencies: ["Streams", "Timing", "DeterministicTesting", "SystemTesting", "DBus", "DBusTesting"],
     exclude: ["Peers"], swiftSettings: settings),
   .target(
-    name: "NetworkPath", dependencies: ["ErrorReporting", "Streams", "Timing", "CNetlink", "DBus", log],
+    name: "NetworkPath", dependencies: ["ErrorReporting", "Streams", "Timing", "DurableFiles", "CNetlink", log],
     swiftSettings: settings),
   .target(
-    name: "SystemState", dependencies: ["ErrorReporting", "Streams", "Timing", "DBus", log], swiftSettings: settings),
+    name: "NetworkPathNetworkManager", dependencies: ["Streams", "Timing", "DBus", "NetworkPath"],
+    swiftSettings: settings),
+  .target(
+    name: "SystemState", dependencies: ["ErrorReporting", "Streams", "Timing", "DurableFiles", "DBus", log],
+    swiftSettings: settings),
   .target(
     name: "BackgroundTasks", dependencies: ["ErrorReporting", "Streams", "Timing", "DurableFiles", log],
     swiftSettings: settings),
@@ -121,8 +126,8 @@ var targets: [Target] = [
   .testTarget(
     name: "NetworkPathTests",
     dependencies: [
-      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "CNetlink", "DBus", "DBusTesting", "NetworkPath",
-      log,
+      "Streams", "Timing", "DurableFiles", "DeterministicTesting", "SystemTesting", "CNetlink", "DBus", "DBusTesting",
+      "NetworkPath", "NetworkPathNetworkManager", log,
     ],
     swiftSettings: settings),
   .testTarget(
@@ -251,7 +256,7 @@ if !lean {
       name: "edgeblue",
       dependencies: [
         "ErrorReporting", "Streams", "Timing", "Agent", "AgentHTTP", "AudioIngest", "BlueZ", "DBus", "EdgeCoder",
-        "EdgeCoderHTTP", "NetworkPath", "SystemState", "Uploads", "UploadsHTTP", log,
+        "EdgeCoderHTTP", "NetworkPath", "NetworkPathNetworkManager", "SystemState", "Uploads", "UploadsHTTP", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),

@@ -16,7 +16,7 @@ let package = Package(
     example("PulseReader", ["BlueZ"]),
     example("Tidy", ["BackgroundTasks", "SystemState"]),
     example("UARTBridge", ["BlueZ"]),
-    example("WayOut", ["NetworkPath"]),
+    example("WayOut", ["NetworkPath", "NetworkPathNetworkManager"]),
   ],
   swiftLanguageModes: [.v6])
 

@@ -15,7 +15,7 @@ LAYERS = [
     ("Floor: files", {"DurableFiles"}),
     ("Test kits of the floor", {"DeterministicTesting", "SystemTesting"}),
     ("Bus", {"DBus"}),
-    ("Platform kits", {"BlueZ", "NetworkPath", "SystemState", "BackgroundTasks"}),
+    ("Platform kits", {"BlueZ", "NetworkPath", "NetworkPathNetworkManager", "SystemState", "BackgroundTasks"}),
     (
         "Features",
         {"EdgeCoder", "EdgeCoderHTTP", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables", "Uploads", "UploadsHTTP"}
@@ -24,9 +24,10 @@ LAYERS = [
     ("Programs", {"edgeblue", "agent-simulation"}),
 ]
 
-# Features in several targets, so that the half without SwiftNIO, or without a bus, builds in seconds: from a half to
-# the ones it may import.
+# Features and kits in several targets, so that the half without SwiftNIO, or without a bus, builds in seconds: from a
+# half to the ones it may import.
 HALVES = {
+    "NetworkPathNetworkManager": {"NetworkPath"},
     "EdgeCoderHTTP": {"EdgeCoder"},
     "AgentHTTP": {"Agent"},
     "UploadsHTTP": {"Uploads"},

@@ -1,6 +1,6 @@
 internal import CDBus
-import Timing
 import Streams
+import Timing
 
 /// One call that waits for its reply.
 final class PendingCall: Sendable {
@@ -82,16 +82,5 @@ extension ConnectionCore {
       return expired
     }
     for call in expired { call.reply.finish(.failure(DBusError(.timedOut, "no reply within the call's time-out"))) }
-  }
-}
-
-extension Duration {
-  /// Whole nanoseconds, 0 when negative.
-  var nanosecondsClamped: UInt64 {
-    let (seconds, attoseconds) = components
-    guard seconds >= 0, attoseconds >= 0 else { return 0 }
-    let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-    // A century is as good as for ever, and leaves room for the addition of "now".
-    return overflow ? .max / 4 : Swift.min(product &+ UInt64(attoseconds / 1_000_000_000), .max / 4)
   }
 }

@@ -64,7 +64,7 @@ extension World {
     ledger.pendingChanges()
     switch happening {
     case .network:
-      path = chance(0.6) ? PathSnapshot(status: .satisfied) : PathSnapshot(status: .unsatisfied, obstacle: .noCarrier)
+      path = chance(0.6) ? PathSnapshot(status: .satisfied) : PathSnapshot(status: .unsatisfied, unsatisfiedReason: .noCarrier)
       life?.say(path)
       settle()
       // Who is told that the network is back often chooses On.

@@ -92,6 +92,6 @@ extension AgentStatus {
     let phases: [AppLifecycle] = [.background, .background, .foreground, .suspending]
     self.init(
       mode: mode, runState: mode == .off ? .stopped : states.randomElement(using: &generator) ?? .running,
-      lifecycle: LifecycleSnapshot(phase: phases.randomElement(using: &generator) ?? .background, reason: .person))
+      lifecycle: LifecycleSnapshot(phase: phases.randomElement(using: &generator) ?? .background, reason: .user))
   }
 }

@@ -23,9 +23,9 @@ import Testing
   @Test func howFarTheyReach() {
     #expect(["127.0.0.1", "127.9.9.9", "::1"].allSatisfy { IPAddress($0)!.isLoopback })
     #expect(["169.254.1.1", "fe80::1", "febf::1"].allSatisfy { IPAddress($0)!.isLinkLocal })
-    #expect(
-      ["192.0.2.1", "::2", "fec0::1", "2001::1"].allSatisfy {
-        !IPAddress($0)!.isLinkLocal && !IPAddress($0)!.isLoopback
-      })
+    for address in ["192.0.2.1", "::2", "fec0::1", "2001::1"].compactMap({ IPAddress($0) }) {
+      #expect(!address.isLinkLocal)
+      #expect(!address.isLoopback)
+    }
   }
 }

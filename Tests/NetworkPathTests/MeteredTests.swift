@@ -5,6 +5,7 @@ import SystemTesting
 import Testing
 
 @testable import NetworkPath
+@testable import NetworkPathNetworkManager
 
 /// Against an object that answers as NetworkManager does, on a bus of its own.
 @Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"))
@@ -14,7 +15,7 @@ struct MeteredTests {
   @Test func itComesChangesAndGoes() async throws {
     let bus = try PrivateBus()
     var options = NetworkPathMonitor.Options()
-    options.networkManagerBus = .address(bus.address)
+    options.meteredSource = NetworkManagerMeteredSource(bus: .address(bus.address))
     options.settleDown = .zero
     options.resolverFile = "/nonexistent/resolv.conf"
     let monitor = try await NetworkPathMonitor.start(options)
@@ -26,13 +27,14 @@ struct MeteredTests {
     let manager = Interface(Self.name, properties: [.init("Metered", "u", get: { .uint32(number.withLock { $0 }) })])
     let object = try service.export("/org/freedesktop/NetworkManager", [manager])
     _ = try await service.requestName(Self.name)
-    let metered = try await seen.until("metered") { $0.hintSource == .networkManager }
-    #expect(metered.path.isExpensive && metered.path.isConstrained)
+    let metered = try await seen.until("metered") { $0.hintSource == .meteredSource }
+    #expect(metered.path.isExpensive)
+    #expect(metered.path.isConstrained)
     #expect(metered.changes.contains(.hints(isExpensive: true, isConstrained: true)))
 
     number.withLock { $0 = 4 }
     try object.emitPropertiesChanged(Self.name, ["Metered": .uint32(number.withLock { $0 })])
-    try await seen.until("not metered") { !$0.isExpensive && $0.hintSource == .networkManager }
+    try await seen.until("not metered") { !$0.isExpensive && $0.hintSource == .meteredSource }
     number.withLock { $0 = 3 }
     try object.emitPropertiesChanged(Self.name, ["Metered": .uint32(number.withLock { $0 })])
     try await seen.until("probably metered") { $0.isExpensive && !$0.isConstrained }
@@ -42,7 +44,7 @@ struct MeteredTests {
 
   @Test func withoutABus() async throws {
     var options = NetworkPathMonitor.Options()
-    options.networkManagerBus = .address("unix:path=/nonexistent/bus")
+    options.meteredSource = NetworkManagerMeteredSource(bus: .address("unix:path=/nonexistent/bus"))
     let monitor = try await NetworkPathMonitor.start(options)
     #expect(monitor.path.hintSource == .interfaceKind)
   }

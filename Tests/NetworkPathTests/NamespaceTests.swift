@@ -1,3 +1,5 @@
+import DurableFiles
+import SystemTesting
 import Testing
 
 @testable import NetworkPath
@@ -14,13 +16,14 @@ struct NamespaceTests {
   }
 
   private func quick(_ options: inout NetworkPathMonitor.Options) {
-    (options.settleDown, options.settleUp) = (.milliseconds(1), .milliseconds(1))
+    options.settleDown = .milliseconds(1)
+    options.settleUp = .milliseconds(1)
   }
 
   @Test func anEmptyNamespace() async throws {
     let namespace = try await Namespace()
     let path = try await namespace.monitor().path
-    #expect(path.obstacle == .noInterface)
+    #expect(path.unsatisfiedReason == .noInterface)
     #expect(path.interfaces.map(\.name) == ["lo"])
     #expect(path.interfaces.first?.kind == .loopback)
     #expect(path.interfaces.first?.link == .up)
@@ -29,7 +32,7 @@ struct NamespaceTests {
   /// The kernel makes the tables of routes when they are first needed.
   @Test func aNamespaceAsTheKernelMakesIt() async throws {
     let path = try await Namespace(isBare: true).monitor().path
-    #expect(path.obstacle == .noInterface)
+    #expect(path.unsatisfiedReason == .noInterface)
     #expect(path.interfaces.first?.link == .down)
   }
 
@@ -38,17 +41,18 @@ struct NamespaceTests {
     let monitor = try await namespace.monitor(quick)
     let seen = Watcher(monitor)
     try await namespace.ip("link add up0 type veth peer name far0")
-    try await seen.until("two interfaces") { $0.interfaces.count == 3 && $0.obstacle == .interfacesDown }
+    try await seen.until("two interfaces") { $0.interfaces.count == 3 && $0.unsatisfiedReason == .interfacesDown }
     try await namespace.ip("link set up0 up")
-    try await seen.until("no carrier") { $0.obstacle == .noCarrier }
+    try await seen.until("no carrier") { $0.unsatisfiedReason == .noCarrier }
     try await namespace.ip("link set far0 up")
-    let carrier = try await seen.until("a carrier") { $0.obstacle == .noAddress }
+    let carrier = try await seen.until("a carrier") { $0.unsatisfiedReason == .noAddress }
     #expect(carrier.path.interfaces.map(\.kind) == [.loopback, .ethernet, .ethernet])
     try await namespace.ip("addr add 192.0.2.2/24 dev up0")
-    try await seen.until("an address") { $0.obstacle == .noDefaultRoute }
+    try await seen.until("an address") { $0.unsatisfiedReason == .noDefaultRoute }
     try await namespace.ip("route add default via 192.0.2.1")
     let v4 = try await seen.until("IPv4") { $0.status == .satisfied }
-    #expect(v4.path.supportsIPv4 && !v4.path.supportsIPv6)
+    #expect(v4.path.supportsIPv4)
+    #expect(!v4.path.supportsIPv6)
     #expect(v4.path.preferredInterface?.name == "up0")
     #expect(v4.changes.contains(.status(from: .unsatisfied, to: .satisfied)))
     try await namespace.ip("addr add 2001:db8::2/64 dev up0 nodad\nroute add default via 2001:db8::1 dev up0")
@@ -62,7 +66,7 @@ struct NamespaceTests {
     try await seen.until("IPv4 again") { $0.supportsIPv4 }
     try await namespace.ip("link set far0 down")
     let cut = try await seen.until("no carrier") { $0.status == .unsatisfied }
-    #expect(cut.path.obstacle == .noCarrier)
+    #expect(cut.path.unsatisfiedReason == .noCarrier)
     #expect(cut.changes.contains(.link(interface: "up0", from: .up, to: .noCarrier)))
     try await namespace.ip("link set far0 up")
     try await seen.until("carrier again") { $0.supportsIPv4 && $0.supportsIPv6 }
@@ -82,12 +86,12 @@ struct NamespaceTests {
     let down = try await seen.until("no way out") { $0.status == .unsatisfied }
     #expect(down.changes.contains(.link(interface: "up0", from: .up, to: .down)))
     try await namespace.ip("link set up0 up")
-    try await seen.until("a link without a route") { $0.obstacle == .noDefaultRoute }
+    try await seen.until("a link without a route") { $0.unsatisfiedReason == .noDefaultRoute }
     // Down and up again before anybody looks.
     try await namespace.ip("route add default via 192.0.2.1")
     try await seen.until("a way out") { $0.status == .satisfied }
     try await namespace.ip("link set up0 down\nlink set up0 up")
-    try await seen.until("no route, though the link is up") { $0.obstacle == .noDefaultRoute }
+    try await seen.until("no route, though the link is up") { $0.unsatisfiedReason == .noDefaultRoute }
   }
 
   @Test func twoUplinks() async throws {
@@ -105,7 +109,7 @@ struct NamespaceTests {
     try await namespace.ip("route replace default via 198.51.100.9 dev up1 metric 50")
     try await seen.until("another gateway") { $0.gateways.map(\.description) == ["via 198.51.100.9 on up1"] }
     try await namespace.ip("route add unreachable default metric 1")
-    try await seen.until("packets are refused") { $0.obstacle == .unusableDefaultRoute }
+    try await seen.until("packets are refused") { $0.unsatisfiedReason == .unusableDefaultRoute }
     #expect(seen.seen.allSatisfy { $0.path.status == .satisfied || $0 == seen.seen.last })
   }
 
@@ -121,7 +125,7 @@ struct NamespaceTests {
     #expect(seen.seen.contains { $0.changes.contains(.interfaceRenamed(from: "up0", to: "wan")) })
     try await namespace.ip("link del wan")
     let removed = try await seen.until("none left") { $0.interfaces.count == 1 }
-    #expect(removed.path.obstacle == .noInterface)
+    #expect(removed.path.unsatisfiedReason == .noInterface)
     #expect(seen.seen.contains { $0.changes.contains(.interfaceRemoved("wan")) })
   }
 
@@ -129,7 +133,8 @@ struct NamespaceTests {
     let namespace = try await wired()
     let monitor = try await namespace.monitor { options in
       // Longer than the flapping takes, on the slowest machine.
-      (options.settleDown, options.settleUp) = (.seconds(60), .seconds(60))
+      options.settleDown = .seconds(60)
+      options.settleUp = .seconds(60)
     }
     let seen = Watcher(monitor)
     try await seen.until("a way out") { $0.status == .satisfied }
@@ -162,7 +167,7 @@ struct NamespaceTests {
     try await namespace.ip(routes.joined(separator: "\n"))
     try await namespace.ip("route del default")
     let lost = try await seen.until("no way out") { $0.status == .unsatisfied }
-    #expect(lost.path.obstacle == .noDefaultRoute)
+    #expect(lost.path.unsatisfiedReason == .noDefaultRoute)
     #expect(monitor.statistics.events - events < 20)
     #expect(monitor.statistics.overruns == 0)
   }
@@ -242,4 +247,4 @@ struct NamespaceTests {
   }
 }
 
-private func threadName() -> String { SmallFile.text("/proc/thread-self/comm") ?? "" }
+private func threadName() -> String { SmallFile("/proc/thread-self/comm").text() ?? "" }

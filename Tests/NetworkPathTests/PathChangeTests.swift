@@ -12,11 +12,11 @@ import Testing
   }
 
   @Test func aNewName() {
-    #expect(changes(from: Say.wired, to: Say.wired + [Say.link(2, "uplink")]) == ["eth0 is called uplink now"])
+    #expect(changes(from: Say.wired, to: Say.wired + [Say.link(2, "uplink")]) == ["eth0 was renamed to uplink"])
   }
 
   @Test func carrierAndAdmission() {
-    let cases: [(UInt8, String)] = [(2, "eth0 has lost its carrier"), (5, "eth0 waits to be admitted")]
+    let cases: [(UInt8, String)] = [(2, "eth0 has lost its carrier"), (5, "eth0 waits for authentication")]
     for (state, text) in cases {
       #expect(changes(from: Say.wired, to: Say.wired + [Say.link(2, "eth0", state: state)]).first == text)
     }
@@ -43,7 +43,7 @@ import Testing
     #expect(
       tables.snapshot().changes(since: Say.path(more)).map(\.description) == [
         "eth0 was removed", "IPv4 has lost its default route via 192.0.2.1 on eth0",
-        "traffic takes wwan0 instead of eth0", "traffic costs money",
+        "traffic uses wwan0 instead of eth0", "traffic is expensive",
       ])
   }
 
@@ -53,12 +53,12 @@ import Testing
     let known = Say.path(Say.wired, PathSurroundings(dnsServers: [server], metered: .yes, reachability: .portal))
     #expect(
       known.changes(since: plain).map(\.description) == [
-        "name servers: 2001:db8::53", "the probe says: portal", "traffic costs money and is to be spared",
-        "the way out has to be connected first",
+        "name servers: 2001:db8::53", "probe result: portal", "traffic is expensive and constrained",
+        "the network requires a connection first",
       ])
     #expect(
       plain.changes(since: known).map(\.description) == [
-        "no name server is known", "the probe has yet to answer", "traffic is free", "there is a way out",
+        "no name server is configured", "no probe result yet", "traffic is not expensive", "the network is available",
       ])
   }
 }

@@ -1,23 +1,27 @@
 import Testing
 
 @testable import NetworkPath
+@testable import NetworkPathNetworkManager
 
 @Suite struct PathTablesTests {
   @Test func aWiredMachine() throws {
     let path = Say.path(Say.wired)
     #expect(path.status == .satisfied)
-    #expect(path.obstacle == nil)
-    #expect(path.supportsIPv4 && !path.supportsIPv6 && !path.supportsDNS)
+    #expect(path.unsatisfiedReason == nil)
+    #expect(path.supportsIPv4)
+    #expect(!path.supportsIPv6)
+    #expect(!path.supportsDNS)
     #expect(path.preferredInterface?.name == "eth0")
     #expect(path.gateways.map(\.description) == ["via 192.0.2.1 on eth0"])
     #expect(path.interfaces.map(\.name) == ["eth0", "lo"])
     #expect(path.interfaces[0].addresses == [IPAddress("192.0.2.2")])
-    #expect(path.uses(.ethernet) && !path.uses(.loopback))
+    #expect(path.uses(.ethernet))
+    #expect(!path.uses(.loopback))
   }
 
   /// Each step takes one thing away that was there before, or adds the next one that is missing.
   @Test func whatIsMissingHasAName() {
-    let cases: [(PathObstacle?, [RouteMessage])] = [
+    let cases: [(PathUnsatisfiedReason?, [RouteMessage])] = [
       (.noInterface, []), (.noInterface, [Say.lo]),
       (.interfacesDown, [Say.lo, Say.link(2, "eth0", isUp: false)]),
       (.noCarrier, [Say.lo, Say.link(2, "eth0", state: 2), Say.link(3, "eth1", isUp: false)]),
@@ -28,10 +32,10 @@ import Testing
       (.unusableDefaultRoute, [Say.lo, Say.link(2, "eth0"), Say.routes(Say.route(2, via: "192.0.2.1"))]),
       (nil, Say.wired),
     ]
-    for (obstacle, messages) in cases {
+    for (reason, messages) in cases {
       let path = Say.path(messages)
-      #expect(path.obstacle == obstacle)
-      #expect((path.status == .satisfied) == (obstacle == nil))
+      #expect(path.unsatisfiedReason == reason)
+      #expect((path.status == .satisfied) == (reason == nil))
       #expect(path.isExpensive == false)
     }
     #expect(Say.path(cases[4].1).status == .requiresConnection)
@@ -41,11 +45,13 @@ import Testing
   @Test func aModemThatHasNotDialled() {
     let path = Say.path([Say.lo, Say.link(2, "wwan0", isUp: false, hardware: 519)])
     #expect(path.status == .requiresConnection)
-    #expect(path.obstacle == .waiting(interface: "wwan0"))
+    #expect(path.unsatisfiedReason == .waiting(interface: "wwan0"))
   }
 
   @Test func addressesThatCannotBeUsed() {
-    let (tentative, failed, optimistic): (UInt32, UInt32, UInt32) = (0x40, 0x08, 0x04)
+    let tentative: UInt32 = 0x40
+    let failed: UInt32 = 0x08
+    let optimistic: UInt32 = 0x04
     let base = [Say.lo, Say.link(2, "eth0"), Say.routes(Say.route(2, via: "fe80::1", .v6, metric: 1024))]
     for (flags, isUsable) in [
       (0, true), (tentative, false), (tentative | failed, false), (failed, false), (tentative | optimistic, true),
@@ -62,7 +68,7 @@ import Testing
       Say.lo, Say.link(2, "eth0"), Say.link(3, "docker0"), Say.address(3, "172.17.0.1"),
       Say.routes(Say.route(2, via: "192.0.2.1")),
     ]
-    #expect(Say.path(base).obstacle == .unusableDefaultRoute)
+    #expect(Say.path(base).unsatisfiedReason == .unusableDefaultRoute)
     #expect(Say.path(base + [Say.address(1, "198.51.100.7")]).status == .satisfied)
   }
 
@@ -104,7 +110,7 @@ import Testing
     #expect(tables { $0.apply(Say.link(2, "eth0", isUp: false)) })
     #expect(tables.value.routes.isEmpty)
     #expect(tables { $0.apply(Say.link(2, "eth0")) })
-    #expect(tables.value.snapshot().obstacle == .noDefaultRoute)
+    #expect(tables.value.snapshot().unsatisfiedReason == .noDefaultRoute)
     #expect(!tables { $0.apply(Say.link(2, "eth0")) })
   }
 
@@ -137,9 +143,9 @@ import Testing
       let path = Say.path(modem, PathSurroundings(metered: metered))
       #expect(path.isExpensive == isExpensive)
       #expect(path.isConstrained == isConstrained)
-      #expect(path.hintSource == .networkManager)
+      #expect(path.hintSource == .meteredSource)
     }
-    #expect((0...5).map { Metered(UInt32($0)) } == [nil, .yes, .no, .probably, .no, nil])
+    #expect((0...5).map { Metered(networkManager: UInt32($0)) } == [nil, .yes, .no, .probably, .no, nil])
   }
 
   @Test func whatAProbeFindsIsPartOfTheStatus() {
@@ -147,7 +153,7 @@ import Testing
     #expect(path(nil).status == .satisfied)
     #expect(path(.reachable).status == .satisfied)
     #expect(path(.portal).status == .requiresConnection)
-    #expect(path(.unreachable).obstacle == .unreachable)
+    #expect(path(.unreachable).unsatisfiedReason == .unreachable)
     #expect(path(.unreachable).status == .unsatisfied)
   }
 }

@@ -18,14 +18,14 @@ import Timing
     timeout: Duration = .seconds(60), _ asked: @escaping @Sendable () async throws -> Reachability
   ) async -> Reachability? {
     let (reports, report) = BoundedStream.make(of: Reachability.self, limit: 8)
-    let (waysOut, wayOut) = BoundedStream.make(of: ProbeRunner.WayOut.self, limit: 1)
+    let (routes, route) = BoundedStream.make(of: ProbeRunner.Route.self, limit: 1)
     let runner = ProbeRunner(
       probe: Probe(asked: asked), interval: .seconds(3600), timeout: timeout, logger: Logger(label: "test")
     ) { found, number in if number == 7 { report.yield(found) } }
-    let running = Task { await runner.run(waysOut) }
-    wayOut.yield(7)
+    let running = Task { await runner.run(routes) }
+    route.yield(7)
     defer {
-      wayOut.finish()
+      route.finish()
       running.cancel()
     }
     for await found in reports { return found }
@@ -47,7 +47,7 @@ import Timing
   }
 
   @Test func theProbeOfAWayOutThatIsGoneIsGivenUp() async {
-    let (waysOut, wayOut) = BoundedStream.make(of: ProbeRunner.WayOut.self, limit: 1)
+    let (routes, route) = BoundedStream.make(of: ProbeRunner.Route.self, limit: 1)
     let (events, event) = BoundedStream.make(of: String.self, limit: 8)
     let probe = Probe {
       event.yield("asked")
@@ -61,13 +61,13 @@ import Timing
     let runner = ProbeRunner(
       probe: probe, interval: .seconds(3600), timeout: .seconds(3600), logger: Logger(label: "test")
     ) { _, _ in event.yield("reported") }
-    let running = Task { await runner.run(waysOut) }
+    let running = Task { await runner.run(routes) }
     var seen = events.makeAsyncIterator()
-    wayOut.yield(1)
+    route.yield(1)
     #expect(await seen.next() == "asked")
-    wayOut.yield(nil)
+    route.yield(nil)
     #expect(await seen.next() == "given up")
-    wayOut.finish()
+    route.finish()
     await running.value
   }
 
@@ -75,7 +75,8 @@ import Timing
   func aPortalIsNoWayOut() async throws {
     let namespace = try await Namespace()
     let monitor = try await namespace.monitor { options in
-      (options.settleDown, options.settleUp) = (.zero, .zero)
+      options.settleDown = .zero
+      options.settleUp = .zero
       options.probe = Probe { .portal }
     }
     #expect(monitor.path.reachability == nil)
@@ -84,9 +85,9 @@ import Timing
     try await namespace.ip("addr add 192.0.2.2/24 dev up0\nroute add default via 192.0.2.1")
     let portal = try await seen.until("a portal") { $0.reachability == .portal }
     #expect(portal.path.status == .requiresConnection)
-    #expect(portal.path.obstacle == .portal)
+    #expect(portal.path.unsatisfiedReason == .portal)
     try await namespace.ip("route del default")
-    try await seen.until("nothing to ask") { $0.reachability == nil && $0.obstacle == .noDefaultRoute }
+    try await seen.until("nothing to ask") { $0.reachability == nil && $0.unsatisfiedReason == .noDefaultRoute }
   }
 
   @Test func optionsThatCannotBe() {

@@ -14,22 +14,22 @@ import Testing
   private func settled(_ path: PathSnapshot) -> Held<Settling> {
     let settling = Held(Settling(down: .milliseconds(150), up: .milliseconds(500)))
     settling.value.offer(path, at: start)
-    #expect(settling { $0.due(at: start) }?.path == path)
+    #expect(settling { $0.takeDue(at: start) }?.path == path)
     return settling
   }
 
   @Test func theFirstPathIsToldAtOnceAndOnce() {
     let settling = settled(good)
     #expect(settling.value.deadline == nil)
-    #expect(settling { $0.due(at: at(10_000)) } == nil)
+    #expect(settling { $0.takeDue(at: at(10_000)) } == nil)
   }
 
   @Test func aLossIsToldAfterTheSettleTimeDown() {
     let settling = settled(good)
     settling.value.offer(bad, at: at(1000))
     #expect(settling.value.deadline == at(1150))
-    #expect(settling { $0.due(at: at(1149)) } == nil)
-    #expect(settling { $0.due(at: at(1150)) }?.path == bad)
+    #expect(settling { $0.takeDue(at: at(1149)) } == nil)
+    #expect(settling { $0.takeDue(at: at(1150)) }?.path == bad)
   }
 
   @Test func aLossThatDoesNotLastIsCountedAndNotTold() {
@@ -38,7 +38,7 @@ import Testing
     settling.value.offer(good, at: at(1100))
     #expect(settling.value.deadline == nil)
     settling.value.offer(bad, at: at(2000))
-    let told = settling { $0.due(at: at(2150)) }
+    let told = settling { $0.takeDue(at: at(2150)) }
     #expect(told?.path == bad)
     #expect(told?.transients == 1)
     #expect(settling.value.transients == 0)
@@ -48,25 +48,25 @@ import Testing
     let settling = settled(bad)
     for moment in stride(from: 1000, to: 5000, by: 400) {
       settling.value.offer(good, at: at(moment))
-      #expect(settling { $0.due(at: at(moment + 300)) } == nil)
+      #expect(settling { $0.takeDue(at: at(moment + 300)) } == nil)
       settling.value.offer(bad, at: at(moment + 300))
     }
     settling.value.offer(good, at: at(5000))
     #expect(settling.value.deadline == at(5500))
-    #expect(settling { $0.due(at: at(5500)) }?.path == good)
+    #expect(settling { $0.takeDue(at: at(5500)) }?.path == good)
   }
 
   @Test func detailsThatComeWhileItReturnsDoNotDelayIt() {
     let settling = settled(bad)
     settling.value.offer(good, at: at(1000))
     settling.value.offer(other, at: at(1400))
-    #expect(settling { $0.due(at: at(1500)) }?.path == other)
+    #expect(settling { $0.takeDue(at: at(1500)) }?.path == other)
   }
 
   @Test func anotherWayOutIsToldAsFastAsALoss() {
     let settling = settled(good)
     settling.value.offer(other, at: at(1000))
-    #expect(settling { $0.due(at: at(1150)) }?.path == other)
+    #expect(settling { $0.takeDue(at: at(1150)) }?.path == other)
   }
 
   /// What was told last is gone for good, and what took its place comes and goes: silence would be a lie.
@@ -76,14 +76,14 @@ import Testing
     settling.value.offer(bad, at: at(1050))
     settling.value.offer(other, at: at(1100))
     settling.value.offer(bad, at: at(1140))
-    #expect(settling { $0.due(at: at(1150)) }?.path == bad)
+    #expect(settling { $0.takeDue(at: at(1150)) }?.path == bad)
   }
 
   @Test func withoutSettleTimesEverythingIsToldAtOnce() {
     let settling = Held(Settling(down: .zero, up: .zero))
     for (moment, path) in [good, bad, other, bad, good].enumerated() {
       settling.value.offer(path, at: at(moment))
-      #expect(settling { $0.due(at: at(moment)) }?.path == path)
+      #expect(settling { $0.takeDue(at: at(moment)) }?.path == path)
     }
   }
 }

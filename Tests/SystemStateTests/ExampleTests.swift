@@ -34,7 +34,7 @@ struct ExampleTests {
     try await logind.suspend()
     #expect(await logind.nextUnit() == "suspend.target")
     #expect(process.wait() == 0)
-    #expect(readToEnd(process.output) == "Saving: the machine is about to sleep\n")
+    #expect(readToEnd(process.output) == "Saving: the host is about to sleep\n")
   }
 
   /// Runs it with this bus for the system bus, and ends it after a time.

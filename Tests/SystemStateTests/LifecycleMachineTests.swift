@@ -3,15 +3,18 @@ import Testing
 @testable import SystemState
 
 @Suite struct LifecycleMachineTests {
-  /// What is told, as `phase reason`; nothing for what is not.
-  private func told(_ machine: inout LifecycleMachine, _ event: LifecycleMachine.Event) -> String? {
-    machine.handle(event).map { "\($0.number) \($0.snapshot.phase) \($0.snapshot.reason.rawValue)" }
+  /// The published update as `number phase reason`, if one is.
+  private func published(_ machine: inout LifecycleMachine, _ event: LifecycleMachine.Event) -> String? {
+    for case .publish(let update) in machine.handle(event) {
+      return "\(update.number) \(update.snapshot.phase) \(update.snapshot.reason.rawValue)"
+    }
+    return nil
   }
 
   @Test func theSessionDecides() {
     var machine = LifecycleMachine(choice: .auto)
     let steps: [(LifecycleMachine.Event, String?)] = [
-      // Nothing is told before the session is known.
+      // Nothing is published before the session is known.
       (.sleep(true), nil), (.sleep(false), nil), (.session(nil), "1 foreground headless"),
       (.session(LoginSession(isActive: true)), "2 foreground active"),
       (.session(LoginSession(isActive: true)), nil),
@@ -21,8 +24,8 @@ import Testing
       (.logindGone, "6 foreground headless"), (.logindGone, nil),
     ]
     for (event, expected) in steps {
-      let told = told(&machine, event)
-      #expect(told == expected, "\(event)")
+      let published = published(&machine, event)
+      #expect(published == expected, "\(event)")
     }
   }
 
@@ -31,16 +34,16 @@ import Testing
     let steps: [(LifecycleMachine.Event, String?)] = [
       (.choose(.background), nil), (.session(LoginSession(isActive: true)), "1 background person"),
       (.session(LoginSession(isActive: false)), nil), (.choose(.foreground), "2 foreground person"),
-      // No choice keeps the machine awake; it holds again afterwards.
+      // No choice keeps the host awake; it holds again afterwards.
       (.sleep(true), "3 suspending sleep"), (.choose(.background), "4 suspending sleep"),
       (.sleep(false), "5 background person"), (.choose(.auto), "6 background inactive"),
       (.sleep(true), "7 suspending sleep"),
-      // Nobody would ever say that the sleep is over.
+      // No logind would ever report that the sleep is over.
       (.logindGone, "8 foreground headless"),
     ]
     for (event, expected) in steps {
-      let told = told(&machine, event)
-      #expect(told == expected, "\(event)")
+      let published = published(&machine, event)
+      #expect(published == expected, "\(event)")
     }
   }
 

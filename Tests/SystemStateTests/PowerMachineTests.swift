@@ -6,22 +6,28 @@ import Testing
 @Suite struct PowerMachineTests {
   private let wired = SupplyReading(source: .upower, externalPower: .supply, batteryLevelPct: 80)
 
+  private func published(_ actions: [PowerMachine.Action]) -> PowerUpdate? {
+    actions.lazy.compactMap { if case .publish(let update) = $0 { update } else { nil } }.first
+  }
+
   @Test func onlyWhatChangedIsTold() throws {
     var machine = PowerMachine(lowPowerSetting: false)
-    let told = machine.handle(wired, nil, atMs: 1000)
-    let first = try #require(told)
-    #expect(first.number == 1 && first.changes.isEmpty)
+    let first = try #require(published(machine.handle(.read(wired, nil), at: 1000)))
+    #expect(first.number == 1)
+    #expect(first.changes.isEmpty)
     #expect(
       first.snapshot.telemetry
         == PowerTelemetry(onExternalPower: true, batteryLevelPct: 80, lowPowerMode: false, updatedAtMs: 1000))
-    let same = machine.handle(wired, nil, atMs: 2000)
-    #expect(same == nil)
-    #expect(machine.newest?.number == 1 && machine.newest?.snapshot.telemetry.updatedAtMs == 2000)
+    let same = machine.handle(.read(wired, nil), at: 2000)
+    #expect(published(same) == nil)
+    #expect(machine.newest.map { same == [.store($0)] } == true)
+    #expect(machine.newest?.number == 1)
+    #expect(machine.newest?.snapshot.telemetry.updatedAtMs == 2000)
 
     let fault = SupplyFault(supply: "BAT0", file: "capacity", text: "x")
     let unplugged = SupplyReading(source: .sysfs, externalPower: .battery, faults: [fault])
-    let next = machine.handle(unplugged, ProfileReading(source: .hadess, isPowerSaver: true), atMs: 3000)
-    let second = try #require(next)
+    let saver = ProfileReading(source: .hadess, isPowerSaver: true)
+    let second = try #require(published(machine.handle(.read(unplugged, saver), at: 3000)))
     #expect(second.number == 2)
     #expect(
       second.changes == [
@@ -30,20 +36,21 @@ import Testing
       ])
     #expect(
       second.changes.map(\.description) == [
-        "the kernel tells of supplies and batteries", "power-profiles-daemon tells of the low power mode",
-        "BAT0: capacity says “x”", "on battery: no power supply is connected", "how full the battery is, is not known",
-        "power is to be saved",
+        "supplies and batteries are reported by the kernel", "the low power mode is reported by power-profiles-daemon",
+        "BAT0: capacity contains “x”", "on battery: no power supply is connected", "the battery level is unknown",
+        "low power mode is on",
       ])
-    let third = machine.handle(wired, nil, atMs: 4000)
-    #expect(third?.changes.contains(.faultGone(fault)) == true)
+    let third = published(machine.handle(.read(wired, nil), at: 4000))
+    #expect(third?.changes.contains(.faultResolved(fault)) == true)
   }
 
   @Test func theSettingCountsOnlyWhereNobodyKnows() {
     var machine = PowerMachine(lowPowerSetting: true)
-    let alone = machine.handle(wired, nil, atMs: 0)
+    let alone = published(machine.handle(.read(wired, nil), at: 0))
     #expect(alone?.snapshot.telemetry.lowPowerMode == true)
-    let told = machine.handle(wired, ProfileReading(source: .upower, isPowerSaver: false), atMs: 0)
-    #expect(told?.snapshot.telemetry.lowPowerMode == false)
+    let profile = ProfileReading(source: .upower, isPowerSaver: false)
+    let known = published(machine.handle(.read(wired, profile), at: 0))
+    #expect(known?.snapshot.telemetry.lowPowerMode == false)
   }
 
   @Test func anUnknownBatteryIsAbsent() throws {

@@ -12,7 +12,8 @@ struct RealLogindTests {
     lifecycle.bus = .address(logind.bus.address)
     let monitor = try await LifecycleMonitor.start(lifecycle)
     // A test is in no session.
-    #expect(monitor.snapshot.phase == .foreground && monitor.snapshot.reason == .headless)
+    #expect(monitor.snapshot.phase == .foreground)
+    #expect(monitor.snapshot.reason == .headless)
     let phases = Watcher(monitor.updates(limit: 100))
 
     var options = BackgroundActivity.Options()
@@ -40,12 +41,17 @@ struct RealLogindTests {
     try await phases.until("awake") { $0.snapshot.phase == .foreground }
     try await lateStates.until("held after all") { $0 == .held }
 
-    logind.kill()
-    try await lateStates.until("no logind") { $0 == .waiting }
-    try await logind.start()
-    try await lateStates.until("held again") { $0 == .held }
-    #expect(try await logind.inhibitors().count == 1)
+    try await restart(logind, lateStates)
     lateUse.end()
     try await logind.until([])
+  }
+
+  /// Kills logind, starts it again, and waits until it has granted the inhibitor again.
+  private func restart(_ logind: RealLogind, _ states: Watcher<BackgroundActivity.State>) async throws {
+    logind.kill()
+    try await states.until("no logind") { $0 == .waiting }
+    try await logind.start()
+    try await states.until("held again") { $0 == .held }
+    #expect(try await logind.inhibitors().count == 1)
   }
 }

@@ -19,11 +19,11 @@ import Testing
     let socket = try NotifySocket(isAbstract ? "@edgeblue-test-\(getpid())" : folder.path + "/notify")
     let service = manager(socket.address)
     let manager = try #require(service)
-    manager.isReady("mode on")
+    manager.notifyReady("mode on")
     #expect(await socket.next() == "READY=1\nSTATUS=mode on")
     manager.report("two\nlines=1")
     #expect(await socket.next() == "STATUS=two lines=1")
-    manager.isStopping()
+    manager.notifyStopping()
     #expect(await socket.next() == "STOPPING=1")
   }
 
@@ -32,7 +32,7 @@ import Testing
     #expect(manager("") == nil)
     // What cannot be told is logged; it is no reason to end.
     for address in ["/nowhere/notify", "vsock:2:1", "@" + String(repeating: "x", count: 200)] {
-      manager(address)?.isReady("")
+      manager(address)?.notifyReady("")
     }
   }
 
@@ -97,7 +97,9 @@ private final class NotifySocket: Sendable {
     }
     guard bound == 0 else { throw Failure(reason: String(cString: strerror(errno))) }
     let (messages, source) = BoundedStream.make(of: String.self, limit: 64)
-    (self.address, self.descriptor, self.messages) = (address, descriptor, messages)
+    self.address = address
+    self.descriptor = descriptor
+    self.messages = messages
     try startThread(named: "notify-socket") {
       var buffer = [UInt8](repeating: 0, count: 1000)
       while true {

@@ -111,7 +111,8 @@ import Testing
     var testDescription: String { fault.description }
 
     init(_ files: Files, _ file: String, _ text: String?) {
-      (self.files, fault) = (files, SupplyFault(supply: "x", file: file, text: text))
+      self.files = files
+      fault = SupplyFault(supply: "x", file: file, text: text)
     }
   }
 

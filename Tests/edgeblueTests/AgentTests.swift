@@ -138,7 +138,7 @@ struct AgentProgramTests {
 
     let chosen = try await run(bus, ["lifecycle", "background", "--json"])
     #expect(chosen.output == #"{"choice":"background","phase":"background","reason":"person"}"# + "\n")
-    #expect(try await run(bus, ["status"]).output.contains("Phase         background: a person has chosen it"))
+    #expect(try await run(bus, ["status"]).output.contains("Phase         background: the user has chosen it"))
     // The runtime begins after a second.
     let began = try await until(bus) { $0.contains("io.edgecoder.ios.runtime   runs") }
     #expect(began.contains("io.edgecoder.ios.heartbeat pending, due in"))
@@ -151,7 +151,7 @@ struct AgentProgramTests {
     agent.kill()
     let again = try ChildProcess(program, arguments, environment: environment)
     _ = try again.firstLine()
-    #expect(try await run(bus, ["lifecycle"]).output == "background: a person has chosen it\n")
+    #expect(try await run(bus, ["lifecycle"]).output == "background: the user has chosen it\n")
     let kept = try await run(bus, ["tasks"]).output
     #expect(kept.contains("heartbeat pending, due in 8") && !kept.contains("not pending"))
     let events = try await run(bus, ["events"]).output
@@ -186,7 +186,7 @@ struct AgentProgramTests {
     #expect(tasks.contains("waits: the machine is about to sleep; 1 completed, 0 failed"))
     #expect(try await run(logind.bus, ["tasks", "run", "runtime"]).status == ExitStatus.tryAgain.rawValue)
     try logind.wake()
-    while try await run(logind.bus, ["lifecycle"]).output != "background: a person has chosen it\n" {}
+    while try await run(logind.bus, ["lifecycle"]).output != "background: the user has chosen it\n" {}
     agent.signal(SIGTERM)
     #expect(agent.wait() == 0)
   }

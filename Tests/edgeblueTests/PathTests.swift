@@ -24,10 +24,10 @@ import Testing
         "eth0       ethernet  up          192.0.2.2", "wlan0      wifi      no carrier  -",
       ])
     #expect(
-      PathSnapshot(status: .unsatisfied, obstacle: .noCarrier).headline
-        == "No way out: no network interface has a link (no cable, no radio network).")
+      PathSnapshot(status: .unsatisfied, unsatisfiedReason: .noCarrier).headline
+        == "No way out: no network interface has a carrier (no cable, no radio network).")
     #expect(
-      PathSnapshot(status: .requiresConnection, obstacle: .waiting(interface: "wwan0")).headline
+      PathSnapshot(status: .requiresConnection, unsatisfiedReason: .waiting(interface: "wwan0")).headline
         == "No way out yet: wwan0 is not connected yet.")
   }
 

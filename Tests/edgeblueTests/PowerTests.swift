@@ -21,7 +21,7 @@ import Testing
       board.lines == [
         "On external power: there is no battery.", "",
         "Battery     none (says the kernel)", "Save power  no (says the setting)",
-        "Not understood: AC: online says “\u{fffd}”",
+        "Not understood: AC: online contains “\u{fffd}”",
       ])
   }
 

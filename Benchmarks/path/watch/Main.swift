@@ -12,7 +12,6 @@ struct Main {
     var options = NetworkPathMonitor.Options()
     options.settleDown = .milliseconds(times[0])
     options.settleUp = .milliseconds(times[1])
-    options.networkManagerBus = nil
     let monitor = try await NetworkPathMonitor.start(options)
     // As a program reads that has to act at once.
     await Task(executorPreference: monitor.executor) { await tell(monitor) }.value

@@ -164,7 +164,7 @@ public actor ModeRunner {
     if path.status == .satisfied {
       handle(.networkFound)
     } else {
-      handle(.networkLost(because: path.obstacle?.description ?? "it is not known why"))
+      handle(.networkLost(because: path.unsatisfiedReason?.description ?? "it is not known why"))
     }
   }
 

@@ -95,7 +95,7 @@ public struct AgentStatus: Sendable, Hashable {
       lifecycle: lifecycle,
       network: path.map {
         Network(
-          status: $0.status, reason: $0.obstacle?.description,
+          status: $0.status, reason: $0.unsatisfiedReason?.description,
           interface: $0.status == .satisfied ? $0.preferredInterface?.name : nil)
       },
       power: power?.telemetry, coordinator: coordinator, uploads: uploads, counters: counters,

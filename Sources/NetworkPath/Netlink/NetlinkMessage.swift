@@ -1,12 +1,12 @@
 internal import CNetlink
 
-/// One message in what a netlink socket has received.
+/// One message of a netlink datagram.
 struct NetlinkMessage {
   var header: nlmsghdr
-  /// What follows the header.
+  /// The bytes after the header.
   var body: Bytes
 
-  /// The messages in a datagram, as far as it makes sense.
+  /// Returns the messages of a datagram, up to the first malformed one.
   static func all(in datagram: Bytes) -> some Sequence<NetlinkMessage> {
     sequence(state: datagram) { rest in
       let size = MemoryLayout<nlmsghdr>.size
@@ -18,7 +18,7 @@ struct NetlinkMessage {
     }
   }
 
-  /// The attributes from an offset of the body on, as far as they make sense.
+  /// Returns the attributes after a header in the body, up to the first malformed one.
   func attributes<Header>(behind header: Header.Type) -> some Sequence<NetlinkAttribute> {
     NetlinkAttribute.all(in: body.rest(from: Self.aligned(MemoryLayout<Header>.size)))
   }
@@ -27,7 +27,7 @@ struct NetlinkMessage {
   static func aligned(_ length: Int) -> Int { (length + 3) & ~3 }
 }
 
-/// One attribute of a message, or of an attribute that contains others.
+/// One attribute of a message, or of an attribute with nested ones.
 struct NetlinkAttribute {
   /// `IFLA_…`, `IFA_…` or `RTA_…`, without the flags above it.
   var type: Int
@@ -47,6 +47,6 @@ struct NetlinkAttribute {
     }
   }
 
-  /// The value as an address of either protocol.
+  /// The value as an IPv4 or IPv6 address.
   var address: IPAddress? { IPAddress(bytes: value.array) }
 }

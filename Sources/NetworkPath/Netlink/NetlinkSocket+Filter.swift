@@ -2,16 +2,17 @@ internal import CNetlink
 import Glibc
 
 extension NetlinkSocket {
-  /// Has the kernel keep back what is told of routes other than default ones. A router may change thousands of those
-  /// a second; none of them is worth waking this process.
+  /// Attaches a filter that drops the events of routes other than default routes. A router may change thousands of
+  /// those a second; none of them is worth waking this process.
   ///
-  /// Only for a socket that hears of events: each comes in a datagram of its own, while an answer packs many into one.
-  func keepBackOtherRoutes() {
+  /// Only for a socket of events: each comes in a datagram of its own, while a reply packs many into one.
+  func filterOutOtherRoutes() {
     let typeOffset: UInt32 = 4
     let destinationLengthOffset = UInt32(MemoryLayout<nlmsghdr>.size) + 1
-    let (halfWord, byte) = (BPF_LD | BPF_H | BPF_ABS, BPF_LD | BPF_B | BPF_ABS)
+    let halfWord = BPF_LD | BPF_H | BPF_ABS
+    let byte = BPF_LD | BPF_B | BPF_ABS
     let isEqual = BPF_JMP | BPF_JEQ | BPF_K
-    // `jt` and `jf` are how many of the next instructions to leave out.
+    // `jt` and `jf` are the numbers of instructions to skip.
     var program = [
       Self.instruction(halfWord, typeOffset),
       Self.instruction(isEqual, Self.asRead(RTM_NEWROUTE), then: 1, else: 0),
@@ -32,6 +33,6 @@ extension NetlinkSocket {
     sock_filter(code: UInt16(code), jt: then, jf: otherwise, k: operand)
   }
 
-  /// A filter reads in network order, but netlink speaks the machine's own.
+  /// A filter reads in network order, but netlink uses host order.
   private static func asRead(_ type: Int) -> UInt32 { UInt32(UInt16(type).bigEndian) }
 }

@@ -3,27 +3,27 @@ import Glibc
 
 /// A socket to the kernel's routing tables, in the network namespace of the thread that opens it.
 final class NetlinkSocket: Sendable {
-  /// What a read brought.
+  /// The result of a read.
   enum Received: Equatable {
-    /// So many bytes, at the start of the buffer.
+    /// The number of bytes at the start of the buffer.
     case bytes(Int)
-    /// Nothing is there.
+    /// No datagram is available.
     case nothing
     /// Messages were lost: they came faster than they were read, or one did not fit.
     case overrun
   }
 
-  /// The largest message: the kernel fills at most 32 KiB of a dump's buffer.
+  /// The size of a read buffer: the kernel fills at most 32 KiB of one in a dump.
   static let bufferSize = 64 * 1024
 
   let descriptor: Int32
 
   /// - Parameters:
-  ///   - groups: the `RTMGRP_…` to hear of; 0 for a socket that only asks.
-  ///   - receiveBuffer: how many bytes the kernel keeps for us; `nil` for its default.
-  ///   - answerLimit: how long a read waits; `nil` for not at all.
-  init(groups: UInt32 = 0, receiveBuffer: Int32? = nil, answerLimit: Duration? = nil) throws(NetworkPathError) {
-    let waiting: __socket_type? = answerLimit == nil ? SOCK_NONBLOCK : nil
+  ///   - groups: The `RTMGRP_…` to subscribe to; 0 for a socket of requests.
+  ///   - receiveBuffer: The number of bytes that the kernel buffers; `nil` for its default.
+  ///   - replyTimeout: The longest time that a read waits; `nil` for a socket that never waits.
+  init(groups: UInt32 = 0, receiveBuffer: Int32? = nil, replyTimeout: Duration? = nil) throws(NetworkPathError) {
+    let waiting: __socket_type? = replyTimeout == nil ? SOCK_NONBLOCK : nil
     let kind = SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | (waiting?.rawValue ?? 0)
     descriptor = socket(AF_NETLINK, Int32(kind), NETLINK_ROUTE)
     guard descriptor >= 0 else { throw Self.failure("socket(AF_NETLINK)", errno) }
@@ -40,11 +40,11 @@ final class NetlinkSocket: Sendable {
       close(descriptor)
       throw Self.failure("bind(AF_NETLINK)", number)
     }
-    // Older kernels lack it; what it leaves out of an answer is left out here as well.
+    // Older kernels lack it; the parser drops what it filters out, too.
     set(Self.netlinkLevel, NETLINK_GET_STRICT_CHK, Int32(1))
     if let receiveBuffer { set(SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
-    if let answerLimit {
-      let (seconds, fraction) = answerLimit.components
+    if let replyTimeout {
+      let (seconds, fraction) = replyTimeout.components
       set(SOL_SOCKET, SO_RCVTIMEO, timeval(tv_sec: Int(seconds), tv_usec: Int(fraction / 1_000_000_000_000)))
     }
   }
@@ -54,18 +54,18 @@ final class NetlinkSocket: Sendable {
   }
 
   func set<T>(_ level: Int32, _ option: Int32, _ value: T) {
-    // Each of these only makes things faster, or quieter: nothing depends on it.
+    // Each option only saves time or messages: a failure changes no result.
     _ = withUnsafePointer(to: value) { setsockopt(descriptor, level, option, $0, socklen_t(MemoryLayout<T>.size)) }
   }
 
   /// Sends a request.
   func send(_ bytes: [UInt8]) throws(NetworkPathError) {
     guard Glibc.send(descriptor, bytes, bytes.count, 0) == bytes.count else {
-      throw Self.failure("asking the kernel", errno)
+      throw Self.failure("send a netlink request", errno)
     }
   }
 
-  /// Reads what the kernel has sent, in one datagram; what others send is left out.
+  /// Reads one datagram of the kernel; those of other senders are ignored.
   func receive(into buffer: UnsafeMutableRawBufferPointer) throws(NetworkPathError) -> Received {
     while true {
       var sender = sockaddr_nl()
@@ -84,7 +84,7 @@ final class NetlinkSocket: Sendable {
       case EINTR: continue
       case EAGAIN: return .nothing
       case ENOBUFS: return .overrun
-      default: throw Self.failure("reading from netlink", errno)
+      default: throw Self.failure("read from netlink", errno)
       }
     }
   }
@@ -96,8 +96,8 @@ final class NetlinkSocket: Sendable {
       hint: isLimit ? nil : "a sandbox may forbid AF_NETLINK: in a systemd unit, RestrictAddressFamilies=")
   }
 
-  /// `SOL_NETLINK`, which no header here has.
+  /// `SOL_NETLINK`, which the imported headers lack.
   private static let netlinkLevel: Int32 = 270
-  /// `MSG_TRUNC`: tell how long the datagram is, though it does not fit.
+  /// `MSG_TRUNC`: return the full length of a datagram that does not fit.
   private static let wantsFullLength = Int32(MSG_TRUNC)
 }

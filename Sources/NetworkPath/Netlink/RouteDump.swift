@@ -1,78 +1,87 @@
 internal import CNetlink
 import Glibc
 
-/// Asks the kernel for all there is.
+/// A reader of the kernel's complete tables.
 struct RouteDump {
-  /// What is asked for, one after another: the kernel answers one question at a time.
-  private enum Question: CaseIterable {
+  /// The tables, requested one after another: the kernel serves one request of a socket at a time.
+  private enum Table: CaseIterable, CustomStringConvertible {
     case links, addresses, routes4, routes6
+
+    var description: String {
+      switch self {
+      case .links: "links"
+      case .addresses: "addresses"
+      case .routes4: "IPv4 routes"
+      case .routes6: "IPv6 routes"
+      }
+    }
   }
 
-  /// How often an answer is taken again that changed while it was given.
+  /// The number of attempts to read a table that changes meanwhile.
   private static let attempts = 5
 
   private let socket: NetlinkSocket
   private let buffer: UnsafeMutableRawBufferPointer
   private var sequence: UInt32 = 0
 
-  /// - Parameter buffer: at least ``NetlinkSocket/bufferSize`` bytes, free to use during ``read()``.
+  /// - Parameter buffer: At least ``NetlinkSocket/bufferSize`` bytes, which ``read()`` may overwrite.
   init(socket: NetlinkSocket, buffer: UnsafeMutableRawBufferPointer) {
     self.socket = socket
     self.buffer = buffer
   }
 
-  /// All links, addresses and default routes.
-  /// - Throws: ``NetworkPathError``: the kernel refuses, or does not answer in time.
+  /// Reads all links, addresses and default routes.
+  /// - Throws: ``NetworkPathError`` when the kernel refuses or does not reply in time.
   mutating func read() throws(NetworkPathError) -> [RouteMessage] {
     var all: [RouteMessage] = []
-    for question in Question.allCases { all += try answer(question) }
+    for table in Table.allCases { all += try read(table) }
     return all
   }
 
-  private mutating func answer(_ question: Question) throws(NetworkPathError) -> [RouteMessage] {
+  private mutating func read(_ table: Table) throws(NetworkPathError) -> [RouteMessage] {
     for _ in 1..<Self.attempts {
-      if let answer = try attempt(question) { return answer }
+      if let messages = try attempt(table) { return messages }
     }
-    // It changes all the time. Each change is told of as an event, too, so this is put right by them.
-    return try attempt(question, acceptingChanges: true) ?? []
+    // The table changes all the time. Each change is an event, too, and corrects the result.
+    return try attempt(table, acceptingChanges: true) ?? []
   }
 
-  /// - Returns: `nil` when the tables changed meanwhile, so that something may be missing.
+  /// - Returns: `nil` when the table changed meanwhile, so that messages may be missing.
   private mutating func attempt(
-    _ question: Question, acceptingChanges: Bool = false
+    _ table: Table, acceptingChanges: Bool = false
   ) throws(NetworkPathError) -> [RouteMessage]? {
     sequence &+= 1
-    try socket.send(Self.request(question, sequence))
-    var (answer, isWhole): ([RouteMessage], Bool) = ([], true)
+    try socket.send(Self.request(table, sequence))
+    var reply: [RouteMessage] = []
+    var isConsistent = true
     while true {
       let received = try socket.receive(into: buffer)
       guard case .bytes(let count) = received else {
-        // Nothing can be lost of an answer: the kernel waits until there is room.
-        throw NetworkPathError(.timedOut, "the kernel does not say what its \(question) are")
+        // No part of a reply is lost: the kernel waits until the buffer has space.
+        throw NetworkPathError(.timedOut, "read the kernel's \(table): no reply in time")
       }
       for message in NetlinkMessage.all(in: Bytes(UnsafeRawBufferPointer(rebasing: buffer[..<count])))
       where message.header.nlmsg_seq == sequence {
-        if message.header.nlmsg_flags & UInt16(NLM_F_DUMP_INTR) != 0 { isWhole = false }
+        if message.header.nlmsg_flags & UInt16(NLM_F_DUMP_INTR) != 0 { isConsistent = false }
         switch RouteMessage(message) {
-        case .done(errno: 0): return isWhole || acceptingChanges ? answer : nil
-        // Without IPv6 in the kernel, and in a namespace so new that it has no table of routes yet.
+        case .done(errno: 0): return isConsistent || acceptingChanges ? reply : nil
+        // Without IPv6 in the kernel, and in a namespace so new that it has no routing table yet.
         case .refused(errno: EAFNOSUPPORT), .refused(errno: EOPNOTSUPP), .refused(errno: ENOENT), .done(errno: ENOENT):
           return []
         case .done(let number), .refused(let number):
           throw NetworkPathError(
-            .unavailable, "the kernel does not say what its \(question) are: \(String(cString: strerror(number)))",
-            errno: number)
+            .unavailable, "read the kernel's \(table): \(String(cString: strerror(number)))", errno: number)
         case .unrelated: break
-        case let message: answer.append(message)
+        case let message: reply.append(message)
         }
       }
     }
   }
 
-  private static func request(_ question: Question, _ sequence: UInt32) -> [UInt8] {
-    switch question {
+  private static func request(_ table: Table, _ sequence: UInt32) -> [UInt8] {
+    switch table {
     case .links:
-      // Without the counters of packets, which are most of the answer.
+      // Without the packet counters, which are most of the reply.
       let mask = rtattr(
         rta_len: UInt16(MemoryLayout<rtattr>.size + 4), rta_type: UInt16(IFLA_EXT_MASK))
       let body = bytes(of: ifinfomsg()) + bytes(of: mask) + bytes(of: UInt32(RTEXT_FILTER_SKIP_STATS))

@@ -2,8 +2,7 @@ internal import CNetlink
 import Glibc
 
 extension RouteMessage {
-  /// Reads a message of the routing socket. Whatever cannot be understood is `.unrelated`: it comes from the kernel,
-  /// and a newer one may say things in new ways.
+  /// Parses a message of the routing socket. An unknown message is `.unrelated`: newer kernels have more of them.
   init(_ message: NetlinkMessage) {
     self =
       switch Int(message.header.nlmsg_type) {
@@ -23,7 +22,7 @@ extension RouteMessage {
   }
 
   private static func link(in message: NetlinkMessage) -> NetworkLink? {
-    // Bridges tell of their ports in messages of a family of their own, which do not say the same.
+    // Bridges report their ports in messages of a family of their own, with other attributes.
     guard let header = message.body.load(ifinfomsg.self), header.ifi_family == UInt8(AF_UNSPEC), header.ifi_index > 0
     else { return nil }
     var link = NetworkLink(index: header.ifi_index, flags: header.ifi_flags, hardware: header.ifi_type)
@@ -64,7 +63,7 @@ extension RouteMessage {
 }
 
 extension IPAddress.Family {
-  /// The protocol of an `AF_…`.
+  /// Creates the family of an `AF_…` number.
   init?(_ family: UInt8) {
     switch Int32(family) {
     case AF_INET: self = .v4
@@ -77,6 +76,6 @@ extension IPAddress.Family {
 }
 
 extension Int32 {
-  /// So that an error can be negated, whatever it says.
+  /// The value, or one that can be negated.
   fileprivate var clampedError: Int32 { Swift.max(self, -Int32.max) }
 }

@@ -1,7 +1,7 @@
 internal import CNetlink
 
 extension RouteMessage {
-  /// The next hops of a default route of the main table; `nil` for every other route.
+  /// Returns the next hops of a default route of the main table; `nil` for every other route.
   static func defaultRoutes(in message: NetlinkMessage) -> [DefaultRoute]? {
     guard let header = message.body.load(rtmsg.self), header.rtm_dst_len == 0, header.rtm_src_len == 0,
       header.rtm_tos == 0, header.rtm_flags & RTM_F_CLONED.bits == 0, let family = IPAddress.Family(header.rtm_family)
@@ -33,9 +33,10 @@ extension RouteMessage {
     }
   }
 
-  /// The next hops of a route that shares its traffic among several.
+  /// Returns the next hops of a multipath route.
   private static func hops(in bytes: Bytes, _ family: IPAddress.Family) -> [DefaultRoute] {
-    var (hops, rest): ([DefaultRoute], Bytes) = ([], bytes)
+    var hops: [DefaultRoute] = []
+    var rest = bytes
     let size = MemoryLayout<rtnexthop>.size
     while let header = rest.load(rtnexthop.self), header.rtnh_len >= size,
       let attributes = rest.part(from: size, count: Int(header.rtnh_len) - size)
@@ -52,7 +53,7 @@ extension RouteMessage {
   private static func gateway(_ attribute: NetlinkAttribute) -> IPAddress? {
     switch attribute.type {
     case Int(RTA_GATEWAY.rawValue): attribute.address
-    // A gateway of the other protocol: two bytes say which, then comes the address.
+    // A gateway of the other family: two bytes of family, then the address.
     case Int(RTA_VIA.rawValue): IPAddress(bytes: attribute.value.rest(from: 2).array)
     default: nil
     }

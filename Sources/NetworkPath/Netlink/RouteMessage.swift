@@ -1,17 +1,17 @@
-/// What the kernel says about its network, as far as a path depends on it.
+/// A message of the kernel about its network, as far as a path depends on it.
 enum RouteMessage: Equatable {
   case link(NetworkLink)
   case linkGone(index: Int32)
   case address(NetworkAddress)
   case addressGone(NetworkAddress)
-  /// The next hops of one default route; `replaces` when they take the place of one with the same metric.
+  /// The next hops of one default route; `replaces` when they replace one with the same metric.
   case routes([DefaultRoute], replaces: Bool)
   case routesGone([DefaultRoute])
-  /// The end of a dump; the kernel's error number when it broke off, else 0.
+  /// The end of a dump; the kernel's error number if it was interrupted, else 0.
   case done(errno: Int32)
-  /// The kernel refuses what was asked; its error number.
+  /// The kernel refused the request; its error number.
   case refused(errno: Int32)
-  /// Nothing that a path depends on, or nothing that could be read.
+  /// A message that no path depends on, or a malformed one.
   case unrelated
 }
 
@@ -25,10 +25,10 @@ struct NetworkLink: Sendable, Hashable {
   var operationalState: UInt8 = 0
   /// `ARPHRD_…`.
   var hardware: UInt16 = 0
-  /// What virtual interface it is, such as `veth` or `wireguard`; `nil` for a physical one.
+  /// The kind of a virtual interface, such as `veth` or `wireguard`; `nil` for a physical one.
   var virtualKind: String?
   var hardwareAddress: [UInt8] = []
-  /// What its driver says, which the routing socket does not.
+  /// The facts from its driver, which the routing socket lacks.
   var device = DeviceFacts()
 }
 
@@ -41,7 +41,7 @@ struct NetworkAddress: Sendable, Hashable {
   }
 
   var key: Key
-  /// `RT_SCOPE_…`: how far it is good.
+  /// `RT_SCOPE_…`: the range in which the address is valid.
   var scope: UInt8
   /// `IFA_F_…`.
   var flags: UInt32
@@ -50,13 +50,13 @@ struct NetworkAddress: Sendable, Hashable {
 /// One next hop of a default route.
 struct DefaultRoute: Sendable, Hashable {
   var family: IPAddress.Family
-  /// Lower goes first; 0 when the kernel names none.
+  /// The lowest is preferred; 0 when the kernel reports none.
   var metric: UInt32 = 0
-  /// 0 when it has no interface, as one that refuses packets.
+  /// The index of the interface; 0 without one, as for a route that rejects packets.
   var link: Int32 = 0
   var gateway: IPAddress?
-  /// A route that refuses packets, or makes them vanish, and ends the search for others.
+  /// Whether the route rejects or drops packets, which hides the routes after it.
   var refuses = false
-  /// The kernel does not use this next hop now.
+  /// Whether the kernel currently skips this next hop.
   var isDead = false
 }

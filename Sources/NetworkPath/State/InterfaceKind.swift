@@ -2,7 +2,7 @@ internal import CNetlink
 import Glibc
 
 extension NetworkLink {
-  /// What the kernel's facts make of an interface.
+  /// The kind of the interface, derived from the kernel's facts.
   var kind: PathInterface.Kind {
     if flags & UInt32(IFF_LOOPBACK) != 0 { return .loopback }
     switch device.type {
@@ -21,7 +21,7 @@ extension NetworkLink {
     }
   }
 
-  /// Ethernet's frames are used by much that is no cable.
+  /// The kind of an interface with Ethernet frames, which many virtual interfaces use, too.
   private var ofEthernet: PathInterface.Kind {
     switch virtualKind {
     case "tun", "wireguard", "gretap", "ip6gretap", "erspan", "ip6erspan", "vxlan", "geneve", "l2tpeth": .tunnel
@@ -32,18 +32,18 @@ extension NetworkLink {
     }
   }
 
-  /// Whether it goes through a telephone.
+  /// Whether the interface is tethered to a phone.
   var isTethered: Bool {
     device.type == "bluetooth" || device.driver == "rndis_host" || device.driver == "ipheth"
   }
 
-  /// Whether packets can pass.
+  /// The link state.
   var state: PathInterface.Link {
     guard flags & UInt32(IFF_UP) != 0 else { return .down }
     switch operationalState {
     case 6: return .up
     case 5: return .dormant
-    // Unknown: the driver does not say, as those of tunnels and the loopback; then the lower layer counts.
+    // Unknown: drivers of tunnels and of the loopback do not set it; then the lower layer counts.
     case 0: return flags & Self.lowerLayerUp != 0 ? .up : .noCarrier
     default: return .noCarrier
     }
@@ -51,7 +51,7 @@ extension NetworkLink {
 
   /// `IFF_LOWER_UP` of <linux/if.h>.
   private static let lowerLayerUp: UInt32 = 0x10000
-  /// `ARPHRD_RAWIP`, `ARPHRD_IP6GRE` and `ARPHRD_NONE` of <linux/if_arp.h>: modems, and tunnels without frames.
+  /// `ARPHRD_RAWIP`, `ARPHRD_IP6GRE` and `ARPHRD_NONE` of <linux/if_arp.h>: modems, and tunnels without a link layer.
   private static let rawIP: Int32 = 519
   private static let greOverIPv6: Int32 = 823
   private static let noHardware: Int32 = 0xfffe

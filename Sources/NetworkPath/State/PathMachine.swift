@@ -1,107 +1,143 @@
-/// Decides what is told of a path and when; does nothing itself and has no clock.
+/// The state machine that decides which paths are published, and when the kernel's tables are dumped again.
 struct PathMachine: Sendable {
   typealias Instant = ContinuousClock.Instant
 
-  /// How far apart two dumps are at least: links that flap must not keep the kernel busy with thousands of routes.
-  /// Shorter than any settle time that is not 0, so that what is told has been looked at.
+  /// The events that the state machine accepts.
+  enum Event: Sendable {
+    /// The kernel has sent messages about changes; `areLost` if some were lost, because they came too fast.
+    case messages([RouteMessage], areLost: Bool = false)
+    /// The complete tables, which the action ``Action/dump`` requested.
+    case dump([RouteMessage])
+    /// The kernel did not return the tables.
+    case dumpFailed
+    /// The name servers were read.
+    case nameServers([IPAddress])
+    /// The metered source has a new estimate.
+    case metered(Metered?)
+    /// The probe of the route with this number has a result.
+    case probed(Reachability, route: Int)
+    /// The deadline may have passed.
+    case timer
+  }
+
+  /// The actions that the owner performs, in order.
+  enum Action: Sendable, Hashable {
+    /// Delivers an update to the subscribers.
+    case publish(PathUpdate)
+    /// Probes the route with this number, or stops probing.
+    case probe(route: Int?)
+    /// Reads the kernel's complete tables.
+    case dump
+  }
+
+  /// The trust in the tables.
+  private enum Knowledge: Sendable {
+    /// Messages were lost, or none were read yet: nothing is published before a dump.
+    case stale
+    /// The tables are those of the kernel, as of its newest message.
+    case current
+  }
+
+  /// The schedule of dumps.
+  private struct Dumps: Sendable {
+    var last: Instant?
+    var next: Instant?
+
+    /// The earliest instant at which a dump is due; the first one is due at once.
+    func isDue(at now: Instant) -> Bool { next.map { $0 <= now } ?? (last == nil) }
+
+    mutating func request(at now: Instant) {
+      let earliest = max(now, last.map { $0 + PathMachine.dumpSpacing } ?? now)
+      next = next.map { min($0, earliest) } ?? earliest
+    }
+  }
+
+  /// The shortest time between two dumps: links that flap must not keep the kernel busy with thousands of routes.
+  /// Shorter than any settle time that is not 0, so that what is published has been dumped.
   static let dumpSpacing: Duration = .milliseconds(100)
-  /// When a dump that failed is tried again.
+  /// The time after which a failed dump is retried.
   static let dumpRetry: Duration = .seconds(1)
 
   private var tables = PathTables()
   private(set) var surroundings = PathSurroundings()
   private var settling: Settling
+  private var knowledge = Knowledge.stale
+  private var dumps = Dumps()
   private var number = 0
-  private var lastDump: Instant?
-  private var nextDump: Instant?
-  /// Messages were lost: nothing is to be told before the dump.
-  private var isBlind = true
+  /// Counts the sets of gateways, so that a result of the probe is not taken for that of another route.
+  private(set) var route = 0
+  private var gateways: [PathSnapshot.Gateway] = []
+  private var probed: Int?
 
   init(settleDown: Duration, settleUp: Duration) {
     settling = Settling(down: settleDown, up: settleUp)
   }
 
-  /// The links known, by index.
+  /// The indices of the known links.
   var links: some Collection<Int32> { tables.links.keys }
 
-  /// Counts the ways out there were, so that a probe's answer about one of them is not taken for another.
-  private(set) var wayOut = 0
-  /// Whether there is one now, as far as the kernel knows.
-  var hasWayOut: Bool { !gateways.isEmpty }
-  private var gateways: [PathSnapshot.Gateway] = []
+  /// Whether the kernel has a usable default route.
+  var hasRoute: Bool { !gateways.isEmpty }
 
-  /// The kernel has told of a change.
-  mutating func handle(_ messages: [RouteMessage], at now: Instant) {
-    var wantsDump = false
-    for message in messages { wantsDump = tables.apply(message) || wantsDump }
-    if wantsDump { askForDump(at: now) }
-    offer(at: now)
-  }
-
-  /// The kernel has told of more than could be read.
-  mutating func handleOverrun(at now: Instant) {
-    isBlind = true
-    askForDump(at: now)
-  }
-
-  /// The answer to ``dumpIsDue(at:)``.
-  mutating func handleDump(_ messages: [RouteMessage], at now: Instant) {
-    tables = PathTables(messages)
-    (isBlind, nextDump, lastDump) = (false, nil, now)
-    offer(at: now)
-  }
-
-  /// The kernel did not answer.
-  mutating func handleFailedDump(at now: Instant) {
-    nextDump = now + Self.dumpRetry
-  }
-
-  /// Something else has changed.
-  mutating func update(at now: Instant, _ change: (inout PathSurroundings) -> Void) {
-    change(&surroundings)
-    offer(at: now)
-  }
-
-  /// A probe has answered, about the way out with this number.
-  mutating func handleProbe(_ reachability: Reachability, about wayOut: Int, at now: Instant) {
-    guard wayOut == self.wayOut, hasWayOut else { return }
-    update(at: now) { $0.reachability = reachability }
-  }
-
-  /// When to come back at the latest.
-  var deadline: Instant? {
-    switch (nextDump, isBlind ? nil : settling.deadline) {
-    case (let dump?, let update?): min(dump, update)
-    case (let dump?, nil): dump
-    case (nil, let update): update
+  mutating func handle(_ event: Event, at now: Instant) -> [Action] {
+    apply(event, at: now)
+    var actions: [Action] = []
+    if let update = takeUpdate(at: now) { actions.append(.publish(update)) }
+    let route = hasRoute ? route : nil
+    if probed != route {
+      probed = route
+      actions.append(.probe(route: route))
     }
+    // After the update: that a link is down is published without a dump.
+    if dumps.isDue(at: now) { actions.append(.dump) }
+    return actions
   }
 
-  /// Whether all has to be asked for again now.
-  func dumpIsDue(at now: Instant) -> Bool { nextDump.map { $0 <= now } ?? (lastDump == nil) }
+  /// The latest instant of the next ``Event/timer``.
+  var deadline: Instant? {
+    let update = knowledge == .current ? settling.deadline : nil
+    guard let dump = dumps.next, let update else { return dumps.next ?? update }
+    return min(dump, update)
+  }
 
-  /// What is to be told now.
-  mutating func takeUpdate(at now: Instant) -> PathUpdate? {
-    guard !isBlind else { return nil }
-    let told = settling.told
-    guard let (path, transients) = settling.due(at: now) else { return nil }
+  private mutating func apply(_ event: Event, at now: Instant) {
+    switch event {
+    case .messages(let messages, let areLost):
+      var needsDump = areLost
+      for message in messages { needsDump = tables.apply(message) || needsDump }
+      if areLost { knowledge = .stale }
+      if needsDump { dumps.request(at: now) }
+    case .dump(let messages):
+      tables = PathTables(messages)
+      knowledge = .current
+      dumps = Dumps(last: now)
+    case .dumpFailed: dumps.next = now + Self.dumpRetry
+    case .nameServers(let servers): surroundings.dnsServers = servers
+    case .metered(let metered): surroundings.metered = metered
+    case .probed(let result, let route):
+      guard route == self.route, hasRoute else { return }
+      surroundings.reachability = result
+    case .timer: return
+    }
+    offer(at: now)
+  }
+
+  private mutating func takeUpdate(at now: Instant) -> PathUpdate? {
+    guard knowledge == .current else { return nil }
+    let published = settling.published
+    guard let (path, transients) = settling.takeDue(at: now) else { return nil }
     number += 1
-    var changes = told.map { path.changes(since: $0) } ?? []
+    var changes = published.map { path.changes(since: $0) } ?? []
     if transients > 0 { changes.append(.transient(count: transients)) }
     return PathUpdate(number: number, path: path, changes: changes)
   }
 
-  private mutating func askForDump(at now: Instant) {
-    let earliest = max(now, lastDump.map { $0 + Self.dumpSpacing } ?? now)
-    nextDump = nextDump.map { min($0, earliest) } ?? earliest
-  }
-
   private mutating func offer(at now: Instant) {
-    guard !isBlind else { return }
+    guard knowledge == .current else { return }
     var path = tables.snapshot(surroundings)
     if path.gateways != gateways {
       gateways = path.gateways
-      wayOut += 1
+      route += 1
       if surroundings.reachability != nil {
         surroundings.reachability = nil
         path = tables.snapshot(surroundings)

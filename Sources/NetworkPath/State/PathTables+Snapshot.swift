@@ -1,13 +1,13 @@
-/// What is known from elsewhere than the kernel's tables.
+/// The facts about a path that are not in the kernel's tables.
 struct PathSurroundings: Sendable, Equatable {
   var dnsServers: [IPAddress] = []
-  /// What NetworkManager says; `nil` without it.
+  /// The estimate of the metered source; `nil` without one.
   var metered: Metered?
   var reachability: Reachability?
 }
 
 extension PathTables {
-  /// The path these tables make.
+  /// Returns the path that results from the tables.
   func snapshot(_ surroundings: PathSurroundings = PathSurroundings()) -> PathSnapshot {
     let routes = usableRoutes
     let interfaces = interfaces(inOrderOf: routes)
@@ -18,14 +18,15 @@ extension PathTables {
         .init(address: $0.gateway, family: $0.family, interface: links[$0.link]?.name ?? "?")
       },
       dnsServers: surroundings.dnsServers, reachability: surroundings.reachability)
-    path.obstacle = routes.isEmpty ? obstacle(interfaces) : surroundings.reachability?.obstacle
-    switch path.obstacle {
+    path.unsatisfiedReason =
+      routes.isEmpty ? unsatisfiedReason(interfaces) : surroundings.reachability?.unsatisfiedReason
+    switch path.unsatisfiedReason {
     case nil: break
     case .waiting, .portal: path.status = .requiresConnection
     default: path.status = .unsatisfied
     }
     if let metered = surroundings.metered {
-      path.hintSource = .networkManager
+      path.hintSource = .meteredSource
       path.isExpensive = metered != .no
       path.isConstrained = metered == .yes
     } else if let preferred {
@@ -35,14 +36,14 @@ extension PathTables {
     return path
   }
 
-  /// The default routes that packets can take, the preferred one first.
+  /// The usable default routes, the preferred one first.
   private var usableRoutes: [DefaultRoute] {
     let order: (DefaultRoute, DefaultRoute) -> Bool = { a, b in
       (a.metric, a.link, a.gateway?.bytes ?? []) < (b.metric, b.link, b.gateway?.bytes ?? [])
     }
     return IPAddress.Family.allCases.flatMap { family in
       let all = routes.filter { $0.family == family }.sorted(by: order)
-      // One that refuses packets hides all that come after it.
+      // A route that rejects packets hides all routes after it.
       let end = all.filter(\.refuses).map(\.metric).min()
       return all.filter { route in end.map { route.metric < $0 } ?? true }.filter(isUsable)
     }
@@ -50,7 +51,7 @@ extension PathTables {
 
   private func isUsable(_ route: DefaultRoute) -> Bool {
     guard !route.isDead, let link = links[route.link], link.state == .up else { return false }
-    // The address may be the machine's own, on the loopback, as routers have it.
+    // The address may be on the loopback interface, as on routers.
     return addresses.values.contains { address in
       address.key.address.family == route.family && address.reachesBeyondItsLink
         && (address.key.link == route.link || links[address.key.link]?.kind == .loopback)
@@ -73,8 +74,8 @@ extension PathTables {
       }
   }
 
-  /// What is missing, when no route can be used.
-  private func obstacle(_ interfaces: [PathInterface]) -> PathObstacle {
+  /// Returns the first missing condition, when no route is usable.
+  private func unsatisfiedReason(_ interfaces: [PathInterface]) -> PathUnsatisfiedReason {
     let candidates = interfaces.filter { $0.kind != .loopback }
     if candidates.isEmpty { return .noInterface }
     if let waiting = candidates.first(where: { $0.link == .dormant || $0.kind == .cellular && $0.link != .up }) {
@@ -91,7 +92,7 @@ extension PathTables {
 }
 
 extension Reachability {
-  fileprivate var obstacle: PathObstacle? {
+  fileprivate var unsatisfiedReason: PathUnsatisfiedReason? {
     switch self {
     case .reachable: nil
     case .portal: .portal
@@ -100,7 +101,7 @@ extension Reachability {
   }
 }
 
-/// In the order of the first byte that differs; a shorter array goes first when it is the longer one's beginning.
+/// Lexicographic order.
 private func < (a: [UInt8], b: [UInt8]) -> Bool { a.lexicographicallyPrecedes(b) }
 
 private func < (a: (UInt32, Int32, [UInt8]), b: (UInt32, Int32, [UInt8])) -> Bool {

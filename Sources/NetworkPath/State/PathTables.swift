@@ -1,6 +1,6 @@
 internal import CNetlink
 
-/// What the kernel has said so far: links, addresses, default routes.
+/// The kernel's links, addresses and default routes, as far as its messages have been applied.
 struct PathTables: Sendable, Equatable {
   private(set) var links: [Int32: NetworkLink] = [:]
   private(set) var addresses: [NetworkAddress.Key: NetworkAddress] = [:]
@@ -8,13 +8,13 @@ struct PathTables: Sendable, Equatable {
 
   init() {}
 
-  /// The tables a dump gives.
+  /// Creates tables from the messages of a dump.
   init(_ dump: some Sequence<RouteMessage>) {
     for message in dump { apply(message) }
   }
 
-  /// Takes in one message.
-  /// - Returns: whether the kernel may have changed more than it tells, so that all has to be asked for again.
+  /// Applies one message.
+  /// - Returns: `true` if the kernel may have changed more than its messages say, so that a dump is needed.
   @discardableResult
   mutating func apply(_ message: RouteMessage) -> Bool {
     switch message {
@@ -39,7 +39,7 @@ struct PathTables: Sendable, Equatable {
       return routes != before
     case .routesGone(let old):
       let before = routes
-      // Whether it was alive when it went does not matter.
+      // The message of a removal says nothing about `isDead`.
       for hop in old { routes = routes.filter { !$0.isSameHop(as: hop) } }
       return routes != before
     case .done, .refused, .unrelated: return false
@@ -48,7 +48,7 @@ struct PathTables: Sendable, Equatable {
 
   private mutating func apply(_ link: NetworkLink) -> Bool {
     guard let old = links.updateValue(link, forKey: link.index) else { return true }
-    // The kernel takes back the routes of an interface that is switched off, and does not tell of those of IPv4.
+    // The kernel removes the routes of an interface that is switched off, without a message for those of IPv4.
     if link.state == .down { routes = routes.filter { $0.link != link.index } }
     return old != link
   }
@@ -62,13 +62,13 @@ extension DefaultRoute {
 }
 
 extension NetworkAddress {
-  /// Whether packets can be sent from it: it is not being checked for a second owner, and has none.
+  /// Whether the address may be used: duplicate detection is neither running nor failed.
   var isUsable: Bool {
     if flags & UInt32(IFA_F_DADFAILED) != 0 { return false }
     return flags & UInt32(IFA_F_TENTATIVE) == 0 || flags & UInt32(IFA_F_OPTIMISTIC) != 0
   }
 
-  /// Whether it is good beyond its link.
+  /// Whether the address is usable and valid beyond its link.
   var reachesBeyondItsLink: Bool {
     isUsable && scope < UInt8(RT_SCOPE_LINK.rawValue) && !key.address.isLinkLocal && !key.address.isLoopback
   }

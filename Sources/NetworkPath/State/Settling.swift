@@ -1,21 +1,26 @@
-/// Waits until a change has lasted before it is told of.
+/// A filter that lets a change of the path through only after the change has lasted.
 ///
-/// A change for the worse, or to another way out, is told when the path has differed for the settle time "down" without
-/// having been, meanwhile, what was told last. A change for the better is told when there has been a way out for the
-/// settle time "up" without a break.
+/// A change for the worse, or to another route, is due when the path has differed from the published one for the settle
+/// time `down` without a break. A change for the better is due when the path has been satisfied for the settle time `up`
+/// without a break.
 struct Settling: Sendable {
   typealias Instant = ContinuousClock.Instant
 
+  /// A path that differs from the published one.
+  private struct Candidate {
+    var path: PathSnapshot
+    /// The instant since which the path differs.
+    var since: Instant
+    /// The instant since which the path is satisfied again; `nil` when it is not, or was before.
+    var satisfiedSince: Instant?
+  }
+
   let down: Duration
   let up: Duration
-  /// What was told last.
-  private(set) var told: PathSnapshot?
-  private var newest: PathSnapshot?
-  /// Since when `newest` differs from `told`.
-  private var differsSince: Instant?
-  /// Since when there is a way out again.
-  private var upSince: Instant?
-  /// How many changes were taken back before they were told.
+  /// The path that was published last.
+  private(set) var published: PathSnapshot?
+  private var candidate: Candidate?
+  /// The number of changes that were reverted before they were due.
   private(set) var transients = 0
 
   init(down: Duration, up: Duration) {
@@ -23,29 +28,32 @@ struct Settling: Sendable {
     self.up = up
   }
 
-  /// Takes in the path as it is now.
+  /// Accepts the path as of now.
   mutating func offer(_ path: PathSnapshot, at now: Instant) {
-    newest = path
-    guard path != told else {
-      if differsSince != nil { transients += 1 }
-      (differsSince, upSince) = (nil, nil)
+    guard path != published else {
+      if candidate != nil { transients += 1 }
+      candidate = nil
       return
     }
-    differsSince = differsSince ?? now
-    upSince = path.status == .satisfied && told?.status != .satisfied ? upSince ?? now : nil
+    let isReturn = path.status == .satisfied && published?.status != .satisfied
+    candidate = Candidate(
+      path: path, since: candidate?.since ?? now, satisfiedSince: isReturn ? candidate?.satisfiedSince ?? now : nil)
   }
 
-  /// When there will be something to tell, unless the path changes meanwhile.
+  /// The instant at which the candidate is due, unless the path changes before.
   var deadline: Instant? {
-    guard let differsSince else { return nil }
-    if told == nil { return differsSince }
-    return upSince.map { $0 + up } ?? differsSince + down
+    guard let candidate else { return nil }
+    if published == nil { return candidate.since }
+    return candidate.satisfiedSince.map { $0 + up } ?? candidate.since + down
   }
 
-  /// What is to be told now, once.
-  mutating func due(at now: Instant) -> (path: PathSnapshot, transients: Int)? {
-    guard let deadline, deadline <= now, let newest else { return nil }
-    defer { (told, differsSince, upSince, transients) = (newest, nil, nil, 0) }
-    return (newest, transients)
+  /// Returns the path that is due, once, and makes it the published one.
+  mutating func takeDue(at now: Instant) -> (path: PathSnapshot, transients: Int)? {
+    guard let deadline, deadline <= now, let candidate else { return nil }
+    let due = (candidate.path, transients)
+    published = candidate.path
+    self.candidate = nil
+    transients = 0
+    return due
   }
 }

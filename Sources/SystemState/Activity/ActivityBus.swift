@@ -2,28 +2,28 @@ internal import DBus
 internal import Logging
 internal import Streams
 
-/// Asks logind for inhibitors over one connection, and hears of it when it comes, goes, or is done with a sleep.
+/// A connection that requests inhibitors from logind and observes its starts, its stops and the end of a sleep.
 struct ActivityBus: Sendable {
   private let connection: Connection
   private let subscriptions: [Subscription]
 
-  /// Connects; `onNews` is called whenever it may be worth to ask, and once more when the connection is lost.
-  init(_ bus: Connection.Bus, logger: Logger, onNews: @escaping @Sendable () -> Void) async throws {
+  /// Connects; `onChange` runs whenever a request may succeed now, and once more when the connection is lost.
+  init(_ bus: Connection.Bus, logger: Logger, onChange: @escaping @Sendable () -> Void) async throws {
     connection = try await .open(bus, logger: logger)
-    // Who asks while the machine goes to sleep is refused; afterwards it is not.
+    // logind refuses requests while the host goes to sleep, and accepts them afterwards.
     let sleep = MatchRule(
       sender: Logind.name, path: Logind.path, interface: Logind.manager, member: "PrepareForSleep")
     subscriptions = [
-      try await connection.observe(sleep, onEnd: onNews) { _ in onNews() },
-      try await connection.observeOwner(of: Logind.name) { _ in onNews() },
+      try await connection.observe(sleep, onEnd: onChange) { _ in onChange() },
+      try await connection.observeOwner(of: Logind.name) { _ in onChange() },
     ]
   }
 
-  /// Which logind runs, by its unique name; `nil` for none.
+  /// Returns the unique name of the running logind; `nil` for none.
   /// - Throws: `DBusError`; `CancellationError`.
   func owner() async throws -> String? { try await connection.owner(of: Logind.name) }
 
-  /// Takes an inhibitor. It is let go when the descriptor is closed.
+  /// Takes an inhibitor, which closing the descriptor releases.
   /// - Throws: `DBusError`; `CancellationError`.
   func inhibit(_ options: BackgroundActivity.Options) async throws -> FileDescriptor {
     let reply = try await connection.call(
@@ -31,7 +31,7 @@ struct ActivityBus: Sendable {
       ["sleep", .string(options.who), .string(options.why), .string(options.mode.rawValue)], returning: "h",
       timeout: Logind.timeout)
     guard let inhibitor = reply[0].fileDescriptor else {
-      throw DBusError(.unexpectedReply, "logind answered Inhibit with \(reply)")
+      throw DBusError(.unexpectedReply, "logind replied to Inhibit with \(reply)")
     }
     return inhibitor
   }

@@ -1,91 +1,106 @@
 public import DBus
 public import Logging
 public import Streams
+internal import Timing
 
-/// Keeps the machine from sleeping in the middle of something, where logind puts it to sleep, and only while needed.
+/// An inhibitor of logind that delays or blocks the sleep of the host while work is under way.
 ///
-/// Whoever is in the middle of something has a ``Use``. With the first one an inhibitor is taken, with the last one, or
-/// when the activity goes, it is let go, once. A logind that comes later or is started again is asked anew. Without one,
-/// and without any bus, an activity does nothing.
+/// Each piece of work is a ``Use``. The first use takes an inhibitor; the end of the last one, or of the activity, releases
+/// it. A logind that starts later, or restarts, is asked again. Without logind or a bus, an activity has no effect.
+///
+/// ```swift
+/// let activity = BackgroundActivity()
+/// let use = activity.begin()
+/// defer { use.end() }
+/// // Save, upload … the host does not sleep in the middle of it.
+/// ```
 public final class BackgroundActivity: Sendable {
-  /// What an inhibitor does to sleep.
+  /// The effect of an inhibitor on sleep.
   public enum Mode: String, Sendable, Hashable, CaseIterable {
-    /// Sleep waits until it is let go, but for no longer than logind's `InhibitDelayMaxSec`: 5 s unless an administrator
-    /// says otherwise. Where polkit runs every program may have it, elsewhere root's. Hear by a ``LifecycleMonitor`` that the machine is about to sleep, and
-    /// come to an end.
+    /// Sleep waits until the inhibitor is released, but at most for logind's `InhibitDelayMaxSec`, 5 s by default.
+    ///
+    /// Where polkit runs every program may take one, elsewhere only root. Combine it with a ``LifecycleMonitor``, which
+    /// reports that the host is about to sleep, and finish the work then.
     case delay
-    /// The machine does not sleep until it is let go, unless a person insists. logind grants it to root and to who sits
-    /// at the machine.
+    /// The host does not sleep until the inhibitor is released, unless the user insists.
+    ///
+    /// logind grants this mode to root and to the user at the seat.
     case block
   }
 
-  /// What is asked for.
+  /// The settings of a background activity.
+  ///
+  /// ```swift
+  /// var options = BackgroundActivity.Options()
+  /// options.why = "recordings are being uploaded"
+  /// let activity = BackgroundActivity(options)
+  /// print(activity.state)
+  /// ```
   public struct Options: Sendable {
-    /// Where logind is asked, if it runs; `nil` for not at all.
+    /// The bus of logind; `nil` for an activity without effect.
     public var bus: Connection.Bus? = .system
-    /// What it does to sleep.
+    /// The effect of the inhibitor on sleep.
     public var mode = Mode.delay
-    /// Which program it is, for people: `systemd-inhibit --list` shows it.
+    /// The name of the program for display, which `systemd-inhibit --list` shows.
     public var who = "EdgeBlue"
-    /// What it is in the middle of, for people.
+    /// The reason for display, which `systemd-inhibit --list` shows.
     public var why = "work is under way"
-    /// Gets what nobody can be told, such as why logind refused.
+    /// The logger for errors that cannot be returned, such as a refusal of logind.
     public var logger = Logger(label: "edgeblue.activity")
 
-    /// How often one that refused is asked again.
+    /// The interval at which a logind that refused is asked again.
     package var interval: Duration = .seconds(30)
 
-    /// The defaults.
+    /// Creates options with the default values.
     public init() {}
   }
 
-  /// What has become of the inhibitor.
+  /// The state of an activity's inhibitor.
   public enum State: Sendable, Hashable {
-    /// Nobody needs it.
+    /// No use needs the inhibitor.
     case released
-    /// It is needed, and not there: there is no logind, or it has not answered yet.
+    /// The inhibitor is needed; no logind runs, or it has not replied yet.
     case waiting
-    /// It is there.
+    /// The inhibitor is held, and sleep is delayed or blocked.
     case held
-    /// It is needed and logind has refused it, for this reason; it is asked again every 30 s.
+    /// logind has refused the inhibitor, for this reason; it is asked again every 30 s.
     case refused(String)
   }
 
   private let core: ActivityCore
   private let tasks: [Task<Void, Never>]
 
-  /// Makes an activity that nobody needs yet; logind is asked when somebody does.
+  /// Creates an activity without a use; the first use connects to logind.
   public init(_ options: Options = Options()) {
     let core = ActivityCore(options)
     let worker = ActivityWorker(core)
-    tasks = [Task { await worker.run() }, every(options.interval) { core.announceNews() }]
+    tasks = [Task { await worker.run() }, Task { await core.wake.signal(every: options.interval) }]
     self.core = core
   }
 
   deinit { close() }
 
-  /// What has become of the inhibitor.
+  /// The current state of the inhibitor.
   public var state: State { core.feed.newest ?? .released }
 
-  /// The state now, and then every one that follows, until the activity is closed.
-  /// - Parameter limit: how many may wait for the reader, 1 or more; beyond that the oldest go.
+  /// Returns a stream of the current state and of every later one, until the activity is closed.
+  /// - Parameter limit: The number of states that may wait for the reader, 1 or more; beyond that the oldest are dropped.
   public func states(limit: Int = 16) -> BoundedStream<State> { core.feed.updates(limit: limit) }
 
-  /// Something begins that the machine should not sleep through. Returns at once: whether logind has agreed by then,
-  /// ``state`` tells.
+  /// Begins a use without waiting for logind; ``state`` says whether the inhibitor is held.
   public func begin() -> Use {
     core.handle(.begin)
-    core.announceNews()
+    core.wake.signal()
     return Use(core)
   }
 
-  /// Lets the inhibitor go, whoever needs it, and takes none again.
+  /// Releases the inhibitor, also while uses need it, and takes no other one.
   public func close() {
     core.close()
     for task in tasks { task.cancel() }
   }
 
-  /// That something is under way; until ``end()``, or until its last reference goes.
+  /// A piece of work that the host should not sleep through, until ``end()`` or until its last reference is released.
   public final class Use: Sendable {
     private let core: Lock<ActivityCore?>
 
@@ -93,7 +108,9 @@ public final class BackgroundActivity: Sendable {
 
     deinit { end() }
 
-    /// It is not any more. When it was the last, the inhibitor is let go before this returns; later calls do nothing.
+    /// Ends the use; further calls have no effect.
+    ///
+    /// The end of the last use releases the inhibitor before this returns.
     public func end() {
       let core = core.withLock { core in
         defer { core = nil }

@@ -1,49 +1,94 @@
-/// Decides when an inhibitor is asked for, kept and let go; does nothing itself.
-struct InhibitorMachine: Sendable, Hashable {
-  enum Event: Sendable, Hashable {
-    /// Somebody needs it.
-    case begin
-    /// Somebody who needed it no longer does.
-    case end
-    /// The logind of this unique name has granted it.
+/// The state machine that decides when an inhibitor is requested, kept and released.
+enum InhibitorMachine: Sendable, Hashable {
+  /// No use needs an inhibitor.
+  case released
+  /// Uses need an inhibitor: 1 or more of them.
+  case needed(uses: Int, Grant)
+  /// The activity was closed and accepts no more uses.
+  case closed
+
+  /// The answer of logind to the newest request.
+  enum Grant: Sendable, Hashable {
+    /// No logind runs, or it has not replied yet.
+    case pending
+    /// logind has refused, for this reason.
+    case refused(String)
+    /// The logind with this unique name has granted the inhibitor. After a restart the new one has to grant it again.
     case granted(by: String)
-    /// logind has refused it, and why.
+  }
+
+  /// The events that the state machine accepts.
+  enum Event: Sendable, Hashable {
+    /// A use begins.
+    case begin
+    /// A use ends.
+    case end
+    /// The logind with this unique name runs.
+    case logindFound(String)
+    /// The logind with this unique name has granted the inhibitor.
+    case granted(by: String)
+    /// logind has refused the inhibitor, for this reason.
     case refused(because: String)
-    /// There is no logind, or no bus.
+    /// No logind runs, or the bus is unavailable.
     case logindGone
-    /// Nobody will need it again.
+    /// The activity is closed.
     case close
   }
 
-  private(set) var uses = 0
-  private(set) var isClosed = false
-  /// The logind that has granted what is held; one that went has forgotten it, or its successor takes it over.
-  private var grantor: String?
-  private var refusal: String?
-
-  /// What a person is told.
-  var state: BackgroundActivity.State {
-    if uses == 0 { return .released }
-    if grantor != nil { return .held }
-    return refusal.map(BackgroundActivity.State.refused) ?? .waiting
+  /// The actions that the owner performs, in order.
+  enum Action: Sendable, Hashable {
+    /// Requests an inhibitor of the logind with this unique name.
+    case request(from: String)
+    /// Keeps the inhibitor that was just granted, and only then releases the one before.
+    case keep
+    /// Releases every inhibitor.
+    case release
+    /// Publishes a new state.
+    case publish(BackgroundActivity.State)
   }
 
-  /// Whether the inhibitor is to be kept that is there or has just been granted.
-  var isNeeded: Bool { uses > 0 }
+  init() { self = .released }
 
-  /// Whether it is to be asked for, of the logind of this unique name.
-  func isToBeTaken(from logind: String) -> Bool { isNeeded && grantor != logind }
-
-  mutating func handle(_ event: Event) {
-    guard !isClosed else { return }
-    switch event {
-    case .begin: uses += 1
-    case .end: uses -= 1
-    case .granted(let logind): (grantor, refusal) = (logind, nil)
-    case .refused(let reason): (grantor, refusal) = (nil, reason)
-    case .logindGone: (grantor, refusal) = (nil, nil)
-    case .close: (uses, isClosed) = (0, true)
+  /// The state for subscribers.
+  var state: BackgroundActivity.State {
+    switch self {
+    case .released, .closed: .released
+    case .needed(_, .pending): .waiting
+    case .needed(_, .refused(let reason)): .refused(reason)
+    case .needed(_, .granted): .held
     }
-    if !isNeeded { (grantor, refusal) = (nil, nil) }
+  }
+
+  mutating func handle(_ event: Event) -> [Action] {
+    let before = state
+    var actions = apply(event)
+    if state != before { actions.append(.publish(state)) }
+    return actions
+  }
+
+  private mutating func apply(_ event: Event) -> [Action] {
+    switch (self, event) {
+    case (.released, .begin): self = .needed(uses: 1, .pending)
+    case (.needed(let uses, let grant), .begin): self = .needed(uses: uses + 1, grant)
+    case (.needed(uses: 1, _), .end):
+      self = .released
+      return [.release]
+    case (.needed(let uses, let grant), .end): self = .needed(uses: uses - 1, grant)
+    case (.needed(_, .granted(by: let grantor)), .logindFound(let logind)) where grantor == logind: break
+    case (.needed, .logindFound(let logind)): return [.request(from: logind)]
+    case (.needed(let uses, _), .granted(by: let logind)):
+      self = .needed(uses: uses, .granted(by: logind))
+      return [.keep]
+    // The uses ended before logind replied.
+    case (.released, .granted), (.closed, .granted): return [.release]
+    case (.needed(let uses, _), .refused(because: let reason)): self = .needed(uses: uses, .refused(reason))
+    case (.needed(let uses, _), .logindGone): self = .needed(uses: uses, .pending)
+    case (.released, .close), (.needed, .close):
+      self = .closed
+      return [.release]
+    case (.released, .end), (.released, .logindFound), (.released, .refused), (.released, .logindGone), (.closed, _):
+      break
+    }
+    return []
   }
 }

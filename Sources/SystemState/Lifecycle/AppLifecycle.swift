@@ -1,67 +1,79 @@
-/// Where a program stands: before a person's eyes, behind them, or about to be put to sleep with the machine.
+/// The phase of a program: in the foreground, in the background, or about to sleep with the host.
 public enum AppLifecycle: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-  /// A person uses the machine, or nobody could tell: where there is no session, a program is in the foreground.
+  /// The user uses the host, or the program has no session to follow.
   case foreground
-  /// Nobody looks. Background tasks run only now.
+  /// The user does not use the host. Background tasks run only in this phase.
   case background
-  /// The machine is about to sleep: what is under way is to end within seconds.
+  /// The host is about to sleep: work under way must finish within seconds.
   case suspending
 
-  /// The phase in words.
+  /// The name of the phase for display.
   public var description: String { rawValue }
 }
 
-/// What a person wants the phase to be. The raw value is for files and programs.
+/// The phase that the user has chosen; the raw value is for files and programs.
+///
+/// ```swift
+/// let monitor = try await LifecycleMonitor.start()
+/// monitor.choose(.background)
+/// print(monitor.snapshot.phase)  // background, unless the host is about to sleep
+/// ```
 public enum LifecycleChoice: String, Sendable, Hashable, CaseIterable, Codable {
-  /// What the system says; where it says nothing, ``AppLifecycle/foreground``.
+  /// The system decides; a program without a session is in the ``AppLifecycle/foreground``.
   case auto
-  /// ``AppLifecycle/foreground``, but while the machine is about to sleep.
+  /// The user has chosen ``AppLifecycle/foreground``, which holds except while the host is about to sleep.
   case foreground
-  /// ``AppLifecycle/background``, but while the machine is about to sleep.
+  /// The user has chosen ``AppLifecycle/background``, which holds except while the host is about to sleep.
   case background
 }
 
-/// Why the phase is what it is.
+/// The reason for the phase of a program.
 public enum LifecycleReason: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-  /// A person chose it.
-  case person
-  /// There is no session to follow, as for a system service, or no logind.
+  // The raw value is in files and in the agent's D-Bus interface.
+  /// The user has chosen the phase.
+  case user = "person"
+  /// The program has no session to follow, like a system service, or no logind runs.
   case headless
-  /// The program's session is the one in use.
+  /// The program's session is the active one of its seat.
   case active
-  /// Another session is, or none.
+  /// Another session, or none, is the active one of the seat.
   case inactive
-  /// The session is locked.
+  /// The session is locked by the user or its desktop.
   case locked
-  /// The person has not touched anything for a while.
+  /// The session is idle: the user has given no input for a while.
   case idle
-  /// logind has announced that the machine will sleep.
+  /// logind has announced that the host will sleep.
   case sleep
 
-  /// The reason in words, for a person.
+  /// The reason for display, such as "the session is locked".
   public var description: String {
     switch self {
-    case .person: "a person has chosen it"
+    case .user: "the user has chosen it"
     case .headless: "there is no session to follow"
-    case .active: "the session is in use"
-    case .inactive: "the session is not the one in use"
+    case .active: "the session is active"
+    case .inactive: "the session is not active"
     case .locked: "the session is locked"
     case .idle: "the session is idle"
-    case .sleep: "the machine is about to sleep"
+    case .sleep: "the host is about to sleep"
     }
   }
 }
 
-/// The phase at one moment, and why.
+/// The phase of a program at one instant, and its reason.
+///
+/// ```swift
+/// let snapshot = LifecycleSnapshot(phase: .background, reason: .locked)
+/// print(snapshot.phase, "because", snapshot.reason)  // background because the session is locked
+/// ```
 public struct LifecycleSnapshot: Sendable, Hashable {
-  /// The phase.
+  /// The phase of the program.
   public var phase: AppLifecycle
-  /// Why it is that.
+  /// The reason for the phase.
   public var reason: LifecycleReason
-  /// What a person wants it to be.
+  /// The phase that the user has chosen.
   public var choice: LifecycleChoice
 
-  /// Makes a snapshot, for tests of what uses one.
+  /// Creates a snapshot from its parts, for tests.
   public init(phase: AppLifecycle, reason: LifecycleReason, choice: LifecycleChoice = .auto) {
     self.phase = phase
     self.reason = reason
@@ -69,14 +81,14 @@ public struct LifecycleSnapshot: Sendable, Hashable {
   }
 }
 
-/// A snapshot that differs from the one before.
+/// A snapshot that differs from the snapshot before it.
 public struct LifecycleUpdate: Sendable, Hashable {
-  /// Counts the monitor's updates from 1; a gap means that the reader was too slow for those between.
+  /// The number of the update, counted from 1 by each monitor; a gap means that a slow reader lost the updates between.
   public var number: Int
-  /// The phase.
+  /// The phase after the change.
   public var snapshot: LifecycleSnapshot
 
-  /// Makes an update, for tests of what uses one.
+  /// Creates an update from its parts, for tests.
   public init(number: Int, snapshot: LifecycleSnapshot) {
     self.number = number
     self.snapshot = snapshot

@@ -1,59 +1,61 @@
 internal import DBus
 internal import Logging
 
-/// Asks logind over one connection, and hears of it when it has something new, comes or goes.
+/// A connection that reads logind and observes its changes, starts and stops.
 struct LifecycleBus: Sendable {
   private let connection: Connection
   private let subscriptions: [Subscription]
   private let logger: Logger
 
-  /// Connects.
+  /// Connects to the bus and subscribes.
   /// - Parameters:
-  ///   - onSleep: called at once, in the order of the wire, when logind says whether the machine will sleep.
-  ///   - onNews: called whenever there may be something else new, and once more when the connection is lost.
+  ///   - onSleep: A closure that runs at once, in the order of the wire, when logind announces or ends a sleep.
+  ///   - onChange: A closure that runs whenever another value may have changed, and once more when the connection is
+  ///     lost.
   init(
     _ bus: Connection.Bus, logger: Logger, onSleep: @escaping @Sendable (Bool) -> Void,
-    onNews: @escaping @Sendable () -> Void
+    onChange: @escaping @Sendable () -> Void
   ) async throws {
     connection = try await .open(bus, logger: logger)
     self.logger = logger
-    // Every signal of the manager: of sleep, and of sessions that come and go.
+    // Every signal of the manager: sleep, and new and removed sessions.
     let manager = MatchRule(sender: Logind.name, path: Logind.path, interface: Logind.manager)
     let sessions = MatchRule(
       sender: Logind.name, pathNamespace: Logind.sessions, interface: Logind.properties, member: "PropertiesChanged")
     subscriptions = [
-      try await connection.observe(manager, onEnd: onNews) { signal in
+      try await connection.observe(manager, onEnd: onChange) { signal in
         if signal.member == "PrepareForSleep", let isComing = signal.arguments.first?.bool { onSleep(isComing) }
-        onNews()
+        onChange()
       },
-      try await connection.observe(sessions) { _ in onNews() },
-      try await connection.observeOwner(of: Logind.name) { _ in onNews() },
+      try await connection.observe(sessions) { _ in onChange() },
+      try await connection.observeOwner(of: Logind.name) { _ in onChange() },
     ]
   }
 
-  /// Which logind runs, by its unique name; `nil` for none.
+  /// Returns the unique name of the running logind; `nil` for none.
   /// - Throws: `DBusError` with code `.disconnected`; `CancellationError`.
   func owner() async throws -> String? { try await connection.owner(of: Logind.name) }
 
-  /// Asks a logind that has just been found whether the machine is about to sleep.
+  /// Reads from a logind that was just found whether the host is about to sleep.
   ///
-  /// Only then: where nothing delays the sleep, the property is false again while the machine goes to sleep, and the
-  /// signal is not.
-  /// - Parameter onAnswer: called in the order of the wire.
-  func askForSleep(onAnswer: @escaping @Sendable (Bool) -> Void) async throws {
-    _ = try await asking {
+  /// Only then: where no inhibitor delays the sleep, the property is already false while the host goes to sleep, unlike
+  /// the signal.
+  /// - Parameter onReply: A closure that runs in the order of the wire.
+  func readSleep(onReply: @escaping @Sendable (Bool) -> Void) async throws {
+    _ = try await withRefusalsLogged {
       try await connection.call(
         Logind.name, Logind.path, Logind.properties, "Get", [.string(Logind.manager), "PreparingForSleep"],
         returning: "v", timeout: Logind.timeout
-      ) { onAnswer($0.first?.bool ?? false) }
+      ) { onReply($0.first?.bool ?? false) }
     }
   }
 
-  /// The session of this program or, where it is in none, that in which its user sits; `nil` where there is neither, as
-  /// for a system service, or logind does not say.
+  /// Returns the session of this program or, outside of one, the session in which its user is active.
+  ///
+  /// The result is `nil` without such a session, as for a system service, and when logind refuses.
   /// - Throws: `DBusError` with code `.disconnected`; `CancellationError`.
   func session() async throws -> LoginSession? {
-    try await asking {
+    try await withRefusalsLogged {
       let path = try await connection.call(
         Logind.name, Logind.path, Logind.manager, "GetSession", ["auto"], returning: "o", timeout: Logind.timeout)
       guard let path = path[0].objectPath else { return nil }
@@ -64,12 +66,12 @@ struct LifecycleBus: Sendable {
     } ?? nil
   }
 
-  private func asking<R>(_ ask: () async throws -> R) async throws -> R? {
+  private func withRefusalsLogged<R>(_ call: () async throws -> R) async throws -> R? {
     do {
-      return try await ask()
+      return try await call()
     } catch let error as DBusError where error.code != .disconnected {
-      // Said of every program without a session, again and again.
-      logger.debug("logind does not say", metadata: ["error": "\(error)"])
+      // Usual and frequent for a program without a session.
+      logger.debug("logind refused a call", metadata: ["error": "\(error)"])
       return nil
     }
   }

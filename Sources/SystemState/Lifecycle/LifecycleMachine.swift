@@ -1,4 +1,4 @@
-/// What logind says of a session.
+/// A login session as logind describes it.
 struct LoginSession: Sendable, Hashable {
   var isActive: Bool
   var isLocked = false
@@ -7,55 +7,71 @@ struct LoginSession: Sendable, Hashable {
   var reason: LifecycleReason { !isActive ? .inactive : isLocked ? .locked : isIdle ? .idle : .active }
 }
 
-/// Decides the phase; does nothing itself and has no clock.
+/// The state machine that decides the phase of a program.
 ///
-/// Sleep comes first, because no choice keeps the machine awake; then what a person chose; then the session.
+/// Sleep comes first, because no choice keeps the host awake; then the user's choice; then the session.
 struct LifecycleMachine: Sendable, Hashable {
+  /// The events that the state machine accepts.
   enum Event: Sendable, Hashable {
-    /// Whether logind has announced that the machine will sleep.
+    /// logind has announced that the host will sleep, or that it is awake.
     case sleep(Bool)
-    /// What the session to follow is like; `nil` when there is none.
+    /// The session to follow was read; `nil` when there is none.
     case session(LoginSession?)
-    /// There is no logind.
+    /// No logind runs.
     case logindGone
-    /// A person chose.
+    /// The user has chosen a phase.
     case choose(LifecycleChoice)
+  }
+
+  /// The actions that the owner performs.
+  enum Action: Sendable, Hashable {
+    /// Delivers an update to the subscribers.
+    case publish(LifecycleUpdate)
+  }
+
+  /// The session to follow.
+  private enum Session: Sendable, Hashable {
+    /// logind has not replied yet: nothing is published.
+    case unknown
+    case none
+    case followed(LoginSession)
   }
 
   private var choice: LifecycleChoice
   private var isGoingToSleep = false
-  private var session: LoginSession?
-  /// Whether it is known what the session is like, or that there is none.
-  private var isComplete = false
-  /// The newest; `nil` before the session is known.
+  private var session = Session.unknown
+  /// The newest update; `nil` before the session is known.
   private(set) var newest: LifecycleUpdate?
 
   init(choice: LifecycleChoice) { self.choice = choice }
 
-  /// Takes in an event.
-  /// - Returns: what there is to tell, if anything.
-  mutating func handle(_ event: Event) -> LifecycleUpdate? {
+  mutating func handle(_ event: Event) -> [Action] {
     switch event {
     case .sleep(let isComing): isGoingToSleep = isComing
-    case .session(let session): (self.session, isComplete) = (session, true)
-    case .logindGone: (isGoingToSleep, session, isComplete) = (false, nil, true)
+    case .session(let session): self.session = session.map(Session.followed) ?? .none
+    case .logindGone:
+      // No logind would ever report that the sleep is over.
+      isGoingToSleep = false
+      session = .none
     case .choose(let choice): self.choice = choice
     }
-    let snapshot = snapshot
-    guard isComplete, snapshot != newest?.snapshot else { return nil }
-    newest = LifecycleUpdate(number: (newest?.number ?? 0) + 1, snapshot: snapshot)
-    return newest
+    guard let snapshot, snapshot != newest?.snapshot else { return [] }
+    let update = LifecycleUpdate(number: (newest?.number ?? 0) + 1, snapshot: snapshot)
+    newest = update
+    return [.publish(update)]
   }
 
-  private var snapshot: LifecycleSnapshot {
+  private var snapshot: LifecycleSnapshot? {
+    if session == .unknown { return nil }
     if isGoingToSleep { return LifecycleSnapshot(phase: .suspending, reason: .sleep, choice: choice) }
     switch choice {
-    case .foreground: return LifecycleSnapshot(phase: .foreground, reason: .person, choice: choice)
-    case .background: return LifecycleSnapshot(phase: .background, reason: .person, choice: choice)
+    case .foreground: return LifecycleSnapshot(phase: .foreground, reason: .user, choice: choice)
+    case .background: return LifecycleSnapshot(phase: .background, reason: .user, choice: choice)
     case .auto:
-      let reason = session?.reason ?? .headless
-      let isInUse = reason == .active || reason == .headless
-      return LifecycleSnapshot(phase: isInUse ? .foreground : .background, reason: reason)
+      guard case .followed(let session) = session else {
+        return LifecycleSnapshot(phase: .foreground, reason: .headless)
+      }
+      return LifecycleSnapshot(phase: session.reason == .active ? .foreground : .background, reason: session.reason)
     }
   }
 }

@@ -3,28 +3,41 @@ public import Logging
 public import Streams
 internal import Timing
 
-/// Watches whether a program is in the foreground, in the background, or about to be put to sleep with the machine.
+/// A monitor of a program's phase: in the foreground, in the background, or about to sleep with the host.
 ///
-/// It asks logind where that runs, starts it nowhere, and works without it, without any bus and without root. It watches
-/// until ``close()`` or until its last reference goes.
+/// It reads logind where that runs, never starts it, and works without logind, bus and root. It runs until ``close()`` or
+/// until its last reference is released.
+///
+/// ```swift
+/// let monitor = try await LifecycleMonitor.start()
+/// for await update in monitor.updates() {
+///   if update.snapshot.phase == .suspending { print("saving: ", update.snapshot.reason) }
+/// }
+/// ```
 public final class LifecycleMonitor: Sendable {
-  /// How to watch.
+  /// The settings of a lifecycle monitor.
+  ///
+  /// ```swift
+  /// var options = LifecycleMonitor.Options()
+  /// options.choice = .background  // as the user chose before a restart
+  /// let monitor = try await LifecycleMonitor.start(options)
+  /// ```
   public struct Options: Sendable {
-    /// Where logind is asked, if it runs; `nil` for not at all.
+    /// The bus of logind; `nil` for a program that follows only the user's choice.
     public var bus: Connection.Bus? = .system
-    /// What a person chose before.
+    /// The phase that the user has chosen before the start.
     public var choice = LifecycleChoice.auto
-    /// Gets what nobody can be told, such as why logind did not answer.
+    /// The logger for errors that cannot be returned, such as a call that logind refused.
     public var logger = Logger(label: "edgeblue.lifecycle")
 
-    /// How often all is asked anew: of a terminal that nobody types at logind tells only who asks.
+    /// The interval at which logind is read: it sends no signal when a terminal becomes idle.
     package var interval: Duration = .seconds(30)
 
-    /// The defaults.
+    /// Creates options with the default values.
     public init() {}
   }
 
-  /// How long ``start(_:)`` waits for logind before it goes on without.
+  /// The longest time that ``start(_:)`` waits for logind.
   static let startLimit: Duration = .seconds(5)
 
   private let core: LifecycleCore
@@ -33,14 +46,14 @@ public final class LifecycleMonitor: Sendable {
   private init(opening options: Options) {
     let core = LifecycleCore(options)
     let worker = LifecycleWorker(core)
-    core.announceNews()
-    tasks = [Task { await worker.run() }, every(options.interval) { core.announceNews() }]
+    core.wake.signal()
+    tasks = [Task { await worker.run() }, Task { await core.wake.signal(every: options.interval) }]
     self.core = core
   }
 
   deinit { close() }
 
-  /// Starts to watch, and waits until the first snapshot is there: for at most 5 s, and usually some milliseconds.
+  /// Starts a monitor and waits for its first snapshot: for at most 5 s, usually for some milliseconds.
   /// - Throws: `CancellationError`.
   public static func start(_ options: Options = Options()) async throws -> LifecycleMonitor {
     let monitor = LifecycleMonitor(opening: options)
@@ -50,26 +63,26 @@ public final class LifecycleMonitor: Sendable {
     return monitor
   }
 
-  /// The newest snapshot.
+  /// The newest snapshot of the phase.
   public var snapshot: LifecycleSnapshot { update.snapshot }
 
-  /// The newest update; what ``updates(limit:)`` begins with.
+  /// The newest update, with which ``updates(limit:)`` begins.
   public var update: LifecycleUpdate {
     guard let newest = core.feed.newest else { preconditionFailure("start() has waited for the first update") }
     return newest
   }
 
-  /// The newest update, and then every one that follows, until the monitor is closed.
+  /// Returns a stream of the newest update and of every later one, until the monitor is closed.
   ///
-  /// Each is whole: a reader that is too slow loses the oldest and knows the present all the same. What it lost, the
-  /// gaps in ``LifecycleUpdate/number`` and the count `dropped` of the stream tell.
-  /// - Parameter limit: how many may wait for the reader, 1 or more.
+  /// Each update is complete: a slow reader loses the oldest ones and still gets the current phase. Gaps in
+  /// ``LifecycleUpdate/number`` and the stream's `dropped` show the loss.
+  /// - Parameter limit: The number of updates that may wait for the reader, 1 or more.
   public func updates(limit: Int = 16) -> BoundedStream<LifecycleUpdate> { core.feed.updates(limit: limit) }
 
-  /// A person chooses; ``snapshot`` has what came of it when this returns.
+  /// Applies the user's choice; ``snapshot`` reflects it when this returns.
   public func choose(_ choice: LifecycleChoice) { core.handle(.choose(choice)) }
 
-  /// Ends the watching and all streams.
+  /// Stops the monitor and ends all its streams.
   public func close() {
     core.close()
     for task in tasks { task.cancel() }

@@ -1,69 +1,68 @@
 internal import DBus
+internal import Logging
 internal import Streams
 
-/// What the monitor and its worker share. Only the monitor itself ends it, so nothing here keeps that.
+/// The state that the monitor shares with its worker. Only the monitor itself closes it, so nothing here may keep a
+/// reference to the monitor.
 final class LifecycleCore: Sendable {
   let options: LifecycleMonitor.Options
   let feed = UpdateFeed<LifecycleUpdate>()
-  /// Something may be new.
-  let news: BoundedStream<Void>
-  private let newsSource: BoundedStream<Void>.Source
+  /// Raised when logind may report something new.
+  let wake = WakeSignal()
   private let machine: Lock<LifecycleMachine>
 
   init(_ options: LifecycleMonitor.Options) {
     self.options = options
-    (news, newsSource) = BoundedStream.make(limit: 1)
     machine = Lock(LifecycleMachine(choice: options.choice))
   }
 
-  func announceNews() { newsSource.yield(()) }
-
-  /// Takes in an event; the order of the calls is that of the updates.
+  /// Handles an event; the order of the calls is that of the updates.
   func handle(_ event: LifecycleMachine.Event) {
     machine.withLock { machine in
-      if let update = machine.handle(event) { feed.publish(update) }
+      for case .publish(let update) in machine.handle(event) { feed.publish(update) }
     }
   }
 
-  func close() { newsSource.finish() }
+  func close() { wake.finish() }
 }
 
-/// Asks logind whenever it may have news, and tells the monitor's core.
+/// Reads logind whenever it may report something new.
 actor LifecycleWorker {
   private let core: LifecycleCore
   private var bus: LifecycleBus?
-  /// The logind that was asked whether the machine is about to sleep.
-  private var asked: String?
+  /// The logind from which the announcement of a sleep was read.
+  private var known: String?
 
   init(_ core: LifecycleCore) { self.core = core }
 
-  /// Until the core is closed, or the task cancelled.
+  /// Runs until the core is closed or the task is cancelled.
   func run() async {
-    for await _ in core.news { await look() }
-    // Without this actor nobody would end the connection.
+    for await _ in core.wake.signals { await read() }
+    // A worker that has ended may still be referenced; its connection must not stay open.
     bus = nil
     core.feed.end()
   }
 
-  private func look() async {
+  private func read() async {
     guard let address = core.options.bus else { return core.handle(.logindGone) }
     do {
       if bus == nil { bus = try await connect(address) }
       guard let bus else { return }
       let owner = try await bus.owner()
-      if owner != asked { core.handle(.sleep(false)) }
+      if owner != known { core.handle(.sleep(false)) }
       guard let owner else {
-        asked = nil
+        known = nil
         return core.handle(.logindGone)
       }
-      if owner != asked { try await bus.askForSleep { [core] in core.handle(.sleep($0)) } }
-      asked = owner
+      if owner != known { try await bus.readSleep { [core] in core.handle(.sleep($0)) } }
+      known = owner
       core.handle(.session(try await bus.session()))
     } catch {
-      (bus, asked) = (nil, nil)
-      // Nobody waits for what a closed monitor finds.
+      bus = nil
+      known = nil
+      // A closed monitor publishes nothing.
       guard !Task.isCancelled else { return }
-      core.options.logger.debug("there is no bus to ask for the session", metadata: ["error": "\(error)"])
+      core.options.logger.debug("connection for the session failed", metadata: ["error": "\(error)"])
       core.handle(.logindGone)
     }
   }
@@ -71,8 +70,8 @@ actor LifecycleWorker {
   private func connect(_ address: Connection.Bus) async throws -> LifecycleBus {
     try await LifecycleBus(address, logger: core.options.logger) { [core] in
       core.handle(.sleep($0))
-    } onNews: { [core] in
-      core.announceNews()
+    } onChange: { [core] in
+      core.wake.signal()
     }
   }
 }

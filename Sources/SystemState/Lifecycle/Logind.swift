@@ -1,6 +1,6 @@
 internal import DBus
 
-/// Where logind is on the bus.
+/// The names of logind on the bus.
 enum Logind {
   static let name = "org.freedesktop.login1"
   static let path: ObjectPath = "/org/freedesktop/login1"
@@ -8,12 +8,12 @@ enum Logind {
   static let manager = "org.freedesktop.login1.Manager"
   static let session = "org.freedesktop.login1.Session"
   static let properties = "org.freedesktop.DBus.Properties"
-  /// How long it may take to answer.
+  /// The timeout of a call to logind.
   static let timeout: Duration = .seconds(5)
 }
 
 extension LoginSession {
-  /// What the properties of a session tell; `nil` when that is too little.
+  /// Creates a session from its properties; `nil` if `Active` is missing.
   init?(_ properties: [String: Value]) {
     guard let isActive = properties["Active"]?.bool else { return nil }
     self.init(

@@ -1,14 +1,15 @@
+internal import DurableFiles
 import Glibc
 internal import Streams
 
-/// Reads what this machine is, how busy and how hot, from the kernel's files: without root, and without a daemon.
+/// A sensor that reads the kind, processor usage and temperature of the host from the kernel's files, without root.
 ///
 /// ```swift
 /// let sensor = MachineSensor()
 /// let telemetry = sensor.read()
 /// ```
 public struct MachineSensor: Sendable {
-  /// What the processors had done at some moment, in ticks since the machine was started.
+  /// The work of the processors at one instant, in ticks since boot.
   struct Ticks: Sendable, Hashable {
     var busy: UInt64
     var total: UInt64
@@ -24,12 +25,13 @@ public struct MachineSensor: Sendable {
   private let kind: MachineTelemetry.Kind
   private let state = Lock(State())
 
-  /// Makes a sensor, and sees what kind of machine this is; that does not change.
+  /// Creates a sensor and determines the kind of the host, which does not change.
   /// - Parameters:
-  ///   - proc: where the kernel tells of processors.
-  ///   - sys: where it tells of devices.
+  ///   - proc: The folder of the kernel's process file system.
+  ///   - sys: The folder of the kernel's device file system.
   public init(proc: String = "/proc", sys: String = "/sys") {
-    (self.proc, self.sys) = (proc, sys)
+    self.proc = proc
+    self.sys = sys
     if SupplyFolder(path: "\(sys)/class/power_supply").hasBattery {
       kind = .laptop
     } else {
@@ -37,19 +39,20 @@ public struct MachineSensor: Sendable {
     }
   }
 
-  /// What is known now. The use of the processors is that since the reading before this one, or one before that: at
-  /// least about a second; it is unknown at first.
+  /// Reads the current values from the kernel.
+  ///
+  /// The processor usage is the mean since an earlier reading at least about 1 s ago; the first reading has none.
   public func read() -> MachineTelemetry {
     MachineTelemetry(
       kind: kind, cpuUsagePct: usage(), thermalState: hottest().map(MachineTelemetry.ThermalState.init(celsius:)))
   }
 
   private func usage() -> Double? {
-    let ticks = KernelFile(path: "\(proc)/stat").line.flatMap(Ticks.init)
+    let ticks = SmallFile("\(proc)/stat").line.flatMap(Ticks.init)
     return state.withLock { state in
       guard let ticks else { return state.usage }
       guard let last = state.last, ticks.total >= last.total, ticks.busy >= last.busy else {
-        (state.last, state.usage) = (ticks, nil)
+        state = State(last: ticks)
         return nil
       }
       let passed = ticks.total - last.total
@@ -61,29 +64,29 @@ public struct MachineSensor: Sendable {
     }
   }
 
-  /// What a second has, all processors together: less says more about the moment than about the machine.
+  /// The ticks of one second of all processors: a shorter mean would be noise.
   private static let leastTicks = UInt64(max(1, sysconf(Int32(_SC_CLK_TCK)) * sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
-  /// In °C, the hottest of all zones that say something a machine can be.
+  /// The temperature in °C of the hottest zone with a plausible value.
   private func hottest() -> Double? {
     let folder = "\(sys)/class/thermal"
-    return KernelFile(path: folder).names.filter { $0.hasPrefix("thermal_zone") }
-      .compactMap { KernelFile(path: "\(folder)/\($0)/temp").line.flatMap(Int.init) }
+    return SmallFile(folder).names.filter { $0.hasPrefix("thermal_zone") }
+      .compactMap { SmallFile("\(folder)/\($0)/temp").line.flatMap(Int.init) }
       .map { Double($0) / 1000 }.filter { (-50...150).contains($0) }.max()
   }
 
-  /// Under a hypervisor an x86 processor says so, and a device tree has a node for it.
+  /// Returns whether a hypervisor is present: in the flags of an x86 processor or as a node of the device tree.
   private static func isVirtual(proc: String, sys: String) -> Bool {
-    if KernelFile(path: "\(sys)/hypervisor/type").line != nil { return true }
-    if !KernelFile(path: "\(proc)/device-tree/hypervisor").names.isEmpty { return true }
-    let lines = KernelFile(path: "\(proc)/cpuinfo").text(limit: 1 << 14).split(separator: "\n")
+    if SmallFile("\(sys)/hypervisor/type").line != nil { return true }
+    if !SmallFile("\(proc)/device-tree/hypervisor").names.isEmpty { return true }
+    let lines = (SmallFile("\(proc)/cpuinfo").text(limit: 1 << 14) ?? "").split(separator: "\n")
     return lines.contains { $0.hasPrefix("flags") && $0.split(whereSeparator: \.isWhitespace).contains("hypervisor") }
   }
 }
 
 extension MachineSensor.Ticks {
-  /// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; what guests had is in the
-  /// first two as well.
+  /// Parses the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; the first two include
+  /// the time of guests.
   init?(_ line: String) {
     let words = line.split(separator: " ")
     let numbers = words.dropFirst().prefix(8).compactMap { UInt64($0) }

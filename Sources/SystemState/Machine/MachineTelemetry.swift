@@ -1,24 +1,24 @@
-/// What a machine is, and how it bears its work. `nil` stands for unknown.
+/// The kind of the host, its processor usage and its thermal state; `nil` stands for unknown.
 public struct MachineTelemetry: Sendable, Hashable {
-  /// What kind of machine it is.
+  /// The kind of the host, derived from its battery and hypervisor.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// One that runs for others: a virtual machine.
+    /// A virtual machine without a battery.
     case server
-    /// One that stands at the mains.
+    /// A physical machine without a battery.
     case desktop
-    /// One with a battery.
+    /// A machine with a battery.
     case laptop
   }
 
-  /// How hot it is, by the limits of EdgeCoder's own agents for Linux.
+  /// The thermal state of the host, by the limits of EdgeCoder's own agents for Linux.
   public enum ThermalState: String, Sendable, Hashable, CaseIterable {
-    /// Up to 60 °C.
+    /// The hottest zone has at most 60 °C.
     case nominal
-    /// Up to 75 °C.
+    /// The hottest zone has at most 75 °C.
     case fair
-    /// Up to 90 °C: hot enough to stop.
+    /// The hottest zone has at most 90 °C, at which work should stop.
     case serious
-    /// Beyond: hot enough to worry.
+    /// The hottest zone has more than 90 °C.
     case critical
 
     init(celsius: Double) {
@@ -31,14 +31,14 @@ public struct MachineTelemetry: Sendable, Hashable {
     }
   }
 
-  /// What kind of machine it is.
+  /// The kind of the host.
   public var kind: Kind?
-  /// How busy its processors are together, 0–100.
+  /// The usage of all processors together in percent, 0–100.
   public var cpuUsagePct: Double?
-  /// How hot it is.
+  /// The thermal state of the host.
   public var thermalState: ThermalState?
 
-  /// Makes telemetry.
+  /// Creates telemetry from its parts.
   public init(kind: Kind? = nil, cpuUsagePct: Double? = nil, thermalState: ThermalState? = nil) {
     self.kind = kind
     self.cpuUsagePct = cpuUsagePct

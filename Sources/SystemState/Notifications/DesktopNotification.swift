@@ -1,32 +1,37 @@
 public import DBus
 
-/// A message to the person at the screen, through `org.freedesktop.Notifications`.
+/// A notification on the user's desktop, through `org.freedesktop.Notifications`.
+///
+/// ```swift
+/// let notification = DesktopNotification(from: "EdgeBlue", "The network is back", body: "Mode: Bluetooth Local")
+/// try await notification.show()
+/// ```
 public struct DesktopNotification: Sendable, Hashable {
-  /// How much it matters.
+  /// The urgency of a notification.
   public enum Urgency: UInt8, Sendable, Hashable, CaseIterable {
-    /// It may be missed.
+    /// The user may miss the notification.
     case low = 0
-    /// It goes away by itself.
+    /// The notification disappears by itself.
     case normal = 1
-    /// It stays until the person has seen it.
+    /// The notification stays until the user dismisses it.
     case critical = 2
   }
 
   private static let name = "org.freedesktop.Notifications"
   private static let path: ObjectPath = "/org/freedesktop/Notifications"
-  /// How long a desktop may take to answer.
+  /// The timeout of a call to the desktop.
   private static let timeout: Duration = .seconds(5)
 
-  /// Which program it comes from.
+  /// The name of the program for display.
   public var program: String
-  /// What it is about, in a few words.
+  /// The title of the notification, a few words.
   public var summary: String
-  /// The rest; plain text.
+  /// The text below the title, without markup.
   public var body: String
-  /// How much it matters.
+  /// The urgency of the notification.
   public var urgency: Urgency
 
-  /// Makes a message.
+  /// Creates a notification without showing it.
   public init(from program: String, _ summary: String, body: String = "", urgency: Urgency = .normal) {
     self.program = program
     self.summary = summary
@@ -34,10 +39,10 @@ public struct DesktopNotification: Sendable, Hashable {
     self.urgency = urgency
   }
 
-  /// Shows it. It stays when the program ends.
-  /// - Parameter bus: where the desktop is asked.
-  /// - Returns: the desktop's number for it, 1 or more.
-  /// - Throws: `DBusError`, also when there is no bus and no desktop on it; `CancellationError`.
+  /// Shows the notification, which stays when the program ends.
+  /// - Parameter bus: The bus of the desktop.
+  /// - Returns: The desktop's ID of the notification, 1 or more.
+  /// - Throws: `DBusError`, also without a bus or a desktop on it; `CancellationError`.
   @discardableResult
   public func show(on bus: Connection.Bus = .session) async throws -> UInt32 {
     let connection = try await Connection.open(bus)
@@ -52,12 +57,12 @@ public struct DesktopNotification: Sendable, Hashable {
         .array(of: "s", []), .properties(["urgency": .byte(urgency.rawValue)]), .int32(-1),
       ], returning: "u", timeout: Self.timeout)
     guard let number: UInt32 = reply[0].integer() else {
-      throw DBusError(.unexpectedReply, "the desktop answered Notify with \(reply)")
+      throw DBusError(.unexpectedReply, "the desktop replied to Notify with \(reply)")
     }
     return number
   }
 
-  /// The text where `<` and `&` are markup.
+  /// Returns the text for a desktop that interprets markup.
   private static func escaped(_ text: String) -> String {
     text.map { character in
       switch character {

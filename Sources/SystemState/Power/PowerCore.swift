@@ -1,32 +1,32 @@
 internal import Streams
 
-/// What the monitor and its worker share. Only the monitor itself ends it, so nothing here keeps that.
+/// The state that the monitor shares with its worker. Only the monitor itself closes it, so nothing here may keep a
+/// reference to the monitor.
 final class PowerCore: Sendable {
   let options: PowerMonitor.Options
   let folder: SupplyFolder
   let feed = UpdateFeed<PowerUpdate>()
-  /// Something may be new.
-  let news: BoundedStream<Void>
-  private let newsSource: BoundedStream<Void>.Source
+  /// Raised when a source may have changed.
+  let wake = WakeSignal()
   private let machine: Lock<PowerMachine>
 
   init(_ options: PowerMonitor.Options) {
     self.options = options
     folder = SupplyFolder(path: options.supplyFolder)
-    (news, newsSource) = BoundedStream.make(limit: 1)
     machine = Lock(PowerMachine(lowPowerSetting: options.lowPowerMode))
   }
 
-  func announceNews() { newsSource.yield(()) }
-
-  /// Takes in what was read.
-  func handle(_ supplies: SupplyReading, _ profile: ProfileReading?) {
+  func handle(_ event: PowerMachine.Event) {
     let now = options.wallClock()
     machine.withLock { machine in
-      let update = machine.handle(supplies, profile, atMs: now)
-      if let newest = machine.newest { feed.publish(newest, isDelivered: update != nil) }
+      for action in machine.handle(event, at: now) {
+        switch action {
+        case .publish(let update): feed.publish(update)
+        case .store(let update): feed.publish(update, isDelivered: false)
+        }
+      }
     }
   }
 
-  func close() { newsSource.finish() }
+  func close() { wake.finish() }
 }

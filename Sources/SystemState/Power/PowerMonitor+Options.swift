@@ -1,37 +1,39 @@
 public import DBus
-import Glibc
 public import Logging
+internal import Timing
 
 extension PowerMonitor {
-  /// How to watch.
+  /// The settings of a power monitor.
+  ///
+  /// ```swift
+  /// var options = PowerMonitor.Options()
+  /// options.interval = .seconds(60)
+  /// let monitor = try await PowerMonitor.start(options)
+  /// ```
   public struct Options: Sendable {
-    /// Where UPower and power-profiles-daemon are asked, if they run; `nil` for not at all.
+    /// The bus of UPower and power-profiles-daemon; `nil` to read only the kernel's files.
     public var bus: Connection.Bus? = .system
-    /// The kernel's folder of power supplies.
+    /// The kernel's folder of power supplies, which tests replace.
     public var supplyFolder = "/sys/class/power_supply"
-    /// How often all is asked anew: 100 ms to 1 h, 10 s by default.
+    /// The interval between two readings of all sources: 100 ms to 1 h.
     ///
-    /// The daemons also tell of changes at once. The kernel's files are only read: without UPower a plug is noticed
-    /// after this time at the latest.
+    /// Default: 10 s. The daemons also report changes at once. The kernel's files are only polled: without UPower a plug
+    /// is noticed after this time at the latest.
     public var interval: Duration = .seconds(10)
-    /// Whether power is to be saved, where no power-profiles-daemon knows.
+    /// The low power mode on a host without power-profiles-daemon.
     public var lowPowerMode = false
-    /// Gets what nobody can be told, such as why a daemon did not answer.
+    /// The logger for errors that cannot be returned, such as a daemon that does not reply.
     public var logger = Logger(label: "edgeblue.power")
 
-    /// Milliseconds since 1970, or a test's own.
-    var wallClock: @Sendable () -> Int64 = {
-      var now = timespec()
-      clock_gettime(CLOCK_REALTIME, &now)
-      return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
-    }
+    /// The wall clock in milliseconds since 1970; a test has its own.
+    var wallClock: @Sendable () -> Int64 = WallClock.unixMilliseconds
 
-    /// The defaults.
+    /// Creates options with the default values.
     public init() {}
 
     func check() throws(PowerError) {
       guard (Duration.milliseconds(100) ... .seconds(3600)).contains(interval) else {
-        throw PowerError(.invalidArgument, "the interval is 100 ms to 1 h")
+        throw PowerError(.invalidArgument, "interval is \(interval); allowed: 100 ms to 1 h")
       }
     }
   }

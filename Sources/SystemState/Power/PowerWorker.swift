@@ -1,36 +1,40 @@
-/// Asks the sources whenever one of them may have news, and tells the monitor's core.
+internal import DBus
+internal import Logging
+internal import Streams
+
+/// Reads the sources of power whenever one of them may have changed.
 actor PowerWorker {
   private let core: PowerCore
   private var bus: PowerBus?
 
   init(_ core: PowerCore) { self.core = core }
 
-  /// Until the core is closed, or the task cancelled.
+  /// Runs until the core is closed or the task is cancelled.
   func run() async {
-    for await _ in core.news { await look() }
-    // Without this actor nobody would end the connection.
+    for await _ in core.wake.signals { await read() }
+    // A worker that has ended may still be referenced; its connection must not stay open.
     bus = nil
     core.feed.end()
   }
 
-  private func look() async {
+  private func read() async {
     let reading = await readBus()
-    // Nobody waits for what a closed monitor finds.
+    // A closed monitor publishes nothing.
     guard !Task.isCancelled else { return }
-    core.handle(reading.supplies ?? core.folder.read(), reading.profile)
+    core.handle(.read(reading.supplies ?? core.folder.read(), reading.profile))
   }
 
-  /// What the daemons say; nothing without a bus, which is looked for again at the next news.
+  /// Reads the daemons; returns nothing without a bus, which is tried again at the next wake-up.
   private func readBus() async -> BusReading {
     guard let address = core.options.bus else { return BusReading() }
     do {
       if bus == nil {
-        bus = try await PowerBus(address, logger: core.options.logger) { [core] in core.announceNews() }
+        bus = try await PowerBus(address, logger: core.options.logger) { [core] in core.wake.signal() }
       }
       return try await bus?.read() ?? BusReading()
     } catch {
       bus = nil
-      core.options.logger.debug("there is no bus to ask how power is", metadata: ["error": "\(error)"])
+      core.options.logger.debug("connection for power state failed", metadata: ["error": "\(error)"])
       return BusReading()
     }
   }

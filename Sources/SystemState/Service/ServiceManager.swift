@@ -2,20 +2,27 @@ import Glibc
 public import Logging
 import Timing
 
-/// What started this program and wants to hear how it is: systemd, or another that speaks the protocol of
-/// `sd_notify(3)`.
+/// The service manager that started this program: systemd, or another one with the protocol of `sd_notify(3)`.
 ///
-/// A unit with `Type=notify` counts as started once ``isReady(_:)`` was called. One with `WatchdogSec=` is ended and
-/// started again when nothing was heard of it for so long; ``keepAlive(while:)`` says it in time.
+/// A unit with `Type=notify` is started once ``notifyReady(_:)`` was called. A unit with `WatchdogSec=` is restarted when
+/// it sends no keep-alive for that long; ``keepAlive(while:)`` sends them in time.
+///
+/// ```swift
+/// if let manager = ServiceManager() {
+///   manager.notifyReady("serving")
+///   await manager.keepAlive { /* returns when all parts of the program respond */ }
+///   manager.notifyStopping()
+/// }
+/// ```
 public struct ServiceManager: Sendable {
-  /// How long it waits for a sign of life; `nil` when it does not watch.
+  /// The longest time between two keep-alives; `nil` if the service manager has no watchdog for this program.
   public let watchdog: Duration?
   private let address: String
   private let logger: Logger
 
-  /// Takes what the environment says.
-  /// - Parameter logger: gets what cannot be told, with the reason.
-  /// - Returns: `nil` when the program was not started by one that wants to hear.
+  /// Creates a service manager from the environment.
+  /// - Parameter logger: The logger for notifications that could not be sent.
+  /// - Returns: `nil` if no service manager that accepts notifications started the program.
   public init?(logger: Logger = Logger(label: "edgeblue.service")) {
     func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
     self.init(
@@ -27,44 +34,47 @@ public struct ServiceManager: Sendable {
     guard let address, !address.isEmpty else { return nil }
     self.address = address
     self.logger = logger
-    // The watchdog of the process that started this one is not ours.
+    // The watchdog may be that of the parent process.
     let isOurs = watchdogProcess.map { $0 == "\(getpid())" } ?? true
     let microseconds = isOurs ? watchdogMicroseconds.flatMap(Int64.init) ?? 0 : 0
     watchdog = microseconds > 0 ? .microseconds(microseconds) : nil
   }
 
-  /// The program works now, and what it does, in a few words.
-  public func isReady(_ status: String) { tell(["READY=1", Self.line(status)]) }
+  /// Notifies the service manager that the program has started.
+  /// - Parameter status: The current activity in a few words, which `systemctl status` shows.
+  public func notifyReady(_ status: String) { notify(["READY=1", Self.line(status)]) }
 
-  /// What it does now, in a few words: `systemctl status` shows them.
-  public func report(_ status: String) { tell([Self.line(status)]) }
+  /// Notifies the service manager of the program's current activity.
+  /// - Parameter status: The current activity in a few words, which `systemctl status` shows.
+  public func report(_ status: String) { notify([Self.line(status)]) }
 
-  /// The program is about to end.
-  public func isStopping() { tell(["STOPPING=1"]) }
+  /// Notifies the service manager that the program is about to stop.
+  public func notifyStopping() { notify(["STOPPING=1"]) }
 
-  /// Says in time that the program is alive, until the task is cancelled; returns at once where nobody watches.
-  /// - Parameter check: returns when the program's parts answer. As long as it does not, nothing is said.
+  /// Sends keep-alives in time until the task is cancelled; returns at once without a watchdog.
+  /// - Parameter check: A closure that returns when all parts of the program respond. While it waits, no keep-alive is
+  ///   sent, so that the service manager restarts a program that hangs.
   public func keepAlive(while check: @Sendable () async -> Void) async {
     guard let watchdog else { return }
     while !Task.isCancelled {
       await check()
-      tell(["WATCHDOG=1"])
+      notify(["WATCHDOG=1"])
       // Half of the time is what sd_watchdog_enabled(3) advises.
       do { try await Task.sleep(for: watchdog / 2, clock: .steady) } catch { return }
     }
   }
 
-  /// One line, whatever it is made of: a line break would begin another message.
+  /// Returns the status in one line: a line break would begin another message.
   private static func line(_ status: String) -> String {
     "STATUS=" + String(status.map { $0.isNewline ? " " : $0 }.prefix(200))
   }
 
-  private func tell(_ lines: [String]) {
+  private func notify(_ lines: [String]) {
     do throws(Refusal) {
       try send(Array(lines.joined(separator: "\n").utf8))
     } catch {
       logger.error(
-        "the service manager cannot be told",
+        "notification of the service manager failed",
         metadata: ["message": "\(lines[0])", "socket": "\(address)", "reason": "\(error.reason)"])
     }
   }
@@ -76,14 +86,14 @@ public struct ServiceManager: Sendable {
 
   private func send(_ bytes: [UInt8]) throws(Refusal) {
     var name = Array(address.utf8)
-    // An abstract socket has a zero in place of the @.
+    // An abstract socket has a NUL in place of the @.
     if name.first == UInt8(ascii: "@") { name[0] = 0 }
     var socketAddress = sockaddr_un()
     guard name[0] == 0 || name[0] == UInt8(ascii: "/"), name.count < MemoryLayout.size(ofValue: socketAddress.sun_path)
-    else { throw Refusal(reason: "no address of a Unix socket") }
+    else { throw Refusal(reason: "not the address of a Unix socket") }
     socketAddress.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &socketAddress.sun_path) { $0.copyBytes(from: name) }
-    // The end of an abstract name is that of the address.
+    // The length of the address delimits an abstract name.
     let length = socklen_t(MemoryLayout<sa_family_t>.size + name.count + (name[0] == 0 ? 0 : 1))
 
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -75,7 +75,7 @@ struct AgentCommand: AsyncParsableCommand {
       let engine = try phone.engine.makeEngine()
       let folder = try openFolder()
       defer { withExtendedLifetime(folder) {} }
-      let path = try await NetworkPathMonitor.start()
+      let path = try await NetworkPathMonitor.start(.withNetworkManager)
       defer { path.close() }
       let power = try await PowerMonitor.start()
       defer { power.close() }

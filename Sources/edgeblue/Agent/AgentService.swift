@@ -10,14 +10,14 @@ struct AgentService: Sendable {
 
   /// Says that it works, what it does, and that it lives, until the task is cancelled.
   func run() async {
-    manager.isReady(runner.status.summary)
+    manager.notifyReady(runner.status.summary)
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
         for await status in runner.statuses() { manager.report(status.summary) }
       }
       group.addTask { await manager.keepAlive { await runner.respond() } }
     }
-    manager.isStopping()
+    manager.notifyStopping()
   }
 }
 

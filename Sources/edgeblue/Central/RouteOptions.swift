@@ -42,7 +42,7 @@ struct RouteOptions: ParsableArguments {
   func routes(to phones: any InferenceService) async throws -> Routes? {
     guard let engine else { return nil }
     let server = try EngineOptions.engine(engine == .ollama ? .ollama : .openai, url: engineURL, model: model)
-    let network = NetworkWatch(monitor: try await NetworkPathMonitor.start())
+    let network = NetworkWatch(monitor: try await NetworkPathMonitor.start(.withNetworkManager))
     return Routes(
       service: RoutedInference(phones: phones, engine: server, preference: prefer ?? .auto, network: network),
       network: network)

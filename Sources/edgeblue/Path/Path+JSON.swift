@@ -3,7 +3,7 @@ import NetworkPath
 extension PathSnapshot {
   var json: [String: JSON] {
     [
-      "status": .string(status.rawValue), "obstacle": JSON(obstacle?.description), "ipv4": .bool(supportsIPv4),
+      "status": .string(status.rawValue), "obstacle": JSON(unsatisfiedReason?.description), "ipv4": .bool(supportsIPv4),
       "ipv6": .bool(supportsIPv6), "interfaces": .list(interfaces.map(\.json)), "gateways": .list(gateways.map(\.json)),
       "dnsServers": .list(dnsServers.map { .string($0.description) }), "isExpensive": .bool(isExpensive),
       "isConstrained": .bool(isConstrained), "hintSource": .string(hintSource.rawValue),

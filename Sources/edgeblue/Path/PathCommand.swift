@@ -42,7 +42,7 @@ struct PathCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
-      var options = NetworkPathMonitor.Options()
+      var options = NetworkPathMonitor.Options.withNetworkManager
       options.settleDown = .milliseconds(settleDown)
       options.settleUp = .milliseconds(settleUp)
       options.probe = probe

@@ -3,8 +3,8 @@ import NetworkPath
 extension PathSnapshot {
   /// The path in one sentence.
   var headline: String {
-    if let obstacle {
-      return status == .requiresConnection ? "No way out yet: \(obstacle)." : "No way out: \(obstacle)."
+    if let reason = unsatisfiedReason {
+      return status == .requiresConnection ? "No way out yet: \(reason)." : "No way out: \(reason)."
     }
     guard let preferred = preferredInterface else { return "There is a way out." }
     return "There is a way out, through \(preferred.name.printable) (\(preferred.kind.rawValue))."
@@ -27,7 +27,7 @@ extension PathSnapshot {
 
   private var cost: String {
     let words = (isExpensive ? "costs money" : "free") + (isConstrained ? ", and to be spared" : "")
-    return words + (hintSource == .networkManager ? " (says NetworkManager)" : " (a guess from the kind of interface)")
+    return words + (hintSource == .meteredSource ? " (says NetworkManager)" : " (a guess from the kind of interface)")
   }
 
   private var table: [String] {

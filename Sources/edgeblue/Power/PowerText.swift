@@ -11,8 +11,8 @@ extension PowerSnapshot {
   var lines: [String] {
     let battery = telemetry.batteryLevelPct.map { "\($0) %" } ?? (externalPower == .noBattery ? "none" : "unknown")
     let facts = [
-      ("Battery", "\(battery) (says \(source.words))"),
-      ("Save power", "\(telemetry.lowPowerMode ? "yes" : "no") (says \(profileSource.words))"),
+      ("Battery", "\(battery) (says \(source.displayName))"),
+      ("Save power", "\(telemetry.lowPowerMode ? "yes" : "no") (says \(profileSource.displayName))"),
     ]
     return [headline, ""] + facts.map { $0.0.padded(to: 12) + $0.1 }
       + faults.map { "Not understood: \($0)".printable }

@@ -10,7 +10,7 @@ struct UploadWaker: Service {
   init(_ queue: UploadQueue) { self.queue = queue }
 
   func run() async throws {
-    let monitor = try await NetworkPathMonitor.start(NetworkPathMonitor.Options())
+    let monitor = try await NetworkPathMonitor.start(.withNetworkManager)
     await cancelWhenGracefulShutdown {
       await Self.wake(queue, by: monitor.updates())
       // A queue without this still tries every 30 s.

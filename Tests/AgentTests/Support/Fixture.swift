@@ -17,7 +17,7 @@ struct Fixture: Sendable {
   private let powers = BoundedStream.make(of: PowerUpdate.self, limit: 16)
 
   static let wired = PathSnapshot(status: .satisfied)
-  static let lost = PathSnapshot(status: .unsatisfied, obstacle: .noCarrier)
+  static let lost = PathSnapshot(status: .unsatisfied, unsatisfiedReason: .noCarrier)
 
   static func power(_ isExternal: Bool) -> PowerSnapshot {
     PowerSnapshot(

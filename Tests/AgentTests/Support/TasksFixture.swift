@@ -11,7 +11,7 @@ import Timing
 final class TasksFixture: Sendable {
   static let runtime = AgentTask.runtime.rawValue
   static let heartbeat = AgentTask.heartbeat.rawValue
-  static let inBackground = LifecycleSnapshot(phase: .background, reason: .person, choice: .background)
+  static let inBackground = LifecycleSnapshot(phase: .background, reason: .user, choice: .background)
   static let inForeground = LifecycleSnapshot(phase: .foreground, reason: .headless)
 
   let folder: URL

@@ -68,10 +68,9 @@ final class Namespace: Sendable {
       """)
   }
 
-  /// A monitor of this namespace. Without name servers and NetworkManager, unless the options say otherwise.
+  /// A monitor of this namespace. Without name servers, unless the options have them.
   func monitor(_ change: (inout NetworkPathMonitor.Options) -> Void = { _ in }) async throws -> NetworkPathMonitor {
     var options = NetworkPathMonitor.Options()
-    options.networkManagerBus = nil
     options.resolverFile = "/nonexistent/resolv.conf"
     change(&options)
     let chosen = options

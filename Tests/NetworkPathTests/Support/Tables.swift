@@ -1,15 +1,18 @@
 @testable import NetworkPath
 
-/// What the kernel would say, in words short enough for a test.
+/// Short constructors of the kernel's messages.
 enum Say {
-  static let (up, lowerUp, loopback): (UInt32, UInt32, UInt32) = (0x1, 0x10000, 0x8)
+  static let up: UInt32 = 0x1
+  static let lowerUp: UInt32 = 0x10000
+  static let loopback: UInt32 = 0x8
 
   static func link(
-    _ index: Int32, _ name: String, isUp: Bool = true, state: UInt8 = 6, hardware: UInt16 = 1, kind: String? = nil,
+    _ index: Int32, _ name: String, isUp: Bool = true, state: UInt8 = 6, hardware: UInt16 = 1,
     device: DeviceFacts = DeviceFacts()
   ) -> RouteMessage {
     var link = NetworkLink(index: index, name: name, flags: isUp ? up | lowerUp : 0, operationalState: isUp ? state : 2)
-    (link.hardware, link.virtualKind, link.device) = (hardware, kind, device)
+    link.hardware = hardware
+    link.device = device
     return .link(link)
   }
 
@@ -34,7 +37,7 @@ enum Say {
     .routes(routes, replaces: replaces)
   }
 
-  /// A machine with a cable, an address and a way out.
+  /// A host with a cable, an address and a default route.
   static let wired: [RouteMessage] = [
     lo, link(2, "eth0"), address(1, "127.0.0.1", scope: 254), address(2, "192.0.2.2"),
     routes(route(2, via: "192.0.2.1")),
@@ -45,7 +48,7 @@ enum Say {
   }
 }
 
-/// A value of which tests call what changes it: `#expect` takes no mutating call.
+/// A box around a value, because `#expect` accepts no mutating call.
 final class Held<Value> {
   var value: Value
 

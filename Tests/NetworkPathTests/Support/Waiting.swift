@@ -1,15 +1,9 @@
 import Streams
-import Testing
-import Timing
+import SystemTesting
 
 @testable import NetworkPath
 
-/// Something a test waits for did not happen in time.
-struct TestTimeout: Error, CustomStringConvertible {
-  var description: String
-}
-
-/// The updates of a monitor, each awaited with a bound.
+/// The updates of a monitor, each awaited with a timeout.
 final class Watcher: @unchecked Sendable {
   // Sound: one test's task uses it, awaiting each call.
   private var updates: BoundedStream<PathUpdate>.Iterator
@@ -23,37 +17,15 @@ final class Watcher: @unchecked Sendable {
 
   var dropped: Int { stream.dropped }
 
-  /// The first update, from the next one on, that is as wanted.
+  /// Returns the first update, from the next one on, whose path fulfils a condition.
   @discardableResult
-  func until(
-    _ what: String, within limit: Duration = .seconds(60), _ isWanted: @Sendable (PathSnapshot) -> Bool
-  ) async throws -> PathUpdate {
-    while true {
-      guard let update = try await next(within: limit) else {
-        throw TestTimeout(description: "never happened: \(what); last: \(String(describing: seen.last))")
+  func until(_ what: String, _ isWanted: @escaping @Sendable (PathSnapshot) -> Bool) async throws -> PathUpdate {
+    try await within(.seconds(60), what) {
+      while let update = await self.updates.next() {
+        self.seen.append(update)
+        if isWanted(update.path) { return update }
       }
-      seen.append(update)
-      if isWanted(update.path) { return update }
+      throw TestTimeout("never happened: \(what); last: \(String(describing: self.seen.last))")
     }
-  }
-
-  private func next(within limit: Duration) async throws -> PathUpdate? {
-    // Cancelling ends the stream: then the test has failed anyway.
-    let reading = Task { await self.updates.next() }
-    let alarm = Task {
-      try await Task.sleep(for: limit, clock: .steady)
-      reading.cancel()
-    }
-    defer { alarm.cancel() }
-    return await reading.value
-  }
-}
-
-/// Waits until a condition holds, for at most a minute.
-func eventually(_ what: String, _ condition: () throws -> Bool) async throws {
-  let end = ContinuousClock.now + .seconds(60)
-  while try !condition() {
-    guard ContinuousClock.now < end else { throw TestTimeout(description: "never happened: \(what)") }
-    try await Task.sleep(for: .milliseconds(5), clock: .steady)
   }
 }

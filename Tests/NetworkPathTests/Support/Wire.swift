@@ -3,7 +3,7 @@ import Glibc
 
 @testable import NetworkPath
 
-/// Messages as the kernel writes them.
+/// Messages in the kernel's binary format.
 enum Wire {
   static func bytes<T: BitwiseCopyable>(_ value: T) -> [UInt8] { withUnsafeBytes(of: value) { Array($0) } }
 
@@ -27,7 +27,10 @@ enum Wire {
     _ type: Int, index: Int32, family: UInt8 = 0, flags: UInt32 = 0, hardware: UInt16 = 1, _ attributes: [UInt8]
   ) -> [UInt8] {
     var header = ifinfomsg()
-    (header.ifi_index, header.ifi_family, header.ifi_flags, header.ifi_type) = (index, family, flags, hardware)
+    header.ifi_index = index
+    header.ifi_family = family
+    header.ifi_flags = flags
+    header.ifi_type = hardware
     return message(type, bytes(header) + attributes)
   }
 
@@ -36,7 +39,9 @@ enum Wire {
     flags: UInt16 = 0
   ) -> [UInt8] {
     var header = rtmsg()
-    (header.rtm_family, header.rtm_dst_len, header.rtm_type) = (UInt8(AF_INET), prefix, UInt8(kind))
+    header.rtm_family = UInt8(AF_INET)
+    header.rtm_dst_len = prefix
+    header.rtm_type = UInt8(kind)
     header.rtm_table = UInt8(RT_TABLE_MAIN.rawValue)
     return message(type, bytes(header) + attributes, flags: flags)
   }

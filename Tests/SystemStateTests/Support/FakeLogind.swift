@@ -40,7 +40,8 @@ final class FakeLogind: Sendable {
     self.state = state
     let (asked, askedSource) = BoundedStream.make(of: Void.self, limit: 1)
     let (gateStream, gate) = BoundedStream.make(of: Void.self, limit: 1)
-    (self.asked, self.gate) = (asked, gate)
+    self.asked = asked
+    self.gate = gate
     let path: ObjectPath = "/org/freedesktop/login1/session/c1"
     object = try connection.export(
       "/org/freedesktop/login1",

@@ -1,12 +1,7 @@
 import Streams
-import Timing
+import SystemTesting
 
-/// Something a test waits for did not happen in time.
-struct TestTimeout: Error, CustomStringConvertible {
-  var description: String
-}
-
-/// The updates of a monitor, each awaited with a bound.
+/// The updates of a monitor, each awaited with a timeout.
 final class Watcher<Update: Sendable>: @unchecked Sendable {
   // Sound: one test's task uses it, awaiting each call.
   private var updates: BoundedStream<Update>.Iterator
@@ -14,27 +9,20 @@ final class Watcher<Update: Sendable>: @unchecked Sendable {
 
   init(_ updates: BoundedStream<Update>) { self.updates = updates.makeAsyncIterator() }
 
-  /// The first update, from the next one on, that is as wanted.
+  /// Returns the first update, from the next one on, that fulfils a condition.
   @discardableResult
-  func until(_ what: String, _ isWanted: @Sendable (Update) -> Bool) async throws -> Update {
-    while true {
-      guard let update = try await next() else {
-        throw TestTimeout(description: "never happened: \(what); last: \(String(describing: seen.last))")
+  func until(_ what: String, _ isWanted: @escaping @Sendable (Update) -> Bool) async throws -> Update {
+    try await within(.seconds(60), what) {
+      while let update = await self.updates.next() {
+        self.seen.append(update)
+        if isWanted(update) { return update }
       }
-      seen.append(update)
-      if isWanted(update) { return update }
+      throw TestTimeout("never happened: \(what); last: \(String(describing: self.seen.last))")
     }
   }
 
-  /// The next one; `nil` after the last, or after a minute without any.
+  /// Returns the next update; `nil` after the last.
   func next() async throws -> Update? {
-    // Cancelling ends the stream: then the test has failed anyway.
-    let reading = Task { await self.updates.next() }
-    let alarm = Task {
-      try await Task.sleep(for: .seconds(60), clock: .steady)
-      reading.cancel()
-    }
-    defer { alarm.cancel() }
-    return await reading.value
+    try await within(.seconds(60), "the next update") { await self.updates.next() }
   }
 }

@@ -1,16 +1,20 @@
-// Says what becomes of the network until there is a way out: for a script that has to wait for one.
+// Prints the changes of the network until it is available: for a script that has to wait for it.
 //
 //     WayOut && rsync …
 import NetworkPath
+import NetworkPathNetworkManager
 
-let monitor = try await NetworkPathMonitor.start()
+var options = NetworkPathMonitor.Options()
+options.meteredSource = NetworkManagerMeteredSource()
+
+let monitor = try await NetworkPathMonitor.start(options)
 for await update in monitor.updates() {
   for change in update.changes { print(change) }
   if update.path.status == .satisfied { break }
-  if let obstacle = update.path.obstacle { print("waiting:", obstacle) }
+  if let reason = update.path.unsatisfiedReason { print("waiting:", reason) }
 }
 
 let path = monitor.path
 if let interface = path.preferredInterface {
-  print("There is a way out through", interface.name, path.isExpensive ? "(it may cost money)" : "")
+  print("Online through", interface.name, path.isExpensive ? "(traffic may cost money)" : "")
 }
