@@ -127,7 +127,7 @@ extension Daemon {
           group.addTask {
             try await connection.call(
               question.agent.name, question.agent.path, Names.agent, question.member, question.arguments,
-              returning: "", timeout: .seconds(30))
+              options: .init(returning: "", timeout: .seconds(30)))
           }
         }
         try await group.waitForAll()

@@ -1,24 +1,24 @@
 internal import CDBus
 
 extension Connection {
-  /// What the bus said to a request for a name.
+  /// The bus's reply to a request for a name.
   public enum NameReply: UInt32, Sendable {
-    /// The name is ours now.
+    /// The connection owns the name now.
     case owner = 1
-    /// Somebody has it; we get it when they let go.
+    /// Another connection owns the name; this one waits in the queue for it.
     case queued = 2
-    /// Somebody has it and we did not want to wait.
+    /// Another connection owns the name, and this one does not wait for it.
     case taken = 3
-    /// It was ours already.
+    /// The connection owned the name before the request.
     case alreadyOwner = 4
   }
 
-  /// Asks for a well-known name.
+  /// Requests a well-known name for this connection.
   /// - Parameters:
-  ///   - name: such as `org.example.Service`.
-  ///   - queue: whether to wait in line when somebody else has it.
-  ///   - replace: whether to take it from an owner who allows that.
-  ///   - allowReplacement: whether others may take it from us.
+  ///   - name: The name, such as `org.example.Service`.
+  ///   - queue: Whether to wait in the queue if another connection owns the name.
+  ///   - replace: Whether to replace an owner that allows it.
+  ///   - allowReplacement: Whether another connection may replace this one.
   /// - Throws: ``DBusError``, for instance `org.freedesktop.DBus.Error.AccessDenied` when the policy forbids it.
   public func requestName(
     _ name: String, queue: Bool = false, replace: Bool = false, allowReplacement: Bool = false
@@ -26,19 +26,19 @@ extension Connection {
     let flags: UInt32 = (allowReplacement ? 1 : 0) | (replace ? 2 : 0) | (queue ? 0 : 4)
     let reply = try await busCall("RequestName", [.string(name), .uint32(flags)])
     guard let code = reply.first?.integer(as: UInt32.self), let result = NameReply(rawValue: code) else {
-      throw DBusError(.unexpectedReply, "the bus answered RequestName with \(reply)")
+      throw DBusError(.unexpectedReply, "the bus replied to RequestName with \(reply)")
     }
     return result
   }
 
-  /// Gives a well-known name back; without effect when it is not ours.
+  /// Releases a well-known name; without effect if another connection owns it.
   /// - Throws: ``DBusError``.
   public func releaseName(_ name: String) async throws {
     _ = try await busCall("ReleaseName", [.string(name)])
   }
 
-  /// The unique name of whoever owns a name.
-  /// - Returns: `nil` when nobody does.
+  /// Returns the unique name of the connection that owns a name.
+  /// - Returns: `nil` if the name has no owner.
   /// - Throws: ``DBusError``.
   public func owner(of name: String) async throws -> String? {
     do {
@@ -48,17 +48,17 @@ extension Connection {
     }
   }
 
-  /// The process behind a name.
-  /// - Throws: ``DBusError``, with `org.freedesktop.DBus.Error.NameHasNoOwner` when nobody owns it.
+  /// Returns the process ID of the owner of a name.
+  /// - Throws: ``DBusError``, with `org.freedesktop.DBus.Error.NameHasNoOwner` if the name has no owner.
   public func processID(of name: String) async throws -> Int32 {
     let reply = try await busCall("GetConnectionUnixProcessID", [.string(name)])
     guard let pid = reply.first?.integer(as: Int32.self) else {
-      throw DBusError(.unexpectedReply, "the bus answered GetConnectionUnixProcessID with \(reply)")
+      throw DBusError(.unexpectedReply, "the bus replied to GetConnectionUnixProcessID with \(reply)")
     }
     return pid
   }
 
-  /// Has a handler called whenever a name gets, changes or loses its owner; as ``observe(_:onEnd:handler:)``.
+  /// Subscribes a handler to the changes of a name's owner, like ``observe(_:onEnd:handler:)``.
   /// - Throws: ``DBusError``; `CancellationError`.
   public func observeOwner(
     of name: String, handler: @escaping @Sendable (NameOwnerChange) -> Void

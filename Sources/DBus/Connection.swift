@@ -2,34 +2,41 @@ internal import CDBus
 public import Logging
 internal import Streams
 
-/// A connection to a message bus, or straight to a peer.
+/// A connection to a message bus, or directly to a peer.
 ///
-/// Two rules hold for every connection, and the rest of this library leans on them:
+/// Two rules hold for every connection:
 ///
-/// 1. **What came first on the wire is seen first.** Handlers given to ``observe(_:onEnd:handler:)`` run on the connection's
-///    own thread before anything that came later is looked at. A cache they keep is up to date before a caller whose
-///    reply came after the signal goes on.
-/// 2. **Calls to one exported object are served one at a time, in the order they came**, also when the handler
-///    suspends. Calls to different objects run side by side.
+/// 1. **Messages are handled in the order of the wire.** Handlers given to ``observe(_:onEnd:handler:)`` run on the
+///    connection's own thread before any later message is handled. A cache that they keep is current before a caller
+///    whose reply came after the signal continues.
+/// 2. **Calls to one exported object are served one at a time, in the order of their arrival**, also when the handler
+///    suspends. Calls to different objects run concurrently.
 ///
-/// A connection is closed when ``close()`` is called, when its last reference goes, or when the bus goes away; then
-/// every waiting call fails with ``DBusError/Code/disconnected`` and every stream ends. It never reconnects by itself:
-/// names, match rules and exported objects belong to the old bus, and only the user of the connection knows what to
-/// set up again. ``waitUntilClosed()`` says when.
+/// A connection is closed when ``close()`` is called, when its last reference is released, or when the bus stops; then
+/// every waiting call fails with ``DBusError/Code/disconnected`` and every stream ends. It never reconnects: names, match
+/// rules and exported objects belong to the old bus, and only the program knows what to set up again.
+/// ``waitUntilClosed()`` returns when that is due.
+///
+/// ```swift
+/// let connection = try await Connection.open(.system)
+/// if let owner = try await connection.owner(of: "org.bluez") {
+///   print("bluetoothd runs as", owner)
+/// }
+/// ```
 public final class Connection: Sendable {
-  /// Where to connect to.
+  /// The bus or peer to connect to.
   public enum Bus: Sendable, Hashable {
-    /// The system bus, or `DBUS_SYSTEM_BUS_ADDRESS`.
+    /// The system bus, or the one in the environment variable `DBUS_SYSTEM_BUS_ADDRESS`.
     case system
-    /// The session bus, or `DBUS_SESSION_BUS_ADDRESS`.
+    /// The session bus, or the one in the environment variable `DBUS_SESSION_BUS_ADDRESS`.
     case session
     /// A message bus at a D-Bus address, such as `unix:path=/run/bus`.
     case address(String)
-    /// A peer without a bus at a D-Bus address; there are no names and no match rules there.
+    /// A peer without a bus at a D-Bus address, where names and match rules do not exist.
     case peer(String)
   }
 
-  /// What a call waits for when it is not told otherwise: 25 s, libdbus's own default.
+  /// The timeout of calls without another one: 25 s, as in libdbus.
   public static let defaultTimeout: Duration = .seconds(25)
 
   let core: ConnectionCore
@@ -42,11 +49,12 @@ public final class Connection: Sendable {
     core.stop()
   }
 
-  /// Connects.
+  /// Connects to a bus or a peer.
   /// - Parameters:
-  ///   - bus: where to.
-  ///   - logger: gets what cannot be returned to anyone, such as a reply that could not be sent.
-  /// - Throws: ``DBusError`` with code `.connectFailed` (nobody there, refused) or `.limitExceeded`.
+  ///   - bus: The bus or peer.
+  ///   - logger: The logger for errors that cannot be returned, such as a reply that could not be sent.
+  /// - Throws: ``DBusError`` with code `.connectFailed` (no bus at the address, or it refused) or `.limitExceeded` (no
+  ///   thread or descriptor left).
   public static func open(
     _ bus: Bus = .system, logger: Logger = Logger(label: "edgeblue.dbus")
   ) async throws -> Connection {
@@ -67,32 +75,35 @@ public final class Connection: Sendable {
     return Connection(core: try await opened.wait())
   }
 
-  /// This connection's own name on the bus, such as `:1.42`; `nil` on a peer-to-peer connection.
+  /// The connection's own name on the bus, such as `:1.42`; `nil` on a peer-to-peer connection.
   public var uniqueName: String? { core.uniqueName }
 
-  /// Whether the connection is still there.
+  /// A Boolean value that indicates whether the connection is open.
   public var isOpen: Bool { core.closeReason == nil }
 
-  /// Runs tasks on the connection's own thread, where replies and signals arrive.
+  /// The executor that runs tasks on the connection's own thread, where replies and signals arrive.
   ///
-  /// A task that does little but talk to the bus saves two changes of threads for each call there, about a third of
-  /// a call's CPU time:
+  /// A task that mostly calls methods saves two changes of threads for each call there, about a third of a call's CPU
+  /// time:
   ///
   /// ```swift
+  /// let connection = try await Connection.open()
   /// try await withTaskExecutorPreference(connection.executor) {
-  ///   for name in names { try await connection.call(…) }
+  ///   for name in ["org.bluez", "org.freedesktop.login1"] {
+  ///     print(name, try await connection.owner(of: name) ?? "-")
+  ///   }
   /// }
   /// ```
   ///
-  /// Whatever blocks or computes for long in such a task holds up everyone who uses the connection. After the
-  /// connection's end the tasks go on on the default executor.
+  /// A task that blocks or computes for long delays every user of the connection. After the connection's end such tasks
+  /// run on the default executor.
   public var executor: any TaskExecutor { core.executor }
 
-  /// Ends the connection. Waiting calls fail, streams end, exported objects are gone.
+  /// Closes the connection: waiting calls fail, streams end, exported objects are removed.
   public func close() { core.stop() }
 
-  /// Waits until the connection has ended, for whatever reason.
-  /// - Returns: why; a lost bus and a call of ``close()`` differ in the message.
+  /// Waits until the connection has ended for any reason.
+  /// - Returns: The reason; the message tells a lost bus from a call of ``close()``.
   /// - Throws: `CancellationError`.
   @discardableResult
   public func waitUntilClosed() async throws -> DBusError {

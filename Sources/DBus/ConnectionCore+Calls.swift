@@ -2,30 +2,22 @@ internal import CDBus
 import Streams
 import Timing
 
-/// One call that waits for its reply.
+/// A call that waits for its reply.
 final class PendingCall: Sendable {
   let reply = Handoff<RawMessage>()
-  /// Monotonic nanoseconds; `nil` waits for ever.
+  /// The deadline in monotonic nanoseconds; `nil` for none.
   let deadline: UInt64?
-  /// The signature a reply must have; `nil` takes any.
-  let returning: Signature?
-  /// Sees a good reply on the connection's thread, before anything that came after it.
-  let onArrival: (@Sendable ([Value]) -> Void)?
+  let options: CallOptions
 
-  init(deadline: UInt64?, returning: Signature?, onArrival: (@Sendable ([Value]) -> Void)?) {
-    self.deadline = deadline
-    self.returning = returning
-    self.onArrival = onArrival
+  init(_ options: CallOptions) {
+    deadline = options.timeout.map { WatchLoop.now() &+ $0.wholeNanoseconds }
+    self.options = options
   }
 }
 
 extension ConnectionCore {
-  func call(
-    _ message: RawMessage, returning: Signature? = nil, timeout: Duration?,
-    onArrival: (@Sendable ([Value]) -> Void)? = nil
-  ) async throws -> RawMessage {
-    let call = PendingCall(
-      deadline: timeout.map { WatchLoop.now() &+ $0.wholeNanoseconds }, returning: returning, onArrival: onArrival)
+  func call(_ message: RawMessage, _ options: CallOptions) async throws -> RawMessage {
+    let call = PendingCall(options)
     return try await withTaskCancellationHandler {
       try Task.checkCancellation()
       var wake = false
@@ -40,8 +32,8 @@ extension ConnectionCore {
       if wake { loop.wake() }
       return try await call.reply.wait()
     } onCancel: {
-      // Before the send this finds nothing and `finish` alone ends the call; the reply, when it comes, is dropped.
-      // Calls are cancelled seldom, so looking for this one costs less than every call remembering its serial.
+      // Before the send this finds nothing and `finish` alone ends the call; a later reply is dropped.
+      // Calls are rarely cancelled, so this search costs less than a serial number in every call.
       state.withLock { state in
         if let entry = state.pending.first(where: { $0.value === call }) { state.pending[entry.key] = nil }
       }
@@ -55,11 +47,11 @@ extension ConnectionCore {
     let reply = RawMessage(retaining: message)
     if dbus_message_get_type(message) == DBUS_MESSAGE_TYPE_ERROR {
       call.reply.finish(.failure(reply.error))
-    } else if let returning = call.returning, dbus_message_has_signature(message, returning.description) == 0 {
+    } else if let returning = call.options.returning, dbus_message_has_signature(message, returning.description) == 0 {
       call.reply.finish(
-        .failure(DBusError(.unexpectedReply, "the peer answered '\(reply.signature)' instead of '\(returning)'")))
+        .failure(DBusError(.unexpectedReply, "the reply has the signature '\(reply.signature)', not '\(returning)'")))
     } else {
-      call.onArrival?(reply.values)
+      call.options.onArrival?(reply.values)
       call.reply.finish(.success(reply))
     }
   }
@@ -81,6 +73,9 @@ extension ConnectionCore {
       }
       return expired
     }
-    for call in expired { call.reply.finish(.failure(DBusError(.timedOut, "no reply within the call's time-out"))) }
+    for call in expired {
+      let limit = call.options.timeout.map { " after \($0)" } ?? ""
+      call.reply.finish(.failure(DBusError(.timedOut, "the call timed out\(limit)")))
+    }
   }
 }

@@ -1,10 +1,10 @@
 internal import CDBus
 
-/// The part of the connection that answers calls to exported objects.
+/// The part of the connection that serves calls to exported objects.
 extension ConnectionCore {
   private static let objectManager = "org.freedesktop.DBus.ObjectManager"
 
-  /// A call off the wire, on the connection's thread: into its object's mailbox, or refused.
+  /// Puts a received call into its object's mailbox or refuses it, on the connection's thread.
   func receiveCall(_ call: RawMessage) {
     let path = ObjectPath(validated: call.path)
     let (node, hasChildren) = state.withLock { state in
@@ -13,47 +13,49 @@ extension ConnectionCore {
     }
     if let node {
       if !node.mailbox.yield(call) {
-        answer(call, .failure(DBusError(.limitExceeded, "too many calls wait for \(path)")))
+        answer(
+          call, .failure(DBusError(.limitExceeded, "\(ExportedObject.mailboxLimit) calls wait for \(path) already")))
       }
     } else if hasChildren, call.interface == "org.freedesktop.DBus.Introspectable", call.member == "Introspect" {
-      // The way down to what is exported; there is no object here to keep an order with.
+      // A path above an exported object; no object here requires an order of calls.
       answer(call, .success([.string(introspection(of: path))]))
     } else {
       answer(
         call,
         .failure(
           DBusError(
-            name: "org.freedesktop.DBus.Error.UnknownObject", message: "there is no object at \(path)")))
+            name: "org.freedesktop.DBus.Error.UnknownObject", message: "no object is exported at \(path)")))
     }
   }
 
-  /// Serves one call; the object's own task calls this for one call after the other.
+  /// Serves one call; the object's own task does this for one call after another.
   func serve(_ call: RawMessage) async {
     let path = ObjectPath(validated: call.path)
-    let gone = DBusError(name: "org.freedesktop.DBus.Error.UnknownObject", message: "the object at \(path) is gone")
+    let gone = DBusError(
+      name: "org.freedesktop.DBus.Error.UnknownObject", message: "the object at \(path) was removed")
     guard let node = state.withLock({ $0.objects[path] }) else { return answer(call, .failure(gone)) }
     if call.reads { return await read(call, path, node) }
     do {
       if let values = try await result(of: call, path, node) { answer(call, .success(values)) }
     } catch is CancellationError {
-      // The object was taken off the bus in the middle of it.
+      // The object was removed during the call.
       answer(call, .failure(gone))
     } catch {
       answer(call, .failure(error))
     }
   }
 
-  /// How often properties are read anew because others changed meanwhile; nothing changes so fast for long.
+  /// The largest number of readings of properties that change meanwhile; no program changes them so fast for long.
   private static let mostReadings = 20
 
-  /// Answers with what the properties are when the answer is sent: who keeps a cache gets changes and answers in one
-  /// order, and an answer that is older than a change before it would undo the change for good.
+  /// Replies with the values of the properties at the time of the reply: a peer with a cache receives changes and replies
+  /// in one order, and a reply older than a change before it would revert the change for good.
   private func read(_ call: RawMessage, _ path: ObjectPath, _ node: ExportedObject.Node) async {
     for reading in 1... {
-      let before = told.withLock { $0 }
+      let before = announcements.withLock { $0 }
       let values: Result<[Value], any Error>
       do { values = .success(try await result(of: call, path, node) ?? []) } catch { values = .failure(error) }
-      let isSent = told.withLock { now in
+      let isSent = announcements.withLock { now in
         guard now == before || reading == Self.mostReadings else { return false }
         answer(call, values)
         return true
@@ -62,15 +64,15 @@ extension ConnectionCore {
     }
   }
 
-  /// Sends a signal about what exported objects are.
-  func tell(_ message: RawMessage) throws(DBusError) {
-    try told.withLock { count throws(DBusError) in
+  /// Sends a signal about exported objects or their properties.
+  func announce(_ message: RawMessage) throws(DBusError) {
+    try announcements.withLock { count throws(DBusError) in
       count += 1
       try send(message)
     }
   }
 
-  /// - Returns: `nil` when the method answers later.
+  /// - Returns: `nil` if the method replies later.
   private func result(of call: RawMessage, _ path: ObjectPath, _ node: ExportedObject.Node) async throws -> [Value]? {
     switch (call.interface, call.member) {
     case ("org.freedesktop.DBus.Introspectable", "Introspect"):
@@ -206,7 +208,7 @@ extension ConnectionCore {
       do {
         let message = try RawMessage.signal(path: manager, interface: Self.objectManager, member: member)
         try message.append(arguments)
-        try tell(message)
+        try announce(message)
       } catch {
         if error.code != .disconnected {
           logger.error("\(member) could not be sent", metadata: ["error": "\(error)"])

@@ -1,25 +1,25 @@
 internal import CDBus
 import Glibc
 
-/// One subscription: what it wants and where it goes.
+/// A subscription's rule and handlers.
 struct Subscriber: Sendable {
   let id: Int
   let rule: MatchRule
   let handler: @Sendable (Signal) -> Void
-  /// Called once, when the connection has ended.
+  /// Runs once, when the connection has ended.
   let onEnd: @Sendable () -> Void
 }
 
-/// Who owns a well-known name that subscriptions name as their sender.
+/// The owner of a well-known name that subscriptions have as their sender.
 struct OwnerTracking: Sendable {
   let ready: Task<Void, any Error>
   var uses = 0
   var owner: String?
-  /// Whether the bus has told of a change since the tracking began.
+  /// Whether the bus has reported a change since the tracking began.
   var changed = false
 }
 
-/// A match rule the bus holds for us, and how many subscriptions need it.
+/// A match rule at the bus, with the number of subscriptions that need it.
 struct RuleUse: Sendable {
   let added: Task<Void, any Error>
   var count = 0
@@ -80,7 +80,7 @@ extension ConnectionCore {
       else { return false }
     }
     if let sender = rule.sender, uniqueName != nil {
-      // A well-known name stands for whoever owns it; the bus's own name is its owner.
+      // A well-known name stands for its owner; the bus's own name is its owner.
       let unique =
         sender.hasPrefix(":") || sender == DBUS_SERVICE_DBUS ? sender : owners[sender]?.owner
       guard let unique, dbus_message_has_sender(message, unique) != 0 else { return false }
@@ -88,7 +88,7 @@ extension ConnectionCore {
     return true
   }
 
-  /// Adds a subscription, and its rule at the bus when it is the first with it.
+  /// Adds a subscription, and its rule at the bus if no other subscription has it.
   func subscribe(
     _ rule: MatchRule, handler: @escaping @Sendable (Signal) -> Void, onEnd: @escaping @Sendable () -> Void
   ) async throws -> Int {
@@ -105,7 +105,7 @@ extension ConnectionCore {
       return (id, use.added)
     }
     do {
-      // Everyone waits for the one AddMatch: a caller that goes on may rely on not missing what comes next.
+      // All of them wait for the one AddMatch: when the call returns, no later signal is missed.
       try await added.value
       try Task.checkCancellation()
     } catch {
@@ -130,7 +130,7 @@ extension ConnectionCore {
     if let sender = subscriber.rule.sender { untrack(sender) }
   }
 
-  /// Follows a well-known name's owner, so that signals from anyone else are not taken for its.
+  /// Tracks the owner of a well-known name, so that signals of other peers do not match.
   private func track(_ name: String) async throws {
     guard uniqueName != nil else { return }
     try Name.check(.bus, name)
@@ -157,10 +157,10 @@ extension ConnectionCore {
     try await addMatch(try Self.ownerRule(name).text())
     do {
       let owner = try await busCall("GetNameOwner", [.string(name)]).values.first?.string
-      // A change seen meanwhile is as new as this answer, or newer.
+      // A change that arrived meanwhile is as new as this reply, or newer.
       state.withLock { if $0.owners[name]?.changed == false { $0.owners[name]?.owner = owner } }
     } catch let error as DBusError where error.name == "org.freedesktop.DBus.Error.NameHasNoOwner" {
-      // Nobody yet; NameOwnerChanged will say.
+      // No owner yet; NameOwnerChanged reports the first one.
     }
   }
 
@@ -200,10 +200,10 @@ extension ConnectionCore {
     let message = try RawMessage.call(
       destination: DBUS_SERVICE_DBUS, path: "/org/freedesktop/DBus", interface: DBUS_INTERFACE_DBUS, member: member)
     try message.append(arguments)
-    return try await call(message, timeout: Connection.defaultTimeout)
+    return try await call(message, CallOptions())
   }
 
-  /// Tells the bus something whose answer changes nothing.
+  /// Sends a call to the bus whose reply does not matter.
   private func busSend(_ member: String, _ arguments: [Value]) {
     do {
       let message = try RawMessage.call(

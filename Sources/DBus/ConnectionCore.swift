@@ -2,17 +2,17 @@ internal import CDBus
 import Logging
 import Streams
 
-/// What the connection's own thread and its users share.
+/// The state that a connection shares with its own thread.
 ///
-/// Locks, in the order they may be taken: `told`, `loop.ioLock` (around libdbus's transport), libdbus's own, `state`.
-/// Nothing outside this library runs under any of them, but for the observers of signals, which run on the thread
-/// with no lock held.
+/// Locks, in the order they may be taken: `announcements`, `loop.ioLock` (around libdbus's transport), libdbus's own,
+/// `state`. No code outside this library runs under any of them; observers of signals run on the thread with no lock
+/// held.
 final class ConnectionCore: @unchecked Sendable {
-  // Sound: `raw` is thread-safe under `ioLock`, what is mutable is in `state` or said to be the thread's own.
+  // Sound: `raw` is thread-safe under `ioLock`; mutable properties are in `state`, or used by the one thread only.
 
   struct State {
     var pending: [UInt32: PendingCall] = [:]
-    /// No pending call ends before this; it may be too early, never too late.
+    /// The earliest deadline of the pending calls, or an earlier instant.
     var nextDeadline: UInt64?
     var stopping = false
     var closeReason: DBusError?
@@ -22,7 +22,7 @@ final class ConnectionCore: @unchecked Sendable {
     var rules: [String: RuleUse] = [:]
     var owners: [String: OwnerTracking] = [:]
     var objects: [ObjectPath: ExportedObject.Node] = [:]
-    /// Those of them that manage others: few, and looked for whenever an object comes or goes.
+    /// The object managers among them: few, and needed whenever an object is added or removed.
     var objectManagers: Set<ObjectPath> = []
   }
 
@@ -32,14 +32,15 @@ final class ConnectionCore: @unchecked Sendable {
   let logger: Logger
   let uniqueName: String?
   let state = Lock(State())
-  /// Counts what was told of exported objects, so that no answer older than that is sent after it; held while sending.
-  let told = Lock(0)
-  /// Readers to wake once everything that arrived together has been looked at; the thread's own.
+  /// The number of signals about exported objects, so that no reply older than such a signal is sent after it; held while
+  /// sending.
+  let announcements = Lock(0)
+  /// The readers to wake after all messages that arrived together were handled; used by the thread only.
   private var sleepers: [UnsafeContinuation<Void, Never>] = []
-  /// The names in the last signal, which are mostly those of the next; the thread's own.
+  /// The names in the last signal, which are mostly those of the next; used by the thread only.
   var lastSignal = SignalNames()
 
-  /// Connects; blocks until the bus has answered.
+  /// Connects; blocks until the bus has replied.
   convenience init(connecting bus: Connection.Bus, logger: Logger) throws(DBusError) {
     dbus_threads_init_default()
     let raw: OpaquePointer? =
@@ -61,7 +62,7 @@ final class ConnectionCore: @unchecked Sendable {
     try self.init(owning: raw, logger: logger)
   }
 
-  /// Takes over a private connection.
+  /// Takes ownership of a private connection.
   init(owning raw: OpaquePointer, logger: Logger) throws(DBusError) {
     self.raw = raw
     self.logger = logger
@@ -78,11 +79,11 @@ final class ConnectionCore: @unchecked Sendable {
   }
 
   private static func open(_ address: String) throws(DBusError) -> OpaquePointer? {
-    guard !address.utf8.contains(0) else { throw DBusError(.invalidArgument, "an address holds no NUL") }
+    guard !address.utf8.contains(0) else { throw DBusError(.invalidArgument, "the address contains a NUL") }
     return try DBusError.check(.connectFailed) { dbus_connection_open_private(address, $0) }
   }
 
-  /// Serves the connection until it ends; runs on the thread it was made for.
+  /// Serves the connection until it ends, on a thread of its own.
   func run() {
     let this = Unmanaged.passUnretained(self)
     let loopPointer = Unmanaged.passUnretained(loop)
@@ -123,7 +124,7 @@ final class ConnectionCore: @unchecked Sendable {
     executor.end()
   }
 
-  /// Wakes a reader after what arrived together has been looked at. Only on the connection's thread.
+  /// Wakes a reader after all messages that arrived together were handled. Only on the connection's thread.
   func afterBurst(_ reader: UnsafeContinuation<Void, Never>) { sleepers.append(reader) }
 
   private func wakeSleepers() {
@@ -132,14 +133,14 @@ final class ConnectionCore: @unchecked Sendable {
     sleepers.removeAll(keepingCapacity: true)
   }
 
-  /// Hands a message to libdbus, which writes what the socket takes at once; the thread writes the rest.
-  /// - Parameter register: runs with the message's serial before any reply to it can be seen.
+  /// Passes a message to libdbus, which writes as much as the socket accepts; the thread writes the rest.
+  /// - Parameter register: A closure that runs with the message's serial before any reply can arrive.
   func send(_ message: RawMessage, register: ((UInt32, inout State) -> Void)? = nil) throws(DBusError) {
     let failure: DBusError? = loop.ioLock.withLock {
       if let reason = state.withLock({ $0.stopping ? stopped : $0.closeReason }) { return reason }
       var serial: UInt32 = 0
       guard dbus_connection_send(raw, message.pointer, &serial) != 0 else {
-        return DBusError(.limitExceeded, "libdbus could not take the message (out of memory, or no descriptors here)")
+        return DBusError(.limitExceeded, "libdbus rejected the message: out of memory, or descriptors are unsupported")
       }
       if let register { state.withLock { register(serial, &$0) } }
       return nil
@@ -166,7 +167,7 @@ final class ConnectionCore: @unchecked Sendable {
     if let reason { handler(reason) }
   }
 
-  /// Fails what waits and ends what streams; only the first reason counts.
+  /// Fails all waiting calls and ends all streams; only the first reason counts.
   func ended(_ reason: DBusError) {
     let old = state.withLock { state -> State? in
       guard state.closeReason == nil else { return nil }
@@ -182,7 +183,7 @@ final class ConnectionCore: @unchecked Sendable {
     for handler in old.closeHandlers { handler(reason) }
   }
 
-  /// One message off the wire, on the connection's thread.
+  /// Handles one received message, on the connection's thread.
   private func receive(_ message: OpaquePointer) {
     switch dbus_message_get_type(message) {
     case DBUS_MESSAGE_TYPE_METHOD_RETURN, DBUS_MESSAGE_TYPE_ERROR: receiveReply(message)

@@ -3,46 +3,57 @@ internal import Streams
 
 /// An error of the bus, of a peer on it, or of this connection.
 ///
-/// A peer's refusal carries the D-Bus error name it was sent with in ``name``; local failures use the names of the
-/// D-Bus specification (`org.freedesktop.DBus.Error.NoReply` …), so that a caller can switch on one thing.
+/// An error reply of a peer has its D-Bus error name in ``name``; local failures use the names of the D-Bus specification
+/// (`org.freedesktop.DBus.Error.NoReply` …), so that a caller can switch over one property:
+///
+/// ```swift
+/// let connection = try await Connection.open()
+/// do {
+///   try await connection.call("org.bluez", "/org/bluez/hci0", "org.bluez.Adapter1", "StartDiscovery")
+/// } catch let error as DBusError where error.name == "org.bluez.Error.NotReady" {
+///   print("the adapter is off")
+/// } catch let error as DBusError where error.code == .timedOut {
+///   print("no reply")
+/// }
+/// ```
 public struct DBusError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What kind of failure it was; new codes may be added.
+  /// The kind of a failure; new codes may be added.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
-    /// The code in words.
+    /// The name of the code for display.
     public let description: String
     init(_ description: String) { self.description = description }
 
-    /// The peer answered with an error; see ``DBusError/name``.
+    /// The peer replied with an error, whose name is in ``DBusError/name``.
     public static let remote = Code("refused by the peer")
-    /// No answer within the call's time-out.
+    /// No reply arrived within the call's timeout.
     public static let timedOut = Code("timed out")
-    /// The connection ended, or was never there.
+    /// The connection has ended, so that a new one is needed.
     public static let disconnected = Code("disconnected")
-    /// A name, path, signature or value that D-Bus does not allow.
+    /// A name, path, signature or value is one that D-Bus does not allow.
     public static let invalidArgument = Code("invalid argument")
-    /// The peer's answer does not have the expected type.
+    /// The peer's reply does not have the expected signature.
     public static let unexpectedReply = Code("unexpected reply")
-    /// A limit of this library or of the bus was reached.
+    /// A limit of this library, of the process or of the bus was reached.
     public static let limitExceeded = Code("limit exceeded")
     /// The bus could not be reached or refused the connection.
     public static let connectFailed = Code("connect failed")
   }
 
-  /// The kind of failure.
+  /// The kind of the failure.
   public var code: Code
   /// The D-Bus error name, for example `org.bluez.Error.NotReady`.
   public var name: String
-  /// The text that came with it.
+  /// The text of the error, for display.
   public var message: String
-  /// What a person can do about it, where that is known.
+  /// The remedy that a user can try, if one is known.
   public var hint: String?
 
-  /// Makes an error as a peer would send it; throw it from an exported method to answer with that name.
+  /// Creates an error that an exported method throws to reply with this D-Bus error name.
   public init(name: String, message: String) {
     self.init(.remote, message, name: name)
   }
 
-  /// Makes a local error.
+  /// Creates an error of this process, such as a timeout.
   public init(_ code: Code, _ message: String, name: String? = nil, hint: String? = nil) {
     self.code = code
     self.name = name ?? Self.standardName(of: code)
@@ -50,7 +61,7 @@ public struct DBusError: Error, Sendable, Hashable, CustomStringConvertible {
     self.hint = hint
   }
 
-  /// The name, the message and the hint in one line.
+  /// The name, the message and the hint in one line, for display.
   public var description: String {
     "\(name): \(message)" + (hint.map { " (\($0))" } ?? "")
   }
@@ -71,7 +82,7 @@ public struct DBusError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension DBusError {
-  /// Runs a libdbus call that reports through a `DBusError` of its own, and turns that into ours.
+  /// Calls libdbus and converts its `DBusError` to this one.
   static func check<R>(_ code: Code, _ body: (UnsafeMutablePointer<CDBus.DBusError>) -> R) throws(DBusError) -> R {
     var error = CDBus.DBusError()
     dbus_error_init(&error)
@@ -87,7 +98,7 @@ extension DBusError {
 }
 
 extension DBusError {
-  /// Runs a body that needs a thread or a descriptor, and reports a refusal of the kernel as `.limitExceeded`.
+  /// Calls a closure that needs a thread or a descriptor, and reports a refusal of the kernel as `.limitExceeded`.
   static func limited<R>(_ body: () throws(SystemCallError) -> R) throws(DBusError) -> R {
     do {
       return try body()

@@ -1,21 +1,33 @@
 internal import Streams
 
-/// An object this program serves on the bus. It is there until ``remove()`` is called, its last reference goes, or the
-/// connection ends.
+/// An object that this program serves on the bus.
+///
+/// The object is exported until ``remove()`` is called, its last reference is released, or the connection ends.
+///
+/// ```swift
+/// let connection = try await Connection.open(.session)
+/// let version = Interface.Property("Version", .uint32(1))
+/// let object = try connection.export("/org/example/app", [Interface("org.example.App", properties: [version])])
+/// _ = try await connection.requestName("org.example.App")
+/// try await connection.waitUntilClosed()
+/// object.remove()
+/// ```
 public final class ExportedObject: Sendable {
-  /// What the connection keeps of an exported object.
+  /// The connection's record of an exported object.
   struct Node: Sendable {
     let interfaces: [Interface]
     let isObjectManager: Bool
     let mailbox: BoundedStream<RawMessage>.Source
-    /// Tells this object from a later one at the same path.
+    /// Distinguishes this object from a later one at the same path.
     let identity: Int
   }
 
-  /// The most calls that wait for one object; beyond that callers get `org.freedesktop.DBus.Error.LimitsExceeded`.
+  /// The number of calls that may wait for one object: 1024.
+  ///
+  /// Further callers receive `org.freedesktop.DBus.Error.LimitsExceeded`.
   public static let mailboxLimit = 1024
 
-  /// Where it is.
+  /// The path at which the object is exported.
   public let path: ObjectPath
   private let core: ConnectionCore
   private let identity: Int
@@ -31,7 +43,7 @@ public final class ExportedObject: Sendable {
     identity = try core.state.withLock { state throws(DBusError) in
       if let reason = state.closeReason { throw reason }
       guard state.objects[path] == nil else {
-        throw DBusError(.invalidArgument, "there is an exported object at \(path) already")
+        throw DBusError(.invalidArgument, "an object is already exported at \(path)")
       }
       let identity = state.nextSubscription
       state.nextSubscription += 1
@@ -40,7 +52,7 @@ public final class ExportedObject: Sendable {
       if isObjectManager { state.objectManagers.insert(path) }
       return identity
     }
-    // One task per object takes its calls in the order they came.
+    // One task for each object serves its calls in the order of their arrival.
     worker = Task { for await call in calls { await core.serve(call) } }
     core.announce(path, interfaces)
   }
@@ -49,7 +61,7 @@ public final class ExportedObject: Sendable {
     remove()
   }
 
-  /// Takes the object off the bus; calls that wait for it are refused, the one that runs is cancelled.
+  /// Removes the object from the bus; waiting calls are refused, the running one is cancelled.
   public func remove() {
     let node = core.state.withLock { state -> Node? in
       guard let node = state.objects[path], node.identity == identity else { return nil }
@@ -63,18 +75,18 @@ public final class ExportedObject: Sendable {
     core.announceRemoval(path, node.interfaces)
   }
 
-  /// Tells everyone of changed properties.
+  /// Sends the signal `PropertiesChanged` to all subscribers.
   /// - Parameters:
-  ///   - interface: one of the object's interfaces.
-  ///   - changed: the new values.
-  ///   - invalidated: properties that changed without their value being told.
+  ///   - interface: One of the object's interfaces.
+  ///   - changed: The new values by property name.
+  ///   - invalidated: The properties that changed and whose values are not sent.
   /// - Throws: ``DBusError`` with code `.disconnected` or `.invalidArgument`.
   public func emitPropertiesChanged(
     _ interface: String, _ changed: [String: Value], invalidated: [String] = []
   ) throws {
     let message = try RawMessage.signal(path: path, interface: RemoteObject.properties, member: "PropertiesChanged")
     try message.append([.string(interface), .properties(changed), .strings(invalidated)])
-    try core.tell(message)
+    try core.announce(message)
   }
 
   /// Sends a signal from this object.
@@ -87,12 +99,12 @@ public final class ExportedObject: Sendable {
 }
 
 extension Connection {
-  /// Serves an object.
+  /// Exports an object with its interfaces on this connection.
   /// - Parameters:
-  ///   - path: where; nothing else of ours may be there.
-  ///   - interfaces: what it can do. `Introspectable`, `Properties` and `Peer` come by themselves.
-  ///   - objectManager: whether it answers `GetManagedObjects` for everything exported below it, and tells of what
-  ///     is added and removed there.
+  ///   - path: The path of the object, at which this connection exports no other one.
+  ///   - interfaces: The interfaces of the object; `Introspectable`, `Properties` and `Peer` are added automatically.
+  ///   - objectManager: Whether the object replies to `GetManagedObjects` with all objects below it, and sends signals
+  ///     when objects are added and removed there.
   /// - Throws: ``DBusError`` with code `.invalidArgument` or `.disconnected`.
   public func export(
     _ path: ObjectPath, _ interfaces: [Interface] = [], objectManager: Bool = false

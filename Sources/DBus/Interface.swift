@@ -1,15 +1,23 @@
-/// An interface that this program serves: its methods, properties and signals, with the code behind them.
+/// An interface that this program serves, with the code behind its methods and properties.
+///
+/// ```swift
+/// let add = Interface.Method("Add", in: [.init("a", "i"), .init("b", "i")], out: [.init("sum", "i")]) { call in
+///   guard let a: Int32 = call.arguments[0].integer(), let b: Int32 = call.arguments[1].integer() else { return [] }
+///   return [.int32(a &+ b)]
+/// }
+/// let calculator = Interface("org.example.Calculator", methods: [add])
+/// ```
 public struct Interface: Sendable {
-  /// The interface's name, such as `org.bluez.GattCharacteristic1`.
+  /// The name of the interface, such as `org.bluez.GattCharacteristic1`.
   public var name: String
-  /// What can be called.
+  /// The methods that peers can call.
   public var methods: [Method]
-  /// What can be read and written.
+  /// The properties that peers can read and write.
   public var properties: [Property]
-  /// What is sent; declared for introspection.
+  /// The signals that the program sends, declared for introspection.
   public var signals: [SignalDeclaration]
 
-  /// Describes an interface.
+  /// Creates an interface from its members.
   public init(
     _ name: String, methods: [Method] = [], properties: [Property] = [], signals: [SignalDeclaration] = []
   ) {
@@ -19,51 +27,55 @@ public struct Interface: Sendable {
     self.signals = signals
   }
 
-  /// A named argument.
+  /// A named argument of a method or signal.
   public struct Argument: Sendable, Hashable {
-    /// The name, for introspection.
+    /// The name of the argument, for introspection.
     public var name: String
-    /// One complete type.
+    /// The type of the argument, one complete type.
     public var type: Signature
 
-    /// Describes an argument.
+    /// Creates an argument from its name and type.
     public init(_ name: String, _ type: Signature) {
       self.name = name
       self.type = type
     }
   }
 
-  /// A call as a handler sees it.
+  /// A method call as its handler receives it.
   public struct Call: Sendable {
-    /// Who calls: a unique name; `nil` on a peer-to-peer connection.
+    /// The unique name of the caller; `nil` on a peer-to-peer connection.
     public var sender: String?
-    /// The object that is called.
+    /// The path of the called object.
     public var path: ObjectPath
-    /// The arguments; their types are those the method declares.
+    /// The arguments, of the types that the method declares.
     public var arguments: [Value]
   }
 
-  /// A method.
+  /// A method of an interface, with its handler.
   public struct Method: Sendable {
-    /// Its name.
+    /// The name of the method.
     public var name: String
-    /// What it takes.
+    /// The arguments that the method accepts.
     public var input: [Argument]
-    /// What it returns.
+    /// The arguments that the method returns.
     public var output: [Argument]
-    /// What it does.
+    /// The code that serves the calls.
     public var handler: Handler
 
-    /// How a method is served.
+    /// The way in which the calls of a method are served.
     public enum Handler: Sendable {
-      /// The object's next call waits until this one is answered. A thrown ``DBusError`` becomes the error reply.
+      /// A closure that returns the reply, while the object's next call waits.
+      ///
+      /// A thrown ``DBusError`` becomes the error reply.
       case inTurn(@Sendable (Call) async throws -> [Value])
-      /// Returns at once and answers when it can; the object's next calls are served meanwhile. For a question to a
-      /// person, which a later call may cancel. How many answers may be out is the handler's to bound.
+      /// A closure that returns at once and replies later, while the object's next calls are served.
+      ///
+      /// It is meant for questions to the user, which a later call may cancel. The handler limits the number of pending
+      /// replies.
       case deferred(@Sendable (Call, Reply) -> Void)
     }
 
-    /// Describes a method whose calls are served one after the other.
+    /// Creates a method whose calls are served one after another.
     public init(
       _ name: String, in input: [Argument] = [], out output: [Argument] = [],
       handler: @escaping @Sendable (Call) async throws -> [Value]
@@ -74,7 +86,7 @@ public struct Interface: Sendable {
       self.handler = .inTurn(handler)
     }
 
-    /// Describes a method that answers later; see ``Handler/deferred(_:)``.
+    /// Creates a method that replies later; see ``Handler/deferred(_:)``.
     public init(
       _ name: String, in input: [Argument] = [], out output: [Argument] = [],
       deferred handler: @escaping @Sendable (Call, Reply) -> Void
@@ -86,18 +98,18 @@ public struct Interface: Sendable {
     }
   }
 
-  /// A property.
+  /// A property of an interface, with its accessors.
   public struct Property: Sendable {
-    /// Its name.
+    /// The name of the property.
     public var name: String
-    /// One complete type.
+    /// The type of the property, one complete type.
     public var type: Signature
-    /// The value now; `nil` when the object has no such property at the moment.
+    /// A closure that returns the current value; `nil` if the object has no such property at present.
     public var get: @Sendable () -> Value?
-    /// Takes a new value; `nil` makes the property read-only.
+    /// A closure that accepts a new value; `nil` for a read-only property.
     public var set: (@Sendable (Value) async throws -> Void)?
 
-    /// Describes a property.
+    /// Creates a property from its accessors.
     public init(
       _ name: String, _ type: Signature, get: @escaping @Sendable () -> Value?,
       set: (@Sendable (Value) async throws -> Void)? = nil
@@ -108,20 +120,20 @@ public struct Interface: Sendable {
       self.set = set
     }
 
-    /// Describes a property that never changes.
+    /// Creates a property with a constant value.
     public init(_ name: String, _ value: Value) {
       self.init(name, value.signature, get: { value })
     }
   }
 
-  /// A signal, for introspection.
+  /// The declaration of a signal, for introspection.
   public struct SignalDeclaration: Sendable {
-    /// Its name.
+    /// The name of the signal.
     public var name: String
-    /// What it carries.
+    /// The arguments that the signal carries.
     public var arguments: [Argument]
 
-    /// Describes a signal.
+    /// Creates a declaration from a name and arguments.
     public init(_ name: String, _ arguments: [Argument] = []) {
       self.name = name
       self.arguments = arguments
@@ -130,7 +142,7 @@ public struct Interface: Sendable {
 }
 
 extension Interface {
-  /// The properties that exist now, for `GetAll` and `GetManagedObjects`.
+  /// The values of the present properties, for `GetAll` and `GetManagedObjects`.
   var values: [String: Value] {
     var values: [String: Value] = [:]
     for property in properties { values[property.name] = property.get() }

@@ -2,20 +2,28 @@ internal import CDBus
 public import Logging
 public import Streams
 
-/// Accepts peer-to-peer connections at an address; there is no bus in between.
+/// A server that accepts peer-to-peer connections at an address, without a bus.
+///
+/// ```swift
+/// let listener = try Listener("unix:tmpdir=/tmp")
+/// print("listening at", listener.address)
+/// for await connection in listener.connections {
+///   _ = try connection.export("/echo", [])
+/// }
+/// ```
 public final class Listener: Sendable {
   private let core: ListenerCore
 
-  /// The address a peer connects to with ``Connection/Bus/peer(_:)``.
+  /// The address that a peer passes to ``Connection/Bus/peer(_:)``.
   public var address: String { core.address }
 
-  /// The connections, as they come; ends with ``close()``.
+  /// A stream of the accepted connections, which ends with ``close()``.
   public let connections: BoundedStream<Connection>
 
-  /// Starts listening.
+  /// Starts listening at an address.
   /// - Parameters:
-  ///   - address: a D-Bus listening address, such as `unix:tmpdir=/tmp` or `unix:path=/run/me/socket`.
-  ///   - logger: as for ``Connection/open(_:logger:)``.
+  ///   - address: A D-Bus listening address, such as `unix:tmpdir=/tmp` or `unix:path=/run/me/socket`.
+  ///   - logger: The logger for errors that cannot be returned, as for ``Connection/open(_:logger:)``.
   /// - Throws: ``DBusError`` with code `.connectFailed`.
   public init(_ address: String, logger: Logger = Logger(label: "edgeblue.dbus")) throws {
     let (stream, source) = BoundedStream.make(of: Connection.self, limit: 64, policy: .dropNewest)
@@ -29,11 +37,11 @@ public final class Listener: Sendable {
     core.stop()
   }
 
-  /// Stops listening; connections already made live on.
+  /// Stops listening; accepted connections stay open.
   public func close() { core.stop() }
 }
 
-/// The server object and its thread.
+/// The libdbus server and its thread.
 private final class ListenerCore: @unchecked Sendable {
   // Sound: `raw` is used by its own thread only, but for `stop`, which touches the flag and the loop.
   let address: String
@@ -44,7 +52,7 @@ private final class ListenerCore: @unchecked Sendable {
   private let stopping = Lock(false)
 
   init(_ address: String, logger: Logger, accepted: BoundedStream<Connection>.Source) throws(DBusError) {
-    guard !address.utf8.contains(0) else { throw DBusError(.invalidArgument, "an address holds no NUL") }
+    guard !address.utf8.contains(0) else { throw DBusError(.invalidArgument, "the address contains a NUL") }
     dbus_threads_init_default()
     let loop = try WatchLoop()
     guard let raw = try DBusError.check(.connectFailed, { dbus_server_listen(address, $0) }) else {
@@ -93,7 +101,7 @@ private final class ListenerCore: @unchecked Sendable {
       try startThread(named: "dbus-peer") { core.run() }
       accepted.yield(served)
     } catch {
-      logger.error("a peer's connection could not be served", metadata: ["error": "\(error)"])
+      logger.error("accepting a connection failed", metadata: ["error": "\(error)"])
     }
   }
 }

@@ -1,19 +1,25 @@
-/// Which signals to receive. Every key that is left out matches everything.
+/// A rule that selects signals by sender, path, interface, name and first argument; `nil` matches everything.
+///
+/// ```swift
+/// let rule = MatchRule(
+///   sender: "org.bluez", pathNamespace: "/org/bluez/hci0", interface: "org.freedesktop.DBus.Properties",
+///   member: "PropertiesChanged")
+/// ```
 public struct MatchRule: Sendable, Hashable {
-  /// The sender: a unique name, or a well-known name, which follows its owner.
+  /// The sender: a unique name, or a well-known name, which matches its current owner.
   public var sender: String?
-  /// The object that sends.
+  /// The path of the object that sends the signal.
   public var path: ObjectPath?
-  /// An object whose own signals and those of everything below it match; not together with ``path``.
+  /// The path of an object whose signals match, with those of all objects below it; excludes ``path``.
   public var pathNamespace: ObjectPath?
-  /// The interface.
+  /// The interface that declares the signal.
   public var interface: String?
-  /// The signal's name.
+  /// The name of the signal.
   public var member: String?
-  /// The first argument, when it is a string.
+  /// The first argument of the signal, if it is a string.
   public var argument0: String?
 
-  /// Makes a rule.
+  /// Creates a rule from the keys to match.
   public init(
     sender: String? = nil, path: ObjectPath? = nil, pathNamespace: ObjectPath? = nil, interface: String? = nil,
     member: String? = nil, argument0: String? = nil
@@ -30,7 +36,7 @@ public struct MatchRule: Sendable, Hashable {
   /// - Throws: ``DBusError`` with code `.invalidArgument` when a part is not a well-formed name.
   func text() throws(DBusError) -> String {
     guard path == nil || pathNamespace == nil else {
-      throw DBusError(.invalidArgument, "a match rule takes a path or a path namespace, not both")
+      throw DBusError(.invalidArgument, "the match rule has a path and a path namespace; allowed: one of them")
     }
     var parts = ["type='signal'"]
     if let sender { parts.append("sender='\(try Name.check(.bus, sender))'") }
@@ -40,7 +46,8 @@ public struct MatchRule: Sendable, Hashable {
     if let member { parts.append("member='\(try Name.check(.member, member))'") }
     if let argument0 {
       guard !argument0.utf8.contains(where: { $0 == 0 || $0 == UInt8(ascii: "'") || $0 == UInt8(ascii: "\\") }) else {
-        throw DBusError(.invalidArgument, "an argument in a match rule holds no quote, backslash or NUL")
+        throw DBusError(
+          .invalidArgument, "argument0 of the match rule is \(argument0.debugDescription); allowed: no ', \\ and NUL")
       }
       parts.append("arg0='\(argument0)'")
     }

@@ -1,14 +1,14 @@
 internal import CDBus
 import Glibc
 
-/// Writes ``Value``s into a libdbus message.
+/// Appends ``Value``s to a libdbus message.
 ///
-/// libdbus treats malformed arguments as faults of the program (it prints and may abort), so everything that could be
-/// malformed is refused here first.
+/// libdbus treats malformed arguments as faults of the program (it prints and may abort), so this type refuses them
+/// first.
 struct MessageWriter {
-  /// The most bytes of one array, as the D-Bus specification sets it (64 MiB).
+  /// The largest number of bytes of one array by the D-Bus specification: 64 MiB.
   static let arrayLimit = 64 << 20
-  /// The deepest nesting of containers the specification allows.
+  /// The deepest nesting of containers by the D-Bus specification.
   static let depthLimit = 64
 
   static func append(_ values: [Value], to message: OpaquePointer) throws(DBusError) {
@@ -29,15 +29,23 @@ struct MessageWriter {
     case .uint64(let value): try basic("t", value, &to)
     case .double(let value): try basic("d", value, &to)
     case .string(let value):
-      guard !value.utf8.contains(0) else { throw DBusError(.invalidArgument, "a D-Bus string holds no NUL") }
+      guard !value.utf8.contains(0) else { throw DBusError(.invalidArgument, "the string contains a NUL") }
       try text("s", value, &to)
     case .objectPath(let value): try text("o", value.description, &to)
     case .signature(let value): try text("g", value.description, &to)
     case .fileDescriptor(let descriptor):
-      // libdbus duplicates the descriptor, so the caller's stays the caller's.
+      // libdbus duplicates the descriptor, so the caller keeps its own.
       let sent: Void? = try descriptor.withNumber { number throws(DBusError) in try basic("h", number, &to) }
       guard sent != nil else { throw DBusError(.invalidArgument, "the file descriptor is closed") }
     case .bytes(let bytes): try append(bytes: bytes, &to)
+    case .properties, .array, .dictionary, .structure, .variant: try append(container: value, &to, depth)
+    }
+  }
+
+  private static func append(
+    container value: Value, _ to: inout DBusMessageIter, _ depth: Int
+  ) throws(DBusError) {
+    switch value {
     case .properties(let properties):
       try container("a", "{sv}", &to, depth) { (array: inout DBusMessageIter) throws(DBusError) in
         for (key, value) in properties { try append(.string(key), .variant(value), &array, depth: depth + 1) }
@@ -61,15 +69,18 @@ struct MessageWriter {
         }
       }
     case .structure(let members):
-      guard !members.isEmpty else { throw DBusError(.invalidArgument, "a D-Bus structure has at least one member") }
-      try container("r", nil, &to, depth) { (members_: inout DBusMessageIter) throws(DBusError) in
-        for member in members { try append(member, &members_, depth: depth + 1) }
+      guard !members.isEmpty else {
+        throw DBusError(.invalidArgument, "the structure has no members; allowed: 1 or more")
+      }
+      try container("r", nil, &to, depth) { (structure: inout DBusMessageIter) throws(DBusError) in
+        for member in members { try append(member, &structure, depth: depth + 1) }
       }
     case .variant(let inner):
       try checkType(inner)
       try container("v", inner.signatureText, &to, depth) { (variant: inout DBusMessageIter) throws(DBusError) in
         try append(inner, &variant, depth: depth + 1)
       }
+    default: preconditionFailure("a basic value is no container")
     }
   }
 
@@ -84,7 +95,7 @@ struct MessageWriter {
 
   private static func append(bytes: [UInt8], _ to: inout DBusMessageIter) throws(DBusError) {
     guard bytes.count <= arrayLimit else {
-      throw DBusError(.limitExceeded, "\(bytes.count) bytes in one array; D-Bus allows \(arrayLimit)")
+      throw DBusError(.limitExceeded, "the array has \(bytes.count) bytes; allowed: at most \(arrayLimit)")
     }
     try container("a", "y", &to, 0) { (array: inout DBusMessageIter) throws(DBusError) in
       let done = bytes.withUnsafeBufferPointer { buffer in
@@ -102,7 +113,7 @@ struct MessageWriter {
     _ body: (inout DBusMessageIter) throws(DBusError) -> Void
   ) throws(DBusError) {
     guard depth < depthLimit else {
-      throw DBusError(.limitExceeded, "values nested deeper than \(depthLimit)")
+      throw DBusError(.limitExceeded, "the value is nested deeper than \(depthLimit) containers")
     }
     var inner = DBusMessageIter()
     guard dbus_message_iter_open_container(&to, Int32(type.value), contents, &inner) != 0 else { throw outOfMemory }
@@ -133,7 +144,7 @@ struct MessageWriter {
     guard found == expected else { throw mismatch(found, expected) }
   }
 
-  /// Refuses containers whose element types, which the caller names, do not make one complete type.
+  /// Refuses containers whose declared element types are not one complete type.
   private static func checkType(_ value: Value) throws(DBusError) {
     switch value {
     case .array, .dictionary, .structure:
@@ -146,7 +157,7 @@ struct MessageWriter {
   }
 
   private static func mismatch(_ found: String, _ expected: String) -> DBusError {
-    DBusError(.invalidArgument, "a container of '\(expected)' holds a value of type '\(found)'")
+    DBusError(.invalidArgument, "a container of '\(expected)' contains a value of type '\(found)'")
   }
 
   private static var outOfMemory: DBusError { DBusError(.limitExceeded, "libdbus ran out of memory") }

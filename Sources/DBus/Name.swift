@@ -1,7 +1,7 @@
 internal import CDBus
 
-/// Checks of the names D-Bus uses. libdbus treats a malformed name as a fault of the program and may abort, so none
-/// reaches it unchecked.
+/// Checks of D-Bus names. libdbus treats a malformed name as a fault of the program and may abort, so none reaches it
+/// unchecked.
 enum Name {
   enum Kind: String {
     case bus = "bus name"
@@ -12,7 +12,7 @@ enum Name {
 
   @discardableResult
   static func check(_ kind: Kind, _ name: String) throws(DBusError) -> String {
-    guard !name.utf8.contains(0) else { throw DBusError(.invalidArgument, "a \(kind.rawValue) holds no NUL") }
+    guard !name.utf8.contains(0) else { throw DBusError(.invalidArgument, "the \(kind.rawValue) contains a NUL") }
     let valid =
       switch kind {
       case .bus: dbus_validate_bus_name(name, nil)

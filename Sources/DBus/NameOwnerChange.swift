@@ -1,10 +1,10 @@
-/// A name on the bus got, changed or lost its owner.
+/// A change of the owner of a name on the bus.
 public struct NameOwnerChange: Sendable, Hashable {
-  /// The name.
+  /// The name whose owner changed.
   public var name: String
-  /// The unique name that had it; `nil` when it is new.
+  /// The unique name of the former owner; `nil` if the name had none.
   public var oldOwner: String?
-  /// The unique name that has it now; `nil` when nobody does.
+  /// The unique name of the new owner; `nil` if the name has none now.
   public var newOwner: String?
 
   init?(_ signal: Signal) {

@@ -1,14 +1,20 @@
-/// The path of an object on the bus, known to be well-formed.
+/// The well-formed path of an object on the bus.
+///
+/// ```swift
+/// let adapter: ObjectPath = "/org/bluez/hci0"
+/// let device = try adapter.appending("dev_00_AA_01_00_00_42")
+/// print(device.isWithin(adapter), device.lastElement)  // true dev_00_AA_01_00_00_42
+/// ```
 public struct ObjectPath: Sendable, Hashable, Comparable, CustomStringConvertible, ExpressibleByStringLiteral {
   /// The path as text, for example `/org/bluez/hci0`.
   public let description: String
 
-  /// The root, `/`.
+  /// The root path, which is `/`.
   public static let root = ObjectPath(validated: "/")
 
-  /// Checks and takes a path.
-  /// - Throws: ``DBusError`` with code `.invalidArgument` when the text is not an object path: it must begin with `/`,
-  ///   and every element must be one or more of `[A-Za-z0-9_]`.
+  /// Creates a path from text and validates it.
+  /// - Throws: ``DBusError`` with code `.invalidArgument` if the text is not an object path: it begins with `/`, and every
+  ///   element is one or more of `[A-Za-z0-9_]`.
   public init(_ text: String) throws(DBusError) {
     guard Self.isValid(text) else {
       throw DBusError(.invalidArgument, "'\(text)' is not an object path")
@@ -16,27 +22,28 @@ public struct ObjectPath: Sendable, Hashable, Comparable, CustomStringConvertibl
     description = text
   }
 
-  /// A path written in the program. A malformed literal is a fault of the program and stops it.
+  /// Creates a path from a literal; a malformed literal stops the program.
   public init(stringLiteral text: String) {
     precondition(Self.isValid(text), "'\(text)' is not an object path")
     description = text
   }
 
-  /// For text that libdbus has already validated.
+  /// Creates a path from text that libdbus has validated.
   init(validated text: String) { description = text }
 
-  /// The path one element further down.
-  /// - Throws: ``DBusError`` when the element is empty or has a character outside `[A-Za-z0-9_]`.
+  /// Returns the path of a child with one more element.
+  /// - Throws: ``DBusError`` with code `.invalidArgument` if the element is empty or has a character outside
+  ///   `[A-Za-z0-9_]`.
   public func appending(_ element: String) throws(DBusError) -> ObjectPath {
     try ObjectPath(self == .root ? "/" + element : description + "/" + element)
   }
 
-  /// The last element; empty for the root.
+  /// The last element of the path; empty for the root.
   public var lastElement: Substring {
     description.lastIndex(of: "/").map { description[description.index(after: $0)...] } ?? ""
   }
 
-  /// Whether this path is `ancestor` or lies below it.
+  /// Returns `true` if the path is `ancestor` or lies below it.
   public func isWithin(_ ancestor: ObjectPath) -> Bool {
     if ancestor == .root || self == ancestor { return true }
     let prefix = ancestor.description.utf8
@@ -45,7 +52,7 @@ public struct ObjectPath: Sendable, Hashable, Comparable, CustomStringConvertibl
       && path[path.index(path.startIndex, offsetBy: prefix.count)] == UInt8(ascii: "/")
   }
 
-  /// Orders by text.
+  /// Returns `true` if the first path precedes the second one as text.
   public static func < (a: ObjectPath, b: ObjectPath) -> Bool { a.description < b.description }
 
   private static func isValid(_ text: String) -> Bool {

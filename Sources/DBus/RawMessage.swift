@@ -1,11 +1,11 @@
 internal import CDBus
 
-/// A libdbus message with its reference held as long as this object lives.
+/// A libdbus message whose reference this object owns.
 final class RawMessage: @unchecked Sendable {
   // Sound: a message is written by one task before it is sent, and only read after it was received.
   let pointer: OpaquePointer
 
-  /// Takes over a reference.
+  /// Takes ownership of a reference.
   init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
   /// Adds a reference.
@@ -15,7 +15,7 @@ final class RawMessage: @unchecked Sendable {
     dbus_message_unref(pointer)
   }
 
-  /// Makes a method call.
+  /// Creates a method call.
   static func call(
     destination: String?, path: ObjectPath, interface: String, member: String
   ) throws(DBusError) -> RawMessage {
@@ -25,19 +25,19 @@ final class RawMessage: @unchecked Sendable {
     return try made(dbus_message_new_method_call(destination, path.description, interface, member))
   }
 
-  /// Makes a signal.
+  /// Creates a signal.
   static func signal(path: ObjectPath, interface: String, member: String) throws(DBusError) -> RawMessage {
     try Name.check(.interface, interface)
     try Name.check(.member, member)
     return try made(dbus_message_new_signal(path.description, interface, member))
   }
 
-  /// Makes the answer to a call.
+  /// Creates the reply to a call.
   static func reply(to call: RawMessage) throws(DBusError) -> RawMessage {
     try made(dbus_message_new_method_return(call.pointer))
   }
 
-  /// Makes a refusal of a call.
+  /// Creates the error reply to a call.
   static func error(to call: RawMessage, _ error: DBusError) throws(DBusError) -> RawMessage {
     try Name.check(.error, error.name)
     return try made(dbus_message_new_error(call.pointer, error.name, error.message.replacing("\0", with: " ")))
@@ -60,7 +60,7 @@ final class RawMessage: @unchecked Sendable {
   var member: String { dbus_message_get_member(pointer).map { String(cString: $0) } ?? "" }
   var wantsReply: Bool { dbus_message_get_no_reply(pointer) == 0 }
 
-  /// What an error message says.
+  /// The contents of an error reply.
   var error: DBusError {
     let name = dbus_message_get_error_name(pointer).map { String(cString: $0) } ?? "org.freedesktop.DBus.Error.Failed"
     return DBusError(name: name, message: values.first?.string ?? "")

@@ -1,18 +1,27 @@
 import Streams
 
-/// The answer to one call, for a method that gives it later.
+/// The pending reply to one call, for a method that replies later.
 ///
-/// The first answer counts. A reply that is let go without one answers with `org.freedesktop.DBus.Error.Failed`, so
-/// that no caller waits for nothing.
+/// Only the first result is sent. A reply that is released without one sends `org.freedesktop.DBus.Error.Failed`, so that
+/// no caller waits in vain.
+///
+/// ```swift
+/// let confirm = Interface.Method("Confirm", out: [.init("yes", "b")], deferred: { call, reply in
+///   Task {
+///     try await Task.sleep(for: .seconds(1))
+///     reply.finish(.success([true]))
+///   }
+/// })
+/// ```
 public final class Reply: Sendable {
   private let send: Lock<(@Sendable (Result<[Value], any Error>) -> Void)?>
 
   init(_ send: @escaping @Sendable (Result<[Value], any Error>) -> Void) { self.send = Lock(send) }
 
-  deinit { finish(.failure(DBusError(name: "org.freedesktop.DBus.Error.Failed", message: "nobody answered"))) }
+  deinit { finish(.failure(DBusError(name: "org.freedesktop.DBus.Error.Failed", message: "the method did not reply"))) }
 
-  /// Answers; without effect after the first time.
-  /// - Parameter result: values of the types the method declares, or an error, best a ``DBusError``.
+  /// Sends the result; further calls have no effect.
+  /// - Parameter result: The values, of the types that the method declares, or an error, preferably a ``DBusError``.
   public func finish(_ result: Result<[Value], any Error>) {
     let send = send.withLock { send in
       defer { send = nil }

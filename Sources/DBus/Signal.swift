@@ -1,17 +1,17 @@
-/// A signal as it came from the bus.
+/// A signal that was received from the bus.
 public struct Signal: Sendable, Hashable {
   /// The unique name of the sender; `nil` on a peer-to-peer connection.
   public var sender: String?
-  /// The object that sent it.
+  /// The path of the object that sent the signal.
   public var path: ObjectPath
-  /// The interface it belongs to.
+  /// The interface that declares the signal.
   public var interface: String
-  /// Its name.
+  /// The name of the signal.
   public var member: String
-  /// Its arguments.
+  /// The arguments of the signal.
   public var arguments: [Value]
 
-  /// Makes a signal, to try what handles them; ``Connection/emit(_:_:_:_:to:)`` sends one.
+  /// Creates a signal for tests of handlers; ``Connection/emit(_:_:_:_:to:)`` sends one.
   public init(sender: String?, path: ObjectPath, interface: String, member: String, arguments: [Value]) {
     self.sender = sender
     self.path = path
@@ -22,8 +22,7 @@ public struct Signal: Sendable, Hashable {
 }
 
 extension Signal {
-  /// The contents of `org.freedesktop.DBus.Properties.PropertiesChanged`; `nil` when this is another signal, or
-  /// malformed.
+  /// The contents of `org.freedesktop.DBus.Properties.PropertiesChanged`; `nil` for another or a malformed signal.
   public var propertiesChanged: (interface: String, changed: [String: Value], invalidated: [String])? {
     guard member == "PropertiesChanged", interface == "org.freedesktop.DBus.Properties", arguments.count == 3,
       let of = arguments[0].string, let changed = arguments[1].properties, let invalidated = arguments[2].strings

@@ -2,63 +2,68 @@ public import Streams
 
 /// One value of any D-Bus type.
 ///
-/// Two shapes that BlueZ uses everywhere have cases of their own, which are also the fast ones: `ay` is ``bytes(_:)``
-/// and `a{sv}` is ``properties(_:)`` with the variants already opened.
+/// Two types that BlueZ uses everywhere have fast cases of their own: `ay` is ``bytes(_:)``, and `a{sv}` is
+/// ``properties(_:)`` without the variants.
+///
+/// ```swift
+/// let value = Value.properties(["Name": "EdgeBlue", "Powered": true, "Class": .uint32(0x100)])
+/// print(value.signature, value.properties?["Name"]?.string ?? "")  // a{sv} EdgeBlue
+/// ```
 public enum Value: Sendable, Hashable {
-  /// `y`
+  /// An unsigned 8-bit integer, type `y`.
   case byte(UInt8)
-  /// `b`
+  /// A Boolean value, D-Bus type `b`.
   case bool(Bool)
-  /// `n`
+  /// A signed 16-bit integer, type `n`.
   case int16(Int16)
-  /// `q`
+  /// An unsigned 16-bit integer, type `q`.
   case uint16(UInt16)
-  /// `i`
+  /// A signed 32-bit integer, type `i`.
   case int32(Int32)
-  /// `u`
+  /// An unsigned 32-bit integer, type `u`.
   case uint32(UInt32)
-  /// `x`
+  /// A signed 64-bit integer, type `x`.
   case int64(Int64)
-  /// `t`
+  /// An unsigned 64-bit integer, type `t`.
   case uint64(UInt64)
-  /// `d`
+  /// A double-precision floating-point number, type `d`.
   case double(Double)
-  /// `s`; a string with a NUL in it cannot be sent.
+  /// A string, D-Bus type `s`; one with a NUL cannot be sent.
   case string(String)
-  /// `o`
+  /// An object path, D-Bus type `o`.
   case objectPath(ObjectPath)
-  /// `g`
+  /// A type signature, D-Bus type `g`.
   case signature(Signature)
-  /// `h`; sending duplicates the descriptor, receiving hands over an owned one.
+  /// A file descriptor, D-Bus type `h`; sending duplicates it, receiving yields an owned one.
   case fileDescriptor(FileDescriptor)
-  /// `ay`
+  /// An array of bytes, type `ay`.
   case bytes([UInt8])
-  /// `a{sv}`; each value is what its variant holds.
+  /// A dictionary of variants by string, type `a{sv}`; each value is the one inside its variant.
   case properties([String: Value])
-  /// Any other array, with its element type (which an empty array could not tell).
+  /// Any other array, with its element type, which an empty array needs.
   case array(of: Signature, [Value])
-  /// Any other dictionary; `of` is the key's and the value's type, for example `oa{sa{sv}}`.
+  /// Any other dictionary; `of` is the type of the key and of the value, for example `oa{sa{sv}}`.
   case dictionary(of: Signature, [Entry])
-  /// `(…)`; at least one member.
+  /// A structure with at least one member, type `(…)`.
   case structure([Value])
-  /// `v`
+  /// A value with its type, D-Bus type `v`.
   indirect case variant(Value)
 
-  /// One entry of a ``Value/dictionary(of:_:)``.
+  /// An entry of a ``Value/dictionary(of:_:)`` value.
   public struct Entry: Sendable, Hashable {
-    /// The key, always of a basic type.
+    /// The key, which has a basic type.
     public var key: Value
-    /// The value.
+    /// The value that belongs to the key.
     public var value: Value
 
-    /// Makes an entry.
+    /// Creates an entry from a key and a value.
     public init(_ key: Value, _ value: Value) {
       self.key = key
       self.value = value
     }
   }
 
-  /// The value's type.
+  /// The D-Bus type of the value.
   public var signature: Signature { Signature(validated: signatureText) }
 
   var signatureText: String {

@@ -2,19 +2,19 @@ internal import CDBus
 import Glibc
 import Streams
 
-/// One thread that waits on the file descriptors libdbus asks for, and runs what is ready.
+/// A loop that waits for the file descriptors of libdbus on one thread.
 ///
-/// libdbus does its own reading and writing; it only says, through "watches", which descriptor it wants to hear of.
-/// `ioLock` is held around every call that may touch the transport (a send from any thread, a read from this one):
-/// without it a send that finds the socket dead would free a watch this thread is just handling.
+/// libdbus reads and writes by itself; its "watches" name the descriptors to wait for. `ioLock` is held around every call
+/// that may use the transport (a send from any thread, a read from this one): without it, a send on a broken socket would
+/// free a watch that this thread is handling.
 final class WatchLoop: @unchecked Sendable {
-  // Sound: `watches` is under its lock, `wakeUp` is a constant, `polled` and `enabled` are the one thread's own.
+  // Sound: `watches` is under its lock, `wakeUp` is a constant, `polled` and `enabled` are used by the one thread only.
 
-  /// Around every call into the transport. Recursive, because libdbus calls back into us from inside some of them.
+  /// Held around every call into the transport. Recursive, because libdbus calls back from some of them.
   let ioLock = RecursiveLock()
   private let watches = Lock<[OpaquePointer]>([])
   private let wakeUp: WakeUp
-  /// What the thread waits for, and the watch behind each entry but the first; kept to be filled again.
+  /// The descriptors to poll, and the watch of each but the first; kept to reuse their memory.
   private var polled: [pollfd] = []
   private var enabled: [OpaquePointer] = []
 
@@ -36,7 +36,7 @@ final class WatchLoop: @unchecked Sendable {
     wakeUp.signal()
   }
 
-  /// Waits until something is ready, someone calls ``wake()``, or the deadline, and lets libdbus handle it.
+  /// Waits for a descriptor, a call of ``wake()`` or the deadline, and lets libdbus handle the ready descriptors.
   func waitAndHandle(until deadline: UInt64?) {
     enabled.removeAll(keepingCapacity: true)
     polled.removeAll(keepingCapacity: true)
@@ -69,7 +69,7 @@ final class WatchLoop: @unchecked Sendable {
     }
   }
 
-  /// Now, in nanoseconds of the monotonic clock.
+  /// Returns the monotonic clock in nanoseconds.
   static func now() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -84,9 +84,9 @@ final class WatchLoop: @unchecked Sendable {
   }
 }
 
-/// A lock that its holder may take again.
+/// A lock that its owner may take again.
 final class RecursiveLock: @unchecked Sendable {
-  // Sound: the mutex is the only member, and it is made for this.
+  // Sound: the mutex is the only member, and threads may share it.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
   init() {

@@ -64,7 +64,7 @@ public struct NetworkManagerMeteredSource: MeteredSource {
     do {
       let value = try await connection.call(
         Self.name, Self.path, "org.freedesktop.DBus.Properties", "Get", [.string(Self.name), .string("Metered")],
-        returning: "v", timeout: Self.timeout)
+        options: .init(returning: "v", timeout: Self.timeout))
       return Metered(networkManager: value[0].unwrapped.integer(as: UInt32.self))
     } catch let error as DBusError where error.code != .disconnected {
       // Older than 1.2, stopped meanwhile, or access was denied.

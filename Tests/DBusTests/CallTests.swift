@@ -147,10 +147,10 @@ struct CallTests {
     let clock = ContinuousClock()
     let start = clock.now
     async let long = dbusError {
-      try await client.call(server.name, "/stuck", Self.interface, "Never", timeout: .milliseconds(400))
+      try await client.call(server.name, "/stuck", Self.interface, "Never", options: .init(timeout: .milliseconds(400)))
     }
     async let short = dbusError {
-      try await client.call(server.name, "/stuck", Self.interface, "Never", timeout: .milliseconds(100))
+      try await client.call(server.name, "/stuck", Self.interface, "Never", options: .init(timeout: .milliseconds(100)))
     }
     // The other object answers meanwhile.
     #expect(try await client.call(server.name, "/calls", Self.interface, "Double", [.uint32(2)]) == [.uint32(4)])
@@ -161,7 +161,7 @@ struct CallTests {
     #expect(took >= .milliseconds(400) && took < .seconds(20))
     #expect(
       try await dbusError {
-        try await client.call(server.name, "/stuck", Self.interface, "Never", timeout: .zero)
+        try await client.call(server.name, "/stuck", Self.interface, "Never", options: .init(timeout: .zero))
       }?.code == .timedOut)
     withExtendedLifetime((object, stuck)) {}
   }
@@ -185,9 +185,9 @@ struct CallTests {
       ])
     let stuck = try Self.export(server, at: "/stuck")
     let client = try await bus.connect()
-    async let answer = client.call(server.name, "/slow", Self.interface, "Wait", timeout: nil)
+    async let answer = client.call(server.name, "/slow", Self.interface, "Wait", options: .init(timeout: nil))
     let error = try await dbusError {
-      try await client.call(server.name, "/stuck", Self.interface, "Never", timeout: .milliseconds(50))
+      try await client.call(server.name, "/stuck", Self.interface, "Never", options: .init(timeout: .milliseconds(50)))
     }
     #expect(error?.code == .timedOut)
     open.yield()

@@ -141,7 +141,9 @@ struct DescriptorTests {
         try await client.call(server.name, "/echo", Self.interface, "Echo", [.fileDescriptor(read)], returning: "s")
       }
       #expect(unwanted?.code == .unexpectedReply)
-      let late = Task { try await client.call(server.name, "/echo", Self.interface, "Late", timeout: .milliseconds(1)) }
+      let late = Task {
+        try await client.call(server.name, "/echo", Self.interface, "Late", options: .init(timeout: .milliseconds(1)))
+      }
       _ = await late.result
       open.yield()
       try object.emit(Self.interface, "Here", [.fileDescriptor(read)])

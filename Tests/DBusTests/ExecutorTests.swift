@@ -78,7 +78,7 @@ struct ExecutorTests {
     let tasks = (0..<20).map { _ in
       Task(executorPreference: client.executor) {
         let error = try await dbusError {
-          try await client.call(server.name, "/calls", CallTests.interface, "Never", timeout: nil)
+          try await client.call(server.name, "/calls", CallTests.interface, "Never", options: .init(timeout: nil))
         }
         for _ in 0..<100 { await Task.yield() }
         return error?.code

@@ -20,7 +20,8 @@ struct LostBusTests {
       Task {
         try await dbusError {
           try await client.call(
-            server.name, "/stuck", CallTests.interface, "Never", timeout: number % 2 == 0 ? nil : .seconds(25))
+            server.name, "/stuck", CallTests.interface, "Never",
+            options: .init(timeout: number % 2 == 0 ? nil : .seconds(25)))
         }
       }
     }

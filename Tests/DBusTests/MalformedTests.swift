@@ -10,7 +10,8 @@ struct MalformedTests {
     return try await within {
       do {
         return .success(
-          try await client.call(nil, "/x", "org.edgeblue.Raw1", "M", returning: returning, timeout: .seconds(30)))
+          try await client.call(
+            nil, "/x", "org.edgeblue.Raw1", "M", options: .init(returning: returning, timeout: .seconds(30))))
       } catch {
         return .failure(error)
       }
@@ -31,7 +32,8 @@ struct MalformedTests {
     let client = try await Connection.open(.peer(peer.address))
     for _ in 0..<3 {
       let error = try await dbusError {
-        try await client.call(nil, "/x", "org.edgeblue.Raw1", "M", returning: "s", timeout: .seconds(30))
+        try await client.call(
+          nil, "/x", "org.edgeblue.Raw1", "M", options: .init(returning: "s", timeout: .seconds(30)))
       }
       #expect(error?.code == .unexpectedReply)
     }
@@ -47,7 +49,8 @@ struct MalformedTests {
     }
     let client = try await Connection.open(.peer(peer.address))
     for _ in 0..<3 {
-      #expect(try await client.call(nil, "/x", "org.edgeblue.Raw1", "M", timeout: .seconds(30)) == ["yours"])
+      #expect(
+        try await client.call(nil, "/x", "org.edgeblue.Raw1", "M", options: .init(timeout: .seconds(30))) == ["yours"])
     }
   }
 
@@ -97,7 +100,9 @@ struct MalformedTests {
     let peer = try RawPeer { bytes($0) }
     let client = try await Connection.open(.peer(peer.address))
     let error = try await dbusError {
-      try await within { try await client.call(nil, "/x", "org.edgeblue.Raw1", "M", timeout: .seconds(30)) }
+      try await within {
+        try await client.call(nil, "/x", "org.edgeblue.Raw1", "M", options: .init(timeout: .seconds(30)))
+      }
     }
     #expect(error?.code == .disconnected)
     let reason = try await within { try await client.waitUntilClosed() }
@@ -154,7 +159,7 @@ struct MalformedTests {
       do {
         // A changed serial or type is a reply that never comes.
         let reply = try await within {
-          try await client.call(nil, "/x", "org.edgeblue.Raw1", "M", timeout: .milliseconds(50))
+          try await client.call(nil, "/x", "org.edgeblue.Raw1", "M", options: .init(timeout: .milliseconds(50)))
         }
         outcomes["value", default: 0] += 1
         #expect(reply.count <= 16, "round \(round)")

@@ -41,7 +41,7 @@ struct OrderTests {
       try client.callWithoutReply(server.name, "/order", Self.interface, "Add", [.uint32(number)])
     }
     // Thousands of times the handlers let all the other tests go first: the suite's own limit is the bound.
-    try await client.call(server.name, "/order", Self.interface, "Done", timeout: nil)
+    try await client.call(server.name, "/order", Self.interface, "Done", options: .init(timeout: nil))
     #expect(seen.value == Array(0..<800))
     #expect(!overlapped.value)
     withExtendedLifetime(object) {}
@@ -77,7 +77,7 @@ struct OrderTests {
           ])
       ])
     let client = try await bus.connect()
-    async let first = client.call(server.name, "/waits", Self.interface, "Wait", timeout: .seconds(15))
+    async let first = client.call(server.name, "/waits", Self.interface, "Wait", options: .init(timeout: .seconds(15)))
     try await client.call(server.name, "/opens", Self.interface, "Open")
     _ = try await first
     withExtendedLifetime((waiting, opening)) {}

@@ -31,11 +31,12 @@ struct PropertyOrderTests {
     while newest.withLock({ $0 < 3_000 }) {
       try await client.call(
         peer.name, "/counter", "org.freedesktop.DBus.Properties", "GetAll", [.string("org.edgeblue.Counter")],
-        returning: "a{sv}",
-        onArrival: { reply in
-          let count = reply[0].properties?["Count"]?.integer(as: UInt32.self) ?? 0
-          if count < newest.withLock({ $0 }) { stale.withLock { $0 += 1 } }
-        })
+        options: .init(
+          returning: "a{sv}",
+          onArrival: { reply in
+            let count = reply[0].properties?["Count"]?.integer(as: UInt32.self) ?? 0
+            if count < newest.withLock({ $0 }) { stale.withLock { $0 += 1 } }
+          }))
     }
     try await changing.value
     #expect(stale.withLock { $0 } == 0)

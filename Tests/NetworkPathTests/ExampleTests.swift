@@ -10,7 +10,7 @@ private let wayOut = URL(filePath: #filePath).deletingLastPathComponent()
   .enabled(if: FileManager.default.isExecutableFile(atPath: wayOut), "needs the examples: scripts/build-examples")
 )
 struct ExampleTests {
-  @Test func endsWhenOnline() async throws {
+  @Test("The example ends when the network is available") func endsWhenOnline() async throws {
     let namespace = try await Namespace()
     func example() async throws -> (status: Int32, output: String) {
       try await namespace.inside { try run("/usr/bin/env", ["timeout", "2", wayOut]) }

@@ -12,7 +12,7 @@ import Testing
 struct MeteredTests {
   private static let name = "org.freedesktop.NetworkManager"
 
-  @Test func itComesChangesAndGoes() async throws {
+  @Test("The start, changes and stop of NetworkManager are followed") func itComesChangesAndGoes() async throws {
     let bus = try PrivateBus()
     var options = NetworkPathMonitor.Options()
     options.meteredSource = NetworkManagerMeteredSource(bus: .address(bus.address))
@@ -42,7 +42,7 @@ struct MeteredTests {
     try await seen.until("nobody to ask") { $0.hintSource == .interfaceKind }
   }
 
-  @Test func withoutABus() async throws {
+  @Test("Without a bus the hints are guessed") func withoutABus() async throws {
     var options = NetworkPathMonitor.Options()
     options.meteredSource = NetworkManagerMeteredSource(bus: .address("unix:path=/nonexistent/bus"))
     let monitor = try await NetworkPathMonitor.start(options)

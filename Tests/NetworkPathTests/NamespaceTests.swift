@@ -20,7 +20,7 @@ struct NamespaceTests {
     options.settleUp = .milliseconds(1)
   }
 
-  @Test func anEmptyNamespace() async throws {
+  @Test("An empty namespace has only the loopback") func anEmptyNamespace() async throws {
     let namespace = try await Namespace()
     let path = try await namespace.monitor().path
     #expect(path.unsatisfiedReason == .noInterface)
@@ -30,13 +30,15 @@ struct NamespaceTests {
   }
 
   /// The kernel makes the tables of routes when they are first needed.
-  @Test func aNamespaceAsTheKernelMakesIt() async throws {
+  @Test("A new namespace without routing tables has no interface that is up") func aNamespaceAsTheKernelMakesIt()
+    async throws
+  {
     let path = try await Namespace(isBare: true).monitor().path
     #expect(path.unsatisfiedReason == .noInterface)
     #expect(path.interfaces.first?.link == .down)
   }
 
-  @Test func everyStepToAWayOutAndBack() async throws {
+  @Test("Every step to a usable default route and back is published") func everyStepToAWayOutAndBack() async throws {
     let namespace = try await Namespace()
     let monitor = try await namespace.monitor(quick)
     let seen = Watcher(monitor)
@@ -77,7 +79,7 @@ struct NamespaceTests {
   }
 
   /// The kernel removes the IPv4 route without a word, and does not bring it back with the link.
-  @Test func aLinkThatWasDownComesBackWithoutItsRoute() async throws {
+  @Test("A link that was down returns without its route") func aLinkThatWasDownComesBackWithoutItsRoute() async throws {
     let namespace = try await wired()
     let monitor = try await namespace.monitor(quick)
     #expect(monitor.path.status == .satisfied)
@@ -94,7 +96,7 @@ struct NamespaceTests {
     try await seen.until("no route, though the link is up") { $0.unsatisfiedReason == .noDefaultRoute }
   }
 
-  @Test func twoUplinks() async throws {
+  @Test("The loss of one uplink moves traffic to the other") func twoUplinks() async throws {
     let namespace = try await wired()
     let monitor = try await namespace.monitor(quick)
     let seen = Watcher(monitor)
@@ -113,7 +115,7 @@ struct NamespaceTests {
     #expect(seen.seen.allSatisfy { $0.path.status == .satisfied || $0 == seen.seen.last })
   }
 
-  @Test func renamedAndRemoved() async throws {
+  @Test("Renamed and removed interfaces are reported") func renamedAndRemoved() async throws {
     let namespace = try await wired()
     let monitor = try await namespace.monitor(quick)
     let index = try #require(monitor.path.preferredInterface?.index)
@@ -129,7 +131,8 @@ struct NamespaceTests {
     #expect(seen.seen.contains { $0.changes.contains(.interfaceRemoved("wan")) })
   }
 
-  @Test func twoHundredFlapsAreOneLossAtMost() async throws {
+  @Test("Two hundred flaps within the settle time publish nothing") func twoHundredFlapsAreOneLossAtMost() async throws
+  {
     let namespace = try await wired()
     let monitor = try await namespace.monitor { options in
       // Longer than the flapping takes, on the slowest machine.
@@ -154,7 +157,7 @@ struct NamespaceTests {
     #expect(brisk.statistics.dumps < 200)
   }
 
-  @Test func fiveThousandRoutes() async throws {
+  @Test("Changes of other routes do not wake the monitor") func fiveThousandRoutes() async throws {
     let namespace = try await wired()
     let routes = (0..<5000).map { "route add 10.\($0 / 250).\($0 % 250).0/24 via 192.0.2.1" }
     try await namespace.ip(routes.joined(separator: "\n"))
@@ -172,7 +175,7 @@ struct NamespaceTests {
     #expect(monitor.statistics.overruns == 0)
   }
 
-  @Test func lostMessages() async throws {
+  @Test("After lost messages the tables are read again") func lostMessages() async throws {
     let namespace = try await wired()
     // The smallest buffer there is holds one message.
     let socket = try await namespace.inside {
@@ -208,7 +211,7 @@ struct NamespaceTests {
   }
 
   /// Also those who read on the monitor's own thread, and keep it busy.
-  @Test func readersOnTheMonitorsThread() async throws {
+  @Test("Subscribers can run on the monitor's thread") func readersOnTheMonitorsThread() async throws {
     let namespace = try await wired()
     let monitor = try await namespace.monitor(quick)
     let restless = Task(executorPreference: monitor.executor) {
@@ -233,7 +236,7 @@ struct NamespaceTests {
     await restless.value
   }
 
-  @Test func closingEndsTheStreamsAndTheThread() async throws {
+  @Test("Closing the monitor ends its streams") func closingEndsTheStreamsAndTheThread() async throws {
     let namespace = try await wired()
     let monitor = try await namespace.monitor()
     let stream = monitor.updates()

@@ -6,7 +6,7 @@ import Testing
 @testable import NetworkPath
 
 @Suite struct ParseTests {
-  @Test func aLink() {
+  @Test("A link is parsed with its name, kind and hardware address") func aLink() {
     let info = Wire.attribute(IFLA_LINKINFO, Wire.attribute(IFLA_INFO_KIND, Wire.text("veth")))
     let bytes = Wire.link(
       RTM_NEWLINK, index: 7, flags: 0x11043, hardware: 1,
@@ -20,14 +20,14 @@ import Testing
     #expect(link.kind == .ethernet)
   }
 
-  @Test func aPortOfABridgeIsNoLink() {
+  @Test("A message about the port of a bridge is ignored") func aPortOfABridgeIsNoLink() {
     let name = Wire.attribute(IFLA_IFNAME, Wire.text("eth0"))
     #expect(Wire.read(Wire.link(RTM_DELLINK, index: 7, family: 7, name)) == [.unrelated])
     #expect(Wire.read(Wire.link(RTM_DELLINK, index: 7, name)) == [.linkGone(index: 7)])
     #expect(Wire.read(Wire.link(RTM_NEWLINK, index: 7, [])) == [.unrelated])
   }
 
-  @Test func theAddressOfAPointToPointLinkIsOurs() {
+  @Test("The address of a point-to-point link is the local one") func theAddressOfAPointToPointLinkIsOurs() {
     let own: [UInt8] = [192, 0, 2, 1]
     let peer: [UInt8] = [192, 0, 2, 9]
     let header = Wire.bytes(
@@ -40,7 +40,7 @@ import Testing
     #expect(Wire.read(bytes) == [.address(NetworkAddress(key: key, scope: 0, flags: 0x80))])
   }
 
-  @Test func defaultRoutesAndNoOthers() {
+  @Test("Only default routes of the main table are parsed") func defaultRoutesAndNoOthers() {
     let gateway = Wire.attribute(Int(RTA_GATEWAY.rawValue), [192, 0, 2, 1])
     let link = Wire.attribute(Int(RTA_OIF.rawValue), Wire.bytes(Int32(4)))
     let metric = Wire.attribute(Int(RTA_PRIORITY.rawValue), Wire.bytes(UInt32(100)))
@@ -59,7 +59,8 @@ import Testing
       Wire.read(Wire.route(RTM_NEWROUTE, metric, type: RTN_UNREACHABLE)) == [.routes([refusing], replaces: false)])
   }
 
-  @Test func severalNextHopsOneOfThemDeadAndOneOfTheOtherProtocol() {
+  @Test("A multipath route has all next hops, dead ones and those of the other family included")
+  func severalNextHopsOneOfThemDeadAndOneOfTheOtherProtocol() {
     func hop(_ link: Int32, flags: UInt8, _ attributes: [UInt8]) -> [UInt8] {
       let header = rtnexthop(
         rtnh_len: UInt16(8 + attributes.count), rtnh_flags: flags, rtnh_hops: 0, rtnh_ifindex: link)
@@ -78,7 +79,7 @@ import Testing
     #expect(Wire.read(bytes) == [.routes([dead, Say.route(5, via: "fe80::1", metric: 9)], replaces: false)])
   }
 
-  @Test func theEndOfADumpAndRefusals() {
+  @Test("The end of a dump and errors carry the error number") func theEndOfADumpAndRefusals() {
     #expect(Wire.read(Wire.message(Int(NLMSG_DONE), Wire.bytes(Int32(0)))) == [.done(errno: 0)])
     #expect(Wire.read(Wire.message(Int(NLMSG_ERROR), Wire.bytes(-EPERM))) == [.refused(errno: EPERM)])
     #expect(Wire.read(Wire.message(Int(NLMSG_ERROR), Wire.bytes(Int32.min))) == [.refused(errno: Int32.max)])
@@ -86,7 +87,7 @@ import Testing
   }
 
   /// Cut anywhere: what is left is read as far as it goes, and nothing beyond.
-  @Test func truncated() {
+  @Test("Truncated messages are parsed up to the cut") func truncated() {
     let name = Wire.attribute(IFLA_IFNAME, Wire.text("eth0"))
     let whole = Wire.link(RTM_DELLINK, index: 7, name) + Wire.route(RTM_NEWROUTE, [])
     for count in 0...whole.count {
@@ -97,7 +98,7 @@ import Testing
   }
 
   /// Whatever comes: it is read to its end, and neither traps nor hangs. Run with the address sanitizer, too.
-  @Test func garbage() throws {
+  @Test("Random bytes are parsed without a trap") func garbage() throws {
     var random = SeededGenerator(seed: 0x5eed)
     let name = Wire.attribute(IFLA_IFNAME, Wire.text("eth0"))
     let gateway = Wire.attribute(Int(RTA_GATEWAY.rawValue), [192, 0, 2, 1])

@@ -7,15 +7,15 @@ import Testing
     Say.path(new).changes(since: Say.path(old)).map(\.description)
   }
 
-  @Test func nothingChanged() {
+  @Test("Equal paths have no changes") func nothingChanged() {
     #expect(changes(from: Say.wired, to: Say.wired) == [])
   }
 
-  @Test func aNewName() {
+  @Test("A renamed interface is one change") func aNewName() {
     #expect(changes(from: Say.wired, to: Say.wired + [Say.link(2, "uplink")]) == ["eth0 was renamed to uplink"])
   }
 
-  @Test func carrierAndAdmission() {
+  @Test("A change of the link state is described by its kind") func carrierAndAdmission() {
     let cases: [(UInt8, String)] = [(2, "eth0 has lost its carrier"), (5, "eth0 waits for authentication")]
     for (state, text) in cases {
       #expect(changes(from: Say.wired, to: Say.wired + [Say.link(2, "eth0", state: state)]).first == text)
@@ -28,7 +28,7 @@ import Testing
     #expect(changes(from: off, to: [Say.lo, Say.link(2, "eth0")]) == ["eth0 is up"])
   }
 
-  @Test func anUplinkMore() {
+  @Test("A second uplink, and the loss of the first, are described in order") func anUplinkMore() {
     let more =
       Say.wired + [
         Say.link(3, "wwan0", device: .init(type: "wwan")), Say.address(3, "198.51.100.2"),
@@ -47,7 +47,7 @@ import Testing
       ])
   }
 
-  @Test func whatComesFromElsewhere() {
+  @Test("Name servers, hints, probe results and the status are described") func whatComesFromElsewhere() {
     let plain = Say.path(Say.wired)
     let server = IPAddress("2001:db8::53")!
     let known = Say.path(Say.wired, PathSurroundings(dnsServers: [server], metered: .yes, reachability: .portal))

@@ -4,7 +4,7 @@ import Testing
 @testable import NetworkPathNetworkManager
 
 @Suite struct PathTablesTests {
-  @Test func aWiredMachine() throws {
+  @Test("A host with a cable, an address and a default route is online") func aWiredMachine() throws {
     let path = Say.path(Say.wired)
     #expect(path.status == .satisfied)
     #expect(path.unsatisfiedReason == nil)
@@ -20,7 +20,7 @@ import Testing
   }
 
   /// Each step takes one thing away that was there before, or adds the next one that is missing.
-  @Test func whatIsMissingHasAName() {
+  @Test("Each missing condition has its own reason") func whatIsMissingHasAName() {
     let cases: [(PathUnsatisfiedReason?, [RouteMessage])] = [
       (.noInterface, []), (.noInterface, [Say.lo]),
       (.interfacesDown, [Say.lo, Say.link(2, "eth0", isUp: false)]),
@@ -42,13 +42,13 @@ import Testing
     #expect(Say.path(cases[5].1).status == .unsatisfied)
   }
 
-  @Test func aModemThatHasNotDialled() {
+  @Test("A modem that has not dialled requires a connection") func aModemThatHasNotDialled() {
     let path = Say.path([Say.lo, Say.link(2, "wwan0", isUp: false, hardware: 519)])
     #expect(path.status == .requiresConnection)
     #expect(path.unsatisfiedReason == .waiting(interface: "wwan0"))
   }
 
-  @Test func addressesThatCannotBeUsed() {
+  @Test("An address counts only after its duplicate detection has succeeded") func addressesThatCannotBeUsed() {
     let tentative: UInt32 = 0x40
     let failed: UInt32 = 0x08
     let optimistic: UInt32 = 0x04
@@ -63,7 +63,8 @@ import Testing
   }
 
   /// Docker's bridge has an address that no other interface can send from.
-  @Test func anAddressOfAnotherInterfaceDoesNotHelpButTheMachinesOwnDoes() {
+  @Test("An address on the loopback makes a route usable, one of another interface does not")
+  func anAddressOfAnotherInterfaceDoesNotHelpButTheMachinesOwnDoes() {
     let base = [
       Say.lo, Say.link(2, "eth0"), Say.link(3, "docker0"), Say.address(3, "172.17.0.1"),
       Say.routes(Say.route(2, via: "192.0.2.1")),
@@ -72,7 +73,7 @@ import Testing
     #expect(Say.path(base + [Say.address(1, "198.51.100.7")]).status == .satisfied)
   }
 
-  @Test func theLowerMetricIsPreferredAndIPv4BeforeIPv6() {
+  @Test("The lower metric is preferred, and IPv4 before IPv6") func theLowerMetricIsPreferredAndIPv4BeforeIPv6() {
     let path = Say.path(
       Say.wired + [
         Say.link(3, "wlan0", device: .init(type: "wlan")), Say.address(3, "198.51.100.2"),
@@ -86,7 +87,7 @@ import Testing
     #expect(path.supportsIPv6)
   }
 
-  @Test func aRouteThatRefusesHidesThoseBehindIt() {
+  @Test("A route that rejects packets hides the routes after it") func aRouteThatRefusesHidesThoseBehindIt() {
     func path(refusing metric: UInt32) -> PathSnapshot {
       var refusing = Say.route(0, metric: metric)
       refusing.refuses = true
@@ -97,7 +98,7 @@ import Testing
     #expect(path(refusing: 50).gateways.map(\.description) == [])
   }
 
-  @Test func aRouteThatIsReplacedGoes() {
+  @Test("A replaced route is removed") func aRouteThatIsReplacedGoes() {
     let tables = Held(PathTables(Say.wired))
     #expect(tables { $0.apply(Say.routes(Say.route(2, via: "192.0.2.254"), replaces: true)) })
     #expect(tables.value.snapshot().gateways.map(\.description) == ["via 192.0.2.254 on eth0"])
@@ -105,7 +106,8 @@ import Testing
   }
 
   /// The kernel says nothing of the IPv4 route that goes with its link.
-  @Test func aLinkThatGoesDownTakesItsRoutesAndAsksForADump() {
+  @Test("A link that goes down loses its routes and requires a dump")
+  func aLinkThatGoesDownTakesItsRoutesAndAsksForADump() {
     let tables = Held(PathTables(Say.wired))
     #expect(tables { $0.apply(Say.link(2, "eth0", isUp: false)) })
     #expect(tables.value.routes.isEmpty)
@@ -114,14 +116,14 @@ import Testing
     #expect(!tables { $0.apply(Say.link(2, "eth0")) })
   }
 
-  @Test func aLinkThatIsRemovedTakesEverythingWithIt() {
+  @Test("A removed link loses its addresses and routes") func aLinkThatIsRemovedTakesEverythingWithIt() {
     let tables = Held(PathTables(Say.wired))
     #expect(tables { $0.apply(.linkGone(index: 2)) })
     #expect(tables.value == PathTables([Say.lo, Say.address(1, "127.0.0.1", scope: 254)]))
     #expect(!tables { $0.apply(.linkGone(index: 2)) })
   }
 
-  @Test func hintsOfTheInterface() {
+  @Test("The kind of the interface gives the hints about cost") func hintsOfTheInterface() {
     func path(_ device: DeviceFacts) -> PathSnapshot {
       Say.path(Say.wired + [Say.link(2, "x0", device: device)])
     }
@@ -135,7 +137,8 @@ import Testing
     }
   }
 
-  @Test func hintsOfNetworkManagerGoBeforeThoseOfTheInterface() {
+  @Test("An estimate of the metered source overrides the kind of the interface")
+  func hintsOfNetworkManagerGoBeforeThoseOfTheInterface() {
     let modem = Say.wired + [Say.link(2, "wwan0", device: .init(type: "wwan"))]
     for (metered, isExpensive, isConstrained) in [
       (Metered.yes, true, true), (.probably, true, false), (.no, false, false),
@@ -148,7 +151,7 @@ import Testing
     #expect((0...5).map { Metered(networkManager: UInt32($0)) } == [nil, .yes, .no, .probably, .no, nil])
   }
 
-  @Test func whatAProbeFindsIsPartOfTheStatus() {
+  @Test("The result of a probe is part of the status") func whatAProbeFindsIsPartOfTheStatus() {
     func path(_ found: Reachability?) -> PathSnapshot { Say.path(Say.wired, PathSurroundings(reachability: found)) }
     #expect(path(nil).status == .satisfied)
     #expect(path(.reachable).status == .satisfied)

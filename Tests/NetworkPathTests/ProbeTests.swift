@@ -32,13 +32,13 @@ import Timing
     return nil
   }
 
-  @Test func whatAProbeSays() async {
+  @Test("The result of a probe is reported, an error as unreachable") func whatAProbeSays() async {
     #expect(await found { .reachable } == .reachable)
     #expect(await found { .portal } == .portal)
     #expect(await found { throw Failed() } == .unreachable)
   }
 
-  @Test func aProbeThatNeverAnswers() async {
+  @Test("A probe that exceeds its timeout counts as unreachable") func aProbeThatNeverAnswers() async {
     let found = await found(timeout: .milliseconds(1)) {
       try await Task.sleep(for: .seconds(3600), clock: .steady)
       return .reachable
@@ -46,7 +46,7 @@ import Timing
     #expect(found == .unreachable)
   }
 
-  @Test func theProbeOfAWayOutThatIsGoneIsGivenUp() async {
+  @Test("The probe of a lost route is cancelled") func theProbeOfAWayOutThatIsGoneIsGivenUp() async {
     let (routes, route) = BoundedStream.make(of: ProbeRunner.Route.self, limit: 1)
     let (events, event) = BoundedStream.make(of: String.self, limit: 8)
     let probe = Probe {
@@ -71,7 +71,9 @@ import Timing
     await running.value
   }
 
-  @Test(.enabled(if: Namespace.isPermitted, "needs root, or to run under: unshare --user --map-root-user --net"))
+  @Test(
+    "A captive portal makes the path require a connection",
+    .enabled(if: Namespace.isPermitted, "needs root, or to run under: unshare --user --map-root-user --net"))
   func aPortalIsNoWayOut() async throws {
     let namespace = try await Namespace()
     let monitor = try await namespace.monitor { options in
@@ -90,7 +92,7 @@ import Timing
     try await seen.until("nothing to ask") { $0.reachability == nil && $0.unsatisfiedReason == .noDefaultRoute }
   }
 
-  @Test func optionsThatCannotBe() {
+  @Test("Options out of range are refused") func optionsThatCannotBe() {
     let changes: [(inout NetworkPathMonitor.Options) -> Void] = [
       { $0.settleDown = .milliseconds(-1) }, { $0.settleUp = .seconds(Int64.max) }, { $0.probeInterval = .zero },
       { $0.probeTimeout = .zero },

@@ -18,13 +18,13 @@ import Testing
     return settling
   }
 
-  @Test func theFirstPathIsToldAtOnceAndOnce() {
+  @Test("The first path is published at once, and only once") func theFirstPathIsToldAtOnceAndOnce() {
     let settling = settled(good)
     #expect(settling.value.deadline == nil)
     #expect(settling { $0.takeDue(at: at(10_000)) } == nil)
   }
 
-  @Test func aLossIsToldAfterTheSettleTimeDown() {
+  @Test("A loss is published after the settle time `down`") func aLossIsToldAfterTheSettleTimeDown() {
     let settling = settled(good)
     settling.value.offer(bad, at: at(1000))
     #expect(settling.value.deadline == at(1150))
@@ -32,7 +32,7 @@ import Testing
     #expect(settling { $0.takeDue(at: at(1150)) }?.path == bad)
   }
 
-  @Test func aLossThatDoesNotLastIsCountedAndNotTold() {
+  @Test("A loss that is reverted in time is counted and not published") func aLossThatDoesNotLastIsCountedAndNotTold() {
     let settling = settled(good)
     settling.value.offer(bad, at: at(1000))
     settling.value.offer(good, at: at(1100))
@@ -44,7 +44,8 @@ import Testing
     #expect(settling.value.transients == 0)
   }
 
-  @Test func aReturnMustLastWithoutABreak() {
+  @Test("A return of the network is published after the settle time `up` without a break")
+  func aReturnMustLastWithoutABreak() {
     let settling = settled(bad)
     for moment in stride(from: 1000, to: 5000, by: 400) {
       settling.value.offer(good, at: at(moment))
@@ -56,21 +57,22 @@ import Testing
     #expect(settling { $0.takeDue(at: at(5500)) }?.path == good)
   }
 
-  @Test func detailsThatComeWhileItReturnsDoNotDelayIt() {
+  @Test("Changed details do not delay the return of the network") func detailsThatComeWhileItReturnsDoNotDelayIt() {
     let settling = settled(bad)
     settling.value.offer(good, at: at(1000))
     settling.value.offer(other, at: at(1400))
     #expect(settling { $0.takeDue(at: at(1500)) }?.path == other)
   }
 
-  @Test func anotherWayOutIsToldAsFastAsALoss() {
+  @Test("Another route is published as fast as a loss") func anotherWayOutIsToldAsFastAsALoss() {
     let settling = settled(good)
     settling.value.offer(other, at: at(1000))
     #expect(settling { $0.takeDue(at: at(1150)) }?.path == other)
   }
 
   /// What was told last is gone for good, and what took its place comes and goes: silence would be a lie.
-  @Test func flappingBetweenOthersDoesNotHideThatTheOldPathIsGone() {
+  @Test("Flapping between other paths does not hide that the published one is gone")
+  func flappingBetweenOthersDoesNotHideThatTheOldPathIsGone() {
     let settling = settled(good)
     settling.value.offer(other, at: at(1000))
     settling.value.offer(bad, at: at(1050))
@@ -79,7 +81,7 @@ import Testing
     #expect(settling { $0.takeDue(at: at(1150)) }?.path == bad)
   }
 
-  @Test func withoutSettleTimesEverythingIsToldAtOnce() {
+  @Test("Without settle times every change is published at once") func withoutSettleTimesEverythingIsToldAtOnce() {
     let settling = Held(Settling(down: .zero, up: .zero))
     for (moment, path) in [good, bad, other, bad, good].enumerated() {
       settling.value.offer(path, at: at(moment))

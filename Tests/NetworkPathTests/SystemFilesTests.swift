@@ -4,14 +4,14 @@ import Testing
 @testable import NetworkPath
 
 @Suite struct SystemFilesTests {
-  @Test func nameServers() {
+  @Test("Name servers are read from resolv.conf") func nameServers() {
     let text =
       "# a comment\nnameserver 192.0.2.53\n  nameserver\t2001:db8::53 # mine\nnameserver nowhere\nsearch a b\nnameserver 192.0.2.53"
     #expect(ResolverFile.servers(in: text).map(\.description) == ["192.0.2.53", "2001:db8::53"])
     #expect(ResolverFile.servers(in: "nameserver") == [])
   }
 
-  @Test func whomTheStubAsks() throws {
+  @Test("The servers behind the stub of systemd-resolved are read") func whomTheStubAsks() throws {
     let folder = try Folder()
     try folder.write("resolv.conf", "nameserver 127.0.0.53\noptions edns0")
     let file = ResolverFile(path: folder.path("resolv.conf"), upstream: folder.path("upstream"))
@@ -23,7 +23,9 @@ import Testing
   }
 
   /// As editors, DHCP clients and resolvconf each do it.
-  @Test func aFileThatIsWrittenReplacedOrTurnedIsNoticed() throws {
+  @Test("A file that is written, replaced or relinked is noticed") func aFileThatIsWrittenReplacedOrTurnedIsNoticed()
+    throws
+  {
     let folder = try Folder()
     let file = ResolverFile(path: folder.path("resolv.conf"), upstream: folder.path("upstream"))
     #expect(file.read() == [])
@@ -51,7 +53,7 @@ import Testing
     #expect(file.read().map(\.description) == ["192.0.2.4"])
   }
 
-  @Test func whatAnInterfaceIs() throws {
+  @Test("The device files of another namespace are ignored") func whatAnInterfaceIs() throws {
     let folder = try Folder()
     try folder.write("wlp2s0/uevent", "DEVTYPE=wlan\nINTERFACE=wlp2s0\nIFINDEX=3\n")
     try folder.write("wlp2s0/address", "02:00:00:00:0a:01\n")
@@ -71,7 +73,7 @@ import Testing
     #expect(files.facts(of: link) == DeviceFacts())
   }
 
-  @Test func kindsOfInterfaces() {
+  @Test("The kind of an interface follows from its hardware, driver and virtual kind") func kindsOfInterfaces() {
     func kind(_ hardware: UInt16, _ kind: String? = nil, _ device: String? = nil) -> PathInterface.Kind {
       var link = NetworkLink(index: 1, name: "x", hardware: hardware, virtualKind: kind)
       link.device.type = device

@@ -21,7 +21,8 @@ struct BackgroundActivityTests {
     return options
   }
 
-  @Test func heldWhileSomebodyNeedsItAndNoLonger() async throws {
+  @Test("The inhibitor is held from the first use to the last") func heldWhileSomebodyNeedsItAndNoLonger() async throws
+  {
     let bus = try PrivateBus()
     let logind = try await FakeLogind(bus)
     let activity = BackgroundActivity(options(bus))
@@ -46,7 +47,7 @@ struct BackgroundActivityTests {
     logind.end()
   }
 
-  @Test func takenAgainAfterLogindWasRestarted() async throws {
+  @Test("A restarted logind is asked for the inhibitor again") func takenAgainAfterLogindWasRestarted() async throws {
     let bus = try PrivateBus()
     let activity = BackgroundActivity(options(bus))
     let seen = Watcher(activity.states(limit: 1000))
@@ -74,7 +75,7 @@ struct BackgroundActivityTests {
   }
 
   /// As while the machine goes to sleep.
-  @Test func refusedAndAskedAgain() async throws {
+  @Test("A refusal is logged once and asked again") func refusedAndAskedAgain() async throws {
     let bus = try PrivateBus()
     let logind = try await FakeLogind(bus)
     logind.refuse("org.freedesktop.login1.OperationInProgress")
@@ -102,7 +103,7 @@ struct BackgroundActivityTests {
   }
 
   /// It was needed when it was asked for, and is not when it comes.
-  @Test func grantedTooLate() async throws {
+  @Test("An inhibitor that is granted too late is released") func grantedTooLate() async throws {
     let bus = try PrivateBus()
     let logind = try await FakeLogind(bus)
     let activity = BackgroundActivity(options(bus))
@@ -118,7 +119,7 @@ struct BackgroundActivityTests {
     logind.end()
   }
 
-  @Test func withoutABus() async throws {
+  @Test("Without a bus an activity only waits") func withoutABus() async throws {
     var options = options(nil)
     for address in [nil, Connection.Bus.address("unix:path=/nonexistent/bus")] {
       options.bus = address

@@ -32,7 +32,9 @@ struct DesktopNotificationTests {
     return (connection, object)
   }
 
-  @Test(arguments: [(["body", "body-markup"], "a &lt; b &amp;&amp; c"), (["body"], "a < b && c")])
+  @Test(
+    "Plain text is escaped for desktops with markup",
+    arguments: [(["body", "body-markup"], "a &lt; b &amp;&amp; c"), (["body"], "a < b && c")])
   func itShowsPlainText(capabilities: [String], body: String) async throws {
     let bus = try PrivateBus()
     let shown = Lock([[Value]]())
@@ -49,7 +51,7 @@ struct DesktopNotificationTests {
     withExtendedLifetime(desktop) {}
   }
 
-  @Test func withoutADesktopThatIsAnError() async throws {
+  @Test("Without a desktop showing a notification fails") func withoutADesktopThatIsAnError() async throws {
     let bus = try PrivateBus()
     await #expect(throws: DBusError.self) {
       try await DesktopNotification(from: "EdgeBlue", "Nobody").show(on: .address(bus.address))

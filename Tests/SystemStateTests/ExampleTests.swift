@@ -14,7 +14,7 @@ private let bedtime = examples.appending(path: "Bedtime").path
   .enabled(if: FileManager.default.isExecutableFile(atPath: plugged), "needs the examples: scripts/build-examples")
 )
 struct ExampleTests {
-  @Test func itEndsOnExternalPower() async throws {
+  @Test("The example ends on external power") func itEndsOnExternalPower() async throws {
     let bus = try PrivateBus()
     let upower = try await FakeUPower(bus, isOnBattery: true, percentage: 40)
     // Its output waits in a buffer, and goes with it when it is ended.
@@ -26,7 +26,9 @@ struct ExampleTests {
     upower.end()
   }
 
-  @Test(.enabled(if: RealLogind.isPermitted, "needs root and systemd-logind"), .timeLimit(.minutes(5)))
+  @Test(
+    "Sleep waits until the example has saved", .enabled(if: RealLogind.isPermitted, "needs root and systemd-logind"),
+    .timeLimit(.minutes(5)))
   func theMachineWaitsUntilItHasSaved() async throws {
     let logind = try await RealLogind()
     let process = try ChildProcess(bedtime, [], environment: ["DBUS_SYSTEM_BUS_ADDRESS": logind.bus.address])

@@ -11,7 +11,7 @@ import Testing
     return nil
   }
 
-  @Test func theSessionDecides() {
+  @Test("Without a choice the session decides the phase") func theSessionDecides() {
     var machine = LifecycleMachine(choice: .auto)
     let steps: [(LifecycleMachine.Event, String?)] = [
       // Nothing is published before the session is known.
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func aPersonsChoiceHoldsUntilTheySayAuto() {
+  @Test("The user's choice holds until they choose auto") func aPersonsChoiceHoldsUntilTheySayAuto() {
     var machine = LifecycleMachine(choice: .background)
     let steps: [(LifecycleMachine.Event, String?)] = [
       (.choose(.background), nil), (.session(LoginSession(isActive: true)), "1 background person"),
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func theReasonsInWords() {
+  @Test("Each reason has a text of its own") func theReasonsInWords() {
     #expect(Set(LifecycleReason.allCases.map(\.description)).count == LifecycleReason.allCases.count)
     #expect(LifecycleReason.headless.description == "there is no session to follow")
   }

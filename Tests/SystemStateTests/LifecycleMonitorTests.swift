@@ -19,7 +19,7 @@ struct LifecycleMonitorTests {
     _ phase: AppLifecycle, _ reason: LifecycleReason, _ choice: LifecycleChoice = .auto
   ) -> LifecycleSnapshot { LifecycleSnapshot(phase: phase, reason: reason, choice: choice) }
 
-  @Test func logindComesChangesAndGoes() async throws {
+  @Test("The start, changes and stop of logind are followed") func logindComesChangesAndGoes() async throws {
     let bus = try PrivateBus()
     let monitor = try await LifecycleMonitor.start(options(bus))
     #expect(monitor.snapshot == snapshot(.foreground, .headless))
@@ -59,7 +59,7 @@ struct LifecycleMonitorTests {
     #expect(Set(numbers).count == numbers.count)
   }
 
-  @Test func aBusThatGoesAndOneThatNeverWas() async throws {
+  @Test("Without a bus only the user's choice counts") func aBusThatGoesAndOneThatNeverWas() async throws {
     let bus = try PrivateBus()
     let logind = try await FakeLogind(bus, session: FakeLogind.properties(idle: true))
     var options = options(bus)
@@ -81,7 +81,7 @@ struct LifecycleMonitorTests {
   }
 
   /// Of a terminal that nobody types at, logind tells only who asks.
-  @Test func whatIsNotAnnouncedIsFoundByAsking() async throws {
+  @Test("An idle terminal is found at the interval") func whatIsNotAnnouncedIsFoundByAsking() async throws {
     let bus = try PrivateBus()
     let logind = try await FakeLogind(bus, session: FakeLogind.properties())
     var options = options(bus)
@@ -93,7 +93,7 @@ struct LifecycleMonitorTests {
     logind.end()
   }
 
-  @Test func whatLogindDoesNotKnow() {
+  @Test("Malformed properties of a session count as unknown") func whatLogindDoesNotKnow() {
     #expect(LoginSession([:]) == nil)
     #expect(LoginSession(["Active": "yes"]) == nil)
     #expect(LoginSession(["Active": true, "LockedHint": "no"]) == LoginSession(isActive: true))

@@ -8,12 +8,13 @@ import Testing
     MachineSensor(proc: folder.path + "/proc", sys: folder.path + "/sys")
   }
 
-  @Test func withoutFilesOnlyTheKindIsGuessed() throws {
+  @Test("Without files only the kind of the host is known") func withoutFilesOnlyTheKindIsGuessed() throws {
     let folder = try Folder()
     #expect(sensor(folder).read() == MachineTelemetry(kind: .desktop))
   }
 
   @Test(
+    "The kind of the host follows from its battery and hypervisor",
     arguments: [
       ([:], "fpu vme de", .desktop), ([:], "fpu vme hypervisor lahf_lm", .server),
       (["type": "Battery", "status": "Full", "capacity": "100"], "fpu hypervisor", .laptop),
@@ -27,7 +28,7 @@ import Testing
     #expect(sensor(folder).read().kind == kind)
   }
 
-  @Test func underXenOrInADeviceTree() throws {
+  @Test("A hypervisor is found in sysfs and in the device tree") func underXenOrInADeviceTree() throws {
     let xen = try Folder()
     try xen.write("sys/hypervisor", ["type": "xen"])
     #expect(sensor(xen).read().kind == .server)
@@ -37,6 +38,7 @@ import Testing
   }
 
   @Test(
+    "The hottest plausible zone decides the thermal state",
     arguments: [
       ([48000], .nominal), ([60000, 20000], .nominal), ([60001], .fair), ([75000], .fair), ([20000, 90000], .serious),
       ([90001], .critical), ([-274_000, 300_000], nil), ([], nil),
@@ -51,7 +53,7 @@ import Testing
     #expect(sensor(folder).read().thermalState == state)
   }
 
-  @Test func howBusyItWasSinceTheLastReading() throws {
+  @Test("The processor usage is the mean since an earlier reading") func howBusyItWasSinceTheLastReading() throws {
     let folder = try Folder()
     func usage(_ sensor: MachineSensor, _ line: String) throws -> Double? {
       try folder.write("proc", ["stat": line + "\ncpu0 1 1 1 1"])
@@ -71,7 +73,7 @@ import Testing
     #expect(try usage(sensor, "cpu  100010 0 0 300090") == 25)
   }
 
-  @Test func thisMachine() {
+  @Test("The sensor reads the host of the tests") func thisMachine() {
     let sensor = MachineSensor()
     let telemetry = sensor.read()
     #expect(telemetry.kind != nil)

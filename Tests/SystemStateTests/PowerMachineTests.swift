@@ -10,7 +10,7 @@ import Testing
     actions.lazy.compactMap { if case .publish(let update) = $0 { update } else { nil } }.first
   }
 
-  @Test func onlyWhatChangedIsTold() throws {
+  @Test("Only changes are published") func onlyWhatChangedIsTold() throws {
     var machine = PowerMachine(lowPowerSetting: false)
     let first = try #require(published(machine.handle(.read(wired, nil), at: 1000)))
     #expect(first.number == 1)
@@ -44,7 +44,7 @@ import Testing
     #expect(third?.changes.contains(.faultResolved(fault)) == true)
   }
 
-  @Test func theSettingCountsOnlyWhereNobodyKnows() {
+  @Test("The setting counts only without a daemon") func theSettingCountsOnlyWhereNobodyKnows() {
     var machine = PowerMachine(lowPowerSetting: true)
     let alone = published(machine.handle(.read(wired, nil), at: 0))
     #expect(alone?.snapshot.telemetry.lowPowerMode == true)
@@ -53,7 +53,7 @@ import Testing
     #expect(known?.snapshot.telemetry.lowPowerMode == false)
   }
 
-  @Test func anUnknownBatteryIsAbsent() throws {
+  @Test("An unknown battery level is not encoded") func anUnknownBatteryIsAbsent() throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     for level in [nil, -1, 101] {

@@ -18,7 +18,7 @@ struct PowerMonitorTests {
     return options
   }
 
-  @Test func upowerComesChangesAndGoes() async throws {
+  @Test("The start, changes and stop of UPower are followed") func upowerComesChangesAndGoes() async throws {
     let bus = try PrivateBus()
     let folder = try Folder()
     try folder.write("AC", ["type": "Mains", "online": "1"])
@@ -53,7 +53,7 @@ struct PowerMonitorTests {
     #expect(seen.seen.map(\.number) == Array(1...seen.seen.count))
   }
 
-  @Test func powerProfilesByEitherName() async throws {
+  @Test("power-profiles-daemon is read by either of its names") func powerProfilesByEitherName() async throws {
     let bus = try PrivateBus()
     let folder = try Folder()
     var options = options(bus, folder)
@@ -80,7 +80,7 @@ struct PowerMonitorTests {
     try await seen.until("the setting") { $0.snapshot.profileSource == .setting }
   }
 
-  @Test func aBusThatGoesAndOneThatNeverWas() async throws {
+  @Test("Without a bus the kernel's files are read") func aBusThatGoesAndOneThatNeverWas() async throws {
     let bus = try PrivateBus()
     let folder = try Folder()
     let upower = try await FakeUPower(bus, isOnBattery: true, percentage: 9)
@@ -98,7 +98,7 @@ struct PowerMonitorTests {
   }
 
   /// A daemon that answers with nonsense, or knows nothing yet, is no reason to believe that a battery is empty.
-  @Test func whatUPowerDoesNotKnow() {
+  @Test("Implausible values of UPower count as unknown") func whatUPowerDoesNotKnow() {
     func reading(_ display: [String: Value], _ manager: [String: Value] = ["OnBattery": true]) -> SupplyReading? {
       SupplyReading(manager: manager, display: FakeUPower.battery(50).merging(display) { $1 })
     }
@@ -115,7 +115,7 @@ struct PowerMonitorTests {
     #expect(reading([:], [:]) == nil)
   }
 
-  @Test func filesAreReadAnewWhenAskedAndByTheInterval() async throws {
+  @Test("Files are read on request and at the interval") func filesAreReadAnewWhenAskedAndByTheInterval() async throws {
     let folder = try Folder()
     let times = Lock<Int64>(0)
     var options = options(nil, folder)
@@ -141,7 +141,7 @@ struct PowerMonitorTests {
     #expect(try await seen.next() == nil)
   }
 
-  @Test func anIntervalThatCannotBe() async throws {
+  @Test("An interval out of range is refused") func anIntervalThatCannotBe() async throws {
     for interval in [Duration.zero, .seconds(3601)] {
       var options = PowerMonitor.Options()
       options.interval = interval

@@ -6,7 +6,7 @@ import Testing
 /// Against the systemd-logind of this machine.
 @Suite(.enabled(if: RealLogind.isPermitted, "needs root and systemd-logind"), .timeLimit(.minutes(5)))
 struct RealLogindTests {
-  @Test func sleepWaitsForWhatIsUnderWay() async throws {
+  @Test("Sleep waits for the work that is under way") func sleepWaitsForWhatIsUnderWay() async throws {
     let logind = try await RealLogind()
     var lifecycle = LifecycleMonitor.Options()
     lifecycle.bus = .address(logind.bus.address)

@@ -14,7 +14,9 @@ import Testing
       address: address, watchdogMicroseconds: watchdog, watchdogProcess: process, logger: Logger(label: "test"))
   }
 
-  @Test(arguments: [false, true]) func whatIsToldArrives(isAbstract: Bool) async throws {
+  @Test("Notifications arrive at the socket", arguments: [false, true]) func whatIsToldArrives(isAbstract: Bool)
+    async throws
+  {
     let folder = try Folder()
     let socket = try NotifySocket(isAbstract ? "@edgeblue-test-\(getpid())" : folder.path + "/notify")
     let service = manager(socket.address)
@@ -27,7 +29,7 @@ import Testing
     #expect(await socket.next() == "STOPPING=1")
   }
 
-  @Test func withoutOneThatListensThereIsNone() {
+  @Test("Without a socket there is no service manager") func withoutOneThatListensThereIsNone() {
     #expect(manager(nil) == nil)
     #expect(manager("") == nil)
     // What cannot be told is logged; it is no reason to end.
@@ -37,6 +39,7 @@ import Testing
   }
 
   @Test(
+    "A watchdog of another process is ignored",
     arguments: [
       ("1000000", nil, Duration.seconds(1)), ("1000000", "1", nil), ("0", nil, nil), ("-5", nil, nil), ("x", nil, nil),
       (nil, nil, nil),
@@ -47,7 +50,8 @@ import Testing
     #expect(manager("/run/notify", watchdog: microseconds, process: "\(getpid())")?.watchdog == expected)
   }
 
-  @Test func aProgramThatDoesNotAnswerItselfIsNotCalledAlive() async throws {
+  @Test("A program that hangs sends no keep-alive") func aProgramThatDoesNotAnswerItselfIsNotCalledAlive() async throws
+  {
     let folder = try Folder()
     let socket = try NotifySocket(folder.path + "/notify")
     let service = manager(socket.address, watchdog: "20000")

@@ -93,7 +93,9 @@ import Testing
       name: "just calibrated", supplies: ["BAT0": battery("103", "Charging")], power: .charging, level: 100),
   ]
 
-  @Test(arguments: machines) func whatAMachineRunsOn(_ machine: Machine) throws {
+  @Test("The supplies of known hosts are combined correctly", arguments: machines) func whatAMachineRunsOn(
+    _ machine: Machine
+  ) throws {
     let folder = try Folder()
     for (name, files) in machine.supplies { try folder.write(name, files) }
     #expect(
@@ -101,7 +103,7 @@ import Testing
         == SupplyReading(source: .sysfs, externalPower: machine.power, batteryLevelPct: machine.level))
   }
 
-  @Test func withoutAFolder() {
+  @Test("A missing folder has no supplies") func withoutAFolder() {
     #expect(SupplyFolder(path: "/nonexistent").read() == SupplyReading(source: .sysfs, externalPower: .noBattery))
   }
 
@@ -116,14 +118,16 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    Broken(battery("eighty", "Discharging"), "capacity", "eighty"),
-    Broken(battery("-1", "Discharging"), "capacity", "-1"),
-    Broken(battery("111", "Discharging"), "capacity", "111"),
-    Broken(battery("99999999999999999999", "Discharging"), "capacity", "99999999999999999999"),
-    Broken(["type": "Battery", "status": "Discharging"], "capacity", nil),
-    Broken(["type": "Battery", "status": "Discharging", "energy_now": "1", "energy_full": "0"], "capacity", nil),
-  ])
+  @Test(
+    "A malformed level is unknown and reported as a fault",
+    arguments: [
+      Broken(battery("eighty", "Discharging"), "capacity", "eighty"),
+      Broken(battery("-1", "Discharging"), "capacity", "-1"),
+      Broken(battery("111", "Discharging"), "capacity", "111"),
+      Broken(battery("99999999999999999999", "Discharging"), "capacity", "99999999999999999999"),
+      Broken(["type": "Battery", "status": "Discharging"], "capacity", nil),
+      Broken(["type": "Battery", "status": "Discharging", "energy_now": "1", "energy_full": "0"], "capacity", nil),
+    ])
   func aLevelThatIsNoneIsUnknown(_ broken: Broken) throws {
     let folder = try Folder()
     try folder.write("x", broken.files)

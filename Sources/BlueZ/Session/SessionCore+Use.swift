@@ -83,8 +83,10 @@ extension SessionCore {
     let connection = try connection()
     return try await BlueZError.naming(doing) {
       try await connection.call(
-        Self.service, method.path, method.interface, method.member, arguments, returning: method.returning,
-        timeout: timeout)
+        Self.service, method.path, method.interface, method.member, arguments,
+        options: .init(
+          returning: method.returning,
+          timeout: timeout))
     }
   }
 
@@ -101,14 +103,16 @@ extension SessionCore {
     let connection = try connection()
     _ = try await BlueZError.naming(doing) {
       try await connection.call(
-        Self.service, path, InterfaceName.properties, "GetAll", [.string(interface)], returning: "a{sv}",
-        onArrival: { [weak self] reply in
-          guard let self, let properties = reply[0].properties else { return }
-          let (change, observers) = state.withLock { state in
-            (state.cache.refresh(path, interface, properties), state.observers.all)
-          }
-          if let change { for observer in observers { observer(change) } }
-        })
+        Self.service, path, InterfaceName.properties, "GetAll", [.string(interface)],
+        options: .init(
+          returning: "a{sv}",
+          onArrival: { [weak self] reply in
+            guard let self, let properties = reply[0].properties else { return }
+            let (change, observers) = state.withLock { state in
+              (state.cache.refresh(path, interface, properties), state.observers.all)
+            }
+            if let change { for observer in observers { observer(change) } }
+          }))
     }
   }
 

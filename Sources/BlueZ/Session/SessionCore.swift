@@ -90,8 +90,10 @@ final class SessionCore: Sendable {
   private func fill(_ connection: Connection) async {
     do {
       try await connection.call(
-        Self.service, "/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", returning: "a{oa{sa{sv}}}",
-        onArrival: { [weak self] in self?.filled($0[0], by: connection) })
+        Self.service, "/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects",
+        options: .init(
+          returning: "a{oa{sa{sv}}}",
+          onArrival: { [weak self] in self?.filled($0[0], by: connection) }))
     } catch {
       logger.info("bluetoothd does not respond", metadata: ["error": "\(error)"])
     }

@@ -28,8 +28,10 @@ struct ActivityBus: Sendable {
   func inhibit(_ options: BackgroundActivity.Options) async throws -> FileDescriptor {
     let reply = try await connection.call(
       Logind.name, Logind.path, Logind.manager, "Inhibit",
-      ["sleep", .string(options.who), .string(options.why), .string(options.mode.rawValue)], returning: "h",
-      timeout: Logind.timeout)
+      ["sleep", .string(options.who), .string(options.why), .string(options.mode.rawValue)],
+      options: .init(
+        returning: "h",
+        timeout: Logind.timeout))
     guard let inhibitor = reply[0].fileDescriptor else {
       throw DBusError(.unexpectedReply, "logind replied to Inhibit with \(reply)")
     }

@@ -45,8 +45,7 @@ struct LifecycleBus: Sendable {
     _ = try await withRefusalsLogged {
       try await connection.call(
         Logind.name, Logind.path, Logind.properties, "Get", [.string(Logind.manager), "PreparingForSleep"],
-        returning: "v", timeout: Logind.timeout
-      ) { onReply($0.first?.bool ?? false) }
+        options: .init(returning: "v", timeout: Logind.timeout, onArrival: { onReply($0.first?.bool ?? false) }))
     }
   }
 
@@ -57,11 +56,14 @@ struct LifecycleBus: Sendable {
   func session() async throws -> LoginSession? {
     try await withRefusalsLogged {
       let path = try await connection.call(
-        Logind.name, Logind.path, Logind.manager, "GetSession", ["auto"], returning: "o", timeout: Logind.timeout)
+        Logind.name, Logind.path, Logind.manager, "GetSession", ["auto"],
+        options: .init(returning: "o", timeout: Logind.timeout))
       guard let path = path[0].objectPath else { return nil }
       let reply = try await connection.call(
-        Logind.name, path, Logind.properties, "GetAll", [.string(Logind.session)], returning: "a{sv}",
-        timeout: Logind.timeout)
+        Logind.name, path, Logind.properties, "GetAll", [.string(Logind.session)],
+        options: .init(
+          returning: "a{sv}",
+          timeout: Logind.timeout))
       return LoginSession(reply[0].properties ?? [:])
     } ?? nil
   }

@@ -48,14 +48,14 @@ public struct DesktopNotification: Sendable, Hashable {
     let connection = try await Connection.open(bus)
     defer { connection.close() }
     let capabilities = try await connection.call(
-      Self.name, Self.path, Self.name, "GetCapabilities", returning: "as", timeout: Self.timeout)
+      Self.name, Self.path, Self.name, "GetCapabilities", options: .init(returning: "as", timeout: Self.timeout))
     let hasMarkup = capabilities[0].array?.contains { $0.string == "body-markup" } ?? false
     let reply = try await connection.call(
       Self.name, Self.path, Self.name, "Notify",
       [
         .string(program), .uint32(0), "", .string(summary), .string(hasMarkup ? Self.escaped(body) : body),
         .array(of: "s", []), .properties(["urgency": .byte(urgency.rawValue)]), .int32(-1),
-      ], returning: "u", timeout: Self.timeout)
+      ], options: .init(returning: "u", timeout: Self.timeout))
     guard let number: UInt32 = reply[0].integer() else {
       throw DBusError(.unexpectedReply, "the desktop replied to Notify with \(reply)")
     }

@@ -75,8 +75,10 @@ struct PowerBus: Sendable {
     guard try await connection.owner(of: name) != nil else { return nil }
     do {
       let reply = try await connection.call(
-        name, path, "org.freedesktop.DBus.Properties", "GetAll", [.string(interface)], returning: "a{sv}",
-        timeout: Self.timeout)
+        name, path, "org.freedesktop.DBus.Properties", "GetAll", [.string(interface)],
+        options: .init(
+          returning: "a{sv}",
+          timeout: Self.timeout))
       return reply[0].properties
     } catch let error as DBusError where error.code != .disconnected {
       logger.info("reading the power state failed", metadata: ["daemon": "\(name)", "error": "\(error)"])
