@@ -1,5 +1,4 @@
 internal import CDBus
-import Streams
 import Timing
 
 /// A call that waits for its reply.

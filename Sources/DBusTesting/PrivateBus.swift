@@ -2,11 +2,11 @@ public import DBus
 public import Foundation
 internal import SystemTesting
 
-/// A `dbus-daemon` of a test's own: nobody else's names, policies or load, and it can be killed.
+/// A private message bus for one test, without foreign names, policies or load.
 ///
-/// It needs the program `dbus-daemon` (Debian's package of the same name) and ends with this object.
+/// The bus needs the program `dbus-daemon` (Debian's package of the same name) and ends with this object.
 public final class PrivateBus: Sendable {
-  /// Where to connect to.
+  /// The D-Bus address of the bus.
   public let address: String
   private let daemon: ChildProcess
   private let folder: URL

@@ -33,7 +33,7 @@ public struct WholeFile: Sendable {
   /// The path that ``setAside()`` gives a damaged file; a newer damaged file replaces an older one.
   public var damagedPath: String { path + ".damaged" }
 
-  /// Reads the file.
+  /// Reads the contents of the file.
   /// - Returns: The bytes, at most one more than ``limit``, so that a caller can tell a file that is too long;
   ///   `nil` if the file does not exist.
   /// - Throws: ``FileError`` when the file exists and cannot be read.
@@ -43,7 +43,7 @@ public struct WholeFile: Sendable {
   /// - Throws: ``FileError``.
   public func setAside() throws(FileError) { try disk.rename(path, to: damagedPath) }
 
-  /// Replaces the contents durably.
+  /// Replaces the contents of the file durably.
   /// - Throws: ``FileError``; the file then has the old contents or the new ones.
   public func write(_ data: Data) throws(FileError) {
     // One name, so that a crash leaves one such file at most.

@@ -30,7 +30,7 @@ public final class ChildProcess: Sendable {
   public enum Print: Sendable {
     /// The test's own stream of that kind.
     case shown
-    /// The null device.
+    /// The output goes to the null device.
     case discarded
     /// A pipe that the test reads.
     case kept
@@ -169,7 +169,8 @@ public final class ChildProcess: Sendable {
   public func outcome() async -> (status: Int32, output: String, errors: String) {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread { [self] in
-        let (output, errors) = (readToEnd(output), readToEnd(errors))
+        let output = readToEnd(self.output)
+        let errors = readToEnd(self.errors)
         continuation.resume(returning: (wait(), output, errors))
       }
     }

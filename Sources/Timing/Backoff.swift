@@ -15,7 +15,7 @@ public struct Backoff: Sendable, Hashable {
   /// The range of the factor that each delay is multiplied by.
   public var jitter: ClosedRange<Double>
 
-  /// Creates a backoff.
+  /// Creates a back-off with its delays.
   /// - Parameters:
   ///   - base: The delay after the first failure, before jitter.
   ///   - limit: The longest delay, before jitter.

@@ -19,7 +19,7 @@ public struct SteadyClock: Clock {
   /// The resolution of the system's clock.
   public var minimumResolution: Duration { ContinuousClock().minimumResolution }
 
-  /// Waits until an instant.
+  /// Waits until an instant of the monotonic clock.
   /// - Throws: `CancellationError` when the task is cancelled.
   public func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
     try Task.checkCancellation()
@@ -112,7 +112,8 @@ final class Alarms: Sendable {
 
   /// The index of the first alarm that is not later than the deadline.
   private static func place(of deadline: ContinuousClock.Instant, in alarms: [Alarm]) -> Int {
-    var (low, high) = (0, alarms.count)
+    var low = 0
+    var high = alarms.count
     while low < high {
       let middle = (low + high) / 2
       if alarms[middle].deadline > deadline { low = middle + 1 } else { high = middle }

@@ -1,5 +1,6 @@
 import DBus
 import DBusTesting
+import SystemTesting
 import Testing
 
 @Suite("Replies that come later", .timeLimit(.minutes(5)))

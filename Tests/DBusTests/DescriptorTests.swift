@@ -2,6 +2,7 @@ import DBus
 import DBusTesting
 import Foundation
 import Streams
+import SystemTesting
 import Testing
 
 @Suite("File descriptors", .timeLimit(.minutes(5)))
@@ -10,7 +11,7 @@ struct DescriptorTests {
 
   static func pipe() throws -> (read: FileDescriptor, write: FileDescriptor) {
     var ends: [Int32] = [-1, -1]
-    guard Glibc.pipe(&ends) == 0 else { throw TestTimeout(description: "pipe: \(errno)") }
+    guard Glibc.pipe(&ends) == 0 else { throw TestTimeout("pipe: \(errno)") }
     return (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
   }
 
@@ -74,7 +75,8 @@ struct DescriptorTests {
     keep.withNumber { _ = Glibc.write($0, "x", 1) }
     var byte: UInt8 = 0
     let got = try #require(back[0].fileDescriptor).withNumber { Glibc.read($0, &byte, 1) }
-    #expect(got == 1 && byte == UInt8(ascii: "x"))
+    #expect(got == 1)
+    #expect(byte == UInt8(ascii: "x"))
     withExtendedLifetime(peer) {}
   }
 

@@ -2,6 +2,7 @@ import DBus
 import DBusTesting
 import Foundation
 import Glibc
+import SystemTesting
 import Testing
 
 @Suite("Tasks on the connection's own thread", .timeLimit(.minutes(5)))

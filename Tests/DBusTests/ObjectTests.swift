@@ -1,6 +1,7 @@
 import DBus
 import DBusTesting
 import Foundation
+import SystemTesting
 import Testing
 
 @Suite("Exported objects", .timeLimit(.minutes(5)))
@@ -45,7 +46,8 @@ struct ObjectTests {
     let object = try server.connection.export("/lamps/one", Lamp().interfaces)
     let child = try server.connection.export("/lamps/one/bulb", [])
     let result = try await bus.gdbus("introspect", "--dest", server.name, "--object-path", "/lamps/one", "--xml")
-    #expect(result.status == 0 && result.error == "")
+    #expect(result.status == 0)
+    #expect(result.error == "")
     let contract = try Contract(xml: result.output)
     #expect(
       contract.interfaces[Lamp.interface] == [
@@ -118,7 +120,8 @@ struct ObjectTests {
     let all = try await bus.gdbus(
       "call", "--dest", server.name, "--object-path", "/lamp", "--method", "org.freedesktop.DBus.Properties.GetAll",
       Lamp.interface)
-    #expect(all.output.contains("'Brightness': <uint16 77>") && all.output.contains("'Kind': <['led', 'red']>"))
+    #expect(all.output.contains("'Brightness': <uint16 77>"))
+    #expect(all.output.contains("'Kind': <['led', 'red']>"))
     #expect(!all.output.contains("Label"), "a property without a value is not there")
     let ping = try await bus.gdbus(
       "call", "--dest", server.name, "--object-path", "/lamp", "--method", "org.freedesktop.DBus.Peer.Ping")

@@ -1,5 +1,6 @@
 import DBus
 import DBusTesting
+import SystemTesting
 import Testing
 
 /// The two rules every user of ``Connection`` leans on.

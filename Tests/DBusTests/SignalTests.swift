@@ -1,6 +1,7 @@
 import DBus
 import DBusTesting
 import Glibc
+import SystemTesting
 import Testing
 
 @Suite("Signals and names", .timeLimit(.minutes(5)))

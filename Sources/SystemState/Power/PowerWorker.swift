@@ -1,6 +1,4 @@
-internal import DBus
 internal import Logging
-internal import Streams
 
 /// Reads the sources of power whenever one of them may have changed.
 actor PowerWorker {

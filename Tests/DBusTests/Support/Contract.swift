@@ -1,5 +1,6 @@
 import Foundation
 import FoundationXML
+import SystemTesting
 
 /// Introspection XML in a form that two documents can be compared in: order, comments and spacing left out.
 struct Contract {
@@ -12,7 +13,7 @@ struct Contract {
     let reader = Reader()
     let parser = XMLParser(data: Data(xml.utf8))
     parser.delegate = reader
-    guard parser.parse() else { throw TestTimeout(description: "malformed XML: \(xml)") }
+    guard parser.parse() else { throw TestTimeout("malformed XML: \(xml)") }
     interfaces = reader.interfaces.mapValues { $0.sorted() }
     children = reader.children.sorted()
   }

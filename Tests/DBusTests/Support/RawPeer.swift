@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SystemTesting
 
 /// A peer that speaks D-Bus byte by byte, so that it can say what no library would let it say.
 ///
@@ -24,7 +25,7 @@ final class RawPeer: Sendable {
         bind(listening, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
       }
     }
-    guard bound == 0, listen(listening, 1) == 0 else { throw TestTimeout(description: "bind: \(errno)") }
+    guard bound == 0, listen(listening, 1) == 0 else { throw TestTimeout("bind: \(errno)") }
     Thread.detachNewThread {
       let client = accept(listening, nil, nil)
       guard client >= 0 else { return }
