@@ -9,7 +9,7 @@ extension BlueZError {
       case ECONNREFUSED:
         (.channelRefused, "check that the peer listens on this PSM")
       case EACCES, EBADE:
-        // How HCI's "authentication failure", "pairing not allowed" and "key missing" come out of a socket.
+        // HCI's "authentication failure", "pairing not allowed" and "key missing" appear as these errors of a socket.
         (.authenticationFailed, "check that the peer is pairable, and remove an older bond")
       case EADDRINUSE:
         (.psmInUse, "omit the PSM to get a free one")

@@ -139,7 +139,7 @@ extension BlueZError {
       case "org.freedesktop.DBus.Error.UnknownObject", "org.freedesktop.DBus.Error.UnknownMethod":
         (.staleHandle, "the device, the adapter or bluetoothd is gone; get the object again")
       case "org.freedesktop.DBus.Error.NoReply":
-        // The bus says the same when the peer died before it answered.
+        // The bus sends the same error when the peer terminated before it replied.
         error.code == .timedOut ? (.timedOut, nil) : (.serviceUnavailable, "bluetoothd stopped before it replied")
       case "org.freedesktop.DBus.Error.Disconnected":
         (.serviceUnavailable, "the message bus is gone")

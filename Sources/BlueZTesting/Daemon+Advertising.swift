@@ -59,7 +59,7 @@ extension Daemon {
     do {
       try connection?.callWithoutReply(client.name, client.path, Names.advertisement, "Release")
     } catch {
-      logger.debug("no release", metadata: ["error": "\(error)"])
+      logger.debug("Release not sent", metadata: ["error": "\(error)"])
     }
   }
 

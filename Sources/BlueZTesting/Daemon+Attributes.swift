@@ -82,7 +82,7 @@ extension Daemon {
     let target = Target(way: way, attribute: attribute, path: path, interface: interface)
     var value: [UInt8] = []
     let start = options["offset"]?.integer(as: Int.self) ?? 0
-    // A piece that fills the packet may have a next one (Core Specification 3.F.3.4.4.5).
+    // A part that fills the packet may be followed by another (Core Specification 3.F.3.4.4.5).
     let longest = Int(way.link.mtu) - 1
     var piece: ArraySlice<UInt8>
     repeat {
@@ -148,7 +148,7 @@ extension Daemon {
     return socket
   }
 
-  // MARK: The program's answer
+  // MARK: Calls of the program
 
   private func call(
     _ target: Target, _ member: String, _ arguments: [Value], returning signature: Signature
@@ -183,7 +183,7 @@ struct Commands: Sendable {
   }
 
   func send(_ value: [UInt8]) {
-    // A full socket or a program that is gone loses it, as the air would.
+    // A full socket or a terminated program loses the value, as the radio would.
     if let socket {
       _ = try? socket.sendNow(value)
     } else {

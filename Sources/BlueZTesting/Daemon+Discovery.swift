@@ -27,7 +27,7 @@ extension Daemon {
   func stopScan(of client: String, at adapter: VirtualAdapter) -> Bool {
     guard adapter.clients.scans.removeValue(forKey: client) != nil else { return false }
     if adapter.clients.scans.isEmpty {
-      // What was measured while scanning is not known any more.
+      // Values that were measured while scanning become unknown.
       for device in adapter.devices.values { device.object.set(Names.device, ["RSSI": nil, "TxPower": nil]) }
       adapter.object?.set(Names.adapter, ["Discovering": false])
     }
@@ -92,8 +92,8 @@ extension Daemon {
       adapter.devices[address] = device
       return device
     } catch {
-      // The daemon is being killed: nobody will miss the device.
-      logger.debug("no device", metadata: ["error": "\(error)"])
+      // The daemon is being killed, so the device is not needed.
+      logger.debug("device not added", metadata: ["error": "\(error)"])
       return nil
     }
   }

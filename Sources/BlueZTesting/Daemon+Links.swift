@@ -104,7 +104,7 @@ extension Daemon {
     guard let other = peer.devices[adapter.address] ?? addDevice(adapter.address, [:], at: peer) else { return }
     let link = Link(mtu: configuration.mtu)
     let sides = [(other, peer), (device, adapter)]
-    // Before anybody hears of the link, and repairs the fault.
+    // Before a client learns of the connection, and repairs the fault.
     let readable = sides.filter { !$0.1.faults.leavesServicesUnresolved() }
     for (side, at) in sides {
       side.link = link
@@ -112,7 +112,7 @@ extension Daemon {
         Names.device, ["Connected": true], silently: at.faults.has(.connectedIsNotSignalled))
     }
     for (side, at) in readable {
-      // `Connect` is answered before the services are read.
+      // The reply to `Connect` comes before the services are read.
       Task {
         try await Task.sleep(for: at.faults.servicesDelay, clock: .steady)
         resolveServices(of: side, over: link, at: at)
@@ -148,7 +148,7 @@ extension Daemon {
   }
 
   /// Ends all connections of an adapter, as when it goes out of range.
-  func loseLinks(_ index: Int) {
+  func loseConnections(_ index: Int) {
     for device in adapters[index].devices.values { end(device, at: adapters[index], "org.bluez.Reason.Timeout") }
   }
 }

@@ -43,7 +43,7 @@ extension Daemon {
   }
 
   private func servicesChanged(_ adapter: VirtualAdapter) {
-    // Those who are connected are told at once (Core Specification 3.G.7.1).
+    // Connected centrals are informed at once (Core Specification 3.G.7.1).
     for other in adapters {
       if let device = other.devices[adapter.address], device.link != nil, device["ServicesResolved"]?.bool == true {
         mirror(adapter, at: device, of: other)
@@ -82,7 +82,7 @@ extension Daemon {
           service, of: device.object, includes: service.includes.compactMap { paths[$0] }, context)
         device.mirrored.append((service, mirrored))
       } catch {
-        logger.debug("no mirror of a service", metadata: ["error": "\(error)"])
+        logger.debug("service not mirrored", metadata: ["error": "\(error)"])
       }
     }
     let uuids = Self.ownServices + services.map(\.attribute.uuid)

@@ -72,7 +72,7 @@ extension Daemon {
 
   private func notifySocketClosed(_ mirror: MirroredCharacteristic, _ end: FileDescriptor, at place: Place) {
     mirror.releaseNotify(end)
-    // Without a link there is nothing to unsubscribe from.
+    // Without a connection there is no subscription to end.
     if let way = try? way(to: place) { unsubscribeIfUnused(mirror, way) }
   }
 

@@ -25,7 +25,7 @@ actor Daemon {
     adapters = try (0..<count).map { try VirtualAdapter($0) }
   }
 
-  // MARK: Its life
+  // MARK: Lifetime
 
   /// Starts an instance: the name first, then the adapters, as bluetoothd does.
   func start() async throws {
@@ -43,7 +43,7 @@ actor Daemon {
       Task { [weak self] in await self?.clientLeft(name) }
     }
     guard try await connection.requestName(Names.service) == .owner else {
-      throw DBusError.bluez("Failed", "somebody else on the private bus has the name \(Names.service)")
+      throw DBusError.bluez("Failed", "another program on the private bus owns the name \(Names.service)")
     }
     for adapter in adapters where adapter.isPluggedIn { try serve(adapter) }
   }
@@ -93,7 +93,7 @@ actor Daemon {
     }
   }
 
-  // MARK: Its methods
+  // MARK: Methods
 
   typealias Body = @Sendable (isolated Daemon, Interface.Call) async throws -> [Value]
 
@@ -129,7 +129,7 @@ actor Daemon {
     return try await body(self, call)
   }
 
-  /// The connection of the life that is now.
+  /// The connection of the present instance.
   func living() throws -> Connection {
     guard let connection else { throw DBusError.notReady }
     return connection

@@ -43,9 +43,9 @@ public struct FakeAdapter: Sendable {
   public func switchOn() async { await daemon.setPowered(true, at: index) }
 
   /// Ends all connections of the adapter, as when the peers go out of range.
-  public func loseLinks() async { await daemon.loseLinks(index) }
+  public func loseConnections() async { await daemon.loseConnections(index) }
 
-  // MARK: Devices that are no adapters of the fake
+  // MARK: Other devices
 
   /// Simulates a device that advertises, once for each scan, until ``forget(_:)``. It does not accept connections.
   /// - Parameters:
@@ -53,8 +53,8 @@ public struct FakeAdapter: Sendable {
   ///   - name: The local name that it advertises.
   ///   - services: The services that it advertises.
   ///   - rssi: The RSSI of its advertisements, in dBm.
-  public func hear(
-    _ address: BluetoothAddress, name: String? = nil, services: [BluetoothUUID] = [], rssi: Int16 = -70
+  public func receiveAdvertisement(
+    of address: BluetoothAddress, name: String? = nil, services: [BluetoothUUID] = [], rssi: Int16 = -70
   ) async {
     await daemon.hear(address, name, services.map(\.description), rssi, at: index)
   }

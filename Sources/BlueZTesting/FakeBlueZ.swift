@@ -89,7 +89,7 @@ public final class FakeBlueZ: Sendable {
   /// - Throws: `BlueZError`, with code `.noAdapter` when there is none at the index, or it is unplugged.
   public func adapter(_ index: Int) async throws -> Adapter {
     guard adapters.indices.contains(index) else {
-      throw BlueZError(.noAdapter, "there is no adapter \(index); the fake was started with \(adapters.count)")
+      throw BlueZError(.noAdapter, "the adapter index is \(index); allowed: below \(adapters.count)")
     }
     return try await session().adapter(adapters[index].name)
   }

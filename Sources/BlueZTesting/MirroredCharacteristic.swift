@@ -73,7 +73,7 @@ final class MirroredCharacteristic: Sendable {
 
   /// Receives a notification or an indication, in order.
   func receive(_ value: [UInt8]) {
-    // bluetoothd cuts what is too long, and loses what is empty.
+    // bluetoothd truncates long values and drops empty ones.
     let value = Array(value.prefix(longestValue))
     guard !value.isEmpty, !faults.dropsNotification() else { return }
     state.withLock { state in
@@ -94,14 +94,14 @@ final class MirroredCharacteristic: Sendable {
 
   private func show(_ value: [UInt8], _ state: State) {
     if let socket = state.notifySocket?.socket {
-      // bluetoothd does not wait for a reader: what the socket has no room for is lost, and so is a closed socket's.
+      // bluetoothd does not wait for a reader: it drops values that do not fit, and those for a closed socket.
       _ = try? socket.sendNow(value)
     } else if !state.clients.isEmpty {
       object.set(Names.characteristic, ["Value": .bytes(value)], repeating: ["Value"])
     }
   }
 
-  // MARK: Who listens and writes
+  // MARK: Subscribers and writers
 
   var isNotifying: Bool { state.withLock { $0.notifySocket != nil || !$0.clients.isEmpty } }
   var hasNotifySocket: Bool { state.withLock { $0.notifySocket != nil } }

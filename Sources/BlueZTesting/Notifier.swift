@@ -84,7 +84,7 @@ final class Notifier: Sendable {
   }
 
   private func callWithoutReply(_ member: String) {
-    // A program that is gone wants to know nothing.
+    // A program that has terminated needs no call.
     try? connection.callWithoutReply(attribute.owner, path, Names.characteristic, member)
   }
 

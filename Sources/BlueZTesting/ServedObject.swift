@@ -76,7 +76,7 @@ final class ServedObject: Sendable {
     do {
       try body()
     } catch {
-      logger.debug("no signal from \(path)", metadata: ["error": "\(error)"])
+      logger.debug("signal not sent from \(path)", metadata: ["error": "\(error)"])
     }
   }
 }

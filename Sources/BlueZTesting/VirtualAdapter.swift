@@ -65,7 +65,7 @@ final class VirtualAdapter {
     // A locally administered address.
     let number = String(index, radix: 16)
     guard let address = BluetoothAddress("02:EB:00:00:00:" + (number.count < 2 ? "0" : "") + number) else {
-      throw DBusError.bluez("InvalidArguments", "there are at most 256 adapters, not \(index + 1)")
+      throw DBusError.bluez("InvalidArguments", "the number of adapters is \(index + 1) or more; allowed: at most 256")
     }
     self.address = address
   }

@@ -40,7 +40,7 @@ struct ArticleTests {
     try await wearable.send((0..<50).map { Recording.bytes(Recording.ramp(($0 * 160)..<(($0 + 1) * 160))) })
     try await recorder.hear(50)
     // A lost link ends the segment.
-    await lab.fake.adapters[1].loseLinks()
+    await lab.fake.adapters[1].loseConnections()
     while try SegmentCatalog(path: folder.path).entries.first?.isDelivered != true {
       try await Task.sleep(for: .milliseconds(10), clock: .steady)
     }

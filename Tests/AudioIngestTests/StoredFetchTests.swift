@@ -85,7 +85,7 @@ struct StoredFetchTests {
     let running = Task { try await recorder.run() }
     try await until { await recorder.status().stored?.counters.records ?? 0 >= 100 }
     #expect(wearable.store?.freed ?? 0 <= 128)
-    await lab.fake.adapters[1].loseLinks()
+    await lab.fake.adapters[1].loseConnections()
     try await until { await recorder.status().state == .waiting }
     wearable.allow(.max)
     try await until { try backfilled().reduce(0) { $0 + $1.info.samples } == Self.count * StoredSound.samples }

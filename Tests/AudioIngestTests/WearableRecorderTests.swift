@@ -101,7 +101,7 @@ struct WearableRecorderTests {
     try await until { try rawLines().count == 10 }
     #expect(try rawLines().allSatisfy { $0.split(separator: " ").last?.count == 2 * 323 })
     wearable.lie(0)
-    await lab.fake.adapters[1].loseLinks()
+    await lab.fake.adapters[1].loseConnections()
     try await until { await recorder.status().live?.codec == .pcm16k }
     try await wearable.waitForListener()
     try await wearable.send(Self.frames(0..<10))
@@ -138,7 +138,7 @@ struct WearableRecorderTests {
     try await recorder.hear(100)
 
     wearable.lie(20)
-    await lab.fake.adapters[1].loseLinks()
+    await lab.fake.adapters[1].loseConnections()
     try await until { await recorder.status().live?.codec == .opus10ms }
     try await wearable.waitForListener()
     try await wearable.send(frames)

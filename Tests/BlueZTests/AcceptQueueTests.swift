@@ -3,7 +3,7 @@ import Testing
 
 @testable import BlueZ
 
-/// A refusal stands for a channel: those need a radio.
+/// The tests queue errors in place of channels, which need a radio.
 @Suite(.timeLimit(.minutes(5))) struct AcceptQueueTests {
   private func refusal(_ number: Int) -> Result<L2CAPChannel, BlueZError> { .failure(BlueZError(.failed, "\(number)")) }
 
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func whatIsPutInComesOutInOrder() async {
+  @Test("Channels leave the queue in the order in which they were added") func whatIsPutInComesOutInOrder() async {
     let queue = AcceptQueue(limit: 2)
     #expect(queue.put(refusal(1)))
     async let first = take(from: queue)
@@ -26,7 +26,7 @@ import Testing
     #expect(await take(from: queue) == "2")
   }
 
-  @Test func aFullQueueHasNoRoomUntilOneIsTaken() async {
+  @Test("A full queue has no free slot until a channel is taken") func aFullQueueHasNoRoomUntilOneIsTaken() async {
     let queue = AcceptQueue(limit: 1)
     await queue.waitForRoom()
     #expect(queue.put(refusal(1)))
@@ -41,8 +41,8 @@ import Testing
     await waiting.value
   }
 
-  /// Those who wait must not keep each other awake.
-  @Test func severalWait() async {
+  /// Waiting tasks must not wake each other without end.
+  @Test("Each of several waiting tasks gets one channel") func severalWait() async {
     let queue = AcceptQueue(limit: 4)
     let takers = (0..<3).map { _ in Task { await take(from: queue) } }
     for _ in 0..<100 { await Task.yield() }
@@ -53,7 +53,7 @@ import Testing
     #expect(await [takers[0].value, takers[2].value].sorted() == ["1", "2"])
   }
 
-  @Test func aClosedQueueLetsEveryoneGo() async {
+  @Test("Closing a queue releases all waiting tasks") func aClosedQueueLetsEveryoneGo() async {
     let queue = AcceptQueue(limit: 1)
     let taking = Task { await take(from: queue) }
     for _ in 0..<100 { await Task.yield() }

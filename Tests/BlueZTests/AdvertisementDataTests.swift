@@ -3,7 +3,7 @@ import Testing
 @testable import BlueZ
 
 @Suite struct AdvertisementDataTests {
-  @Test func everyPropertyHasItsType() {
+  @Test("Every property of a device is read by its type") func everyPropertyHasItsType() {
     let data = AdvertisementData(
       [
         "Name": "Lamp", "UUIDs": .strings(["0000180f-0000-1000-8000-00805f9b34fb"]), "RSSI": .int16(-60),
@@ -23,12 +23,13 @@ import Testing
     #expect(!data.servicesWereRead)
   }
 
-  @Test func aListWithTheGenericAttributeServiceWasRead() {
+  @Test("A list with the Generic Attribute service counts as read from the device")
+  func aListWithTheGenericAttributeServiceWasRead() {
     let read = ["00001801-0000-1000-8000-00805f9b34fb", "0000180f-0000-1000-8000-00805f9b34fb"]
     #expect(AdvertisementData(["UUIDs": .strings(read)], heard: []).servicesWereRead)
   }
 
-  @Test func whatIsMalformedOrUnmeasuredIsAbsent() {
+  @Test("Malformed and unmeasured values are absent") func whatIsMalformedOrUnmeasuredIsAbsent() {
     let data = AdvertisementData(
       [
         "Name": .int16(3), "UUIDs": .strings(["not one", "180f"]), "RSSI": .int16(127), "TxPower": "strong",

@@ -7,8 +7,8 @@ import Testing
   typealias Content = AdvertisementMonitor.Content
   typealias Pattern = AdvertisementPattern
 
-  /// Every start and length there can be, and those just outside: what is let through never reaches past byte 31.
-  @Test func onlyPatternsWithinAnAdvertisementPass() {
+  /// Every possible start and length, and those just outside: no accepted pattern extends past byte 31.
+  @Test("Only patterns that lie within an advertisement are accepted") func onlyPatternsWithinAnAdvertisementPass() {
     for start in -1...33 {
       for length in 0...33 {
         let fits = start >= 0 && length >= 1 && start + length <= 31
@@ -20,7 +20,7 @@ import Testing
     #expect(!passes(Content(patterns: [Pattern(start: .max, type: 0, bytes: [1])])))
   }
 
-  @Test func thresholdsAreWithinBluetoothdsRanges() {
+  @Test("Thresholds outside bluetoothd's ranges are refused") func thresholdsAreWithinBluetoothdsRanges() {
     func passes(_ high: Int, _ low: Int, _ time: Duration = .seconds(1), _ other: Duration = .seconds(300)) -> Bool {
       let thresholds = AdvertisementMonitor.Thresholds(high: high, highTimeout: time, low: low, lowTimeout: other)
       return self.passes(Content(patterns: [Pattern(type: 1, bytes: [6])], thresholds: thresholds))
@@ -33,7 +33,7 @@ import Testing
     #expect(!passes(-60, -70, .seconds(1), .milliseconds(300_001)))
   }
 
-  @Test func samplingIsCountedInTenths() {
+  @Test("The sampling period is counted in tenths of a second") func samplingIsCountedInTenths() {
     #expect(AdvertisementMonitor.Sampling.all.period == 0)
     #expect(AdvertisementMonitor.Sampling.once.period == 255)
     #expect(AdvertisementMonitor.Sampling.every(.milliseconds(25_400)).period == 254)
@@ -42,7 +42,7 @@ import Testing
     #expect(!passes(Content(patterns: [Pattern(type: 1, bytes: [6])], sampling: .every(.seconds(60)))))
   }
 
-  @Test func patternsAreInTheOrderOfTheAir() {
+  @Test("Patterns have the byte order of the air") func patternsAreInTheOrderOfTheAir() {
     #expect(Pattern.manufacturerData(0x004c, beginsWith: [2]) == Pattern(type: 0xff, bytes: [0x4c, 0x00, 2]))
     #expect(Pattern.serviceData("180f", beginsWith: [99]) == Pattern(type: 0x16, bytes: [0x0f, 0x18, 99]))
     #expect(Pattern.serviceData("12345678") == Pattern(type: 0x20, bytes: [0x78, 0x56, 0x34, 0x12]))
@@ -63,7 +63,7 @@ import Testing
 }
 
 extension ContractTests {
-  @Test("A bluetoothd without monitors is told from one that is not ready yet")
+  @Test("A bluetoothd without monitors is distinguished from one that is starting")
   func noMonitors() async throws {
     let lab = try await FakeBlueZ.start()
     let adapter = try await lab.adapter(0)
@@ -77,7 +77,7 @@ extension ContractTests {
     try await lab.stop()
   }
 
-  @Test("Each scan of a session sees what it asked for")
+  @Test("Each scan of a session receives only devices that match its filter")
   func scansShareADiscovery() async throws {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)

@@ -23,7 +23,9 @@ import Testing
   }
 
   /// 216 payloads from empty to far too long, against a count of the very bytes.
-  @Test func whatFitsIsWhatHasRoomByteForByte() throws {
+  @Test("The budget agrees with the encoded bytes, and decides what fits") func whatFitsIsWhatHasRoomByteForByte()
+    throws
+  {
     let services: [[BluetoothUUID]] = [
       [], ["180f"], ["180f", "180a"], ["ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d"],
       ["180f", "12345678", "ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d"], ["12345678", "23456789", "180f"],
@@ -42,7 +44,7 @@ import Testing
       }
     }
     #expect(outcomes.values.reduce(0, +) == 216)
-    // Each way to end is met, so that no branch above passes by never being taken.
+    // Every outcome occurs, so that no expectation above passes because its branch was never taken.
     #expect(outcomes.count == 3, "\(outcomes)")
     #expect(outcomes.values.allSatisfy { $0 >= 4 }, "\(outcomes)")
   }
@@ -80,7 +82,8 @@ import Testing
     return all
   }
 
-  @Test func whatOldBluetoothdIgnoresIsGivenUpOrRefused() throws {
+  @Test("Parameters that an old bluetoothd ignores are left out or refused")
+  func whatOldBluetoothdIgnoresIsGivenUpOrRefused() throws {
     let wished = Parameters(interval: .milliseconds(100)...(.milliseconds(200)), txPower: 4)
     #expect(try plan(Content(), wished).fallbacks == [.txPower, .interval])
     #expect(try plan(Content(), wished, isExperimental: true).fallbacks.isEmpty)
@@ -96,7 +99,7 @@ import Testing
     #expect(try plan(response, version: BlueZRelease(5, 80), isExperimental: true).content == response)
   }
 
-  @Test func theLadderIsGoneDownInItsOrder() throws {
+  @Test("Fallbacks are applied in their order") func theLadderIsGoneDownInItsOrder() throws {
     let wished = Parameters(
       interval: .milliseconds(100)...(.milliseconds(200)), txPower: 4, allowedFallbacks: [.txPowerElement, .interval])
     var plan: AdvertisementPlan? = try plan(Content(includes: [.txPower]), wished, version: BlueZRelease(5, 77))
@@ -108,7 +111,7 @@ import Testing
     #expect(steps == [[], [.txPowerElement], [.txPowerElement, .interval]])
   }
 
-  @Test func extendedAdvertisingHasItsOwnRoom() throws {
+  @Test("Extended advertising has limits of its own") func extendedAdvertisingHasItsOwnRoom() throws {
     let name = String(repeating: "n", count: 100)
     let content = Content(name: name, manufacturerData: [0xffff: [UInt8](repeating: 1, count: 142)])
     let wished = Parameters(secondaryChannel: .twoM)
@@ -143,13 +146,13 @@ import Testing
     ),
   ]
 
-  @Test(arguments: refused)
+  @Test("Invalid contents and parameters are refused with a reason", arguments: refused)
   func whatCannotBeIsRefusedByName(_ content: Content, _ parameters: Parameters) {
     let error = #expect(throws: BlueZError.self) { try plan(content, parameters) }
     #expect(error?.code == .invalidArgument)
   }
 
-  @Test func everyKindOfElementTakesRoom() {
+  @Test("Every kind of element counts towards the budget") func everyKindOfElementTakesRoom() {
     #expect(Content(isConnectable: false).budget.advertisingData == 3)
     let content = Content(includes: [.localName]).with {
       $0.solicitedServices = ["180f"]

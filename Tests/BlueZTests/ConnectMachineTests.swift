@@ -2,7 +2,7 @@ import Testing
 
 @testable import BlueZ
 
-/// When to try, to wait and to give up, under a clock that the test moves.
+/// Tests of the connection policy under a clock that the test moves.
 @Suite struct ConnectMachineTests {
   private typealias Machine = ConnectMachine
 
@@ -11,13 +11,14 @@ import Testing
   private static let ended = BlueZError(.notConnected, "the link ended")
   private static let down = BlueZError(.serviceUnavailable, "bluetoothd is not there")
 
-  /// Hands in events a second apart, without jitter.
+  /// Returns the actions for events one second apart, without jitter.
   private func actions(_ options: ConnectOptions, _ events: [Machine.Event]) -> [Machine.Action] {
     var machine = Machine(options)
     return events.enumerated().map { machine.handle($1, at: .seconds($0), random: 0.5) }
   }
 
-  @Test func aDirectConnectionTriesAsOftenAsToldAndPausesLonger() {
+  @Test("A direct connection makes the given number of attempts with growing delays")
+  func aDirectConnectionTriesAsOftenAsToldAndPausesLonger() {
     let failed = Machine.Event.failed(.connection, Self.refused)
     let options = ConnectOptions.direct(attempts: 3, backoff: .milliseconds(100))
     #expect(
@@ -26,15 +27,19 @@ import Testing
       ])
   }
 
-  @Test(arguments: [
-    BlueZError.Code.notPermitted, .staleHandle, .serviceUnavailable, .notPowered, .authenticationFailed, .notSupported,
-  ])
+  @Test(
+    "An error that is not transient ends the attempts",
+    arguments: [
+      BlueZError.Code.notPermitted, .staleHandle, .serviceUnavailable, .notPowered, .authenticationFailed,
+      .notSupported,
+    ])
   func whatWillNotPassIsNotTriedAgain(_ code: BlueZError.Code) {
     let error = BlueZError(code, "")
     #expect(actions(.direct(), [.start, .failed(.connection, error)]) == [.attempt, .finish(error)])
   }
 
-  @Test func servicesThatNeverComeAreReadAfreshOnce() {
+  @Test("Services that never appear cause one attempt without the cache") func servicesThatNeverComeAreReadAfreshOnce()
+  {
     let failed = Machine.Event.failed(.services, Self.stalled)
     #expect(
       actions(.direct(attempts: 1), [.start, failed, failed]) == [.attempt, .attemptAfresh, .finish(Self.stalled)])
@@ -42,19 +47,20 @@ import Testing
     #expect(
       actions(.direct(attempts: 3), [.start, .failed(.services, lacking), .failed(.services, lacking)])
         == [.attempt, .attemptAfresh, .finish(lacking)])
-    // The cache has no part in a link that ends, or is not made.
+    // The cache does not cause a connection that ends, or that fails.
     #expect(
       actions(.direct(attempts: 1), [.start, .failed(.services, Self.ended)]) == [.attempt, .finish(Self.ended)])
     #expect(
       actions(.direct(attempts: 1), [.start, .failed(.connection, Self.stalled)]) == [.attempt, .finish(Self.stalled)])
   }
 
-  @Test func aDirectConnectionIsOverWithItsLink() {
+  @Test("A direct connection ends when it is lost") func aDirectConnectionIsOverWithItsLink() {
     #expect(
       actions(.direct(), [.start, .connected, .lost(Self.ended)]) == [.attempt, .watch, .finish(Self.ended)])
   }
 
-  @Test func aKeptConnectionPausesUpToTheLongestPauseForEver() {
+  @Test("A kept connection retries without end, at most the longest delay apart")
+  func aKeptConnectionPausesUpToTheLongestPauseForEver() {
     var machine = Machine(.keepConnected(backoff: .seconds(1), longestDelay: .seconds(5)))
     #expect(machine.handle(.start, at: .zero, random: 0.5) == .attempt)
     var pauses: [Machine.Action] = []
@@ -66,7 +72,7 @@ import Testing
     #expect(pauses.last == .delay(.seconds(5)))
   }
 
-  @Test func aLinkThatHeldForgivesTheFailuresBeforeIt() {
+  @Test("A stable connection resets the count of failures") func aLinkThatHeldForgivesTheFailuresBeforeIt() {
     for (held, pause) in [(Machine.stableAfter, 1), (.seconds(9), 4)] {
       var machine = Machine(.keepConnected(backoff: .seconds(1)))
       _ = machine.handle(.start, at: .zero, random: 0.5)
@@ -76,7 +82,8 @@ import Testing
     }
   }
 
-  @Test func aKeptConnectionWaitsForTheAdapterAndDoesNotSpin() {
+  @Test("A kept connection waits for the adapter without a busy loop")
+  func aKeptConnectionWaitsForTheAdapterAndDoesNotSpin() {
     let failed = Machine.Event.failed(.search, Self.down)
     #expect(
       actions(.keepConnected(backoff: .seconds(1)), [.start, failed, .due, failed, .due, failed]) == [
@@ -84,7 +91,7 @@ import Testing
       ])
   }
 
-  @Test func pausesDifferByAnEighth() {
+  @Test("The jitter of a delay is at most one eighth") func pausesDifferByAnEighth() {
     for (random, expected) in [(0.0, 875), (1.0, 1125)] {
       var machine = Machine(.keepConnected(backoff: .seconds(1)))
       #expect(

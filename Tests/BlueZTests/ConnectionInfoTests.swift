@@ -8,7 +8,7 @@ import Testing
     [0x40, 0, 0x42, 0, 0, 1, 0xaa, 0, type, 0, state, 0, mode, 0, 0, 0]
   }
 
-  @Test func aLinkIsReadAsTheKernelWritesIt() throws {
+  @Test("A connection is read as the kernel writes it") func aLinkIsReadAsTheKernelWritesIt() throws {
     let link = try #require(ConnectionInfo(bytes(mode: 0x6)))
     #expect(link.address.description == "00:AA:01:00:00:42")
     #expect(link.isEncrypted)
@@ -20,8 +20,8 @@ import Testing
     #expect(ConnectionInfo(bytes(type: 1, mode: 0))?.type == .classic)
   }
 
-  /// For voice, still connecting, and cut short.
-  @Test func whatIsNoEstablishedLinkIsLeftOut() {
+  /// A connection for voice, one that is not established, and a truncated one.
+  @Test("Connections that are not established are left out") func whatIsNoEstablishedLinkIsLeftOut() {
     #expect(ConnectionInfo(bytes(type: 0, mode: 0)) == nil)
     #expect(ConnectionInfo(bytes(state: 5, mode: 0)) == nil)
     #expect(ConnectionInfo(bytes(mode: 0).dropLast()) == nil)

@@ -5,7 +5,7 @@ import Testing
 @Suite struct DiscoveryFilterTests {
   typealias Filter = Adapter.DiscoveryFilter
 
-  @Test func eachConditionIsToldToBluetoothd() {
+  @Test("Each condition of a filter reaches bluetoothd") func eachConditionIsToldToBluetoothd() {
     var filter = Filter(services: ["180f"], minimumRSSI: -70, pattern: "Lamp", duplicates: true)
     filter.discoverable = true
     #expect(
@@ -14,12 +14,12 @@ import Testing
         "Transport": "le", "DuplicateData": true, "Discoverable": true,
       ])
     #expect(Filter.options(serving: [Filter(maximumPathLoss: 90)])["Pathloss"] == .uint16(90))
-    // bluetoothd refuses the two together; the other one is the scan's own.
+    // bluetoothd refuses the two together; the scan applies the other one itself.
     #expect(Filter.options(serving: [Filter(minimumRSSI: -70, maximumPathLoss: 90)])["Pathloss"] == nil)
     #expect(Filter.options(serving: []) == ["Transport": "le", "DuplicateData": false])
   }
 
-  @Test func whatIsToldServesAllScans() {
+  @Test("The filter in bluetoothd serves all scans of a session") func whatIsToldServesAllScans() {
     let narrow = Filter(services: ["180f"], minimumRSSI: -50, pattern: "Lamp 1")
     let wide = Filter(services: ["180a"], minimumRSSI: -80, pattern: "Lamp 2", transport: .bredr)
     let both = Filter.options(serving: [narrow, wide])
@@ -40,7 +40,7 @@ import Testing
       ])
   }
 
-  @Test func aScanSeesOnlyWhatItAskedFor() {
+  @Test("A scan receives only devices that match its filter") func aScanSeesOnlyWhatItAskedFor() {
     let address = BluetoothAddress("00:AA:01:00:00:42")
     let data = AdvertisementData(name: "Lamp 1", services: ["180f", "180a"], txPower: 4, rssi: -60)
     let matching = [
@@ -53,31 +53,33 @@ import Testing
       Filter(pattern: "AA:01"), Filter(services: ["180f"], minimumRSSI: -59),
     ]
     for filter in others { #expect(!filter.matches(data, address: address), "\(filter)") }
-    // What is unknown is not near.
+    // An unknown RSSI or path loss does not match.
     #expect(!Filter(minimumRSSI: -127).matches(AdvertisementData(), address: nil))
     #expect(!Filter(maximumPathLoss: 137).matches(AdvertisementData(rssi: -10), address: nil))
     #expect(Filter(services: ["1812"]).matches(data, address: address, mayHaveForgotten: true))
   }
 
-  @Test(arguments: [
-    Filter(minimumRSSI: -128), Filter(minimumRSSI: 21), Filter(maximumPathLoss: -1), Filter(maximumPathLoss: 138),
-  ])
+  @Test(
+    "Filters outside bluetoothd's ranges are refused with a reason",
+    arguments: [
+      Filter(minimumRSSI: -128), Filter(minimumRSSI: 21), Filter(maximumPathLoss: -1), Filter(maximumPathLoss: 138),
+    ])
   func whatBluetoothdWouldRefuseIsRefusedByName(_ filter: Filter) {
     let error = #expect(throws: BlueZError.self) { try filter.check() }
     #expect(error?.code == .invalidArgument)
   }
 
-  @Test func onlyNewsIsDifferent() {
+  @Test("Only new content and a different RSSI count as a change") func onlyNewsIsDifferent() {
     let told = AdvertisementData(name: "Lamp", manufacturerData: [0xffff: [1]], rssi: -60)
     var same = told
     same.rssi = -67
-    #expect(!SightingHistory.differs(told, same))
+    #expect(!ScanHistory.differs(told, same))
     same.rssi = -68
-    #expect(SightingHistory.differs(told, same))
+    #expect(ScanHistory.differs(told, same))
     same.rssi = nil
-    #expect(SightingHistory.differs(told, same))
+    #expect(ScanHistory.differs(told, same))
     var other = told
     other.manufacturerData = [0xffff: [2]]
-    #expect(SightingHistory.differs(told, other))
+    #expect(ScanHistory.differs(told, other))
   }
 }

@@ -4,15 +4,17 @@ import Testing
 
 @testable import BlueZ
 
-/// The GATT client without a bus: what happens to values nobody reads, and names.
+/// Tests of the GATT client without a bus: values that are not read, and names.
 @Suite struct GATTClientTests {
   private func read(_ notifications: Notifications) async throws -> [UInt8] {
     try await notifications.reduce(into: []) { $0 += $1 }
   }
 
-  @Test(arguments: [
-    (Notifications.Overflow.dropOldest, [UInt8](5..<8)), (.dropNewest, [UInt8](0..<3)),
-  ])
+  @Test(
+    "Values that exceed the capacity are counted",
+    arguments: [
+      (Notifications.Overflow.dropOldest, [UInt8](5..<8)), (.dropNewest, [UInt8](0..<3)),
+    ])
   func whatHasNoRoomIsCounted(_ overflow: Notifications.Overflow, _ kept: [UInt8]) async throws {
     let (notifications, source) = Notifications.make(of: "2a37", limit: 3, overflow: overflow, onTermination: {})
     for number in UInt8(0)..<8 { source.yield([number]) }
@@ -21,7 +23,8 @@ import Testing
     #expect(try await read(notifications) == kept)
   }
 
-  @Test func aStreamThatMayHaveNoGapEndsWithAnErrorBehindWhatCame() async throws {
+  @Test("A stream without gaps ends with an error after the values that arrived")
+  func aStreamThatMayHaveNoGapEndsWithAnErrorBehindWhatCame() async throws {
     let ended = Lock(0)
     let (notifications, source) = Notifications.make(
       of: "2a37", limit: 3, overflow: .fail, onTermination: { ended.withLock { $0 += 1 } })
@@ -33,7 +36,7 @@ import Testing
     #expect(error?.code == .overflowed)
   }
 
-  @Test func bluetoothdTellsHandlesInNames() {
+  @Test("The handle is read from the name of an object") func bluetoothdTellsHandlesInNames() {
     let device: ObjectPath = "/org/bluez/hci0/dev_00_11_22_33_44_55"
     #expect(device.attributeHandle == nil)
     #expect(ObjectPath(stringLiteral: "\(device)/service001a").attributeHandle == 0x1a)
@@ -42,7 +45,7 @@ import Testing
     #expect(ObjectPath(stringLiteral: "\(device)/service1a").attributeHandle == nil)
   }
 
-  @Test func everyFlagHasItsNameInBlueZ() {
+  @Test("Every flag has its name in BlueZ") func everyFlagHasItsNameInBlueZ() {
     let all = CharacteristicFlags(rawValue: (1 << 23) - 1)
     #expect(all.bluezNames.count == 23)
     #expect(CharacteristicFlags(all.bluezNames) == all)

@@ -5,11 +5,11 @@ import Testing
 
 @testable import BlueZ
 
-/// The GATT server without a bus: what its value types and its sockets do.
+/// Tests of the GATT server's value types and sockets, without a bus.
 @Suite struct GATTServerTests {
   private func peer(_ number: Int) -> Peer { Peer(path: ObjectPath(stringLiteral: "/org/bluez/hci0/dev_\(number)")) }
 
-  /// The next packet at the end of a socket. It holds no thread, for the sender needs one too.
+  /// Returns the next packet of a socket without blocking a thread, which the sender needs.
   private func packet(from end: FileDescriptor) async throws -> [UInt8] {
     while true {
       var packet = [UInt8](repeating: 0, count: 8)
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  /// Reads as a central does: on as long as it gets MTU − 1 bytes.
+  /// Reads like a central, which continues as long as it receives MTU − 1 bytes.
   private func readAll(_ reads: inout LongReads, _ peer: Peer, mtu: Int, _ value: () -> [UInt8]) throws -> [UInt8] {
     var got: [UInt8] = []
     while true {
@@ -31,7 +31,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [0, 1, 21, 22, 23, 44, 511, 512, 513, 600], [23, 185, 517])
+  @Test(
+    "A long read returns parts of one value, even if that changes meanwhile",
+    arguments: [0, 1, 21, 22, 23, 44, 511, 512, 513, 600], [23, 185, 517])
   func aLongReadIsOfOneValueWhateverBecomesOfIt(_ size: Int, _ mtu: Int) throws {
     var reads = LongReads()
     var version: UInt8 = 0
@@ -41,11 +43,11 @@ import Testing
     }
     #expect(got == [UInt8](repeating: 1, count: min(size, 512)))
     #expect(version == 1)
-    // Nothing is kept of a value that was read to its end.
+    // A value that was read to its end is not kept.
     #expect(reads.value(for: peer(1), at: 1) == nil)
   }
 
-  @Test func twoCentralsReadTwoValues() throws {
+  @Test("Each central's long read has a snapshot of its own") func twoCentralsReadTwoValues() throws {
     var reads = LongReads()
     let a = [UInt8](repeating: 1, count: 100)
     let b = [UInt8](repeating: 2, count: 100)
@@ -57,7 +59,7 @@ import Testing
     #expect(try reads.piece(of: a, for: peer(1), at: 100, mtu: 23).isEmpty)
   }
 
-  @Test func centralsThatNeverReadOnAreForgotten() throws {
+  @Test("The snapshots of centrals that stop reading are discarded") func centralsThatNeverReadOnAreForgotten() throws {
     var reads = LongReads()
     for number in 0...LongReads.limit {
       _ = try reads.piece(of: [UInt8](repeating: 7, count: 100), for: peer(number), at: 0, mtu: 23)
@@ -67,14 +69,15 @@ import Testing
     #expect(reads.value(for: peer(LongReads.limit), at: 22) != nil)
   }
 
-  @Test func includedServicesComeFirstAndOnce() {
+  @Test("Included services are registered first, and once") func includedServicesComeFirstAndOnce() {
     let battery = LocalService("180f", isPrimary: false, characteristics: [])
     let info = LocalService("180a", includes: [battery], characteristics: [])
     let pulse = LocalService("180d", includes: [info, battery], characteristics: [])
     #expect([pulse, info].withIncluded.map(\.uuid) == ["180f", "180a", "180d"])
   }
 
-  @Test func anIndicationIsConfirmedByAllWhoStay() {
+  @Test("An indication is confirmed when all remaining centrals have confirmed")
+  func anIndicationIsConfirmedByAllWhoStay() {
     var confirmations = Confirmations(of: [1, 2, 3])
     #expect(confirmations.handle(.confirmed(1)) == .wait)
     #expect(confirmations.handle(.confirmed(1)) == .wait)
@@ -87,8 +90,8 @@ import Testing
     #expect(anonymous.handle(.confirmed(nil)) == .finish)
   }
 
-  /// What bluetoothd does from 5.80 on: a byte for each confirmation.
-  @Test(.timeLimit(.minutes(5)))
+  /// From 5.80 on bluetoothd sends a byte for each confirmation.
+  @Test("An indication waits for the confirmation byte of each central", .timeLimit(.minutes(5)))
   func anIndicationWaitsForTheByteOfEachCentral() async throws {
     let characteristic = LocalCharacteristic("2a05", .indicate)
     await #expect { try await characteristic.indicate([1]) } throws: { ($0 as? BlueZError)?.code == .notConnected }

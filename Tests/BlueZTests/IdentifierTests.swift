@@ -3,26 +3,30 @@ import Testing
 @testable import BlueZ
 
 @Suite struct IdentifierTests {
-  @Test(arguments: [
-    ("180f", "0000180f-0000-1000-8000-00805f9b34fb"),
-    ("0x180F", "0000180f-0000-1000-8000-00805f9b34fb"),
-    ("12345678", "12345678-0000-1000-8000-00805f9b34fb"),
-    ("EC0D0001-EC0D-EC0D-EC0D-EC0D0001EC0D", "ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d"),
-    ("00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000001"),
-  ])
+  @Test(
+    "A UUID is read in each of its forms",
+    arguments: [
+      ("180f", "0000180f-0000-1000-8000-00805f9b34fb"),
+      ("0x180F", "0000180f-0000-1000-8000-00805f9b34fb"),
+      ("12345678", "12345678-0000-1000-8000-00805f9b34fb"),
+      ("EC0D0001-EC0D-EC0D-EC0D-EC0D0001EC0D", "ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d"),
+      ("00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000001"),
+    ])
   func aUUIDIsReadInEveryForm(_ text: String, _ long: String) throws {
     #expect(try #require(BluetoothUUID(text)).description == long)
   }
 
-  @Test(arguments: [
-    "", "18", "180g", "0x", "123456789", "EC0D-0001-EC0D-EC0D-EC0D-EC0D0001EC0D",
-    "ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0", "ec0d0001ec0d-ec0d-ec0d--ec0d0001ec0d", "－180",
-  ])
+  @Test(
+    "Text of any other form is no UUID",
+    arguments: [
+      "", "18", "180g", "0x", "123456789", "EC0D-0001-EC0D-EC0D-EC0D-EC0D0001EC0D",
+      "ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0", "ec0d0001ec0d-ec0d-ec0d--ec0d0001ec0d", "－180",
+    ])
   func anythingElseIsNoUUID(_ text: String) {
     #expect(BluetoothUUID(text) == nil)
   }
 
-  @Test func anAssignedNumberIsKnownAgain() throws {
+  @Test("An assigned number is recognized in its 128-bit form") func anAssignedNumberIsKnownAgain() throws {
     #expect(BluetoothUUID(short: 0x180f).short == 0x180f)
     #expect(BluetoothUUID(short: 0x180f).advertisedSize == 2)
     #expect(BluetoothUUID(short: 0x1234_5678).advertisedSize == 4)
@@ -30,7 +34,7 @@ import Testing
     #expect(("ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d" as BluetoothUUID).advertisedSize == 16)
   }
 
-  @Test func addresses() throws {
+  @Test("An address is six hexadecimal pairs in any case") func addresses() throws {
     #expect(try #require(BluetoothAddress("00:aa:01:00:00:42")).description == "00:AA:01:00:00:42")
     for text in ["", "00:aa:01:00:00", "00:aa:01:00:00:4g", "00aa01000042", "00:aa:01:00:00:42:", "+0:aa:01:00:00:42"] {
       #expect(BluetoothAddress(text) == nil)
@@ -39,16 +43,18 @@ import Testing
     #expect(Peer(path: "/org/bluez/hci0").address == nil)
   }
 
-  /// The two most significant bits of a random address tell its kind (Core Specification 6.B.1.3.2).
-  @Test(arguments: [
-    ("C0:00:00:00:00:01", AddressType.random, false), ("FF:00:00:00:00:01", .random, false),
-    ("7F:00:00:00:00:01", .random, true), ("3F:00:00:00:00:01", .random, true), ("40:00:00:00:00:01", .public, false),
-  ])
+  /// The two most significant bits of a random address determine its kind (Core Specification 6.B.1.3.2).
+  @Test(
+    "Only random addresses that change are private",
+    arguments: [
+      ("C0:00:00:00:00:01", AddressType.random, false), ("FF:00:00:00:00:01", .random, false),
+      ("7F:00:00:00:00:01", .random, true), ("3F:00:00:00:00:01", .random, true), ("40:00:00:00:00:01", .public, false),
+    ])
   func privateAddresses(_ text: String, _ type: AddressType, _ isPrivate: Bool) throws {
     #expect(try #require(BluetoothAddress(text)).isPrivate(type) == isPrivate)
   }
 
-  @Test func managementPacketsAreReadAndWritten() {
+  @Test("Management packets are read and written") func managementPacketsAreReadAndWritten() {
     let command = ManagementPacket(0x24, 1, [6])
     #expect(command.bytes == [0x24, 0, 1, 0, 1, 0, 6])
     #expect(ManagementPacket(command.bytes) == command)
@@ -57,14 +63,14 @@ import Testing
     }
     #expect(ManagementPacket(1, 1, [0x24, 0, 0, 6]).status(of: 0x24, 1) == 0)
     #expect(ManagementPacket(2, 1, [0x24, 0, 0x14]).status(of: 0x24, 1) == 0x14)
-    // Of another command, another adapter, another event, and one cut short.
+    // Of another command, another adapter, another event, and a truncated one.
     #expect(ManagementPacket(1, 1, [0x23, 0, 0]).status(of: 0x24, 1) == nil)
     #expect(ManagementPacket(1, 0, [0x24, 0, 0]).status(of: 0x24, 1) == nil)
     #expect(ManagementPacket(0x13, 1, [0x24, 0, 0]).status(of: 0x24, 1) == nil)
     #expect(ManagementPacket(1, 1, [0x24, 0]).status(of: 0x24, 1) == nil)
   }
 
-  @Test func versionsAreReadAndCompared() throws {
+  @Test("Versions are read and compared") func versionsAreReadAndCompared() throws {
     #expect(BlueZRelease("5.66") == BlueZRelease(5, 66))
     #expect(BlueZRelease("5.72-1ubuntu\n") == BlueZRelease(5, 72))
     #expect(BlueZRelease("bluez") == nil)
@@ -74,46 +80,51 @@ import Testing
 
   typealias Capability = BlueZRelease.Capability
 
-  /// The releases that people run, and what each lacks.
-  @Test(arguments: [
-    (
-      BlueZRelease(5, 66), 510, 508,
-      [
-        Capability.socketPerPeer, .fullLengthWrites, .notifiesOnePeer, .advertisingInterval, .indicationSockets,
-        .scanResponses,
-        .reportsDisconnectReason, .reportsAdvertisingInstance,
-      ]
-    ),
-    (
-      BlueZRelease(5, 72), 512, 512,
-      [
-        .notifiesOnePeer, .advertisingInterval, .indicationSockets, .scanResponses, .reportsDisconnectReason,
-        .reportsAdvertisingInstance,
-      ]
-    ),
-    (
-      BlueZRelease(5, 74), 512, 512,
-      [
-        .registersServices, .confirmsIndications, .notifiesOnePeer, .advertisingInterval, .indicationSockets,
-        .scanResponses,
-        .reportsDisconnectReason, .reportsAdvertisingInstance,
-      ]
-    ),
-    (
-      BlueZRelease(5, 79), 512, 512,
-      [.confirmsIndications, .indicationSockets, .scanResponses, .reportsDisconnectReason, .reportsAdvertisingInstance]
-    ),
-    (BlueZRelease(5, 82), 512, 512, [.reportsDisconnectReason, .reportsAdvertisingInstance]),
-    (BlueZRelease(5, 87), 512, 512, []),
-  ])
+  /// The releases of common distributions, and the capabilities that each lacks.
+  @Test(
+    "Each release lacks the capabilities that its history shows",
+    arguments: [
+      (
+        BlueZRelease(5, 66), 510, 508,
+        [
+          Capability.socketPerPeer, .fullLengthWrites, .notifiesOnePeer, .advertisingInterval, .indicationSockets,
+          .scanResponses,
+          .reportsDisconnectReason, .reportsAdvertisingInstance,
+        ]
+      ),
+      (
+        BlueZRelease(5, 72), 512, 512,
+        [
+          .notifiesOnePeer, .advertisingInterval, .indicationSockets, .scanResponses, .reportsDisconnectReason,
+          .reportsAdvertisingInstance,
+        ]
+      ),
+      (
+        BlueZRelease(5, 74), 512, 512,
+        [
+          .registersServices, .confirmsIndications, .notifiesOnePeer, .advertisingInterval, .indicationSockets,
+          .scanResponses,
+          .reportsDisconnectReason, .reportsAdvertisingInstance,
+        ]
+      ),
+      (
+        BlueZRelease(5, 79), 512, 512,
+        [
+          .confirmsIndications, .indicationSockets, .scanResponses, .reportsDisconnectReason,
+          .reportsAdvertisingInstance,
+        ]
+      ),
+      (BlueZRelease(5, 82), 512, 512, [.reportsDisconnectReason, .reportsAdvertisingInstance]),
+      (BlueZRelease(5, 87), 512, 512, []),
+    ])
   func whatAVersionLacks(_ version: BlueZRelease, _ write: Int, _ long: Int, _ lacks: [Capability]) {
-    // No release has that yet.
+    // No release has that capability yet.
     #expect(Set(Capability.all.filter { !version.has($0) }) == Set(lacks + [.keepsOthersSubscribed]))
     #expect(version.largestServerWrite == write)
     #expect(version.largestServerLongWrite == long)
   }
 
-  @Test func theTableIsWhole() {
+  @Test("Every capability has a consequence and a source") func theTableIsWhole() {
     #expect(Set(Capability.all).count == Capability.all.count)
     #expect(Capability.all.allSatisfy { !$0.limitation.isEmpty })
     #expect(Capability.all.allSatisfy { $0.source.contains { $0.isNumber } })

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct L2CAPTests {
   /// The bytes that C has for the same `struct sockaddr_l2` with libbluetooth-dev's l2cap.h.
-  @Test func aSocketAddressIsTheKernels() throws {
+  @Test("A socket address has the kernel's layout") func aSocketAddressIsTheKernels() throws {
     let address = L2CAPSocketAddress(psm: 0x0285, address: try #require(.init("C0:01:02:03:04:FF")), type: .random)
     let bytes: [UInt8] = [0x1f, 0, 0x85, 0x02, 0xff, 0x04, 0x03, 0x02, 0x01, 0xc0, 0, 0, 2, 0]
     #expect(address.bytes == bytes)
@@ -13,45 +13,49 @@ import Testing
     #expect(L2CAPSocketAddress(bytes) == address)
   }
 
-  @Test func aPublicAddressIsReadBack() throws {
+  @Test("A public address survives encoding and decoding") func aPublicAddressIsReadBack() throws {
     let address = L2CAPSocketAddress(psm: 0x80, address: try #require(.init("00:AA:01:01:00:0F")), type: .public)
     #expect(L2CAPSocketAddress(address.bytes) == address)
     #expect(address.bytes[12] == 1)
   }
 
-  /// Too short, of another family, and of classic Bluetooth.
-  @Test(arguments: [
-    [], [UInt8](repeating: 31, count: 13), [0x02] + [UInt8](repeating: 0, count: 13),
-    [0x1f] + [UInt8](repeating: 0, count: 13),
-  ])
+  /// Bytes that are too short, of another family, and of Bluetooth Classic.
+  @Test(
+    "Bytes of any other layout are no address",
+    arguments: [
+      [], [UInt8](repeating: 31, count: 13), [0x02] + [UInt8](repeating: 0, count: 13),
+      [0x1f] + [UInt8](repeating: 0, count: 13),
+    ])
   func anythingElseIsNoAddress(_ bytes: [UInt8]) {
     #expect(L2CAPSocketAddress(bytes) == nil)
   }
 
-  @Test(arguments: [-1, 0, 22, 65536, Int.max])
+  @Test("An MTU outside the range is refused", arguments: [-1, 0, 22, 65536, Int.max])
   func anMTUThatCannotBeIsRefused(_ mtu: Int) throws {
     let error = #expect(throws: BlueZError.self) { try L2CAPChannel.check(mtu: mtu) }
     #expect(error?.code == .invalidArgument)
   }
 
-  @Test(arguments: [23, 2048, 65535])
+  @Test("An MTU within the range is accepted", arguments: [23, 2048, 65535])
   func anMTUThatCanBeIsNot(_ mtu: Int) throws { try L2CAPChannel.check(mtu: mtu) }
 
-  @Test(arguments: [UInt16(0), 0x100, 0xffff])
+  @Test("A PSM outside the range is refused", arguments: [UInt16(0), 0x100, 0xffff])
   func aPSMThatCannotBeIsRefused(_ psm: UInt16) throws {
     let error = #expect(throws: BlueZError.self) { try L2CAPChannel.check(psm: psm) }
     #expect(error?.code == .invalidArgument)
   }
 
-  @Test(arguments: [UInt16(1), 0x80, 0xff])
+  @Test("A PSM within the range is accepted", arguments: [UInt16(1), 0x80, 0xff])
   func aPSMThatCanBeIsNot(_ psm: UInt16) throws { try L2CAPChannel.check(psm: psm) }
 
-  @Test(arguments: [
-    (ECONNREFUSED, BlueZError.Code.channelRefused), (EACCES, .authenticationFailed), (EPERM, .notPermitted),
-    (EADDRINUSE, .psmInUse),
-    (ETIMEDOUT, .timedOut), (EHOSTUNREACH, .noAdapter), (EHOSTDOWN, .connectFailed), (ECONNRESET, .notConnected),
-    (EAFNOSUPPORT, .notSupported), (EINVAL, .invalidArgument), (ENOMEM, .failed),
-  ])
+  @Test(
+    "The kernel's errors have a code and name the phase",
+    arguments: [
+      (ECONNREFUSED, BlueZError.Code.channelRefused), (EACCES, .authenticationFailed), (EPERM, .notPermitted),
+      (EADDRINUSE, .psmInUse),
+      (ETIMEDOUT, .timedOut), (EHOSTUNREACH, .noAdapter), (EHOSTDOWN, .connectFailed), (ECONNRESET, .notConnected),
+      (EAFNOSUPPORT, .notSupported), (EINVAL, .invalidArgument), (ENOMEM, .failed),
+    ])
   func theKernelsErrorsHaveANameAndAPhase(_ number: Int32, _ code: BlueZError.Code) {
     let error = BlueZError(errno: number, while: "opening a door")
     #expect(error.code == code)

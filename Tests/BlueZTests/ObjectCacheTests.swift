@@ -20,7 +20,7 @@ import Testing
     signal(path, "PropertiesChanged", [.string(Device.interface), .properties(properties), .strings(gone)])
   }
 
-  @Test func anObjectComesChangesAndGoes() {
+  @Test("An object is added, changed and removed") func anObjectComesChangesAndGoes() {
     var cache = ObjectCache()
     let path: ObjectPath = "/org/bluez/hci0/dev_00_AA_01_00_00_42"
     guard case .added(path, [Device.interface]) = cache.apply(added(path, Device.interface, ["Connected": false]))
@@ -40,11 +40,13 @@ import Testing
     #expect(cache.objects.isEmpty)
   }
 
-  /// As bluetoothd from 5.83 tells it: the reason just before the change.
-  @Test(arguments: [
-    ("org.bluez.Reason.Timeout", DisconnectReason.timeout), ("org.bluez.Reason.Remote", .remote),
-    ("org.bluez.Reason.OfLaterDays", .unknown),
-  ])
+  /// From 5.83 on bluetoothd signals the reason just before the change.
+  @Test(
+    "The disconnect reason is kept until the next connection",
+    arguments: [
+      ("org.bluez.Reason.Timeout", DisconnectReason.timeout), ("org.bluez.Reason.Remote", .remote),
+      ("org.bluez.Reason.OfLaterDays", .unknown),
+    ])
   func whyALinkEndedIsKeptUntilTheNextOne(_ name: String, _ reason: DisconnectReason) {
     var cache = ObjectCache()
     let path: ObjectPath = "/org/bluez/hci0/dev_00_AA_01_00_00_42"
@@ -64,17 +66,19 @@ import Testing
     #expect(cache.disconnectReasons.isEmpty)
   }
 
-  @Test func aChangeOfAnUnknownObjectIsNotTakenForOne() {
+  @Test("A change of an unknown object is ignored") func aChangeOfAnUnknownObjectIsNotTakenForOne() {
     var cache = ObjectCache()
     let change = cache.apply(changed("/org/bluez/hci0/dev_1", ["Connected": true]))
     #expect(change == nil)
     #expect(cache.objects.isEmpty)
   }
 
-  @Test(arguments: [
-    ("InterfacesAdded", [Value.string("/not/a/path")]), ("InterfacesRemoved", []),
-    ("PropertiesChanged", [.string("x"), .string("y"), .strings([])]), ("Other", []),
-  ])
+  @Test(
+    "Malformed signals change nothing",
+    arguments: [
+      ("InterfacesAdded", [Value.string("/not/a/path")]), ("InterfacesRemoved", []),
+      ("PropertiesChanged", [.string("x"), .string("y"), .strings([])]), ("Other", []),
+    ])
   func malformedSignalsChangeNothing(_ member: String, _ arguments: [Value]) {
     var cache = ObjectCache()
     _ = cache.apply(added("/a", Device.interface, ["Name": "n"]))
@@ -83,7 +87,7 @@ import Testing
     #expect(cache.properties("/a", Device.interface) == ["Name": "n"])
   }
 
-  @Test func aRefreshTellsOnlyWhatChanged() {
+  @Test("A refresh reports only changed properties") func aRefreshTellsOnlyWhatChanged() {
     var cache = ObjectCache()
     _ = cache.apply(added("/a", Device.interface, ["Connected": false, "Name": "n"]))
     let first = cache.refresh("/a", Device.interface, ["Connected": true, "Name": "n"])
@@ -98,19 +102,20 @@ import Testing
     #expect(unknown == nil)
   }
 
-  @Test func servicesThatWereHeardOutliveTheReadingOfServices() {
+  @Test("Advertised services are kept when the services are read")
+  func servicesThatWereHeardOutliveTheReadingOfServices() {
     var cache = ObjectCache()
     let path: ObjectPath = "/org/bluez/hci0/dev_00_AA_01_00_00_42"
     _ = cache.apply(added(path, Device.interface, ["Connected": false, "UUIDs": .strings(["180f"])]))
     _ = cache.apply(changed(path, ["UUIDs": .strings(["180f", "180a"])]))
-    #expect(cache.heardServices[path] == ["180f", "180a"])
-    // What is read over a link was not heard, and its end leaves bluetoothd's list empty.
+    #expect(cache.advertisedServices[path] == ["180f", "180a"])
+    // Services that were read during a connection were not advertised, and its end empties bluetoothd's list.
     _ = cache.apply(changed(path, ["Connected": true]))
     _ = cache.apply(changed(path, ["UUIDs": .strings(["1812"])]))
     _ = cache.apply(changed(path, ["Connected": false]))
     _ = cache.apply(changed(path, ["UUIDs": .strings([])]))
-    #expect(cache.heardServices[path] == ["180f", "180a"])
+    #expect(cache.advertisedServices[path] == ["180f", "180a"])
     _ = cache.apply(signal("/", "InterfacesRemoved", [.objectPath(path), .strings([Device.interface])]))
-    #expect(cache.heardServices[path].isEmpty)
+    #expect(cache.advertisedServices[path].isEmpty)
   }
 }

@@ -4,8 +4,8 @@ import Testing
 
 @Suite struct PacketBurstsTests {
   /// Sends packets at a distance, and reads them when the socket does not rest.
-  /// - Parameter answering: whether the next packet comes only after the last one was read.
-  /// - Returns: how often it was read, and how many packets had to wait.
+  /// - Parameter answering: `true` if the next packet comes only after the last one was read.
+  /// - Returns: The number of readings, and the number of packets that had to wait.
   private func run(_ packets: Int, every gap: Int64, answering: Bool = false) -> (readings: Int, late: Int) {
     var bursts = PacketBursts()
     var now = Int64(0)
@@ -40,17 +40,17 @@ import Testing
     return (readings, late)
   }
 
-  @Test func aStreamIsReadSeveralAtOnce() {
+  @Test("Packets that arrive fast are read several at once") func aStreamIsReadSeveralAtOnce() {
     let (readings, late) = run(1000, every: 1_000_000)
     #expect(readings < 250)
     #expect(late > 750)
   }
 
-  @Test func aPacketThatComesAloneDoesNotWait() {
+  @Test("A single packet does not wait") func aPacketThatComesAloneDoesNotWait() {
     #expect(run(1000, every: 7_500_000).late == 0)
   }
 
-  @Test func whoAnswersEachPacketSeldomWaits() {
+  @Test("A program that responds to each packet seldom waits") func whoAnswersEachPacketSeldomWaits() {
     #expect(run(1000, every: 1_000_000, answering: true).late < 120)
   }
 }

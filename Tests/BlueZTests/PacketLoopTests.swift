@@ -4,7 +4,7 @@ import Testing
 
 @testable import BlueZ
 
-/// Waiting for a socket that its user reads.
+/// Tests of waiting for a socket that its user reads.
 @Suite struct PacketLoopTests {
   private let loop: PacketLoop
   private let near: FileDescriptor
@@ -20,7 +20,7 @@ import Testing
 
   private func send(_ byte: UInt8) { _ = far.withNumber { Foundation.send($0, [byte], 1, 0) } }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test("A wait for reading ends when a packet arrives", .timeLimit(.minutes(5)))
   func aWaitEndsWhenThereIsSomethingToRead() async throws {
     async let isHere = loop.wait(id, for: .reading)
     send(1)
@@ -29,7 +29,7 @@ import Testing
     loop.remove(id)
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test("A wait for reading ends when the peer closes the socket", .timeLimit(.minutes(5)))
   func aWaitEndsWhenTheOtherEndIsGone() async throws {
     async let isHere = loop.wait(id, for: .reading)
     far.close()
@@ -37,7 +37,7 @@ import Testing
     loop.remove(id)
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test("A wait ends when the socket is removed from the loop", .timeLimit(.minutes(5)))
   func aWaitEndsWhenTheSocketIsRemoved() async throws {
     async let isHere = loop.wait(id, for: .reading)
     loop.remove(id)
@@ -45,8 +45,8 @@ import Testing
     #expect(await !loop.wait(id, for: .reading))
   }
 
-  /// Cancelled before it waits, while it does, and in between.
-  @Test(.timeLimit(.minutes(5)), arguments: 0..<50)
+  /// The wait is cancelled before it starts, during it, and in between.
+  @Test("A cancelled wait ends at once", .timeLimit(.minutes(5)), arguments: 0..<50)
   func aCancelledWaitEnds(_ round: Int) async throws {
     let loop = loop
     let id = id
@@ -57,8 +57,8 @@ import Testing
     loop.remove(id)
   }
 
-  /// The thread has nothing to do for a closed socket that nobody waits for.
-  @Test(.timeLimit(.minutes(5)))
+  /// The thread has nothing to do for a closed socket without waiting tasks.
+  @Test("A closed socket without waiting tasks costs no CPU time", .timeLimit(.minutes(5)))
   func aClosedSocketCostsNothing() async throws {
     far.close()
     #expect(await loop.wait(id, for: .reading))
@@ -69,8 +69,8 @@ import Testing
     loop.remove(id)
   }
 
-  /// The other end goes after the thread has begun to read: that is no empty value.
-  @Test(.timeLimit(.minutes(5)))
+  /// The peer closes after the thread has started to read, which is no empty value.
+  @Test("The end of a socket is not delivered as an empty value", .timeLimit(.minutes(5)))
   func theEndIsNoValue() async throws {
     let (packets, source) = BoundedStream.make(of: [UInt8].self, limit: 8)
     let (ours, theirs) = try PacketSocket.pair()

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Pairing agents")
 struct PairingAgentTests {
-  @Test("what is given says what the machine can do")
+  @Test("The handlers of an agent determine its capability")
   func capability() throws {
     func capability(_ display: Bool, _ confirm: Bool, _ enter: Bool) throws -> PairingAgent.Capability {
       var agent = PairingAgent(authorizePairing: { _ in true })
@@ -23,7 +23,7 @@ struct PairingAgentTests {
     }
   }
 
-  @Test("a passkey is six digits")
+  @Test("A passkey has exactly six digits")
   func passkey() {
     #expect(Passkey(42)?.description == "000042")
     #expect(Passkey("000042")?.number == 42)

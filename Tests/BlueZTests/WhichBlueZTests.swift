@@ -2,12 +2,12 @@ import BlueZ
 import Foundation
 import Testing
 
-/// The article that says which release one needs has the table the code asks.
+/// Compares the article about releases with the table in the code.
 @Suite struct WhichBlueZTests {
   private static let article = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../../Sources/BlueZ/BlueZ.docc/WhichBlueZ.md").standardized
 
-  @Test func theTableIsTheCodes() throws {
+  @Test("The article's table equals the one in the code") func theTableIsTheCodes() throws {
     let text = try String(contentsOf: Self.article, encoding: .utf8)
     let rows = text.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2).map(String.init)
     let expected = BlueZRelease.Capability.all.map {

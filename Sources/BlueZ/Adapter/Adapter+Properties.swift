@@ -120,7 +120,7 @@ extension Adapter {
     }
     let observer = core.observe { change in
       switch change {
-      // The crowd of devices that come and go is no property of an adapter's.
+      // Devices that are added and removed do not change a property of an adapter.
       case .changed(_, let interface, _, _): if Self.interfaces.contains(interface) { look() }
       case .added(_, let interfaces), .removed(_, let interfaces):
         if !Self.interfaces.isDisjoint(with: interfaces) { look() }

@@ -91,7 +91,7 @@ public struct Adapter: Sendable, Hashable {
     }
   }
 
-  // MARK: Where it is
+  // MARK: The object
 
   var path: ObjectPath? { core.path(of: address) }
 

@@ -62,7 +62,7 @@ extension Adapter {
     guard number >= 0 else { throw BlueZError(errno: errno, while: doing) }
     let descriptor = FileDescriptor(owning: number)
     defer { descriptor.close() }
-    // struct hci_conn_list_req: the adapter's number and how many links there is room for, then the links.
+    // struct hci_conn_list_req: the adapter's number and the capacity for connections, then the connections.
     let size = MemoryLayout<UInt32>.size + ConnectionInfo.size * Int(Self.mostLinks)
     return try withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { buffer in
       buffer.initializeMemory(as: UInt8.self, repeating: 0)

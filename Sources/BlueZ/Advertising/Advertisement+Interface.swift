@@ -26,7 +26,7 @@ extension AdvertisementPlan {
     var declared = properties.map { Interface.Property($0.key, $0.value) }
     if let txPower = parameters.txPower {
       let power = Value.int16(Int16(txPower))
-      // bluetoothd writes back what the controller made of it.
+      // bluetoothd writes the value that the controller chose.
       declared.append(
         Interface.Property(
           "TxPower", "n", get: { power }, set: { value in if let power = value.integer(as: Int.self) { chosen(power) } }

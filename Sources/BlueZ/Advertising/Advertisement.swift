@@ -106,11 +106,11 @@ public final class Advertisement: Registration {
 
   func establish(on connection: Connection, at adapter: ObjectPath) async throws {
     let remaining = deadline.map { SteadyClock.steady.now.duration(to: $0) }
-    // It may have run out while bluetoothd was away.
+    // The timeout may have passed while bluetoothd was not running.
     if let remaining, remaining <= .zero { return giveUp() }
     let capabilities = AdvertisingCapabilities(
       session.core.state.withLock { $0.cache.properties(adapter, manager) } ?? [:])
-    // Monitors are there only under `bluetoothd -E`, and it has no other way to tell.
+    // Monitors exist only under `bluetoothd -E`, which cannot be recognized otherwise.
     let isExperimental =
       session.core.state.withLock { $0.cache.properties(adapter, "org.bluez.AdvertisementMonitorManager1") } != nil
     var plan = try AdvertisementPlan(
@@ -135,7 +135,7 @@ public final class Advertisement: Registration {
       try await connection.call(
         SessionCore.service, adapter, manager, member, [.objectPath(path)] + more, returning: "")
     }
-    // bluetoothd reads the properties once, so each attempt has an object of its own.
+    // bluetoothd reads the properties only once, so each attempt exports a new object.
     state.withLock { $0.object = nil }
     let object = try connection.export(
       path,
@@ -148,7 +148,7 @@ public final class Advertisement: Registration {
     do {
       try await call("RegisterAdvertisement", .properties([:]))
     } catch let error as DBusError where error.name == "org.bluez.Error.AlreadyExists" {
-      // Kept over a power cycle by bluetoothd, but the controller has forgotten it: once more from the start.
+      // bluetoothd kept it during a power cycle, but the controller lost it: register again.
       try await call("UnregisterAdvertisement")
       try await call("RegisterAdvertisement", .properties([:]))
     }
@@ -157,7 +157,7 @@ public final class Advertisement: Registration {
   /// bluetoothd ended the advertisement: its timeout has passed, or the adapter was removed or reset. In the latter
   /// case the supervisor restores it.
   private func released() {
-    // bluetoothd's clock counts from a moment after ours and in whole seconds.
+    // bluetoothd's timer started a moment later and counts whole seconds.
     if let deadline, SteadyClock.steady.now.duration(to: deadline) < .seconds(1) {
       giveUp()
     } else if let entry = state.withLock({ $0.entry }) {

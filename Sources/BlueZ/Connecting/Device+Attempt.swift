@@ -8,7 +8,7 @@ extension Device {
     try await ConnectFailure.in(.connection) {
       try await untilNoLinkEnds(timeout)
       try check()
-      // bluetoothd 5.66 would never answer, and be out of order for the device from then on.
+      // bluetoothd 5.66 would never reply, and would not work for this device from then on.
       guard !isBlocked else {
         throw BlueZError(.notPermitted, "\(peer) is blocked", hint: "setBlocked(false) admits it again")
       }
@@ -18,18 +18,18 @@ extension Device {
     try await ConnectFailure.in(.services) {
       do {
         try await waitForServices(timeout)
-        // bluetoothd may tell that it has read the services before it tells them. It answers after both.
+        // bluetoothd may signal that the services are resolved before it signals the services. It replies after both.
         try await core.refresh(path, Self.interface, doing: "reading the properties of \(peer)")
         try await refreshMTU()
         for (service, characteristics) in required {
           for characteristic in characteristics { _ = try self.characteristic(characteristic, in: service) }
         }
       } catch let error as BlueZError where error.code == .timedOut || error.code == .notSupported {
-        // A link without the services is of no use, and the next attempt must not take it for a good one.
+        // A connection without the services is of no use, and the next attempt must not reuse it.
         if error.code == .timedOut { try await giveUpOnceAnswered() } else { await giveUp() }
         throw error
       } catch is CancellationError {
-        // Nobody would use the link, and bluetoothd would keep it.
+        // bluetoothd would keep a connection that has no user.
         try await giveUpOnceAnswered()
       }
     }
@@ -42,7 +42,7 @@ extension Device {
     try await withThrowingTaskGroup { [self] group in
       group.addTask { [self] in
         while true {
-          // What it finds out reaches whoever waits.
+          // A change that this finds wakes the waiting task.
           try await core.refresh(path, Self.interface, doing: "reading the properties of \(peer)")
           try await Task.sleep(for: Self.checkInterval, clock: .steady)
         }
@@ -84,7 +84,7 @@ extension Device {
       throw error.code == .failed || error.code == .attributeError
         ? BlueZError(.connectFailed, error.message, underlying: error.underlying) : error
     } catch {
-      // Cancelled; bluetoothd would go on.
+      // Cancelled; bluetoothd would continue.
       try await giveUpAttempt()
       throw error
     }

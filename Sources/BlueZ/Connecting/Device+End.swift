@@ -93,7 +93,7 @@ extension SessionCore {
       state.disconnections.end(device)
       return state.observers.all
     }
-    // Nothing about the device itself: who waits looks again.
+    // Empty, because no property of the device changed: it makes waiting tasks check again.
     for observer in observers { observer(.changed(device, interface: Device.interface, [:], invalidated: [])) }
   }
 }

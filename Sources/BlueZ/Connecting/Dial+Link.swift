@@ -11,7 +11,7 @@ extension Dial {
     return try await withThrowingTaskGroup(of: BlueZError.self) { [self] group in
       group.addTask { [self] in
         while true {
-          // What it finds out comes as an event.
+          // A change that this finds arrives as an event.
           try await adapter.core.refresh(
             device.path, Device.interface, doing: "reading the properties of \(device.peer)")
           try device.check()

@@ -59,7 +59,7 @@ final class Dial: Sendable {
       defer { shared.observers = [:] }
       return Array(shared.observers.values)
     }
-    // Outside the lock: it takes the observer out.
+    // Outside the lock, because finishing a stream removes its observer.
     for source in finished { source.finish() }
   }
 
@@ -90,7 +90,7 @@ final class Dial: Sendable {
           action = try await step(action, &machine)
         }
       } catch {
-        // Cancelled: `end` says so when the link is down too.
+        // Cancelled: `end` publishes the state when the device is disconnected, too.
       }
     }
     shared.withLock { $0.work = work }
@@ -179,7 +179,7 @@ final class Dial: Sendable {
     switch options {
     case .direct: shared.withLock { $0.work }?.cancel()
     case .keepConnected:
-      // From now on: who connects next is not to take the link that ends.
+      // From now on, so that the next caller does not reuse the connection that is ending.
       let ending = adapter.device(target)?.path
       if let ending { adapter.core.beginDisconnection(ending) }
       Task {

@@ -46,7 +46,7 @@ public struct AdvertisementData: Sendable, Hashable {
   /// bluetoothd. bluetoothd then does not report which of them are advertised, and 5.66 does not notice when the device
   /// starts or stops providing one.
   public var servicesWereRead: Bool {
-    // Every GATT server has the Generic Attribute service and nobody advertises it.
+    // Every GATT server has the Generic Attribute service, and no device advertises it.
     services.contains(BluetoothUUID(short: 0x1801))
   }
 

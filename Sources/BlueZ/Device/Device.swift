@@ -67,7 +67,7 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
     core.state.withLock { state in
       guard state.generation == generation else { return AdvertisementData() }
       let cache = state.cache
-      return AdvertisementData(cache.properties(path, Self.interface) ?? [:], heard: cache.heardServices[path])
+      return AdvertisementData(cache.properties(path, Self.interface) ?? [:], heard: cache.advertisedServices[path])
     }
   }
 

@@ -76,14 +76,14 @@ extension Adapter.DiscoveryFilter {
       "Transport": .string(transport.rawValue), "DuplicateData": .bool(filters.contains(where: \.duplicates)),
     ]
     if filters.contains(where: \.discoverable) { options["Discoverable"] = true }
-    // A condition that one scan does not have must not be made of the others.
+    // A condition that one scan lacks must not restrict the common filter.
     guard !filters.isEmpty else { return options }
     if filters.allSatisfy({ !$0.services.isEmpty }) {
       options["UUIDs"] = .strings(Set(filters.flatMap(\.services)).map(\.description).sorted())
     }
     let strengths = filters.compactMap(\.minimumRSSI)
     let losses = filters.compactMap(\.maximumPathLoss)
-    // bluetoothd takes one of the two.
+    // bluetoothd accepts only one of the two.
     if strengths.count == filters.count, let least = strengths.min() {
       options["RSSI"] = .int16(Int16(least))
     } else if losses.count == filters.count, let most = losses.max() {
@@ -91,7 +91,7 @@ extension Adapter.DiscoveryFilter {
     }
     let patterns = filters.compactMap(\.pattern)
     if let first = patterns.first {
-      // Without a common beginning the empty pattern finds all, those that are not discoverable included.
+      // Without a common prefix, the empty pattern finds all devices, including those that are not discoverable.
       let common =
         patterns.count == filters.count ? patterns.dropFirst().reduce(first) { $0.commonPrefix(with: $1) } : ""
       options["Pattern"] = .string(common)

@@ -103,7 +103,7 @@ final class DiscoveryRegistration: Registration {
     do {
       if isWanted { try await start(try core.connection(), at: path) } else { try await stop(at: path) }
     } catch {
-      // Connecting works without the pause too, if less surely; and a scan that cannot go on is the supervisor's.
+      // Connecting works without the pause, too, though less reliably; the supervisor restores a scan that failed.
       core.logger.info("\(isWanted ? "resuming" : "pausing") \(title) failed", metadata: ["error": "\(error)"])
       core.dropped(self)
     }
@@ -111,9 +111,9 @@ final class DiscoveryRegistration: Registration {
 
   func establish(on connection: Connection, at path: ObjectPath) async throws {
     try await radio.run { [self] in
-      // Whatever ran is of an earlier life of the adapter.
+      // An earlier scan ended with the earlier instance of the adapter.
       state.withLock { $0.isRunning = false }
-      // Otherwise `resume` comes back to it.
+      // Otherwise `resume` starts it.
       if state.withLock({ $0.pauses == 0 }) { try await start(connection, at: path) }
     }
   }
@@ -123,8 +123,8 @@ final class DiscoveryRegistration: Registration {
     do {
       try await connection.call(SessionCore.service, path, Adapter.interface, "StartDiscovery", returning: "")
     } catch let error as DBusError where error.name == "org.bluez.Error.InProgress" {
-      // bluetoothd believes this connection scans already, or the kernel is still in a scan of a bluetoothd that was
-      // killed: start over, and if that is not enough, the supervisor tries again later.
+      // bluetoothd assumes that this connection scans already, or the kernel still runs a scan of a bluetoothd that was
+      // killed: stop and start again; if that does not suffice, the supervisor retries later.
       try await stop(at: path)
       await endStrayScan(at: path)
       do {
@@ -148,8 +148,8 @@ final class DiscoveryRegistration: Registration {
         core.logger.debug("no discovery to stop", metadata: ["error": "\(error)"])
         break
       } catch let error as BlueZError where error.code == .inProgress && attempt < 20 {
-        // A round of the kernel's is just ending or beginning by itself, and bluetoothd goes on with the next one: it
-        // scanned for ever if this were believed.
+        // A round of the kernel's scan is just starting or ending, and bluetoothd continues with the next one: without
+        // another attempt it would scan for ever.
         try await Task.sleep(for: .milliseconds(100), clock: .steady)
       }
     }

@@ -6,7 +6,7 @@ final class ScanFeed: Sendable {
   private let adapter: Adapter
   private let filter: Adapter.DiscoveryFilter
   private let source: BoundedStream<Adapter.ScanResult>.Source
-  private let history = Lock(SightingHistory())
+  private let history = Lock(ScanHistory())
 
   init(adapter: Adapter, filter: Adapter.DiscoveryFilter, source: BoundedStream<Adapter.ScanResult>.Source) {
     self.adapter = adapter
@@ -44,17 +44,17 @@ final class ScanFeed: Sendable {
   /// - Parameter isHeard: `true` if the device advertised just now.
   private func see(_ path: ObjectPath, isHeard: Bool = false) {
     let device = Device(session: adapter.session, path: path)
-    // By the device's own word: looking for our adapter among all objects costs too much in a crowd.
+    // By the device's own property: searching the adapter among all objects costs too much with many devices.
     guard let root = device.property("Adapter")?.objectPath,
       adapter.core.property(root, Adapter.interface, "Address")?.string == adapter.address.description
     else { return }
     let data = device.advertisement
-    // A service that a device offers only now and then may be missing where they were read. It gets the benefit of the
-    // doubt when it was heard through the filter just now; whoever connects finds out.
+    // A service that a device provides only at times may be missing in a list that was read. The device matches when
+    // it was just received through bluetoothd's filter; a connection shows whether the service is there.
     let mayHaveForgotten = isHeard && !device.isConnected && data.servicesWereRead
     guard filter.matches(data, address: device.address, mayHaveForgotten: mayHaveForgotten) else { return }
     history.withLock { history in
-      guard history.isNews(device, data) || filter.duplicates else { return }
+      guard history.recordIfNew(device, data) || filter.duplicates else { return }
       source.yield(Adapter.ScanResult(device: device, advertisement: data))
     }
   }

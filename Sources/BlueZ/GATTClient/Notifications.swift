@@ -39,7 +39,7 @@ public struct Notifications: AsyncSequence, Sendable {
     let (stream, source) = BoundedStream.make(
       of: [UInt8].self, limit: limit, policy: overflow == .dropOldest ? .dropOldest : .dropNewest,
       onTermination: onTermination)
-    // Who feeds it has more to put in before the reader is woken.
+    // The producer adds further values before it wakes the consumer.
     let waiter = Lock<UnsafeContinuation<Void, Never>?>(nil)
     return (
       Notifications(uuid: uuid, overflow: overflow, values: stream),

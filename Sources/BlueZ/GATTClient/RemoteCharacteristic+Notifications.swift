@@ -40,7 +40,7 @@ extension RemoteCharacteristic {
       do {
         return try await socketNotifications(limit, overflow)
       } catch let error as BlueZError where error.code == .notSupported {
-        // No socket for this one; the other way always works.
+        // bluetoothd provides no socket for this one; the property always works.
       }
     }
     return try await propertyNotifications(limit, overflow)

@@ -61,7 +61,7 @@ public final class GATTApplication: Registration {
   func start() async throws {
     let core = session.core
     let observer = core.observe { [weak self] change in
-      // The sockets end by themselves; what was only remembered must be forgotten here.
+      // The sockets end by themselves; the records of subscriptions must be removed here.
       if case .serviceDown = change { self?.reset() }
     }
     state.withLock { $0.observer = observer }

@@ -21,7 +21,7 @@ extension LocalCharacteristic {
   }
 
   private func offerWriteSocket(_ receive: @escaping @Sendable ([UInt8]) -> Void, _ interface: inout Interface) {
-    // That the property exists is what makes bluetoothd ask for a socket.
+    // The mere existence of the property makes bluetoothd request a socket.
     interface.properties.append(.init("WriteAcquired", false))
     interface.methods.append(
       acquireMethod("AcquireWrite") { characteristic, _ in

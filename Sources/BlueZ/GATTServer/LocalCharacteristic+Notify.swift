@@ -57,7 +57,7 @@ extension LocalCharacteristic {
       let links = try state.withLock { try recipients(of: value, in: $0) }
       let left = try await send(value, over: links, timeout: timeout)
       if left.count < links.count { return }
-      // Where one socket serves all, another does once its central has left.
+      // Where one socket serves all centrals, another takes over when its central has left.
       for link in left { ended(link) }
     }
   }
@@ -66,7 +66,7 @@ extension LocalCharacteristic {
   func recipients(of value: [UInt8], in state: borrowing State) throws -> [Link] {
     try check(value, for: state.links)
     guard !state.links.isEmpty else { throw nobody }
-    // From 5.69 to 5.75 what is written to one socket reaches all.
+    // From 5.69 to 5.75 a value that is written to one socket reaches all centrals.
     let all = state.version.map { !$0.has(.socketPerPeer) || $0.has(.notifiesOnePeer) } ?? true
     return all ? state.links : Array(state.links.prefix(1))
   }
@@ -118,7 +118,7 @@ extension LocalCharacteristic {
     }
   }
 
-  // MARK: What bluetoothd does
+  // MARK: Calls of bluetoothd
 
   /// Creates the socket of a new subscription.
   /// - Returns: The end for bluetoothd.

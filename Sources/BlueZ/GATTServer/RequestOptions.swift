@@ -65,7 +65,7 @@ struct AttributeMethods: Sendable {
       let options = try RequestOptions(call.arguments[1])
       let request = options.write(call.arguments[0].bytes ?? [])
       try await AttributeRefusal.naming {
-        // There is no value yet: the handler of writes must not see this.
+        // There is no value yet, so the write handler must not be called.
         guard let handler = options.asksForAuthorization ? authorize : write else {
           throw options.asksForAuthorization ? AttributeRefusal.notAuthorized : .notSupported
         }

@@ -45,7 +45,7 @@ final class AcceptQueue: Sendable {
 
   /// Releases the waiting tasks, and the channels that were not taken.
   func close() {
-    // Released after the lock: that closes them.
+    // Released after the lock, which closes them.
     let rest = change { state in
       state.isClosed = true
       defer { state.channels = [] }

@@ -55,7 +55,7 @@ extension L2CAPChannel {
       throw BlueZError(.invalidArgument, "the packet for \(name) has \(packet.count) bytes; allowed: 1 to \(sendMTU)")
     }
     try Task.checkCancellation()
-    // Mostly there is room, and watching the clock would cost more than sending.
+    // Usually there is free space, and a timeout would cost more than sending.
     if try await sent(packet) { return }
     let isSent = Lock(false)
     do {
@@ -67,7 +67,7 @@ extension L2CAPChannel {
         isSent.withLock { $0 = true }
       }
     } catch {
-      // It may have been sent in the moment in which the time ran out; sent again, it would arrive twice.
+      // The packet may have been sent at the very moment of the timeout; sent again, it would arrive twice.
       guard isSent.withLock({ $0 }) else { throw error }
     }
   }
@@ -78,7 +78,7 @@ extension L2CAPChannel {
     case .all: return true
     case .full: return false
     case .crowded:
-      // Nobody tells when there is more room; at a few hundred kB/s a millisecond is a PDU or two.
+      // The kernel does not signal more free space; at a few hundred kB/s a millisecond is a PDU or two.
       try await Task.sleep(for: .milliseconds(2), clock: .steady)
       return false
     case .tooLong:
@@ -97,7 +97,7 @@ extension L2CAPChannel {
     let socket = socket
     let doing = "flushing \(name)"
     try await withTimeout(timeout, doing, hint: "the peer may not be reading") {
-      // The kernel tells nobody that a send buffer is empty.
+      // The kernel does not signal that a send buffer is empty.
       while try socket.unsent(doing) > 0 { try await Task.sleep(for: .milliseconds(2), clock: .steady) }
     }
   }

@@ -43,7 +43,7 @@ public final class L2CAPChannel: Sendable {
     do {
       sendMTU = Int(try socket.option(SOL_BLUETOOTH, L2CAPSocket.sendMTU, doing) as UInt16)
     } catch let error as BlueZError where error.errno == ENOTCONN {
-      // The peer has closed it already, but may have sent something.
+      // The peer has closed the channel already, but may have sent packets.
       sendMTU = Int(UInt16.max)
     }
   }

@@ -51,7 +51,7 @@ extension L2CAPSocket {
     var unsent: UInt32 = 0
     try call(doing) { number in
       unsent = Self.memory(of: number).unsent
-      // Looked at afterwards: a channel that ends drops what it had, and then has nothing to send either.
+      // Checked afterwards: a channel that ends drops its packets, and then has nothing to send either.
       guard Self.events(of: number) & (POLLERR | POLLHUP) == 0 else {
         errno = ENOTCONN
         return -1
@@ -67,7 +67,7 @@ extension L2CAPSocket {
     UInt8((try option(SOL_BLUETOOTH, Self.security, doing) as UInt16).littleEndian & 0xff)
   }
 
-  // MARK: With the socket's number, which is then known to be open
+  // MARK: Calls with the number of an open socket
 
   static func option<Value: FixedWidthInteger>(
     _ number: Int32, _ level: Int32, _ option: Int32, _ value: inout Value

@@ -42,7 +42,7 @@ extension L2CAPSocket {
   /// Sends one SDU completely, or not at all.
   func sendNow(_ sdu: [UInt8]) -> Sent {
     let sent = descriptor.withNumber { number -> Sent in
-      // Nobody else sends meanwhile: a socket that is writable stays so, and one that is empty, too.
+      // No other task sends meanwhile: a writable socket stays writable, and an empty one empty.
       var wasWritable = false
       var wasEmpty = false
       while true {
@@ -72,7 +72,7 @@ extension L2CAPSocket {
     var after: Int32 = 0
     _ = option(number, SOL_SOCKET, SO_SNDBUF, &before)
     for option in [SO_SNDBUFFORCE, SO_SNDBUF] {
-      // The kernel doubles what it is given, for its own bookkeeping.
+      // The kernel doubles the given size, for its own bookkeeping.
       if setsockopt(number, SOL_SOCKET, option, &before, socklen_t(MemoryLayout<Int32>.size)) == 0 { break }
     }
     _ = option(number, SOL_SOCKET, SO_SNDBUF, &after)
@@ -82,8 +82,8 @@ extension L2CAPSocket {
 
 extension L2CAPSocket.Ending {
   fileprivate mutating func receive(_ number: Int32) -> L2CAPSocket.Received {
-    // Of a channel that the peer has closed `recv` says 0 instead of the error, once, and it says 0 when all is read.
-    var isErrorTold = false
+    // On a channel that the peer has closed, `recv` returns 0 once in place of the error, and 0 when all is read.
+    var isErrorReported = false
     while true {
       let waiting = hasEnded ? L2CAPSocket.memory(of: number).received : 0
       let count = recv(number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
@@ -91,12 +91,12 @@ extension L2CAPSocket.Ending {
       if count == 0 && hasEnded {
         // Nothing arrives any more, so that an empty SDU shows as memory that became free.
         if L2CAPSocket.memory(of: number).received < waiting { return .packet([]) }
-        if waiting == 0 || isErrorTold { return .ended(nil) }
-        isErrorTold = true
+        if waiting == 0 || isErrorReported { return .ended(nil) }
+        isErrorReported = true
         continue
       }
       if count == 0 {
-        // With the error still to be told, this was not it.
+        // While an error is still pending, this was not the end.
         let events = L2CAPSocket.events(of: number)
         if events & POLLHUP == 0 || events & POLLERR != 0 { return .packet([]) }
         hasEnded = true

@@ -72,7 +72,7 @@ final class L2CAPSocket: Sendable {
     repeat {
       try Task.checkCancellation()
       let events = try call(doing) { Self.events(of: $0, POLLIN | POLLOUT) }
-      // A peer may close at once; what it had sent before is there to be read.
+      // A peer may close at once; packets that it sent before can still be read.
       if events & POLLIN != 0 { return }
       if events & (POLLERR | POLLHUP) != 0 {
         let error: Int32 = try option(SOL_SOCKET, SO_ERROR, doing)

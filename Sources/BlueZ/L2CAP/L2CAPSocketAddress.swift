@@ -32,7 +32,7 @@ struct L2CAPSocketAddress: Sendable, Hashable {
   var bytes: [UInt8] {
     withUnsafeBytes(of: BluetoothSocket.family) { Array($0) } + [UInt8(psm & 0xff), UInt8(psm >> 8)]
       + address.littleEndian
-      // No fixed channel: the PSM says which.
+      // No fixed channel: the PSM determines it.
       + [0, 0] + [Self.number(of: type), 0]
   }
 

@@ -97,14 +97,14 @@ public final class AdvertisementMonitor: Registration {
     do {
       try await register(on: connection, at: adapter)
     } catch let error as DBusError where error.name == "org.bluez.Error.AlreadyExists" {
-      // Kept over a power cycle by bluetoothd, but the controller has forgotten it: once more from the start.
+      // bluetoothd kept it during a power cycle, but the controller lost it: register again.
       try await call("UnregisterMonitor", on: connection, at: adapter)
       try await register(on: connection, at: adapter)
     }
   }
 
   private func register(on connection: Connection, at adapter: ObjectPath) async throws {
-    // New objects each time: they must not hear the Release that ends an earlier registration.
+    // New objects each time: they must not receive the Release of an earlier registration.
     state.withLock { $0.objects = [] }
     let (verdicts, source) = BoundedStream.make(of: Bool.self, limit: 1, policy: .dropNewest)
     let objects = [
@@ -117,7 +117,7 @@ public final class AdvertisementMonitor: Registration {
     }
     defer { state.withLock { $0.verdict = nil } }
     try await call("RegisterMonitor", on: connection, at: adapter)
-    // The reply only means that the objects were read; whether they are watched for comes as a call to them.
+    // The reply only means that the objects were read; acceptance arrives as a call of their methods.
     let isActive = try await withTimeout(.seconds(5), "activating \(title)") {
       for await verdict in verdicts { return verdict }
       throw CancellationError()

@@ -36,7 +36,7 @@ extension AgentRegistration {
           return { try yes(try await authorize(device, uuid)) }
         },
         .init("DisplayPasskey", in: [.init("device", "o"), passkey, .init("entered", "q")], deferred: display),
-        // PIN codes are of Classic Bluetooth before 2.1; LE has none.
+        // Only Classic Bluetooth before 2.1 has PIN codes.
         question("RequestPinCode", out: [.init("pincode", "s")]) { _, _, _ in nil },
         question("DisplayPinCode", [.init("pincode", "s")]) { _, _, _ in nil },
       ])

@@ -44,7 +44,7 @@ public final class AgentRegistration: Registration {
     let core = session.core
     let placement = placement
     if let observer { core.stopObserving(observer) }
-    // In turn: bluetoothd takes one agent per connection, and the next one may be on its way.
+    // In order: bluetoothd accepts one agent per connection, and the next registration may be under way.
     core.pairingSteps.enqueue { await core.takeDownQuietly(id, placement) }
   }
 
@@ -104,7 +104,7 @@ public final class AgentRegistration: Registration {
     do {
       try await call("RequestDefaultAgent", [.objectPath(path)])
     } catch {
-      // All or nothing, so that the next attempt finds no half of this one.
+      // Registered completely or not at all, so that the next attempt starts from nothing.
       try await call("UnregisterAgent", [.objectPath(path)])
       throw error
     }

@@ -19,7 +19,7 @@ extension Device {
   /// Disconnects and blocks the device, or unblocks it; bluetoothd stores it.
   /// - Throws: ``BlueZError`` with code `.staleHandle`, `.notPermitted`, `.serviceUnavailable` or `.timedOut`.
   public func setBlocked(_ blocked: Bool) async throws {
-    // bluetoothd would end it, but only begin to: who lets the device in again meanwhile could not connect any more.
+    // bluetoothd would only start to disconnect: a caller that unblocks the device meanwhile could not connect.
     if blocked { try await disconnect() }
     try await set("Blocked", blocked)
   }
@@ -81,7 +81,7 @@ extension Device {
     } onCancel: {
       Task { await cancelPairing() }
     }
-    // bluetoothd 5.66 tells that Paired changed only when the services have been read.
+    // bluetoothd 5.66 signals the change of Paired only when the services have been read.
     try await core.refresh(path, Self.interface, doing: "reading the properties of \(peer)")
   }
 

@@ -62,7 +62,7 @@ final class PairingQuestions: Sendable {
         } catch  where !Task.isCancelled {
           self?.refuse(device, reply, "\(error)")
         } catch {
-          // Taken back, and answered, before it was decided.
+          // Withdrawn, and answered, before there was a decision.
         }
         self?.end { $0.id == id }
       }

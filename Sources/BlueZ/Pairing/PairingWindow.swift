@@ -88,7 +88,7 @@ public final class PairingWindow: Registration {
   }
 
   func establish(on connection: Connection, at path: ObjectPath) async throws {
-    // bluetoothd begins to count when it becomes pairable, so it must not be before.
+    // bluetoothd starts its timer when the adapter becomes pairable, so the adapter must not be pairable before.
     try await adapter.setPairable(false)
     let (seconds, rest) = remaining.components
     guard seconds > 0 || rest > 0 else { return }

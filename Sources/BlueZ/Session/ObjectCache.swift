@@ -22,7 +22,7 @@ struct ObjectCache: Sendable {
   private(set) var objects: [ObjectPath: Interfaces] = [:]
   /// The objects with each interface: a search for the two adapters must not visit thousands of devices.
   private var places: [String: Set<ObjectPath>] = [:]
-  private(set) var heardServices = HeardServices()
+  private(set) var advertisedServices = AdvertisedServices()
   /// The reason why the last connection of a device ended; bluetoothd signals it just before the disconnection.
   private(set) var disconnectReasons: [ObjectPath: DisconnectReason] = [:]
 
@@ -31,14 +31,14 @@ struct ObjectCache: Sendable {
     self.objects = objects
     for (path, interfaces) in objects {
       for interface in interfaces.keys { places[interface, default: []].insert(path) }
-      if let device = interfaces[InterfaceName.device] { heardServices.note(path, device) }
+      if let device = interfaces[InterfaceName.device] { advertisedServices.note(path, device) }
     }
   }
 
   mutating func removeAll() {
     objects = [:]
     places = [:]
-    heardServices = HeardServices()
+    advertisedServices = AdvertisedServices()
     disconnectReasons = [:]
   }
 
@@ -51,7 +51,7 @@ struct ObjectCache: Sendable {
       let added = signal.arguments[1].interfaces
       objects[path, default: [:]].merge(added) { _, new in new }
       for interface in added.keys { places[interface, default: []].insert(path) }
-      if let device = added[InterfaceName.device] { heardServices.note(path, device) }
+      if let device = added[InterfaceName.device] { advertisedServices.note(path, device) }
       return .added(path, interfaces: added.keys.sorted())
     case "InterfacesRemoved":
       guard signal.arguments.count == 2, let path = signal.arguments[0].objectPath,
@@ -63,7 +63,7 @@ struct ObjectCache: Sendable {
       }
       if removed.contains(InterfaceName.device) { disconnectReasons[path] = nil }
       if objects[path]?.isEmpty == true { objects[path] = nil }
-      if removed.contains(InterfaceName.device) { heardServices.forget(path) }
+      if removed.contains(InterfaceName.device) { advertisedServices.forget(path) }
       return .removed(path, interfaces: removed)
     case "Disconnected":
       guard signal.interface == InterfaceName.device, objects[signal.path]?[InterfaceName.device] != nil,
@@ -73,7 +73,7 @@ struct ObjectCache: Sendable {
       return nil
     default:
       guard let (interface, changed, invalidated) = signal.propertiesChanged else { return nil }
-      // Changes of an object we were not told of yet are part of its InterfacesAdded.
+      // Changes of an object that was not added yet are part of its InterfacesAdded.
       guard objects[signal.path]?[interface] != nil else { return nil }
       merge(changed, into: signal.path, interface)
       for name in invalidated { objects[signal.path]?[interface]?[name] = nil }
@@ -95,7 +95,7 @@ struct ObjectCache: Sendable {
   private mutating func merge(_ changed: [String: Value], into path: ObjectPath, _ interface: String) {
     objects[path]?[interface]?.merge(changed) { _, new in new }
     if interface == InterfaceName.device, changed["UUIDs"] != nil, let device = objects[path]?[interface] {
-      heardServices.note(path, device)
+      advertisedServices.note(path, device)
     }
   }
 

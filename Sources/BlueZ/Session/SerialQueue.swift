@@ -17,7 +17,7 @@ package final class SerialQueue: Sendable {
     last.withLock { last in
       let previous = last
       let task = Task {
-        // A failed step is its own caller's to hear of; the next one starts from what is there.
+        // The error belongs to the caller of the earlier operation; this one runs in any case.
         _ = await previous?.result
         try await body()
       }

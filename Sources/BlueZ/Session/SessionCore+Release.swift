@@ -32,9 +32,9 @@ extension BlueZRelease {
     var places = usualPlaces
     do {
       let pid = try await core.connection().processID(of: SessionCore.service)
-      // Readable for root and for the daemon's own user only; the usual places serve everyone else.
+      // Readable only by root and the daemon's own user; the usual paths serve all other users.
       if let running = readLink("/proc/\(pid)/exe") {
-        // A fake, in this process or another, is no program to run for its version.
+        // A fake, in this or another process, cannot be run for its version.
         guard running.contains("bluetoothd") else { return nil }
         places.insert(running, at: 0)
       }

@@ -25,7 +25,7 @@ struct PacketBursts {
   ///   - now: The nanoseconds of a clock that never goes back.
   mutating func read(_ count: Int, at now: Int64) {
     if rests {
-      // A rest for one packet only cost time: whoever waits for an answer to each must not meet that often.
+      // A rest for a single packet only cost time, which must stay rare for a peer that waits for each response.
       if count < 2 { score -= 8 }
     } else {
       score = now - last < Self.gap ? min(score + count, Self.enough) : max(score - 4, 0)

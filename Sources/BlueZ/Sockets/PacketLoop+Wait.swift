@@ -20,7 +20,7 @@ extension PacketLoop {
       await withCheckedContinuation { waiter in
         let isKnown = state.withLock { state -> Bool? in
           guard state.entries[id] != nil else { return false }
-          // Under the lock that the cancellation handler takes too: it has either run, or will find the waiter.
+          // The cancellation handler takes the same lock: it has either run, or will find the waiter.
           guard !Task.isCancelled else { return true }
           state.entries[id]?[keyPath: direction.waiters].append(waiter)
           return nil

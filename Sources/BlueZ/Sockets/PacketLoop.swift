@@ -91,7 +91,7 @@ final class PacketLoop: Sendable {
   }
 
   private func run() {
-    // Where it is allowed: a reader that waits behind what it reads for loses packets. On Linux this is the thread's.
+    // Where it is permitted: a reader that is scheduled too late loses packets. On Linux this priority is the thread's.
     _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -10)
     var buffer = [UInt8](repeating: 0, count: 2048)
     var watched: [(id: Int, entry: Entry)] = []
@@ -108,7 +108,7 @@ final class PacketLoop: Sendable {
         bursts = bursts.filter { known.contains($0.key) }
       }
       guard poll(&polled, nfds_t(polled.count), -1) > 0 else { continue }
-      // Who changes the entries wakes the thread; and serving who waits changes them.
+      // A change of the entries wakes the thread; serving waiting tasks changes them, too.
       mayHaveChanged = polled[0].revents != 0
       if mayHaveChanged { wakeUp.clear() }
       if polled[1].revents != 0 {
@@ -124,7 +124,7 @@ final class PacketLoop: Sendable {
         receiver.onBurst()
         bursts[id, default: PacketBursts()].read(count, at: Self.nanoseconds)
         guard bursts[id]?.rests == true, !entry.hasWaiters else { continue }
-        // `poll` passes over a negative number.
+        // `poll` ignores a negative number.
         polled[index + 2].fd = -1
         if !isResting { timer.start(PacketBursts.rest) }
         isResting = true
@@ -170,7 +170,7 @@ final class PacketLoop: Sendable {
     _ entry: Entry, to receiver: Receiver, hungUp: Bool, _ buffer: inout [UInt8]
   ) -> (count: Int, hasEnded: Bool) {
     for count in 0..<Self.burst {
-      // Through the owning object: after a close the number may already be somebody else's.
+      // Through the owning object: after a close the number may already be in use for another file.
       let result = entry.descriptor.withNumber { number in
         while true {
           let count = recv(number, &buffer, buffer.count, Int32(MSG_DONTWAIT))

@@ -36,7 +36,7 @@ package final class PacketSocket: Sendable {
 
   /// Closes this end; bluetoothd notices at once.
   package func close() {
-    // The thread that polls it would keep it open for a moment, and what is sent to it then would be lost.
+    // The polling thread would keep the socket open for a moment, and packets sent to it then would be lost.
     _ = descriptor.withNumber { shutdown($0, Int32(SHUT_RDWR)) }
     loop.remove(id)
     descriptor.close()
@@ -59,7 +59,7 @@ package final class PacketSocket: Sendable {
   /// - Throws: ``BlueZError`` with code `.notConnected` when the other end is closed, `.timedOut`; `CancellationError`.
   func send(_ value: [UInt8], timeout: Duration) async throws {
     try Task.checkCancellation()
-    // Mostly there is room, and watching the clock would cost more than sending.
+    // Usually there is free space, and a timeout would cost more than sending.
     if try sendNow(value) { return }
     try await withTimeout(timeout, "waiting for space in the socket to bluetoothd") {
       repeat {

@@ -4,7 +4,7 @@ import DBus
 import Testing
 
 extension ContractTests {
-  @Test("Five thousand devices take no match rule each, and are told apart")
+  @Test("Five thousand devices need no match rule each, and are distinguished")
   func crowd() async throws {
     // Far below the bus's own limit of 512, so that a rule for each device could not go unnoticed.
     let lab = try await FakeBlueZ.start(.init(busLimits: ["max_match_rules_per_connection": 16]))
@@ -14,7 +14,7 @@ extension ContractTests {
       let digits = String(number, radix: 16)
       let padded = String(repeating: "0", count: 4 - digits.count) + digits
       let address = try #require(BluetoothAddress("C0:00:00:00:\(padded.prefix(2)):\(padded.suffix(2))"))
-      await lab.adapters[1].hear(address, name: "device \(number)", services: ["180d"])
+      await lab.adapters[1].receiveAdvertisement(of: address, name: "device \(number)", services: ["180d"])
     }
     var seen: Set<ObjectPath> = []
     for await sighting in sightings {
@@ -25,7 +25,7 @@ extension ContractTests {
     #expect(central.devices.count == 5_000)
     let address = try #require(BluetoothAddress("C0:00:00:00:13:87"))
     #expect(central.device(address)?.name == "device 4999")
-    // Who comes later gets them all at once.
+    // A session that is opened later gets them all at once.
     #expect(try await lab.adapter(1).devices.count == 5_000)
     try await lab.stop()
   }

@@ -4,7 +4,7 @@ import Testing
 
 /// The example of the README.
 extension ContractTests {
-  @Test func aPulseIsHeardOverABadRadio() async throws {
+  @Test("A pulse is received despite a bad radio") func aPulseIsHeardOverABadRadio() async throws {
     let lab = try await FakeBlueZ.start()
     let wrist = try await lab.adapter(0)
     let phone = try await lab.adapter(1)

@@ -4,7 +4,8 @@ import Glibc
 import Testing
 
 extension ContractTests {
-  @Test func tasksRunOnTheSessionsThreadAndOutliveIt() async throws {
+  @Test("Tasks run on the session's thread and survive it") func tasksRunOnTheSessionsThreadAndOutliveIt() async throws
+  {
     func thread() -> pthread_t { pthread_self() }
 
     let lab = try await FakeBlueZ.start(adapters: 1)

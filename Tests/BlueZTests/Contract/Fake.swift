@@ -3,8 +3,8 @@ import BlueZTesting
 import Streams
 import Testing
 
-/// Tests over a fake BlueZ, each in one of its own.
-@Suite("Over a fake BlueZ", .timeLimit(.minutes(5)))
+/// Contract tests, each with a fake BlueZ of its own.
+@Suite("Contract with a fake BlueZ", .timeLimit(.minutes(5)))
 struct ContractTests {}
 
 /// A service with one characteristic of each kind.
@@ -36,19 +36,19 @@ struct Parlour {
       ])
   }
 
-  /// Offers and advertises it.
+  /// Registers and advertises the service.
   func open(on adapter: Adapter) async throws -> (GATTApplication, Advertisement) {
     let application = try await adapter.offer([service()])
     return (application, try await adapter.advertise(.init(name: "Parlour", services: [Self.service])))
   }
 }
 
-/// The first device that is seen.
+/// Returns the first device that a scan finds.
 func firstSeen(by adapter: Adapter, _ service: BluetoothUUID = Parlour.service) async throws -> Device {
   try await firstScanResult(by: adapter, service).device
 }
 
-/// The same with what it said: its strength is no longer known when the scan has ended.
+/// Returns the first scan result; its RSSI becomes unknown when the scan has ended.
 func firstScanResult(
   by adapter: Adapter, _ service: BluetoothUUID = Parlour.service
 ) async throws -> Adapter.ScanResult {
@@ -58,7 +58,7 @@ func firstScanResult(
   throw CancellationError()
 }
 
-/// The code of the error that a body ends with; `nil` when it ends well.
+/// Returns the code of the error that an operation throws; `nil` when it succeeds.
 func code(_ body: () async throws -> some Sendable) async throws -> BlueZError.Code? {
   do {
     _ = try await body()

@@ -3,7 +3,7 @@ import BlueZTesting
 import Testing
 
 extension ContractTests {
-  @Test("A connection that the controller aborts is tried again, as often as asked")
+  @Test("A connection that the controller aborts is retried the given number of times")
   func aborts() async throws {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)
@@ -18,7 +18,7 @@ extension ContractTests {
     _ = try await device.connect(options)
     #expect(device.servicesResolved)
 
-    // Blocked, it is not even tried.
+    // A blocked device is not even attempted.
     try await device.setBlocked(true)
     #expect(!device.isConnected)
     #expect(try await code { try await device.connect(options) } == .notPermitted)
@@ -29,17 +29,17 @@ extension ContractTests {
     try await lab.stop()
   }
 
-  @Test("Services that never come, and an answer that never comes, end in the step that names them")
+  @Test("Missing services and a missing reply time out with the phase in the error")
   func hangs() async throws {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)
     let central = try await lab.adapter(1)
     let opened = try await Parlour().open(on: phone)
-    // Long enough for the steps that are to succeed on a busy machine.
+    // Long enough for the phases that must succeed on a busy machine.
     let once = ConnectOptions.direct(timeout: .seconds(4), attempts: 1)
     let device = try await firstSeen(by: central)
 
-    // Not the first time: then bluetoothd is made to forget the device, and it is found again.
+    // The first failure makes bluetoothd forget the device, which is then discovered again.
     lab.adapters[1].inject(.servicesNeverResolve(times: 1))
     _ = try await device.connect(once)
     try await central.find(phone.address).disconnect()
@@ -64,7 +64,7 @@ extension ContractTests {
     try await lab.stop()
   }
 
-  @Test("A link that is being ended is not taken for a good one, and is ended also by a task that is cancelled")
+  @Test("A connection that is ending is not reused, and a cancelled task still ends it")
   func endingLink() async throws {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)
@@ -97,7 +97,7 @@ extension ContractTests {
     try await lab.stop()
   }
 
-  @Test("A link that is to be kept comes back after every fault")
+  @Test("A kept connection is re-established after every fault")
   func kept() async throws {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)
@@ -115,7 +115,7 @@ extension ContractTests {
       throw CancellationError()
     }
     try await untilConnected()
-    await lab.adapters[0].loseLinks()
+    await lab.adapters[0].loseConnections()
     try await untilConnected()
     try await lab.adapters[0].unplug()
     try await lab.adapters[0].plugIn()
@@ -131,7 +131,7 @@ extension ContractTests {
     try await lab.stop()
   }
 
-  @Test("A discovery that bluetoothd believes to be running is started over")
+  @Test("A discovery that bluetoothd considers running is restarted")
   func inProgress() async throws {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)
@@ -145,21 +145,21 @@ extension ContractTests {
     try await lab.stop()
   }
 
-  @Test("A discovery that cannot be stopped yet is stopped a little later")
+  @Test("A discovery that cannot be stopped yet is stopped later")
   func stopInProgress() async throws {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)
     let central = try await lab.adapter(1)
     let opened = try await Parlour().open(on: phone)
     lab.adapters[1].inject(.discoveryGoesOn(times: 2))
-    // The scan ends with the device it looked for.
+    // The scan ends when the device is found.
     #expect(try await firstSeen(by: central).name == "Parlour")
     while central.isDiscovering { try await Task.sleep(for: .milliseconds(1)) }
     withExtendedLifetime(opened) {}
     try await lab.stop()
   }
 
-  @Test("Notifications that stall come late and in order; lost ones are lost; a lost link ends them")
+  @Test("Stalled notifications arrive in order, and a lost connection ends the subscription")
   func notifications() async throws {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)
@@ -173,7 +173,7 @@ extension ContractTests {
 
     lab.adapters[1].inject(.notificationsStall)
     for number: UInt8 in 1...10 { try await parlour.bell.notify([number]) }
-    // A read goes the same way and is answered: what is missing then does not merely take its time.
+    // A read takes the same path and returns, so a value that is missing then is not merely late.
     _ = try await device.characteristic(Parlour.box, in: Parlour.service).read()
     #expect(bell.received == 0)
     lab.adapters[1].repair()
@@ -182,13 +182,13 @@ extension ContractTests {
     lab.adapters[1].inject(.notificationsDrop(every: 2))
     for number: UInt8 in 1...10 { try await parlour.bell.notify([number]) }
     for _ in 1...5 { #expect(try await heard.next() != nil) }
-    await lab.adapters[1].loseLinks()
+    await lab.adapters[1].loseConnections()
     #expect(try await heard.next() == nil)
     withExtendedLifetime(opened) {}
     try await lab.stop()
   }
 
-  @Test("Slow answers are waited for, and given up in time")
+  @Test("Slow replies are awaited until the timeout")
   func slow() async throws {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)
@@ -205,9 +205,9 @@ extension ContractTests {
   }
 }
 
-/// What is gone already needs no ending, and what comes back in a moment is waited for.
+/// Tests of objects that are gone already, and of those that come back in a moment.
 extension ContractTests {
-  @Test("Whatever ends while it is being ended has ended", arguments: ["bluetoothd", "adapter", "registration"])
+  @Test("Ending what is already gone succeeds", arguments: ["bluetoothd", "adapter", "registration"])
   func endings(gone: String) async throws {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)
@@ -218,7 +218,7 @@ extension ContractTests {
     let device = try await firstSeen(by: central)
     try await device.connect()
 
-    // The calls are under way when what they are about goes.
+    // The calls are under way when their object is removed.
     for adapter in lab.adapters { adapter.inject(.slowReplies(.milliseconds(300))) }
     async let endings: [BlueZError.Code?] = [
       code { try await advertisement.stop() }, code { try await application.unregister() },
@@ -231,7 +231,7 @@ extension ContractTests {
     }
     let codes = try await endings
     #expect(codes == [nil, nil, nil, nil, nil])
-    // Once more, when there is nothing.
+    // Again, when there is nothing left to end.
     try await advertisement.stop()
     try await application.unregister()
     try await window.close()
@@ -241,7 +241,7 @@ extension ContractTests {
     try await lab.stop()
   }
 
-  @Test("An adapter that went with bluetoothd is waited for, one that was pulled out is not")
+  @Test("An adapter is awaited after a restart of bluetoothd, but not after it was unplugged")
   func adapterComesBack() async throws {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)

@@ -87,7 +87,7 @@ extension ContractTests {
     try await visit.lab.stop()
   }
 
-  @Test("A restart of bluetoothd loses nothing that was declared, and old handles say so")
+  @Test("A restart of bluetoothd restores every declaration, and old handles are stale")
   func restart() async throws {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)
@@ -120,7 +120,7 @@ extension ContractTests {
     try await lab.stop()
   }
 
-  @Test("What a phone declared comes back after its adapter was pulled out, and after it was switched off")
+  @Test("Declarations are restored after an adapter was unplugged, and after it was switched off")
   func adapterGoes() async throws {
     let lab = try await FakeBlueZ.start(.init(switchesOnAdapters: false))
     let phone = try await lab.adapter(0)

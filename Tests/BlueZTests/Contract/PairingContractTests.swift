@@ -9,7 +9,7 @@ extension ContractTests {
   private static let protectedService = LocalService(
     Parlour.service, characteristics: [LocalCharacteristic(secret, [.read, .encryptRead], read: { _ in [42] })])
 
-  @Test("Two persons compare one number; a protected value is read only after that, and a bond survives a restart")
+  @Test("A protected value is readable only after numeric comparison, and the bond survives a restart")
   func pairing() async throws {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)
@@ -29,7 +29,7 @@ extension ContractTests {
         shown.withLock { $0.append(passkey) }
         return agree.withLock { $0 }
       })
-    // The last one decides for everyone who has no agent of their own: here, for the side that did not begin.
+    // The last agent decides for clients without one: here, for the side that did not start pairing.
     let agents = [try await central.session.register(agent), try await phone.session.register(agent)]
     #expect(try await code { try await device.pair() } == .authenticationFailed)
     agree.withLock { $0 = true }

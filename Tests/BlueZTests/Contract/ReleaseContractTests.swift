@@ -5,7 +5,7 @@ import Testing
 
 extension ContractTests {
   @Test(
-    "What is told to one of two centrals reaches it alone where the release can, and both where it cannot",
+    "A value for one of two centrals reaches it alone where the release supports that, and is refused elsewhere",
     arguments: [BlueZRelease(5, 66), BlueZRelease(5, 72), BlueZRelease(5, 76), BlueZRelease(5, 83)])
   func twoCentrals(version: BlueZRelease) async throws {
     let lab = try await FakeBlueZ.start(adapters: 3, .init(version: version))
@@ -34,9 +34,9 @@ extension ContractTests {
     try await parlour.bell.notify([3])
     #expect(try await heard[0].next() == [3])
 
-    // One that leaves takes nothing from the other.
+    // A central that leaves takes nothing from the other.
     let events = devices[0].events()
-    await lab.adapters[1].loseLinks()
+    await lab.adapters[1].loseConnections()
     let reason: DisconnectReason? = version >= BlueZRelease(5, 83) ? .timeout : nil
     for await event in events where event == .disconnected(reason) { break }
     try await parlour.bell.notify([4])
@@ -71,7 +71,7 @@ extension ContractTests {
     try await lab.stop()
   }
 
-  @Test("A program that ends takes its advertisement, its services and its scan with it")
+  @Test("A program that terminates loses its advertisement, services and scan")
   func clientLeaves() async throws {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)

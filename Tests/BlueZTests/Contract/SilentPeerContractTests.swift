@@ -3,10 +3,10 @@ import Testing
 
 @testable import BlueZ
 
-/// A link whose peer owes an answer, on a kernel that does not survive its end before.
+/// Tests of a connection whose peer owes a response, on a kernel that crashes when it ends before.
 extension ContractTests {
-  /// An attempt that was cancelled when there was a link but no services, and everybody who has part in it.
-  /// - Parameter late: how much later than the link the answer to `Connect` comes.
+  /// Runs a test after an attempt that was cancelled when there was a connection without services.
+  /// - Parameter late: The time from the connection to the reply of `Connect`.
   private func withSilentPeer(
     patience: Duration?, late: Duration = .zero, _ body: (FakeBlueZ, Device) async throws -> Void
   ) async throws {
@@ -28,7 +28,7 @@ extension ContractTests {
     try await lab.stop()
   }
 
-  @Test("A cancelled attempt ends its link, and the next one has a link of its own")
+  @Test("A cancelled attempt ends its connection, and the next one makes a new connection")
   func cancelledAttempt() async throws {
     try await withSilentPeer(patience: nil) { _, device in
       _ = try await device.connect(.direct(attempts: 1))
@@ -37,22 +37,22 @@ extension ContractTests {
   }
 
   @Test(
-    "A link whose peer owes an answer is left alone until it is gone; who connects next waits for that",
+    "A connection whose peer owes a response is left alone, and the next attempt waits for its end",
     arguments: [Duration.zero, .seconds(2)])
   func silentPeer(late: Duration) async throws {
     try await withSilentPeer(patience: .seconds(3600), late: late) { lab, device in
-      // Had it been ended, the next attempt would have begun.
+      // If the connection had been ended, the next attempt would have started.
       let early = try await code { try await device.connect(.direct(timeout: .milliseconds(300), attempts: 1)) }
       #expect(early == .timedOut)
       #expect(device.isConnected)
       let next = Task { try await device.connect(.direct(attempts: 1)) }
-      await lab.adapters[0].loseLinks()
+      await lab.adapters[0].loseConnections()
       _ = try await next.value
       #expect(device.servicesResolved)
     }
   }
 
-  @Test("A peer that never answers is given up in the end")
+  @Test("A connection to a peer that never responds is closed after the timeout")
   func peerThatNeverAnswers() async throws {
     try await withSilentPeer(patience: .milliseconds(100)) { _, device in
       _ = try await device.connect(.direct(attempts: 1))

@@ -5,7 +5,7 @@ import DBus
 /// bluetoothd's own list is no longer updated from advertisements once the GATT services of a device were read, and is
 /// left empty when the connection ended while they were read (5.66); such a device would never again be found by its
 /// service.
-struct HeardServices: Sendable {
+struct AdvertisedServices: Sendable {
   private var services: [ObjectPath: Set<BluetoothUUID>] = [:]
 
   subscript(_ path: ObjectPath) -> Set<BluetoothUUID> { services[path] ?? [] }

@@ -1,7 +1,7 @@
 import DBus
 
 /// The results that one scan has delivered, by which new content is recognized.
-struct SightingHistory: Sendable {
+struct ScanHistory: Sendable {
   private struct Entry {
     var device: Device
     /// The data of the last result; `nil` when the device was not received since.
@@ -16,7 +16,7 @@ struct SightingHistory: Sendable {
 
   /// Records the data of a device.
   /// - Returns: `true` if it differs from the last result.
-  mutating func isNews(_ device: Device, _ data: AdvertisementData) -> Bool {
+  mutating func recordIfNew(_ device: Device, _ data: AdvertisementData) -> Bool {
     let last = entries[device.path]?.data
     guard last.map({ Self.differs($0, data) }) ?? true else { return false }
     entries[device.path] = Entry(device: device, data: data)
