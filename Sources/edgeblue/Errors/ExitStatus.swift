@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What a program that started us can tell from how we ended; the numbers are those of sysexits.h.
+/// The exit statuses of the command, with the numbers of sysexits.h.
 enum ExitStatus: Int32 {
   case badInput = 65
   case unavailable = 69
@@ -12,13 +12,13 @@ enum ExitStatus: Int32 {
   var code: ExitCode { ExitCode(rawValue) }
 
   static let help = """
-    0    done; also a role that was ended with Ctrl-C or SIGTERM
+    0    done; also a role that was stopped with Ctrl-C or SIGTERM
       64   the command line is wrong
       65   the prompt is too large
-      69   something is missing: bluetoothd, an adapter, a phone or device, an engine, a way out
-      70   the phone or device says that it failed, or a fault of this program
-      75   not now, but trying again may help: link lost, no reply in time, busy
+      69   something is missing: bluetoothd, an adapter, a phone or device, an engine, a default route
+      70   the phone or device reported a failure, or an internal error occurred
+      75   temporary failure, a retry may succeed: connection lost, no reply in time, busy
       77   not permitted
-      130  interrupted before the answer
+      130  interrupted before the reply
     """
 }

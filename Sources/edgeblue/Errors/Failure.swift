@@ -1,9 +1,8 @@
-import BlueZ
 import ErrorReporting
 import Glibc
 import NIOCore
 
-/// An error in the words that the command prints, with the exit status it ends with.
+/// A failure of a command: the message that it prints, a hint, and its exit status.
 struct Failure: Error {
   var message: String
   var hint: String?
@@ -21,7 +20,7 @@ struct Failure: Error {
     case let error as any ReportableError: self.init(reporting: error)
     case let error as IOError where error.errnoCode == EADDRINUSE:
       self.init(
-        "the port is in use", hint: "another central may run already; choose a port with --port", status: .unavailable)
+        "the port is in use", hint: "another central may be running; --port selects another port", status: .unavailable)
     case is CancellationError: self.init("interrupted", status: .interrupted)
     default: self.init("\(error)", status: .failed)
     }
@@ -30,11 +29,14 @@ struct Failure: Error {
   private init(reporting error: any ReportableError) {
     let cause = error.cause as? any ReportableError
     self.init(
-      error.message + (cause.map { ": \($0.message)" } ?? ""), hint: error.hint, status: Self.status(of: error.category)
-    )
-    if let error = error as? BlueZError, error.underlying?.code == .connectFailed {
-      hint = hint ?? "is D-Bus there? `systemctl start dbus`; `edgeblue doctor` looks at the rest"
-    }
+      error.message + (cause.map { ": \($0.message)" } ?? ""), hint: Self.hint(for: error),
+      status: Self.status(of: error.category))
+  }
+
+  /// The advice of the library, and what the command can add to it.
+  private static func hint(for error: any ReportableError) -> String? {
+    let hints = [error.hint, Hints.hint(for: error)].compactMap(\.self)
+    return hints.isEmpty ? nil : hints.joined(separator: "; ")
   }
 
   private static func status(of category: ErrorCategory) -> ExitStatus {

@@ -1,0 +1,54 @@
+import Agent
+import BlueZ
+import EdgeCoder
+import EdgeCoderHTTP
+import ErrorReporting
+import Uploads
+
+/// The advice that names commands and options of `edgeblue`.
+///
+/// The errors of libraries know neither; each gets the advice for its type and code in addition to its own hint.
+enum Hints {
+  /// Returns the advice for an error of a library; `nil` if there is none.
+  static func hint(for error: any ReportableError) -> String? {
+    switch error {
+    case let error as AgentError: agent[error.code]
+    case let error as BlueZError: error.underlying?.code == .connectFailed ? noBus : bluez[error.code]
+    case let error as CentralClientError: centralClient[error.code]
+    case let error as EngineError: engine[error.code]
+    case let error as InferenceError: inference[error.code]
+    case let error as UploadsError: uploads[error.code]
+    default: nil
+    }
+  }
+
+  private static let noBus = "is D-Bus running? `systemctl start dbus`; `edgeblue doctor` checks the rest"
+
+  private static let agent: [AgentError.Code: String] = [
+    .alreadyRunning: "`edgeblue status` shows the running agent; --state selects another folder",
+    .notConfigured: "name a coordinator with --coordinator",
+    .notRunning: "start it with `edgeblue agent`",
+    .refused: "`edgeblue status` shows the time of the next attempt",
+    .storage: "--state selects another folder",
+  ]
+
+  private static let bluez: [BlueZError.Code: String] = [
+    .noAdapter: "`edgeblue doctor` checks what is missing"
+  ]
+
+  private static let centralClient: [CentralClientError.Code: String] = [
+    .unreachable: "start one with `edgeblue central`"
+  ]
+
+  private static let engine: [EngineError.Code: String] = [
+    .unreachable: "--engine-url names another address"
+  ]
+
+  private static let inference: [InferenceError.Code: String] = [
+    .noPhoneReady: "`edgeblue phone` starts a phone on another machine or adapter"
+  ]
+
+  private static let uploads: [UploadsError.Code: String] = [
+    .noSuchItem: "`edgeblue uploads list --all` lists the items"
+  ]
+}
