@@ -1,30 +1,33 @@
 import ArgumentParser
 
-/// The one executable: Bluetooth LE roles of EdgeCoder for the command line.
+/// The executable `edgeblue`, which composes all libraries into one command.
 @main
 struct EdgeBlueCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "edgeblue",
     abstract: "EdgeCoder over Bluetooth LE, on Linux.",
     discussion: """
-      A phone answers prompts with a model it runs; a central finds phones and offers them to every program on this \
-      machine. Either role runs here, over BlueZ.
+      A phone answers prompts with a model that it runs. A central finds phones and serves them to the programs on \
+      this machine. Either role runs here, over BlueZ.
 
       EXAMPLES
-        edgeblue doctor                      what is missing, and what helps
-        edgeblue phone --engine ollama       this machine answers prompts
-        edgeblue pair                        let a central pair with the phone
-        edgeblue central                     offer the phones around, port 11435
-        edgeblue ask "Why is the sky blue?"  one prompt, one answer
-        edgeblue scan                        which phones are near
-        edgeblue inspect 00:AA:01:00:00:42   what a device offers
-        edgeblue path --watch                whether there is a network, and what changes
-        edgeblue power --watch               what this machine runs on, and what changes
-        edgeblue agent --engine ollama       offer compute in the mode that was chosen
-        edgeblue mode local                  choose it: off, on or local; `edgeblue status` shows what came of it
-        edgeblue record --out recordings     what a wearable hears becomes WAV files; `edgeblue segments` looks at them
-        edgeblue lifecycle background        let the agent's background tasks run; `edgeblue tasks` shows them
-        edgeblue upload *.wav --bucket B     files to an object store, until they are there; `edgeblue uploads` shows
+        edgeblue doctor                      check what is missing
+        edgeblue phone --engine ollama       answer prompts with a local model
+        edgeblue pair                        open the pairing window for a central
+        edgeblue central                     serve the phones in range on port 11435
+        edgeblue ask "Why is the sky blue?"  send one prompt, print the reply
+        edgeblue scan                        list the phones in range
+        edgeblue inspect 00:AA:01:00:00:42   print the services of a device
+        edgeblue path --watch                print the default route, and each change
+        edgeblue power --watch               print mains or battery, and each change
+        edgeblue agent --engine ollama       offer compute in the selected mode
+        edgeblue mode local                  select the mode: off, on or local
+        edgeblue status                      print the state of the agent
+        edgeblue record --out recordings     record a wearable into WAV files
+        edgeblue segments                    list what was recorded
+        edgeblue lifecycle background        let the agent's background tasks run
+        edgeblue upload *.wav --bucket B     upload files to an object store (S3)
+        edgeblue uploads                     list what waits, and the reason
 
       EXIT STATUS
         \(ExitStatus.help)

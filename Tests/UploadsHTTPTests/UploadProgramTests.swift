@@ -52,7 +52,7 @@ struct UploadProgramTests {
     let file = try folder.file("one.bin", 100, seed: 1)
     let missing = try await upload([file, folder.path + "/two.bin"], "--endpoint", server.address)
     #expect(missing.status == 65)
-    #expect(missing.errors.contains("there is no file"))
+    #expect(missing.errors.contains("does not exist"))
     let isFolder = try await upload([folder.path], "--endpoint", server.address)
     #expect(isFolder.status == 65)
     #expect(isFolder.errors.contains("is a folder"))
@@ -85,7 +85,7 @@ struct UploadProgramTests {
     #expect(try await server.bytes(of: "said/ada/talk.wav") == Data(contentsOf: URL(filePath: file)))
     let nowhere = try await upload([file], bucket: nil)
     #expect(nowhere.status == 64, "\(nowhere.errors)")
-    #expect(nowhere.errors.contains("--bucket names the bucket"), "\(nowhere.errors)")
+    #expect(nowhere.errors.contains("--bucket or --token-service is required"), "\(nowhere.errors)")
   }
 
   /// What was under way when its program was killed waits, and what a person does is told to programs.

@@ -8,15 +8,16 @@ import Testing
 @Suite struct AccessOptionTests {
   private func options(_ arguments: String...) throws -> AccessOptions { try AccessOptions.parse(arguments) }
 
-  @Test func realControllersAreClosedAndVirtualOnesOpen() throws {
+  @Test("Without options, a real controller admits bonded centrals, and a virtual one admits all")
+  func realControllersAreClosedAndVirtualOnesOpen() throws {
     let none = try options()
     #expect(none.policy(isVirtual: false) == .encrypted())
     #expect(none.policy(isVirtual: true) == .open)
-    #expect(none.words(for: .open, isVirtual: true).hasSuffix("may ask (default on a virtual controller)"))
-    #expect(none.words(for: .encrypted(), isVirtual: false).contains("default; edgeblue pair"))
+    #expect(none.words(for: .open, isVirtual: true).hasSuffix("may send prompts (default on a virtual controller)"))
+    #expect(none.words(for: .encrypted(), isVirtual: false).contains("default; `edgeblue pair`"))
   }
 
-  @Test func whatIsAskedForHolds() throws {
+  @Test("The access options decide which centrals are admitted") func whatIsAskedForHolds() throws {
     #expect(try options("--access", "open").policy(isVirtual: false) == .open)
     let listed = try options("--allow", "00:AA:01:00:00:42", "00:AA:01:00:00:43")
     #expect(listed.policy(isVirtual: true) == .encrypted(allowed: Set(listed.allow)))
@@ -27,7 +28,8 @@ import Testing
   }
 
   /// The kernel's class folder holds links into the tree of devices.
-  @Test func aVirtualControllerIsToldByItsPlace() throws {
+  @Test("A controller is virtual if the kernel lists it among virtual devices")
+  func aVirtualControllerIsToldByItsPlace() throws {
     let root = FileManager.default.temporaryDirectory.appending(path: "class-\(UUID().uuidString)")
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: root) } }
     let folder = root.appending(path: "sys/class/bluetooth")
@@ -41,7 +43,9 @@ import Testing
     #expect(!VirtualController.isVirtual("hci2", root: root.path))
   }
 
-  @Test(arguments: [("120", 120), ("120s", 120), ("2m", 120), ("60m", 3600), ("3600s", 3600)])
+  @Test(
+    "The duration of a pairing window has seconds or minutes",
+    arguments: [("120", 120), ("120s", 120), ("2m", 120), ("60m", 3600), ("3600s", 3600)])
   func timesOfAWindow(_ text: String, _ seconds: Int) {
     #expect(PairOpenCommand.seconds(text) == seconds)
   }

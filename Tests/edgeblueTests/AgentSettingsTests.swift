@@ -15,15 +15,17 @@ import Testing
     return try AgentCommand.configured(given, file: file.path, environment: environment)
   }
 
-  @Test func settingsBecomeOptions() throws {
+  @Test("Settings of a file and of variables become options") func settingsBecomeOptions() throws {
     let file = #"{"engine": "ollama", "engine-url": "http://a:1", "pace-ms": 20, "allow": ["00:AA:01:00:00:42"]}"#
     let command = try configured(["--model", "m"], file: file, ["EDGEBLUE_AGENT_PACE_MS": "30"])
-    #expect(command.phone.engine.engine == .ollama && command.phone.engine.engineURL == "http://a:1")
-    #expect(command.phone.engine.model == "m" && command.phone.paceMs == 30)
+    #expect(command.phone.engine.engine == .ollama)
+    #expect(command.phone.engine.engineURL == "http://a:1")
+    #expect(command.phone.engine.model == "m")
+    #expect(command.phone.paceMs == 30)
     #expect(command.phone.access.allow.map(\.description) == ["00:AA:01:00:00:42"])
   }
 
-  @Test func whenWorkIsAskedForIsASetting() throws {
+  @Test("The assignment policy can be set in a file and in a variable") func whenWorkIsAskedForIsASetting() throws {
     #expect(try configured().coordinator.policy() == .flowChart(FlowChart()))
     let own = try configured(file: #"{"battery-threshold": 35}"#)
     #expect(try own.coordinator.policy() == .flowChart(FlowChart(batteryThreshold: 35)))
@@ -34,20 +36,25 @@ import Testing
   }
 
   @Test(
+    "The error of an invalid setting names its source",
     arguments: [
       (#"{"engine": "x"}"#, [:], ".json: The value 'x'"),
       (#"{"engine-url": "http://a:1"}"#, [:], "The echo engine has no"),
-      ("{}", ["EDGEBLUE_AGENT_PACE_MS": "5000"], "the variable EDGEBLUE_AGENT_PACE_MS: --pace-ms is 0 to 1000"),
-      (#"{"battery-threshold": 101}"#, [:], ".json: --battery-threshold is 0 to 100"),
+      (
+        "{}", ["EDGEBLUE_AGENT_PACE_MS": "5000"],
+        "the variable EDGEBLUE_AGENT_PACE_MS: --pace-ms: allowed are 0 to 1000"
+      ),
+      (#"{"battery-threshold": 101}"#, [:], ".json: --battery-threshold: allowed are 0 to 100"),
       (#"{"assignment": "machine", "battery-threshold": 5}"#, [:], "thresholds of its own"),
       (#"{"engine": "openai"}"#, ["EDGEBLUE_AGENT_LINK": "x"], "the variable EDGEBLUE_AGENT_LINK: "),
     ] as [(String, [String: String], String)])
   func whoIsToBlameIsNamed(file: String, environment: [String: String], message: String) throws {
     let failure = try #require(throws: Failure.self) { try configured(file: file, environment) }
-    #expect(failure.message.contains(message) && failure.status == .badInput)
+    #expect(failure.message.contains(message))
+    #expect(failure.status == .badInput)
   }
 
-  @Test func everyOptionIsASettingAndDocumented() throws {
+  @Test("Every option of the agent is a setting, and documented") func everyOptionIsASettingAndDocumented() throws {
     let help = AgentCommand.helpMessage()
     let options = try #require(help.range(of: "OPTIONS:")).upperBound
     let names = Set(help[options...].matches(of: /(?m)^ +(?:-h, )?--([a-z-]+)/).map { String($0.1) })

@@ -11,7 +11,9 @@ import Testing
 @Suite struct AgentTextTests {
   private var status: AgentStatus {
     var counters = AgentStatus.Counters()
-    (counters.starts, counters.failures, counters.downgrades) = (3, 1, 1)
+    counters.starts = 3
+    counters.failures = 1
+    counters.downgrades = 1
     return AgentStatus(
       mode: .bluetoothLocal, cause: .networkLoss, runOnlyWhileCharging: true, runState: .blocked(.notCharging),
       network: .init(status: .unsatisfied, reason: "there is no default route"),
@@ -19,54 +21,62 @@ import Testing
       counters: counters, lastFailure: "the phone service has failed: no adapter\u{1b}[2J", eventCount: 9)
   }
 
-  @Test func forPeople() {
+  @Test("The status is printed in lines") func forPeople() {
     #expect(
       status.lines == [
-        "Mode          Bluetooth Local, by itself, since the network went away: compute is offered to machines near by "
+        "Mode          Bluetooth Local (automatically, after the loss of the network): compute is offered to machines near by "
           + "over Bluetooth, and earns no rewards",
         "State         blocked: it is to run on external power only; connect power to start",
-        "Phase         not known yet", "Network       no way out: there is no default route",
-        "Power         battery, the battery at 41 %",
-        "On battery    nothing runs", "Since start   3 starts, 1 failures, 1 times from On to Bluetooth Local",
+        "Phase         unknown", "Network       no default route: there is no default route",
+        "Power         battery power, battery level 41 %",
+        "On battery    does not run", "Since start   3 starts, 1 failures, 1 changes from On to Bluetooth Local",
         "Last failure  the phone service has failed: no adapter\u{fffd}[2J",
       ])
     let on = AgentStatus(mode: .on, runState: .running, network: .init(status: .satisfied, interface: "eth0"))
-    #expect(on.lines.prefix(3).contains { $0.contains("earns rewards") } && on.lines[3] == "Network       through eth0")
+    #expect(on.lines.prefix(3).contains { $0.contains("earns rewards") })
+    #expect(on.lines[3] == "Network       default route on eth0")
     let asleep = LifecycleSnapshot(phase: .suspending, reason: .sleep, choice: .background)
     let suspending = AgentStatus(mode: .on, lifecycle: asleep)
-    #expect(suspending.lines[2] == "Phase         suspending: the machine is about to sleep; background was chosen")
-    #expect(asleep.text == "suspending: the machine is about to sleep; background was chosen")
+    #expect(suspending.lines[2] == "Phase         suspending: the machine is about to sleep; background is selected")
+    #expect(asleep.text == "suspending: the machine is about to sleep; background is selected")
   }
 
-  @Test func tasksForPeopleAndPrograms() {
+  @Test("A background task is printed on one line, and as JSON") func tasksForPeopleAndPrograms() {
     var task = AgentTaskStatus("io.edgecoder.ios.heartbeat", .refresh)
     #expect(task.line == "io.edgecoder.ios.heartbeat not pending")
-    (task.wait, task.obstacle) = (.milliseconds(899_500), .foreground)
+    task.wait = .milliseconds(899_500)
+    task.obstacle = .foreground
     #expect(
       task.line == "io.edgecoder.ios.heartbeat pending, due in 899 s; waits: the program is in the foreground")
-    (task.wait, task.obstacle, task.failed, task.problem) = (.zero, nil, 2, "no way out\u{1b}")
-    #expect(task.line == "io.edgecoder.ios.heartbeat pending, due; 0 completed, 2 failed; last: no way out\u{1b}")
+    task.wait = .zero
+    task.obstacle = nil
+    task.failed = 2
+    task.problem = "no default route\u{1b}"
+    #expect(task.line == "io.edgecoder.ios.heartbeat pending, due; 0 completed, 2 failed; last: no default route\u{1b}")
     #expect(
       JSON.object(task.json).text == """
         {"completed":0,"failed":2,"identifier":"io.edgecoder.ios.heartbeat","kind":"refresh","obstacle":null,\
-        "overdue":false,"problem":"no way out\\u001b","running":false,"waitMs":0}
+        "overdue":false,"problem":"no default route\\u001b","running":false,"waitMs":0}
         """)
     task.isRunning = true
-    #expect(task.line.contains(" runs; 0 completed"))
+    #expect(task.line.contains(" running; 0 completed"))
   }
 
-  @Test func withACoordinator() {
+  @Test("The status of the coordinator is printed in lines, and as JSON") func withACoordinator() {
     var swarm = CoordinatorStatus(
       address: "https://c.example", agentID: "board-0a1b2c", isRegistered: true, problem: "503\u{1b}")
-    (swarm.jobsDone, swarm.jobsFailed, swarm.resultsWaiting, swarm.heldBecause) = (7, 1, 2, "low_power_mode")
+    swarm.jobsDone = 7
+    swarm.jobsFailed = 1
+    swarm.resultsWaiting = 2
+    swarm.heldBecause = "low_power_mode"
     swarm.dropReasons = ["low_power_mode": 3, "model_not_ready": 12]
     let lines = AgentStatus(mode: .on, runState: .running, coordinator: swarm).lines
     #expect(
-      lines.filter { ["Coord", "Tasks", "Resul", "No ta"].contains($0.prefix(5)) } == [
-        "Coordinator   https://c.example, registered as board-0a1b2c: 503\u{fffd}",
-        "Tasks         7 done, 1 failed; none is asked for: power is to be saved",
-        "Results       2 wait, 0 the coordinator will not take",
-        "No task       model_not_ready 12×, low_power_mode 3×",
+      lines.filter { ["Coord", "Tasks", "Resul", "Not a"].contains($0.prefix(5)) } == [
+        "Coordinator   https://c.example, enrolled as board-0a1b2c: 503\u{fffd}",
+        "Tasks         7 done, 1 failed; none requested: power is to be saved",
+        "Results       2 waiting, 0 rejected by the coordinator",
+        "Not assigned  model_not_ready 12×, low_power_mode 3×",
       ])
     #expect(
       JSON.object(swarm.json).text == """
@@ -76,7 +86,7 @@ import Testing
         """)
   }
 
-  @Test func forPrograms() {
+  @Test("The status and events are printed as JSON") func forPrograms() {
     #expect(
       JSON.object(status.json).text == """
         {"cause":"network-loss","coordinator":null,"counters":{"downgrades":1,"failures":1,"savesFailed":0,"starts":3},"eventCount":9,\
@@ -97,7 +107,7 @@ import Testing
   .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
   .timeLimit(.minutes(5)))
 struct AgentProgramTests {
-  @Test func aPersonChoosesAndItHoldsAfterAKill() async throws {
+  @Test("A selected mode persists when the agent is killed") func aPersonChoosesAndItHoldsAfterAKill() async throws {
     let bus = try PrivateBus()
     let state = FileManager.default.temporaryDirectory.appending(path: "edgeblue-agent-\(UUID().uuidString.prefix(8))")
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: state) } }
@@ -108,7 +118,8 @@ struct AgentProgramTests {
     #expect(try agent.firstLine().contains("mode Off"))
     // No bluetoothd is on this bus: what cannot run is not said to.
     let chosen = try await run(bus, ["mode", "local", "--only-while-charging", "no", "--json"])
-    #expect(chosen.status == 0 && chosen.output.contains(#""mode":"bluetooth-local""#))
+    #expect(chosen.status == 0)
+    #expect(chosen.output.contains(#""mode":"bluetooth-local""#))
     #expect(!chosen.output.contains(#""runState":"running""#))
     #expect(try await run(bus, ["mode", "local"]).output.contains("earns no rewards"))
     let second = try await run(bus, Array(arguments.dropLast(2)))
@@ -124,7 +135,7 @@ struct AgentProgramTests {
   }
 
   /// In the background tasks are pending, run, and are told to end; and after a kill they are pending again.
-  @Test func tasksOutliveAKill() async throws {
+  @Test("Pending tasks persist when the agent is killed") func tasksOutliveAKill() async throws {
     let bus = try PrivateBus()
     let state = FileManager.default.temporaryDirectory.appending(path: "edgeblue-agent-\(UUID().uuidString.prefix(8))")
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: state) } }
@@ -140,7 +151,7 @@ struct AgentProgramTests {
     #expect(chosen.output == #"{"choice":"background","phase":"background","reason":"person"}"# + "\n")
     #expect(try await run(bus, ["status"]).output.contains("Phase         background: the user has chosen it"))
     // The runtime begins after a second.
-    let began = try await until(bus) { $0.contains("io.edgecoder.ios.runtime   runs") }
+    let began = try await until(bus) { $0.contains("io.edgecoder.ios.runtime   running") }
     #expect(began.contains("io.edgecoder.ios.heartbeat pending, due in"))
     let busy = try await run(bus, ["tasks", "run", "heartbeat"])
     #expect(busy.status == ExitStatus.tryAgain.rawValue)
@@ -153,7 +164,8 @@ struct AgentProgramTests {
     _ = try again.firstLine()
     #expect(try await run(bus, ["lifecycle"]).output == "background: the user has chosen it\n")
     let kept = try await run(bus, ["tasks"]).output
-    #expect(kept.contains("heartbeat pending, due in 8") && !kept.contains("not pending"))
+    #expect(kept.contains("heartbeat pending, due in 8"))
+    #expect(!kept.contains("not pending"))
     let events = try await run(bus, ["events"]).output
     #expect(events.split(separator: "\n").count { $0.contains("is pending") } == 2, "none of them anew")
     _ = try await run(bus, ["mode", "off"])
@@ -163,7 +175,9 @@ struct AgentProgramTests {
   }
 
   /// logind announces the sleep, the task that runs ends, and only then the machine sleeps.
-  @Test(.enabled(if: RealLogind.isPermitted, "needs root and systemd-logind"))
+  @Test(
+    "System sleep waits for a running background task",
+    .enabled(if: RealLogind.isPermitted, "needs root and systemd-logind"))
   func sleepWaitsForATaskThatRuns() async throws {
     let logind = try await RealLogind()
     let state = FileManager.default.temporaryDirectory.appending(path: "edgeblue-agent-\(UUID().uuidString.prefix(8))")
@@ -174,14 +188,14 @@ struct AgentProgramTests {
     _ = try agent.firstLine()
     _ = try await run(logind.bus, ["mode", "local"])
     _ = try await run(logind.bus, ["lifecycle", "background"])
-    _ = try await until(logind.bus) { $0.contains("io.edgecoder.ios.runtime   runs") }
+    _ = try await until(logind.bus) { $0.contains("io.edgecoder.ios.runtime   running") }
     try await logind.until(["sleep EdgeBlue a background task runs delay"])
 
     try await logind.suspend()
     #expect(await logind.nextUnit() == "suspend.target")
     #expect(try await logind.inhibitors().isEmpty)
     let phase = try await run(logind.bus, ["lifecycle"]).output
-    #expect(phase == "suspending: the machine is about to sleep; background was chosen\n")
+    #expect(phase == "suspending: the machine is about to sleep; background is selected\n")
     let tasks = try await run(logind.bus, ["tasks"]).output
     #expect(tasks.contains("waits: the machine is about to sleep; 1 completed, 0 failed"))
     #expect(try await run(logind.bus, ["tasks", "run", "runtime"]).status == ExitStatus.tryAgain.rawValue)

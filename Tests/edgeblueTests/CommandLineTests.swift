@@ -8,60 +8,64 @@ import Testing
 @testable import edgeblue
 
 @Suite struct CommandLineTests {
-  @Test(arguments: [
-    ["phone", "--engine", "echo", "--adapter", "hci0", "--name", "Workshop"],
-    ["phone", "--engine", "ollama", "--engine-url", "http://127.0.0.1:1", "--model", "m", "--log-level", "debug"],
-    ["central", "--adapter", "hci1", "--port", "0", "--max-phones", "2", "--json"],
-    ["ask", "--direct", "--adapter", "hci1", "Why", "is", "the", "sky", "blue?"],
-    ["ask", "--central-url", "http://127.0.0.1:1", "--max-tokens", "5", "-"], ["scan", "--seconds", "3", "--all"],
-    ["scan", "--service", "180d", "--service", "0x1816"], ["inspect", "00:aa:01:00:00:42", "--no-values"],
-    ["doctor", "--engine", "openai", "--json"],
-    ["phone", "--access", "authenticated", "--allow", "00:AA:01:00:00:42", "00:aa:01:00:00:43", "--json"],
-    ["path"], ["path", "--watch", "--settle-down", "0", "--settle-up", "2000", "--json"],
-    ["path", "--probe", "http://192.0.2.1/check"], ["power"], ["power", "--watch", "--low-power", "--json"],
-    ["agent"], ["agent", "--engine", "ollama", "--state", "/tmp/agent", "--bus", "session", "--access", "open"],
-    ["status", "--watch", "--bus", "unix:path=/run/bus"], ["mode", "on"], ["mode", "local", "--json"],
-    ["mode", "off", "--only-while-charging", "yes"], ["mode", "--only-while-charging", "no"],
-    ["events", "--limit", "3"], ["record"], ["record", "--out", "recordings", "--keep", "speech", "--forget"],
-    ["record", "--device", "FA:0B:00:00:00:01", "--device", "FA:0B:00:00:00:02", "--json"],
-    ["record", "--service", "180a", "--characteristic", "2a29", "--codec", "pcm8k", "--number-at", "0"],
-    ["agent", "--uploads", "--endpoint", "http://127.0.0.1:8333", "--account", "ada", "--metrics-port", "0"],
-    ["uploads", "run", "--metrics-port", "9100", "--concurrency", "8"], ["upload", "f", "--bucket", "b", "--later"],
-    ["segments"], ["segments", "list", "--json"], ["segments", "show", "42"], ["segments", "play-info", "42"],
-    ["segments", "plot", "waveform.svg", "42"], ["segments", "repair", "--in", "recordings"],
-    ["pair"], ["pair", "--for", "120s"], ["pair", "open", "--for", "2m", "--yes", "--adapter", "hci0"],
-    ["pair", "with", "00:AA:01:00:00:42"], ["pair", "list", "--json"], ["pair", "remove", "00:AA:01:00:00:42"],
-  ])
+  @Test(
+    "The examples of the help can be parsed",
+    arguments: [
+      ["phone", "--engine", "echo", "--adapter", "hci0", "--name", "Workshop"],
+      ["phone", "--engine", "ollama", "--engine-url", "http://127.0.0.1:1", "--model", "m", "--log-level", "debug"],
+      ["central", "--adapter", "hci1", "--port", "0", "--max-phones", "2", "--json"],
+      ["ask", "--direct", "--adapter", "hci1", "Why", "is", "the", "sky", "blue?"],
+      ["ask", "--central-url", "http://127.0.0.1:1", "--max-tokens", "5", "-"], ["scan", "--seconds", "3", "--all"],
+      ["scan", "--service", "180d", "--service", "0x1816"], ["inspect", "00:aa:01:00:00:42", "--no-values"],
+      ["doctor", "--engine", "openai", "--json"],
+      ["phone", "--access", "authenticated", "--allow", "00:AA:01:00:00:42", "00:aa:01:00:00:43", "--json"],
+      ["path"], ["path", "--watch", "--settle-down", "0", "--settle-up", "2000", "--json"],
+      ["path", "--probe", "http://192.0.2.1/check"], ["power"], ["power", "--watch", "--low-power", "--json"],
+      ["agent"], ["agent", "--engine", "ollama", "--state", "/tmp/agent", "--bus", "session", "--access", "open"],
+      ["status", "--watch", "--bus", "unix:path=/run/bus"], ["mode", "on"], ["mode", "local", "--json"],
+      ["mode", "off", "--only-while-charging", "yes"], ["mode", "--only-while-charging", "no"],
+      ["events", "--limit", "3"], ["record"], ["record", "--out", "recordings", "--keep", "speech", "--forget"],
+      ["record", "--device", "FA:0B:00:00:00:01", "--device", "FA:0B:00:00:00:02", "--json"],
+      ["record", "--service", "180a", "--characteristic", "2a29", "--codec", "pcm8k", "--number-at", "0"],
+      ["agent", "--uploads", "--endpoint", "http://127.0.0.1:8333", "--account", "ada", "--metrics-port", "0"],
+      ["uploads", "run", "--metrics-port", "9100", "--concurrency", "8"], ["upload", "f", "--bucket", "b", "--later"],
+      ["segments"], ["segments", "list", "--json"], ["segments", "show", "42"], ["segments", "play-info", "42"],
+      ["segments", "plot", "waveform.svg", "42"], ["segments", "repair", "--in", "recordings"],
+      ["pair"], ["pair", "--for", "120s"], ["pair", "open", "--for", "2m", "--yes", "--adapter", "hci0"],
+      ["pair", "with", "00:AA:01:00:00:42"], ["pair", "list", "--json"], ["pair", "remove", "00:AA:01:00:00:42"],
+    ])
   func whatTheHelpPromises(arguments: [String]) throws {
     _ = try EdgeBlueCommand.parseAsRoot(arguments)
   }
 
-  @Test(arguments: [
-    ["phone", "--engine", "gpt"], ["phone", "--model", "m"], ["central", "--port", "65536"],
-    ["central", "--max-phones", "0"], ["ask"], ["ask", "--direct", "--central-url", "http://x", "hi"],
-    ["ask", "--wait", "0", "hi"], ["ask", "--timeout", "0", "hi"], ["phone", "--pace-ms", "-1"],
-    ["phone", "--max-output", "9"], ["ask", "--max-tokens", "0", "hi"], ["scan", "--seconds", "0"],
-    ["scan", "--service", "heart"], ["scan", "--all", "--service", "180d"], ["inspect"], ["inspect", "Pulse"],
-    ["inspect", "--timeout", "0", "00:AA:01:00:00:42"],
-    ["path", "--settle-up", "-1"], ["path", "--probe", "192.0.2.1"], ["path", "--probe", "ftp://192.0.2.1"],
-    ["doctor", "--log-level", "loud"], ["phone", "--access", "secret"], ["phone", "--allow", "me"],
-    ["phone", "--access", "open", "--allow", "00:AA:01:00:00:42"], ["pair", "--for", "0s"], ["pair", "--for", "61m"],
-    ["record", "--device", "me"], ["record", "--forget", "--device", "FA:0B:00:00:00:01"],
-    ["record", "--maximum", "1"],
-    ["record", "--keep", "silence"], ["record", "--quota", "9223372036854775807"], ["record", "--header", "3"],
-    ["segments", "plot"], ["segments", "lose"],
-    ["mode"], ["mode", "turbo"], ["mode", "on", "--only-while-charging", "sometimes"], ["events", "--limit", "0"],
-    ["uploads", "run", "--metrics-port", "65536"], ["upload", "f"],
-    ["upload", "a", "b", "--bucket", "b", "--key", "k"],
-    ["status", "--bus", "bus"], ["agent", "--pace-ms", "-1"],
-    ["pair", "--for", "9223372036854775807m"], ["pair", "--for", "long"], ["pair", "remove"], ["pair", "with", "it"],
-  ])
+  @Test(
+    "A wrong command line has exit status 64",
+    arguments: [
+      ["phone", "--engine", "gpt"], ["phone", "--model", "m"], ["central", "--port", "65536"],
+      ["central", "--max-phones", "0"], ["ask"], ["ask", "--direct", "--central-url", "http://x", "hi"],
+      ["ask", "--wait", "0", "hi"], ["ask", "--timeout", "0", "hi"], ["phone", "--pace-ms", "-1"],
+      ["phone", "--max-output", "9"], ["ask", "--max-tokens", "0", "hi"], ["scan", "--seconds", "0"],
+      ["scan", "--service", "heart"], ["scan", "--all", "--service", "180d"], ["inspect"], ["inspect", "Pulse"],
+      ["inspect", "--timeout", "0", "00:AA:01:00:00:42"],
+      ["path", "--settle-up", "-1"], ["path", "--probe", "192.0.2.1"], ["path", "--probe", "ftp://192.0.2.1"],
+      ["doctor", "--log-level", "loud"], ["phone", "--access", "secret"], ["phone", "--allow", "me"],
+      ["phone", "--access", "open", "--allow", "00:AA:01:00:00:42"], ["pair", "--for", "0s"], ["pair", "--for", "61m"],
+      ["record", "--device", "me"], ["record", "--forget", "--device", "FA:0B:00:00:00:01"],
+      ["record", "--maximum", "1"],
+      ["record", "--keep", "silence"], ["record", "--quota", "9223372036854775807"], ["record", "--header", "3"],
+      ["segments", "plot"], ["segments", "lose"],
+      ["mode"], ["mode", "turbo"], ["mode", "on", "--only-while-charging", "sometimes"], ["events", "--limit", "0"],
+      ["uploads", "run", "--metrics-port", "65536"], ["upload", "f"],
+      ["upload", "a", "b", "--bucket", "b", "--key", "k"],
+      ["status", "--bus", "bus"], ["agent", "--pace-ms", "-1"],
+      ["pair", "--for", "9223372036854775807m"], ["pair", "--for", "long"], ["pair", "remove"], ["pair", "with", "it"],
+    ])
   func mistakesEndWithStatus64(arguments: [String]) {
     let error = #expect(throws: (any Error).self) { try EdgeBlueCommand.parseAsRoot(arguments) }
     if let error { #expect(EdgeBlueCommand.exitCode(for: error).rawValue == 64) }
   }
 
-  @Test func errorsHaveTheirStatus() {
+  @Test("Errors have their exit statuses and hints") func errorsHaveTheirStatus() {
     #expect(Failure(InferenceError(.noPhoneReady, "x")).status == .unavailable)
     #expect(Failure(InferenceError(.timedOut, "x")).status == .tryAgain)
     #expect(Failure(InferenceError(.requestTooLarge, "x")).status == .badInput)
@@ -73,13 +77,13 @@ import Testing
     #expect(Failure(CancellationError()).status == .interrupted)
   }
 
-  @Test func namesFromTheAirCannotDriveTheTerminal() {
+  @Test("Names from the air cannot control the terminal") func namesFromTheAirCannotDriveTheTerminal() {
     #expect("a\u{1b}[2Jb\nc\u{202e}d".printable == "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d")
     #expect("Grüße 🐟 世界".printable == "Grüße 🐟 世界")
   }
 
   /// As `edgeblue doctor | head -1` does; Foundation's own way of writing traps there.
-  @Test func aReaderThatHasGone() {
+  @Test("Writing to a closed pipe returns false, and does not end the program") func aReaderThatHasGone() {
     Output.ignoreBrokenPipes()
     var ends: [Int32] = [0, 0]
     #expect(pipe(&ends) == 0)
@@ -89,7 +93,7 @@ import Testing
     close(ends[1])
   }
 
-  @Test func jsonOnOneLine() {
+  @Test("JSON is printed on one line, with sorted keys") func jsonOnOneLine() {
     let value = JSON.object(["b": .list([1, true, .null]), "a": "x/\n\"y\""])
     #expect(value.text == #"{"a":"x/\n\"y\"","b":[1,true,null]}"#)
   }

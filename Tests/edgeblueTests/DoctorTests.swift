@@ -25,38 +25,43 @@ import Testing
     ]
   }
 
-  @Test func anEmptyMachine() throws {
+  @Test("A kernel without Bluetooth fails the check") func anEmptyMachine() throws {
     let found = try findings([:])
     #expect(found.map(\.level) == [.fail, .ok, .warn, .warn])
     #expect(found[0].message == "the kernel has no Bluetooth")
   }
 
-  @Test func aKernelWithoutAController() throws {
+  @Test("A kernel without a controller fails the check") func aKernelWithoutAController() throws {
     #expect(try findings(["sys/module/bluetooth/version": "2.22"])[0].message == "no Bluetooth controller")
   }
 
-  @Test func controllersButNotTheirLinks() throws {
+  @Test("Controllers are listed, but not their connections") func controllersButNotTheirLinks() throws {
     let found = try findings(["sys/class/bluetooth/hci0/x": "", "sys/class/bluetooth/hci0:11/x": ""])
     #expect(found[0] == Finding("kernel", .ok, "controllers: hci0"))
   }
 
-  @Test func aRadioSwitchedOff() throws {
+  @Test("A blocked Bluetooth radio fails the check") func aRadioSwitchedOff() throws {
     #expect(try findings(Self.radio(soft: 1, hard: 0))[1].fix == "rfkill unblock bluetooth")
-    #expect(try findings(Self.radio(soft: 0, hard: 1))[1].message == "hci0 is switched off by hardware")
+    #expect(try findings(Self.radio(soft: 0, hard: 1))[1].message == "hci0 is blocked by a hardware switch")
     #expect(try findings(Self.radio(soft: 0, hard: 0))[1].level == .ok)
     #expect(try findings(Self.radio(soft: 1, hard: 1, type: "wlan"))[1].level == .ok)
   }
 
-  @Test(arguments: [
-    ("[GATT]\nChannels = 1\n", Finding.Level.ok), ("[GATT]\r\nChannels=1\r\n", .ok), ("[GATT]\n#Channels = 1\n", .warn),
-    ("[General]\nChannels = 1\n", .warn), ("[GATT]\nChannels = 3\n", .warn), ("[GATT]\nChannelsMax = 1\n", .warn),
-    ("", .warn),
-  ])
+  @Test(
+    "More than one ATT channel causes a warning",
+    arguments: [
+      ("[GATT]\nChannels = 1\n", Finding.Level.ok), ("[GATT]\r\nChannels=1\r\n", .ok),
+      ("[GATT]\n#Channels = 1\n", .warn),
+      ("[General]\nChannels = 1\n", .warn), ("[GATT]\nChannels = 3\n", .warn), ("[GATT]\nChannelsMax = 1\n", .warn),
+      ("", .warn),
+    ])
   func theNumberOfChannels(text: String, level: Finding.Level) throws {
     #expect(try findings(["etc/bluetooth/main.conf": text])[2].level == level)
   }
 
-  @Test(arguments: ["-f\0/x/my.conf", "--configfile\0/x/my.conf", "-n\0--configfile=/x/my.conf"])
+  @Test(
+    "The settings file is taken from bluetoothd's command line",
+    arguments: ["-f\0/x/my.conf", "--configfile\0/x/my.conf", "-n\0--configfile=/x/my.conf"])
   func bluetoothdWithASettingsFileOfItsOwn(options: String) throws {
     let found = try findings([
       "proc/7/comm": "bash\n", "proc/42/comm": "bluetoothd\n",
@@ -66,17 +71,21 @@ import Testing
     #expect(found[2].level == .ok)
   }
 
-  @Test(arguments: [("JustWorksRepairing = always", 1), ("JustWorksRepairing = never", 0), ("", 0)])
+  @Test(
+    "A warning is given if unknown devices can replace bonded ones",
+    arguments: [("JustWorksRepairing = always", 1), ("JustWorksRepairing = never", 0), ("", 0)])
   func strangersInThePlaceOfPairedDevices(line: String, findings count: Int) throws {
     let found = try findings(["etc/bluetooth/main.conf": "[General]\n\(line)\n[GATT]\nChannels = 1\n"]).dropFirst(4)
     #expect(found.map(\.level) == Array(repeating: .warn, count: count))
   }
 
-  @Test(arguments: [
-    ("[General]\nReverseServiceDiscovery = false\n", Finding.Level.ok),
-    ("[General]\nReverseServiceDiscovery = true\n", .warn), ("[General]\n#ReverseServiceDiscovery = false\n", .warn),
-    ("[GATT]\nReverseServiceDiscovery = false\n", .warn), ("", .warn),
-  ])
+  @Test(
+    "Discovery of the services of centrals causes a warning",
+    arguments: [
+      ("[General]\nReverseServiceDiscovery = false\n", Finding.Level.ok),
+      ("[General]\nReverseServiceDiscovery = true\n", .warn), ("[General]\n#ReverseServiceDiscovery = false\n", .warn),
+      ("[GATT]\nReverseServiceDiscovery = false\n", .warn), ("", .warn),
+    ])
   func centralsThatAreSearchedForServices(text: String, level: Finding.Level) throws {
     let found = try findings(["etc/bluetooth/main.conf": text])[3]
     #expect(found.level == level)
@@ -85,10 +94,10 @@ import Testing
 }
 
 @Suite struct CapabilityChecksTests {
-  @Test func whatAReleaseHasAndLacks() {
+  @Test("The features and gaps of a BlueZ release are listed") func whatAReleaseHasAndLacks() {
     let found = BlueZChecks.capabilities(of: BlueZRelease(5, 79)).map(\.message)
     #expect(found.first?.contains("a socket for each central") == true)
-    #expect(found.contains { $0.hasPrefix("lacks confirmations of indications (lost in 5.74–5.79): ") })
+    #expect(found.contains { $0.hasPrefix("lacks confirmations of indications (missing in 5.74–5.79): ") })
     #expect(found.contains { $0.hasPrefix("lacks the reason why a connection ended (since 5.83): ") })
     #expect(found.contains { $0.contains("(in no release yet)") })
   }

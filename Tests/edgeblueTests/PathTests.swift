@@ -14,24 +14,24 @@ import Testing
       ], gateways: [gateway], dnsServers: [IPAddress("192.0.2.53")!])
   }
 
-  @Test func forPeople() {
+  @Test("The path is printed in lines") func forPeople() {
     #expect(
       wired.lines == [
-        "There is a way out, through eth0 (ethernet).", "",
-        "IPv4          via 192.0.2.1 on eth0", "IPv6          no way out", "Name servers  192.0.2.53",
-        "Cost          free (a guess from the kind of interface)", "",
+        "The default route uses eth0 (ethernet).", "",
+        "IPv4          via 192.0.2.1 on eth0", "IPv6          no default route", "Name servers  192.0.2.53",
+        "Cost          not metered (estimated from the interface type)", "",
         "INTERFACE  KIND      LINK        ADDRESSES",
         "eth0       ethernet  up          192.0.2.2", "wlan0      wifi      no carrier  -",
       ])
     #expect(
       PathSnapshot(status: .unsatisfied, unsatisfiedReason: .noCarrier).headline
-        == "No way out: no network interface has a carrier (no cable, no radio network).")
+        == "No default route: no network interface has a carrier (no cable, no radio network).")
     #expect(
       PathSnapshot(status: .requiresConnection, unsatisfiedReason: .waiting(interface: "wwan0")).headline
-        == "No way out yet: wwan0 is not connected yet.")
+        == "No default route yet: wwan0 is not connected yet.")
   }
 
-  @Test func forPrograms() {
+  @Test("A path update is printed as JSON") func forPrograms() {
     let update = PathUpdate(number: 3, path: wired, changes: [.link(interface: "eth0", from: .down, to: .up)])
     #expect(
       JSON.object(update.json).text == """

@@ -11,21 +11,21 @@ import Testing
     telemetry: PowerTelemetry(onExternalPower: true, batteryLevelPct: nil, lowPowerMode: false, updatedAtMs: 1_000),
     externalPower: .noBattery, faults: [SupplyFault(supply: "AC", file: "online", text: "\u{1b}")])
 
-  @Test func forPeople() {
+  @Test("The power state is printed in lines") func forPeople() {
     #expect(
       laptop.lines == [
         "On battery, at 41 %: no power supply is connected.", "",
-        "Battery     41 % (says UPower)", "Save power  yes (says power-profiles-daemon)",
+        "Battery      41 % (from UPower)", "Power saver  on (from power-profiles-daemon)",
       ])
     #expect(
       board.lines == [
         "On external power: there is no battery.", "",
-        "Battery     none (says the kernel)", "Save power  no (says the setting)",
-        "Not understood: AC: online contains “\u{fffd}”",
+        "Battery      none (from the kernel)", "Power saver  off (from the setting)",
+        "Unreadable: AC: online contains “\u{fffd}”",
       ])
   }
 
-  @Test func forPrograms() {
+  @Test("A power update is printed as JSON") func forPrograms() {
     let update = PowerUpdate(number: 2, snapshot: laptop, changes: [.battery(from: 42, to: 41)])
     #expect(
       JSON.object(update.json).text == """

@@ -12,7 +12,8 @@ import Testing
     _ state: LinkMachine.State, frames: Int = 0, lost: Int = 0, level: Double = -30
   ) -> WearableRecorder.Status {
     var counters = StreamCounters()
-    (counters.frames, counters.lostFrames) = (frames, lost)
+    counters.frames = frames
+    counters.lostFrames = lost
     let live = WearableRecorder.Live(
       codec: .opus20ms, counters: counters, missingSamples: lost * 320, openSamples: 67_200, level: level,
       isSpeech: true)
@@ -23,10 +24,10 @@ import Testing
     RecordView(path: "/r", limits: .init(), maximum: .seconds(180), tracks: tracks)
   }
 
-  @Test func howItStands() throws {
+  @Test("The status of a recording is printed in lines") func howItStands() throws {
     var view = Self.view()
     let plain: (String, Terminal.Paint) -> String = { text, _ in text }
-    #expect(view.lines(paint: plain) == ["The wearable · not begun", "", "0 segments, 0:00"])
+    #expect(view.lines(paint: plain) == ["The wearable · not started", "", "0 segments, 0:00"])
     view.note(Self.status(.connecting), of: 0, at: .zero)
     #expect(view.lines(paint: plain)[0] == "Omi\u{fffd}[2J (FA:0B:00:00:00:01) · connecting · battery 87 %")
 
@@ -55,19 +56,22 @@ import Testing
     for number in 0..<9 { view.say("\(number)", at: "") }
     #expect(view.lines(paint: plain).suffix(6).map { $0.last } == ["3", "4", "5", "6", "7", "8"])
     view.note(.finished(.init(info: try Self.info(), path: "/r/x.wav")), of: 0)
-    #expect(view.lines(paint: plain)[3] == "  no segment is open" && view.finished == (1, 4.2))
+    #expect(view.lines(paint: plain)[3] == "  no open segment")
+    #expect(view.finished.segments == 1)
+    #expect(view.finished.seconds == 4.2)
     view.note(.stalled(AudioIngestError(.noSpace, "the disk is full")), of: 0)
-    #expect(view.lines(paint: plain)[3] == "  nothing is kept: no space")
+    #expect(view.lines(paint: plain)[3] == "  not recording: no space")
     view.note(.began(try Self.info()), of: 0)
     #expect(view.lines(paint: plain)[3].hasPrefix("  segment 3"))
   }
 
-  @Test func whatTheWearableHasStored() throws {
+  @Test("The progress of stored recordings is printed") func whatTheWearableHasStored() throws {
     var view = Self.view()
     let plain: (String, Terminal.Paint) -> String = { text, _ in text }
     func lines(_ stored: StoredStatus?) -> [String] {
       var status = Self.status(.streaming, frames: 100)
-      (status.stored, status.model) = (stored, "omiGlass")
+      status.stored = stored
+      status.model = "omiGlass"
       view.note(status, of: 0, at: .zero)
       return view.lines(paint: plain)
     }
@@ -75,35 +79,42 @@ import Testing
     #expect(lines(StoredStatus(isFetching: false, remaining: 0))[4].isEmpty)
     counters.records = 300
     let coming = StoredStatus(isFetching: true, remaining: 1200, counters: counters)
-    #expect(lines(coming)[4] == "  stored while nobody listened: 300 records fetched, 1200 to come")
+    #expect(lines(coming)[4] == "  stored recordings: 300 records fetched, 1200 left")
     #expect(lines(coming)[0].contains("streaming · omiGlass · battery 87 %"))
-    (counters.repeated, counters.overwritten) = (2, 7)
+    counters.repeated = 2
+    counters.overwritten = 7
     let fetched = StoredStatus(isFetching: false, remaining: 0, counters: counters)
-    let words = "300 records fetched · 2 pieces asked for again · 7 overwritten by the device"
-    #expect(lines(fetched)[4] == "  stored while nobody listened: " + words)
+    let words = "300 records fetched · 2 parts requested again · 7 overwritten by the wearable"
+    #expect(lines(fetched)[4] == "  stored recordings: " + words)
     guard case .object(let json) = view.tracks[0].json["stored"] else { return #expect(Bool(false), "nothing stored") }
-    #expect(json["records"] == 300 && json["remaining"] == 0 && json["isFetching"] == false && json.count == 9)
+    #expect(json["records"] == 300)
+    #expect(json["remaining"] == 0)
+    #expect(json["isFetching"] == false)
+    #expect(json.count == 9)
     let news = RecordNews(.stored(coming))
-    #expect(news.name == "stored" && news.fields["records"] == 300)
-    #expect(news.text("Omi") == "Omi: what it stored while nobody listened: 300 records fetched, 1200 to come")
+    #expect(news.name == "stored")
+    #expect(news.fields["records"] == 300)
+    #expect(news.text("Omi") == "Omi: stored recordings: 300 records fetched, 1200 left")
     view.uploaded = 2
     #expect(view.lines(paint: plain).contains { $0.contains("0 segments, 0:00 · 2 uploaded") })
   }
 
-  @Test func theMeterFallsSlowlyAndRemembersThePeak() {
+  @Test("The level meter falls slowly, and marks the peak") func theMeterFallsSlowlyAndRemembersThePeak() {
     var meter = LevelMeter()
     #expect(meter.bar(10) == "          ")
     meter.note(0, at: .zero)
     #expect(meter.bar(10) == "██████████")
     meter.note(-120, at: .seconds(1))
-    #expect(meter.level == -20 && meter.bar(10) == "██████▋  │")
+    #expect(meter.level == -20)
+    #expect(meter.bar(10) == "██████▋  │")
     meter.note(-120, at: .seconds(2.5))
-    #expect(meter.level == -50 && meter.peak == -50)
+    #expect(meter.level == -50)
+    #expect(meter.peak == -50)
     meter.note(-.infinity, at: .seconds(9))
     #expect(meter.bar(10) == "          ")
   }
 
-  @Test func theRateIsThatOfTheLastSeconds() {
+  @Test("The frame rate covers the last seconds") func theRateIsThatOfTheLastSeconds() {
     var rate = FrameRate()
     #expect(rate.perSecond == nil)
     for tenth in 0...50 { rate.note(tenth < 20 ? 0 : (tenth - 20) * 5, at: .milliseconds(tenth * 100)) }
@@ -113,29 +124,37 @@ import Testing
     #expect(rate.perSecond == nil)
   }
 
-  @Test func whatHappens() throws {
+  @Test("The events of a recording are printed, and have JSON fields") func whatHappens() throws {
     let news = RecordNews(.recording(.finished(.init(info: try Self.info(), path: "/r/x.wav"))))
-    #expect(news.name == "segment" && news.text("Omi") == "Omi: segment 3 of 0:04, 0.10 s of it missing, in /r/x.wav")
-    #expect(news.fields["id"] == 3 && news.fields["duration"] == .decimal(4.2) && news.fields["missingSamples"] == 1600)
-    #expect(RecordNews(.state(.muted)).text(nil) == "The wearable: silent: the link lives, and no audio comes")
+    #expect(news.name == "segment")
+    #expect(news.text("Omi") == "Omi: segment 3, 0:04, 0.10 s missing, in /r/x.wav")
+    #expect(news.fields["id"] == 3)
+    #expect(news.fields["duration"] == .decimal(4.2))
+    #expect(news.fields["missingSamples"] == 1600)
+    #expect(RecordNews(.state(.muted)).text(nil) == "The wearable: muted: connected, but no audio arrives")
     #expect(RecordNews(.problem("a\u{1b}b")).text(nil) == "a\u{fffd}b")
     let full = AudioIngestError(.noSpace, "the disk is full", hint: "make room")
     #expect(RecordNews(.recording(.stalled(full))).fields == ["error": "the disk is full", "hint": "make room"])
     var view = Self.view()
     view.note(Self.status(.streaming, frames: 7), of: 0, at: .zero)
     let json = view.tracks[0].json
-    #expect(json["state"] == "streaming" && json["battery"] == 87 && json["levelDB"] == .decimal(-30))
+    #expect(json["state"] == "streaming")
+    #expect(json["battery"] == 87)
+    #expect(json["levelDB"] == .decimal(-30))
     guard case .object(let counters) = json["counters"] else { return #expect(Bool(false), "no counters") }
-    #expect(counters["frames"] == 7 && counters.count == 13)
+    #expect(counters["frames"] == 7)
+    #expect(counters.count == 13)
   }
 
-  @Test func aWearableThatIsDescribed() throws {
+  @Test("The options describe a wearable of another kind") func aWearableThatIsDescribed() throws {
     func wearable(_ words: String) throws -> any Wearable {
       try WearableOptions.parse(words.split(separator: " ").map(String.init)).wearable()
     }
     #expect(try wearable("") is OmiWearable)
     let plain = try wearable("--service 180a --characteristic 2a29 --codec pcm8k")
-    #expect(plain.framing == .bare && plain.advertisedServices == ["180a"] && plain.audio.characteristic == "2a29")
+    #expect(plain.framing == .bare)
+    #expect(plain.advertisedServices == ["180a"])
+    #expect(plain.audio.characteristic == "2a29")
     let omi = try wearable("--service 180a --characteristic 2a29 --codec opus10ms --number-at 0 --piece-at 2")
     #expect(omi.framing == (try PacketFraming(header: 3, number: .init(offset: 0, width: 2), fragmentIndex: 2)))
     let pendant = try wearable(
@@ -146,16 +165,18 @@ import Testing
         == (try PacketFraming(header: 4, footer: 5, number: .init(offset: 3, width: 1), frameLength: 40)))
   }
 
-  @Test(arguments: [
-    "--characteristic 2a29", "--header 3", "--service 180a", "--service 180a --characteristic 2a29",
-    "--service 180a --characteristic 2a29 --codec mp3",
-    "--service 180a --characteristic 2a29 --codec pcm8k --header -1",
-    "--service 180a --characteristic 2a29 --codec pcm8k --short-number",
-    "--service 180a --characteristic 2a29 --codec pcm8k --header 1 --number-at 9223372036854775807",
-    "--service 180a --characteristic 2a29 --codec pcm8k --piece-at 9223372036854775807",
-    "--service 180a --characteristic 2a29 --codec pcm8k --number-at -5",
-    "--service 180a --characteristic 2a29 --codec pcm8k --piece-at 0 --frame-length 40",
-  ])
+  @Test(
+    "An impossible description of a wearable is rejected",
+    arguments: [
+      "--characteristic 2a29", "--header 3", "--service 180a", "--service 180a --characteristic 2a29",
+      "--service 180a --characteristic 2a29 --codec mp3",
+      "--service 180a --characteristic 2a29 --codec pcm8k --header -1",
+      "--service 180a --characteristic 2a29 --codec pcm8k --short-number",
+      "--service 180a --characteristic 2a29 --codec pcm8k --header 1 --number-at 9223372036854775807",
+      "--service 180a --characteristic 2a29 --codec pcm8k --piece-at 9223372036854775807",
+      "--service 180a --characteristic 2a29 --codec pcm8k --number-at -5",
+      "--service 180a --characteristic 2a29 --codec pcm8k --piece-at 0 --frame-length 40",
+    ])
   func descriptionsThatCannotBe(_ words: String) {
     #expect(throws: (any Error).self) { try WearableOptions.parse(words.split(separator: " ").map(String.init)) }
   }

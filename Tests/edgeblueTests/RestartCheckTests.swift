@@ -37,10 +37,12 @@ struct RestartCheckTests {
     return withExtendedLifetime(objects) { found }
   }
 
-  @Test(arguments: [
-    ("no", Finding.Level.warn), ("on-success", .warn), ("on-watchdog", .warn), ("on-failure", .ok), ("on-abort", .ok),
-    ("on-abnormal", .ok), ("always", .ok),
-  ])
+  @Test(
+    "A unit that does not restart bluetoothd after a crash causes a warning",
+    arguments: [
+      ("no", Finding.Level.warn), ("on-success", .warn), ("on-watchdog", .warn), ("on-failure", .ok), ("on-abort", .ok),
+      ("on-abnormal", .ok), ("always", .ok),
+    ])
   func whetherBluetoothdComesBackAfterACrash(restart: String, level: Finding.Level) async throws {
     let found = try await findings(restart: restart)
     #expect(found.map(\.level) == [level])
@@ -48,7 +50,9 @@ struct RestartCheckTests {
     #expect(found.first?.fix?.contains("systemctl edit bluetooth") == (level == .warn ? true : nil))
   }
 
-  @Test func withoutTheUnitOrSystemdThereIsNothingToSay() async throws {
+  @Test("Without systemd or the unit, there is no finding") func withoutTheUnitOrSystemdThereIsNothingToSay()
+    async throws
+  {
     #expect(try await findings(restart: "no", loadState: "not-found") == [])
     let bus = try PrivateBus()
     let connection = try await bus.connect()

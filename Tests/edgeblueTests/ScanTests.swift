@@ -12,10 +12,11 @@ import Testing
   ) -> ScanTable.Row {
     .init(
       address: address, name: name, rssi: rssi, services: services, companies: companies,
-      heard: start + .seconds(seconds))
+      receivedAt: start + .seconds(seconds))
   }
 
-  @Test func strongestFirstAndNothingForgotten() {
+  @Test("Devices are sorted by RSSI, and keep what earlier results contained") func strongestFirstAndNothingForgotten()
+  {
     var table = ScanTable()
     table.see(row("00:AA:01:00:00:01", "far", -90, [], [0x4c]))
     table.see(row("00:AA:01:00:00:02"))
@@ -32,7 +33,7 @@ import Testing
       ])
   }
 
-  @Test func servicesThatWereReadAreNoNews() {
+  @Test("Services that were read over a connection are marked") func servicesThatWereReadAreNoNews() {
     var table = ScanTable()
     table.see(row("00:AA:01:00:00:01", "lamp", -50, ["1816"]))
     var read = row("00:AA:01:00:00:01", "lamp", -50, ["1801", "180f"])
@@ -40,10 +41,10 @@ import Testing
     table.see(read)
     let lines = table.lines(now: start)
     #expect(lines.count == 1)
-    #expect(lines[0].hasSuffix("Battery, Generic Attribute (as read before)"))
+    #expect(lines[0].hasSuffix("Battery, Generic Attribute (read earlier)"))
   }
 
-  @Test func theColumnsHold() {
+  @Test("Long names and unknown companies do not break the columns") func theColumnsHold() {
     var table = ScanTable()
     table.see(row("00:AA:01:00:00:01", "a name\u{1b}[2J that has no end", -1, ["ec0d"], [0x59, 0xfffe]))
     #expect(
@@ -52,7 +53,7 @@ import Testing
       ])
   }
 
-  @Test func noMoreLinesThanFit() {
+  @Test("The table has no more lines than the limit") func noMoreLinesThanFit() {
     var table = ScanTable()
     for number in 1...5 { table.see(row("00:AA:01:00:00:0\(number)", nil, -number)) }
     #expect(table.lines(now: start, limit: 5).count == 5)
@@ -60,7 +61,7 @@ import Testing
     #expect(table.lines(now: start, limit: 3).last == "… and 3 more")
   }
 
-  @Test func aFrameReplacesTheOneBefore() {
+  @Test("A frame replaces the frame before it") func aFrameReplacesTheOneBefore() {
     var screen = LiveScreen()
     #expect(screen.frame(["a", "b"]) == "\u{1b}[?7l\ra\u{1b}[K\n\rb\u{1b}[K\n\u{1b}[J\u{1b}[?7h")
     #expect(screen.frame(["c"]).hasPrefix("\u{1b}[?7l\u{1b}[2A\rc"))
@@ -70,7 +71,7 @@ import Testing
     #expect(screen.frame(["\u{1b}[1mab\u{1b}[0mc"], width: 3).contains("\u{1b}[0mc\n"))
   }
 
-  @Test func forPrograms() {
+  @Test("A device is printed as JSON") func forPrograms() {
     let json = row("00:AA:01:00:00:01", nil, -1, ["180d"], [0x4c]).json(isPhone: false, now: start + .seconds(3))
     #expect(json.text.contains(#""ageSeconds":3,"edgecoder":false,"manufacturers":[{"id":76,"name":"Apple"}]"#))
     #expect(json.text.contains(#""name":"Heart Rate","uuid":"0000180d-0000-1000-8000-00805f9b34fb""#))

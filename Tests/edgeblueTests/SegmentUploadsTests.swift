@@ -12,13 +12,11 @@ import Uploads
 
 /// From a recorder's folder into the queue, and back: what the server has may go.
 @Suite(.timeLimit(.minutes(5))) struct SegmentUploadsTests {
-  @Test func aSegmentMayGoOnceTheServerHasBothOfItsFiles() async throws {
+  @Test("A segment is delivered once the server has both of its files")
+  func aSegmentMayGoOnceTheServerHasBothOfItsFiles() async throws {
     let temporary = try TemporaryFolder()
     let folder = try SegmentFolder(path: temporary.path + "/recordings", limits: .init(reserve: 0))
-    var recording = try Recording(folder)
-    recording.play(frames: 200)
-    recording.recorder.end(.shutdown, at: recording.moment)
-    let segment = try #require(try SegmentCatalog(path: folder.path).entries.first?.segment)
+    let segment = try Self.record(in: folder)
     let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
     let arrived = Lock<[Int]>([])
     let sink = SegmentUploads(
@@ -34,8 +32,8 @@ import Uploads
     #expect(items.map(\.request.key) == [stem + ".json", stem + ".wav"])
     let manifest = "fleet/ada/manifests/device=\(device)/date=\(segment.info.localDate)/manifest.ndjson"
     #expect(items.allSatisfy { $0.request.manifest == manifest })
-    #expect(
-      items[1].request.content.sha256 == segment.info.sha256 && items[1].request.content.contentType == "audio/wav")
+    #expect(items[1].request.content.sha256 == segment.info.sha256)
+    #expect(items[1].request.content.contentType == "audio/wav")
 
     // The server takes the sidecar first; that is not all of it.
     let server = Server(refusing: ".wav")
@@ -51,14 +49,15 @@ import Uploads
     await queue.networkReturned()
     try await Self.until { try store.totals().items == [.done: 2] }
     #expect(try SegmentCatalog(path: folder.path).entries.map(\.isDelivered) == [true])
-    // That is told, and not before.
     #expect(arrived.withLock { $0 } == [segment.info.id])
     running.cancel()
     try await running.value
   }
 
   /// As in a recording: the queue runs when the first segment is finished.
-  @Test func whatIsFinishedWhileTheQueueRunsGoesToo() async throws {
+  @Test("A segment that is finished while the queue runs is uploaded too") func whatIsFinishedWhileTheQueueRunsGoesToo()
+    async throws
+  {
     let temporary = try TemporaryFolder()
     let folder = try SegmentFolder(path: temporary.path + "/recordings", limits: .init(reserve: 0))
     let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
@@ -70,10 +69,7 @@ import Uploads
       disk: sink)
     let running = Task { try await queue.run() }
     await clock.waitForSleeper(until: .milliseconds(500))
-    var recording = try Recording(folder)
-    recording.play(frames: 200)
-    recording.recorder.end(.shutdown, at: recording.moment)
-    try await sink.take(try #require(try SegmentCatalog(path: folder.path).entries.first?.segment))
+    try await sink.take(try Self.record(in: folder))
     try await Self.until {
       clock.advance(by: .milliseconds(100))
       return try store.totals().items == [.done: 2]
@@ -85,7 +81,9 @@ import Uploads
 
   /// One policy: the queue waits when it cannot write, the recorder's folder makes room of what was delivered, and what was
   /// not delivered stays.
-  @Test(.enabled(if: SmallDisk.isPossible, "needs to be allowed to mount a disk in memory"))
+  @Test(
+    "On a full disk a segment waits, and delivered segments are removed",
+    .enabled(if: SmallDisk.isPossible, "needs to be allowed to mount a disk in memory"))
   func withoutRoomASegmentWaitsAndWhatWasDeliveredGoes() async throws {
     let disk = try SmallDisk(megabytes: 2)
     let folder = try SegmentFolder(path: disk.path + "/recordings", limits: .init(reserve: 0))
@@ -95,7 +93,8 @@ import Uploads
     let segments = try SegmentCatalog(path: folder.path).entries.map(\.segment)
     try #require(segments.count == 3)
     let store = try QueueStore(path: disk.path + "/uploads.sqlite")
-    let (clock, waits) = (ManualClock(), Lock<[Int]>([]))
+    let clock = ManualClock()
+    let waits = Lock<[Int]>([])
     let sink = SegmentUploads(
       store: store, folder: folder, bucket: "bucket", prefix: "", account: "ada", clock: TimeSource(clock),
       told: { news in
@@ -120,6 +119,14 @@ import Uploads
     #expect(try store.totals().items == [.waiting: 6])
     #expect(try SegmentCatalog(path: folder.path).entries.map(\.segment.info.id) == segments.dropFirst().map(\.info.id))
     #expect(waits.withLock { $0 }.count == 1)
+  }
+
+  /// Records one segment of 2 s.
+  private static func record(in folder: SegmentFolder) throws -> FinishedSegment {
+    var recording = try Recording(folder)
+    recording.play(frames: 200)
+    recording.recorder.end(.shutdown, at: recording.moment)
+    return try #require(try SegmentCatalog(path: folder.path).entries.first?.segment)
   }
 
   private static func until(_ isSo: () throws -> Bool) async throws {

@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func everyKindIsReadFromAFile() throws {
+  @Test("Every kind of setting is read from a file") func everyKindIsReadFromAFile() throws {
     let file = #"{"engine": "ollama", "pace-ms": 20, "quiet": true, "allow": ["a b", "c"]}"#
     #expect(
       try additions(file: file).map(\.words) == [
@@ -35,7 +35,7 @@ import Testing
     #expect(try additions(file: "{}") == [])
   }
 
-  @Test func everyKindIsReadFromTheEnvironment() throws {
+  @Test("Every kind of setting is read from the environment") func everyKindIsReadFromTheEnvironment() throws {
     let environment = [
       "EDGEBLUE_TEST_PACE_MS": "20", "EDGEBLUE_TEST_QUIET": "yes", "EDGEBLUE_TEST_ALLOW": "a, b",
       "MODEL_SERVER": "http://x", "EDGEBLUE_TEST_ENGINE": "", "HOME": "/root",
@@ -49,7 +49,8 @@ import Testing
       ])
   }
 
-  @Test func theCommandLineWinsOverAVariableAndThatOverTheFile() throws {
+  @Test("The command line takes precedence over a variable, and a variable over the file")
+  func theCommandLineWinsOverAVariableAndThatOverTheFile() throws {
     let file = #"{"engine": "echo", "engine-url": "http://file"}"#
     let environment = ["EDGEBLUE_TEST_ENGINE_URL": "http://own", "MODEL_SERVER": "http://other"]
     #expect(
@@ -60,6 +61,7 @@ import Testing
   }
 
   @Test(
+    "An error names the invalid setting and its source",
     arguments: [
       (#"{"engin": "x"}"#, [:], "“engin”", "did you mean engine?"),
       (#"{"zzzzzzzz": 1}"#, [:], "“zzzzzzzz”", "engine, engine-url, pace-ms, quiet, allow"),
@@ -67,24 +69,27 @@ import Testing
       (#"{"pace-ms": "x"}"#, [:], "“pace-ms” in", nil), (#"{"engine": 5}"#, [:], "is not a string", nil),
       (#"{"allow": "x"}"#, [:], "is not a list of strings", nil),
       (#"{"quiet": "x"}"#, [:], "is not true or false", nil),
-      ("{}", ["EDGEBLUE_TEST_QUIET": "perhaps"], "neither true nor false", nil),
+      ("{}", ["EDGEBLUE_TEST_QUIET": "perhaps"], "is “perhaps”; allowed: true or false", nil),
       ("[]", [:], "not one JSON object", nil),
-      ("{", [:], "cannot be read", nil), (#"{"engine": {"a": 1}}"#, [:], "is not a string", nil),
+      ("{", [:], "read settings from", nil), (#"{"engine": {"a": 1}}"#, [:], "is not a string", nil),
     ] as [(String, [String: String], String, String?)])
   func whatCannotBeIsSaidWithItsPlace(
     file: String, environment: [String: String], message: String, hint: String?
   ) throws {
     let failure = try #require(throws: Failure.self) { try additions(file: file, environment) }
-    #expect(failure.message.contains(message) && failure.status == .badInput)
+    #expect(failure.message.contains(message))
+    #expect(failure.status == .badInput)
     if let hint { #expect(failure.hint?.contains(hint) == true) }
   }
 
-  @Test func aFileThatIsNotThereIsSaid() throws {
+  @Test("A missing settings file is an error") func aFileThatIsNotThereIsSaid() throws {
     #expect(throws: Failure.self) { try settings.additions(to: [], file: "/nowhere/agent.json", environment: [:]) }
   }
 
-  @Test func distances() {
+  @Test("The distance counts changed, added and removed characters") func distances() {
     #expect("kitten".distance(to: "sitting") == 3)
-    #expect("".distance(to: "abc") == 3 && "abc".distance(to: "") == 3 && "Abc".distance(to: "aBC") == 0)
+    #expect("".distance(to: "abc") == 3)
+    #expect("abc".distance(to: "") == 3)
+    #expect("Abc".distance(to: "aBC") == 0)
   }
 }

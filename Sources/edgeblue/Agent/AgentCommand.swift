@@ -11,47 +11,47 @@ import Uploads
 struct AgentCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "agent",
-    abstract: "Offer compute in the mode a person has chosen, for as long as this machine runs.",
+    abstract: "Offer compute in the selected mode, for as long as this machine runs.",
     discussion: """
-      Applies the compute mode and watches the network and the power until Ctrl-C:
+      Applies the compute mode, and monitors network and power, until Ctrl-C:
 
         off    \(ComputeMode.off.meaning)
         on     \(ComputeMode.on.meaning)
         local  \(ComputeMode.bluetoothLocal.meaning)
 
-      `edgeblue mode` chooses, `edgeblue status` and `edgeblue events` tell. In the background (`edgeblue lifecycle`) \
-      background tasks run (`edgeblue tasks`). When the network goes away, On becomes \
-      Bluetooth Local by itself; back to On only a person goes. On needs a coordinator: that of --coordinator, or \
-      COORDINATOR_URL. Without one On says so, and nothing runs.
+      `edgeblue mode` selects the mode; `edgeblue status` and `edgeblue events` report what the agent does. Background \
+      tasks (`edgeblue tasks`) run while the agent is in the background (`edgeblue lifecycle`). When the network is \
+      lost, On becomes Bluetooth Local; only the user returns to On. On requires a coordinator, named by --coordinator \
+      or COORDINATOR_URL; without one, status reports the missing coordinator, and nothing runs.
 
-      What the coordinator may want to see comes from files and the environment, for everybody here can read a command \
-      line: AGENT_REGISTRATION_TOKEN, which proves that this machine belongs to an account, and MESH_AUTH_TOKEN, the \
-      swarm's own, where the coordinator does not give it to those who register.
+      Tokens for the coordinator come from files and the environment, because all users of the host can read command \
+      lines: AGENT_REGISTRATION_TOKEN proves that this machine belongs to an account; MESH_AUTH_TOKEN is the token of \
+      the swarm, if the coordinator does not issue it at enrolment.
 
-      With --uploads it uploads what `edgeblue record --upload` and `edgeblue upload --later` have queued in its folder, \
-      in every mode. While another program uploads that queue, it waits for its turn.
+      With --uploads it uploads, in every mode, what `edgeblue record --upload` and `edgeblue upload --later` have \
+      queued in its folder. While another program uploads that queue, the agent waits.
 
-      The mode, the events, the chosen phase and the pending tasks are kept in a folder: that of --state, else \
-      STATE_DIRECTORY, else /var/lib/edgeblue for root and ~/.local/state/edgeblue for others. On the system bus the \
-      agent needs dbus/io.edgecoder.Agent1.conf in /etc/dbus-1/system.d. In Bluetooth Local it is a phone, with the \
-      options of `edgeblue phone`.
+      Mode, events, lifecycle choice and pending tasks are stored in a folder: the one of --state, or STATE_DIRECTORY, \
+      or /var/lib/edgeblue for root and ~/.local/state/edgeblue for other users. On the system bus the agent requires \
+      dbus/io.edgecoder.Agent1.conf in /etc/dbus-1/system.d. In Bluetooth Local it is a phone, with the options of \
+      `edgeblue phone`.
 
       EXAMPLES
         edgeblue agent --engine ollama --model llama3.2
         edgeblue agent --coordinator https://coordinator.example --registration-token-file /etc/edgeblue/token
         edgeblue agent --uploads --endpoint https://store.example --account ada --credentials /etc/edgeblue/s3
         edgeblue agent --bus session --state /tmp/agent
-        edgeblue agent --json                            one JSON object for each thing that happens
+        edgeblue agent --json                            one JSON object per event
       """)
 
   @Option(
     help: ArgumentHelp(
-      "A file of JSON with settings. Without it \(AgentSettings.usualFile), where that is.", valueName: "file"))
+      "A JSON file with settings. Default: \(AgentSettings.usualFile), if it exists.", valueName: "file"))
   var config: String?
-  @Option(help: ArgumentHelp("The folder with what outlives the agent.", valueName: "folder"))
+  @Option(help: ArgumentHelp("The folder for persistent state.", valueName: "folder"))
   var state: String?
   @OptionGroup var metrics: MetricsOptions
-  @Flag(help: "Upload what is queued in that folder, and what comes (`edgeblue uploads`).") var uploads = false
+  @Flag(help: "Upload the items that are, or will be, queued in that folder (`edgeblue uploads`).") var uploads = false
   @OptionGroup(title: "Upload options") var store: StoreOptions
   @OptionGroup var coordinator: CoordinatorOptions
   @OptionGroup var bus: BusOptions
@@ -96,14 +96,14 @@ struct AgentCommand: AsyncParsableCommand {
         runner: runner, tasks: tasks, uploads: uploads, control: control, lifecycle: lifecycle, path: path, power: power
       )
       await role.takeFirstState()
-      terminal.say("EdgeBlue agent, mode \(runner.status.mode), state in \(folder.path). Ctrl-C ends it.")
-      let told = Task { await diary.follow() }
-      let heard = Task {
+      terminal.say("EdgeBlue agent, mode \(runner.status.mode), state in \(folder.path). Ctrl-C stops it.")
+      let reporting = Task { await diary.follow() }
+      let following = Task {
         if let swarm { for await status in swarm.statuses { await runner.take(status) } }
       }
       defer {
-        told.cancel()
-        heard.cancel()
+        reporting.cancel()
+        following.cancel()
       }
       // Services stop in reverse order: first the metrics, then what they describe.
       try await runUntilStopped(
@@ -120,7 +120,7 @@ struct AgentCommand: AsyncParsableCommand {
     let usual = StateFolder.usualPath(environment: environment, isRoot: geteuid() == 0)
     guard let path = state ?? usual else {
       throw Failure(
-        "it is not known where to keep the mode: there is no HOME", hint: "name a folder with --state",
+        "the state folder is unknown: HOME is not set", hint: "name a folder with --state",
         status: .unavailable)
     }
     return try StateFolder(path: path)

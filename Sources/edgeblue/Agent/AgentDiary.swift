@@ -1,7 +1,7 @@
 import Agent
 import Streams
 
-/// Tells a person at the terminal, or the journal, what happens.
+/// Prints the events of the agent, to a terminal or the journal.
 struct AgentDiary: Sendable {
   private let events: BoundedStream<AgentEvent>
   private let terminal: Terminal

@@ -3,12 +3,12 @@ import Foundation
 import Logging
 import SystemState
 
-/// Tells whoever started the agent how it is: systemd, where that did.
+/// Reports the state of the agent to systemd, if systemd started the agent.
 struct AgentService: Sendable {
   let manager: ServiceManager
   let runner: ModeRunner
 
-  /// Says that it works, what it does, and that it lives, until the task is cancelled.
+  /// Reports readiness, status and watchdog keep-alives until the task is cancelled.
   func run() async {
     manager.notifyReady(runner.status.summary)
     await withTaskGroup(of: Void.self) { group in
@@ -22,22 +22,22 @@ struct AgentService: Sendable {
 }
 
 extension AgentStatus {
-  /// The mode and what runs, in a few words.
+  /// The mode and the run state, on one line.
   var summary: String { "\(mode): \(runState)" }
 }
 
 extension ModeMachine.Notice {
-  /// Shows it to the person at the screen, where there is one.
+  /// Shows the notice on the desktop, if there is one.
   func show(logger: Logger) {
-    // libdbus would start a bus where nobody sits.
+    // Without a session, libdbus would start a bus.
     guard ProcessInfo.processInfo.environment["DBUS_SESSION_BUS_ADDRESS"] != nil else { return }
     let text = description
     Task {
       do {
         try await DesktopNotification(from: "EdgeBlue", "EdgeBlue agent", body: text).show()
       } catch {
-        // The event log and the terminal have it.
-        logger.warning("the desktop cannot be told", metadata: ["reason": "\(error)"])
+        // The event log and the terminal show the notice too.
+        logger.warning("desktop notification failed", metadata: ["reason": "\(error)"])
       }
     }
   }

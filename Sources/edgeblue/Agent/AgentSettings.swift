@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
 
-/// What of the agent a file and the environment may set, too: every option but the file's name.
+/// The options of the agent that a file and the environment can set too: all except `--config`.
 enum AgentSettings {
-  /// Where the settings of an installed agent are.
+  /// The path of the settings of an installed agent.
   static let usualFile = "/etc/edgeblue/agent.json"
 
   static let all = Settings(
@@ -22,15 +22,15 @@ enum AgentSettings {
 }
 
 extension AgentCommand {
-  /// The command with what the file and the environment add.
-  /// - Parameter given: the words behind `edgeblue agent`.
-  /// - Throws: ``Failure``, which names the place of what cannot be.
+  /// Returns the command with the settings of the file and the environment.
+  /// - Parameter given: the words after `edgeblue agent`.
+  /// - Throws: ``Failure``, which names the source of an invalid setting.
   static func configured(_ given: [String], file: String?, environment: [String: String]) throws -> AgentCommand {
     let additions = try AgentSettings.all.additions(to: given, file: file, environment: environment)
     do {
       return try parse(given + additions.flatMap(\.words))
     } catch {
-      // The one without which the others can be is the one to blame, if there is one.
+      // The invalid setting is the one without which the others can be parsed.
       let culprit = additions.indices.first { index in
         var others = additions
         others.remove(at: index)
@@ -42,7 +42,7 @@ extension AgentCommand {
     }
   }
 
-  /// The file to read: the one that is named, or the usual one where there is one.
+  /// The settings file: the one that `--config` names, or the default one if it exists.
   var settingsFile: String? {
     config ?? (FileManager.default.fileExists(atPath: AgentSettings.usualFile) ? AgentSettings.usualFile : nil)
   }

@@ -6,23 +6,23 @@ import Streams
 import Timing
 import Uploads
 
-/// The queue of uploads as a part of the agent: it uploads for as long as the agent runs, and says how it goes.
+/// The upload queue of the agent: uploads for as long as the agent runs, and reports its status.
 struct AgentUploads: Sendable {
   private let queue: UploadQueue
-  /// Why nothing is uploaded, although the queue was asked to.
+  /// The reason why the queue has stopped, if it has.
   private let failure = Lock<String?>(nil)
 
-  /// How often it is looked whether something has changed.
+  /// The interval at which the status is polled for changes.
   private static let interval = Duration.seconds(2)
-  /// How long after a failure, such as of the disk, it is begun again.
+  /// The delay after which a failed queue, for example after a disk error, restarts.
   private static let pause = Duration.seconds(30)
 
   init(_ queue: UploadQueue) { self.queue = queue }
 
-  /// What can be followed over time.
+  /// The metrics of the queue.
   func metrics() async -> [Metric] { await report().metrics }
 
-  /// Works until the task is cancelled. The agent's work does not depend on it: what fails is told.
+  /// Uploads until the task is cancelled. Failures are reported, and do not stop the agent.
   func run(_ paths: BoundedStream<PathUpdate>, reportingTo runner: ModeRunner) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await upload() }
@@ -52,12 +52,12 @@ struct AgentUploads: Sendable {
     return report
   }
 
-  /// Counting all items takes a moment: it is done when something has changed.
+  /// Counting all items is slow, so it happens only after a change.
   private func tell(_ runner: ModeRunner) async {
     var seen: (status: UploadQueue.Status, version: Int64?, failure: String?)?
     while !Task.isCancelled {
       let status = await queue.status
-      // A store that cannot be read says so in the report.
+      // The report contains the error of a store that cannot be read.
       let version = try? queue.store.version()
       let failure = failure.withLock { $0 }
       if seen?.status != status || seen?.version != version || seen?.failure != failure || seen == nil {

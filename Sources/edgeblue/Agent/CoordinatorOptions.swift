@@ -5,33 +5,34 @@ import EdgeCoder
 import Foundation
 import SystemState
 
-/// Which coordinator the agent works for in On, and as whom.
+/// The options for the coordinator that the agent works for in mode On.
 struct CoordinatorOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("The coordinator to work for in On.", valueName: "url"))
+    help: ArgumentHelp("The URL of the coordinator, for mode On.", valueName: "url"))
   var coordinator: String?
   @Option(
     help: ArgumentHelp(
-      "A file with the token that proves whose this machine is. Without it AGENT_REGISTRATION_TOKEN.",
+      "A file whose first line is the registration token, which proves the owner of this machine. Default: AGENT_REGISTRATION_TOKEN.",
       valueName: "file"))
   var registrationTokenFile: String?
   @Option(
     help: ArgumentHelp(
-      "This machine's name at the coordinator. Without it one that is made up once.", valueName: "name"))
+      "The identifier of this machine at the coordinator. Default: one that is generated once.", valueName: "name"))
   var agentID: String?
   @Option(
-    help: ArgumentHelp("A PEM file with certificates to trust besides the system's.", valueName: "file"))
+    help: ArgumentHelp("A PEM file with certificates to trust in addition to the system's.", valueName: "file"))
   var coordinatorCa: String?
   @Option(
     help: ArgumentHelp(
       """
-      Whether power suffices to ask for work: flow-chart (not to save power, not below the threshold), phone or \
-      machine (as the coordinator itself decides about phones, and about other machines).
+      The power policy for requesting work: flow-chart (not in power saver mode, not below the battery threshold), \
+      phone or machine (the coordinator's own rules for phones and for other machines).
       """, valueName: "policy"))
   var assignment = Assignment.flowChart
   @Option(
     help: ArgumentHelp(
-      "Ask for no work with a battery below this; with `phone`, on battery. 20 without it.", valueName: "percent"))
+      "The battery level below which no work is requested, 0 to 100; with `phone`, on battery only. Default: 20.",
+      valueName: "percent"))
   var batteryThreshold: Int?
 
   enum Assignment: String, ExpressibleByArgument, CaseIterable {
@@ -41,18 +42,18 @@ struct CoordinatorOptions: ParsableArguments {
 
   func validate() throws {
     guard (0...100).contains(batteryThreshold ?? 0) else {
-      throw ValidationError("--battery-threshold is 0 to 100 percent.")
+      throw ValidationError("--battery-threshold: allowed are 0 to 100 percent.")
     }
     if batteryThreshold != nil, assignment == .machine {
       throw ValidationError(
         """
-        The coordinator's table for machines has thresholds of its own: leave out --battery-threshold, or choose \
-        --assignment flow-chart or phone.
+        --assignment machine has thresholds of its own: omit --battery-threshold, or select --assignment flow-chart \
+        or phone.
         """)
     }
   }
 
-  /// Whether power suffices for work.
+  /// Returns the power policy for requesting work.
   func policy() throws -> AssignmentPolicy {
     switch assignment {
     case .flowChart: .flowChart(try batteryThreshold.map { try FlowChart(batteryThreshold: $0) } ?? FlowChart())
@@ -62,7 +63,7 @@ struct CoordinatorOptions: ParsableArguments {
     }
   }
 
-  /// What takes part in the swarm; `nil` without a coordinator.
+  /// Returns the runner that takes part in the swarm; `nil` without a coordinator.
   func makeRunner(
     folder: StateFolder, log: EventLog, engine: any Engine, chosen: EngineOptions, power: PowerMonitor,
     environment: [String: String]
@@ -93,7 +94,7 @@ struct CoordinatorOptions: ParsableArguments {
       identity: identity, folder: folder, log: log, options: options)
   }
 
-  /// As many tokens as the coordinator's own agents give it.
+  /// The limit of tokens of one task, as in the coordinator's own agents.
   private static let maxTokens = 512
 
   private static func answer(_ task: CoordinatorTask, by engine: any Engine) async throws -> String {
@@ -104,7 +105,7 @@ struct CoordinatorOptions: ParsableArguments {
 
   private static func token(from path: String) throws -> String {
     guard let line = SystemFiles.line(of: path)?.trimmingCharacters(in: .whitespaces), !line.isEmpty else {
-      throw Failure("\(path) holds no token", hint: "the token is its first line", status: .badInput)
+      throw Failure("\(path) contains no token", hint: "its first line must be the token", status: .badInput)
     }
     return line
   }

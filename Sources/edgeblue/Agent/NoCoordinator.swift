@@ -1,9 +1,9 @@
 import Agent
 
-/// What stands for the heartbeat when there is no coordinator to send it to.
+/// The replacement of the coordinator's runner when no coordinator is configured; it always fails.
 struct NoCoordinator: ComputeRunner {
   func run(whenReady: @escaping @Sendable () async -> Void) async throws {
     throw AgentError(
-      .notConfigured, "there is no coordinator to work for", hint: "name one to `edgeblue agent` with --coordinator")
+      .notConfigured, "no coordinator is configured", hint: "name one to `edgeblue agent` with --coordinator")
   }
 }

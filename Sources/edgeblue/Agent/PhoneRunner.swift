@@ -5,16 +5,16 @@ import Streams
 import SystemState
 import Timing
 
-/// The phone role, as the agent runs it in Bluetooth Local.
+/// The phone role of the agent, for mode Bluetooth Local.
 struct PhoneRunner: ComputeRunner {
-  /// How long bluetoothd may take to take the service away; it goes all the same.
+  /// The timeout for bluetoothd to unregister the service; closing the session removes the service anyway.
   private static let goodbyeLimit: Duration = .seconds(4)
 
   let options: PhoneOptions
   let engine: any Engine
   let power: PowerMonitor
   let terminal: Terminal
-  /// Whether somebody switched the adapter off while the phone worked: then only they switch it on again.
+  /// A Boolean value that indicates whether the user powered the adapter off; then only the user powers it on again.
   private let wasSwitchedOff = Lock(false)
   private let running = Lock<PhoneService?>(nil)
 
@@ -25,14 +25,14 @@ struct PhoneRunner: ComputeRunner {
     self.terminal = terminal
   }
 
-  /// What can be followed over time; nothing while no phone runs.
+  /// The metrics of the phone; none while it does not run.
   func metrics() async -> [Metric] { await running.withLock { $0 }?.snapshot().metrics ?? [] }
 
   func run(whenReady: @escaping @Sendable () async -> Void) async throws {
     let mayNot = wasSwitchedOff.withLock { $0 }
     let radio = try await Radio.open(options.adapter, terminal, switchingOn: !mayNot)
     wasSwitchedOff.withLock { $0 = false }
-    // What bluetoothd keeps for this session goes with it, whatever it answers.
+    // Closing the session removes everything that bluetoothd holds for it.
     defer { radio.session.close() }
     let (transport, phone) = try await options.start(on: radio, engine: engine, power: power)
     running.withLock { $0 = phone }
@@ -60,15 +60,15 @@ struct PhoneRunner: ComputeRunner {
     }
   }
 
-  /// The phone waits for bluetoothd and the adapter to come back; the agent must not say meanwhile that it works.
+  /// Throws when bluetoothd or the adapter is gone: the phone would wait for it, but the agent must not report that it runs.
   private func endWhenUnreachable(_ phone: PhoneService, _ radio: Radio) async throws {
     let name = radio.name
     var wasUp = false
     while true {
       let isUp = await phone.snapshot().isUp
       if wasUp, !isUp {
-        guard radio.session.isServiceUp else { throw BlueZError(.serviceUnavailable, "it has ended") }
-        guard radio.adapter.name != nil else { throw BlueZError(.noAdapter, "\(name) has gone") }
+        guard radio.session.isServiceUp else { throw BlueZError(.serviceUnavailable, "bluetoothd has ended") }
+        guard radio.adapter.name != nil else { throw BlueZError(.noAdapter, "\(name) was removed") }
         wasSwitchedOff.withLock { $0 = !radio.adapter.isPowered }
         throw BlueZError.switchedOff(name)
       }
@@ -77,13 +77,13 @@ struct PhoneRunner: ComputeRunner {
     }
   }
 
-  /// In tasks of their own, because the one that ends is cancelled.
+  /// Unregisters the service, in separate tasks because the current one is cancelled.
   private static func sayGoodbye(_ transport: BlueZPhoneTransport, _ radio: Radio) async {
     let limit = Task {
       try await Task.sleep(for: goodbyeLimit, clock: .steady)
       radio.session.close()
     }
-    // Refused or not, the session's end takes the service away.
+    // If this fails, the end of the session removes the service.
     _ = await Task { try await transport.stop() }.result
     limit.cancel()
   }

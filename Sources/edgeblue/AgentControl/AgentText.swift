@@ -1,42 +1,45 @@
 import Agent
 
 extension AgentStatus {
-  /// The mode in a sentence, with what it means for the person.
+  /// The mode and its meaning for the user, in one sentence.
   var headline: String {
-    let cause = cause == .networkLoss ? ", by itself, since the network went away" : ""
+    let cause = cause == .networkLoss ? " (automatically, after the loss of the network)" : ""
     return "\(mode)\(cause): \(mode.meaning)"
   }
 
-  /// All there is to know, for a person.
+  /// All fields of the status, for display.
   var lines: [String] {
     var facts = [
-      ("Mode", headline), ("State", "\(runState)"), ("Phase", lifecycle?.text ?? "not known yet"),
+      ("Mode", headline), ("State", "\(runState)"), ("Phase", lifecycle?.text ?? "unknown"),
       ("Network", networkText), ("Power", powerText),
-      ("On battery", runOnlyWhileCharging ? "nothing runs" : "runs, too"),
+      ("On battery", runOnlyWhileCharging ? "does not run" : "runs too"),
     ]
     if let coordinator { facts += coordinator.facts }
     if let uploads { facts += uploads.facts }
     facts += [
       (
         "Since start",
-        "\(counters.starts) starts, \(counters.failures) failures, \(counters.downgrades) times from On to Bluetooth Local"
+        "\(counters.starts) starts, \(counters.failures) failures, \(counters.downgrades) changes from On to Bluetooth Local"
       )
     ]
     if let lastFailure { facts.append(("Last failure", lastFailure)) }
-    if let storageProblem { facts.append(("Not on disk", storageProblem)) }
+    if let storageProblem { facts.append(("Disk error", storageProblem)) }
     return facts.map { $0.0.padded(to: 14) + $0.1.printable }
   }
 
   private var networkText: String {
-    guard let network else { return "not known yet" }
-    guard network.status != .satisfied else { return network.interface.map { "through \($0)" } ?? "there is a way out" }
-    return "no way out" + (network.reason.map { ": \($0)" } ?? "")
+    guard let network else { return "unknown" }
+    guard network.status != .satisfied else {
+      return network.interface.map { "default route on \($0)" } ?? "default route"
+    }
+    return "no default route" + (network.reason.map { ": \($0)" } ?? "")
   }
 
   private var powerText: String {
-    guard let power else { return "not known yet" }
-    let level = power.batteryLevelPct.map { ", the battery at \($0) %" } ?? ""
-    return (power.onExternalPower ? "external" : "battery") + level + (power.lowPowerMode ? ", to be saved" : "")
+    guard let power else { return "unknown" }
+    let level = power.batteryLevelPct.map { ", battery level \($0) %" } ?? ""
+    return (power.onExternalPower ? "external power" : "battery power") + level
+      + (power.lowPowerMode ? ", power saver on" : "")
   }
 
   var json: [String: JSON] {
@@ -66,17 +69,17 @@ extension AgentStatus {
 extension UploadsStatus {
   var facts: [(String, String)] {
     let open = ["waiting", "uploading", "paused"].reduce(0) { $0 + items[$1, default: 0] }
-    var text = open == 0 ? "nothing waits" : "\(open) to go, \(Amounts.bytes(Int(bytesLeft)))"
-    if let oldestAtMs { text += ", the oldest since \(Terminal.clock(atMs: oldestAtMs))" }
-    if isPaused { text += "; all of it is held" }
+    var text = open == 0 ? "none waiting" : "\(open) left, \(Amounts.bytes(Int(bytesLeft)))"
+    if let oldestAtMs { text += ", oldest from \(Terminal.clock(atMs: oldestAtMs))" }
+    if isPaused { text += "; paused" }
     text += "; \(counters["uploaded", default: 0]) uploaded"
-    if let failed = items["failed"], failed > 0 { text += ", \(failed) failed for good" }
+    if let failed = items["failed"], failed > 0 { text += ", \(failed) failed permanently" }
     var facts = [("Uploads", text)]
     if !failures.isEmpty {
       let counts = failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key) \($0.value)×" }
-      facts.append(("Tried again", counts.joined(separator: ", ")))
+      facts.append(("Retries", counts.joined(separator: ", ")))
     }
-    if let problem { facts.append(("No upload", problem)) }
+    if let problem { facts.append(("Upload error", problem)) }
     return facts
   }
 
@@ -92,24 +95,26 @@ extension UploadsStatus {
 
 extension CoordinatorStatus {
   var facts: [(String, String)] {
-    let known = isRegistered ? "registered as" : "not registered as"
+    let known = isRegistered ? "enrolled as" : "not enrolled as"
     var facts = [("Coordinator", "\(address), \(known) \(agentID)" + (problem.map { ": \($0)" } ?? ""))]
-    if let lastHeartbeatAtMs { facts.append(("Heartbeat", "taken at \(Terminal.clock(atMs: lastHeartbeatAtMs))")) }
+    if let lastHeartbeatAtMs {
+      facts.append(("Heartbeat", "acknowledged at \(Terminal.clock(atMs: lastHeartbeatAtMs))"))
+    }
     facts.append(("Tasks", "\(jobsDone) done, \(jobsFailed) failed\(workText)"))
     if resultsWaiting + resultsUnwanted > 0 {
-      facts.append(("Results", "\(resultsWaiting) wait, \(resultsUnwanted) the coordinator will not take"))
+      facts.append(("Results", "\(resultsWaiting) waiting, \(resultsUnwanted) rejected by the coordinator"))
     }
     if !dropReasons.isEmpty {
       let counts = dropReasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key) \($0.value)×" }
-      facts.append(("No task", counts.joined(separator: ", ")))
+      facts.append(("Not assigned", counts.joined(separator: ", ")))
     }
     return facts
   }
 
   private var workText: String {
-    if isWorking { return "; one is worked on" }
+    if isWorking { return "; one in progress" }
     guard let heldBecause else { return "" }
-    return "; none is asked for: " + (AssignmentReason(rawValue: heldBecause)?.description ?? heldBecause)
+    return "; none requested: " + (AssignmentReason(rawValue: heldBecause)?.description ?? heldBecause)
   }
 
   var json: [String: JSON] {

@@ -5,24 +5,24 @@ import ArgumentParser
 struct EventsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "events",
-    abstract: "Show what happened to the agent, and why.",
+    abstract: "Print the events of the agent, with their reasons.",
     discussion: """
-      Asks the agent that `edgeblue agent` started; everybody may. More than is shown stands in the files events.jsonl \
-      and events.jsonl.1 of the agent's folder.
+      Requires a running `edgeblue agent`; all users may read its events. The files events.jsonl and events.jsonl.1 in \
+      the agent's folder contain earlier ones.
 
       EXAMPLES
         edgeblue events
         edgeblue events --limit 3 --json
       """)
 
-  @Option(help: ArgumentHelp("How many at most, 1 to \(EventLog.memoryLimit).", valueName: "n"))
+  @Option(help: ArgumentHelp("The limit of printed events, 1 to \(EventLog.memoryLimit).", valueName: "n"))
   var limit = EventLog.memoryLimit
   @OptionGroup var bus: BusOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
     guard (1...EventLog.memoryLimit).contains(limit) else {
-      throw ValidationError("--limit is 1 to \(EventLog.memoryLimit).")
+      throw ValidationError("--limit: allowed are 1 to \(EventLog.memoryLimit).")
     }
   }
 

@@ -6,18 +6,18 @@ import SystemState
 struct LifecycleCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "lifecycle",
-    abstract: "Show or choose whether the agent is in the foreground or in the background.",
+    abstract: "Print or set the lifecycle phase of the agent: foreground or background.",
     discussion: """
         foreground  background tasks wait
         background  background tasks run
-        auto        what the system says
+        auto        as the system reports (the default)
 
-      By itself the agent follows the session it runs in: in the background while that is locked, idle or not the one in \
-      use. Where there is none to follow, as for a service, it is in the foreground. While the machine is about to sleep \
-      the agent is suspending, whatever was chosen, and its background tasks come to an end first.
+      With auto, the agent follows the session that it runs in: it is in the background while the session is locked, \
+      idle or inactive. A service has no session and is in the foreground. Before system sleep, the agent is suspending \
+      in any case, and its background tasks end first.
 
-      The choice holds also after a restart. On the system bus root and the group edgeblue may choose. `edgeblue tasks` \
-      shows the tasks.
+      The choice persists across restarts. On the system bus, only root and members of the group edgeblue may set it. \
+      `edgeblue tasks` lists the tasks.
 
       EXAMPLES
         edgeblue lifecycle
@@ -26,10 +26,10 @@ struct LifecycleCommand: AsyncParsableCommand {
       """)
 
   @Argument(
-    help: "What it is to be: foreground, background or auto. Without it, what it is is shown.",
+    help: "The phase to set: foreground, background or auto. Default: print the current phase.",
     transform: { text in
       guard let choice = LifecycleChoice(rawValue: text) else {
-        throw ValidationError("A phase is foreground, background or auto.")
+        throw ValidationError("'\(text)' is not a phase; allowed: foreground, background, auto.")
       }
       return choice
     })
@@ -43,7 +43,8 @@ struct LifecycleCommand: AsyncParsableCommand {
       let status = if let choice { try await client.choose(lifecycle: choice) } else { try await client.status() }
       guard let lifecycle = status.lifecycle else {
         throw Failure(
-          "the agent does not say", hint: "it may have just begun, or be of another version", status: .tryAgain)
+          "the agent does not report its lifecycle phase", hint: "it may have just started, or have another version",
+          status: .tryAgain)
       }
       if terminal.json { terminal.print(json: .object(lifecycle.json)) }
       terminal.say(lifecycle.text)
@@ -52,10 +53,10 @@ struct LifecycleCommand: AsyncParsableCommand {
 }
 
 extension LifecycleSnapshot {
-  /// For a person.
+  /// The phase and its reason, for display.
   var text: String {
-    // What they chose is not what they got only while the machine goes to sleep.
-    let rest = reason == .sleep && choice != .auto ? "; \(choice.rawValue) was chosen" : ""
+    // Only before system sleep does the phase differ from the choice.
+    let rest = reason == .sleep && choice != .auto ? "; \(choice.rawValue) is selected" : ""
     return "\(phase): \(reason)\(rest)"
   }
 

@@ -5,10 +5,10 @@ import ArgumentParser
 struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Show what the agent does, and why.",
+    abstract: "Print the state of the agent, and the reasons for it.",
     discussion: """
-      Asks the agent that `edgeblue agent` started; everybody may. With --watch it goes on and tells whenever something \
-      changes.
+      Requires a running `edgeblue agent`; all users may read its state. With --watch it prints the state after every \
+      change.
 
       EXAMPLES
         edgeblue status
@@ -16,7 +16,7 @@ struct StatusCommand: AsyncParsableCommand {
         edgeblue status --json | jq .runState
       """)
 
-  @Flag(help: "Go on, and tell of every change until Ctrl-C.") var watch = false
+  @Flag(help: "Continue, and print every change, until Ctrl-C.") var watch = false
   @OptionGroup var bus: BusOptions
   @OptionGroup var common: CommonOptions
 
@@ -32,7 +32,7 @@ struct StatusCommand: AsyncParsableCommand {
           }
         }
       } catch is CancellationError {
-        // That is how watching ends.
+        // Ctrl-C ends --watch.
       }
     }
   }

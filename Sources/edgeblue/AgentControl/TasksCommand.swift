@@ -5,16 +5,15 @@ import ArgumentParser
 struct TasksCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tasks",
-    abstract: "Show, run and end the agent's background tasks.",
+    abstract: "List, run and expire the background tasks of the agent.",
     discussion: """
-      They run while the agent is in the background (`edgeblue lifecycle`) and its mode is not Off:
+      Background tasks run while the agent is in the background (`edgeblue lifecycle`) and its mode is not Off:
 
-        runtime    asks every 15 s whether heartbeats get through, again and again
-        heartbeat  asks once, when the runtime has not run for 15 min
+        runtime    checks every 15 s whether heartbeats reach the coordinator
+        heartbeat  checks once, if the runtime has not run for 15 min
 
-      Heartbeats there are in On only. The agent sends them itself, in the foreground and in the background alike; the \
-      tasks wait for one that is to come, and fail with the reason when none gets through. What is pending outlives a \
-      restart and a crash.
+      Only mode On has heartbeats. The agent sends them itself, in the foreground and in the background; a task waits \
+      for the next one, and fails with the reason if none succeeds. Pending tasks persist across restarts and crashes.
 
       EXAMPLES
         edgeblue tasks
@@ -27,7 +26,7 @@ struct TasksCommand: AsyncParsableCommand {
   /// `edgeblue tasks list`
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "Show each task: whether it runs or is pending, and what keeps it waiting.")
+      commandName: "list", abstract: "List the tasks: running or pending, and the reason why they wait.")
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var common: CommonOptions
@@ -40,8 +39,8 @@ struct TasksCommand: AsyncParsableCommand {
   /// `edgeblue tasks run`
   struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "run", abstract: "Run a task at once, whatever it requires.",
-      discussion: "On the system bus root and the group edgeblue may. One task runs at a time.")
+      commandName: "run", abstract: "Run a task now, regardless of its requirements.",
+      discussion: "On the system bus, only root and members of the group edgeblue may do so. One task runs at a time.")
 
     @OptionGroup var task: TaskArgument
     @OptionGroup var bus: BusOptions
@@ -55,8 +54,8 @@ struct TasksCommand: AsyncParsableCommand {
   /// `edgeblue tasks expire`
   struct Expire: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "expire", abstract: "Tell a task that runs to come to its end, as if its time were over.",
-      discussion: "On the system bus root and the group edgeblue may.")
+      commandName: "expire", abstract: "Expire a running task, as if its time were over.",
+      discussion: "On the system bus, only root and members of the group edgeblue may do so.")
 
     @OptionGroup var task: TaskArgument
     @OptionGroup var bus: BusOptions
@@ -67,9 +66,10 @@ struct TasksCommand: AsyncParsableCommand {
     }
   }
 
-  /// Which task.
+  /// The argument that names a task.
   struct TaskArgument: ParsableArguments {
-    @Argument(help: ArgumentHelp("The task's name, or the last word of it: runtime or heartbeat.", valueName: "id"))
+    @Argument(
+      help: ArgumentHelp("The identifier of the task, or its last part: runtime or heartbeat.", valueName: "id"))
     var name: String
 
     var identifier: String {
@@ -79,7 +79,7 @@ struct TasksCommand: AsyncParsableCommand {
 }
 
 extension Terminal {
-  /// Shows the tasks, after something was done to them.
+  /// Prints the tasks, after a change.
   fileprivate func printTasks(
     on bus: BusOptions, after change: (AgentClient) async throws -> Void = { _ in }
   ) async throws {
@@ -95,15 +95,15 @@ extension Terminal {
 }
 
 extension AgentTaskStatus {
-  /// The task in a line, for a person.
+  /// The task on one line, for display.
   var line: String {
     let counts = completed + failed == 0 ? "" : "; \(completed) completed, \(failed) failed"
     return identifier.padded(to: 27) + state + counts + (problem.map { "; last: \($0)" } ?? "")
   }
 
   private var state: String {
-    if isRunning { return "runs" }
-    if isOverdue { return "was to end and has not" }
+    if isRunning { return "running" }
+    if isOverdue { return "expired, but still running" }
     guard let wait else { return "not pending" }
     let due = wait > .zero ? "pending, due in \(wait.components.seconds) s" : "pending, due"
     return due + (obstacle.map { "; waits: \($0)" } ?? "")

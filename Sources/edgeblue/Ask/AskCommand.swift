@@ -8,11 +8,11 @@ import Streams
 struct AskCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ask",
-    abstract: "Send one prompt to a phone and print its answer.",
+    abstract: "Send one prompt to a phone and print the reply.",
     discussion: """
-      Goes through the central that runs on this machine; when none does, straight over the air. Only the answer is \
-      printed to standard output: in a terminal as it comes where the phone has a v2 link, else when it is complete. \
-      With `-` the prompt comes from standard input.
+      Sends the prompt through the central that runs on this machine or, if there is none, directly over the air. Only \
+      the reply is printed to standard output. In a terminal, the reply of a phone with the v2 mux streams; otherwise \
+      the reply is printed when it is complete. With `-` the prompt is read from standard input.
 
       EXAMPLES
         edgeblue ask "Why is the sky blue?"
@@ -20,33 +20,35 @@ struct AskCommand: AsyncParsableCommand {
         edgeblue ask --direct --adapter hci1 "Who are you?"
       """)
 
-  @Argument(help: "The prompt; several words are joined with blanks. `-` reads it from standard input.")
+  @Argument(help: "The prompt; several words are joined with spaces. `-` reads it from standard input.")
   var prompt: [String]
 
-  @Flag(help: "Go over the air at once, without looking for a running central.") var direct = false
+  @Flag(help: "Send the prompt directly over the air, without a running central.") var direct = false
   @Option(
     name: .customLong("central-url"),
     help: ArgumentHelp(
-      "The central to go through. Without it \(CentralClient.defaultURL), if one runs there.", valueName: "url"))
+      "The URL of the central. Default: \(CentralClient.defaultURL), if a central runs there.", valueName: "url"))
   var centralURL: String?
   @OptionGroup var adapter: AdapterOptions
-  @Option(help: ArgumentHelp("The most tokens of the answer. Without it the phone's own 512.", valueName: "number"))
+  @Option(
+    help: ArgumentHelp(
+      "The limit of the reply in tokens, 1 to 1000000. Default: 512, set by the phone.", valueName: "number"))
   var maxTokens: Int?
-  @Option(help: ArgumentHelp("How long to look for a phone when going over the air.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("The timeout for finding a phone over the air, 1 to 3600 s.", valueName: "seconds"))
   var wait = 30
   @Option(
     help: ArgumentHelp(
-      "The longest wait for the answer, or for more of one that comes in pieces; without the search.",
+      "The timeout for the reply, or for the next part of one that streams, 1 to 3600 s.",
       valueName: "seconds"))
   var timeout = 100
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
     if direct, centralURL != nil { throw ValidationError("Use either --direct or --central-url.") }
-    guard (1...3600).contains(wait) else { throw ValidationError("--wait is 1 to 3600 seconds.") }
-    guard (1...3600).contains(timeout) else { throw ValidationError("--timeout is 1 to 3600 seconds.") }
+    guard (1...3600).contains(wait) else { throw ValidationError("--wait: allowed are 1 to 3600 s.") }
+    guard (1...3600).contains(timeout) else { throw ValidationError("--timeout: allowed are 1 to 3600 s.") }
     guard maxTokens.map({ (1...1_000_000).contains($0) }) ?? true else {
-      throw ValidationError("--max-tokens is 1 or more.")
+      throw ValidationError("--max-tokens: allowed are 1 to 1000000.")
     }
   }
 
@@ -69,25 +71,25 @@ struct AskCommand: AsyncParsableCommand {
       guard reply.ok else {
         throw Failure(
           "\(reply.phone.isEmpty ? "the phone" : reply.phone.printable) could not answer: \(reply.output.printable)",
-          hint: "the phone's own log says more", status: .failed)
+          hint: "the log of the phone has more", status: .failed)
       }
     }
   }
 
-  /// The reply and the way it took: `central` or `direct`.
+  /// Returns the reply and its route: `central` or `direct`.
   private func ask(
     _ prompt: String, _ terminal: Terminal, _ shown: Shown
   ) async throws -> (reply: InferenceReply, way: String) {
-    // A person reads along; a program gets the answer when it is known to be one.
+    // A user reads along; a program gets the reply when it is complete.
     let read: @Sendable (String) async -> Void = { piece in if terminal.isLive { shown.show(piece) } }
     if !direct {
       let client = CentralClient(url: centralURL ?? CentralClient.defaultURL, replyTime: .seconds(timeout))
-      // A central that was asked for must be there; one that only might be is not missed.
+      // A central that the user names must be reachable; the default one is optional.
       if centralURL != nil {
         return (try await client.generate(prompt: prompt, maxTokens: maxTokens, onText: read), "central")
       }
       if try await client.isReachable() {
-        terminal.whisper("asking the central at \(CentralClient.defaultURL) …")
+        terminal.whisper("sending the prompt through the central at \(CentralClient.defaultURL) …")
         return (try await client.generate(prompt: prompt, maxTokens: maxTokens, onText: read), "central")
       }
     }
@@ -100,7 +102,7 @@ struct AskCommand: AsyncParsableCommand {
     return (reply, "direct")
   }
 
-  /// What of the answer was printed while it came.
+  /// The part of the reply that was printed while it streamed.
   private final class Shown: Sendable {
     private let state = Lock("")
 
@@ -114,11 +116,12 @@ struct AskCommand: AsyncParsableCommand {
 
   private func readPrompt() throws -> String {
     guard prompt == ["-"] else { return prompt.joined(separator: " ") }
-    // A request has room for 256 KiB; reading one byte more is enough to know that it does not fit.
+    // A request holds at most 256 KiB; reading one byte more shows that it is too large.
     let limit = 256 << 10
     let data = try FileHandle.standardInput.read(upToCount: limit + 1) ?? Data()
     guard data.count <= limit else {
-      throw Failure("the prompt is larger than \(limit) bytes", hint: "a phone takes 256 KiB", status: .badInput)
+      throw Failure(
+        "the prompt is larger than \(limit) bytes", hint: "a phone accepts at most 256 KiB", status: .badInput)
     }
     guard !data.isEmpty else { throw Failure("the prompt is empty", status: .badInput) }
     return String(decoding: data, as: UTF8.self)

@@ -1,8 +1,8 @@
 import BlueZ
 import EdgeCoder
 
-/// The names of services, characteristics and descriptors: assigned ones, EdgeCoder's, and a few vendors' that one meets
-/// everywhere.
+/// The names of services, characteristics and descriptors: assigned numbers, EdgeCoder's, and a few common ones of
+/// vendors.
 enum AttributeNames {
   static func service(_ uuid: BluetoothUUID) -> String? { AssignedNumbers.service(uuid) ?? others[uuid] }
 
@@ -10,7 +10,7 @@ enum AttributeNames {
 
   static func descriptor(_ uuid: BluetoothUUID) -> String? { AssignedNumbers.descriptor(uuid) }
 
-  /// The four digits of an assigned number, or all 36 characters.
+  /// Returns the four digits of an assigned number, or all 36 characters of another UUID.
   static func short(_ uuid: BluetoothUUID) -> String {
     let text = uuid.description
     return uuid.advertisedSize == 2 ? String(text.dropFirst(4).prefix(4)) : text

@@ -7,21 +7,21 @@ import ServiceLifecycle
 struct CentralCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "central",
-    abstract: "Find EdgeCoder phones and offer them to the programs on this machine.",
+    abstract: "Find EdgeCoder phones and serve them to the programs on this machine.",
     discussion: """
-      Serves http://127.0.0.1:11435 until Ctrl-C, for EdgeCoder's own clients and for Ollama and OpenAI clients. The \
-      phones are the model `edgecoder`. Only this machine can reach it. The replies of phones with a v2 link stream as \
-      they are made; those of others come whole.
+      Serves http://127.0.0.1:11435 until Ctrl-C, to EdgeCoder, Ollama and OpenAI clients on this machine. The phones \
+      are the model `edgecoder`. The reply of a phone with the v2 mux streams as it is generated; the reply of another \
+      phone arrives when it is complete.
 
-      With --engine it also has a model server, for as long as there is a way out to the network; without one, every \
-      prompt goes to a phone, also one that is on its way and has no answer yet. --prefer says where prompts go while \
-      there is a way out:
+      With --engine it also has a model server, for as long as there is a default route. Without one, every prompt goes \
+      to a phone, including prompts under way that have no reply yet. --prefer selects the route of prompts while there \
+      is a default route:
 
-        auto       to the model server, or to a phone when that fails
-        network    to the model server, and nowhere else
-        bluetooth  to a phone, always: no prompt leaves over the network
+        auto       the model server, or a phone if the server fails
+        network    only the model server
+        bluetooth  only phones: no prompt leaves over the network
 
-      `curl http://127.0.0.1:11435/status` shows the route. A server on this machine counts as the network, too.
+      `curl http://127.0.0.1:11435/status` shows the route. A server on this machine counts as the network.
 
       EXAMPLES
         edgeblue central
@@ -34,14 +34,14 @@ struct CentralCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var adapter: AdapterOptions
-  @Option(help: "The port on 127.0.0.1; 0 takes a free one.") var port = 11435
-  @Option(help: ArgumentHelp("The most phones to keep a link to, 1 to 16.", valueName: "number")) var maxPhones = 5
+  @Option(help: "The port on 127.0.0.1, 0 to 65535; 0 selects a free port.") var port = 11435
+  @Option(help: ArgumentHelp("The limit of connected phones, 1 to 16.", valueName: "number")) var maxPhones = 5
   @OptionGroup var route: RouteOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard (0...65535).contains(port) else { throw ValidationError("--port is 0 to 65535.") }
-    guard (1...16).contains(maxPhones) else { throw ValidationError("--max-phones is 1 to 16.") }
+    guard (0...65535).contains(port) else { throw ValidationError("--port: allowed are 0 to 65535.") }
+    guard (1...16).contains(maxPhones) else { throw ValidationError("--max-phones: allowed are 1 to 16.") }
   }
 
   func run() async throws {
@@ -49,14 +49,14 @@ struct CentralCommand: AsyncParsableCommand {
       let radio = try await Radio.open(adapter, terminal)
       let central = PhoneFinder.makeCentral(on: radio, phones: maxPhones)
       let routes = try await route.routes(to: central)
-      terminal.say("EdgeBlue central on \(radio.title). Ctrl-C ends it.")
+      terminal.say("EdgeBlue central on \(radio.title). Ctrl-C stops it.")
       let diary = CentralDiary(terminal: terminal)
       let work = Role {
         await withTaskGroup(of: Void.self) { group in
           let events = await central.events()
           group.addTask { await central.run() }
           group.addTask { await diary.follow(events) }
-          if let routes { group.addTask { await routes.tell(terminal) } }
+          if let routes { group.addTask { await routes.report(terminal) } }
           await group.next()
           group.cancelAll()
         }
@@ -67,7 +67,7 @@ struct CentralCommand: AsyncParsableCommand {
         terminal.happened(
           "serving http://127.0.0.1:\(port) (model: \(HTTPAPI.modelName))", "serving", ["port": .number(port)])
       }
-      // Stopped in reverse: first no new prompts, then no phones.
+      // Services stop in reverse order: first no new prompts, then no phones.
       try await runUntilStopped([work, api])
       diary.conclude(await central.counters())
     }

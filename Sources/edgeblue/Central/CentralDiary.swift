@@ -1,7 +1,7 @@
 import EdgeCoder
 import Streams
 
-/// Tells a person at the terminal what a central does.
+/// Prints the events of a central.
 struct CentralDiary: Sendable {
   let terminal: Terminal
 
@@ -11,9 +11,9 @@ struct CentralDiary: Sendable {
 
   private func report(_ event: CentralEvent) {
     switch event {
-    case .scanning: terminal.happened("looking for phones", "scanning")
+    case .scanning: terminal.happened("scanning for phones", "scanning")
     case .notScanning(let reason):
-      terminal.happened("not looking for phones: \(reason.printable)", "notScanning", ["reason": .string(reason)])
+      terminal.happened("not scanning: \(reason.printable)", "notScanning", ["reason": .string(reason)])
     case .seen(let phone):
       let signal = phone.rssi.map { ", \($0) dBm" } ?? ""
       terminal.happened(
@@ -52,8 +52,8 @@ struct CentralDiary: Sendable {
     case .connecting: "connecting"
     case .subscribing: "connected, subscribing"
     case .ready: "ready for prompts"
-    case .waiting: "link lost, will try again"
-    case .stopped: "gone"
+    case .waiting: "connection lost, will reconnect"
+    case .stopped: "stopped"
     }
   }
 }

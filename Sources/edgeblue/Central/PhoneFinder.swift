@@ -3,7 +3,7 @@ import EdgeCoder
 import Streams
 import Timing
 
-/// A central for the length of one command.
+/// Creates a central for the duration of one command.
 enum PhoneFinder {
   static func makeCentral(
     on radio: Radio, phones: Int, replyTime: Duration = CentralConfiguration().requestTimeLimit
@@ -15,11 +15,11 @@ enum PhoneFinder {
     return Central(scanner: phoneRadio, connector: phoneRadio, configuration: configuration)
   }
 
-  /// Looks for the best phone, runs `work` when it is ready, and ends the link.
+  /// Connects to the best phone, runs `work` when the phone is ready, and disconnects.
   /// - Parameters:
-  ///   - wait: how long to look and connect.
-  ///   - replyTime: how long a phone may take for an answer.
-  ///   - progress: told in words how far it is.
+  ///   - wait: the timeout for finding and connecting a phone.
+  ///   - replyTime: the timeout for a reply.
+  ///   - progress: receives the progress, for display.
   /// - Throws: ``Failure`` when no phone is ready in time, or what `work` throws.
   static func withPhone<Value: Sendable>(
     on radio: Radio, wait: Duration, replyTime: Duration, progress: @escaping @Sendable (String) -> Void,
@@ -28,7 +28,7 @@ enum PhoneFinder {
     let central = makeCentral(on: radio, phones: 1, replyTime: replyTime)
     let events = await central.events()
     return try await withThrowingTaskGroup(of: Void.self) { group in
-      // Cancelled at the end: the central then ends its link before the group returns.
+      // Cancelled at the end, so that the central disconnects before the group returns.
       group.addTask { await central.run() }
       defer { group.cancelAll() }
       try await untilReady(events, wait: wait, progress: progress)
@@ -45,11 +45,11 @@ enum PhoneFinder {
         for await event in events {
           switch event {
           case .scanning:
-            progress("looking for phones …")
+            progress("scanning for phones …")
           case .notScanning(let reason): await state.set("the adapter cannot scan: \(reason)")
           case .seen(let phone):
             progress("found \(phone.name.printable)")
-            await state.set("\(phone.name.printable) was found, but the link did not come up")
+            await state.set("\(phone.name.printable) was found, but could not be connected")
           case .link(_, let name, let link, let reason):
             progress("\(name.printable): \(CentralDiary.words(for: link))")
             if link == .ready { return }
@@ -58,13 +58,13 @@ enum PhoneFinder {
           }
         }
         try Task.checkCancellation()
-        throw Failure("the search for phones ended", status: .failed)
+        throw Failure("the scan for phones ended", status: .failed)
       }
       group.addTask {
         try await Task.sleep(for: wait, clock: .steady)
         throw Failure(
           await state.text ?? "no phone was found within \(Int(wait / .seconds(1))) s",
-          hint: "start `edgeblue phone` on another machine or adapter, or open EdgeCoder on a phone nearby",
+          hint: "start `edgeblue phone` on another machine or adapter, or open EdgeCoder on a phone in range",
           status: .unavailable)
       }
       defer { group.cancelAll() }
@@ -72,7 +72,7 @@ enum PhoneFinder {
     }
   }
 
-  /// The newest reason why there is no phone yet.
+  /// The latest reason why no phone is ready yet.
   private actor LastWord {
     private(set) var text: String?
     func set(_ text: String) { self.text = text }

@@ -3,24 +3,28 @@ import EdgeCoder
 import EdgeCoderHTTP
 import NetworkPath
 
-/// Whether a central has a model server on the network, and when it uses it.
+/// The options that give a central a model server on the network, and select the route of prompts.
 struct RouteOptions: ParsableArguments {
   @Option(
-    help: "A model server on the network: ollama, or openai (llama.cpp's server …). Without it, only phones answer.")
+    help:
+      "A model server on the network: ollama, or openai (any server with OpenAI's API). Default: only phones answer.")
   var engine: ServerKind?
   @Option(
     name: .customLong("engine-url"),
     help: ArgumentHelp(
-      "The server's address. Without it \(OllamaEngine.defaultURL) for ollama and \(OpenAIEngine.defaultURL) for openai.",
+      "The URL of the server. Default: \(OllamaEngine.defaultURL) for ollama, \(OpenAIEngine.defaultURL) for openai.",
       valueName: "url"))
   var engineURL: String?
-  @Option(help: ArgumentHelp("The model. Without it, the one the server has loaded or lists first.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp(
+      "The name of the model. Default: the model that the server has loaded, or lists first.", valueName: "name"))
   var model: String?
   @Option(
-    help: "Where prompts go while there is a way out: auto (the default with --engine), network or bluetooth.",
+    help:
+      "The route of prompts while there is a default route: auto (the default with --engine), network or bluetooth.",
     transform: { text in
       guard let preference = RoutedInference.Preference(rawValue: text) else {
-        throw ValidationError("--prefer is auto, network or bluetooth.")
+        throw ValidationError("--prefer: allowed are auto, network and bluetooth.")
       }
       return preference
     })
@@ -32,13 +36,13 @@ struct RouteOptions: ParsableArguments {
 
   func validate() throws {
     guard engine == nil else { return }
-    if engineURL != nil || model != nil { throw ValidationError("An address or a model needs --engine.") }
+    if engineURL != nil || model != nil { throw ValidationError("--engine-url and --model require --engine.") }
     if let prefer, prefer != .bluetooth {
-      throw ValidationError("--prefer \(prefer.rawValue) needs --engine: without one, only phones answer.")
+      throw ValidationError("--prefer \(prefer.rawValue) requires --engine; without it, only phones answer.")
     }
   }
 
-  /// The two routes; `nil` without a model server.
+  /// Returns the routes to phones and to the model server; `nil` without a model server.
   func routes(to phones: any InferenceService) async throws -> Routes? {
     guard let engine else { return nil }
     let server = try EngineOptions.engine(engine == .ollama ? .ollama : .openai, url: engineURL, model: model)

@@ -2,13 +2,13 @@ import EdgeCoder
 import NetworkPath
 import Streams
 
-/// A central with a model server, and what says which of them is asked.
+/// A central with a model server, and the network monitor that selects between them.
 struct Routes: Sendable {
   let service: RoutedInference
   let network: NetworkWatch
 
-  /// Tells a person which way prompts go, and when that changes.
-  func tell(_ terminal: Terminal) async {
+  /// Prints the route of prompts, and each change of it.
+  func report(_ terminal: Terminal) async {
     var last: InferenceRoute?
     for await _ in network.monitor.updates() {
       let (route, reason) = service.route
@@ -22,7 +22,7 @@ struct Routes: Sendable {
   }
 }
 
-/// The network as the kernel tells it.
+/// The availability of the network, as the kernel reports it.
 struct NetworkWatch: NetworkAvailability {
   let monitor: NetworkPathMonitor
 
@@ -30,7 +30,7 @@ struct NetworkWatch: NetworkAvailability {
 
   func untilLost() async {
     for await update in monitor.updates() where update.path.status != .satisfied { return }
-    // The monitor has ended, which is no loss: only a cancelled caller is let go.
+    // The end of the monitor is not a loss of the network; only a cancelled caller returns.
     let (never, source) = BoundedStream.make(of: Void.self, limit: 1)
     for await _ in never {}
     withExtendedLifetime(source) {}

@@ -1,9 +1,9 @@
 import BlueZ
 import DBus
 
-/// What bluetoothd says over D-Bus.
+/// The checks of bluetoothd and its adapters, over D-Bus.
 struct BlueZChecks {
-  /// The adapter to look at; without it, every one.
+  /// The adapter to check; `nil` checks all adapters.
   let adapter: String?
 
   func findings() async -> [Finding] {
@@ -16,7 +16,7 @@ struct BlueZChecks {
       guard let service = try await service(on: connection) else {
         return [
           Finding("D-Bus", .ok, "the system bus answers"),
-          Finding("bluetoothd", .fail, "it does not run", fix: "systemctl start bluetooth (package: bluez)"),
+          Finding("bluetoothd", .fail, "not running", fix: "systemctl start bluetooth (package: bluez)"),
         ] + restart
       }
       guard service.level != .fail else { return [Finding("D-Bus", .ok, "the system bus answers"), service] }
@@ -28,38 +28,38 @@ struct BlueZChecks {
       ]
     }
     defer { session.close() }
-    return [Finding("D-Bus", .ok, "the system bus answers and its policy lets us talk to bluetoothd")]
+    return [Finding("D-Bus", .ok, "the system bus answers, and its policy permits access to bluetoothd")]
       + (await version(session)) + restart + (await adapters(session))
   }
 
-  /// Whether bluetoothd runs and the policy lets us ask it; `nil` when it does not run.
+  /// Checks that the policy of the bus permits access to bluetoothd; returns `nil` if bluetoothd is not running.
   private func service(on connection: Connection) async throws -> Finding? {
     guard try await connection.owner(of: "org.bluez") != nil else { return nil }
     do {
       _ = try await RemoteObject(connection, "org.bluez", .root).managedObjects()
-      return Finding("D-Bus policy", .ok, "it lets us ask bluetoothd")
+      return Finding("D-Bus policy", .ok, "access to bluetoothd is permitted")
     } catch let error as DBusError where error.name == "org.freedesktop.DBus.Error.AccessDenied" {
       return Finding(
-        "D-Bus policy", .fail, "it forbids us to ask bluetoothd",
+        "D-Bus policy", .fail, "access to bluetoothd is denied",
         fix: "run as root, or join the group: usermod -aG bluetooth $USER, and log in again")
     }
   }
 
   private func version(_ session: Session) async -> [Finding] {
     guard let version = await session.version() else {
-      return [Finding("bluetoothd", .warn, "it runs, but its version cannot be told from here")]
+      return [Finding("bluetoothd", .warn, "running, version unknown")]
     }
-    return [Finding("bluetoothd", .ok, "version \(version) runs")] + Self.capabilities(of: version)
+    return [Finding("bluetoothd", .ok, "running, version \(version)")] + Self.capabilities(of: version)
   }
 
-  /// What the release has, in one line, and what it lacks, in one line each. None of it stops anything.
+  /// Returns one finding for the features of a release, and one for each feature that it lacks; none is an error.
   static func capabilities(of version: BlueZRelease) -> [Finding] {
     let all = BlueZRelease.Capability.all
     let present = all.filter(version.has).map(\.title).joined(separator: ", ")
     return [Finding("BlueZ \(version)", .ok, "has \(present)")]
       + all.filter { !version.has($0) }.map { missing in
         let since =
-          missing.lostIn.map { "lost in \($0.lowerBound)–\($0.upperBound)" }
+          missing.lostIn.map { "missing in \($0.lowerBound)–\($0.upperBound)" }
           ?? missing.since.map { "since \($0)" } ?? "in no release yet"
         return Finding("BlueZ \(version)", .ok, "lacks \(missing.title) (\(since)): \(missing.limitation)")
       }
@@ -78,33 +78,34 @@ struct BlueZChecks {
         Finding(
           "adapter", .fail, failure.message,
           fix: adapter == nil
-            ? "plug one in, or look for missing firmware: dmesg | grep -i bluetooth" : "choose one of these, or none")
+            ? "plug one in, or look for missing firmware: dmesg | grep -i bluetooth"
+            : "name one of these, or omit --adapter")
       ]
     }
     return chosen.flatMap { found -> [Finding] in
       let name = found.name ?? found.address.description
       return [
         found.isPowered
-          ? Finding(name, .ok, "\(found.address), switched on")
+          ? Finding(name, .ok, "\(found.address), powered on")
           : Finding(
-            name, .warn, "\(found.address), switched off",
-            fix: "edgeblue switches it on; by hand: bluetoothctl power on"),
+            name, .warn, "\(found.address), powered off",
+            fix: "edgeblue powers it on when needed; manually: bluetoothctl power on"),
         roles(found, name),
         access(found, name),
       ]
     }
   }
 
-  /// Who may ask a phone at this adapter, and whether others can join them now.
+  /// Checks the bonded devices of an adapter, and whether further devices can pair now.
   private func access(_ adapter: Adapter, _ name: String) -> Finding {
     let count = adapter.bondedDevices.count
-    let paired = "\(count) \(count == 1 ? "device has" : "devices have") paired with it"
+    let bonded = "\(count) bonded \(count == 1 ? "device" : "devices")"
     guard adapter.isPairable else {
-      return Finding(name, .ok, "\(paired); no other can now, `edgeblue pair` lets one")
+      return Finding(name, .ok, "\(bonded); no other can pair now, until `edgeblue pair`")
     }
     return Finding(
-      name, .warn, "\(paired), and others can now, if a program or a person agrees",
-      fix: "where no pairing window is open: bluetoothctl pairable off")
+      name, .warn, "\(bonded); others can pair now, if a pairing agent accepts",
+      fix: "unless a pairing window is open: bluetoothctl pairable off")
   }
 
   private func roles(_ adapter: Adapter, _ name: String) -> Finding {
@@ -113,9 +114,10 @@ struct BlueZChecks {
     guard both || roles.isSuperset(of: [.central, .peripheral]) else {
       let missing = roles.contains(.central) ? "a phone" : roles.contains(.peripheral) ? "a central" : "either role"
       return Finding(
-        name, roles.isEmpty ? .fail : .warn, "it cannot be \(missing)", fix: "use another adapter (4.0 or later, LE)")
+        name, roles.isEmpty ? .fail : .warn, "cannot be \(missing)",
+        fix: "use another adapter (Bluetooth LE, 4.0 or later)")
     }
     return Finding(
-      name, .ok, "it can be phone and central" + (both ? " at once" : "; the kernel does not vouch for both at once"))
+      name, .ok, "can be phone and central" + (both ? " at once" : "; the kernel does not guarantee both at once"))
   }
 }

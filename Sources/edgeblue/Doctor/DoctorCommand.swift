@@ -4,9 +4,9 @@ import ArgumentParser
 struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Check everything the other commands need, and say what helps.",
+    abstract: "Check what the other commands need, and print how to correct what is missing.",
     discussion: """
-      Changes nothing. Ends with status 69 when something is missing without which nothing works.
+      Changes nothing. The exit status is 69 if something essential is missing.
 
       EXAMPLES
         edgeblue doctor
@@ -39,7 +39,8 @@ struct DoctorCommand: AsyncParsableCommand {
   static func conclusion(_ findings: [Finding]) -> String {
     let fails = findings.count { $0.level == .fail }
     let warnings = findings.count { $0.level == .warn }
-    if fails > 0 { return "\(fails) of \(findings.count) checks failed; start with the first." }
-    return warnings > 0 ? "Everything needed is there; \(warnings) to look at." : "Everything is there."
+    if fails > 0 { return "\(fails) of \(findings.count) checks failed; correct the first one first." }
+    return warnings > 0
+      ? "Nothing essential is missing; \(warnings) \(warnings == 1 ? "warning" : "warnings")." : "All checks passed."
   }
 }

@@ -1,7 +1,7 @@
 import EdgeCoder
 import EdgeCoderHTTP
 
-/// Whether something is there to answer prompts.
+/// The check of the engine that answers prompts.
 enum EngineChecks {
   static func finding(_ options: EngineOptions) async -> Finding {
     guard options.engine != .echo else { return await anyEngine() }
@@ -15,7 +15,7 @@ enum EngineChecks {
     }
   }
 
-  /// Without a choice: is one of the usual ones there? None is needed for the Mac role.
+  /// Checks the default addresses of Ollama and OpenAI servers. Only the phone role needs an engine.
   private static func anyEngine() async -> Finding {
     do {
       let ollama = try OllamaEngine()
@@ -30,26 +30,26 @@ enum EngineChecks {
       return Finding("engine", .warn, Failure(error).message)
     }
     return Finding(
-      "engine", .warn, "neither Ollama nor an OpenAI-compatible server answers at its usual address",
-      fix: "only `edgeblue phone` needs one; without it there is --engine echo")
+      "engine", .warn, "neither Ollama nor an OpenAI-compatible server answers at its default address",
+      fix: "only `edgeblue phone` and `edgeblue agent` need one; for tests, use --engine echo")
   }
 
   private static func words(for state: ModelState) -> String {
     switch state {
-    case .ready: "a prompt sent now is answered"
-    case .notInstalled: "the server or the model is not there"
-    case .downloading: "the model is being fetched"
+    case .ready: "ready"
+    case .notInstalled: "the server does not answer, or has no such model"
+    case .downloading: "the model is being downloaded"
     case .loading: "the model is being loaded"
-    case .error: "the server is there but does not work"
+    case .error: "the server answers with an error"
     }
   }
 
   private static func fix(_ state: ModelState) -> String? {
     switch state {
     case .ready: nil
-    case .notInstalled: "start the server, check --engine-url and --model, or fetch the model"
-    case .downloading, .loading: "wait a little"
-    case .error: "look at the server's log; it may want a key in EDGEBLUE_API_KEY"
+    case .notInstalled: "start the server, check --engine-url and --model, or download the model"
+    case .downloading, .loading: "wait until it is ready"
+    case .error: "see the log of the server; it may require a key in EDGEBLUE_API_KEY"
     }
   }
 }

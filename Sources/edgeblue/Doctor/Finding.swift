@@ -1,4 +1,4 @@
-/// What one check found.
+/// The result of one check.
 struct Finding: Sendable, Hashable {
   enum Level: String, Sendable, Comparable {
     case ok, warn, fail
@@ -14,12 +14,12 @@ struct Finding: Sendable, Hashable {
     }
   }
 
-  /// What was looked at, in a word or two.
+  /// The subject of the check, in one or two words.
   var check: String
   var level: Level
-  /// What was found.
+  /// The result, for display.
   var message: String
-  /// What to do about it.
+  /// The action that corrects the fault.
   var fix: String?
 
   init(_ check: String, _ level: Level, _ message: String, fix: String? = nil) {

@@ -1,13 +1,13 @@
 import DBus
 
-/// Whether systemd starts bluetoothd again when it has crashed. Debian 12's unit does not say so.
+/// The check that systemd restarts bluetoothd after a crash, which the unit of Debian 12 does not.
 enum RestartCheck {
   private static let systemd = "org.freedesktop.systemd1"
   private static let unit = "bluetooth.service"
-  /// The values of `Restart=` that bring it back after a signal such as SIGSEGV (systemd.service(5)).
+  /// The values of `Restart=` that restart it after a signal such as SIGSEGV (systemd.service(5)).
   private static let good: Set = ["always", "on-failure", "on-abnormal", "on-abort"]
 
-  /// Nothing where there is no systemd, or where something else starts bluetoothd.
+  /// Returns no finding without systemd, or if systemd does not start bluetoothd.
   static func findings(on connection: Connection) async -> [Finding] {
     do {
       guard try await connection.owner(of: systemd) != nil else { return [] }
@@ -19,16 +19,18 @@ enum RestartCheck {
       guard try await service.get("\(systemd).Unit", "LoadState").string == "loaded" else { return [] }
       return [finding(try await service.get("\(systemd).Service", "Restart").string ?? "no")]
     } catch {
-      return [Finding("systemd", .warn, "it does not say whether \(unit) restarts: \(Failure(error).message)")]
+      return [
+        Finding("systemd", .warn, "cannot read whether \(unit) restarts after a crash: \(Failure(error).message)")
+      ]
     }
   }
 
   private static func finding(_ restart: String) -> Finding {
     guard !good.contains(restart) else {
-      return Finding("systemd", .ok, "\(unit) starts again after a crash (Restart=\(restart))")
+      return Finding("systemd", .ok, "\(unit) restarts after a crash (Restart=\(restart))")
     }
     return Finding(
-      "systemd", .warn, "\(unit) does not start again after a crash (Restart=\(restart)): phones and links stay away",
-      fix: "run `systemctl edit bluetooth`, and write two lines: [Service] and Restart=on-failure")
+      "systemd", .warn, "\(unit) does not restart after a crash (Restart=\(restart)): phones and connections stay down",
+      fix: "run `systemctl edit bluetooth` and add two lines: [Service] and Restart=on-failure")
   }
 }

@@ -1,6 +1,6 @@
-/// What can be read off files: the kernel, radio switches, bluetoothd's settings.
+/// The checks that read files: the kernel, rfkill switches, the settings of bluetoothd.
 struct SystemChecks {
-  /// The file system's root; tests make one of their own.
+  /// The root of the file system, which tests replace.
   var root = ""
 
   func findings() -> [Finding] {
@@ -13,14 +13,14 @@ struct SystemChecks {
     if SystemFiles.entries(of: "\(root)/sys/module").contains("bluetooth") {
       return Finding(
         "kernel", .fail, "no Bluetooth controller",
-        fix: "plug one in, or look for missing firmware with `dmesg | grep -i bluetooth`")
+        fix: "plug one in, or check for missing firmware: dmesg | grep -i bluetooth")
     }
     return Finding(
-      "kernel", .fail, "the kernel has no Bluetooth", fix: "`modprobe btusb`, or try it out in the radio lab: make demo"
+      "kernel", .fail, "the kernel has no Bluetooth", fix: "modprobe btusb, or use the radio lab: make demo"
     )
   }
 
-  /// One finding for each Bluetooth radio that is switched off, or one for all.
+  /// One finding for each blocked Bluetooth radio, or one if none is blocked.
   private var switches: [Finding] {
     let folder = "\(root)/sys/class/rfkill"
     let radios = SystemFiles.entries(of: folder).filter { SystemFiles.line(of: "\(folder)/\($0)/type") == "bluetooth" }
@@ -28,55 +28,55 @@ struct SystemChecks {
       let name = SystemFiles.line(of: "\(folder)/\(radio)/name") ?? radio
       if SystemFiles.line(of: "\(folder)/\(radio)/hard") == "1" {
         return Finding(
-          "rfkill", .fail, "\(name) is switched off by hardware", fix: "use the switch or key of the machine")
+          "rfkill", .fail, "\(name) is blocked by a hardware switch", fix: "use the switch or key of the machine")
       }
       if SystemFiles.line(of: "\(folder)/\(radio)/soft") == "1" {
-        return Finding("rfkill", .fail, "\(name) is switched off by software", fix: "rfkill unblock bluetooth")
+        return Finding("rfkill", .fail, "\(name) is blocked by software", fix: "rfkill unblock bluetooth")
       }
       return nil
     }
-    return blocked.isEmpty ? [Finding("rfkill", .ok, "no radio is switched off")] : blocked
+    return blocked.isEmpty ? [Finding("rfkill", .ok, "no Bluetooth radio is blocked")] : blocked
   }
 
-  /// Several ATT channels (EATT) overtake one another when writes come in bursts.
+  /// The check for several ATT channels (EATT), which reorder bursts of writes.
   private var channels: Finding {
     let file = configurationFile
     let text = SystemFiles.text(of: root + file) ?? ""
     if Self.value(of: "Channels", in: "GATT", of: text) == "1" {
-      return Finding("EATT", .ok, "one ATT channel: bursts stay in order")
+      return Finding("EATT", .ok, "one ATT channel: bursts keep their order")
     }
     return Finding(
       "EATT", .warn,
-      "several ATT channels: notifications overtake one another in bursts, or when a host is too busy to keep up",
-      fix: "put Channels = 1 under [GATT] in \(file), then: systemctl restart bluetooth")
+      "several ATT channels: notifications may be reordered in bursts, or on a busy host",
+      fix: "set Channels = 1 under [GATT] in \(file), then: systemctl restart bluetooth")
   }
 
-  /// Whether bluetoothd reads the services of every central that connects; by default it does.
+  /// The check that bluetoothd does not discover the services of every central that connects, as it does by default.
   private var reverseDiscovery: Finding {
     let file = configurationFile
     let text = SystemFiles.text(of: root + file) ?? ""
     if Self.value(of: "ReverseServiceDiscovery", in: "General", of: text) == "false" {
-      return Finding("GATT", .ok, "centrals that connect are not searched for services")
+      return Finding("GATT", .ok, "services of connecting centrals are not discovered")
     }
     return Finding(
       "GATT", .warn,
-      "bluetoothd searches every central that connects for services: a phone may ask its owner to pair for that, and requests wait meanwhile",
-      fix: "put ReverseServiceDiscovery = false under [General] in \(file), then: systemctl restart bluetooth")
+      "bluetoothd discovers the services of every central that connects: the central may ask its user to pair, and requests wait meanwhile",
+      fix: "set ReverseServiceDiscovery = false under [General] in \(file), then: systemctl restart bluetooth")
   }
 
-  /// Whether a stranger may take the place of a paired device; bluetoothd's default is that it may not.
+  /// The check that an unknown device cannot replace a bonded one, which is the default of bluetoothd.
   private var repairing: [Finding] {
     let file = configurationFile
     let text = SystemFiles.text(of: root + file) ?? ""
     guard Self.value(of: "JustWorksRepairing", in: "General", of: text) == "always" else { return [] }
     return [
       Finding(
-        "pairing", .warn, "whoever uses the address of a paired device can pair in its place, without a question",
-        fix: "take JustWorksRepairing = always out of \(file), then: systemctl restart bluetooth")
+        "pairing", .warn, "a device that uses the address of a bonded device can replace its bond without confirmation",
+        fix: "remove JustWorksRepairing = always from \(file), then: systemctl restart bluetooth")
     ]
   }
 
-  /// The file that the running bluetoothd was started with (`-f`, `--configfile`), or the usual one.
+  /// The settings file of the running bluetoothd (`-f`, `--configfile`), or the default one.
   private var configurationFile: String {
     let processes = SystemFiles.entries(of: "\(root)/proc").filter { $0.allSatisfy(\.isNumber) }
     for process in processes where SystemFiles.line(of: "\(root)/proc/\(process)/comm") == "bluetoothd" {
@@ -90,7 +90,7 @@ struct SystemChecks {
     return "/etc/bluetooth/main.conf"
   }
 
-  /// A key of an ini file; comments and other sections do not count.
+  /// Returns the value of a key in a section of an ini file; comments and other sections are ignored.
   static func value(of key: String, in section: String, of text: String) -> String? {
     var current = ""
     for line in text.split(whereSeparator: \.isNewline) {

@@ -1,14 +1,14 @@
 import BlueZ
 
-/// What the bytes of well-known attributes mean (Bluetooth SIG, *GATT Specification Supplement*, and the Core
+/// Decodes the values of well-known attributes (Bluetooth SIG, *GATT Specification Supplement*, and the Core
 /// Specification, volume 3, part G, section 3.3.3, for descriptors).
 enum AttributeMeaning {
-  /// The meaning in words; `nil` for an attribute not known here, or bytes that are not what it should have.
+  /// Returns the decoded value; `nil` for an unknown attribute, or malformed bytes.
   static func words(_ uuid: BluetoothUUID, _ bytes: [UInt8]) -> String? {
     uuid.short.flatMap { table[$0] }.flatMap { $0(Octets(bytes)) }
   }
 
-  /// Whether the value is a text by its definition.
+  /// Returns `true` if the value is defined as text.
   static func isText(_ uuid: BluetoothUUID) -> Bool { uuid.short.map(texts.contains) ?? false }
 
   /// Device Name, the six strings of Device Information, User Description, and names of users.
@@ -81,7 +81,7 @@ enum AttributeMeaning {
     return on.isEmpty ? none : on.joined(separator: ", ")
   }
 
-  /// A fixed-point number, without floating point's surprises.
+  /// Returns a fixed-point number as text, without rounding.
   private static func decimal(_ value: Int, digits: Int) -> String {
     let text = String(value.magnitude)
     let padded = String(repeating: "0", count: max(0, digits + 1 - text.count)) + text

@@ -1,14 +1,14 @@
 import BlueZ
 
-/// Reads one attribute after the other, within a limit of time for all of them.
+/// Reads attributes one after the other, within one timeout for all of them.
 struct AttributeReader {
-  /// Flags with which a characteristic can be read, if only over a secure link.
+  /// The flags of characteristics that can be read, possibly only over an encrypted connection.
   static let readable: CharacteristicFlags = [.read, .encryptRead, .encryptAuthenticatedRead, .secureRead]
 
-  /// The most time for one attribute; a peer that says nothing longer than that will not answer.
+  /// The timeout for one attribute.
   private static let limit = Duration.seconds(10)
 
-  /// `nil` when nothing is to be read.
+  /// The instant after which nothing is read; `nil` if values are not read at all.
   private let deadline: ContinuousClock.Instant?
   private(set) var unread = 0
 
@@ -16,9 +16,9 @@ struct AttributeReader {
     deadline = timeout.map { ContinuousClock.now + $0 }
   }
 
-  /// Reads a value, or says why it could not be read.
-  /// - Returns: `nil` when nothing is to be read, or no time is left.
-  /// - Throws: `BlueZError` when the link is gone, and reading goes no further; `CancellationError`.
+  /// Reads a value, or returns the reason why it could not be read.
+  /// - Returns: `nil` if values are not read, or the timeout has passed.
+  /// - Throws: `BlueZError` if the connection is lost; `CancellationError`.
   mutating func read(_ body: (Duration) async throws -> [UInt8]) async throws -> Inspection.Reading? {
     guard let deadline else { return nil }
     try Task.checkCancellation()

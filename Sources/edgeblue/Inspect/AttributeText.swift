@@ -1,8 +1,8 @@
 import BlueZ
 
-/// A value as a person reads it: what it means, the text it holds, or its bytes.
+/// Formats a value for display: its decoded meaning, its text, or its bytes.
 enum AttributeText {
-  /// More bytes than these say nothing to a person; `--json` has them all.
+  /// The limit of bytes for display; `--json` prints all of them.
   private static let shownBytes = 32
 
   static func text(_ uuid: BluetoothUUID, _ bytes: [UInt8]) -> String {
@@ -13,8 +13,8 @@ enum AttributeText {
     return hex(Array(bytes.prefix(shownBytes)), separator: " ") + more
   }
 
-  /// The text the bytes are: by definition, or because all of it can be printed. One or two letters are as likely a
-  /// number.
+  /// Returns the bytes as text, if they are text by definition or all printable. One or two printable bytes are as likely
+  /// a number, and return `nil`.
   static func readable(_ bytes: [UInt8], isText: Bool) -> String? {
     let end = bytes.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
     guard isText || end > 2, let text = String(validating: bytes[..<end], as: UTF8.self) else { return nil }

@@ -5,10 +5,10 @@ import BlueZ
 struct InspectCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect",
-    abstract: "Connect to a device and print its services, characteristics and values.",
+    abstract: "Connect to a device, and print its services, characteristics and values.",
     discussion: """
-      Changes nothing and subscribes to nothing. A link that was not there before is ended again. Reading what wants \
-      an encrypted link may make the two machines pair; --no-values reads nothing.
+      Writes nothing and subscribes to nothing. A connection that the command makes is closed at the end. Reading an \
+      attribute that requires encryption may start pairing; --no-values reads nothing.
 
       EXAMPLES
         edgeblue inspect 00:AA:01:00:00:42
@@ -19,21 +19,22 @@ struct InspectCommand: AsyncParsableCommand {
   @Argument(
     help: "The device's address, as `edgeblue scan --all` lists it.",
     transform: { text in
-      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is no Bluetooth address.") }
+      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is not a Bluetooth address.") }
       return address
     })
   var address: BluetoothAddress
 
-  @Flag(name: .customLong("no-values"), help: "Print what there is, without reading it.") var noValues = false
-  @Option(help: ArgumentHelp("How long to look for the device, 1 to 3600.", valueName: "seconds")) var wait = 30
-  @Option(help: ArgumentHelp("The most time for reading all values, 1 to 3600.", valueName: "seconds"))
+  @Flag(name: .customLong("no-values"), help: "Print the services and characteristics without reading values.")
+  var noValues = false
+  @Option(help: ArgumentHelp("The timeout for finding the device, 1 to 3600 s.", valueName: "seconds")) var wait = 30
+  @Option(help: ArgumentHelp("The timeout for reading all values, 1 to 3600 s.", valueName: "seconds"))
   var timeout = 60
   @OptionGroup var adapter: AdapterOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard (1...3600).contains(wait) else { throw ValidationError("--wait is 1 to 3600 seconds.") }
-    guard (1...3600).contains(timeout) else { throw ValidationError("--timeout is 1 to 3600 seconds.") }
+    guard (1...3600).contains(wait) else { throw ValidationError("--wait: allowed are 1 to 3600 s.") }
+    guard (1...3600).contains(timeout) else { throw ValidationError("--timeout: allowed are 1 to 3600 s.") }
   }
 
   func run() async throws {
@@ -51,7 +52,7 @@ struct InspectCommand: AsyncParsableCommand {
       }
       guard inspection.unread == 0 else {
         throw Failure(
-          "\(inspection.unread) values were not read within \(timeout) s", hint: "give it more with --timeout",
+          "\(inspection.unread) values were not read within \(timeout) s", hint: "increase --timeout",
           status: .tryAgain)
       }
     }

@@ -44,7 +44,7 @@ extension Inspection.Descriptor {
 }
 
 extension Inspection {
-  /// The bytes in hexadecimal, what they mean, the text they are; or why there are none.
+  /// Returns the bytes in hexadecimal, their meaning and text, or the reason why there are none.
   fileprivate static func json(_ value: Reading?, of uuid: BluetoothUUID) -> [String: JSON] {
     switch value {
     case nil: ["value": .null]

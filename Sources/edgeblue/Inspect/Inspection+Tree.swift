@@ -1,7 +1,7 @@
 import BlueZ
 
 extension Inspection {
-  /// The device in one line: `Pulse  00:AA:01:00:00:42 (random), -40 dBm, MTU 517, Heart Rate Sensor`.
+  /// The device on one line: `Pulse  00:AA:01:00:00:42 (random), -40 dBm, MTU 517, Heart Rate Sensor`.
   var title: String {
     let facts = [
       address + (addressType.map { " (\($0))" } ?? ""), rssi.map { "\($0) dBm" }, mtu.map { "MTU \($0)" },
@@ -10,7 +10,7 @@ extension Inspection {
     return (name?.printable ?? "(no name)") + "  " + facts.compactMap { $0 }.joined(separator: ", ")
   }
 
-  /// Services, characteristics and descriptors, a line each; what is known by name comes first.
+  /// Returns services, characteristics and descriptors as a tree, one line each.
   func tree(paint: (String, Terminal.Paint) -> String) -> [String] {
     services.flatMap { service -> [String] in
       let kind = service.isPrimary ? "" : "  secondary"
@@ -33,7 +33,7 @@ extension Inspection {
     }
   }
 
-  /// Draws the branches of a tree: the first line of each hangs on it, the others below.
+  /// Returns the lines of the branches of a tree; the first line of each branch has the connector.
   private static func branches<Item>(_ items: [Item], _ lines: (Item) -> [String]) -> [String] {
     items.enumerated().flatMap { index, item in
       let isLast = index == items.count - 1

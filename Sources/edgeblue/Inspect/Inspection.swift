@@ -1,6 +1,6 @@
 import BlueZ
 
-/// What a device showed of itself.
+/// The services, characteristics and values of a device.
 struct Inspection: Sendable {
   var address: String
   var addressType: String?
@@ -9,7 +9,7 @@ struct Inspection: Sendable {
   var rssi: Int?
   var mtu: Int?
   var services: [Service] = []
-  /// How many values were left out because the time was up.
+  /// The number of values that were not read before the timeout.
   var unread = 0
 
   struct Service: Sendable {
@@ -38,7 +38,7 @@ struct Inspection: Sendable {
 
   enum Reading: Sendable, Hashable {
     case value([UInt8])
-    /// Why there is none.
+    /// The reason why the value could not be read.
     case refused(String)
   }
 }

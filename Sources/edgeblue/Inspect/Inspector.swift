@@ -1,18 +1,18 @@
 import BlueZ
 
-/// Connects to a device, reads all it lets one read, and ends the link it made.
+/// Connects to a device, reads everything that is readable, and disconnects.
 struct Inspector: Sendable {
   let adapter: Adapter
   let address: BluetoothAddress
-  /// The most time for finding the device.
+  /// The timeout for finding the device.
   let wait: Duration
-  /// The most time for reading all values.
+  /// The timeout for reading all values.
   let timeout: Duration
   let readsValues: Bool
   let progress: @Sendable (String) -> Void
 
   func inspect() async throws -> Inspection {
-    if adapter.device(address) == nil { progress("looking for \(address) …") }
+    if adapter.device(address) == nil { progress("scanning for \(address) …") }
     let device = try await adapter.find(address, timeout: wait)
     let wasConnected = device.isConnected
     progress("connecting to \(address) and reading …")
@@ -51,18 +51,18 @@ struct Inspector: Sendable {
       inspection.services.append(found)
     }
     inspection.unread = reader.unread
-    // Told last: bluetoothd exchanges it while the services can be used already.
+    // Read last: bluetoothd may exchange the MTU after the services are usable.
     inspection.mtu = device.mtu
     return inspection
   }
 
-  /// bluetoothd would keep the link. A task of its own, because this one may have been cancelled.
+  /// Disconnects, because bluetoothd would keep the connection. In a separate task, because this one may be cancelled.
   private func hangUp(_ device: Device) async {
     let ending = Task { try await device.disconnect() }
     switch await ending.result {
     case .success: break
     case .failure(let error as BlueZError) where [.staleHandle, .serviceUnavailable].contains(error.code): break
-    case .failure(let error): progress("the link to \(address) was not ended: \(error)")
+    case .failure(let error): progress("disconnect \(address): \(error)")
     }
   }
 }

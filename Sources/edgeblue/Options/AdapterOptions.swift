@@ -1,7 +1,9 @@
 import ArgumentParser
 
-/// Which adapter to use.
+/// The option that names the Bluetooth adapter to use.
 struct AdapterOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The adapter: hci0, or its address. Without it, the first one.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp(
+      "The adapter: its name, such as hci0, or its address. Default: the first adapter.", valueName: "name"))
   var adapter: String?
 }

@@ -1,22 +1,22 @@
 import ArgumentParser
 import Logging
 
-/// What every command takes.
+/// The options that all commands have.
 struct CommonOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "What to log, to standard error: trace, debug, info, notice, warning (the default), error or critical.",
+      "The least severe level to log to standard error: trace, debug, info, notice, warning (the default), error or critical.",
       valueName: "level"),
     transform: { text in
-      guard let level = Logger.Level(rawValue: text) else { throw ValidationError("There is no log level '\(text)'.") }
+      guard let level = Logger.Level(rawValue: text) else { throw ValidationError("'\(text)' is not a log level.") }
       return level
     })
   var logLevel = Logger.Level.warning
 
-  @Flag(help: "Print JSON for programs instead of text for people.")
+  @Flag(help: "Print JSON for programs instead of text.")
   var json = false
 
-  /// Runs a command's work, with logging set up; an error becomes a message and an exit status.
+  /// Sets up logging and runs a command; an error becomes a message and an exit status.
   func run(_ work: (Terminal) async throws -> Void) async throws {
     Output.ignoreBrokenPipes()
     let level = logLevel

@@ -3,36 +3,41 @@ import EdgeCoder
 import EdgeCoderHTTP
 import Foundation
 
-/// Which engine answers prompts.
+/// The options that select the engine that runs prompts.
 struct EngineOptions: ParsableArguments {
   enum Kind: String, ExpressibleByArgument, CaseIterable {
     case echo, ollama, openai
   }
 
-  @Option(help: "What answers prompts: echo (repeats them; for trying out), ollama, or openai (llama.cpp's server …).")
+  @Option(
+    help:
+      "The engine that answers prompts: echo (repeats each prompt, for tests), ollama, or openai (any server with OpenAI's API, such as llama.cpp's)."
+  )
   var engine = Kind.echo
 
   @Option(
     name: .customLong("engine-url"),
     help: ArgumentHelp(
       """
-      The engine's address. Without it \(OllamaEngine.defaultURL) for ollama and \(OpenAIEngine.defaultURL) for openai.
+      The URL of the engine. Default: \(OllamaEngine.defaultURL) for ollama, \(OpenAIEngine.defaultURL) for openai.
       """, valueName: "url"))
   var engineURL: String?
 
-  @Option(help: ArgumentHelp("The model. Without it, the one the engine has loaded or lists first.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp(
+      "The name of the model. Default: the model that the engine has loaded, or lists first.", valueName: "name"))
   var model: String?
 
   func validate() throws {
     if engine == .echo, engineURL != nil || model != nil {
-      throw ValidationError("The echo engine has no address and no model: add --engine ollama or --engine openai.")
+      throw ValidationError("The echo engine has no URL and no model; add --engine ollama or --engine openai.")
     }
   }
 
-  /// The engine.
+  /// Returns the engine that the options describe.
   func makeEngine() throws -> any Engine { try Self.engine(engine, url: engineURL, model: model) }
 
-  /// An engine. An API key comes from EDGEBLUE_API_KEY: what is on a command line can be read by everyone here.
+  /// Returns an engine. An API key comes from EDGEBLUE_API_KEY, because all users of the host can read command lines.
   static func engine(_ kind: Kind, url: String?, model: String?) throws -> any Engine {
     switch kind {
     case .echo: EchoEngine()
@@ -44,6 +49,6 @@ struct EngineOptions: ParsableArguments {
     }
   }
 
-  /// The engine in a word or three.
+  /// The name of the engine, with the model if one is set.
   var title: String { engine.rawValue + (model.map { " with \($0)" } ?? "") }
 }

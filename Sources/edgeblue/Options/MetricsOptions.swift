@@ -4,23 +4,26 @@ import ArgumentParser
 import Logging
 import ServiceLifecycle
 
-/// Where numbers are served.
+/// The option that serves metrics to Prometheus.
 struct MetricsOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Serve numbers to Prometheus at http://127.0.0.1:PORT/metrics; 0 takes a free port.", valueName: "port"))
+      "Serve metrics to Prometheus at http://127.0.0.1:PORT/metrics, 0 to 65535; 0 selects a free port.",
+      valueName: "port"))
   var metricsPort: Int?
 
   func validate() throws {
-    guard (0...65535).contains(metricsPort ?? 0) else { throw ValidationError("--metrics-port is 0 to 65535.") }
+    guard (0...65535).contains(metricsPort ?? 0) else {
+      throw ValidationError("--metrics-port: allowed are 0 to 65535.")
+    }
   }
 
-  /// What serves them, where that is wanted.
+  /// Returns the metrics server, or nothing without `--metrics-port`.
   func server(_ terminal: Terminal, _ metrics: @escaping @Sendable () async -> [Metric]) -> [any Service] {
     guard let metricsPort else { return [] }
     let server = MetricsServer(port: metricsPort, logger: Logger(label: "edgeblue.metrics")) { port in
       terminal.happened(
-        "serving numbers at http://127.0.0.1:\(port)/metrics", "metrics", ["port": .number(port)])
+        "serving metrics at http://127.0.0.1:\(port)/metrics", "metrics", ["port": .number(port)])
     } metrics: {
       await metrics()
     }

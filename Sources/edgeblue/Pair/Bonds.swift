@@ -1,6 +1,6 @@
 import BlueZ
 
-/// The devices that have paired, at one adapter or at all.
+/// The bonded devices of one adapter, or of all adapters.
 struct Bonds {
   struct Bond {
     let adapter: String

@@ -4,16 +4,16 @@ import ArgumentParser
 struct PairCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pair",
-    abstract: "Let a device pair with this machine; list those that have, or forget them.",
+    abstract: "Let a device pair with this machine; list or remove bonds.",
     discussion: """
-      `edgeblue phone` answers centrals that have paired with its adapter. Pairing is possible only while this command \
-      runs: it asks at the terminal, and ends when one device has paired or its time is over. The phone need not be \
-      restarted.
+      `edgeblue phone` admits centrals that are bonded with its adapter. Devices can pair only while this command runs: \
+      it opens the pairing window, asks at the terminal, and ends when one device has paired or the time is over. The \
+      phone need not be restarted.
 
       EXAMPLES
         edgeblue pair --for 120s
-        edgeblue pair --adapter hci1 --yes      ask nobody: encrypted, but not authenticated
-        edgeblue pair with 00:AA:01:00:00:42    at the other side: begin
+        edgeblue pair --adapter hci1 --yes      without questions: encrypted, not authenticated
+        edgeblue pair with 00:AA:01:00:00:42    on the central: start pairing
         edgeblue pair list
         edgeblue pair remove 00:AA:01:00:00:42
       """,

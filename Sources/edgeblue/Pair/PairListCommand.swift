@@ -3,7 +3,7 @@ import ArgumentParser
 /// `edgeblue pair list`
 struct PairListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List the devices that have paired with this machine.")
+    commandName: "list", abstract: "List the bonded devices.")
 
   @OptionGroup var adapter: AdapterOptions
   @OptionGroup var common: CommonOptions
@@ -15,7 +15,7 @@ struct PairListCommand: AsyncParsableCommand {
         terminal.print(json: .object(["devices": .list(bonds.map(\.json))]))
         return
       }
-      guard !bonds.isEmpty else { return terminal.say("No device has paired. `edgeblue pair` lets one.") }
+      guard !bonds.isEmpty else { return terminal.say("There are no bonded devices. `edgeblue pair` lets one pair.") }
       let names = bonds.map { $0.device.name?.printable ?? "(no name)" }
       let width = (names.map(\.count).max() ?? 0) + 2
       terminal.say(

@@ -3,24 +3,26 @@ import BlueZ
 import Streams
 import Timing
 
-/// `edgeblue pair open`, which is what `edgeblue pair` alone does.
+/// `edgeblue pair open`, the default of `edgeblue pair`
 struct PairOpenCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "open", abstract: "Let one device pair, for a while (the default).")
+    commandName: "open", abstract: "Open the pairing window until one device has paired (the default).")
 
   @Option(
     name: .customLong("for"),
-    help: ArgumentHelp("How long, at most an hour: 120s, 2m or a number of seconds.", valueName: "time"),
+    help: ArgumentHelp(
+      "The duration of the pairing window, 1s to 60m: 120s (the default), 2m or a number of seconds.", valueName: "time"
+    ),
     transform: { text in
-      guard let seconds = Self.seconds(text) else { throw ValidationError("'\(text)' is not 1s to 60m.") }
+      guard let seconds = Self.seconds(text) else { throw ValidationError("--for is '\(text)'; allowed: 1s to 60m.") }
       return seconds
     })
   var seconds = 120
 
   @Flag(
     help: """
-      Ask nobody: whoever comes first pairs, without a number to compare. For machines without keyboard; good for \
-      --access encrypted only.
+      Accept the first device without a question or a number to compare. For machines without a keyboard; sufficient \
+      for --access encrypted only.
       """)
   var yes = false
   @OptionGroup var adapter: AdapterOptions
@@ -32,7 +34,8 @@ struct PairOpenCommand: AsyncParsableCommand {
       let paired = try await untilInterrupted { try await letPair(radio, terminal) }
       guard let paired else {
         throw Failure(
-          "nobody paired within \(seconds) s", hint: "the other side has to begin, for example with `edgeblue central`",
+          "no device paired within \(seconds) s",
+          hint: "the other device has to start, for example with `edgeblue central`",
           status: .tryAgain)
       }
       let name = paired.description.printable
@@ -46,7 +49,7 @@ struct PairOpenCommand: AsyncParsableCommand {
     let description: String
   }
 
-  /// The adapter asked for, or the one that advertises: a phone runs there.
+  /// Returns the adapter that the user names, or the one that advertises, because a phone runs there.
   private func chosen(_ terminal: Terminal) async throws -> AdapterOptions {
     guard adapter.adapter == nil else { return adapter }
     let session = try await Session.open()
@@ -59,18 +62,18 @@ struct PairOpenCommand: AsyncParsableCommand {
     return options
   }
 
-  /// - Returns: who has paired; `nil` when the time was over before.
+  /// - Returns: The device that has paired; `nil` if none has in time.
   private func letPair(_ radio: Radio, _ terminal: Terminal) async throws -> Paired? {
     let bonds = radio.adapter.newBonds()
-    let agent = TerminalAgent(terminal: terminal, asksNobody: yes)
+    let agent = TerminalAgent(terminal: terminal, acceptsAll: yes)
     let registration = try await radio.session.register(agent.agent)
     do {
       let window = try await radio.adapter.openPairingWindow(for: .seconds(seconds))
       terminal.happened(
-        "\(radio.name) lets one device pair, for \(seconds) s; Ctrl-C ends that", "open",
+        "\(radio.name) lets one device pair for \(seconds) s; Ctrl-C stops that", "open",
         ["adapter": .string(radio.name), "seconds": .number(seconds)])
       let paired = await first(of: bonds)
-      // The agent first: bluetoothd makes its adapters pairable for the one before it.
+      // The agent first: for the agent before it, bluetoothd makes its adapters pairable again.
       try await registration.unregister()
       try await window.close()
       try Task.checkCancellation()
@@ -98,7 +101,7 @@ struct PairOpenCommand: AsyncParsableCommand {
     }
   }
 
-  /// `120`, `120s`, `2m`.
+  /// Returns the seconds of `120`, `120s` or `2m`; `nil` outside 1 s to 1 h.
   static func seconds(_ text: String) -> Int? {
     let digits = text.prefix { $0.isNumber }
     let unit = text.drop { $0.isNumber }

@@ -4,12 +4,12 @@ import BlueZ
 /// `edgeblue pair remove`
 struct PairRemoveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "remove", abstract: "Forget a device that has paired; its link ends, and it has to pair again.")
+    commandName: "remove", abstract: "Remove a bond; the device is disconnected, and has to pair again.")
 
   @Argument(
     help: "The device's address, as `edgeblue pair list` shows it.",
     transform: { text in
-      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is no Bluetooth address.") }
+      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is not a Bluetooth address.") }
       return address
     })
   var address: BluetoothAddress
@@ -20,13 +20,14 @@ struct PairRemoveCommand: AsyncParsableCommand {
     try await common.run { terminal in
       let bonds = try await Bonds.open(adapter).all.filter { $0.device.address == address }
       guard !bonds.isEmpty else {
-        throw Failure("\(address) has not paired", hint: "edgeblue pair list shows who has", status: .unavailable)
+        throw Failure(
+          "\(address) is not bonded", hint: "`edgeblue pair list` lists the bonded devices", status: .unavailable)
       }
       for bond in bonds {
         let name = bond.device.description.printable
         try await bond.device.remove()
         terminal.happened(
-          "\(bond.adapter) has forgotten \(name)", "removed",
+          "\(bond.adapter): removed the bond with \(name)", "removed",
           ["address": .string(bond.address), "adapter": .string(bond.adapter)])
       }
     }

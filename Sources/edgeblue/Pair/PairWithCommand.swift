@@ -4,34 +4,36 @@ import BlueZ
 /// `edgeblue pair with`
 struct PairWithCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "with", abstract: "Pair with a device that lets others pair now, for example a phone.")
+    commandName: "with", abstract: "Pair with a device whose pairing window is open, for example a phone.")
 
   @Argument(
     help: "The device's address, as `edgeblue scan` lists it.",
     transform: { text in
-      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is no Bluetooth address.") }
+      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is not a Bluetooth address.") }
       return address
     })
   var address: BluetoothAddress
-  @Flag(help: "Ask nobody: without a number to compare, whoever is in the middle is not found out.") var yes = false
-  @Option(help: ArgumentHelp("How long to look for the device, 1 to 3600.", valueName: "seconds")) var wait = 30
+  @Flag(
+    help: "Accept without a question or a number to compare: encrypted, but not protected against a man in the middle.")
+  var yes = false
+  @Option(help: ArgumentHelp("The timeout for finding the device, 1 to 3600 s.", valueName: "seconds")) var wait = 30
   @OptionGroup var adapter: AdapterOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard (1...3600).contains(wait) else { throw ValidationError("--wait is 1 to 3600 seconds.") }
+    guard (1...3600).contains(wait) else { throw ValidationError("--wait: allowed are 1 to 3600 s.") }
   }
 
   func run() async throws {
     try await common.run { terminal in
       let radio = try await Radio.open(adapter, terminal)
-      let agent = TerminalAgent(terminal: terminal, asksNobody: yes)
+      let agent = TerminalAgent(terminal: terminal, acceptsAll: yes)
       try await untilInterrupted {
-        if radio.adapter.device(address) == nil { terminal.whisper("looking for \(address) …") }
+        if radio.adapter.device(address) == nil { terminal.whisper("scanning for \(address) …") }
         let device = try await radio.adapter.find(address, timeout: .seconds(wait))
         let name = device.description.printable
         guard !device.isPaired else {
-          terminal.happened("has paired with \(name) already", "paired", ["address": .string(address.description)])
+          terminal.happened("already paired with \(name)", "paired", ["address": .string(address.description)])
           return
         }
         let registration = try await radio.session.register(agent.agent)

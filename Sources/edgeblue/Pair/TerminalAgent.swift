@@ -1,47 +1,47 @@
 import BlueZ
 import Timing
 
-/// Asks the person at the terminal about pairing.
+/// A pairing agent that asks the user at the terminal.
 struct TerminalAgent: Sendable {
   let terminal: Terminal
-  /// Whether everybody may pair without a question. Then there is nothing to show or compare (Just Works), and the
-  /// links are encrypted but not authenticated.
-  let asksNobody: Bool
+  /// A Boolean value that indicates whether any device may pair without a question (Just Works). Connections are then
+  /// encrypted, but not authenticated.
+  let acceptsAll: Bool
 
   var agent: PairingAgent {
-    guard !asksNobody else {
+    guard !acceptsAll else {
       return PairingAgent(
         authorizePairing: { device in
-          tell(device, "pairs without a question", "accepted")
+          report(device, "paired without a question", "accepted")
           return true
         })
     }
     return PairingAgent(
       displayPasskey: { device, passkey in
-        tell(device, "is to be given this passkey: \(passkey)", "passkey", ["passkey": .string(passkey.description)])
-        // The passkey is shown until the pairing is over.
+        report(device, "needs this passkey: \(passkey)", "passkey", ["passkey": .string(passkey.description)])
+        // The agent displays the passkey until the pairing ends.
         do { try await Task.sleep(for: .seconds(3600), clock: .steady) } catch {}
       },
       confirmPasskey: { device, passkey in
         isYes(
           await StandardInput.answer {
-            tell(device, "shows this number? \(passkey)  [y/N]", "compare", ["passkey": .string(passkey.description)])
+            report(device, "shows this number? \(passkey)  [y/N]", "compare", ["passkey": .string(passkey.description)])
           })
       },
       enterPasskey: { device in
-        let answer = await StandardInput.answer { tell(device, "shows a passkey of six digits. Which?", "enter") }
+        let answer = await StandardInput.answer { report(device, "shows a passkey of six digits. Enter it:", "enter") }
         guard let passkey = answer.flatMap(Passkey.init) else { throw NoPasskey() }
         return passkey
       },
       authorizePairing: { device in
         isYes(
           await StandardInput.answer {
-            tell(device, "wants to pair, and can neither show nor compare a number. May it?  [y/N]", "authorize")
+            report(device, "requests pairing without a number to compare. Allow it?  [y/N]", "authorize")
           })
       })
   }
 
-  private func tell(_ device: Device, _ text: String, _ event: String, _ fields: [String: JSON] = [:]) {
+  private func report(_ device: Device, _ text: String, _ event: String, _ fields: [String: JSON] = [:]) {
     let name = device.description.printable
     terminal.happened(
       "\(name) \(text)", event,

@@ -3,11 +3,11 @@ import Foundation
 import NIOCore
 import NetworkPath
 
-/// Asks for a page that is known to be there. Over plain HTTP it also finds portals: they answer in its place.
+/// A reachability probe that requests a known page. Over plain HTTP it also detects captive portals, which answer instead.
 struct HTTPProbe: ReachabilityProbe {
   private let url: String
 
-  /// - Returns: `nil` unless it is a URL of http or https.
+  /// - Returns: `nil` unless the text is an http or https URL.
   init?(_ url: String) {
     guard let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme), parts.host?.isEmpty == false
     else { return nil }
@@ -15,14 +15,14 @@ struct HTTPProbe: ReachabilityProbe {
   }
 
   func probe() async throws -> Reachability {
-    // A redirection is an answer, and a connection of another time would say nothing of this one.
+    // A redirect is a result, and a reused connection would prove nothing about the current path.
     let client = HTTPClient(
       eventLoopGroupProvider: .singleton, configuration: .init(redirectConfiguration: .disallow))
     let found: Result<Reachability, any Error>
     do {
       var request = HTTPClientRequest(url: url)
       request.method = .HEAD
-      // The caller's limit comes first; this one is for what does not end when it is cancelled.
+      // The caller has a shorter timeout; this one bounds a request that ignores cancellation.
       let response = try await client.execute(request, timeout: .seconds(30))
       found = .success((200..<300).contains(response.status.code) ? .reachable : .portal)
     } catch {

@@ -5,10 +5,10 @@ import NetworkPath
 struct PathCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "path",
-    abstract: "Show whether this machine has a way out to others, and through what.",
+    abstract: "Print the default route and its interface.",
     discussion: """
-      Asks the kernel; needs no root and no NetworkManager. With --watch it goes on and says what changes, and why, as \
-      it happens. Without, it ends with status 69 when there is no way out.
+      Reads from the kernel; requires neither root nor NetworkManager. With --watch it prints every change and its \
+      reason. Without --watch, the exit status is 69 if there is no default route.
 
       EXAMPLES
         edgeblue path
@@ -18,17 +18,19 @@ struct PathCommand: AsyncParsableCommand {
         edgeblue path --json | jq .status
       """)
 
-  @Flag(help: "Go on, and tell of every change until Ctrl-C.") var watch = false
-  @Option(help: ArgumentHelp("How long a loss must last before it is told of, 0 to 60000.", valueName: "ms"))
+  @Flag(help: "Continue, and print every change, until Ctrl-C.") var watch = false
+  @Option(
+    help: ArgumentHelp(
+      "The settle time of a loss: how long it must last before it is printed, 0 to 60000 ms.", valueName: "ms"))
   var settleDown = 150
-  @Option(help: ArgumentHelp("How long a way out must last before it is told of, 0 to 60000.", valueName: "ms"))
+  @Option(help: ArgumentHelp("The settle time of a new default route, 0 to 60000 ms.", valueName: "ms"))
   var settleUp = 500
   @Option(
     help: ArgumentHelp(
-      "Also ask this http URL, which should answer with a status 200 to 299 itself; a portal redirects.",
+      "Also probe this http or https URL, which must answer with a status of 200 to 299; a captive portal redirects.",
       valueName: "url"),
     transform: { text in
-      guard let probe = HTTPProbe(text) else { throw ValidationError("'\(text)' is no URL of http or https.") }
+      guard let probe = HTTPProbe(text) else { throw ValidationError("'\(text)' is not an http or https URL.") }
       return probe
     })
   var probe: HTTPProbe?
@@ -36,7 +38,7 @@ struct PathCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard (0...60_000).contains(settleDown), (0...60_000).contains(settleUp) else {
-      throw ValidationError("A settle time is 0 to 60000 ms.")
+      throw ValidationError("--settle-down, --settle-up: allowed are 0 to 60000 ms.")
     }
   }
 
@@ -70,12 +72,12 @@ struct PathCommand: AsyncParsableCommand {
   private func follow(_ monitor: NetworkPathMonitor, _ terminal: Terminal) async throws {
     do {
       try await untilInterrupted {
-        for await update in monitor.updates() { terminal.tell(update) }
+        for await update in monitor.updates() { terminal.report(update) }
         try Task.checkCancellation()
-        throw monitor.problem ?? NetworkPathError(.unavailable, "the kernel tells nothing more")
+        throw monitor.problem ?? NetworkPathError(.unavailable, "the kernel reports no further changes")
       }
     } catch is CancellationError {
-      // That is how watching ends.
+      // Ctrl-C ends --watch.
     }
   }
 }
@@ -86,7 +88,7 @@ extension Terminal {
     for line in path.lines { say(line) }
   }
 
-  fileprivate func tell(_ update: PathUpdate) {
+  fileprivate func report(_ update: PathUpdate) {
     guard update.number > 1, !json, !update.changes.isEmpty else {
       if json {
         happened(update.path.headline, "path", update.json)

@@ -1,20 +1,20 @@
 import NetworkPath
 
 extension PathSnapshot {
-  /// The path in one sentence.
+  /// The path in one sentence, for display.
   var headline: String {
     if let reason = unsatisfiedReason {
-      return status == .requiresConnection ? "No way out yet: \(reason)." : "No way out: \(reason)."
+      return status == .requiresConnection ? "No default route yet: \(reason)." : "No default route: \(reason)."
     }
-    guard let preferred = preferredInterface else { return "There is a way out." }
-    return "There is a way out, through \(preferred.name.printable) (\(preferred.kind.rawValue))."
+    guard let preferred = preferredInterface else { return "There is a default route." }
+    return "The default route uses \(preferred.name.printable) (\(preferred.kind.rawValue))."
   }
 
-  /// The whole path, for a person.
+  /// The whole path, for display.
   var lines: [String] {
     let facts = [
       ("IPv4", out(.v4)), ("IPv6", out(.v6)),
-      ("Name servers", dnsServers.isEmpty ? "none known" : Self.list(dnsServers)),
+      ("Name servers", dnsServers.isEmpty ? "unknown" : Self.list(dnsServers)),
       ("Cost", cost),
     ]
     return [headline, ""] + facts.map { $0.0.padded(to: 14) + $0.1 } + [""] + table
@@ -22,12 +22,12 @@ extension PathSnapshot {
 
   private func out(_ family: IPAddress.Family) -> String {
     let ways = gateways.filter { $0.family == family }
-    return ways.isEmpty ? "no way out" : ways.map(\.description.printable).joined(separator: ", then ")
+    return ways.isEmpty ? "no default route" : ways.map(\.description.printable).joined(separator: ", then ")
   }
 
   private var cost: String {
-    let words = (isExpensive ? "costs money" : "free") + (isConstrained ? ", and to be spared" : "")
-    return words + (hintSource == .meteredSource ? " (says NetworkManager)" : " (a guess from the kind of interface)")
+    let words = (isExpensive ? "metered" : "not metered") + (isConstrained ? ", low data use requested" : "")
+    return words + (hintSource == .meteredSource ? " (from NetworkManager)" : " (estimated from the interface type)")
   }
 
   private var table: [String] {
@@ -53,9 +53,9 @@ extension PathInterface.Link {
   fileprivate var words: String {
     switch self {
     case .up: "up"
-    case .down: "switched off"
+    case .down: "down"
     case .noCarrier: "no carrier"
-    case .dormant: "waiting"
+    case .dormant: "dormant"
     }
   }
 }

@@ -2,17 +2,17 @@ import ArgumentParser
 import BlueZ
 import EdgeCoder
 
-/// Who may ask a phone.
+/// The options that decide which centrals a phone admits.
 struct AccessOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      Who may ask: open (everybody in range), encrypted (who has paired), authenticated (who has paired by a passkey or \
-      a comparison). Without it encrypted; on a virtual controller, which no radio reaches, open.
+      The centrals that may send prompts: open (all in range), encrypted (bonded ones), authenticated (ones bonded by \
+      passkey entry or numeric comparison). Default: encrypted; on a virtual controller, which no radio reaches, open.
       """, valueName: "mode"),
     transform: { text in
       guard let mode = AccessPolicy.Mode(rawValue: text) else {
-        throw ValidationError("--access is open, encrypted or authenticated.")
+        throw ValidationError("--access: allowed are open, encrypted and authenticated.")
       }
       return mode
     })
@@ -20,20 +20,21 @@ struct AccessOptions: ParsableArguments {
 
   @Option(
     parsing: .upToNextOption,
-    help: ArgumentHelp("Of those who have paired, only these.", valueName: "address"),
+    help: ArgumentHelp("Addresses of bonded centrals; only these are admitted.", valueName: "address"),
     transform: { text in
-      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is no Bluetooth address.") }
+      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is not a Bluetooth address.") }
       return address
     })
   var allow: [BluetoothAddress] = []
 
   func validate() throws {
     if access == .open, !allow.isEmpty {
-      throw ValidationError("--allow wants --access encrypted or authenticated: anybody can use another's address.")
+      throw ValidationError(
+        "--allow requires --access encrypted or authenticated: without a bond, an address can be forged.")
     }
   }
 
-  /// The policy, for an adapter where none was asked for.
+  /// Returns the access policy for an adapter.
   func policy(isVirtual: Bool) -> AccessPolicy {
     let list = allow.isEmpty ? nil : Set(allow)
     switch access ?? (isVirtual && allow.isEmpty ? .open : .encrypted) {
@@ -43,18 +44,18 @@ struct AccessOptions: ParsableArguments {
     }
   }
 
-  /// The policy in words, and how it came about.
+  /// Returns a description of the policy, and of its origin if it is the default.
   func words(for policy: AccessPolicy, isVirtual: Bool) -> String {
     let who =
       switch policy.mode {
-      case .open: "everybody in range may ask"
-      case .encrypted: "who has paired may ask"
-      case .authenticated: "who has paired by a passkey or a comparison may ask"
+      case .open: "all centrals in range may send prompts"
+      case .encrypted: "bonded centrals may send prompts"
+      case .authenticated: "centrals bonded by passkey or comparison may send prompts"
       }
-    let list = policy.allowed.map { ", if on the list of \($0.count)" } ?? ""
+    let list = policy.allowed.map { ", if they are among the \($0.count) listed" } ?? ""
     let reason =
       access != nil || !allow.isEmpty
-      ? "" : isVirtual ? " (default on a virtual controller)" : " (default; edgeblue pair lets others pair)"
+      ? "" : isVirtual ? " (default on a virtual controller)" : " (default; `edgeblue pair` lets a central pair)"
     return "access \(policy.mode.rawValue): \(who)\(list)\(reason)"
   }
 }

@@ -7,19 +7,19 @@ import SystemState
 struct PhoneCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "phone",
-    abstract: "Answer prompts over Bluetooth LE, as an EdgeCoder phone does.",
+    abstract: "Answer prompts over Bluetooth LE, as an EdgeCoder phone.",
     discussion: """
       Advertises the EdgeCoder service until Ctrl-C. An API key for the engine is read from EDGEBLUE_API_KEY.
 
-      Only centrals that have paired with this machine may ask, unless --access says otherwise; `edgeblue pair` lets \
-      them pair. One central may ask \(PhoneConfiguration().requestsPerMinute) times a minute.
+      Only bonded centrals may send prompts, unless --access sets another mode; `edgeblue pair` lets them pair. Each \
+      central may send \(PhoneConfiguration().requestsPerMinute) prompts per minute.
 
       EXAMPLES
-        edgeblue phone                                   try it out: the echo engine repeats each prompt
+        edgeblue phone                                   with the echo engine
         edgeblue phone --engine ollama --model llama3.2
         edgeblue phone --engine openai --engine-url http://127.0.0.1:8080 --adapter hci1 --name Workshop
         edgeblue phone --access authenticated --allow 00:AA:01:00:00:42
-        edgeblue phone --link auto                       replies stream, token by token
+        edgeblue phone --link auto                       replies stream
       """)
 
   @OptionGroup var options: PhoneOptions
@@ -32,7 +32,7 @@ struct PhoneCommand: AsyncParsableCommand {
       let power = try await PowerMonitor.start()
       let (transport, phone) = try await options.start(on: radio, engine: engine, power: power)
       terminal.say(
-        "EdgeBlue phone “\(options.shownName)” on \(radio.title). Engine: \(options.engine.title). Ctrl-C ends it.")
+        "EdgeBlue phone “\(options.shownName)” on \(radio.title). Engine: \(options.engine.title). Ctrl-C stops it.")
       if options.engine.engine == .echo {
         terminal.say("The echo engine only repeats prompts; --engine ollama or openai answers them.")
       }
@@ -48,7 +48,7 @@ struct PhoneCommand: AsyncParsableCommand {
       if options.link != .off {
         let bearers = transport.linkBearers.map(\.rawValue).sorted()
         terminal.happened(
-          "v2 link offered over \(bearers.joined(separator: " and "))", "link",
+          "v2 mux available over \(bearers.joined(separator: " and "))", "link",
           ["bearers": .list(bearers.map(JSON.string))])
       }
       let diary = PhoneDiary(terminal: terminal)

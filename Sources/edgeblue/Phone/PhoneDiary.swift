@@ -1,15 +1,15 @@
 import EdgeCoder
 import Timing
 
-/// Tells a person at the terminal what a phone does, from how its counters move.
+/// Prints the events of a phone, which it derives from the changes of its counters.
 struct PhoneDiary: Sendable {
   let terminal: Terminal
 
-  /// Watches until the task is cancelled.
+  /// Prints events until the task is cancelled.
   func follow(_ phone: PhoneService) async {
     var last: PhoneSnapshot?
     var began: ContinuousClock.Instant?
-    // A reply's chunks may go out over several looks.
+    // The chunks of one reply may leave during several polls.
     var chunksReported = 0
     while !Task.isCancelled {
       let now = await phone.snapshot()
@@ -26,7 +26,7 @@ struct PhoneDiary: Sendable {
     let old = last?.counters ?? PhoneCounters()
     let new = now.counters
     if now.isUp != (last?.isUp ?? false) {
-      terminal.happened(now.isUp ? "can be found" : "cannot be found any more", now.isUp ? "up" : "down")
+      terminal.happened(now.isUp ? "advertising" : "no longer advertising", now.isUp ? "up" : "down")
     }
     if let status = now.status, status.modelState != last?.status?.modelState {
       terminal.happened(
@@ -37,7 +37,7 @@ struct PhoneDiary: Sendable {
       terminal.happened("centrals connected: \(now.peers)", "centrals", ["connected": .number(now.peers)])
     }
     if new.requests > old.requests {
-      // The first in line is about to be answered when nothing else is.
+      // While no prompt is answered, the first one waiting is about to be.
       let line = max(0, now.queued - (now.isAnswering ? 0 : 1))
       let waiting = line > 0 ? ", \(line) waiting" : ""
       let bytes = new.requestBytes - old.requestBytes
@@ -55,16 +55,16 @@ struct PhoneDiary: Sendable {
         ["number": .number(new.replies), "bytes": .number(bytes), "chunks": .number(chunks)])
     }
     if new.repliesFailed > old.repliesFailed { terminal.happened("a reply could not be sent", "replyFailed") }
-    if new.cancelled > old.cancelled { terminal.happened("a central left before its reply", "cancelled") }
-    if new.busy > old.busy { terminal.happened("a prompt was told that the phone is busy", "busy") }
+    if new.cancelled > old.cancelled { terminal.happened("a central disconnected before its reply", "cancelled") }
+    if new.busy > old.busy { terminal.happened("a prompt was refused: the phone is busy", "busy") }
     if new.accessRefused > old.accessRefused {
-      terminal.happened("somebody was turned away who may not ask", "accessRefused")
+      terminal.happened("a central without access was refused", "accessRefused")
     }
     if new.writesRefused > old.writesRefused { terminal.happened("a write was refused", "writeRefused") }
-    if new.malformed > old.malformed { terminal.happened("something that is no request", "malformed") }
+    if new.malformed > old.malformed { terminal.happened("a malformed request was rejected", "malformed") }
   }
 
-  /// The last line.
+  /// Prints the totals when the phone has stopped.
   func conclude(_ counters: PhoneCounters) {
     terminal.say()
     terminal.happened(

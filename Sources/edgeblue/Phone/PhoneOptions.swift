@@ -3,37 +3,39 @@ import EdgeCoder
 import Foundation
 import SystemState
 
-/// How a phone shows itself and answers.
+/// The options of the phone role: engine, adapter, access, name and replies.
 struct PhoneOptions: ParsableArguments {
   @OptionGroup var engine: EngineOptions
   @OptionGroup var adapter: AdapterOptions
   @OptionGroup var access: AccessOptions
   @Option(
-    help: ArgumentHelp("The name to show, at most 26 bytes. Without it EdgeCoder- and this machine's name.")) var name:
+    help: ArgumentHelp("The name to advertise, at most 26 bytes. Default: EdgeCoder- and the host name.")) var name:
     String?
-  @Option(help: ArgumentHelp("The pause between the chunks of a reply, 0 to 1000 ms.", valueName: "ms"))
+  @Option(help: ArgumentHelp("The delay between the chunks of a reply, 0 to 1000 ms.", valueName: "ms"))
   var paceMs = 10
-  @Option(help: ArgumentHelp("The most bytes of a reply; text beyond is cut off.", valueName: "bytes"))
+  @Option(
+    help: ArgumentHelp(
+      "The limit of a reply, 1024 to \(Wire.messageLimit) bytes; longer text is truncated.", valueName: "bytes"))
   var maxOutput = Wire.messageLimit
   @Option(
     help: ArgumentHelp(
       """
-      Offer a v2 link too, by which replies come as they are made, several at a time, and faster: over l2cap, over \
-      gatt, over what there is (auto), or off. A central takes L2CAP before GATT.
+      The bearer of the v2 mux, over which replies stream, several at a time, and faster: l2cap, gatt, auto (both) or \
+      off. A central prefers L2CAP to GATT.
       """, valueName: "bearer"))
   var link = LinkOption.off
 
   func validate() throws {
-    guard (0...1000).contains(paceMs) else { throw ValidationError("--pace-ms is 0 to 1000.") }
+    guard (0...1000).contains(paceMs) else { throw ValidationError("--pace-ms: allowed are 0 to 1000 ms.") }
     guard (1024...Wire.messageLimit).contains(maxOutput) else {
-      throw ValidationError("--max-output is 1024 to \(Wire.messageLimit) bytes.")
+      throw ValidationError("--max-output: allowed are 1024 to \(Wire.messageLimit) bytes.")
     }
   }
 
-  /// The name others see.
+  /// The name that the phone advertises.
   var shownName: String { name ?? "EdgeCoder-\(ProcessInfo.processInfo.hostName.prefix(16))" }
 
-  /// Registers the service on a radio, and makes what answers there.
+  /// Registers the EdgeCoder service on an adapter, and creates the phone that answers there.
   func start(
     on radio: Radio, engine: any Engine, power: PowerMonitor
   ) async throws -> (transport: BlueZPhoneTransport, phone: PhoneService) {
@@ -49,7 +51,7 @@ struct PhoneOptions: ParsableArguments {
   }
 }
 
-/// Over what a phone offers v2 links.
+/// The bearers over which a phone offers the v2 mux.
 enum LinkOption: String, ExpressibleByArgument, CaseIterable {
   case auto, l2cap, gatt, off
 

@@ -5,10 +5,10 @@ import SystemState
 struct PowerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "power",
-    abstract: "Show what this machine runs on, how full its battery is, and whether to save power.",
+    abstract: "Print the power source, the battery level and the power saver state.",
     discussion: """
-      Asks UPower and power-profiles-daemon where they run, and the kernel elsewhere; starts neither, and needs no root. \
-      With --watch it goes on and says what changes, as it happens.
+      Reads from UPower and power-profiles-daemon if they run, otherwise from the kernel; starts neither, and requires no \
+      root. With --watch it prints every change.
 
       EXAMPLES
         edgeblue power
@@ -16,8 +16,8 @@ struct PowerCommand: AsyncParsableCommand {
         edgeblue power --json | jq .powerTelemetry
       """)
 
-  @Flag(help: "Go on, and tell of every change until Ctrl-C.") var watch = false
-  @Flag(help: "Say that power is to be saved, where no power-profiles-daemon knows.") var lowPower = false
+  @Flag(help: "Continue, and print every change, until Ctrl-C.") var watch = false
+  @Flag(help: "Assume that the power saver is on, if power-profiles-daemon does not run.") var lowPower = false
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
@@ -28,10 +28,10 @@ struct PowerCommand: AsyncParsableCommand {
       guard watch else { return terminal.print(monitor.snapshot) }
       do {
         try await untilInterrupted {
-          for await update in monitor.updates() { terminal.tell(update) }
+          for await update in monitor.updates() { terminal.report(update) }
         }
       } catch is CancellationError {
-        // That is how watching ends.
+        // Ctrl-C ends --watch.
       }
     }
   }
@@ -43,7 +43,7 @@ extension Terminal {
     for line in snapshot.lines { say(line) }
   }
 
-  fileprivate func tell(_ update: PowerUpdate) {
+  fileprivate func report(_ update: PowerUpdate) {
     if json { return happened(update.snapshot.headline, "power", update.json) }
     guard update.number > 1, !update.changes.isEmpty else {
       print(update.snapshot)

@@ -1,21 +1,21 @@
 import SystemState
 
 extension PowerSnapshot {
-  /// What the machine runs on, in one sentence.
+  /// The power source in one sentence, for display.
   var headline: String {
     let level = telemetry.batteryLevelPct.map { ", at \($0) %" } ?? ""
     return (externalPower.isOn ? "On external power: " : "On battery\(level): ") + "\(externalPower)."
   }
 
-  /// All there is to know, for a person.
+  /// All fields of the snapshot, for display.
   var lines: [String] {
     let battery = telemetry.batteryLevelPct.map { "\($0) %" } ?? (externalPower == .noBattery ? "none" : "unknown")
     let facts = [
-      ("Battery", "\(battery) (says \(source.displayName))"),
-      ("Save power", "\(telemetry.lowPowerMode ? "yes" : "no") (says \(profileSource.displayName))"),
+      ("Battery", "\(battery) (from \(source.displayName))"),
+      ("Power saver", "\(telemetry.lowPowerMode ? "on" : "off") (from \(profileSource.displayName))"),
     ]
-    return [headline, ""] + facts.map { $0.0.padded(to: 12) + $0.1 }
-      + faults.map { "Not understood: \($0)".printable }
+    return [headline, ""] + facts.map { $0.0.padded(to: 13) + $0.1 }
+      + faults.map { "Unreadable: \($0)".printable }
   }
 
   var json: [String: JSON] {
@@ -28,7 +28,7 @@ extension PowerSnapshot {
 }
 
 extension PowerTelemetry {
-  /// As it is sent: a battery that is unknown is not there.
+  /// The fields as the agent sends them; an unknown battery level is omitted.
   var json: [String: JSON] {
     var fields: [String: JSON] = [
       "onExternalPower": .bool(onExternalPower), "lowPowerMode": .bool(lowPowerMode),

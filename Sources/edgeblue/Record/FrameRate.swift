@@ -1,18 +1,18 @@
-/// How many frames a second came, over the last two seconds.
+/// The rate of received frames, over the last 2 s.
 struct FrameRate: Sendable {
   private static let span = Duration.seconds(2)
   private var counts: [(at: Duration, frames: Int)] = []
 
-  /// Takes how many frames came so far.
+  /// Records the number of frames received so far.
   mutating func note(_ frames: Int, at instant: Duration) {
-    // Fewer than before: another stream has begun.
+    // Fewer than before: a new stream has started.
     if let last = counts.last, frames < last.frames { counts.removeAll() }
     counts.append((instant, frames))
-    // The last one that is old enough stays, to count from.
+    // The latest count that is old enough stays as the base.
     while counts.count > 2, instant - counts[1].at >= Self.span { counts.removeFirst() }
   }
 
-  /// `nil` until there is something to compare with.
+  /// The frames per second; `nil` until there are two counts.
   var perSecond: Double? {
     guard let first = counts.first, let last = counts.last, last.at > first.at else { return nil }
     return Double(last.frames - first.frames) / ((last.at - first.at) / .seconds(1))

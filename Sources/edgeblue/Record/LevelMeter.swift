@@ -1,10 +1,10 @@
-/// A bar that shows how loud it is: up at once, down by 20 dB a second, with a mark at the loudest of the last two seconds.
+/// A level meter as a bar: it rises at once, falls by 20 dB/s, and marks the peak of the last 2 s.
 struct LevelMeter: Sendable {
-  /// The left end of the bar, in dB of full scale; the right end is 0.
+  /// The left end of the bar, in dBFS; the right end is 0 dBFS.
   static let softest = -60.0
   private static let fall = 20.0
   private static let hold = Duration.seconds(2)
-  /// A cell is filled from the left, by eighths.
+  /// The characters of a cell that is filled from the left, in eighths.
   private static let eighths = [" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 
   private(set) var level = Self.softest
@@ -12,7 +12,7 @@ struct LevelMeter: Sendable {
   private var peakAt = Duration.zero
   private var lastAt = Duration.zero
 
-  /// Takes how loud it is now, in dB of full scale.
+  /// Records the current level, in dBFS.
   mutating func note(_ decibels: Double, at instant: Duration) {
     let fallen = level - Self.fall * ((instant - lastAt) / .seconds(1))
     level = max(decibels, fallen, Self.softest)
@@ -23,7 +23,7 @@ struct LevelMeter: Sendable {
     }
   }
 
-  /// The bar, so many cells wide.
+  /// Returns the bar with a width in cells.
   func bar(_ width: Int) -> String {
     let filled = Int(Self.share(level) * Double(width * 8))
     var cells = (0..<width).map { cell in

@@ -6,23 +6,23 @@ import BlueZ
 struct RecordCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "record",
-    abstract: "Record what a wearable hears, as WAV segments.",
+    abstract: "Record the audio of a wearable as WAV segments.",
     discussion: """
-      Finds a wearable of the Omi family (or the one that is described), keeps the link to it for as long as it runs, \
-      and writes what it sends into segments, each with a sidecar that says what is missing. What was heard is on disk \
-      within a second; after a crash the next recorder finishes what was being written. Ctrl-C and SIGTERM finish the \
-      open segment and end the link. In a terminal it shows how things stand, elsewhere what happens.
+      Finds a wearable of the Omi family (or the one that the options describe), stays connected to it, and writes its \
+      audio to segments, each with a sidecar that lists the gaps. Audio is on disk within 1 s; after a crash, the next \
+      recorder finishes the open segment. Ctrl-C and SIGTERM finish the open segment and disconnect. A terminal shows \
+      the current status; other outputs receive one line per event.
 
-      \(Recordings.help) The wearable that was found first is remembered in it. `edgeblue segments` looks at what was \
-      recorded, also meanwhile.
+      \(Recordings.help) The folder also stores the address of the first wearable. `edgeblue segments` lists the segments, \
+      even while a recorder runs.
 
-      What a wearable has stored while nobody listened is fetched beside the stream, and becomes segments of its own: \
-      their time is that of the capture, and their sidecars name the pauses and gaps that they fill. The wearable is told \
-      to free it once it is on this disk; --leave-stored leaves it there.
+      Recordings that a wearable stored while it was not connected are fetched beside the stream, and become segments of \
+      their own, with their capture time; their sidecars name the gaps that they fill. The wearable frees them once they \
+      are on this disk; with --leave-stored they stay in the wearable.
 
-      With --upload each segment and its sidecar are queued as soon as they are finished, and uploaded as \
-      ACCOUNT/DEVICE/DATE/NAME until the server has them (`edgeblue uploads`). They stay in the folder; once the server \
-      has both, that is told, and they may go when room is needed.
+      With --upload each segment and its sidecar are queued when they are finished, and uploaded as \
+      ACCOUNT/DEVICE/DATE/NAME (`edgeblue uploads`). They stay in the folder; once the server has both, they may be \
+      removed when space is needed.
 
       EXAMPLES
         edgeblue record
@@ -35,21 +35,21 @@ struct RecordCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The wearable; may be repeated to record several. Without it the one of the last time, else the first in sight.",
+      "The address of the wearable; may be repeated to record several. Default: the last one, or the first in range.",
       valueName: "address"),
     transform: { text in
-      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is no Bluetooth address.") }
+      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is not a Bluetooth address.") }
       return address
     })
   var device: [BluetoothAddress] = []
-  @Flag(help: "Forget the wearable of the last time, and take the first in sight.") var forget = false
-  @Flag(help: "Leave what the wearable has stored to another program: it is neither fetched nor freed.")
+  @Flag(help: "Forget the last wearable, and record the first in range.") var forget = false
+  @Flag(help: "Leave stored recordings in the wearable: neither fetch nor free them.")
   var leaveStored = false
-  @Option(help: ArgumentHelp("The folder to record into; it is made if it is not there.", valueName: "folder"))
+  @Option(help: ArgumentHelp("The folder for recordings; it is created if it does not exist.", valueName: "folder"))
   var out: String?
   @Option(name: .customLong("upload"), help: ArgumentHelp("The bucket to upload segments to.", valueName: "bucket"))
   var bucket: String?
-  @Option(help: ArgumentHelp("What the keys of uploaded segments begin with.", valueName: "text")) var prefix = ""
+  @Option(help: ArgumentHelp("The prefix of the keys of uploaded segments.", valueName: "text")) var prefix = ""
   @OptionGroup(title: "Upload options") var queue: QueueOptions
   @OptionGroup(title: "Upload options") var store: StoreOptions
   @OptionGroup var rules: SegmentOptions
@@ -59,7 +59,7 @@ struct RecordCommand: AsyncParsableCommand {
 
   func validate() throws {
     if forget, !device.isEmpty { throw ValidationError("Use either --device or --forget.") }
-    if Set(device).count < device.count { throw ValidationError("--device names a wearable twice.") }
+    if Set(device).count < device.count { throw ValidationError("--device lists the same wearable twice.") }
   }
 
   func run() async throws {
@@ -82,7 +82,7 @@ struct RecordCommand: AsyncParsableCommand {
           wearable, at: radio.adapter, address: $0, into: folder, rules: rules.rules, sink: sink,
           fetchesStored: !leaveStored)
       }
-      terminal.whisper("Recording with \(radio.title) into \(folder.path). Ctrl-C ends it.")
+      terminal.whisper("Recording on \(radio.title) to \(folder.path). Ctrl-C stops it.")
       try await diary.follow(recorders, uploads)
     }
   }

@@ -3,11 +3,11 @@ import Foundation
 import Timing
 import Uploads
 
-/// Tells a person or a program how a recording goes, until it is ended.
+/// Prints the status and events of a recording until it ends.
 actor RecordDiary {
   private static let drawInterval = Duration.milliseconds(200)
   private static let statusInterval = Duration.seconds(1)
-  /// Each file of the folder is looked at for it.
+  /// The interval at which the used space is measured, which reads every file of the folder.
   private static let roomInterval = Duration.seconds(5)
 
   private let folder: SegmentFolder
@@ -15,59 +15,59 @@ actor RecordDiary {
   private var view: RecordView
   private var screen = LiveScreen()
   private var roomSeen: Duration?
-  /// The segments of which it was told that the server has them.
+  /// The segments whose upload was printed.
   private var uploaded: Set<Int> = []
 
-  /// - Parameter maximum: the longest segment.
+  /// - Parameter maximum: the limit of a segment.
   init(folder: SegmentFolder, _ terminal: Terminal, maximum: Duration, tracks: Int) {
     self.folder = folder
     self.terminal = terminal
     view = RecordView(path: folder.path, limits: folder.limits, maximum: maximum, tracks: tracks)
   }
 
-  /// Finishes what an earlier recorder has left.
+  /// Finishes the segments that an earlier recorder left open.
   /// - Throws: `AudioIngestError` when the folder cannot be read.
   func recover() throws {
     let segments = try folder.recover { say(.problem("\($0.message)")) }
     for segment in segments { say(.recovered(segment)) }
   }
 
-  /// Something has become of a segment on its way to the server.
+  /// Prints the upload of a segment.
   func note(_ news: SegmentUploads.News) {
     switch news {
     case .uploaded(let segment, let item):
-      // Both of its files may arrive at once.
+      // Both files of a segment may be uploaded at once.
       guard uploaded.insert(segment).inserted else { return }
       view.uploaded = uploaded.count
       say(.uploaded(segment, item))
     case .waits(let segment, let error):
-      say(.problem("segment \(segment) waits to be queued: \(error)"))
+      say(.problem("segment \(segment) is not queued yet: \(error)"))
     }
   }
 
-  /// Uploads what is finished. A recording goes on without it: what is queued stays so.
+  /// Uploads finished segments. If uploads fail, the recording continues, and the items stay queued.
   private func upload(_ uploads: UploadQueue) async {
     do {
       try await uploads.run()
     } catch is CancellationError {
-      // The recording ends.
+      // The recording has ended.
     } catch {
-      say(.problem("nothing is uploaded from here: \(Failure(error).message)"))
+      say(.problem("uploads stopped: \(Failure(error).message)"))
     }
   }
 
-  /// Runs recorders until Ctrl-C or SIGTERM, or until one fails, and tells all that happens up to the last segment.
+  /// Runs recorders until Ctrl-C or SIGTERM, or until one fails, and prints all events including the last segment.
   func follow(_ recorders: [WearableRecorder], _ uploads: UploadQueue? = nil) async throws {
-    // Not children of what is cancelled: the last segments are finished after that.
+    // Not children of the cancelled task: the last segments are finished after the cancellation.
     let readers = recorders.enumerated().map { index, recorder in
       let events = recorder.events(limit: 1024)
       return Task {
         for await event in events {
-          // Who it is, and how it stands, belongs to what is told.
+          // An event needs the current name and status of the wearable.
           if case .state = event { view.note(await recorder.status(), of: index, at: TimeSource.continuous.now) }
           take(event, of: index)
         }
-        if events.dropped > 0 { say(.problem("\(events.dropped) events came too fast to be told")) }
+        if events.dropped > 0 { say(.problem("\(events.dropped) events were dropped")) }
       }
     }
     let result: Result<Void, any Error>
@@ -82,7 +82,7 @@ actor RecordDiary {
       }
       result = .success(())
     } catch is CancellationError {
-      // That is how recording ends.
+      // Ctrl-C ends a recording.
       result = .success(())
     } catch {
       result = .failure(error)
@@ -95,8 +95,8 @@ actor RecordDiary {
 
   private var summary: String {
     let count = view.finished.segments
-    return "\(count == 1 ? "1 segment was" : "\(count) segments were") recorded, "
-      + "\(Amounts.clock(view.finished.seconds)) in all"
+    return "recorded \(count == 1 ? "1 segment" : "\(count) segments"), "
+      + "\(Amounts.clock(view.finished.seconds)) in total"
   }
 
   // MARK: What happens
@@ -108,7 +108,7 @@ actor RecordDiary {
 
   private func say(_ news: RecordNews, of track: Int? = nil) {
     if terminal.isLive {
-      // The state has a line of its own.
+      // The state has its own line.
       if !news.isState { view.say(news.text(view.tracks.count > 1 ? track.map(view.name) : nil), at: Terminal.clock()) }
     } else {
       let device = track.flatMap { view.tracks[$0].status.device?.address }

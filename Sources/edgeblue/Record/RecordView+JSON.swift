@@ -1,7 +1,7 @@
 import AudioIngest
 
 extension RecordView.Track {
-  /// For programs.
+  /// The fields in JSON.
   var json: [String: JSON] {
     var fields: [String: JSON] = [
       "state": .string(status.state.rawValue), "device": JSON(status.device?.address),
@@ -29,7 +29,7 @@ extension RecordView.Track {
 }
 
 extension StoredStatus {
-  /// For programs.
+  /// The fields in JSON.
   var json: [String: JSON] {
     [
       "isFetching": .bool(isFetching), "remaining": JSON(remaining), "records": .number(counters.records),
@@ -41,6 +41,6 @@ extension StoredStatus {
 }
 
 extension Double {
-  /// To a tenth: more of a level or a rate means nothing.
+  /// The number rounded to tenths, which is the precision of levels and rates.
   fileprivate var tenths: Double { (self * 10).rounded() / 10 }
 }

@@ -1,32 +1,32 @@
 import AudioIngest
 
-/// How a recording stands, as lines in a terminal: what is known goes in, lines come out.
+/// The status of a recording, as lines in a terminal.
 struct RecordView: Sendable {
-  /// One wearable.
+  /// The status of one wearable.
   struct Track: Sendable {
     fileprivate(set) var status = WearableRecorder.Status()
     fileprivate(set) var rate = FrameRate()
     fileprivate var meter = LevelMeter()
-    /// The segment that is being written.
+    /// The segment that is currently written.
     fileprivate var open: SegmentInfo?
-    /// Why nothing can be written.
+    /// The reason why nothing can be written.
     fileprivate var stall: AudioIngestError?
   }
 
   private static let meterWidth = 40
-  /// The letters beside the meter, and those before a message.
+  /// The widths, in characters, of the text beside the meter and before a message.
   private static let besideMeter = 22
   private static let beforeMessage = 10
   private static let messageLimit = 6
 
   let path: String
   let limits: SegmentFolder.Limits
-  /// The longest segment.
+  /// The limit of a segment.
   let maximum: Duration
   private(set) var tracks: [Track]
   var room: SegmentFolder.Room?
   private(set) var finished: (segments: Int, seconds: Double) = (0, 0)
-  /// How many segments the server has with their sidecars, of those that got there meanwhile.
+  /// The number of segments that were uploaded with their sidecars since the start.
   var uploaded = 0
   private var messages: [(time: String, text: String)] = []
 
@@ -37,16 +37,16 @@ struct RecordView: Sendable {
     self.tracks = Array(repeating: Track(), count: tracks)
   }
 
-  /// Takes how a wearable stands.
+  /// Updates the status of a wearable.
   mutating func note(_ status: WearableRecorder.Status, of track: Int, at instant: Duration) {
     tracks[track].status = status
     tracks[track].rate.note(status.live?.counters.frames ?? 0, at: instant)
-    // What was heard last says nothing when nothing comes.
+    // Without a stream, the last level is meaningless.
     let level = status.state == .streaming ? status.live?.level : nil
     tracks[track].meter.note(level ?? LevelMeter.softest, at: instant)
   }
 
-  /// Takes what happened.
+  /// Updates the status with an event.
   mutating func note(_ event: StreamRecorder.Event, of track: Int) {
     switch event {
     case .began(let info):
@@ -62,21 +62,21 @@ struct RecordView: Sendable {
     }
   }
 
-  /// Takes a message; the last few are shown.
+  /// Adds a message; the latest ones are shown.
   mutating func say(_ text: String, at time: String) {
     messages.append((time, text))
     messages.removeFirst(max(messages.count - Self.messageLimit, 0))
   }
 
-  /// Who a track is, as far as it is known.
+  /// Returns the name of a wearable, as far as it is known.
   func name(of track: Int) -> String {
     guard let device = tracks[track].status.device else { return "The wearable" }
     return device.name.map { "\($0.printable) (\(device.address))" } ?? device.address
   }
 
   /// - Parameters:
-  ///   - width: how many letters fit beside each other; `nil` where that is not known.
-  ///   - height: how many lines fit below each other: of what was said the last ones are shown.
+  ///   - width: the number of columns; `nil` if unknown.
+  ///   - height: the number of lines; only the latest messages that fit are shown.
   func lines(width: Int? = nil, height: Int = .max, paint: (String, Terminal.Paint) -> String) -> [String] {
     let lines = tracks.indices.flatMap { self.lines(of: $0, width, paint) + [""] } + Self.flow(total, "", width)
     let said = messages.map { message in
@@ -86,7 +86,7 @@ struct RecordView: Sendable {
     }
     var shown: [String] = []
     var room = height - lines.count - 1
-    // Whole ones, as many as there is room for.
+    // As many complete messages as fit.
     for message in said.reversed() {
       guard message.count <= room || shown.isEmpty else { break }
       shown = message + shown
@@ -95,7 +95,7 @@ struct RecordView: Sendable {
     return lines + (shown.isEmpty ? [] : [""]) + shown
   }
 
-  /// Parts beside each other as far as there is room, and then below.
+  /// Returns parts side by side as far as they fit, and then below each other.
   private static func flow(_ parts: [String], _ margin: String, _ width: Int?) -> [String] {
     var lines: [String] = []
     for part in parts {
@@ -123,7 +123,7 @@ struct RecordView: Sendable {
     let state = colour.map { paint(status.state.words, $0) } ?? status.state.words
     let battery = status.battery.map { ["battery \($0) %"] } ?? []
     let codec = status.live.map { [$0.codec.words] } ?? []
-    // Many have their model's name.
+    // The name of many wearables contains the model.
     let model = status.model.flatMap { status.device?.name?.contains($0) == true ? nil : [$0] } ?? []
     let title = Self.flow([paint(name(of: index), .bold), state] + model + battery + codec, "", width)
     guard let live = status.live else { return title }
@@ -140,8 +140,8 @@ struct RecordView: Sendable {
     let share = all > 0 ? " (\(Amounts.fixed(Double(counters.lostFrames) * 100 / Double(all), 2)) %)" : ""
     let missing = Double(live.missingSamples) / Double(live.codec.sampleRate)
     let others = [
-      (counters.duplicates, "twice"), (counters.reordered, "out of order"), (counters.malformed, "malformed"),
-      (counters.resets, "new beginnings"),
+      (counters.duplicates, "duplicates"), (counters.reordered, "out of order"), (counters.malformed, "malformed"),
+      (counters.resets, "restarts"),
     ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     let parts = [
       "\(rate.map { Amounts.fixed($0, 1) } ?? "–") frames/s", "\(counters.lostFrames) of \(all) lost\(share)",
@@ -153,8 +153,8 @@ struct RecordView: Sendable {
   private func segment(
     of track: Track, _ live: WearableRecorder.Live, _ paint: (String, Terminal.Paint) -> String
   ) -> [String] {
-    if let stall = track.stall { return [paint("nothing is kept: \(stall.code)", .red)] }
-    guard let open = track.open, let samples = live.openSamples else { return ["no segment is open"] }
+    if let stall = track.stall { return [paint("not recording: \(stall.code)", .red)] }
+    guard let open = track.open, let samples = live.openSamples else { return ["no open segment"] }
     let length = Amounts.clock(Double(samples) / Double(open.sampleRate))
     return ["segment \(open.id): \(length) of \(Amounts.clock(maximum / .seconds(1)))", open.name]
   }
@@ -172,33 +172,33 @@ struct RecordView: Sendable {
 }
 
 extension StoredStatus {
-  /// How it stands; nothing when the device had nothing.
+  /// The parts of the status line; none if the wearable has no stored recordings.
   fileprivate var parts: [String] {
     guard isFetching || counters.records > 0 else { return [] }
     let others = [
-      (counters.repeated, "pieces asked for again"), (counters.overwritten, "overwritten by the device"),
-      (counters.replaced, "times another store"), (counters.malformed, "malformed"),
+      (counters.repeated, "parts requested again"), (counters.overwritten, "overwritten by the wearable"),
+      (counters.replaced, "store changes"), (counters.malformed, "malformed"),
     ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-    return ["stored while nobody listened: " + words] + others
+    return ["stored recordings: " + words] + others
   }
 
   var words: String {
     let here = "\(counters.records) record\(counters.records == 1 ? "" : "s")"
     guard let remaining, remaining > 0 else { return "\(here) fetched" }
-    return "\(here) fetched, \(remaining) to come"
+    return "\(here) fetched, \(remaining) left"
   }
 }
 
 extension LinkMachine.State {
   var words: String {
     switch self {
-    case .idle: "not begun"
-    case .searching: "looking for a wearable"
+    case .idle: "not started"
+    case .searching: "scanning for a wearable"
     case .connecting: "connecting"
     case .subscribing: "subscribing"
     case .streaming: "streaming"
-    case .muted: "silent: the link lives, and no audio comes"
-    case .waiting: "no link; soon tried again"
+    case .muted: "muted: connected, but no audio arrives"
+    case .waiting: "not connected; will reconnect"
     }
   }
 }

@@ -2,48 +2,54 @@ import ArgumentParser
 import AudioIngest
 import BlueZ
 
-/// Which kind of wearable to record: the Omi family, unless another is described.
+/// The options that describe the wearable; the default is the Omi family.
 struct WearableOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      What it encodes with: \(AudioCodec.allCases.map(\.rawValue).joined(separator: ", ")). A wearable of the Omi family \
-      says so itself; another does not.
+      The codec: \(AudioCodec.allCases.map(\.rawValue).joined(separator: ", ")). Required with --service; a wearable of \
+      the Omi family reports its codec.
       """, valueName: "codec"), transform: { try named($0) })
   var codec: AudioCodec?
   @Option(
-    help: ArgumentHelp("Record a wearable of another kind: the service that it advertises.", valueName: "uuid"),
+    help: ArgumentHelp("The advertised service of a wearable that is not of the Omi family.", valueName: "uuid"),
     transform: Self.uuid)
   var service: BluetoothUUID?
   @Option(
-    help: ArgumentHelp("The characteristic of that service that notifies of audio.", valueName: "uuid"),
+    help: ArgumentHelp("The characteristic of that service whose notifications carry audio.", valueName: "uuid"),
     transform: Self.uuid)
   var characteristic: BluetoothUUID?
-  @Option(help: ArgumentHelp("How many bytes stand before the codec's, 0 to 512.", valueName: "n")) var header: Int?
-  @Option(help: ArgumentHelp("How many bytes stand behind the codec's, 0 to 512.", valueName: "n")) var footer: Int?
+  @Option(
+    help: ArgumentHelp("The length of the header before the codec's data in a packet, 0 to 512 bytes.", valueName: "n"))
+  var header: Int?
+  @Option(
+    help: ArgumentHelp("The length of the footer after the codec's data in a packet, 0 to 512 bytes.", valueName: "n"))
+  var footer: Int?
   @Option(
     help: ArgumentHelp(
-      "Where the packet's number stands in the header, two bytes, the lower one first.", valueName: "n"))
+      "The offset of the packet number in the header, 0 to 512; two bytes, little-endian.", valueName: "n"))
   var numberAt: Int?
-  @Flag(help: "The packet's number has one byte.") var shortNumber = false
+  @Flag(help: "The packet number has one byte.") var shortNumber = false
   @Option(
-    help: ArgumentHelp("Where it stands in the header which piece of its frame a packet is.", valueName: "n"))
+    help: ArgumentHelp("The offset of the fragment index in the header, 0 to 512.", valueName: "n"))
   var pieceAt: Int?
-  @Option(help: ArgumentHelp("The length of each frame, where a packet has several.", valueName: "n"))
+  @Option(help: ArgumentHelp("The length of each frame in bytes, if a packet contains several.", valueName: "n"))
   var frameLength: Int?
 
   func validate() throws {
     let describes = [header, footer, numberAt, pieceAt, frameLength].contains { $0 != nil } || shortNumber
     guard let service else {
-      guard characteristic == nil, !describes else { throw ValidationError("A description begins with --service.") }
+      guard characteristic == nil, !describes else {
+        throw ValidationError("--characteristic and the options for packets require --service.")
+      }
       return
     }
     guard characteristic != nil, codec != nil else {
-      throw ValidationError("A wearable with the service \(service) needs --characteristic and --codec.")
+      throw ValidationError("--service \(service) requires --characteristic and --codec.")
     }
-    if shortNumber, numberAt == nil { throw ValidationError("--short-number is about --number-at.") }
+    if shortNumber, numberAt == nil { throw ValidationError("--short-number requires --number-at.") }
     guard [header, footer, numberAt, pieceAt].allSatisfy({ 0...512 ~= $0 ?? 0 }) else {
-      throw ValidationError("A place in a packet is 0 to 512.")
+      throw ValidationError("--header, --footer, --number-at, --piece-at: allowed are 0 to 512.")
     }
     do {
       _ = try framing()
@@ -52,8 +58,8 @@ struct WearableOptions: ParsableArguments {
     }
   }
 
-  /// The wearable that was described.
-  /// - Throws: `AudioIngestError` when its packets cannot be.
+  /// Returns the wearable that the options describe.
+  /// - Throws: `AudioIngestError` if the description of its packets is invalid.
   func wearable() throws -> any Wearable {
     guard let service, let characteristic, let codec else { return OmiWearable(codec: codec) }
     return GenericWearable(service: service, characteristic: characteristic, framing: try framing(), codec: codec)
@@ -68,16 +74,17 @@ struct WearableOptions: ParsableArguments {
   }
 
   private static func uuid(_ text: String) throws -> BluetoothUUID {
-    guard let uuid = BluetoothUUID(text) else { throw ValidationError("'\(text)' is no Bluetooth UUID.") }
+    guard let uuid = BluetoothUUID(text) else { throw ValidationError("'\(text)' is not a Bluetooth UUID.") }
     return uuid
   }
 }
 
-/// A case of an enumeration of another module, by its name.
-/// - Throws: `ValidationError` that says which there are.
+/// Returns the case of an enumeration with a raw value.
+/// - Throws: `ValidationError`, which lists the allowed values.
 func named<Value: CaseIterable & RawRepresentable>(_ text: String) throws -> Value where Value.RawValue == String {
   guard let value = Value(rawValue: text) else {
-    throw ValidationError("'\(text)' is none of \(Value.allCases.map(\.rawValue).joined(separator: ", ")).")
+    throw ValidationError(
+      "'\(text)' is not allowed; allowed: \(Value.allCases.map(\.rawValue).joined(separator: ", ")).")
   }
   return value
 }

@@ -7,11 +7,11 @@ import Timing
 struct ScanCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "scan",
-    abstract: "List the EdgeCoder phones nearby, or with --all every LE device.",
+    abstract: "List the EdgeCoder phones in range, or with --all every LE device.",
     discussion: """
-      In a terminal the table is redrawn in place while devices come and go; elsewhere it is printed once, at the end. \
-      AGE is the time since a device was heard. Of a device whose services were read once, by a connection or a \
-      pairing, bluetoothd does not tell which of them it advertises now: they are listed \"as read before\".
+      In a terminal the table is updated in place; otherwise it is printed once, at the end. AGE is the time since the \
+      last advertisement. Once the services of a device were read over a connection, bluetoothd no longer reports which \
+      of them the device advertises; they are marked "read earlier".
 
       EXAMPLES
         edgeblue scan
@@ -20,14 +20,14 @@ struct ScanCommand: AsyncParsableCommand {
         edgeblue scan --json | jq '.devices[].address'
       """)
 
-  @Option(help: ArgumentHelp("How long to look, 1 to 3600.", valueName: "seconds")) var seconds = 10
-  @Flag(help: "List every LE device, not only phones.") var all = false
+  @Option(help: ArgumentHelp("The duration of the scan, 1 to 3600 s.", valueName: "seconds")) var seconds = 10
+  @Flag(help: "List all LE devices, not only phones.") var all = false
   @Option(
     help: ArgumentHelp(
-      "List the devices that advertise this service instead: four hexadecimal digits or a whole UUID; may be repeated.",
+      "List devices that advertise this service: four hexadecimal digits or a full UUID; may be repeated.",
       valueName: "uuid"),
     transform: { text in
-      guard let uuid = BluetoothUUID(text) else { throw ValidationError("'\(text)' is no Bluetooth UUID.") }
+      guard let uuid = BluetoothUUID(text) else { throw ValidationError("'\(text)' is not a Bluetooth UUID.") }
       return uuid
     })
   var service: [BluetoothUUID] = []
@@ -35,7 +35,7 @@ struct ScanCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard (1...3600).contains(seconds) else { throw ValidationError("--seconds is 1 to 3600.") }
+    guard (1...3600).contains(seconds) else { throw ValidationError("--seconds: allowed are 1 to 3600 s.") }
     if all, !service.isEmpty { throw ValidationError("Use either --all or --service.") }
   }
 
@@ -45,16 +45,16 @@ struct ScanCommand: AsyncParsableCommand {
         throw Failure("the EdgeCoder service has no valid UUID", status: .failed)
       }
       let radio = try await Radio.open(adapter, terminal)
-      terminal.whisper("Looking for \(wanted) with \(radio.title) for \(seconds) s …")
+      terminal.whisper("Scanning for \(wanted) on \(radio.title) for \(seconds) s …")
       let table = try await untilInterrupted { try await look(with: radio, phone, terminal) }
       let now = ContinuousClock.now
       if common.json {
         let devices = table.sorted.map { $0.json(isPhone: $0.services.contains(phone), now: now) }
         terminal.print(json: .object(["devices": .list(devices)]))
       } else if table.sorted.isEmpty {
-        terminal.say("No \(all ? "LE device" : service.isEmpty ? "phone" : "such device") is in sight.")
+        terminal.say("No \(all ? "LE device" : service.isEmpty ? "phone" : "such device") is in range.")
         if wantsPhones {
-          terminal.say("Start `edgeblue phone` somewhere near, or look at everything with --all.")
+          terminal.say("Start `edgeblue phone` in range, or list all devices with --all.")
         }
       } else if !terminal.isLive {
         terminal.say(ScanTable.heading)
@@ -71,7 +71,7 @@ struct ScanCommand: AsyncParsableCommand {
     return wantsPhones ? "phones" : "devices with \(names.joined(separator: " or "))"
   }
 
-  /// What is in sight at the end; on the way, where that can be seen, drawn again and again.
+  /// Returns the table at the end of the scan; in a terminal it is redrawn meanwhile.
   private func look(with radio: Radio, _ phone: BluetoothUUID, _ terminal: Terminal) async throws -> ScanTable {
     let sightings = try await radio.adapter.discover(
       .init(services: wantsPhones ? [phone] : Set(service), duplicates: true))
@@ -83,7 +83,7 @@ struct ScanCommand: AsyncParsableCommand {
     while true {
       let table = await scanner.table
       if terminal.isLive {
-        // Two less: the heading, and the line the cursor is on.
+        // Two lines less: the heading, and the line of the cursor.
         let lines = table.lines(now: .now, limit: LiveScreen.height - 2)
         Output.write(screen.frame([terminal.paint(ScanTable.heading, .bold)] + lines))
       }

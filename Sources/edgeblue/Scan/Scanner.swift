@@ -1,22 +1,22 @@
 import BlueZ
 import Streams
 
-/// Keeps the table of who is in sight.
+/// Keeps the table of devices in range.
 actor Scanner {
   private(set) var table = ScanTable()
 
-  /// Takes sightings until there are no more.
-  func collect(_ sightings: BoundedStream<Adapter.ScanResult>) async {
-    for await sighting in sightings { note(sighting) }
+  /// Collects scan results until the stream ends.
+  func collect(_ results: BoundedStream<Adapter.ScanResult>) async {
+    for await result in results { note(result) }
   }
 
-  private func note(_ sighting: Adapter.ScanResult) {
-    let address = sighting.device.peer.description
-    guard let heard = sighting.advertisement else { return table.lose(address) }
+  private func note(_ result: Adapter.ScanResult) {
+    let address = result.device.peer.description
+    guard let advertisement = result.advertisement else { return table.lose(address) }
     table.see(
       .init(
-        address: address, name: heard.name, rssi: heard.rssi, services: heard.services,
-        servicesWereRead: heard.servicesWereRead,
-        companies: Set(heard.manufacturerData.keys), heard: .now))
+        address: address, name: advertisement.name, rssi: advertisement.rssi, services: advertisement.services,
+        servicesWereRead: advertisement.servicesWereRead,
+        companies: Set(advertisement.manufacturerData.keys), receivedAt: .now))
   }
 }

@@ -1,19 +1,19 @@
 import AudioIngest
 
-/// What a player, or who sits before one, has to know of a segment.
+/// The information for playing a segment.
 struct PlayInfo {
-  /// Where something begins.
+  /// A stretch of speech or a gap.
   struct Cue: Hashable {
-    /// Its first sample, and how many it has.
+    /// The first sample, and the number of samples.
     var start: Int
     var samples: Int
-    /// What programs call it: `speech`, or why nothing was heard.
+    /// The name in JSON: `speech`, or the reason of a gap.
     var kind: String
     var words: String
   }
 
   let segment: FinishedSegment
-  /// The one that continues it, and the seconds of which nothing was kept between the two.
+  /// The segment that follows, and the unrecorded seconds between the two.
   let next: (segment: FinishedSegment, pause: Double)?
   /// Speech and gaps, in order.
   let cues: [Cue]
@@ -25,7 +25,7 @@ struct PlayInfo {
       .map { ($0, $0.info.previous?.pause ?? 0) }
     let speech = info.speech.map { Cue(start: $0.start, samples: $0.samples, kind: "speech", words: "speech") }
     let gaps = info.gaps.map {
-      Cue(start: $0.start, samples: $0.samples, kind: $0.reason.rawValue, words: "nothing heard: \($0.reason.words)")
+      Cue(start: $0.start, samples: $0.samples, kind: $0.reason.rawValue, words: "gap: \($0.reason.words)")
     }
     cues = (speech + gaps).sorted { ($0.start, $0.kind) < ($1.start, $1.kind) }
   }
@@ -37,9 +37,9 @@ struct PlayInfo {
       "\(info.name).wav: WAV, PCM of 16 bit, \(info.sampleRate) Hz, one channel, \(Amounts.clock(info.duration, digits: 3))",
       "", "  aplay \(file)", "  ffplay -autoexit \(file)", "",
     ]
-    if cues.isEmpty { lines.append("Nobody speaks in it, and nothing is missing.") }
+    if cues.isEmpty { lines.append("It contains no speech and no gaps.") }
     if !cues.isEmpty {
-      lines.append("AT".padded(to: 13) + "TIME OF DAY".padded(to: 15) + "FOR".padded(to: 11) + "WHAT")
+      lines.append("AT".padded(to: 13) + "TIME OF DAY".padded(to: 15) + "LENGTH".padded(to: 11) + "CONTENT")
     }
     lines += cues.map { cue in
       Amounts.clock(info.seconds(cue.start), digits: 3).padded(to: 13)
@@ -47,8 +47,8 @@ struct PlayInfo {
         + "\(Amounts.fixed(info.seconds(cue.samples), 3)) s".padded(to: 11) + cue.words
     }
     if let next {
-      let pause = next.pause > 0 ? "after \(Amounts.clock(next.pause, digits: 3)) of which nothing was kept" : "at once"
-      lines += ["", "Segment \(next.segment.info.id) goes on \(pause): \(next.segment.path.printable)"]
+      let pause = next.pause > 0 ? "after a pause of \(Amounts.clock(next.pause, digits: 3))" : "without a pause"
+      lines += ["", "Segment \(next.segment.info.id) follows \(pause): \(next.segment.path.printable)"]
     }
     return lines
   }
@@ -69,6 +69,6 @@ struct PlayInfo {
     ]
   }
 
-  /// As one word for a shell.
+  /// Returns the path quoted for a shell.
   private static func quoted(_ path: String) -> String { "'" + path.replacing("'", with: "'\\''") + "'" }
 }

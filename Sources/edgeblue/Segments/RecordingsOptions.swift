@@ -2,26 +2,27 @@ import Agent
 import ArgumentParser
 import Foundation
 
-/// Where recordings are kept.
+/// The folder of recordings.
 enum Recordings {
   static let help = """
-    Recordings are kept in the folder `recordings` of STATE_DIRECTORY, else of /var/lib/edgeblue for root and of \
-    ~/.local/state/edgeblue for others, unless another folder is named.
+    The default folder is `recordings` in STATE_DIRECTORY or, without it, in /var/lib/edgeblue for root and \
+    ~/.local/state/edgeblue for other users.
     """
 
-  /// The folder that a person has named, or the usual one.
-  /// - Throws: ``Failure`` when nobody has said where it is.
+  /// Returns the folder that the user names, or the default one.
+  /// - Throws: ``Failure`` if there is no default folder.
   static func path(_ named: String?) throws -> String {
     if let named { return named }
     let environment = ProcessInfo.processInfo.environment
     guard let usual = StateFolder.usualPath(environment: environment, isRoot: geteuid() == 0) else {
-      throw Failure("there is no folder for recordings", hint: "name one, or set HOME", status: .badInput)
+      throw Failure(
+        "the folder of recordings is unknown: HOME is not set", hint: "name a folder, or set HOME", status: .badInput)
     }
     return usual + "/recordings"
   }
 }
 
-/// Which recordings to look at.
+/// The option that names the folder of recordings.
 struct RecordingsOptions: ParsableArguments {
   @Option(name: .customLong("in"), help: ArgumentHelp("The folder of the recordings.", valueName: "folder"))
   var folder: String?

@@ -1,18 +1,18 @@
 import AudioIngest
 import Foundation
 
-/// A segment as a picture: its waveform, what is missing of it and why, where somebody speaks, and when that was.
+/// A segment as an SVG picture: waveform, gaps and their reasons, speech, and the time of day.
 struct SegmentPicture {
   private static let width = 1280.0
   private static let height = 420.0
-  /// The waveform's part of the picture.
+  /// The area of the waveform in the picture.
   private static let plot = (left: 64.0, top: 92.0, right: 1256.0, bottom: 316.0)
-  /// What tells two gaps apart must be seen.
+  /// The smallest width of a gap, so that it stays visible.
   private static let narrowestGap = 2.0
 
   let info: SegmentInfo
   private let waveform: Waveform
-  /// The amplitude at the upper edge, from 0 to 1: soft recordings are shown larger.
+  /// The amplitude at the upper edge, 0 to 1; quiet recordings are enlarged.
   private let scale: Double
 
   init(_ info: SegmentInfo, _ samples: [Int16]) {
@@ -24,7 +24,7 @@ struct SegmentPicture {
     scale = scales.first { peak <= $0 } ?? 1
   }
 
-  /// The whole file.
+  /// The SVG document.
   var svg: String {
     let parts: [[String]] = [
       [head, Self.style, title], grid, gapBands, [wave], gapMarks, speech, timeAxis, legend, ["</svg>", ""],
@@ -32,7 +32,7 @@ struct SegmentPicture {
     return parts.joined().joined(separator: "\n")
   }
 
-  // MARK: The parts
+  // MARK: Parts
 
   private var head: String {
     """
@@ -78,7 +78,7 @@ struct SegmentPicture {
       Amounts.clock(info.duration, digits: 1), info.codec.words,
       "\(Amounts.decibels(info.peak)) peak, \(Amounts.decibels(info.rms)) RMS",
       info.gaps.isEmpty
-        ? "nothing missing" : "\(missing) s missing in \(info.gaps.count) gap\(info.gaps.count == 1 ? "" : "s")",
+        ? "no gaps" : "\(missing) s missing in \(info.gaps.count) gap\(info.gaps.count == 1 ? "" : "s")",
     ] + (info.backfill == nil ? [] : ["stored by the device"])
   }
 
@@ -104,7 +104,7 @@ struct SegmentPicture {
     ]
   }
 
-  /// The outline of what was heard, and within it how loud that is to an ear. Where nobody heard anything there is none.
+  /// The outline of the peaks, and within it the RMS level. Gaps have neither.
   private var wave: String {
     let outer = outlines(waveform.columns.map { ($0.high, $0.low) })
     let inner = outlines(waveform.columns.map { (min($0.rms, $0.high), max(-$0.rms, $0.low)) })
@@ -113,20 +113,20 @@ struct SegmentPicture {
 
   private func outlines(_ columns: [(high: Double, low: Double)]) -> String {
     let step = (Self.plot.right - Self.plot.left) / Double(max(columns.count, 1))
-    // Half a step more in each direction than what was heard: silence is a line and not nothing.
+    // A minimum height, so that silence is a visible line.
     let hair = scale / (Self.plot.bottom - Self.plot.top)
     func point(_ index: Int, _ value: Double) -> String {
       "\(Self.n(Self.plot.left + (Double(index) + 0.5) * step)) \(Self.n(Self.y(value, scale)))"
     }
-    return heardRuns(columns.count).map { run in
+    return recordedRuns(columns.count).map { run in
       let upper = run.map { point($0, columns[$0].high + hair) }
       let lower = run.reversed().map { point($0, columns[$0].low - hair) }
       return "M" + (upper + lower).joined(separator: "L") + "Z"
     }.joined()
   }
 
-  /// The stretches of columns between those in which there is nothing but the silence that stands for a gap.
-  private func heardRuns(_ count: Int) -> [Range<Int>] {
+  /// Returns the ranges of columns between gaps.
+  private func recordedRuns(_ count: Int) -> [Range<Int>] {
     let silences = info.gaps.map { gap -> Range<Int> in
       let from = ((gap.start + gap.concealed) * count + info.samples - 1) / max(info.samples, 1)
       return from..<max(gap.end * count / max(info.samples, 1), from)
@@ -140,7 +140,7 @@ struct SegmentPicture {
     return start < count ? runs + [start..<count] : runs
   }
 
-  // MARK: What is missing
+  // MARK: Gaps
 
   private func span(_ start: Int, _ samples: Int) -> (x: Double, width: Double) {
     let x = self.x(start)
@@ -159,7 +159,7 @@ struct SegmentPicture {
     }
   }
 
-  /// A mark above each gap, for the narrow ones, and its length where there is room.
+  /// A mark above each gap, and its length if it fits.
   private var gapMarks: [String] {
     let top = Self.plot.top
     return info.gaps.map { gap in
@@ -198,7 +198,7 @@ struct SegmentPicture {
     let marks = (0...Int(info.duration / step)).map { Double($0) * step }
     return marks.map { seconds in
       let x = self.x(Int(seconds * Double(info.sampleRate)))
-      // A label in the middle of the last mark would leave the picture.
+      // A centred label of the last mark would leave the picture.
       let anchor = x > Self.plot.right - 20 ? "end" : "middle"
       return """
         <path d="M\(Self.n(x)) \(Self.n(Self.plot.bottom + 16))v6" stroke="#aab4bd"/>\
@@ -210,7 +210,7 @@ struct SegmentPicture {
     }
   }
 
-  // MARK: What the colours mean
+  // MARK: Legend
 
   private var legend: [String] {
     var items: [(colour: String, text: String)] = [("#8fbde3", "peaks"), ("#2e6da4", "RMS")]
@@ -232,7 +232,7 @@ struct SegmentPicture {
     }
   }
 
-  // MARK: Numbers and letters
+  // MARK: Numbers and text
 
   private func x(_ sample: Int) -> Double {
     Self.plot.left + (Self.plot.right - Self.plot.left) * Double(sample) / Double(max(info.samples, 1))
@@ -244,7 +244,7 @@ struct SegmentPicture {
     return min(max(middle - value / scale * reach, plot.top), plot.bottom)
   }
 
-  /// To a tenth of a step, which is more than can be seen.
+  /// Returns a coordinate rounded to tenths.
   private static func n(_ value: Double) -> String {
     let tenths = Int((value * 10).rounded())
     let sign = tenths < 0 ? "-" : ""

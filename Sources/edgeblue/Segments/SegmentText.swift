@@ -1,23 +1,24 @@
 import AudioIngest
 
 extension SegmentCatalog {
-  /// For people: a heading, a line for each segment, and what is wrong.
+  /// The table of segments and the problems, for display.
   var lines: [String] {
     var lines = entries.map(\.line)
     if lines.isEmpty {
-      lines = ["There is no segment in \(path.printable)."]
+      lines = ["\(path.printable) contains no segments."]
     } else {
       lines.insert(Self.heading, at: 0)
     }
     if openCount > 0 {
       let them = openCount == 1 ? "1 segment is" : "\(openCount) segments are"
-      lines.append("\(them) being written, or left by a crash: `edgeblue segments repair` finishes those.")
+      lines.append("\(them) open, or left by a crash; `edgeblue segments repair` recovers those.")
     }
-    return lines + problems.map { "wrong: \($0.message.printable)" }
+    return lines + problems.map { "problem: \($0.message.printable)" }
   }
 
   static let heading =
-    "NUMBER  " + "RECORDED".padded(to: 21) + "LENGTH".padded(to: 10) + "FROM".padded(to: 20) + "MISSING".padded(to: 10)
+    "NUMBER  " + "RECORDED".padded(to: 21) + "LENGTH".padded(to: 10) + "DEVICE".padded(to: 20)
+    + "MISSING".padded(to: 10)
     + "PEAK".padded(to: 10) + "ENDED BY".padded(to: 14) + "DELIVERED"
 }
 
@@ -32,7 +33,7 @@ extension SegmentCatalog.Entry {
       + Amounts.decibels(info.peak).padded(to: 10) + info.closedBy.words.padded(to: 14) + (isDelivered ? "yes" : "no")
   }
 
-  /// All that is known, for people.
+  /// All fields of the segment, for display.
   var lines: [String] {
     let info = segment.info
     func row(_ name: String, _ text: String) -> String { name.padded(to: 11) + text }
@@ -42,31 +43,31 @@ extension SegmentCatalog.Entry {
         "Recorded",
         "\(info.localDate) \(info.clock(at: 0)) (\(info.timeZone.printable)), \(Amounts.clock(info.duration, digits: 3))"
       ),
-      row("From", (info.deviceName.map { "\($0.printable), " } ?? "") + info.device.printable),
-      row("Audio", "\(info.codec.words), as WAV of \(info.sampleRate) Hz, 16 bit, one channel"),
-      row("Level", "\(Amounts.decibels(info.peak)) at its loudest, \(Amounts.decibels(info.rms)) on average (RMS)"),
+      row("Device", (info.deviceName.map { "\($0.printable), " } ?? "") + info.device.printable),
+      row("Audio", "\(info.codec.words); WAV file: \(info.sampleRate) Hz, 16 bit, mono"),
+      row("Level", "\(Amounts.decibels(info.peak)) peak, \(Amounts.decibels(info.rms)) RMS"),
       row("Ended by", info.closedBy.words),
     ]
     if let backfill = info.backfill {
-      lines.append(row("Stored", "by the device while nobody listened, and fetched later; \(backfill.clock.words)"))
+      lines.append(row("Stored", "by the device while it was not connected; \(backfill.clock.words)"))
       for gap in backfill.fills { lines.append(row("", gap.words)) }
     }
     if let before = info.previous {
       let pause = Amounts.clock(before.pause, digits: 1)
       lines.append(
-        row("Before it", "segment \(before.id), ended by \(before.closedBy.words); \(pause) lie between them"))
+        row("Previous", "segment \(before.id), ended by \(before.closedBy.words), \(pause) earlier"))
     }
     lines.append(row("Delivered", isDelivered ? "yes" : "no"))
     lines.append(row("File", segment.path.printable))
     lines.append(
-      row("SHA-256", "\(info.sha256), " + (segment.problem.map { "but: \($0.message.printable)" } ?? "as it is")))
+      row("SHA-256", "\(info.sha256), " + (segment.problem.map { "corrupt: \($0.message.printable)" } ?? "intact")))
     let missing = Amounts.fixed(info.seconds(info.missingSamples), 3)
     lines.append(
       row(
         "Missing",
-        info.gaps.isEmpty ? "nothing" : "\(missing) s in \(info.gaps.count) gap\(info.gaps.count == 1 ? "" : "s")"))
+        info.gaps.isEmpty ? "none" : "\(missing) s in \(info.gaps.count) gap\(info.gaps.count == 1 ? "" : "s")"))
     for gap in info.gaps {
-      let made = gap.concealed > 0 ? "; \(Amounts.fixed(info.seconds(gap.concealed), 3)) s of it made up" : ""
+      let made = gap.concealed > 0 ? "; \(Amounts.fixed(info.seconds(gap.concealed), 3)) s of it concealed" : ""
       lines.append(
         row(
           "",
@@ -86,7 +87,7 @@ extension SegmentCatalog.Entry {
 }
 
 extension SegmentInfo.Backfill {
-  /// For programs.
+  /// The fields in JSON.
   fileprivate var json: JSON {
     let gaps = fills.map { gap in
       JSON.object([
@@ -100,8 +101,8 @@ extension SegmentInfo.Backfill {
 extension SegmentInfo.Backfill.Clock {
   fileprivate var words: String {
     switch self {
-    case .device: "its clock says when"
-    case .estimated: "when is estimated"
+    case .device: "time from its clock"
+    case .estimated: "time estimated"
     }
   }
 }
@@ -110,21 +111,21 @@ extension SegmentInfo.Backfill.Gap {
   fileprivate var words: String {
     let length = Amounts.clock(duration, digits: 1)
     return start == nil
-      ? "belongs into the pause of \(length) before segment \(segment)"
-      : "belongs into a gap of \(length) in segment \(segment)"
+      ? "fills the pause of \(length) before segment \(segment)"
+      : "fills a gap of \(length) in segment \(segment)"
   }
 }
 
 extension FinishedSegment {
-  /// `segment 3 of 2:41, 0.08 s of it missing`
+  /// The segment on one line: `segment 3, 2:41, 0.08 s missing`.
   var headline: String {
     let missing =
-      info.missingSamples > 0 ? ", \(Amounts.fixed(info.seconds(info.missingSamples), 2)) s of it missing" : ""
+      info.missingSamples > 0 ? ", \(Amounts.fixed(info.seconds(info.missingSamples), 2)) s missing" : ""
     let stored = info.backfill == nil ? "" : ", stored by the device"
-    return "segment \(info.id) of \(Amounts.clock(info.duration))\(stored)\(missing)"
+    return "segment \(info.id), \(Amounts.clock(info.duration))\(stored)\(missing)"
   }
 
-  /// What is wrong with its file; `nil` when it is as it was recorded.
+  /// The error of the segment's file; `nil` if the file is intact.
   var problem: AudioIngestError? {
     do {
       try verify()
@@ -134,7 +135,7 @@ extension FinishedSegment {
     }
   }
 
-  /// All that is known, for programs.
+  /// All fields of the segment, in JSON.
   var json: [String: JSON] {
     [
       "path": .string(path), "id": .number(info.id), "name": .string(info.name),
@@ -164,10 +165,10 @@ extension FinishedSegment {
 }
 
 extension SegmentInfo {
-  /// So many samples in seconds.
+  /// Returns the duration of a number of samples, in seconds.
   func seconds(_ samples: Int) -> Double { Double(samples) / Double(sampleRate) }
 
-  /// The time of day of a sample, where it was recorded.
+  /// Returns the local time of day of a sample, in the time zone of the recording.
   func clock(at sample: Int, digits: Int = 0) -> String {
     Amounts.timeOfDay(Double(capturedAtMs) / 1000 + Double(utcOffset) + seconds(sample), digits: digits)
   }
@@ -177,14 +178,14 @@ extension SegmentEnd {
   var words: String {
     switch self {
     case .silence: "silence"
-    case .maximum: "its length"
-    case .linkLoss: "a lost link"
-    case .codecChange: "another codec"
-    case .shutdown: "a shutdown"
+    case .maximum: "length limit"
+    case .linkLoss: "disconnect"
+    case .codecChange: "codec change"
+    case .shutdown: "shutdown"
     case .storeEnd: "end of store"
-    case .noSpace: "a full disk"
-    case .diskFailed: "a bad disk"
-    case .recovered: "a crash"
+    case .noSpace: "full disk"
+    case .diskFailed: "disk error"
+    case .recovered: "crash"
     }
   }
 }
@@ -192,11 +193,11 @@ extension SegmentEnd {
 extension AudioGap.Reason {
   var words: String {
     switch self {
-    case .lost: "lost on the way"
-    case .damaged: "damaged"
-    case .unsent: "never sent"
-    case .linkLoss: "no link"
-    case .noSpace: "no space"
+    case .lost: "lost packets"
+    case .damaged: "corrupt"
+    case .unsent: "not sent"
+    case .linkLoss: "not connected"
+    case .noSpace: "no disk space"
     }
   }
 }
@@ -208,8 +209,8 @@ extension AudioCodec {
     case .pcm8k: "PCM, 8 kHz"
     case .muLaw16k: "µ-law, 16 kHz"
     case .muLaw8k: "µ-law, 8 kHz"
-    case .opus10ms: "Opus, frames of 10 ms"
-    case .opus20ms: "Opus, frames of 20 ms"
+    case .opus10ms: "Opus, 10 ms frames"
+    case .opus20ms: "Opus, 20 ms frames"
     }
   }
 }

@@ -5,17 +5,17 @@ import AudioIngest
 struct SegmentsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "segments",
-    abstract: "Look at what was recorded.",
+    abstract: "List, show, plot and repair recorded segments.",
     discussion: """
-      \(Recordings.help) Looking is possible while a recorder is at work there; `repair` is for when none is. A segment \
-      is named by its number or by the name of its file; without a name the newest is meant.
+      \(Recordings.help) All subcommands except `repair` work while a recorder runs. A segment is named by its number or \
+      its file name; the default is the newest one.
 
       EXAMPLES
         edgeblue segments list
-        edgeblue segments show 42               when, from whom, what is missing
-        edgeblue segments play-info 42          how to play it, where speech is
-        edgeblue segments plot waveform.svg 42  a picture of it
-        edgeblue segments repair                finish what a crash left, look at all
+        edgeblue segments show 42               its time, device and gaps
+        edgeblue segments play-info 42          how to play it, and where speech is
+        edgeblue segments plot waveform.svg 42  draw its waveform and gaps
+        edgeblue segments repair                recover after a crash, verify all segments
         edgeblue segments list --json | jq -r '.segments[].path'
       """,
     subcommands: [
@@ -30,11 +30,11 @@ extension SegmentCatalog {
     try SegmentCatalog(path: try Recordings.path(options.folder))
   }
 
-  /// A segment that a person has named, or the newest.
+  /// Returns the segment that the user names, or the newest.
   func chosen(_ name: String?) throws -> Entry {
     if let name { return try entry(name) }
     guard let newest = entries.last else {
-      throw AudioIngestError(.noSuchSegment, "there is no segment in \(path)", hint: "record some: `edgeblue record`")
+      throw AudioIngestError(.noSuchSegment, "\(path) contains no segments", hint: "record one: `edgeblue record`")
     }
     return newest
   }

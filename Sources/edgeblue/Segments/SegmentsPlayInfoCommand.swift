@@ -4,9 +4,10 @@ import AudioIngest
 /// `edgeblue segments play-info`
 struct SegmentsPlayInfoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "play-info", abstract: "Show how to play a segment, where in it somebody speaks, and what follows.")
+    commandName: "play-info",
+    abstract: "Print how to play a segment, where speech and gaps are, and which segment follows.")
 
-  @Argument(help: "Its number, or the name of its file. Without it, the newest.") var segment: String?
+  @Argument(help: "The number or file name of the segment. Default: the newest.") var segment: String?
   @OptionGroup var recordings: RecordingsOptions
   @OptionGroup var common: CommonOptions
 

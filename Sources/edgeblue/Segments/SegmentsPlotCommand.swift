@@ -4,10 +4,10 @@ import AudioIngest
 /// `edgeblue segments plot`
 struct SegmentsPlotCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "plot", abstract: "Draw a segment: how loud it is, where somebody speaks, and what is missing.")
+    commandName: "plot", abstract: "Draw a segment: its waveform, speech and gaps.")
 
-  @Argument(help: "The file to write, an SVG picture.") var file: String
-  @Argument(help: "The segment's number, or the name of its file. Without it, the newest.") var segment: String?
+  @Argument(help: "The SVG file to write.") var file: String
+  @Argument(help: "The number or file name of the segment. Default: the newest.") var segment: String?
   @OptionGroup var recordings: RecordingsOptions
   @OptionGroup var common: CommonOptions
 

@@ -5,10 +5,10 @@ import AudioIngest
 struct SegmentsRepairCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "repair",
-    abstract: "Finish what a crash left, and look whether every segment is whole.",
+    abstract: "Recover after a crash, and verify every segment.",
     discussion: """
-      A recorder does the first by itself when it begins. Nothing is removed: what cannot be finished stays where it is. \
-      Ends with status 70 when something is not whole.
+      A recorder recovers open segments when it starts. Nothing is removed: a file that cannot be recovered stays where \
+      it is. The exit status is 70 if a segment is corrupt.
       """)
 
   @OptionGroup var recordings: RecordingsOptions
@@ -16,12 +16,12 @@ struct SegmentsRepairCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
-      // Read first: a folder that is not there is not made.
+      // Read first, so that a missing folder is not created.
       let path = try SegmentCatalog.open(recordings).path
       let folder = try SegmentFolder(path: path)
       var problems: [AudioIngestError] = []
       for segment in try folder.recover(report: { problems.append($0) }) {
-        terminal.happened("what a recorder had left became \(segment.headline)", "recovered", segment.json)
+        terminal.happened("recovered \(segment.headline)", "recovered", segment.json)
       }
       let catalog = try SegmentCatalog(path: path)
       problems += catalog.problems + catalog.entries.compactMap(\.segment.problem)
@@ -29,10 +29,10 @@ struct SegmentsRepairCommand: AsyncParsableCommand {
         terminal.happened(problem.description.printable, "problem", ["error": .string(problem.message)])
       }
       guard problems.isEmpty else {
-        throw Failure("\(problems.count) of the recordings in \(path) are not whole", status: .failed)
+        throw Failure("\(problems.count) of the segments in \(path) are corrupt", status: .failed)
       }
       terminal.happened(
-        "\(catalog.entries.count) segments are whole", "whole", ["segments": .number(catalog.entries.count)])
+        "\(catalog.entries.count) segments are intact", "whole", ["segments": .number(catalog.entries.count)])
       withExtendedLifetime(folder) {}
     }
   }

@@ -4,9 +4,9 @@ import AudioIngest
 /// `edgeblue segments show`
 struct SegmentsShowCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Show all that is known of a segment, and whether it is whole.")
+    commandName: "show", abstract: "Print all fields of a segment, and verify it.")
 
-  @Argument(help: "Its number, or the name of its file. Without it, the newest.") var segment: String?
+  @Argument(help: "The number or file name of the segment. Default: the newest.") var segment: String?
   @OptionGroup var recordings: RecordingsOptions
   @OptionGroup var common: CommonOptions
 

@@ -1,6 +1,6 @@
-/// How loud samples are, in a column for each step of a picture.
+/// The levels of samples, one column for each horizontal step of a picture.
 struct Waveform {
-  /// The lowest, the highest and the effective value of a stretch, from −1 to 1.
+  /// The minimum, maximum and RMS of a range of samples, from −1 to 1.
   struct Column: Hashable {
     var low = 0.0
     var high = 0.0
@@ -9,7 +9,7 @@ struct Waveform {
 
   let columns: [Column]
 
-  /// Divides samples into so many stretches of the same length; never more than there are samples.
+  /// Divides samples into columns of equal length; at most one column per sample.
   init(_ samples: [Int16], columns count: Int) {
     let count = min(count, samples.count)
     columns = (0..<count).map { index in
@@ -28,19 +28,19 @@ struct Waveform {
     }
   }
 
-  /// The loudest sample, from 0 to 1.
+  /// The peak of all samples, from 0 to 1.
   var peak: Double { columns.reduce(0) { max($0, $1.high, -$1.low) } }
 }
 
-/// Where the marks of a time axis are.
+/// The positions of the marks of a time axis.
 enum TimeAxis {
   private static let steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800]
 
-  /// The distance between two marks with a label, in seconds: the smallest round one of which no more than so many fit.
+  /// Returns the distance between two labelled marks, in seconds: the smallest round value with at most `marks` marks.
   static func step(for duration: Double, marks: Int) -> Double {
     steps.first { duration / $0 <= Double(marks) } ?? 3600
   }
 
-  /// The digits behind the point that the labels need.
+  /// Returns the number of decimals that the labels need.
   static func digits(_ step: Double) -> Int { step < 0.1 ? 2 : step < 1 ? 1 : 0 }
 }

@@ -2,7 +2,7 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Runs a role's services until Ctrl-C or SIGTERM ends them in the reverse order; what is under way gets ten seconds.
+/// Runs the services of a role until Ctrl-C or SIGTERM stops them in reverse order, within 10 s.
 func runUntilStopped(_ services: [any Service]) async throws {
   var configuration = ServiceGroupConfiguration(
     services: services, gracefulShutdownSignals: [.sigint, .sigterm], logger: Logger(label: "edgeblue"))
@@ -10,11 +10,11 @@ func runUntilStopped(_ services: [any Service]) async throws {
   do {
     try await ServiceGroup(configuration: configuration).run()
   } catch is CancellationError {
-    // The ten seconds ran out: the role has ended all the same.
+    // The 10 s have passed; the role has ended anyway.
   }
 }
 
-/// Runs something that ends by itself; Ctrl-C and SIGTERM cancel it and wait for it to clean up.
+/// Runs work that ends by itself; Ctrl-C and SIGTERM cancel it and wait until it has cleaned up.
 /// - Throws: what `work` throws, or `CancellationError`.
 func untilInterrupted<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
   let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
@@ -30,7 +30,7 @@ func untilInterrupted<Value: Sendable>(_ work: @escaping @Sendable () async thro
   }
 }
 
-/// A service made of two closures: what runs, and what cleans up after it.
+/// A service of two closures: its work, and the clean-up after it.
 struct Role: Service {
   let work: @Sendable () async throws -> Void
   var cleanUp: @Sendable () async throws -> Void = {}
@@ -39,7 +39,7 @@ struct Role: Service {
     do {
       try await cancelWhenGracefulShutdown(work)
     } catch is CancellationError {
-      // Asked to stop: that is how a role ends.
+      // A stopped role ends like this.
     } catch {
       try await cleanUp()
       throw error

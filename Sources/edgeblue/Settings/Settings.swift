@@ -1,21 +1,21 @@
 import Configuration
 import Foundation
 
-/// An option of a command that a file and the environment may give as well.
+/// An option of a command that a settings file and the environment can set too.
 struct Setting: Sendable, Hashable {
-  /// How it is written in a file of JSON.
+  /// The type of the value in the JSON file.
   enum Kind: String, Sendable {
     case text = "a string"
     case number = "a whole number"
     case flag = "true or false"
-    /// In a variable with commas between.
+    /// A list; in a variable, its elements are separated by commas.
     case list = "a list of strings"
   }
 
-  /// The option without its dashes; the key in the file.
+  /// The name of the option without dashes, which is also the key in the file.
   var name: String
   var kind: Kind
-  /// The names of variables by which others know it already.
+  /// The names of further variables that other programs use for this setting.
   var otherVariables: [String] = []
 
   init(_ name: String, _ kind: Kind = .text, also otherVariables: String...) {
@@ -25,28 +25,29 @@ struct Setting: Sendable, Hashable {
   }
 }
 
-/// What a file and the environment say of a command's settings. An option on the command line wins over a variable, and
-/// that over the file.
+/// The settings of a command from the environment and a file.
+///
+/// An option on the command line takes precedence over a variable, and a variable over the file.
 struct Settings: Sendable {
-  /// What a setting adds to a command line, and where that stands.
+  /// The words that a setting adds to the command line, and the source of the setting.
   struct Addition: Sendable, Hashable {
     var words: [String]
     var source: String
   }
 
-  /// Where the variables' names begin.
+  /// The prefix of the names of variables.
   let prefix: String
   let known: [Setting]
 
-  /// A file larger than this is not a person's.
+  /// The largest size of a settings file, in bytes.
   private static let fileLimit = 1 << 20
 
-  /// What is to be added to a command line.
+  /// Returns the words to add to a command line.
   /// - Parameters:
-  ///   - given: the words that are there.
-  ///   - file: the file, if there is to be one.
-  ///   - environment: the variables.
-  /// - Throws: ``Failure``, with the place and what to do, for what is not known or cannot be.
+  ///   - given: The words of the command line.
+  ///   - file: The path of the settings file, if there is one.
+  ///   - environment: The environment variables.
+  /// - Throws: ``Failure``, which names the source, for unknown settings and values of the wrong type.
   func additions(to given: [String], file: String?, environment: [String: String]) throws -> [Addition] {
     let file = try file.map(File.init)
     if let file, let name = file.names.first(where: { setting(named: $0) == nil }) {
@@ -70,7 +71,7 @@ struct Settings: Sendable {
     }
   }
 
-  /// The name of a setting's own variable.
+  /// Returns the name of the variable of a setting.
   func variable(of setting: Setting) -> String {
     prefix + setting.name.uppercased().replacingOccurrences(of: "-", with: "_")
   }
@@ -81,7 +82,7 @@ struct Settings: Sendable {
     let nearest = names.min { name.distance(to: $0) < name.distance(to: $1) }
     let hint = nearest.flatMap { name.distance(to: $0) <= max(2, $0.count / 3) ? "did you mean \($0)?" : nil }
     return Failure(
-      "\(what.printable) is not known", hint: hint ?? "the settings there are: \(names.joined(separator: ", "))",
+      "\(what.printable) is unknown", hint: hint ?? "the settings are: \(names.joined(separator: ", "))",
       status: .badInput)
   }
 
@@ -94,12 +95,12 @@ struct Settings: Sendable {
       switch text.lowercased() {
       case "1", "true", "yes", "on": return [option]
       case "0", "false", "no", "off": return []
-      default: throw Failure("\(source) is neither true nor false", status: .badInput)
+      default: throw Failure("\(source) is “\(text.printable)”; allowed: true or false", status: .badInput)
       }
     }
   }
 
-  /// A file of JSON: one object, with a setting in each member.
+  /// A JSON file with one object, whose members are settings.
   private struct File {
     let path: String
     let names: [String]
@@ -110,7 +111,7 @@ struct Settings: Sendable {
       do {
         let data = try Data(contentsOf: URL(filePath: path))
         guard data.count <= Settings.fileLimit else {
-          throw Failure("\(path) is larger than \(Settings.fileLimit) bytes", status: .badInput)
+          throw Failure("\(path) has \(data.count) bytes; at most \(Settings.fileLimit) are allowed", status: .badInput)
         }
         guard let object = try JSONSerialization.jsonObject(with: data) as? [String: Any] else {
           throw Failure("\(path) is not one JSON object", hint: #"for example {"engine": "ollama"}"#, status: .badInput)
@@ -120,11 +121,11 @@ struct Settings: Sendable {
       } catch let error as Failure {
         throw error
       } catch {
-        throw Failure("the settings in \(path) cannot be read: \(error.localizedDescription)", status: .badInput)
+        throw Failure("read settings from \(path): \(error.localizedDescription)", status: .badInput)
       }
     }
 
-    /// The words of a setting; `nil` when it is not in the file.
+    /// Returns the words of a setting; `nil` if the file does not contain it.
     func words(for setting: Setting) throws -> [String]? {
       let option = "--\(setting.name)"
       guard names.contains(setting.name) else { return nil }
@@ -144,7 +145,7 @@ struct Settings: Sendable {
         default: break
         }
       } catch {
-        // The kind of value is told below.
+        // The error below names the expected type.
       }
       throw Failure("“\(setting.name)” in \(path) is not \(setting.kind.rawValue)", status: .badInput)
     }

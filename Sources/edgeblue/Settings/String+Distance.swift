@@ -1,5 +1,5 @@
 extension String {
-  /// How many letters are to be changed, added or left out to make another word of it.
+  /// Returns the Levenshtein distance to another string, ignoring case.
   func distance(to other: String) -> Int {
     let others = Array(other.lowercased())
     var row = Array(0...others.count)

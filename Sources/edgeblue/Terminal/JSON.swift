@@ -1,13 +1,13 @@
 import Foundation
 
-/// A JSON value to print.
+/// A JSON value that a command prints.
 enum JSON: Sendable, Hashable, Encodable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByIntegerLiteral
 {
   case null
   case bool(Bool)
   case number(Int)
-  /// Finite: JSON has no others.
+  /// A finite number; JSON has no others.
   case decimal(Double)
   case string(String)
   case list([JSON])
@@ -33,14 +33,14 @@ enum JSON: Sendable, Hashable, Encodable, ExpressibleByStringLiteral, Expressibl
     }
   }
 
-  /// One line, keys in order.
+  /// The value on one line, with sorted keys.
   var text: String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     do {
       return String(decoding: try encoder.encode(self), as: UTF8.self)
     } catch {
-      // Every case above can be said in JSON, but for numbers that are none.
+      // JSON can represent every case above, except numbers that are not finite.
       return "null"
     }
   }

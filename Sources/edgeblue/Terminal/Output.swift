@@ -1,16 +1,16 @@
 import Glibc
 
-/// The way to a terminal, a file or a pipe, that survives a reader that has gone.
+/// Writes to a terminal, a file or a pipe, and survives a reader that has closed the pipe.
 ///
-/// Foundation's `FileHandle.write` traps when the other end of a pipe is closed, as `edgeblue doctor | head -3` does.
+/// Foundation's `FileHandle.write` traps when the reader has closed the pipe, as in `edgeblue doctor | head -3`.
 enum Output {
-  /// Keeps a closed pipe from ending the program; writes then report it.
+  /// Ignores SIGPIPE, so that a write to a closed pipe returns an error instead of ending the program.
   static func ignoreBrokenPipes() {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Writes a text past the C library's buffer, so that a program at the other end reads a line when it is printed.
-  /// - Returns: whether it was taken. Nobody is left to tell when it was not: a role goes on, a command ends by itself.
+  /// Writes text without the C library's buffer, so that a reading program receives each line at once.
+  /// - Returns: `false` if the reader is gone. Callers may ignore that: a role continues, a command ends by itself.
   @discardableResult
   static func write(_ text: String, to descriptor: Int32 = STDOUT_FILENO) -> Bool {
     var text = text

@@ -1,7 +1,7 @@
 import Foundation
 import Streams
 
-/// What a person types, or a program sends, line by line.
+/// Reads lines of standard input, as answers to questions.
 enum StandardInput {
   private struct State {
     var isRead = false
@@ -17,12 +17,13 @@ enum StandardInput {
 
   private static let state = Lock(State())
 
-  /// Whether a person can be asked.
+  /// A Boolean value that indicates whether standard input is a terminal.
   static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-  /// The next line that comes after a question; `nil` at the end of the input, and when the task is cancelled. What came
-  /// before the question is no answer to it, and goes. One question at a time: a second one ends the first.
-  /// - Parameter ask: puts the question, when an answer would be heard already: a program answers at once.
+  /// Returns the first line that arrives after a question; `nil` at the end of the input, or if the task is cancelled.
+  ///
+  /// Lines that arrived before the question are discarded. A second question ends the first.
+  /// - Parameter ask: prints the question. It runs after reading has started, because a program may answer at once.
   static func answer(to ask: () -> Void) async -> String? {
     startReading()
     let id = state.withLock { state in
@@ -50,7 +51,7 @@ enum StandardInput {
       return !state.isRead
     }
     guard isFirst else { return }
-    // A thread of its own, because reading blocks. It ends with the input, or with the program.
+    // Reading blocks, so it needs a thread. The thread ends with the input, or with the process.
     Thread.detachNewThread {
       while let line = readLine() { state.withLock { $0.takeWaiter() }?.resume(returning: line) }
       state.withLock { state in

@@ -1,5 +1,5 @@
 extension String {
-  /// The text without what would move a terminal's cursor or colour it: names come over the air from strangers.
+  /// The text without characters that control a terminal; names come over the air from unknown devices.
   var printable: String {
     String(
       String.UnicodeScalarView(
@@ -11,7 +11,7 @@ extension String {
         }))
   }
 
-  /// How many letters it has, without what colours them.
+  /// The number of characters, without control sequences for colours.
   var letters: Int {
     var count = 0
     var isColour = false
@@ -27,7 +27,7 @@ extension String {
     return count
   }
 
-  /// Lines of at most so many letters, broken between words; a word that is longer is broken, too.
+  /// Returns lines of at most `width` characters, broken between words; a longer word is broken too.
   func wrapped(to width: Int) -> [String] {
     var lines = [""]
     for word in split(separator: " ", omittingEmptySubsequences: false) {
@@ -48,11 +48,11 @@ extension String {
     return lines
   }
 
-  /// The text with blanks behind it, at least one.
+  /// Returns the text followed by spaces up to `width`, at least one.
   func padded(to width: Int) -> String {
     self + String(repeating: " ", count: max(1, width - count))
   }
 
-  /// The text, or its beginning and an ellipsis.
+  /// Returns the text, or its beginning and an ellipsis if it has more than `width` characters.
   func cut(to width: Int) -> String { count > width ? prefix(width - 1) + "…" : self }
 }

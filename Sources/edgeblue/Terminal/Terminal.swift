@@ -1,9 +1,9 @@
 import Foundation
 
-/// Where a command prints: text for people, or one JSON object a line for programs.
+/// The output of a command: text for a user, or one JSON object per line for a program.
 struct Terminal: Sendable {
   let json: Bool
-  /// Whether a person looks at a terminal in which lines can be drawn over.
+  /// A Boolean value that indicates whether standard output is a terminal in which lines can be redrawn.
   let isLive: Bool
   private let isColoured: Bool
 
@@ -14,12 +14,12 @@ struct Terminal: Sendable {
     isColoured = isLive && environment["NO_COLOR"] == nil
   }
 
-  /// Prints a line for people; programs do not see it.
+  /// Prints a line in text mode, and nothing in JSON mode.
   func say(_ text: String = "") {
     if !json { Output.write(text + "\n") }
   }
 
-  /// Prints something that happened: for people with the time, for programs with all there is to know.
+  /// Prints an event: a line with the time in text mode, an object with all fields in JSON mode.
   func happened(_ text: String, _ event: String, _ fields: [String: JSON] = [:]) {
     if json {
       print(json: .object(fields.merging(["event": .string(event), "time": .string(Self.timestamp())]) { $1 }))
@@ -28,12 +28,12 @@ struct Terminal: Sendable {
     }
   }
 
-  /// Prints one JSON object, whatever the mode.
+  /// Prints one JSON object, in either mode.
   func print(json value: JSON) {
     Output.write(value.text + "\n")
   }
 
-  /// Says why the command ends without success.
+  /// Prints the reason why the command fails.
   func fail(_ failure: Failure) {
     if json {
       print(
@@ -46,7 +46,7 @@ struct Terminal: Sendable {
     Output.write(text, to: STDERR_FILENO)
   }
 
-  /// A hint about what is going on, to standard error: never mixed with an answer that goes elsewhere.
+  /// Prints progress to standard error in text mode, so that it never mixes with the result.
   func whisper(_ text: String) {
     guard !json else { return }
     Output.write("\(text)\n", to: STDERR_FILENO)
@@ -60,15 +60,15 @@ struct Terminal: Sendable {
     case yellow = "33"
   }
 
-  /// The text in a colour, where colours are wanted.
+  /// Returns the text in a colour, if the terminal shows colours.
   func paint(_ text: String, _ paint: Paint) -> String {
     isColoured ? "\u{1b}[\(paint.rawValue)m\(text)\u{1b}[0m" : text
   }
 
-  /// Local wall time, to the second.
+  /// Returns the local wall-clock time, to the second.
   static func clock() -> String { clock(time(nil)).time }
 
-  /// The day and the local wall time, to the second, of an instant in milliseconds since 1970.
+  /// Returns the local date and wall-clock time, to the second, of an instant in milliseconds since 1970.
   static func clock(atMs instant: Int64) -> String {
     let (day, time) = clock(Int(instant / 1000))
     return "\(day) \(time)"

@@ -1,7 +1,7 @@
 import Glibc
 import Logging
 
-/// One line a message, to standard error: time, level, message, and what belongs to it.
+/// A log handler that writes one line per message to standard error: time, level, label, message and metadata.
 struct TerminalLogHandler: LogHandler {
   let label: String
   var metadata: Logger.Metadata = [:]

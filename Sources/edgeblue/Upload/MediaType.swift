@@ -1,6 +1,6 @@
-/// What files of some names are.
+/// The media types of files.
 enum MediaType {
-  /// The media type of a file, by the end of its name; that of any bytes when it is not known.
+  /// Returns the media type for the extension of a file name; `application/octet-stream` if it is unknown.
   static func of(_ name: String) -> String {
     switch name.lowercased().split(separator: ".").last.map(String.init) {
     case "wav": "audio/wav"

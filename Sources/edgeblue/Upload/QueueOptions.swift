@@ -3,31 +3,32 @@ import ArgumentParser
 import Foundation
 import Uploads
 
-/// Where the queue is.
+/// The option that names the folder of the upload queue.
 struct QueueOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The folder with the queue. Without it: what systemd made for the service, /var/lib/edgeblue for root, else "
-        + "~/.local/state/edgeblue.", valueName: "folder"))
+      "The folder of the queue. Default: STATE_DIRECTORY or, without it, /var/lib/edgeblue for root and "
+        + "~/.local/state/edgeblue for other users.", valueName: "folder"))
   var state: String?
 
-  /// Opens the queue, and makes it if it is not there.
+  /// Opens the queue, and creates it if it does not exist.
   func open() throws -> QueueStore {
     let usual = StateFolder.usualPath(environment: ProcessInfo.processInfo.environment, isRoot: geteuid() == 0)
     guard let folder = state ?? usual else {
-      throw Failure("there is no folder for the queue", hint: "name one with --state", status: .badInput)
+      throw Failure(
+        "the folder of the queue is unknown: HOME is not set", hint: "name one with --state", status: .badInput)
     }
     do {
       try FileManager.default.createDirectory(
         atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
-      throw Failure("the folder \(folder) cannot be made: \(error.localizedDescription)", status: .notPermitted)
+      throw Failure("create the folder \(folder): \(error.localizedDescription)", status: .notPermitted)
     }
     return try QueueStore(in: folder)
   }
 }
 
 extension QueueStore {
-  /// The queue in a state folder.
+  /// Opens the queue in a state folder.
   convenience init(in folder: String) throws { try self.init(path: folder + "/uploads.sqlite") }
 }

@@ -3,14 +3,14 @@ import Foundation
 import Timing
 import Uploads
 
-/// Queues what a recorder has finished, and lets its folder's policy hold for both: what the server has may go when room
-/// is needed, by the recorder's quota and reserve.
+/// Queues the finished segments of a recorder, and applies the disk policy of the recorder's folder to both: uploaded
+/// segments may be removed when the quota or the reserve requires it.
 struct SegmentUploads: SegmentSink, DiskPolicy {
-  /// What becomes of a segment.
+  /// The progress of a segment.
   enum News: Sendable {
-    /// The server has it, and its sidecar; the item is whichever came last.
+    /// The server has the segment and its sidecar; the item is the one that was uploaded last.
     case uploaded(Int, UploadItem)
-    /// It could not be queued for want of room; it is tried again.
+    /// The segment could not be queued for lack of disk space, and is retried.
     case waits(Int, UploadsError)
   }
 
@@ -22,13 +22,12 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
   var clock = TimeSource.continuous
   var told: @Sendable (News) async -> Void = { _ in }
 
-  /// The name of the metadata with a segment's number.
+  /// The metadata key of a segment's number.
   private static let number = "segment"
-  /// How soon it is tried again to queue what there was no room for: 10 s.
+  /// The delay before a segment without disk space is queued again: 10 s.
   static let pause = Duration.seconds(10)
 
-  /// Queues a segment's sidecar and its WAV file. A segment that is queued, or was uploaded, is not queued again. Without
-  /// room for that it waits until there is some.
+  /// Queues the sidecar and the WAV file of a segment, once. If the disk is full, the method waits for free space.
   func take(_ segment: FinishedSegment) async throws {
     let sidecar = String(segment.path.dropLast(4)) + ".json"
     let requests = [
@@ -70,7 +69,7 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
     do {
       try folder.makeRoom()
     } catch let error where error.code == .noSpace {
-      // The rest is not delivered, and stays.
+      // The other segments are not delivered, and stay.
     }
     return try folder.room().free > before
   }
@@ -79,7 +78,7 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
     do {
       try folder.markDelivered(id)
     } catch let error where error.code == .noSuchSegment {
-      // Removed meanwhile: there is nothing left to let go.
+      // The segment was removed meanwhile.
     }
   }
 
@@ -93,7 +92,7 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
     let info = segment.info
     var content = try ObjectContent(readingFile: Self.absolute(path), contentType: contentType)
     guard sha256 == nil || sha256 == content.sha256 else {
-      throw UploadsError(.fileChanged, "\(path) is not what was recorded")
+      throw UploadsError(.fileChanged, "\(path) was changed after the recording")
     }
     content.metadata = [
       Self.number: "\(info.id)", "captured-at": info.capturedAt, "local-date": info.localDate,

@@ -4,51 +4,53 @@ import Logging
 import Uploads
 import UploadsHTTP
 
-/// Which server things are uploaded to, and as whom.
+/// The options for the S3 server, and the credentials for it.
 struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The server, such as http://127.0.0.1:8333; without it, AWS in the region.", valueName: "url"))
+      "The URL of the server, such as http://127.0.0.1:8333. Default: AWS in the region.", valueName: "url"))
   var endpoint: String?
-  @Option(help: ArgumentHelp("The region requests are signed for.", valueName: "name"))
+  @Option(help: ArgumentHelp("The region for which requests are signed.", valueName: "name"))
   var region = "us-east-1"
   @Option(
     help: ArgumentHelp(
-      "Where a bucket's name stands in an address: path or virtual-host. Without it, virtual-host for AWS and path for "
-        + "others.", valueName: "style"),
+      "The position of the bucket in URLs: path or virtual-host. Default: virtual-host for AWS, path for other servers.",
+      valueName: "style"),
     transform: { text in
       guard let style = S3Endpoint.Addressing(rawValue: text) else {
-        throw ValidationError("There is no style '\(text)': path or virtual-host.")
+        throw ValidationError("--addressing is '\(text)'; allowed: path, virtual-host.")
       }
       return style
     })
   var addressing: S3Endpoint.Addressing?
-  @Option(help: ArgumentHelp("A PEM file with certificates to trust besides the system's.", valueName: "file"))
+  @Option(help: ArgumentHelp("A PEM file with certificates to trust in addition to the system's.", valueName: "file"))
   var ca: String?
   @Option(
     help: ArgumentHelp(
-      "In whose name. An item is only ever uploaded with the credentials of the account it was queued for.",
+      "The account. An item is uploaded only with the credentials of the account that queued it.",
       valueName: "name"))
   var account = "default"
   @Option(
     help: ArgumentHelp(
-      "A file with credentials as AWS's tools write them. Without it: AWS_ACCESS_KEY_ID and so on, the credential s3 "
-        + "that systemd loaded, or ~/.aws/credentials.", valueName: "file"))
+      "A credentials file in the format of AWS. Default: AWS_ACCESS_KEY_ID and related variables, the systemd "
+        + "credential s3, or ~/.aws/credentials.", valueName: "file"))
   var credentials: String?
-  @Option(help: ArgumentHelp("Which section of that file.", valueName: "name"))
+  @Option(help: ArgumentHelp("The section of the credentials file.", valueName: "name"))
   var profile = "default"
-  @Option(help: ArgumentHelp("A service that gives temporary credentials for a token.", valueName: "url"))
+  @Option(help: ArgumentHelp("The URL of a service that returns temporary credentials for a token.", valueName: "url"))
   var tokenService: String?
-  @Option(help: ArgumentHelp("The file with the token for it, read anew each time.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("The file with the token for the token service; it is read for each request.", valueName: "file")
+  )
   var tokenFile: String?
 
   func validate() throws {
     guard (tokenService == nil) == (tokenFile == nil) else {
-      throw ValidationError("--token-service and --token-file go together.")
+      throw ValidationError("--token-service and --token-file require each other.")
     }
   }
 
-  /// A client of the server.
+  /// Returns a client of the server.
   func client() throws -> S3Client {
     let server =
       if let endpoint {
@@ -60,12 +62,12 @@ struct StoreOptions: ParsableArguments {
     return S3Client(server, transport: try S3HTTPTransport(certificates: ca))
   }
 
-  /// Where the account's credentials come from.
+  /// Returns the source of the account's credentials.
   func provider() throws -> any CredentialsProvider {
     if let tokenService, let tokenFile {
       return try TokenServiceCredentials(url: tokenService, transport: try S3HTTPTransport(certificates: ca)) {
         guard let token = SystemFiles.line(of: tokenFile) else {
-          throw UploadsError(.noCredentials, "the token in \(tokenFile) cannot be read")
+          throw UploadsError(.noCredentials, "read the token from \(tokenFile): missing or empty")
         }
         return token
       }
@@ -77,12 +79,12 @@ struct StoreOptions: ParsableArguments {
     return FileCredentials(path: path, profile: environment["AWS_PROFILE"] ?? profile)
   }
 
-  /// A queue with what these options say.
+  /// Returns a queue with these options.
   /// - Parameters:
-  ///   - store: its items.
-  ///   - concurrency: how many are uploaded at once.
-  ///   - waitsForLock: whether it goes on when another program that uploads it ends, instead of failing.
-  ///   - disk: who answers for the disk that files lie on.
+  ///   - store: the items of the queue.
+  ///   - concurrency: the number of concurrent uploads.
+  ///   - waitsForLock: `true` to wait while another process uploads the queue, `false` to fail.
+  ///   - disk: the policy of the disk that contains the files.
   func queue(
     _ store: QueueStore, concurrency: Int = 3, waitsForLock: Bool = true, disk: (any DiskPolicy)? = nil
   ) throws -> UploadQueue {

@@ -6,13 +6,13 @@ import Uploads
 struct UploadCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "upload",
-    abstract: "Upload files to an object store (S3), and do not give up.",
+    abstract: "Upload files to an object store (S3), with retries until the server has them.",
     discussion: """
-      The files are queued on disk first; then they are uploaded until the server has shown that it has the same bytes. \
-      When the network, the server or this program fails meanwhile nothing is lost and nothing is there twice: \
-      `edgeblue uploads run` goes on, or the same command again. A file stays where it is, unless --remove.
+      The files are queued on disk first, and then uploaded until the server has shown that it has the same bytes. If \
+      the network, the server or this program fails, nothing is lost or duplicated: `edgeblue uploads run`, or the same \
+      command again, continues. Files stay where they are, unless --remove is set.
 
-      An object that is there already and is another one is never replaced, unless --replace.
+      An existing object with other content is never replaced, unless --replace is set.
 
       EXAMPLES
         edgeblue upload talk.wav --bucket recordings
@@ -21,34 +21,35 @@ struct UploadCommand: AsyncParsableCommand {
         edgeblue upload talk.wav --bucket recordings --later && edgeblue uploads list
       """)
 
-  @Argument(help: ArgumentHelp("The files.", valueName: "file")) var files: [String]
-  @Option(help: ArgumentHelp("The bucket. Without it, the one that --token-service names.", valueName: "name"))
+  @Argument(help: ArgumentHelp("The files to upload.", valueName: "file")) var files: [String]
+  @Option(
+    help: ArgumentHelp("The bucket to upload to. Default: the one that --token-service names.", valueName: "name"))
   var bucket: String?
-  @Option(help: ArgumentHelp("What the key of each begins with; its file name follows.", valueName: "text"))
+  @Option(help: ArgumentHelp("The prefix of each key; the file name follows.", valueName: "text"))
   var prefix = ""
-  @Option(help: ArgumentHelp("The key of a single file, all of it.", valueName: "key")) var key: String?
-  @Option(help: ArgumentHelp("What an object is, as a media type.", valueName: "type"))
+  @Option(help: ArgumentHelp("The complete key, for a single file.", valueName: "key")) var key: String?
+  @Option(help: ArgumentHelp("The media type of the objects. Default: derived from each file name.", valueName: "type"))
   var contentType: String?
-  @Flag(help: "Replace objects that are there.") var replace = false
+  @Flag(help: "Replace existing objects.") var replace = false
   @Flag(help: "Remove each file once the server has it.") var remove = false
-  @Flag(help: "Only queue them.") var later = false
-  // One more than the queue has by itself: somebody waits.
-  @Option(help: ArgumentHelp("How many go at once, 1 to 64.", valueName: "n")) var concurrency = 4
+  @Flag(help: "Queue the files without uploading them now.") var later = false
+  // One more than the default of the queue, because a user waits.
+  @Option(help: ArgumentHelp("The number of concurrent uploads, 1 to 64.", valueName: "n")) var concurrency = 4
   @OptionGroup var queue: QueueOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard key == nil || files.count == 1 else { throw ValidationError("--key is for a single file.") }
+    guard key == nil || files.count == 1 else { throw ValidationError("--key requires exactly one file.") }
     guard bucket != nil || store.tokenService != nil else {
-      throw ValidationError("--bucket names the bucket, unless a --token-service does.")
+      throw ValidationError("--bucket or --token-service is required.")
     }
-    guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency is 1 to 64.") }
+    guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency: allowed are 1 to 64.") }
   }
 
   func run() async throws {
     try await common.run { terminal in
-      // A name that is wrong is told before anything is done.
+      // Wrong names are reported before anything is queued.
       for file in files { try check(file) }
       let place = try await place()
       let items = try queue.open()
@@ -60,12 +61,12 @@ struct UploadCommand: AsyncParsableCommand {
     }
   }
 
-  /// Where to: what a token service says, when no bucket is named.
+  /// Returns the bucket and scope: those of the token service, if the user names no bucket.
   private func place() async throws -> (bucket: String, scope: S3Scope) {
     if let bucket { return (bucket, S3Scope()) }
     let scope = try await store.provider().credentials().scope
     guard let scope, let bucket = scope.bucket else {
-      throw Failure("the token service names no bucket", hint: "name one with --bucket", status: .badInput)
+      throw Failure("the token service returned no bucket", hint: "name one with --bucket", status: .badInput)
     }
     return (bucket, scope)
   }
@@ -74,7 +75,7 @@ struct UploadCommand: AsyncParsableCommand {
     _ items: QueueStore, _ place: (bucket: String, scope: S3Scope), _ terminal: Terminal
   ) throws {
     for (id, file) in zip(try items.add(try files.map { try request($0, place) }), files) {
-      terminal.say("\(file.printable) is queued as item \(id)")
+      terminal.say("\(file.printable): queued as item \(id)")
       if terminal.json { terminal.print(json: .object(["item": .number(Int(id)), "file": .string(file)])) }
     }
   }
@@ -82,7 +83,7 @@ struct UploadCommand: AsyncParsableCommand {
   private func check(_ file: String) throws {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder) else {
-      throw Failure("there is no file \(file.printable)", status: .badInput)
+      throw Failure("\(file.printable) does not exist", status: .badInput)
     }
     guard !isFolder.boolValue else {
       throw Failure(

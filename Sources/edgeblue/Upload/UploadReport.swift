@@ -2,7 +2,7 @@ import Agent
 import Timing
 import Uploads
 
-/// How a queue of uploads is at one moment, for those who watch over it: Prometheus, and who asks the agent.
+/// A snapshot of an upload queue, for Prometheus and the status of the agent.
 struct UploadReport: Sendable {
   var status: UploadQueue.Status
   var totals = QueueStore.Totals()
@@ -11,7 +11,7 @@ struct UploadReport: Sendable {
 
   init(_ status: UploadQueue.Status) { self.status = status }
 
-  /// Asks a queue.
+  /// Takes a snapshot of a queue.
   init(of queue: UploadQueue) async {
     self.init(await queue.status)
     do {
@@ -22,7 +22,7 @@ struct UploadReport: Sendable {
     }
   }
 
-  /// What can be followed over time. The counters begin anew with each start of the program.
+  /// The metrics of the queue. Counters restart from zero with each start of the program.
   var metrics: [Metric] {
     let counters = status.counters
     func byState(_ value: (UploadItem.State) -> Double) -> [Metric.Sample] {
@@ -36,11 +36,11 @@ struct UploadReport: Sendable {
         "edgeblue_uploads_bytes", .gauge, "Bytes of the items of the queue, by state.",
         byState { Double(totals.bytes[$0] ?? 0) }),
       Metric(
-        "edgeblue_uploads_oldest_age_seconds", .gauge, "How long the oldest item that is not uploaded has been queued.",
+        "edgeblue_uploads_oldest_age_seconds", .gauge, "Age of the oldest item that is not uploaded.",
         totals.oldestQueuedAtMs.map { [Metric.Sample(Double(max(atMs - $0, 0)) / 1000)] } ?? []),
-      Metric("edgeblue_uploads_paused", .gauge, "Whether a person holds all of the queue.", isPaused ? 1 : 0),
+      Metric("edgeblue_uploads_paused", .gauge, "Whether the user has paused the whole queue.", isPaused ? 1 : 0),
       Metric(
-        "edgeblue_uploads_attempts_total", .counter, "Attempts, those that failed among them.", counters.attempts),
+        "edgeblue_uploads_attempts_total", .counter, "Attempts, including failed ones.", counters.attempts),
       Metric(
         "edgeblue_uploads_failures_total", .counter, "Attempts that failed, by kind.",
         FailureKind.allCases.map { .init(Double(counters.failures[$0] ?? 0), ["kind": $0.rawValue]) }),
@@ -49,22 +49,22 @@ struct UploadReport: Sendable {
         "edgeblue_uploads_completed_bytes_total", .counter, "Bytes of the items that were uploaded.",
         Int(counters.uploadedBytes)),
       Metric(
-        "edgeblue_uploads_sent_bytes_total", .counter, "Bytes that were handed to connections.",
+        "edgeblue_uploads_sent_bytes_total", .counter, "Bytes that were sent.",
         Int(counters.sentBytes)),
       Metric(
         "edgeblue_uploads_success_ratio", .gauge,
-        "The share of the attempts that have ended since the start which have ended well, 0 to 1.",
+        "Share of attempts since the start that succeeded, 0 to 1.",
         counters.successRatio.map { [Metric.Sample($0)] } ?? []),
       Metric(
         "edgeblue_uploads_accounts_without_credentials", .gauge,
-        "Accounts that have items and no credentials that the server takes.", status.credentialProblems.count),
+        "Accounts with items, but without valid credentials.", status.credentialProblems.count),
       Metric(
-        "edgeblue_uploads_problem", .gauge, "Whether something keeps the queue itself from working.",
+        "edgeblue_uploads_problem", .gauge, "Whether an error stops the queue itself.",
         status.problem == nil ? 0 : 1),
     ]
   }
 
-  /// What the agent says of it.
+  /// The status of the queue as the agent reports it.
   var agentStatus: UploadsStatus {
     let counters = status.counters
     let left: [UploadItem.State] = [.waiting, .uploading, .paused]

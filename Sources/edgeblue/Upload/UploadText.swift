@@ -1,15 +1,15 @@
 import Foundation
 import Uploads
 
-/// The queue in words.
+/// Formats the queue for display.
 enum UploadText {
-  /// What goes on, as lines that are drawn over.
+  /// Returns the progress as lines that are redrawn.
   /// - Parameters:
-  ///   - progress: how far it is.
-  ///   - notes: what else is to be known.
-  ///   - events: what happened last; of failures the last three are told.
+  ///   - progress: the current progress.
+  ///   - notes: further lines.
+  ///   - events: the latest events, of which the last three failures are shown.
   static func live(_ progress: UploadsNow, notes: [String] = [], events: [UploadEvent] = []) -> [String] {
-    var head = "\(progress.count) to go, \(Amounts.bytes(Int(progress.bytesLeft)))"
+    var head = "\(progress.count) items, \(Amounts.bytes(Int(progress.bytesLeft)))"
     if let speed = progress.bytesPerSecond, speed > 0 {
       head += "; \(Amounts.bytes(Int(speed)))/s, \(duration(Double(progress.bytesLeft) / speed)) left"
     }
@@ -27,7 +27,7 @@ enum UploadText {
     return [head] + items.prefix(room) + more + tail
   }
 
-  /// Why accounts have no credentials, and what keeps the queue from working.
+  /// Returns the problems of accounts and of the queue itself.
   static func notes(_ status: UploadQueue.Status) -> [String] {
     let accounts = status.credentialProblems.sorted { $0.key < $1.key }
     return (status.isUploadedElsewhere ? ["another program uploads this queue"] : [])
@@ -35,7 +35,7 @@ enum UploadText {
       + [status.problem?.printable].compactMap { $0 }
   }
 
-  /// How much there is in each state.
+  /// Returns the number and size of items in each state.
   static func line(_ totals: QueueStore.Totals) -> String {
     let counts = UploadItem.State.allCases.compactMap { state in
       totals.items[state].map { "\($0) \(state.rawValue) (\(Amounts.bytes(Int(totals.bytes[state] ?? 0))))" }
@@ -43,7 +43,7 @@ enum UploadText {
     return counts.isEmpty ? "nothing is queued" : counts.joined(separator: ", ")
   }
 
-  /// One item in a line.
+  /// Returns an item on one line.
   static func line(_ item: UploadItem) -> String {
     let state = item.state == .waiting && item.attempts > 0 ? "waiting (\(item.attempts))" : item.state.rawValue
     return "\("\(item.id)".padded(to: 7))\(state.padded(to: 14))"
@@ -51,7 +51,7 @@ enum UploadText {
       + "\(item.request.bucket)/\(item.request.key)".printable + (item.problem.map { "  — \($0.printable)" } ?? "")
   }
 
-  /// One item with all that is known.
+  /// Returns all fields of an item.
   static func lines(_ item: UploadItem) -> [String] {
     let request = item.request
     let rows: [(String, String?)] = [
@@ -62,7 +62,7 @@ enum UploadText {
       ("failed", item.attempts > 0 ? "\(item.attempts) times" : nil),
       ("next attempt", item.nextAttemptAtMs.map(Terminal.clock(atMs:))),
       ("ended", item.finishedAtMs.map(Terminal.clock(atMs:))), ("problem", item.problem),
-      ("parts", item.uploadID == nil ? nil : "\(item.parts.count) are there"),
+      ("parts", item.uploadID == nil ? nil : "\(item.parts.count) uploaded"),
     ]
     return rows.compactMap { name, value in value.map { "\(name.padded(to: 14))\($0.printable)" } }
   }
@@ -74,7 +74,7 @@ enum UploadText {
 }
 
 extension UploadItem {
-  /// The item for programs.
+  /// The item in JSON.
   var json: [String: JSON] {
     [
       "id": .number(Int(id)), "state": .string(state.rawValue), "bucket": .string(request.bucket),

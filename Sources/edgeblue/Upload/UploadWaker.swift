@@ -3,7 +3,7 @@ import ServiceLifecycle
 import Streams
 import Uploads
 
-/// Tells a queue when there is a way out to the network again.
+/// Wakes a queue when the default route returns.
 struct UploadWaker: Service {
   private let queue: UploadQueue
 
@@ -13,12 +13,12 @@ struct UploadWaker: Service {
     let monitor = try await NetworkPathMonitor.start(.withNetworkManager)
     await cancelWhenGracefulShutdown {
       await Self.wake(queue, by: monitor.updates())
-      // A queue without this still tries every 30 s.
+      // Without a monitor, the queue still retries every 30 s.
       do { try await gracefulShutdown() } catch {}
     }
   }
 
-  /// Does so until a monitor has ended or the task is cancelled.
+  /// Wakes the queue until the updates end or the task is cancelled.
   static func wake(_ queue: UploadQueue, by updates: BoundedStream<PathUpdate>) async {
     var wasThere = true
     for await update in updates {

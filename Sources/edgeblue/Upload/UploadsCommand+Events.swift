@@ -5,13 +5,14 @@ extension UploadsCommand {
   /// `edgeblue uploads events`
   struct Events: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "events", abstract: "Show what happened to items and accounts, and why, the newest last.",
+      commandName: "events", abstract: "Print the events of items and accounts, with their reasons, newest last.",
       discussion: """
-        The last \(QueueStore.eventLimit) events are kept; what happens again for the same reason is counted.
+        The last \(QueueStore.eventLimit) events are stored; repetitions for the same reason are counted.
         """)
 
-    @Argument(help: ArgumentHelp("The item; without it, all.", valueName: "id")) var id: Int64?
-    @Option(help: ArgumentHelp("How many at most.", valueName: "n")) var limit = QueueStore.eventLimit
+    @Argument(help: ArgumentHelp("The number of an item. Default: all items and accounts.", valueName: "id")) var id:
+      Int64?
+    @Option(help: ArgumentHelp("The limit of printed events.", valueName: "n")) var limit = QueueStore.eventLimit
     @OptionGroup var queue: QueueOptions
     @OptionGroup var common: CommonOptions
 
@@ -22,22 +23,22 @@ extension UploadsCommand {
           if terminal.json { terminal.print(json: .object(event.json)) }
           terminal.say(UploadText.line(event))
         }
-        if events.isEmpty { terminal.say("nothing has happened yet") }
+        if events.isEmpty { terminal.say("there are no events") }
       }
     }
   }
 }
 
 extension UploadText {
-  /// One event in a line.
-  /// - Parameter isNamed: whether it says what it is about.
+  /// Returns an event on one line.
+  /// - Parameter isNamed: `true` to include the item or account.
   static func line(_ event: UploadEvent, isNamed: Bool = true) -> String {
     var time = Terminal.clock(atMs: event.lastAtMs)
     if event.times > 1 { time += " (\(event.times) times since \(Terminal.clock(atMs: event.atMs)))" }
     return "\(time)  \(said(event, isNamed: isNamed))"
   }
 
-  /// One event without its time.
+  /// Returns an event without its time.
   static func said(_ event: UploadEvent, isNamed: Bool = true) -> String {
     let about: String? =
       if let item = event.item {
@@ -57,12 +58,12 @@ extension UploadText {
   private static func words(_ kind: UploadEvent.Kind) -> String {
     switch kind {
     case .failed: "failed"
-    case .gaveUp: "failed for good"
-    case .done: "is uploaded"
-    case .retried: "is to be tried again"
-    case .paused: "is held"
-    case .resumed: "goes on"
-    case .dropped: "was dropped"
+    case .gaveUp: "failed permanently"
+    case .done: "uploaded"
+    case .retried: "queued again by the user"
+    case .paused: "paused"
+    case .resumed: "resumed"
+    case .dropped: "dropped"
     case .credentialsMissing: "has no credentials"
     case .credentialsFound: "has credentials"
     case .earlier: "earlier"
@@ -71,7 +72,7 @@ extension UploadText {
 }
 
 extension UploadEvent {
-  /// The event for programs.
+  /// The event in JSON.
   var json: [String: JSON] {
     [
       "id": .number(Int(id)), "atMs": .number(Int(atMs)), "lastAtMs": .number(Int(lastAtMs)), "times": .number(times),

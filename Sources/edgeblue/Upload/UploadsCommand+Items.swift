@@ -1,15 +1,17 @@
 import ArgumentParser
 import Uploads
 
-/// Which item.
+/// The argument that names an item.
 struct ItemArgument: ParsableArguments {
-  @Argument(help: ArgumentHelp("The item's number.", valueName: "id")) var id: Int64
+  @Argument(help: ArgumentHelp("The number of the item.", valueName: "id")) var id: Int64
 
   func find(in store: QueueStore) throws -> UploadItem { try Self.find(id, in: store) }
 
   static func find(_ id: Int64, in store: QueueStore) throws -> UploadItem {
     guard let item = try store.item(id) else {
-      throw Failure("there is no item \(id)", hint: "`edgeblue uploads list --all` shows them", status: .badInput)
+      throw Failure(
+        "item \(id) was not found in the queue", hint: "`edgeblue uploads list --all` lists the items",
+        status: .badInput)
     }
     return item
   }
@@ -19,9 +21,9 @@ extension UploadsCommand {
   /// `edgeblue uploads retry`
   struct Retry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "retry", abstract: "Have an item tried again at once, or all that have failed.")
+      commandName: "retry", abstract: "Retry an item now, or all failed items.")
 
-    @Argument(help: ArgumentHelp("The item; without it, all that have failed.", valueName: "id")) var id: Int64?
+    @Argument(help: ArgumentHelp("The number of the item. Default: all failed items.", valueName: "id")) var id: Int64?
     @OptionGroup var queue: QueueOptions
     @OptionGroup var common: CommonOptions
 
@@ -33,7 +35,7 @@ extension UploadsCommand {
           try store.retry(id)
           terminal.changed(try ItemArgument.find(id, in: store))
         }
-        terminal.say(ids.isEmpty ? "nothing has failed" : "\(ids.count) to be tried again")
+        terminal.say(ids.isEmpty ? "there are no failed items" : "\(ids.count) queued again")
       }
     }
   }
@@ -41,9 +43,9 @@ extension UploadsCommand {
   /// `edgeblue uploads pause`
   struct Pause: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "pause", abstract: "Hold an item, or all of the queue, until `resume`.")
+      commandName: "pause", abstract: "Pause an item, or the whole queue, until `resume`.")
 
-    @Argument(help: ArgumentHelp("The item; without it, all of the queue.", valueName: "id")) var id: Int64?
+    @Argument(help: ArgumentHelp("The number of the item. Default: the whole queue.", valueName: "id")) var id: Int64?
     @OptionGroup var queue: QueueOptions
     @OptionGroup var common: CommonOptions
 
@@ -63,9 +65,9 @@ extension UploadsCommand {
   /// `edgeblue uploads resume`
   struct Resume: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "resume", abstract: "Let an item go on that is held, or all of the queue.")
+      commandName: "resume", abstract: "Resume a paused item, or the whole queue.")
 
-    @Argument(help: ArgumentHelp("The item; without it, all of the queue.", valueName: "id")) var id: Int64?
+    @Argument(help: ArgumentHelp("The number of the item. Default: the whole queue.", valueName: "id")) var id: Int64?
     @OptionGroup var queue: QueueOptions
     @OptionGroup var common: CommonOptions
 
@@ -85,7 +87,7 @@ extension UploadsCommand {
   /// `edgeblue uploads drop`
   struct Drop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "drop", abstract: "Forget an item. Its file stays, and so does what the server has.")
+      commandName: "drop", abstract: "Remove an item from the queue. Its file and its object on the server stay.")
 
     @OptionGroup var item: ItemArgument
     @OptionGroup var queue: QueueOptions
@@ -103,12 +105,12 @@ extension UploadsCommand {
 }
 
 extension Terminal {
-  /// For programs: what an item is after a person has changed something.
+  /// Prints an item after a change, in JSON mode.
   fileprivate func changed(_ item: UploadItem) {
     if json { print(json: .object(item.json)) }
   }
 
-  /// For programs: whether all of the queue is held.
+  /// Prints whether the whole queue is paused, in JSON mode.
   fileprivate func changed(isPaused: Bool) {
     if json { print(json: .object(["paused": .bool(isPaused)])) }
   }

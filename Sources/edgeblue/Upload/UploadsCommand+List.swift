@@ -5,15 +5,15 @@ extension UploadsCommand {
   /// `edgeblue uploads list`
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "Show what is not uploaded yet, the oldest first.",
+      commandName: "list", abstract: "List the items that are not uploaded yet, oldest first.",
       discussion: """
-        With --watch it goes on and shows what is under way, how fast, how long it will take and what went wrong last, \
-        whichever program uploads the queue.
+        With --watch it continues, and prints running uploads, their speed, the estimated time left and the latest \
+        failures, whichever program uploads the queue.
         """)
 
-    @Flag(help: "Also what is done.") var all = false
-    @Flag(help: "Go on, and show how it gets on until Ctrl-C.") var watch = false
-    @Option(help: ArgumentHelp("How many at most.", valueName: "n")) var limit = 1000
+    @Flag(help: "List completed items too.") var all = false
+    @Flag(help: "Continue, and print the progress, until Ctrl-C.") var watch = false
+    @Option(help: ArgumentHelp("The limit of listed items.", valueName: "n")) var limit = 1000
     @OptionGroup var queue: QueueOptions
     @OptionGroup var common: CommonOptions
 
@@ -24,7 +24,7 @@ extension UploadsCommand {
         do {
           try await untilInterrupted { try await UploadsWatcher(store, terminal).run() }
         } catch is CancellationError {
-          // That is how watching ends.
+          // Ctrl-C ends --watch.
         }
       }
     }
@@ -45,7 +45,7 @@ extension UploadsCommand {
 }
 
 extension UploadItem {
-  /// The item as it is: one that was under way when its program ended waits, until another one goes on with it.
+  /// Returns the item with its true state: an item whose uploading program has ended is waiting.
   func `as`(seenWith uploader: QueueUploader?) -> UploadItem {
     var item = self
     if state == .uploading, uploader?.running[id] == nil { item.state = .waiting }
@@ -54,7 +54,7 @@ extension UploadItem {
 }
 
 extension QueueStore {
-  /// The totals as they are: see ``UploadItem/as(seenWith:)``.
+  /// Returns the totals with true states: see ``UploadItem/as(seenWith:)``.
   func totals(seenWith uploader: QueueUploader?) throws -> Totals {
     var totals = try totals()
     for item in try items(in: [.uploading]) where item.as(seenWith: uploader).state == .waiting {

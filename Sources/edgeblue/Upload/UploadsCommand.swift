@@ -4,20 +4,20 @@ import ArgumentParser
 struct UploadsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "uploads",
-    abstract: "Show the queue of uploads, run it, and see to single items.",
+    abstract: "List, run and control the upload queue.",
     discussion: """
-      What fails is tried again after 2, 4, 8, 16 and then every 30 seconds, for ever. What cannot succeed without a \
-      person has failed, stays in the queue, and waits for `retry`. Without credentials that the server takes items wait.
+      A failed attempt is retried after 2, 4, 8 and 16 s, and then every 30 s, without end. An item that cannot succeed \
+      without the user is marked as failed, and stays in the queue until `retry`. Items without valid credentials wait.
 
       EXAMPLES
-        edgeblue uploads                     what waits, and why
+        edgeblue uploads                     list what waits, and the reason
         edgeblue uploads run --endpoint http://127.0.0.1:8333
-        edgeblue uploads list --watch        what goes on, whichever program uploads
+        edgeblue uploads list --watch        print the progress of uploads
         edgeblue uploads show 12
-        edgeblue uploads events              what happened, and why
-        edgeblue uploads retry 12            also what has failed
-        edgeblue uploads pause               all of it; pause 12 holds one item
-        edgeblue uploads verify              compares what is done with what the server has
+        edgeblue uploads events              print events and their reasons
+        edgeblue uploads retry 12            retry an item, even a failed one
+        edgeblue uploads pause               pause the whole queue
+        edgeblue uploads verify              compare completed items with the server
         edgeblue uploads list --all --json
       """,
     subcommands: [
@@ -28,7 +28,7 @@ struct UploadsCommand: AsyncParsableCommand {
   /// `edgeblue uploads show`
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "show", abstract: "Show one item with all that is known, and what happened to it.")
+      commandName: "show", abstract: "Print all fields of an item, and its events.")
 
     @OptionGroup var item: ItemArgument
     @OptionGroup var queue: QueueOptions
@@ -52,16 +52,16 @@ struct UploadsCommand: AsyncParsableCommand {
   /// `edgeblue uploads run`
   struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "run", abstract: "Upload what is queued, and what comes, until Ctrl-C.")
+      commandName: "run", abstract: "Upload queued and newly queued items until Ctrl-C.")
 
-    @Option(help: ArgumentHelp("How many go at once, 1 to 64.", valueName: "n")) var concurrency = 3
+    @Option(help: ArgumentHelp("The number of concurrent uploads, 1 to 64.", valueName: "n")) var concurrency = 3
     @OptionGroup var metrics: MetricsOptions
     @OptionGroup var queue: QueueOptions
     @OptionGroup var store: StoreOptions
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-      guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency is 1 to 64.") }
+      guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency: allowed are 1 to 64.") }
     }
 
     func run() async throws {
@@ -78,10 +78,11 @@ struct UploadsCommand: AsyncParsableCommand {
   /// `edgeblue uploads verify`
   struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "verify", abstract: "Compare what is done, or one item, with what the server has.",
-      discussion: "By the server's checksum; without one by its ETag, or by reading the object back.")
+      commandName: "verify", abstract: "Compare completed items, or one item, with the server.",
+      discussion: "Uses the checksum of the server, or its ETag, or reads the object back.")
 
-    @Argument(help: ArgumentHelp("The item; without it, all that are done.", valueName: "id")) var id: Int64?
+    @Argument(help: ArgumentHelp("The number of the item. Default: all completed items.", valueName: "id")) var id:
+      Int64?
     @OptionGroup var queue: QueueOptions
     @OptionGroup var store: StoreOptions
     @OptionGroup var common: CommonOptions
@@ -101,7 +102,7 @@ struct UploadsCommand: AsyncParsableCommand {
           terminal.say("\("\(item.id)".padded(to: 7))\(word.padded(to: 10))\(item.request.key.printable)")
         }
         guard wrong == 0 else {
-          throw Failure("\(wrong) of \(chosen.count) are not what was uploaded", status: .failed)
+          throw Failure("\(wrong) of \(chosen.count) objects differ from what was uploaded", status: .failed)
         }
       }
     }
