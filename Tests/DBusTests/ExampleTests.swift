@@ -11,6 +11,6 @@ import Testing
   func anObjectIsServedAndCalledAndHeardOf() async throws {
     let bus = try PrivateBus()
     let result = try await Tool.run(Self.greeter, [bus.address])
-    #expect(result.output == "Hello, Ada\nheard that Ada was greeted")
+    #expect(result.output == "Hello, Ada\nsignal received: greeted Ada")
   }
 }

@@ -21,6 +21,6 @@ struct ExampleTests {
     try await namespace.ip("addr add 192.0.2.2/24 dev up0\nroute add default via 192.0.2.1")
     let result = try await example()
     #expect(result.status == 0)
-    #expect(result.output.hasPrefix("Online through up0"))
+    #expect(result.output.hasPrefix("The default route uses up0"))
   }
 }

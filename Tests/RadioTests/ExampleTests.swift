@@ -53,7 +53,7 @@ extension RadioTests {
 
       let reader = try start("PulseReader", adapter)
       _ = try await reader.line(with: "connected to")
-      let beats = try await reader.line(with: "beats a minute")
+      let beats = try await reader.line(with: "beats per minute")
       reader.terminate()
       #expect(Int(beats.prefix { $0.isNumber }).map { $0 >= 60 } == true)
 

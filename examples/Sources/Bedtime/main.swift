@@ -1,4 +1,4 @@
-// Works until the machine is about to sleep, and saves then; the machine waits for that.
+// Works until system sleep is imminent, and then saves; the system waits until it has saved.
 //
 //     Bedtime
 import SystemState

@@ -1,4 +1,4 @@
-// What a device offers: its services, characteristics and descriptors as a tree, with their flags and values.
+// Prints the services, characteristics and descriptors of a device as a tree, with their flags and values.
 //
 //     Explorer ADDRESS [ADAPTER]
 import BlueZ
@@ -9,7 +9,7 @@ func show(_ depth: Int, _ name: String?, _ uuid: BluetoothUUID, _ handle: UInt16
   print(String(repeating: "  ", count: depth) + "\(title)  handle \(number)  \(more)")
 }
 
-/// A value in hexadecimal and, where it is text, as text; or why there is none.
+/// Returns a value in hexadecimal and, if it is printable, as text; or the error of reading it.
 func shown(_ read: () async throws -> [UInt8]) async -> String {
   do {
     let value = try await read()
@@ -36,10 +36,12 @@ for service in device.services {
   show(0, AssignedNumbers.service(service.uuid), service.uuid, service.handle, notes.joined(separator: ", "))
   for characteristic in service.characteristics {
     let value = characteristic.flags.contains(.read) ? await shown { try await characteristic.read() } : ""
-    let (uuid, handle) = (characteristic.uuid, characteristic.handle)
+    let uuid = characteristic.uuid
+    let handle = characteristic.handle
     show(1, AssignedNumbers.characteristic(uuid), uuid, handle, "[\(characteristic.flags)] \(value)")
     for descriptor in characteristic.descriptors {
-      let (uuid, handle) = (descriptor.uuid, descriptor.handle)
+      let uuid = descriptor.uuid
+      let handle = descriptor.handle
       show(2, AssignedNumbers.descriptor(uuid), uuid, handle, await shown { try await descriptor.read() })
     }
   }

@@ -1,6 +1,6 @@
-// Who advertises around here and what they say, for as long as you like to look.
+// Prints the advertisements of all devices in range, until it is stopped.
 //
-//     Nearby [ADAPTER] [DBM]      -60 shows only who is near
+//     Nearby [ADAPTER] [DBM]      -60 shows only devices of −60 dBm or more
 import BlueZ
 
 let words = CommandLine.arguments.dropFirst()
@@ -10,10 +10,10 @@ try await adapter.setPowered(true)
 let strength = words.compactMap { Int($0) }.first
 for await sighting in try await adapter.discover(.init(minimumRSSI: strength)) {
   guard let said = sighting.advertisement else {
-    print(sighting.device, "is gone")
+    print(sighting.device, "is out of range")
     continue
   }
   print(sighting.device, said.rssi.map { "\($0) dBm" } ?? "", said.services.map(\.description).sorted())
-  for (company, data) in said.manufacturerData { print("  company", company, "says", data) }
-  for (service, data) in said.serviceData { print("  service", service, "says", data) }
+  for (company, data) in said.manufacturerData { print("  company", company, "data", data) }
+  for (service, data) in said.serviceData { print("  service", service, "data", data) }
 }

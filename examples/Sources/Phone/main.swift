@@ -1,19 +1,19 @@
-// An EdgeCoder phone with a model of one idea: it says every prompt backwards.
+// An EdgeCoder phone with a trivial engine: it returns the words of each prompt in reverse order.
 //
 //     Phone [ADAPTER]
 import BlueZ
 import EdgeCoder
 
-/// What answers prompts; yours goes here.
+/// The engine that answers prompts; replace it with your own.
 struct Mirror: Engine {
   let name = "mirror"
 
   func modelState() async -> ModelState { .ready }
 
   func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
-    AsyncThrowingStream { answer in
-      for word in prompt.split(separator: " ").reversed().prefix(maxTokens) { answer.yield("\(word) ") }
-      answer.finish()
+    AsyncThrowingStream { reply in
+      for word in prompt.split(separator: " ").reversed().prefix(maxTokens) { reply.yield("\(word) ") }
+      reply.finish()
     }
   }
 }
@@ -21,7 +21,7 @@ struct Mirror: Engine {
 let session = try await Session.open()
 let adapter = try await session.adapter(CommandLine.arguments.dropFirst().first)
 try await adapter.setPowered(true)
-// Anyone near may ask. Without `access`, only those who have paired.
+// All centrals in range are admitted. The default of `access` admits only bonded ones.
 let radio = try await BlueZPhoneTransport.start(on: adapter, name: "Mirror", access: .open)
-print("A phone at \(adapter.address); Ctrl-C ends it.")
+print("A phone at \(adapter.address); Ctrl-C stops it.")
 await PhoneService(transport: radio, engine: Mirror()).run()

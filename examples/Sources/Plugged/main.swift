@@ -1,4 +1,4 @@
-// Waits until the machine is on external power: for work that is not worth a battery.
+// Waits until the machine is on external power, for work that should not use the battery.
 //
 //     Plugged && make
 import SystemState

@@ -1,4 +1,4 @@
-// Finds a heart-rate sensor, connects, and prints what it sends.
+// Finds a heart-rate sensor, connects, and prints its notifications.
 //
 //     PulseReader [ADAPTER]
 import BlueZ
@@ -7,7 +7,7 @@ let session = try await Session.open()
 let adapter = try await session.adapter(CommandLine.arguments.dropFirst().first)
 try await adapter.setPowered(true)
 
-/// The first sensor that is heard; the scan ends with the loop.
+/// Returns the first sensor in range; the scan stops when the loop ends.
 func findSensor() async throws -> Device? {
   for await sighting in try await adapter.discover(.init(services: ["180d"])) where !sighting.isLost {
     return sighting.device
@@ -20,8 +20,8 @@ try await sensor.connect()
 print("connected to", sensor)
 let pulse = try sensor.characteristic("2a37", in: "180d")
 for try await value in try await pulse.notifications() where value.count >= 2 {
-  // Bit 0 of the flags: whether the rate has one byte or two.
+  // Bit 0 of the flags indicates a rate of two bytes instead of one.
   let rate = value[0] & 1 == 0 || value.count == 2 ? Int(value[1]) : Int(value[1]) | Int(value[2]) << 8
-  print(rate, "beats a minute")
+  print(rate, "beats per minute")
 }
-print("the link is gone")
+print("disconnected")

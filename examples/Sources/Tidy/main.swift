@@ -1,4 +1,4 @@
-// Tidies up every quarter of an hour, on external power only, also after it was killed and started again.
+// Runs a task every 15 min, on external power only; the schedule survives a crash.
 //
 //     Tidy
 import BackgroundTasks
@@ -8,7 +8,7 @@ let tidy = BackgroundTaskRequest("org.example.tidy", .processing, delay: .second
 let scheduler = try BackgroundTaskScheduler(
   [
     .init(tidy.identifier, tidy.kind) { task in
-      // Asking first: the next run is then sure to come, however this one ends.
+      // Submitted first, so that the next run is scheduled however this one ends.
       try await task.submit(tidy)
       print("Tidying, run \(task.number), until \(task.end) at the latest.")
     }

@@ -1,14 +1,14 @@
-// A serial cable made of radio: what goes into one end comes out at the other, no faster than it is read there.
+// A serial cable over an L2CAP channel: each end sends its standard input to the other, with flow control.
 //
-//     UARTBridge listen [ADAPTER]      one end, which advertises
-//     UARTBridge call [ADAPTER]        the other end, which finds it, and hangs up when its input ends
+//     UARTBridge listen [ADAPTER]      the end that advertises
+//     UARTBridge call [ADAPTER]        the end that connects, and closes the channel when its input ends
 import BlueZ
 import Foundation
 
 let service: BluetoothUUID = "0a0b0c0d-7561-7274-6272-696467650001"
 let psm: UInt16 = 0xd5
 
-/// The next of the standard input, read where it holds up no task; empty at its end.
+/// Returns the next bytes of standard input, read without blocking a task; empty at its end.
 func input(atMost count: Int) async -> [UInt8] {
   await withCheckedContinuation { done in
     DispatchQueue.global().async {
@@ -46,7 +46,7 @@ let adapter = try await session.adapter(words.dropFirst().first)
 try await adapter.setPowered(true)
 guard let channel = try await word == "call" ? call(from: adapter) : answer(at: adapter) else { exit(1) }
 
-// When sending fails, so does reading, which tells.
+// If sending fails, reading fails too, and reports the error.
 Task {
   while case let bytes = await input(atMost: channel.sendMTU), !bytes.isEmpty { try await channel.send(bytes) }
   if word == "call" {

@@ -1,4 +1,4 @@
-// Prints the changes of the network until it is available: for a script that has to wait for it.
+// Prints network changes until there is a default route, for scripts that wait for a network.
 //
 //     WayOut && rsync …
 import NetworkPath
@@ -16,5 +16,5 @@ for await update in monitor.updates() {
 
 let path = monitor.path
 if let interface = path.preferredInterface {
-  print("Online through", interface.name, path.isExpensive ? "(traffic may cost money)" : "")
+  print("The default route uses", interface.name, path.isExpensive ? "(metered)" : "")
 }
