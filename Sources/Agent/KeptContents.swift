@@ -1,4 +1,3 @@
-import BackgroundTasks
 import DurableFiles
 import Glibc
 import FoundationEssentials

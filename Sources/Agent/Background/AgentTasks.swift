@@ -16,14 +16,14 @@ public actor AgentTasks {
     /// How long tasks may take. The grace is 3 s: less than the 5 s for which logind delays a sleep.
     public var budget = BackgroundTaskBudget(grace: .seconds(3))
     /// When something is tried again that could not be written to disk.
-    public var delays = RetryDelays()
+    public var backoff = Backoff(base: .seconds(1), limit: .seconds(60), jitter: 0.5...1)
     /// Gets what goes wrong.
     public var logger = Logger(label: "edgeblue.agent.tasks")
 
     /// The clock.
     public var time = TimeSource.continuous
     /// Unix milliseconds.
-    package var wallClock = BackgroundTaskScheduler.systemWallClock
+    package var wallClock = WallClock.unixMilliseconds
     /// 0 to 1.
     package var random: @Sendable () -> Double = { .random(in: 0...1) }
 
@@ -156,7 +156,7 @@ public actor AgentTasks {
   /// The same again is not told again; it is tried again after a while.
   private func notSaved(_ error: BackgroundTasksError) {
     savesFailed += 1
-    let due = options.time.now + options.delays.delay(afterFailures: savesFailed, random: options.random())
+    let due = options.time.now + options.backoff.delay(afterFailures: savesFailed, random: options.random())
     if savesFailed == 1 { log.append(.storage, "what is pending in the background is not on disk: \(error)") }
     retry?.cancel()
     retry = Task {

@@ -1,10 +1,10 @@
 extension CoordinatorMachine {
-  /// A request of the machine's.
+  /// A request to the coordinator.
   enum Call: Sendable, Hashable {
     case register
     case heartbeat
     case pull
-    /// The result with this number.
+    /// Sends the result with this number.
     case result(Int)
 
     var path: String {
@@ -17,42 +17,42 @@ extension CoordinatorMachine {
     }
   }
 
-  /// What happened.
+  /// The events that the state machine accepts.
   enum Event: Sendable {
-    /// It is to work, and has not been since the last ``Event/stop``.
+    /// The service starts.
     case start
-    /// It is to stop.
+    /// The service stops; what is under way may end.
     case stop
-    /// It can wait no longer: the task that is worked on becomes a result at once.
+    /// The service has to end now: a task that is worked on becomes a result at once.
     case leave
-    /// The time of ``wakeAt`` has come.
+    /// The instant ``wakeAt`` has passed.
     case tick
-    /// A call was answered, or not.
+    /// A request has ended with this outcome.
     case ended(Call, Outcome)
-    /// What runs the models says how it is.
+    /// The state of the engine.
     case model(CoordinatorModel)
-    /// The task with this id was worked on.
+    /// The task with this identifier has an outcome.
     case worked(String, Work)
-    /// A result could not be kept on disk.
+    /// The result with this number could not be written to disk.
     case notKept(Int)
-    /// ``session`` is on disk.
+    /// ``session`` was written to disk.
     case saved
-    /// ``session`` could not be kept on disk.
+    /// ``session`` could not be written to disk.
     case notSaved
   }
 
-  /// What became of a task.
+  /// The outcome of a task.
   enum Work: Sendable, Hashable {
     case answered(String)
     case failed(String)
   }
 
-  /// What became of a call.
+  /// The outcome of a request.
   enum Outcome: Sendable, Hashable {
     case answer(CoordinatorAnswer)
     case none(CoordinatorTransportError)
 
-    /// Whether nobody knows what the coordinator made of the call.
+    /// A Boolean value that indicates whether it is unknown what the coordinator did with the request.
     var isUnsure: Bool {
       switch self {
       case .none(let error): return error.mayHaveArrived
@@ -62,32 +62,26 @@ extension CoordinatorMachine {
     }
   }
 
-  /// What to do, in this order.
-  enum Effect: Sendable, Hashable {
-    /// Keep ``session`` on disk, and come back with ``Event/notSaved`` when that fails, and with ``Event/saved`` when it
-    /// does no longer.
+  /// The actions that the state machine's owner performs, in this order.
+  enum Action: Sendable, Hashable {
+    /// Write ``session`` to disk. Send ``Event/notSaved`` if that fails, and ``Event/saved`` if it succeeds after a
+    /// failure.
     case save
-    /// Send it, and come back with ``Event/ended(_:_:)``, exactly once.
+    /// Send the request, and send ``Event/ended(_:_:)`` exactly once.
     case send(Call, isSigned: Bool)
-    /// The coordinator has taken a heartbeat: the machine takes part.
+    /// Report that the coordinator has accepted a heartbeat.
     case connected
-    /// The coordinator will not have this machine.
+    /// Report that the coordinator refuses this machine, for this reason.
     case refused(String)
-    /// Work on it, and come back with ``Event/worked(_:_:)``, exactly once.
+    /// Work on the task, and send ``Event/worked(_:_:)`` exactly once.
     case work(CoordinatorTask)
-    /// End that work soon.
+    /// Cancel that work.
     case cancelWork
-    /// Keep this result on disk, and come back with ``Event/notKept(_:)`` when that fails.
+    /// Write this result to disk, and send ``Event/notKept(_:)`` if that fails.
     case keep(ResultOutbox.Entry)
-    /// Forget the result with this number.
+    /// Remove the result with this number from the disk.
     case discard(Int)
     /// Write this into the event log.
     case log(String)
-  }
-
-  /// Why the coordinator will not have this machine, and until when nobody asks again.
-  struct Refusal: Sendable, Hashable {
-    var reason: String
-    var until: Duration
   }
 }

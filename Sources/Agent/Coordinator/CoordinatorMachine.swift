@@ -1,169 +1,294 @@
 internal import SystemState
+import Timing
 
-/// Decides what is sent to a coordinator, and when. Does nothing itself and has no clock: whoever runs it says with
-/// each event what time it is, performs the effects, and comes back with ``Event/tick`` at ``wakeAt``.
+/// The state machine of a coordinator's client: which requests are sent, and when.
+///
+/// It passes events on to one machine each for the enrolment, the heartbeats, the work and the results, and joins their
+/// actions. It performs nothing itself and has no clock: its owner passes the time with each event, performs the
+/// actions, and sends ``Event/tick`` at ``wakeAt``.
 ///
 /// Five rules hold in every state:
 ///
 /// 1. A registration is sent only when the coordinator does not know the machine, and never nine times within an hour.
-/// 2. A heartbeat is sent every 15 s, whatever else goes on; only without an answer, less often.
+/// 2. A heartbeat is sent every 15 s, whatever else is under way; only without responses less often.
 /// 3. Work is asked for only after a heartbeat, and while there is none; each task leads to exactly one result, which
-///    is kept until the coordinator has it or will not have it.
-/// 4. Without room on the disk for what must not be forgotten, nothing is sent that would count: no registration, no
-///    question for work.
-/// 5. Whoever is refused stops, says why, and asks again after ``refusalPause``.
+///    is kept until the coordinator has accepted or rejected it.
+/// 4. While the disk is full, no request is sent that counts and would have to be remembered: no registration and no
+///    request for work.
+/// 5. A machine that is refused stops, reports the reason, and tries again after ``refusalDelay``.
 struct CoordinatorMachine: Sendable {
-  /// From one heartbeat to the next: 15 s.
-  static let heartbeatInterval: Duration = .seconds(15)
-  /// From a refusal to the next question: 10 min.
-  static let refusalPause: Duration = .seconds(600)
-  /// How often a heartbeat may reach nobody until that is told.
-  static let failuresToTell = 3
-  /// When something is tried again that the coordinator could not do.
-  static let delays: RetryDelays = {
-    var delays = RetryDelays()
-    (delays.base, delays.limit) = (.milliseconds(1500), .seconds(30))
-    return delays
-  }()
+  /// The phases of the service.
+  enum Phase: Sendable, Hashable {
+    /// The service has not started yet.
+    case created
+    /// The service works.
+    case active
+    /// The service is about to stop: what is under way ends, and results are still sent.
+    case stopping
+    /// The service has stopped, and nothing is sent.
+    case stopped
+  }
 
-  var session: CoordinatorSession
-  /// What is on disk of it, or soon is.
-  private var saved: CoordinatorSession
-  /// Whether the disk did not take it, and when that is tried again.
-  var unsavedUntil: Duration?
-  var isActive = false
-  /// Whether it goes on where another life of the program has stopped.
-  private var isRestarted: Bool
-  /// Whether nothing is sent at all: before it is to work, and when it can wait no longer for results to arrive.
-  var isSilent = true
-  /// Whether the coordinator has taken a heartbeat since it was last lost.
-  var isConnected = false
-  /// The registration or the heartbeat that is under way.
-  var control: Call?
-  var controlSentAt: Duration = .zero
-  var controlAt: Duration = .zero
-  var failures = 0
-  /// Why the last call did not do; `nil` when it did.
-  var problem: String?
-  var refusal: Refusal?
-  var budget = SigningBudget()
-  /// The signed call that is under way: one at a time, so that a signature that is not taken is one violation.
-  var signed: Call?
+  /// The delay after a refusal: 10 min.
+  static let refusalDelay: Duration = .seconds(600)
+  /// The number of failures in a row that is reported, and ends the connection.
+  static let failureLimit = 3
+  /// The delays after requests that failed.
+  static let backoff = Backoff(base: .milliseconds(1500), limit: .seconds(30), jitter: 0.5...1)
 
-  /// The newest time there was.
-  var now: Duration = .zero
-  let agentID: String
-  let policy: AssignmentPolicy
-  /// What the machine runs on; whoever runs this sets it.
+  private(set) var phase = Phase.created
+  private(set) var enrolment: EnrolmentMachine
+  private(set) var heartbeat: HeartbeatMachine
+  private(set) var connection = CoordinatorConnection()
+  private(set) var signing: SigningBudget
+  private(set) var work: WorkMachine
+  private(set) var outbox: OutboxMachine
+  private(set) var storage: SessionStorage
+  /// The power supply, set by the owner before each event; `nil` while it is unknown.
   var power: PowerTelemetry?
+  /// The load of the machine, set by the owner before each event.
   var machine = MachineTelemetry()
-  var model: CoordinatorModel?
-  var isPulling = false
-  var pullAt: Duration = .zero
-  var pullFailures = 0
-  var lastTask: Duration?
-  var job: Job?
-  var counters = WorkCounters()
+  /// The time of the newest event.
+  private var now: Duration = .zero
+  /// The number of the newest event that varies delays.
+  private var random = 0.0
 
-  /// What the coordinator does not have yet, the oldest first.
-  var results: [ResultOutbox.Entry]
-  /// Of these, what is not on disk.
-  var unkept: Set<Int> = []
-  var nextResult: Int
-  /// The one that is under way, as it is sent.
-  var posting: ResultOutbox.Entry?
-  var postAt: Duration = .zero
-  var postFailures = 0
-
-  /// Begins with what was restored.
-  /// - Parameter firstResult: the number of the next result.
+  /// Creates a state machine with the restored state.
+  /// - Parameter firstResult: The number of the next result.
   init(
     _ session: CoordinatorSession, agentID: String, policy: AssignmentPolicy = .flowChart(FlowChart()),
     results: [ResultOutbox.Entry] = [], firstResult: Int = 1
   ) {
-    (self.session, saved, self.agentID, self.policy) = (session, session, agentID, policy)
-    (self.results, nextResult) = (results, firstResult)
-    isRestarted = session != CoordinatorSession()
+    enrolment = EnrolmentMachine(session)
+    heartbeat = HeartbeatMachine(session)
+    signing = SigningBudget(unsignedUntil: session.unsignedUntil)
+    work = WorkMachine(agentID: agentID, policy: policy)
+    outbox = OutboxMachine(results, nextNumber: firstResult, conduct: session.conduct)
+    storage = SessionStorage(saved: session)
   }
 
-  /// Takes in an event.
+  /// The state that must survive a restart of the program.
+  var session: CoordinatorSession {
+    CoordinatorSession(
+      enrolment: enrolment.enrolment, meshToken: enrolment.meshToken, registrations: enrolment.registrations,
+      heartbeats: heartbeat.history, unsignedUntil: signing.unsignedUntil, quietUntil: heartbeat.quietUntil,
+      conduct: outbox.conduct)
+  }
+
+  /// A Boolean value that indicates whether the service is to work.
+  var isActive: Bool { phase == .active }
+
+  /// Handles an event.
   /// - Parameters:
-  ///   - now: the time, never less than before.
-  ///   - random: 0 to 1, by which delays vary.
-  /// - Returns: what is to be done, in this order.
-  mutating func handle(_ event: Event, at now: Duration, random: Double) -> [Effect] {
+  ///   - now: The time, never less than before.
+  ///   - random: A number from 0 to 1 that varies delays.
+  /// - Returns: The actions to perform, in this order.
+  mutating func handle(_ event: Event, at now: Duration, random: Double) -> [Action] {
     self.now = now
-    var effects: [Effect] = []
+    self.random = random
+    var actions = take(event)
+    actions += settle()
+    if storage.isDue(session, isActive: isActive, at: now) {
+      storage.save(session)
+      actions.insert(.save, at: 0)
+    }
+    return actions
+  }
+
+  private mutating func take(_ event: Event) -> [Action] {
     switch event {
-    case .start:
-      (isActive, isSilent, isConnected) = (true, false, false)
-      controlAt = min(controlAt, now)
-      if isRestarted { budget.restart(at: now) }
-      isRestarted = false
-      if let refusal, now < refusal.until { effects.append(.refused(refusal.reason)) }
+    case .start: return start()
     case .stop:
-      isActive = false
-      if let job, job.work == nil { effects.append(.cancelWork) }
+      if phase == .active { phase = .stopping }
+      return pass(.stop)
     case .leave:
-      worked(.failed("this machine has stopped working"), at: now, random)
-      job?.dueAt = now
-      isSilent = true
-    case .tick: break
-    case .ended(let call, let outcome): end(call, outcome, at: now, random, &effects)
-    case .model(let model):
-      // Whoever waits for it need not wait any longer.
-      if model.isReady, self.model?.isReady != true { pullAt = min(pullAt, now) }
-      self.model = model
-    case .worked(let id, let work):
-      // One that was not waited for may come late, while another is worked on.
-      if job?.task.id == id { worked(work, at: now, random) }
-    case .notKept(let number): unkept.insert(number)
-    case .saved: unsavedUntil = nil
-    case .notSaved: unsavedUntil = now + Self.holdPause
+      phase = .stopped
+      return pass(.leave)
+    case .tick: return []
+    case .ended(let call, let outcome): return ended(call, outcome)
+    case .model(let model): return pass(.model(model))
+    case .worked(let id, let work): return pass(.worked(id, work))
+    case .notKept(let number): return pass(.notStored(number))
+    case .saved: storage.succeed()
+    case .notSaved: storage.fail(at: now)
     }
-    settle(at: now, &effects)
-    if isSaveDue {
-      saved = session
-      effects.insert(.save, at: 0)
-    }
-    return effects
+    return []
   }
 
-  /// A heartbeat is written down once a minute: who forgets one only believes that more time has passed since.
-  private var isSaveDue: Bool {
-    if let unsavedUntil { return unsavedUntil <= now }
-    guard isActive else { return saved != session }
-    var known = saved
-    (known.lastHeartbeat, known.unsureHeartbeat) = (session.lastHeartbeat, session.unsureHeartbeat)
-    func isOld(_ path: KeyPath<CoordinatorSession, Duration?>) -> Bool {
-      guard let instant = session[keyPath: path] else { return false }
-      return saved[keyPath: path].map { instant - $0 >= .seconds(60) } ?? true
-    }
-    return known != session || isOld(\.lastHeartbeat) || isOld(\.unsureHeartbeat)
+  private mutating func start() -> [Action] {
+    // The signatures of an earlier process are unknown.
+    if phase == .created, session != CoordinatorSession() { signing.restart(at: now) }
+    phase = .active
+    connection.start(at: now)
+    guard let refusal = connection.refusal, now < refusal.until else { return [] }
+    return [.refused(refusal.reason)]
   }
 
-  /// When something is to be done next, if nothing happens until then.
-  var wakeAt: Duration? { [nextControl, nextPull, nextPost, job?.dueAt, unsavedUntil].compactMap(\.self).min() }
-
-  /// In this order: a heartbeat goes before everything else, a result before new work.
-  private mutating func settle(at now: Duration, _ effects: inout [Effect]) {
-    if let next = nextControl, next <= now { sendControl(at: now, &effects) }
-    if let due = job?.dueAt, due <= now { finishJob(at: now, &effects) }
-    if let next = nextPost, next <= now { post(at: now, &effects) }
-    if let next = nextPull, next <= now { pull(at: now, &effects) }
-  }
-
-  private mutating func end(
-    _ call: Call, _ outcome: Outcome, at now: Duration, _ random: Double, _ effects: inout [Effect]
-  ) {
-    if signed == call {
-      signed = nil
-      if outcome.isUnsure { rest(fromSigningUntil: now + Self.unsureRest) }
-    }
+  private mutating func ended(_ call: Call, _ outcome: Outcome) -> [Action] {
+    signing.ended(call, isUnsure: outcome.isUnsure, at: now)
     switch call {
-    case .register, .heartbeat: endControl(call, outcome, at: now, random, &effects)
-    case .pull: endPull(outcome, at: now, random, &effects)
-    case .result(let number): endPost(number, outcome, at: now, random, &effects)
+    case .register: return pass(EnrolmentMachine.Event.ended(outcome))
+    case .heartbeat: return pass(HeartbeatMachine.Event.ended(outcome))
+    case .pull: return pass(.pulled(outcome))
+    case .result(let number): return pass(.ended(number, outcome))
     }
+  }
+
+  /// Sends what is due, in this order: a heartbeat goes before everything else, a result before new work.
+  private mutating func settle() -> [Action] {
+    var actions: [Action] = []
+    if let next = nextControl, next <= now { actions += sendControl() }
+    if let due = work.finishAt, due <= now { actions += pass(.finish) }
+    if let next = nextPost, next <= now { actions += pass(OutboxMachine.Event.send) }
+    if let next = nextPull, next <= now { actions += pass(.pull) }
+    return actions
+  }
+
+  private mutating func sendControl() -> [Action] {
+    guard enrolment.needsRegistration else { return pass(HeartbeatMachine.Event.send) + [send(.heartbeat, .needed)] }
+    return pass(EnrolmentMachine.Event.send) + [send(.register, .needed)]
+  }
+
+  /// Makes the action that sends a request.
+  private mutating func send(_ call: Call, _ importance: SigningBudget.Importance) -> Action {
+    // The registration brings the key: before, a signature would count as a wrong one.
+    let mayBeSigned =
+      switch call {
+      case .register, .heartbeat: enrolment.state == .registered
+      case .pull, .result: true
+      }
+    return .send(call, isSigned: mayBeSigned && signing.take(call, importance, at: now))
+  }
+}
+
+// MARK: - When something is due
+
+extension CoordinatorMachine {
+  /// The instant of the next action if no event comes before, or `nil` if there is none.
+  var wakeAt: Duration? { [nextControl, nextPull, nextPost, work.finishAt, storage.retryAt].compactMap(\.self).min() }
+
+  /// A Boolean value that indicates whether nothing is under way that is worth waiting for.
+  var isSettled: Bool {
+    !isControlPending && !work.hasJob && work.state != .pulling && outbox.sending == nil
+      && (nextPost.map { $0 > now } ?? true)
+  }
+
+  /// A Boolean value that indicates whether a registration or a heartbeat is under way.
+  private var isControlPending: Bool { enrolment.state == .registering || heartbeat.state != .idle }
+
+  /// The instant of the next registration or heartbeat, or `nil` while one is under way.
+  var nextControl: Duration? {
+    guard isActive, !isControlPending else { return nil }
+    let due = connection.dueAt
+    guard enrolment.needsRegistration else { return due }
+    if !storage.isStored { return nil }
+    return max(due, enrolment.registrationAllowed(at: due))
+  }
+
+  /// The instant of the next request for work, or `nil` while something else has to come first.
+  var nextPull: Duration? {
+    guard isActive, connection.isConnected, heartbeat.isFresh(at: now) else { return nil }
+    return work.nextPull
+  }
+
+  /// The instant at which the oldest result is sent, or `nil` while something else has to come first.
+  var nextPost: Duration? {
+    guard phase == .active || phase == .stopping, connection.isConnected, heartbeat.isFresh(at: now) else { return nil }
+    return outbox.dueAt(quietUntil: heartbeat.quietUntil)
+  }
+}
+
+// MARK: - Passing events on, and joining the actions
+
+extension CoordinatorMachine {
+  private mutating func pass(_ event: EnrolmentMachine.Event) -> [Action] {
+    enrolment.handle(event, at: now).flatMap { action in
+      switch action {
+      case .registered:
+        // A heartbeat comes before any work.
+        connection.hurry(at: now)
+        return [Action.log("the coordinator has registered this machine")]
+      case .refused(let reason): return refused(reason)
+      case .failed(let reason): return failed(reason)
+      }
+    }
+  }
+
+  private mutating func pass(_ event: HeartbeatMachine.Event) -> [Action] {
+    heartbeat.handle(event, at: now).flatMap { action in
+      switch action {
+      case .accepted(let next):
+        let wasConnected = connection.isConnected
+        _ = enrolment.handle(.heartbeatAccepted, at: now)
+        connection.accept(next: next)
+        return wasConnected
+          ? [] : [Action.connected, .log("the coordinator takes this machine's heartbeat")]
+      case .unauthorized(let reason): return unauthorized(reason)
+      case .refused(let reason): return refused(reason)
+      case .failed(let reason): return failed(reason)
+      }
+    }
+  }
+
+  private mutating func pass(_ event: WorkMachine.Event) -> [Action] {
+    let conditions = WorkMachine.Conditions(
+      power: power, machine: machine, isActive: isActive, isSessionStored: storage.isStored,
+      quietUntil: heartbeat.quietUntil, outbox: outbox, random: random)
+    return work.handle(event, at: now, in: conditions).flatMap { action in
+      switch action {
+      case .pull: return [send(.pull, .welcome)]
+      case .work(let task): return [Action.work(task)]
+      case .cancelWork: return [.cancelWork]
+      case .finish(let result): return pass(.add(result))
+      case .log(let text): return [.log(text)]
+      case .unauthorized(let reason): return unauthorized(reason)
+      case .refused(let reason): return refused(reason)
+      }
+    }
+  }
+
+  private mutating func pass(_ event: OutboxMachine.Event) -> [Action] {
+    outbox.handle(event, at: now, random: random).flatMap { action in
+      switch action {
+      case .store(let entry): return [Action.keep(entry)]
+      case .send(let number): return [send(.result(number), .needed)]
+      case .discard(let number): return [.discard(number)]
+      case .log(let text): return [.log(text)]
+      case .unauthorized(let reason): return unauthorized(reason)
+      case .refused(let reason): return refused(reason)
+      }
+    }
+  }
+
+  private mutating func failed(_ reason: String) -> [Action] {
+    let count = connection.fail(reason, at: now, random: random)
+    return count == Self.failureLimit ? [.log("the coordinator cannot be reached: \(reason)")] : []
+  }
+
+  private mutating func refused(_ reason: String) -> [Action] {
+    connection.refuse(reason, until: now + Self.refusalDelay)
+    return [.log("the coordinator will not have this machine: \(reason)"), .refused(reason)]
+  }
+
+  /// Registers or stops signing: the coordinator does not know this machine, or does not accept its signature.
+  private mutating func unauthorized(_ reason: String) -> [Action] {
+    if reason.contains("signature_invalid") || reason.contains("agent_id_mismatch") {
+      guard signing.reject(at: now) else { return failed(reason) }
+      connection.hurry(at: now)
+      return [.log("the coordinator does not take this machine's signature; for an hour there is none: \(reason)")]
+    }
+    if reason.contains("agent_not_registered") {
+      // It still knew the machine when it accepted the last heartbeat, whose response took 15 s at most.
+      let known = heartbeat.history.last.map { $0 - CoordinatorRunner.answerLimit }
+      _ = enrolment.handle(.forgotten, at: now)
+      _ = heartbeat.handle(.forgotten, at: now)
+      _ = outbox.handle(.forgotten(before: known), at: now)
+      signing.forgotten()
+    } else {
+      _ = enrolment.handle(.tokenRejected, at: now)
+    }
+    connection.reject(reason)
+    connection.hurry(at: now)
+    return [.log("the coordinator does not know this machine: \(reason)")]
   }
 }

@@ -1,4 +1,3 @@
-import BackgroundTasks
 public import Logging
 public import Streams
 public import SystemState
@@ -34,7 +33,7 @@ public actor CoordinatorRunner: ComputeRunner {
     /// Gets what goes wrong with files.
     public var logger = Logger(label: "edgeblue.coordinator")
     /// Milliseconds since 1970.
-    package var wallClock = BackgroundTaskScheduler.systemWallClock
+    package var wallClock = WallClock.unixMilliseconds
     /// The clock since the machine was started.
     package var bootClock = BootInstant.system
     /// 0 to 1.
@@ -54,33 +53,34 @@ public actor CoordinatorRunner: ComputeRunner {
 
   /// What is between this machine and the coordinator, whenever it changes. One reader at a time.
   public nonisolated let statuses: BoundedStream<CoordinatorStatus>
-  private let statusSource: BoundedStream<CoordinatorStatus>.Source
-  let transport: any CoordinatorTransport
-  let signer: any RequestSigner
-  let identity: MachineIdentity
+  private var publisher: CoordinatorStatusPublisher
+  let client: CoordinatorClient
   let options: Options
-  let store: CoordinatorStore
-  let outbox: ResultOutbox
   let log: EventLog
   private let (settled, settledSource) = BoundedStream.make(of: Void.self, limit: 1)
 
   var machine: CoordinatorMachine
-  var calls: [Int: Task<Void, Never>] = [:]
-  var nextCall = 1
+  var disk: Disk
+  var calls = Calls()
   var work: Task<Void, Never>?
   private var wake: Task<Void, Never>?
-  var hasStorageProblem = false
-  var lastHeartbeat: WallInstant?
-  var nextHeartbeat: WallInstant?
   var run: Run?
 
-  /// An instant of the agent's clock, and by the wall clock.
-  struct WallInstant {
-    var instant: Duration
-    var ms: Int64
+  /// The files of this coordinator.
+  struct Disk {
+    let store: CoordinatorStore
+    let outbox: ResultOutbox
+    /// A Boolean value that indicates whether the last write failed.
+    var hasProblem = false
   }
 
-  /// One run, from its beginning to its end.
+  /// The requests under way.
+  struct Calls {
+    var tasks: [Int: Task<Void, Never>] = [:]
+    var nextNumber = 1
+  }
+
+  /// One run, from its start to its end.
   struct Run {
     var whenReady: @Sendable () async -> Void
     var end: BoundedStream<AgentError>.Source
@@ -92,16 +92,20 @@ public actor CoordinatorRunner: ComputeRunner {
     transport: any CoordinatorTransport, signer: any RequestSigner, identity: MachineIdentity, folder: StateFolder,
     log: EventLog, options: Options = Options()
   ) throws(AgentError) {
-    (self.transport, self.signer, self.identity) = (transport, signer, identity)
-    (self.options, self.log) = (options, log)
-    store = CoordinatorStore(path: folder.coordinator, coordinator: transport.address, agentID: identity.agentID)
+    client = CoordinatorClient(transport: transport, signer: signer, identity: identity, options: options)
+    self.options = options
+    self.log = log
+    let store = CoordinatorStore(path: folder.coordinator, coordinator: transport.address, agentID: identity.agentID)
     let (session, problem) = try store.load(at: options.clocks)
-    outbox = try ResultOutbox(folder: folder.results, coordinator: transport.address)
+    let outbox = try ResultOutbox(folder: folder.results, coordinator: transport.address)
+    disk = Disk(store: store, outbox: outbox)
     let (results, problems) = try outbox.load()
     for problem in [problem?.description].compactMap(\.self) + problems { log.append(.storage, problem) }
     machine = CoordinatorMachine(
       session, agentID: identity.agentID, policy: options.policy, results: results, firstResult: outbox.nextNumber())
-    (statuses, statusSource) = BoundedStream.make(limit: 1)
+    let status = BoundedStream.make(of: CoordinatorStatus.self, limit: 1)
+    statuses = status.stream
+    publisher = CoordinatorStatusPublisher(status.source)
   }
 
   /// Takes part until the task is cancelled.
@@ -122,14 +126,16 @@ public actor CoordinatorRunner: ComputeRunner {
     handle(.stop)
     await settle()
     handle(.leave)
-    for call in calls.values { call.cancel() }
-    for call in calls.values { await call.value }
+    for call in calls.tasks.values { call.cancel() }
+    for call in calls.tasks.values { await call.value }
     if let problem { throw problem }
   }
 
   /// Waits until the task at hand has become a result, and that is with the coordinator; not for long.
   private func settle() async {
-    let (settled, source, time) = (settled, settledSource, options.time)
+    let settled = settled
+    let source = settledSource
+    let time = options.time
     if machine.isSettled { return }
     let limit = Task {
       do { try await time.sleep(for: Self.goodbyeLimit) } catch { return }
@@ -151,8 +157,9 @@ public actor CoordinatorRunner: ComputeRunner {
 
   /// Takes in an event and does what follows from it.
   func handle(_ event: CoordinatorMachine.Event) {
-    (machine.power, machine.machine) = (options.power(), options.machine())
-    for effect in machine.handle(event, at: options.time.now, random: options.random()) { perform(effect) }
+    machine.power = options.power()
+    machine.machine = options.machine()
+    for action in machine.handle(event, at: options.time.now, random: options.random()) { perform(action) }
     if machine.isSettled, !machine.isActive { settledSource.yield(()) }
     wake?.cancel()
     wake = machine.wakeAt.map { instant in
@@ -162,6 +169,6 @@ public actor CoordinatorRunner: ComputeRunner {
         if !Task.isCancelled { handle(.tick) }
       }
     }
-    statusSource.yield(makeStatus())
+    publisher.publish(machine, client)
   }
 }

@@ -1,4 +1,3 @@
-import BackgroundTasks
 import DurableFiles
 import Glibc
 import Timing
@@ -36,7 +35,8 @@ struct CoordinatorStore: Sendable {
   init(path: String, coordinator: String, agentID: String) {
     kept = KeptContents(file: WholeFile(path: path, limit: 64 << 10))
     stale = KeptContents(file: WholeFile(path: path + ".stale", limit: 64 << 10))
-    (self.coordinator, self.agentID) = (coordinator, agentID)
+    self.coordinator = coordinator
+    self.agentID = agentID
   }
 
   /// Reads the session; an empty one when there is none for this coordinator.
@@ -47,8 +47,12 @@ struct CoordinatorStore: Sendable {
   /// - Returns: the session, and what was wrong with the file, which is then kept aside.
   /// - Throws: ``AgentError`` with code `.storage`.
   func load(at clock: ClockReading) throws(AgentError) -> (session: CoordinatorSession, problem: AgentError?) {
-    var (found, isStale) = (try kept.load(), false)
-    if case .nothing = found { (found, isStale) = (try stale.load(), true) }
+    var found = try kept.load()
+    var isStale = false
+    if case .nothing = found {
+      found = try stale.load()
+      isStale = true
+    }
     switch found {
     case .nothing: return (CoordinatorSession(), nil)
     case .contents(let contents):
@@ -77,19 +81,22 @@ struct CoordinatorStore: Sendable {
     let wallMs = isSameBoot ? contents.savedAtMs + (clock.boot.atMs - contents.boot.atMs) : clock.wallMs
     func instant(_ atMs: Int64) -> Duration { now - .milliseconds(max(0, wallMs.subtractingClamped(atMs))) }
     func deadline(_ atMs: Int64) -> Duration {
-      now + .milliseconds(min(max(0, atMs.subtractingClamped(wallMs)), CoordinatorSession.quiet.wholeMilliseconds))
+      now + .milliseconds(min(max(0, atMs.subtractingClamped(wallMs)), CoordinatorSession.quiet.milliseconds(rounded: .towardZero)))
     }
     var session = CoordinatorSession()
-    session.isRegistered = contents.isRegistered
-    session.mayBeRegistered = contents.mayBeRegistered
+    session.enrolment =
+      contents.isRegistered ? .registered : contents.mayBeRegistered ? .uncertain : .unregistered
     session.meshToken = contents.meshToken
     session.registrations = contents.registrationsAtMs.suffix(64).map(instant)
-    session.lastHeartbeat = contents.lastHeartbeatAtMs.map(instant)
-    session.firstHeartbeat = contents.firstHeartbeatAtMs.map(instant)
-    session.unsureHeartbeat = contents.unsureHeartbeatAtMs.map(instant)
+    let unsure = contents.unsureHeartbeatAtMs.map(instant)
+    if let last = contents.lastHeartbeatAtMs {
+      session.heartbeats = .accepted(last: instant(last), unsure: unsure)
+    } else if let first = contents.firstHeartbeatAtMs {
+      session.heartbeats = .unconfirmed(first: instant(first), unsure: unsure)
+    }
     session.unsignedUntil = contents.unsignedUntilMs.map(deadline)
     session.quietUntil = contents.quietUntilMs.map(deadline)
-    session.conduct = contents.conduct.moved(fromMs: wallMs, toMs: now.wholeMilliseconds)
+    session.conduct = contents.conduct.moved(fromMs: wallMs, toMs: now.milliseconds(rounded: .towardZero))
     if isStale || wallMs < contents.savedAtMs { session.quietUntil = now + CoordinatorSession.quiet }
     return session
   }
@@ -97,15 +104,16 @@ struct CoordinatorStore: Sendable {
   /// Writes the session; when this returns it is on disk.
   /// - Throws: ``AgentError`` with code `.storage`.
   func save(_ session: CoordinatorSession, at clock: ClockReading) throws(AgentError) {
-    func wall(_ instant: Duration) -> Int64 { clock.wallMs + (instant - clock.now).wholeMilliseconds }
-    let unsure = [session.unsureHeartbeat, session.sentHeartbeat].compactMap(\.self).max()
+    func wall(_ instant: Duration) -> Int64 { clock.wallMs + (instant - clock.now).milliseconds(rounded: .towardZero) }
+    let heartbeats = session.heartbeats
+    let unsure = [heartbeats.unsure, heartbeats.sent].compactMap(\.self).max()
     let contents = Contents(
-      coordinator: coordinator, agentId: agentID, isRegistered: session.isRegistered,
-      mayBeRegistered: session.mayBeRegistered, meshToken: session.meshToken,
-      registrationsAtMs: session.registrations.map(wall), lastHeartbeatAtMs: session.lastHeartbeat.map(wall),
-      firstHeartbeatAtMs: session.firstHeartbeat.map(wall), unsureHeartbeatAtMs: unsure.map(wall),
+      coordinator: coordinator, agentId: agentID, isRegistered: session.enrolment == .registered,
+      mayBeRegistered: session.enrolment == .uncertain, meshToken: session.meshToken,
+      registrationsAtMs: session.registrations.map(wall), lastHeartbeatAtMs: heartbeats.last.map(wall),
+      firstHeartbeatAtMs: heartbeats.first.map(wall), unsureHeartbeatAtMs: unsure.map(wall),
       unsignedUntilMs: session.unsignedUntil.map(wall), quietUntilMs: session.quietUntil.map(wall),
-      conduct: session.conduct.moved(fromMs: clock.now.wholeMilliseconds, toMs: clock.wallMs),
+      conduct: session.conduct.moved(fromMs: clock.now.milliseconds(rounded: .towardZero), toMs: clock.wallMs),
       savedAtMs: clock.wallMs, boot: clock.boot)
     do throws(AgentError) {
       try kept.save(contents, isForPeople: false)
@@ -122,14 +130,5 @@ extension Int64 {
   func subtractingClamped(_ other: Int64) -> Int64 {
     let (difference, overflow) = subtractingReportingOverflow(other)
     return overflow ? (self < 0 ? .min : .max) : difference
-  }
-}
-
-extension Duration {
-  /// In milliseconds, towards zero; within what an `Int64` can hold.
-  var wholeMilliseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (thousands, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-    return overflow ? (seconds < 0 ? .min : .max) : thousands + attoseconds / 1_000_000_000_000_000
   }
 }

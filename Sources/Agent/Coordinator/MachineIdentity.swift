@@ -1,4 +1,3 @@
-import BackgroundTasks
 import DurableFiles
 public import FoundationEssentials
 

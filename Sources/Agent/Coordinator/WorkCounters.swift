@@ -2,8 +2,6 @@
 struct WorkCounters: Sendable, Hashable {
   var done = 0
   var failed = 0
-  /// Results that the coordinator will never take.
-  var unwanted = 0
   /// Why no work was asked for, or none was given.
   var drops = DropReasons()
   /// Why none is asked for now; `nil` when it is.

@@ -1,4 +1,4 @@
-import BackgroundTasks
+import Timing
 public import Streams
 
 /// The newest events in memory, and some more in a file: one JSON object a line.
@@ -31,7 +31,7 @@ public final class EventLog: Sendable {
   /// Reads what is there. What cannot be understood, such as a line that was cut off, is passed over.
   /// - Parameter path: the file; `nil` for none.
   public convenience init(path: String?) {
-    self.init(path: path, wallClock: BackgroundTaskScheduler.systemWallClock)
+    self.init(path: path, wallClock: WallClock.unixMilliseconds)
   }
 
   package init(path: String?, wallClock: @escaping @Sendable () -> Int64) {

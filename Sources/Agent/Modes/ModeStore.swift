@@ -1,4 +1,3 @@
-import BackgroundTasks
 import DurableFiles
 
 /// Keeps the mode in a small file that is whole at every moment, also after `kill -9` and when the disk is full.

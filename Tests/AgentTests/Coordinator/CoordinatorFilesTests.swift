@@ -60,19 +60,22 @@ import Timing
     let path = folder + "/coordinator.json"
     let store = CoordinatorStore(path: path, coordinator: "c", agentID: "a")
     var session = CoordinatorSession()
-    (session.isRegistered, session.meshToken) = (true, "secret")
-    (session.registrations, session.lastHeartbeat) = ([.seconds(10), .seconds(90)], .seconds(95))
-    (session.unsignedUntil, session.quietUntil) = (.seconds(200), .seconds(3000))
-    session.sentHeartbeat = .seconds(99)
+    session.enrolment = .registered
+    session.meshToken = "secret"
+    session.registrations = [.seconds(10), .seconds(90)]
+    session.heartbeats = .accepted(last: .seconds(95), sent: .seconds(99))
+    session.unsignedUntil = .seconds(200)
+    session.quietUntil = .seconds(3000)
     session.conduct.note(result("1"), atMs: 80_000)
     try store.save(session, at: reading(.seconds(100), 1_700_000_000_000))
     // Half a minute later by the wall clock; the agent's own begins anew.
     let loaded = try store.load(at: reading(.zero, 1_700_000_030_000, boot: "2"))
     var expected = session
-    (expected.registrations, expected.lastHeartbeat) = ([.seconds(-120), .seconds(-40)], .seconds(-35))
-    (expected.unsignedUntil, expected.quietUntil) = (.seconds(70), .seconds(2870))
+    expected.registrations = [.seconds(-120), .seconds(-40)]
+    expected.unsignedUntil = .seconds(70)
+    expected.quietUntil = .seconds(2870)
     // Nobody will ever hear what became of it.
-    (expected.sentHeartbeat, expected.unsureHeartbeat) = (nil, .seconds(-31))
+    expected.heartbeats = .accepted(last: .seconds(-35), unsure: .seconds(-31))
     expected.conduct = session.conduct.moved(fromMs: 80_000, toMs: -50_000)
     #expect(loaded.session == expected && loaded.problem == nil)
     // A clock that was set back makes nothing older than it is.

@@ -14,19 +14,19 @@ private struct Bench {
     machine = CoordinatorMachine(session, agentID: "a", policy: policy)
   }
 
-  mutating func on(_ event: CoordinatorMachine.Event, after: Duration = .zero) -> [CoordinatorMachine.Effect] {
+  mutating func on(_ event: CoordinatorMachine.Event, after: Duration = .zero) -> [CoordinatorMachine.Action] {
     now += after
     return machine.handle(event, at: now, random: 0)
   }
 
   mutating func hear(
     _ call: CoordinatorMachine.Call, _ status: Int, _ text: String, after: Duration = .milliseconds(10)
-  ) -> [CoordinatorMachine.Effect] {
+  ) -> [CoordinatorMachine.Action] {
     on(.ended(call, .answer(CoordinatorAnswer(status: status, body: Data(text.utf8)))), after: after)
   }
 
   /// Waits until something is due.
-  mutating func wait() -> [CoordinatorMachine.Effect] {
+  mutating func wait() -> [CoordinatorMachine.Action] {
     guard let wake = machine.wakeAt else { return [] }
     now = max(now, wake)
     return on(.tick)
@@ -41,7 +41,7 @@ private struct Bench {
   }
 }
 
-extension [CoordinatorMachine.Effect] {
+extension [CoordinatorMachine.Action] {
   fileprivate var calls: [CoordinatorMachine.Call] {
     compactMap { if case .send(let call, _) = $0 { call } else { nil } }
   }
@@ -78,16 +78,17 @@ extension [CoordinatorMachine.Effect] {
     bench.connect()
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
     #expect(bench.on(.worked("s", .answered("a fine answer")), after: .seconds(2)) != [])
-    let result = bench.machine.results.first?.result
+    let result = bench.machine.outbox.results.first
     #expect(result?.ok == true && result?.output == "a fine answer" && result?.durationMs == 2000)
     #expect(bench.on(.worked("s", .answered("late"))).kept == nil)
     // The coordinator cannot take it; then it can.
     _ = bench.hear(.result(1), 500, "")
-    #expect(bench.machine.results.count == 1)
+    #expect(bench.machine.outbox.items.count == 1)
     bench.now += .seconds(2)
     #expect(bench.on(.tick).calls.contains(.result(1)))
     #expect(bench.hear(.result(1), 200, #"{"ok":true}"#).contains(.discard(1)))
-    #expect(bench.machine.results.isEmpty && bench.machine.counters.done == 1)
+    #expect(bench.machine.outbox.items.isEmpty)
+    #expect(bench.machine.work.counters.done == 1)
   }
 
   /// What an answer to a heartbeat leads to: which call is next, and after how long.
@@ -114,7 +115,7 @@ extension [CoordinatorMachine.Effect] {
     #expect(calls.map(\.path) == [path])
     let since = path == "/register" ? lastRegistration : heard
     #expect(bench.now - since >= .seconds(seconds) && bench.now - heard <= .seconds(seconds + 0.1))
-    #expect(bench.machine.session.lastHeartbeat ?? heard < heard || body.contains("not_registered"))
+    #expect(bench.machine.session.heartbeats.last ?? heard < heard || body.contains("not_registered"))
   }
 
   @Test func whoIsRefusedStopsAndSaysWhy() {
@@ -148,25 +149,28 @@ extension [CoordinatorMachine.Effect] {
   /// much later must know of it.
   @Test func aHeartbeatAfterASilenceIsWrittenDownBeforeItIsSent() throws {
     var session = CoordinatorSession()
-    (session.isRegistered, session.lastHeartbeat) = (true, .seconds(-14_000))
+    session.enrolment = .registered
+    session.heartbeats = .accepted(last: .seconds(-14_000))
     var bench = Bench(session)
     let effects = bench.on(.start)
     let save = try #require(effects.firstIndex(of: .save))
     #expect(save < effects.firstIndex(of: .send(.heartbeat, isSigned: false)) ?? 0)
-    #expect(bench.machine.session.sentHeartbeat == .zero)
+    #expect(bench.machine.heartbeat.history.sent == .zero)
     // An hour later, with what was on disk.
-    (session.unsureHeartbeat, session.lastHeartbeat) = (.seconds(-3546), .seconds(-17_546))
+    session.heartbeats = .accepted(last: .seconds(-17_546), unsure: .seconds(-3546))
     var next = Bench(session)
     _ = next.on(.start)
     _ = next.hear(.heartbeat, 200, #"{"ok":true}"#)
     #expect(next.machine.session.quietUntil == .seconds(-3546) + CoordinatorSession.quiet)
-    #expect(next.machine.session.sentHeartbeat == nil && next.machine.session.unsureHeartbeat == nil)
+    #expect(next.machine.heartbeat.history == .accepted(last: next.now))
   }
 
   /// It was set because nobody knew what had happened; that an old heartbeat is known makes nothing better.
   @Test func aHeartbeatEndsNoQuietSooner() {
     var session = CoordinatorSession()
-    (session.isRegistered, session.lastHeartbeat, session.quietUntil) = (true, .seconds(-3541), .seconds(3690))
+    session.enrolment = .registered
+    session.heartbeats = .accepted(last: .seconds(-3541))
+    session.quietUntil = .seconds(3690)
     var bench = Bench(session)
     _ = bench.on(.start)
     _ = bench.hear(.heartbeat, 200, #"{"ok":true}"#)
@@ -179,7 +183,7 @@ extension [CoordinatorMachine.Effect] {
     first.connect()
     var signed = 0
     var session = first.machine.session
-    func signatures(_ effects: [CoordinatorMachine.Effect]) -> Int {
+    func signatures(_ effects: [CoordinatorMachine.Action]) -> Int {
       effects.count { if case .send(_, isSigned: true) = $0 { true } else { false } }
     }
     for life in 1...12 {
@@ -219,25 +223,45 @@ extension [CoordinatorMachine.Effect] {
   }
 
   @Test func workIsHeldWithAReason() {
-    func held(_ change: (inout CoordinatorMachine) -> Void, _ policy: AssignmentPolicy = .flowChart(FlowChart()))
-      -> String?
-    {
+    func held(
+      _ change: (inout Bench) -> Void, _ policy: AssignmentPolicy = .flowChart(FlowChart())
+    ) -> String? {
       var bench = Bench(policy: policy)
       bench.connect()
       _ = bench.hear(.pull, 200, #"{"subtask":null}"#)
-      change(&bench.machine)
+      change(&bench)
       #expect(bench.wait().calls == [])
-      return bench.machine.counters.held
+      return bench.machine.work.counters.held
     }
     func power(_ level: Int?, external: Bool = false, save: Bool = false) -> PowerTelemetry {
       PowerTelemetry(onExternalPower: external, batteryLevelPct: level, lowPowerMode: save, updatedAtMs: 1)
     }
-    #expect(held { $0.model = CoordinatorModel(isReady: false) } == "model_not_ready")
-    #expect(held { $0.power = power(nil, save: true) } == "low_power_mode")
-    #expect(held { $0.power = power(19) } == "battery_below_threshold")
-    #expect(held({ $0.power = power(14) }, .coordinatorMachine) == "laptop_battery_critical")
-    #expect(held { $0.session.quietUntil = .seconds(100) } == "heartbeat_gap")
-    #expect(held { $0.unkept = [7] } == "result_not_on_disk")
+    #expect(held { _ = $0.on(.model(CoordinatorModel(isReady: false))) } == "model_not_ready")
+    #expect(held { $0.machine.power = power(nil, save: true) } == "low_power_mode")
+    #expect(held { $0.machine.power = power(19) } == "battery_below_threshold")
+    #expect(held({ $0.machine.power = power(14) }, .coordinatorMachine) == "laptop_battery_critical")
+  }
+
+  @Test func workIsHeldAfterAGapInTheHeartbeats() {
+    var session = CoordinatorSession()
+    session.quietUntil = .seconds(100)
+    var bench = Bench(session)
+    bench.connect()
+    #expect(bench.machine.work.counters.held == "heartbeat_gap")
+  }
+
+  @Test func workIsHeldWhileAResultIsNotOnDisk() {
+    var bench = Bench()
+    bench.connect()
+    _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
+    _ = bench.on(.worked("s", .answered("a fine answer")), after: .seconds(2))
+    _ = bench.on(.notKept(1))
+    _ = bench.hear(.result(1), 500, "")
+    // The result is written once more before it is sent once more.
+    #expect(bench.on(.tick, after: .milliseconds(750)).kept?.subtaskId == "s")
+    _ = bench.on(.notKept(1))
+    _ = bench.on(.tick, after: .milliseconds(500))
+    #expect(bench.machine.work.counters.held == "result_not_on_disk")
   }
 
   @Test(arguments: [
@@ -259,7 +283,7 @@ extension [CoordinatorMachine.Effect] {
       if calls == [.heartbeat] { _ = bench.hear(.heartbeat, 200, #"{"ok":true}"#, after: .zero) }
     }
     #expect(abs((bench.now - heard).inSeconds - seconds) < 0.001)
-    #expect(bench.machine.counters.drops.counts == (reason.isEmpty ? [:] : [reason: 1]))
+    #expect(bench.machine.work.counters.drops.counts == (reason.isEmpty ? [:] : [reason: 1]))
   }
 
   @Test func whatCannotBeDoneIsGivenBack() {
@@ -292,7 +316,7 @@ extension [CoordinatorMachine.Effect] {
     _ = bench.hear(.heartbeat, 200, #"{"ok":true}"#)
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s2","taskId":"T","input":"x"}}"#)
     _ = bench.on(.stop)
-    #expect(bench.on(.leave, after: .seconds(1)).kept?.subtaskId == "s2" && bench.machine.job == nil)
+    #expect(bench.on(.leave, after: .seconds(1)).kept?.subtaskId == "s2" && !bench.machine.work.hasJob)
     #expect(bench.on(.worked("s", .answered("late"))).kept == nil)
   }
 
@@ -303,11 +327,7 @@ extension [CoordinatorMachine.Effect] {
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
     _ = bench.on(.worked("s", .answered("a fine answer")), after: .seconds(2))
     let effects = bench.hear(.result(1), 400, #"{"error":"envelope_decrypt_failed"}"#)
-    #expect(effects.contains(.discard(1)) && bench.machine.counters.unwanted == 1)
+    #expect(effects.contains(.discard(1)) && bench.machine.outbox.rejected == 1)
     #expect(effects.contains { if case .log = $0 { true } else { false } })
   }
-}
-
-extension Duration {
-  fileprivate var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

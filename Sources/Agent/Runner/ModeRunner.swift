@@ -16,7 +16,7 @@ public actor ModeRunner {
     /// How long a service has to work until its earlier failures no longer count, 1 min by default.
     public var steadyAfter: Duration = .seconds(60)
     /// When something is tried again.
-    public var delays = RetryDelays()
+    public var backoff = Backoff(base: .seconds(1), limit: .seconds(60), jitter: 0.5...1)
     /// Told of what a person should know though they did not ask. Returns soon.
     public var notify: @Sendable (ModeMachine.Notice) -> Void = { _ in }
     /// Gets what goes wrong.

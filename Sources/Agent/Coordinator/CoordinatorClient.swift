@@ -1,22 +1,37 @@
 import FoundationEssentials
 import Timing
 
-extension CoordinatorRunner {
-  /// Sends a call and waits for its answer.
-  func outcome(of call: CoordinatorMachine.Call, isSigned: Bool) async -> CoordinatorMachine.Outcome {
+/// The sender of requests to one coordinator: encodes them, adds the token and the signature, and limits the time.
+struct CoordinatorClient: Sendable {
+  let transport: any CoordinatorTransport
+  let signer: any RequestSigner
+  let identity: MachineIdentity
+  let options: CoordinatorRunner.Options
+
+  /// Sends a request and waits for its response, at most ``CoordinatorRunner/answerLimit``.
+  /// - Parameters:
+  ///   - call: The request.
+  ///   - machine: The state of the service, which the request's body reports.
+  ///   - isSigned: Whether the request is signed.
+  func outcome(
+    of call: CoordinatorMachine.Call, for machine: CoordinatorMachine, isSigned: Bool,
+    isolation: isolated (any Actor)? = #isolation
+  ) async -> CoordinatorMachine.Outcome {
     do {
-      let body = try body(of: call)
+      let body = try body(of: call, for: machine)
       var headers: [(name: String, value: String)] = []
-      if let token = machine.session.meshToken ?? options.meshToken { headers.append(("x-mesh-token", token)) }
+      if let token = machine.enrolment.meshToken ?? options.meshToken { headers.append(("x-mesh-token", token)) }
       if isSigned {
         headers += try signer.headers(
           path: call.path, body: body, agentID: identity.agentID, timestampMs: options.wallClock(), nonce: Self.nonce())
       }
-      let (transport, path, all) = (transport, call.path, headers)
+      let transport = transport
+      let path = call.path
+      let all = headers
       let late = CoordinatorTransportError(
-        "\(transport.address) has not answered within \(Self.answerLimit)", mayHaveArrived: true)
+        "\(transport.address) has not answered within \(CoordinatorRunner.answerLimit)", mayHaveArrived: true)
       return .answer(
-        try await options.time.withLimit(Self.answerLimit, orThrow: late) {
+        try await options.time.withLimit(CoordinatorRunner.answerLimit, orThrow: late) {
           try await transport.post(path, headers: all, body: body)
         })
     } catch let error as CoordinatorTransportError {
@@ -28,7 +43,7 @@ extension CoordinatorRunner {
     }
   }
 
-  private func body(of call: CoordinatorMachine.Call) throws -> Data {
+  private func body(of call: CoordinatorMachine.Call, for machine: CoordinatorMachine) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let telemetry = options.power().map { CoordinatorTelemetry($0, options.machine()) }
@@ -39,22 +54,24 @@ extension CoordinatorRunner {
           agentId: identity.agentID, version: options.version, registrationToken: options.registrationToken,
           localModelProvider: options.localModelProvider, powerTelemetry: telemetry, publicKeyPem: signer.publicKeyPEM))
     case .heartbeat:
+      let model = machine.work.model
       return try encoder.encode(
         HeartbeatRequest(
-          agentId: identity.agentID, powerTelemetry: telemetry, activeModel: machine.model?.name,
-          activeModelParamSize: machine.model?.billionsOfParameters,
-          modelSwapInProgress: machine.model?.isLoading))
+          agentId: identity.agentID, powerTelemetry: telemetry, activeModel: model?.name,
+          activeModelParamSize: model?.billionsOfParameters, modelSwapInProgress: model?.isLoading))
     case .pull: return try encoder.encode(PullRequest(agentId: identity.agentID))
     case .result(let number):
-      guard let entry = machine.posting, entry.number == number else {
-        throw AgentError(.invalidArgument, "there is no result \(number)")
+      guard let entry = machine.outbox.sending, entry.number == number else {
+        throw AgentError(.invalidArgument, "result \(number) is not under way")
       }
       return try encoder.encode(entry.result)
     }
   }
 
-  /// Works on a task, for as long as it may take.
-  func attempt(_ task: CoordinatorTask) async -> CoordinatorMachine.Work {
+  /// Works on a task, for its time limit at most.
+  func work(
+    on task: CoordinatorTask, isolation: isolated (any Actor)? = #isolation
+  ) async -> CoordinatorMachine.Work {
     do {
       let answer = options.answer
       let late = AgentError(.timedOut, "there was no answer within \(task.timeLimit)")
@@ -66,7 +83,7 @@ extension CoordinatorRunner {
     }
   }
 
-  /// 16 random bytes: never twice.
+  /// Returns 16 random bytes in hexadecimal digits, which are never used twice.
   private static func nonce() -> String {
     MachineIdentity.hex((0..<16).map { _ in .random(in: 0...255) })
   }

@@ -94,7 +94,7 @@ extension ModeRunner {
 
   private func retryLater(_ service: ComputeService) {
     retries[service]?.cancel()
-    let delay = options.delays.delay(afterFailures: failures[service]?.count ?? 1, random: options.random())
+    let delay = options.backoff.delay(afterFailures: failures[service]?.count ?? 1, random: options.random())
     retries[service] = timer(delay) { $0.handle(.retry(service)) }
   }
 
@@ -115,7 +115,7 @@ extension ModeRunner {
         options.logger.error("the mode cannot be kept", metadata: ["reason": "\(error)"])
       }
       storageProblem = error
-      let delay = options.delays.delay(afterFailures: savesFailed, random: options.random())
+      let delay = options.backoff.delay(afterFailures: savesFailed, random: options.random())
       saveRetry = timer(delay) { $0.persistAgain() }
     }
   }

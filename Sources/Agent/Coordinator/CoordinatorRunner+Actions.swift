@@ -1,0 +1,60 @@
+internal import Logging
+
+extension CoordinatorRunner {
+  func perform(_ action: CoordinatorMachine.Action) {
+    switch action {
+    case .save: save()
+    case .send(let call, let isSigned): send(call, isSigned: isSigned)
+    case .connected:
+      if let run { Task { await run.whenReady() } }
+    case .refused(let reason):
+      run?.end.yield(AgentError(.refused, reason, hint: "`edgeblue status` says when this machine asks again"))
+    case .work(let task):
+      work = Task {
+        let work = await client.work(on: task)
+        handle(.worked(task.id, work))
+      }
+    case .cancelWork: work?.cancel()
+    case .keep(let entry): keep(entry)
+    case .discard(let number): disk.outbox.discard(number)
+    case .log(let text): log.append(.coordinator, text)
+    }
+  }
+
+  private func keep(_ entry: ResultOutbox.Entry) {
+    do {
+      try disk.outbox.keep(entry)
+    } catch {
+      reportStorageProblem("a result holds until the program ends, and is not on disk: \(error)")
+      handle(.notKept(entry.number))
+    }
+  }
+
+  /// Reports a problem once, until a file was written again: a disk stays full for long.
+  private func reportStorageProblem(_ problem: String) {
+    if !disk.hasProblem { log.append(.storage, problem) }
+    disk.hasProblem = true
+    options.logger.error("a file cannot be written", metadata: ["reason": "\(problem)"])
+  }
+
+  private func save() {
+    do {
+      try disk.store.save(machine.session, at: options.clocks)
+      disk.hasProblem = false
+      if !machine.storage.isStored { handle(.saved) }
+    } catch {
+      reportStorageProblem("what is agreed with the coordinator holds, but not after a restart: \(error)")
+      handle(.notSaved)
+    }
+  }
+
+  private func send(_ call: CoordinatorMachine.Call, isSigned: Bool) {
+    let number = calls.nextNumber
+    calls.nextNumber += 1
+    calls.tasks[number] = Task {
+      let outcome = await client.outcome(of: call, for: machine, isSigned: isSigned)
+      calls.tasks[number] = nil
+      handle(.ended(call, outcome))
+    }
+  }
+}

@@ -1,0 +1,48 @@
+internal import Streams
+import Timing
+
+/// The publisher of a ``CoordinatorStatus`` for each change of a state machine.
+struct CoordinatorStatusPublisher {
+  /// An instant of the agent's clock, and by the wall clock.
+  private struct WallInstant {
+    var instant: Duration
+    var ms: Int64
+  }
+
+  let source: BoundedStream<CoordinatorStatus>.Source
+  private var lastHeartbeat: WallInstant?
+  private var nextHeartbeat: WallInstant?
+
+  /// Creates a publisher that yields to a stream.
+  init(_ source: BoundedStream<CoordinatorStatus>.Source) { self.source = source }
+
+  /// Publishes the present status.
+  mutating func publish(_ machine: CoordinatorMachine, _ client: CoordinatorClient) {
+    let options = client.options
+    lastHeartbeat = Self.wall(machine.heartbeat.history.last, lastHeartbeat, options)
+    nextHeartbeat = Self.wall(machine.nextControl, nextHeartbeat, options)
+    var status = CoordinatorStatus(
+      address: client.transport.address, agentID: client.identity.agentID,
+      isRegistered: machine.enrolment.state == .registered, lastHeartbeatAtMs: lastHeartbeat?.ms,
+      nextHeartbeatAtMs: nextHeartbeat?.ms, problem: machine.connection.failures?.reason)
+    let counters = machine.work.counters
+    status.isWorking = machine.work.hasJob
+    status.resultsWaiting = machine.outbox.items.count
+    status.jobsDone = counters.done
+    status.jobsFailed = counters.failed
+    status.resultsUnwanted = machine.outbox.rejected
+    status.dropReasons = counters.drops.counts
+    status.heldBecause = machine.isActive ? counters.held : nil
+    source.yield(status)
+  }
+
+  /// Returns an instant by the wall clock. The same instant always gives the same result, or the status would change
+  /// without end.
+  private static func wall(
+    _ instant: Duration?, _ known: WallInstant?, _ options: CoordinatorRunner.Options
+  ) -> WallInstant? {
+    guard let instant, known?.instant != instant else { return instant == nil ? nil : known }
+    let ms = (instant - options.time.now).milliseconds(rounded: .towardZero)
+    return WallInstant(instant: instant, ms: options.wallClock() + ms)
+  }
+}
