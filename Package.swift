@@ -207,7 +207,7 @@ if !lean {
     .target(
       name: "AgentHTTP",
       dependencies: [
-        "Agent",
+        "Agent", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),

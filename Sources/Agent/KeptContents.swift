@@ -1,21 +1,21 @@
 import DurableFiles
-import Glibc
 import FoundationEssentials
+import Glibc
 
-/// What stands in a small file of JSON that is whole at every moment, also after `kill -9` and when the disk is full.
+/// The contents of a small JSON file that is whole at every moment, also after `kill -9` and on a full disk.
 struct KeptContents<Contents: Codable & Versioned>: Sendable {
-  /// What was found on disk.
+  /// The state of the file on disk.
   enum Found {
     case nothing
     case contents(Contents)
-    /// Something else than is written here. It was kept aside; what exactly is wrong, it shows.
+    /// A file with another format, which was renamed so that the user can look at it.
     case damaged
   }
 
   let file: WholeFile
 
-  /// Reads what is there.
-  /// - Throws: ``AgentError`` with code `.storage`, when the file is there and cannot be read.
+  /// Reads the file.
+  /// - Throws: ``AgentError`` with code `.storage` when the file exists and cannot be read.
   func load() throws(AgentError) -> Found {
     do throws(FileError) {
       guard let data = try file.read() else { return .nothing }
@@ -31,8 +31,8 @@ struct KeptContents<Contents: Codable & Versioned>: Sendable {
     }
   }
 
-  /// Writes it. When this returns it is on disk; when it throws, the file is the old one or the new one, and whole.
-  /// - Parameter isForPeople: whether it has a line for each value.
+  /// Replaces the file durably. After an error it has the old contents or the new ones.
+  /// - Parameter isForPeople: Whether each value gets a line of its own.
   /// - Throws: ``AgentError`` with code `.storage`.
   func save(_ contents: Contents, isForPeople: Bool = true) throws(AgentError) {
     do {
@@ -47,7 +47,7 @@ struct KeptContents<Contents: Codable & Versioned>: Sendable {
   }
 }
 
-/// The contents of a file, with the version of its format; a later one has another version.
+/// The contents of a file, with the version of its format.
 protocol Versioned: Sendable {
   var version: Int { get }
 }
@@ -55,6 +55,6 @@ protocol Versioned: Sendable {
 extension AgentError {
   init(_ failure: FileError) {
     self.init(
-      .storage, "\(failure)", errno: failure.errno, hint: failure.errno == ENOENT ? "the folder has to be there" : nil)
+      .storage, "\(failure)", errno: failure.errno, hint: failure.errno == ENOENT ? "create the folder first" : nil)
   }
 }

@@ -2,21 +2,26 @@ public import Agent
 internal import Crypto
 public import Foundation
 
-/// Signs requests with an Ed25519 key, as EdgeCoder's coordinator verifies them.
+/// A signer with an Ed25519 key, as EdgeCoder's coordinator verifies it.
+///
+/// ```swift
+/// let identity = try MachineIdentity.load(path: "identity.json", hostName: "board")
+/// print(try Ed25519Signer(identity).publicKeyPEM)
+/// ```
 public struct Ed25519Signer: RequestSigner {
   private let key: Curve25519.Signing.PrivateKey
 
-  /// Makes a signer from a machine's own key.
-  /// - Throws: `AgentError` with code `.damagedFile`, when the seed is no key.
+  /// Creates a signer with the key of an identity.
+  /// - Throws: `AgentError` with code `.damagedFile` when the seed is not a key.
   public init(_ identity: MachineIdentity) throws(AgentError) {
     do {
       key = try Curve25519.Signing.PrivateKey(rawRepresentation: identity.signingSeed)
     } catch {
-      throw AgentError(.damagedFile, "what this machine is to sign with is no key")
+      throw AgentError(.damagedFile, "the signing seed has \(identity.signingSeed.count) bytes; allowed: 32 bytes")
     }
   }
 
-  /// The key others verify with, as PEM.
+  /// The public key in PEM format (SubjectPublicKeyInfo).
   public var publicKeyPEM: String {
     // SubjectPublicKeyInfo of Ed25519 (RFC 8410): 12 bytes that are always the same, then the key.
     let prefix: [UInt8] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00]
@@ -24,7 +29,7 @@ public struct Ed25519Signer: RequestSigner {
     return "-----BEGIN PUBLIC KEY-----\n\(text)\n-----END PUBLIC KEY-----\n"
   }
 
-  /// The five headers of a signed POST.
+  /// Returns the five headers of a signed POST request.
   public func headers(
     path: String, body: Data, agentID: String, timestampMs: Int64, nonce: String
   ) throws -> [(name: String, value: String)] {

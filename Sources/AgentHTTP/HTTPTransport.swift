@@ -7,28 +7,35 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 
-/// Carries requests to a coordinator over HTTP or HTTPS: bounded, cancellable, silent (no token reaches a log).
+/// A transport to a coordinator over HTTP or HTTPS, with limits on time and size. It logs nothing, so that no token
+/// reaches a log.
+///
+/// ```swift
+/// let transport = try HTTPTransport(url: "https://coordinator.example")
+/// let answer = try await transport.post("/heartbeat", headers: [], body: Data("{}".utf8))
+/// print(answer.status)
+/// ```
 public final class HTTPTransport: CoordinatorTransport {
-  /// Scheme, host and port, and the path before every other, if there is one.
+  /// The scheme, host and port, and the path that precedes every other, if there is one.
   public let address: String
   private let client: HTTPClient
 
-  /// The largest answer, in bytes: 4 MiB.
+  /// The largest response: 4 MiB.
   static let answerLimit = 4 << 20
 
-  /// Makes a transport; connects to nothing yet.
+  /// Creates a transport without connecting.
   /// - Parameters:
-  ///   - url: the coordinator, such as `https://coordinator.example`.
-  ///   - certificates: a PEM file with the certificates to trust besides the system's own; `nil` for none.
+  ///   - url: The address of the coordinator, such as `https://coordinator.example`.
+  ///   - certificates: A PEM file with certificates to trust in addition to the system's; `nil` for none.
   /// - Throws: `AgentError` with code `.invalidArgument`.
   public init(url: String, certificates: String? = nil) throws(AgentError) {
     address = try Self.address(url)
     var configuration = HTTPClient.Configuration()
     configuration.timeout = .init(connect: .seconds(5))
-    // A token goes to whom it was given, and nowhere else.
+    // A token is sent to the coordinator that issued it, and nowhere else.
     configuration.redirectConfiguration = .disallow
     configuration.httpVersion = .http1Only
-    // Whoever sends knows when to try again.
+    // The caller decides when to try again.
     configuration.connectionPool.retryConnectionEstablishment = false
     // Shorter than the 5 s after which Node.js ends an idle connection: a request must not meet that end.
     configuration.connectionPool.idleTimeout = .seconds(4)
@@ -38,14 +45,14 @@ public final class HTTPTransport: CoordinatorTransport {
         tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(certificates))]
         configuration.tlsConfiguration = tls
       } catch {
-        throw AgentError(.invalidArgument, "\(certificates) does not hold certificates that can be read: \(error)")
+        throw AgentError(.invalidArgument, "\(certificates) does not contain readable certificates: \(error)")
       }
     }
     client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
   }
 
   deinit {
-    // The client outlives this object until its connections are closed; there is nobody left to tell of an error.
+    // The client outlives this object until its connections are closed; no caller is left for an error.
     client.shutdown { _ in }
   }
 
@@ -59,7 +66,7 @@ public final class HTTPTransport: CoordinatorTransport {
     for header in headers { request.headers.add(name: header.name, value: header.value) }
     request.body = .bytes(ByteBuffer(data: body))
     do {
-      // The limit of whoever sends is the real one; this one only has to be later.
+      // The caller's limit is the effective one; this one only has to be longer.
       let response = try await client.execute(request, timeout: .seconds(20))
       let bytes = try await response.body.collect(upTo: Self.answerLimit)
       return CoordinatorAnswer(status: Int(response.status.code), body: Data(buffer: bytes))
@@ -76,11 +83,12 @@ public final class HTTPTransport: CoordinatorTransport {
       let host = parsed.host(), !host.isEmpty, parsed.query() == nil, parsed.fragment() == nil
     else {
       throw AgentError(
-        .invalidArgument, "the coordinator's address is not a URL", hint: "write it like https://coordinator.example")
+        .invalidArgument, "the coordinator's address is not a URL",
+        hint: "an address is like https://coordinator.example")
     }
     guard parsed.user == nil, parsed.password == nil else {
       throw AgentError(
-        .invalidArgument, "the coordinator's address holds a user name or password", hint: "tokens go another way")
+        .invalidArgument, "the coordinator's address contains a user name or password", hint: "pass a token separately")
     }
     let path = parsed.path()
     return "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)" + (parsed.port.map { ":\($0)" } ?? "")
@@ -96,7 +104,7 @@ public final class HTTPTransport: CoordinatorTransport {
       return CoordinatorTransportError("nothing answers at \(address)", mayHaveArrived: false)
     case is NIOSSLError, is BoringSSLError:
       return CoordinatorTransportError(
-        "\(address) cannot be trusted: \(error); --coordinator-ca names a certificate to trust", mayHaveArrived: false)
+        "\(address) cannot be trusted: \(error)", mayHaveArrived: false, isUntrusted: true)
     case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout:
       return CoordinatorTransportError("nothing answers at \(address) in time", mayHaveArrived: false)
     case is NIOTooManyBytesError:

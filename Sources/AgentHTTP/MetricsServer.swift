@@ -5,30 +5,40 @@ public import Logging
 internal import NIOCore
 public import ServiceLifecycle
 
-/// Serves an agent's numbers to Prometheus, and to whoever else reads its text format: `GET /metrics` on 127.0.0.1.
+/// A server of metrics in Prometheus's text format: `GET /metrics` on 127.0.0.1.
+///
+/// ```swift
+/// let server = MetricsServer(port: 9100, logger: Logger(label: "metrics")) {
+///   [Metric("example_jobs_total", .counter, "Jobs.", 17)]
+/// }
+/// try await server.run()
+/// ```
 public struct MetricsServer: Service {
   private let port: Int
   private let logger: Logger
   private let metrics: @Sendable () async -> [Metric]
   private let onListening: @Sendable (Int) async -> Void
 
-  /// Makes a server; it listens while ``run()`` runs.
+  /// Creates a server, which listens while ``run()`` runs.
   /// - Parameters:
-  ///   - port: the port on 127.0.0.1; 0 takes a free one.
-  ///   - logger: gets what goes wrong.
-  ///   - onListening: called once with the port, when connections are accepted.
-  ///   - metrics: the numbers as they are now.
+  ///   - port: The port on 127.0.0.1; 0 for a free one.
+  ///   - logger: The logger for errors.
+  ///   - onListening: A closure that is called once with the port, when connections are accepted.
+  ///   - metrics: A closure that returns the present metrics.
   public init(
     port: Int, logger: Logger, onListening: @escaping @Sendable (Int) async -> Void = { _ in },
     metrics: @escaping @Sendable () async -> [Metric]
   ) {
     var logger = logger
     logger.logLevel = max(logger.logLevel, .notice)
-    (self.port, self.logger, self.onListening, self.metrics) = (port, logger, onListening, metrics)
+    self.port = port
+    self.logger = logger
+    self.onListening = onListening
+    self.metrics = metrics
   }
 
   /// Listens until the service group shuts down gracefully.
-  /// - Throws: an error of the socket layer when the port is taken.
+  /// - Throws: An error of the socket layer when the port is in use.
   public func run() async throws {
     let router = Router()
     router.get("/metrics") { [metrics] _, _ in

@@ -14,11 +14,14 @@ import Testing
     counters.starts = 3
     counters.failures = 1
     counters.downgrades = 1
-    return AgentStatus(
+    var status = AgentStatus(
       mode: .bluetoothLocal, cause: .networkLoss, runOnlyWhileCharging: true, runState: .blocked(.notCharging),
-      network: .init(status: .unsatisfied, reason: "there is no default route"),
-      power: PowerTelemetry(onExternalPower: false, batteryLevelPct: 41, lowPowerMode: false, updatedAtMs: 5),
-      counters: counters, lastFailure: "the phone service has failed: no adapter\u{1b}[2J", eventCount: 9)
+      network: .init(status: .unsatisfied, reason: "there is no default route"))
+    status.power = PowerTelemetry(onExternalPower: false, batteryLevelPct: 41, lowPowerMode: false, updatedAtMs: 5)
+    status.counters = counters
+    status.lastFailure = "the phone service has failed: no adapter\u{1b}[2J"
+    status.eventCount = 9
+    return status
   }
 
   @Test("The status is printed in lines") func forPeople() {
@@ -26,7 +29,7 @@ import Testing
       status.lines == [
         "Mode          Bluetooth Local (automatically, after the loss of the network): compute is offered to machines near by "
           + "over Bluetooth, and earns no rewards",
-        "State         blocked: it is to run on external power only; connect power to start",
+        "State         blocked: services run on external power only; connect power to start",
         "Phase         unknown", "Network       no default route: there is no default route",
         "Power         battery power, battery level 41 %",
         "On battery    does not run", "Since start   3 starts, 1 failures, 1 changes from On to Bluetooth Local",
@@ -70,11 +73,13 @@ import Testing
     swarm.resultsWaiting = 2
     swarm.heldBecause = "low_power_mode"
     swarm.dropReasons = ["low_power_mode": 3, "model_not_ready": 12]
-    let lines = AgentStatus(mode: .on, runState: .running, coordinator: swarm).lines
+    var status = AgentStatus(mode: .on, runState: .running)
+    status.coordinator = swarm
+    let lines = status.lines
     #expect(
       lines.filter { ["Coord", "Tasks", "Resul", "Not a"].contains($0.prefix(5)) } == [
         "Coordinator   https://c.example, enrolled as board-0a1b2c: 503\u{fffd}",
-        "Tasks         7 done, 1 failed; none requested: power is to be saved",
+        "Tasks         7 done, 1 failed; none requested: the machine is in low power mode",
         "Results       2 waiting, 0 rejected by the coordinator",
         "Not assigned  model_not_ready 12×, low_power_mode 3×",
       ])
@@ -129,7 +134,7 @@ struct AgentProgramTests {
     let again = try ChildProcess(program, arguments, environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
     #expect(try again.firstLine().contains("mode Bluetooth Local"))
     let events = try await run(bus, ["events"])
-    #expect(events.output.contains("a person has chosen the mode Bluetooth Local"))
+    #expect(events.output.contains("the user chose the mode Bluetooth Local"))
     again.signal(SIGTERM)
     #expect(again.wait() == 0)
   }

@@ -52,7 +52,9 @@ import Testing
 
   @Test("The status of uploads is printed in lines, and as JSON") func forPeopleAndPrograms() {
     let uploads = report.agentStatus
-    let lines = AgentStatus(mode: .off, uploads: uploads).lines.filter { line in
+    var agent = AgentStatus(mode: .off)
+    agent.uploads = uploads
+    let lines = agent.lines.filter { line in
       ["Uploads", "Retries", "Upload error"].contains { line.hasPrefix($0) }
     }
     #expect(lines.count == 3)

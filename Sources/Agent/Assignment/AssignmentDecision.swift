@@ -1,42 +1,50 @@
-/// Whether this machine takes work, which work, and why.
+/// A decision which work this machine accepts at present, with the reason.
+///
+/// ```swift
+/// let power = PowerTelemetry(onExternalPower: false, batteryLevelPct: 12, lowPowerMode: false, updatedAtMs: 0)
+/// let decision = AssignmentPolicy.flowChart(FlowChart()).decide(.init(power: power))
+/// if let hold = decision.hold(.peerWork) {
+///   print(hold.reason)  // the battery is below the threshold
+/// }
+/// ```
 public struct AssignmentDecision: Sendable, Hashable {
-  /// A piece of work that is offered.
+  /// The kinds of work that are offered to this machine.
   public enum Work: Sendable, Hashable {
-    /// A task of the coordinator's, with the time it may take.
+    /// A task of the coordinator, with its time limit.
     case coordinatorTask(timeLimit: Duration)
-    /// Work another machine asks for directly, such as a prompt over Bluetooth.
+    /// A direct request of another machine, such as a prompt over Bluetooth.
     case peerWork
   }
 
-  /// Why a piece of work is not taken now.
+  /// The reason why work is not accepted now, and the delay until it may be.
   public struct Hold: Sendable, Hashable {
-    /// The reason.
+    /// The reason of the hold.
     public var reason: AssignmentReason
-    /// When to ask again, if that is known.
+    /// The delay after which the work may be accepted; `nil` if it is unknown.
     public var retryAfter: Duration?
 
-    /// Makes a hold.
+    /// Creates a hold from its parts.
     public init(_ reason: AssignmentReason, retryAfter: Duration? = nil) {
       self.reason = reason
       self.retryAfter = retryAfter
     }
   }
 
-  /// The most time a small task may take: the coordinator's 10 s.
+  /// The longest time limit of a small task: 10 s, as the coordinator has it.
   public static let smallTaskLimit: Duration = .seconds(10)
 
-  /// Whether tasks of the coordinator are taken.
+  /// A Boolean value that indicates whether tasks of the coordinator are accepted.
   public var allowsCoordinatorTasks: Bool
-  /// Whether work is taken that another machine asks for directly.
+  /// A Boolean value that indicates whether direct requests of other machines are accepted.
   public var allowsPeerWork: Bool
-  /// Why.
+  /// The reason of the decision.
   public var reason: AssignmentReason
-  /// How long the coordinator's tasks wait all the same.
+  /// The delay of the coordinator's tasks, although they are accepted; `nil` for none.
   public var deferral: Duration?
-  /// Whether, of the coordinator's tasks, only those are taken that end within ``smallTaskLimit``.
+  /// A Boolean value that indicates whether only tasks with a limit of up to ``smallTaskLimit`` are accepted.
   public var allowsSmallTasksOnly: Bool
 
-  /// Makes a decision.
+  /// Creates a decision from its parts.
   public init(
     coordinatorTasks: Bool, peerWork: Bool, _ reason: AssignmentReason, deferral: Duration? = nil,
     smallTasksOnly: Bool = false
@@ -48,7 +56,7 @@ public struct AssignmentDecision: Sendable, Hashable {
     allowsSmallTasksOnly = smallTasksOnly
   }
 
-  /// Why a piece of work is to be held; `nil` when it is to be taken.
+  /// Returns the reason why the work has to wait, or `nil` if it is accepted.
   public func hold(_ work: Work) -> Hold? {
     switch work {
     case .peerWork: return allowsPeerWork ? nil : Hold(reason)

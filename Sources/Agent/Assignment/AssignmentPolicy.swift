@@ -1,25 +1,33 @@
 public import SystemState
 
-/// Decides from a machine's power whether it takes work. A pure function: the same input, the same decision.
+/// A rule that decides from the machine's power which work it accepts.
+///
+/// The decision is a pure function of the input:
+///
+/// ```swift
+/// let policy = AssignmentPolicy.flowChart(try FlowChart(batteryThreshold: 30))
+/// let decision = policy.decide(.init(power: nil))
+/// print(decision.allowsCoordinatorTasks, decision.reason)
+/// ```
 public enum AssignmentPolicy: Sendable, Hashable {
-  /// EdgeCoder's flow chart: hold in the low power mode, hold below a threshold, else take; also on battery.
+  /// The flow chart of EdgeCoder: hold in low power mode or below a battery threshold, and accept otherwise.
   case flowChart(FlowChart)
-  /// What the coordinator itself decides about a phone.
+  /// The table that the coordinator itself uses for a phone.
   case coordinatorPhone(CoordinatorPhoneTable)
-  /// What the coordinator itself decides about any other machine.
+  /// The table that the coordinator itself uses for any other machine.
   case coordinatorMachine
 
-  /// All a policy may look at.
+  /// The values that a policy depends on.
   public struct Input: Sendable, Hashable {
-    /// What the machine runs on; `nil` when it has not said.
+    /// The power supply; `nil` while it is unknown.
     public var power: PowerTelemetry?
-    /// What else is known of it. Only ``AssignmentPolicy/coordinatorMachine`` looks at that.
+    /// The kind and the load of the machine, which only ``AssignmentPolicy/coordinatorMachine`` uses.
     public var machine: MachineTelemetry
-    /// How long ago it took its last task; `nil` for never. Only ``AssignmentPolicy/coordinatorPhone(_:)`` looks at
-    /// that.
+    /// The time since the last task was accepted, which only ``AssignmentPolicy/coordinatorPhone(_:)`` uses; `nil` if
+    /// there was none.
     public var sinceLastTask: Duration?
 
-    /// Makes an input.
+    /// Creates an input from its parts.
     public init(
       power: PowerTelemetry?, machine: MachineTelemetry = MachineTelemetry(), sinceLastTask: Duration? = nil
     ) {
@@ -29,7 +37,7 @@ public enum AssignmentPolicy: Sendable, Hashable {
     }
   }
 
-  /// The decision.
+  /// Returns the decision for an input.
   public func decide(_ input: Input) -> AssignmentDecision {
     switch self {
     case .flowChart(let chart): chart.decide(input.power)

@@ -1,47 +1,48 @@
-/// Why work is given, or held back. The raw value is for metrics and programs; those of the coordinator's table are the
-/// coordinator's own.
+/// A reason why work is accepted or held back.
+///
+/// The raw value is for metrics and programs; the values of the coordinator's tables are the coordinator's own.
 public enum AssignmentReason: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
   // The flow chart.
-  /// Nothing speaks against it.
+  /// The power supply suffices for work.
   case powerSuffices = "power_suffices"
-  /// Power is to be saved.
+  /// The machine is in low power mode.
   case lowPowerMode = "low_power_mode"
   /// The battery is below the threshold.
   case batteryBelowThreshold = "battery_below_threshold"
 
   // The coordinator's table, phones.
-  /// A phone in its low power mode.
+  /// The phone is in low power mode.
   case iosLowPowerMode = "ios_low_power_mode"
-  /// A phone on external power, however full its battery.
+  /// The phone is on external power, whatever its battery level.
   case iosExternalPower = "ios_external_power"
-  /// A phone whose battery is nearly empty.
+  /// The phone's battery is nearly empty.
   case iosBatteryCritical = "ios_battery_critical"
-  /// A phone on battery that had a task a moment ago.
+  /// The phone is on battery, and its last task was a moment ago.
   case iosOnBatteryThrottled = "ios_on_battery_throttled"
-  /// A phone on battery: the coordinator's tasks only.
+  /// The phone is on battery and accepts only the coordinator's tasks.
   case iosOnBatteryLiteMode = "ios_on_battery_lite_mode"
 
   // The coordinator's table, other machines.
-  /// A server.
+  /// The machine is a server, which always accepts work.
   case serverUnlimited = "server_unlimited"
-  /// The processor is busy.
+  /// The processor is busy, and tasks are delayed.
   case highCPUDefer = "high_cpu_defer"
-  /// The machine is too hot.
+  /// The machine is too hot for work.
   case thermalThrottle = "thermal_throttle"
-  /// A desktop, or a laptop at the mains.
+  /// The machine is a desktop, or a laptop on external power.
   case desktopACPower = "desktop_ac_power"
-  /// A laptop whose battery is nearly empty.
+  /// The laptop's battery is nearly empty.
   case laptopBatteryCritical = "laptop_battery_critical"
-  /// A laptop on a battery that is less than half full: small tasks only.
+  /// The laptop's battery is at 40 % or less, and only small tasks are accepted.
   case laptopBatteryLow = "laptop_battery_low"
-  /// A laptop on a good battery: the coordinator's tasks only.
+  /// The laptop is on a good battery and accepts only the coordinator's tasks.
   case laptopBatteryHigh = "laptop_battery_high"
 
-  /// The reason in words, for a person.
+  /// The reason in words, for display.
   public var description: String {
     switch self {
     case .powerSuffices: "power suffices"
-    case .lowPowerMode, .iosLowPowerMode: "power is to be saved"
+    case .lowPowerMode, .iosLowPowerMode: "the machine is in low power mode"
     case .batteryBelowThreshold: "the battery is below the threshold"
     case .iosExternalPower, .desktopACPower: "on external power"
     case .iosBatteryCritical, .laptopBatteryCritical: "the battery is nearly empty"

@@ -1,14 +1,14 @@
 internal import SystemState
 
-/// The coordinator's own table for machines that are no phones; the first row that fits decides.
+/// The coordinator's own table for machines other than phones; the first row that fits decides.
 enum CoordinatorMachineTable {
-  /// Above this the processor is busy.
+  /// The usage in percent above which the processor is busy.
   static let busyPct = 85.0
-  /// How long tasks then wait.
+  /// The delay of tasks while the processor is busy.
   static let deferral: Duration = .seconds(5)
-  /// Below this the battery is nearly empty.
+  /// The level in percent below which the battery is nearly empty.
   static let criticalPct = 15
-  /// Up to this it is low.
+  /// The highest level in percent at which the battery is low.
   static let lowPct = 40
 
   static func decide(_ power: PowerTelemetry?, _ machine: MachineTelemetry) -> AssignmentDecision {
@@ -18,7 +18,7 @@ enum CoordinatorMachineTable {
     }
     if machine.thermalState == .serious || machine.thermalState == .critical { return .none(.thermalThrottle) }
     guard let power, !power.onExternalPower, machine.kind != .desktop else { return .all(.desktopACPower) }
-    // Here a battery without a level is as good as a full one.
+    // The coordinator treats a battery without a level as full.
     guard let level = power.batteryLevelPct, level <= lowPct else { return .coordinatorOnly(.laptopBatteryHigh) }
     if level < criticalPct { return .none(.laptopBatteryCritical) }
     return AssignmentDecision(coordinatorTasks: true, peerWork: false, .laptopBatteryLow, smallTasksOnly: true)

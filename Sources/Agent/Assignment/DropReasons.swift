@@ -1,17 +1,17 @@
-/// Counts why work was not taken, for status and metrics.
+/// A counter of the reasons why work was not accepted, for status and metrics.
 public struct DropReasons: Sendable, Hashable {
-  /// How many reasons are told apart; what comes beyond is counted as `other`. A coordinator names reasons of its own.
+  /// The number of reasons that are counted separately: 48. Further reasons, which a coordinator may invent, are counted
+  /// as `other`.
   public static let limit = 48
 
-  /// How often work was held, by reason, as an ``AssignmentReason`` or somebody else writes it; a reason that never
-  /// held any is not there.
+  /// The number of times that work was held, by the raw value of an ``AssignmentReason`` or by another reason.
   public private(set) var counts: [String: Int] = [:]
 
-  /// Makes an empty count.
+  /// Creates a counter without any reasons.
   public init() {}
 
-  /// Asks a decision about a piece of work, and counts it when it is held.
-  /// - Returns: why it is held; `nil` when it is to be taken.
+  /// Counts the work if a decision holds it.
+  /// - Returns: The reason why the work has to wait, or `nil` if it is accepted.
   public mutating func check(
     _ work: AssignmentDecision.Work, _ decision: AssignmentDecision
   ) -> AssignmentDecision.Hold? {
@@ -20,11 +20,11 @@ public struct DropReasons: Sendable, Hashable {
     return hold
   }
 
-  /// Counts work that was held for a reason of another kind.
+  /// Counts work that was held for another reason.
   public mutating func count(_ reason: String) {
     counts[counts[reason] == nil && counts.count >= Self.limit ? "other" : reason, default: 0] += 1
   }
 
-  /// How often work was held, for whatever reason.
+  /// The number of times that work was held, for any reason.
   public var total: Int { counts.values.reduce(0, +) }
 }

@@ -1,25 +1,35 @@
 internal import SystemState
 
-/// The flow chart of EdgeCoder's design document.
+/// The assignment policy of EdgeCoder's design document.
+///
+/// Work is held in low power mode and below a battery threshold, and accepted otherwise, also on battery.
+///
+/// ```swift
+/// let chart = try FlowChart(batteryThreshold: 40)
+/// let power = PowerTelemetry(onExternalPower: true, batteryLevelPct: 30, lowPowerMode: false, updatedAtMs: 0)
+/// print(AssignmentPolicy.flowChart(chart).decide(.init(power: power)).allowsPeerWork)  // false
+/// ```
 public struct FlowChart: Sendable, Hashable {
-  /// The least a battery may have, in percent: work is held below it.
+  /// The battery level in percent below which work is held.
   public let batteryThreshold: Int
 
-  /// Makes the chart with a threshold of 20 %, where the coordinator stops as well.
+  /// Creates the chart with a threshold of 20 %, which is also the coordinator's.
   public init() { batteryThreshold = 20 }
 
-  /// Makes the chart with a threshold of one's own.
-  /// - Parameter batteryThreshold: percent, 0 (never hold) to 100 (hold unless full).
+  /// Creates the chart with another threshold.
+  /// - Parameter batteryThreshold: The level in percent, 0 (never hold) to 100 (hold unless full).
   /// - Throws: ``AgentError`` with code `.invalidArgument`.
   public init(batteryThreshold: Int) throws(AgentError) {
     guard (0...100).contains(batteryThreshold) else {
-      throw AgentError(.invalidArgument, "a battery threshold is 0 to 100 %, not \(batteryThreshold)")
+      throw AgentError(.invalidArgument, "the battery threshold is \(batteryThreshold) %; allowed: 0 % to 100 %")
     }
     self.batteryThreshold = batteryThreshold
   }
 
-  /// The chart asks for external power last, and takes work either way. A battery that is unknown, or not there, is no
-  /// reason to hold: otherwise no board would ever work.
+  /// Returns the decision for a power supply.
+  ///
+  /// External power makes no difference, for work is accepted either way. An unknown or missing battery is no reason to
+  /// hold: otherwise no board would ever work.
   func decide(_ power: PowerTelemetry?) -> AssignmentDecision {
     if power?.lowPowerMode == true { return .none(.lowPowerMode) }
     if let level = power?.batteryLevelPct, level < batteryThreshold { return .none(.batteryBelowThreshold) }

@@ -1,13 +1,13 @@
 internal import BackgroundTasks
 internal import Streams
 
-/// What the background tasks do: they ask for their next run, and for heartbeats.
+/// The work of the background tasks: each submits its next run, and requests heartbeats.
 struct AgentHeartbeats: Sendable {
   let sender: any HeartbeatSender
-  /// What the agent does; `nil` before it is known.
+  /// The newest status of the agent; `nil` before the first.
   let status: Lock<AgentStatus?>
   let options: AgentTasks.Options
-  /// Called after requests: what is wanted may have changed while they were made.
+  /// A closure that is called after requests were submitted, because the wanted ones may have changed meanwhile.
   let onRequest: @Sendable () -> Void
 
   func definition(of task: AgentTask) -> BackgroundTaskDefinition {
@@ -17,28 +17,28 @@ struct AgentHeartbeats: Sendable {
   private func run(_ task: AgentTask, as run: BackgroundTask) async throws {
     let use = options.activity?.begin()
     defer { use?.end() }
-    // First of all, so that there is a next run however this one ends. Each run of the runtime puts the heartbeat off.
+    // First of all, so that there is a next run however this one ends. Each run of the runtime delays the heartbeat.
     if status.withLock({ $0?.wantsBackgroundTasks }) == true {
       if task == .runtime { try await run.submit(AgentTask.runtime.next) }
       try await run.submit(AgentTask.heartbeat.next)
       onRequest()
     }
-    try await askForAHeartbeat()
+    try await requestHeartbeat()
     guard task == .runtime else { return }
     while status.withLock({ $0?.wantsBackgroundTasks }) != false {
-      // Who is told to end between two heartbeats has done what there was to do.
+      // A run that is cancelled between two heartbeats has completed its work.
       do { try await options.time.sleep(for: AgentTask.interval) } catch { return }
-      try await askForAHeartbeat()
+      try await requestHeartbeat()
     }
   }
 
-  /// Only On has heartbeats.
-  private func askForAHeartbeat() async throws {
+  /// Requests a heartbeat in the mode On; the other modes have none.
+  private func requestHeartbeat() async throws {
     guard status.withLock({ $0?.mode }) == .on else { return }
     do {
       try await sender.sendHeartbeatIfNeeded()
     } catch is CancellationError {
-      throw AgentError(.interrupted, "it was told to end before the heartbeat got through")
+      throw AgentError(.interrupted, "the task was cancelled before the heartbeat was sent")
     }
   }
 }

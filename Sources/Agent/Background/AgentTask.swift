@@ -1,52 +1,54 @@
 public import BackgroundTasks
 
-/// The background tasks of an EdgeCoder machine, by EdgeCoder's names for them.
+/// The background tasks of an EdgeCoder agent, with EdgeCoder's names for them.
 public enum AgentTask: String, Sendable, Hashable, CaseIterable {
-  /// Asks for a heartbeat every 15 s, for as long as its time lasts.
+  /// A task that requests a heartbeat every 15 s until its time budget is used up.
   case runtime = "io.edgecoder.ios.runtime"
-  /// Asks for one heartbeat, when the runtime has not run for a quarter of an hour.
+  /// A task that requests one heartbeat, when the runtime task has not run for 15 min.
   case heartbeat = "io.edgecoder.ios.heartbeat"
 
-  /// From one heartbeat of the runtime to the next: 15 s.
+  /// The interval between heartbeats of the runtime task: 15 s.
   static let interval: Duration = .seconds(15)
 
-  /// What sort of work it does.
+  /// The scheduling class of the task.
   var kind: BackgroundTaskRequest.Kind { self == .runtime ? .processing : .refresh }
 
-  /// The request when the program has come to the background: the runtime after 1 s, the heartbeat after 15 min.
+  /// The request when the program enters the background: the runtime after 1 s, the heartbeat after 15 min.
   var first: BackgroundTaskRequest {
     BackgroundTaskRequest(rawValue, kind, delay: self == .runtime ? .seconds(1) : .seconds(900))
   }
 
-  /// The request by which a run that begins asks for the next one. The runtime's is due while it still runs, so that it
-  /// goes on at once when its time is over; and one that fails at once is not run more often than every 15 s.
+  /// The request for the next run, which each run submits when it starts.
+  ///
+  /// The runtime task's is due while it still runs, so that the next run follows at once; a run that fails at once is
+  /// not repeated more often than every 15 s.
   var next: BackgroundTaskRequest {
     BackgroundTaskRequest(rawValue, kind, delay: self == .runtime ? Self.interval : .seconds(900))
   }
 }
 
-/// What there is to say of a background task, for a person.
+/// The status of a background task.
 public struct AgentTaskStatus: Sendable, Hashable {
-  /// The task's name.
+  /// The identifier of the task, the raw value of an ``AgentTask``.
   public var identifier: String
-  /// What sort of work it does.
+  /// The scheduling class of the task.
   public var kind: BackgroundTaskRequest.Kind
-  /// Whether it runs.
+  /// A Boolean value that indicates whether the task runs.
   public var isRunning = false
-  /// Whether it was to end and has not.
+  /// A Boolean value that indicates whether a run has not ended within its grace time.
   public var isOverdue = false
-  /// How long it waits for its next run, at least; `nil` when none is pending.
+  /// The shortest time until the next run; `nil` if none is pending.
   public var wait: Duration?
-  /// What keeps the pending run from beginning, but for its time and its turn; `nil` when nothing does.
+  /// The condition that prevents the pending run, apart from its time and its turn; `nil` if there is none.
   public var obstacle: ExpirationReason?
-  /// How many runs were completed since the agent was started.
+  /// The number of completed runs since the start of the agent.
   public var completed = 0
-  /// How many runs ended otherwise.
+  /// The number of runs that were not completed since the start of the agent.
   public var failed = 0
-  /// Why the newest run was not completed, in words; `nil` when it was, or there was none.
+  /// The reason why the newest run was not completed; `nil` if it was, or there was none.
   public var problem: String?
 
-  /// Makes a status, for tests of what uses one.
+  /// Creates the status of a task that never ran.
   public init(_ identifier: String, _ kind: BackgroundTaskRequest.Kind) {
     self.identifier = identifier
     self.kind = kind
@@ -54,8 +56,9 @@ public struct AgentTaskStatus: Sendable, Hashable {
 }
 
 extension AgentStatus {
-  /// Whether background tasks are wanted: while something is offered. `nil` when that is not known, because the agent
-  /// has not begun or is about to end; what was, is so.
+  /// A Boolean value that indicates whether background tasks are wanted, which is while something is offered.
+  ///
+  /// `nil` if that is unknown, because the agent has not started or is about to stop; nothing changes then.
   var wantsBackgroundTasks: Bool? {
     if mode == .off { return false }
     return switch runState {
@@ -65,7 +68,7 @@ extension AgentStatus {
     }
   }
 
-  /// What decides whether a task may run.
+  /// The conditions under which a task may run.
   var conditions: BackgroundConditions {
     BackgroundConditions(
       isInBackground: lifecycle?.phase == .background, isGoingToSleep: lifecycle?.phase == .suspending,

@@ -4,65 +4,69 @@ public import Streams
 public import SystemState
 public import Timing
 
-/// Runs the background tasks of an EdgeCoder machine: see ``AgentTask``.
+/// A service that schedules the background tasks of an EdgeCoder agent, see ``AgentTask``.
 ///
-/// While something is offered and the agent is in the background, both are pending or running. In the foreground what is
-/// pending waits. When nothing is offered, none is pending.
+/// While something is offered and the agent is in the background, both tasks are pending or running. In the foreground
+/// pending tasks wait. When nothing is offered, none is pending.
+///
+/// ```swift
+/// let tasks = try AgentTasks(store: folder.tasks, sender: ModeHeartbeats(runner), log: runner.log)
+/// try await tasks.run(following: runner.statuses())
+/// ```
 public actor AgentTasks {
-  /// What the tasks work with.
+  /// The settings of the service.
   public struct Options: Sendable {
-    /// Has the sleep of the machine wait while a task runs; `nil` for not.
+    /// The activity that delays the sleep of the machine while a task runs; `nil` for no delay.
     public var activity: BackgroundActivity?
-    /// How long tasks may take. The grace is 3 s: less than the 5 s for which logind delays a sleep.
+    /// The time budget of the tasks. The grace time is 3 s, less than the 5 s for which logind delays a sleep.
     public var budget = BackgroundTaskBudget(grace: .seconds(3))
-    /// When something is tried again that could not be written to disk.
+    /// The delays before a write that failed is tried again: 1 s to 1 min by default.
     public var backoff = Backoff(base: .seconds(1), limit: .seconds(60), jitter: 0.5...1)
-    /// Gets what goes wrong.
+    /// The logger for failures of tasks.
     public var logger = Logger(label: "edgeblue.agent.tasks")
 
-    /// The clock.
+    /// The clock for delays and time budgets.
     public var time = TimeSource.continuous
-    /// Unix milliseconds.
+    /// The wall clock, in milliseconds since 1970.
     package var wallClock = WallClock.unixMilliseconds
-    /// 0 to 1.
+    /// A source of numbers from 0 to 1 for the jitter.
     package var random: @Sendable () -> Double = { .random(in: 0...1) }
 
-    /// The defaults.
+    /// Creates settings with their defaults.
     public init() {}
   }
 
-  /// What happens to the tasks; one reader.
+  /// The events of the tasks, for one reader.
   public nonisolated let events: BoundedStream<BackgroundTaskEvent>
   private let eventsSource: BoundedStream<BackgroundTaskEvent>.Source
   private let options: Options
   private let log: EventLog
   private let scheduler: BackgroundTaskScheduler
-  /// What the scheduler tells.
+  /// The events of the scheduler.
   private let happened: BoundedStream<BackgroundTaskEvent>
-  /// Something may be to do.
-  private let news: BoundedStream<Void>
-  private let newsSource: BoundedStream<Void>.Source
-  /// What the agent does; `nil` before it is known.
+  /// The wake-up of the loop that brings the pending tasks to the wanted ones.
+  private let wake: WakeSignal
+  /// The newest status of the agent; `nil` before the first.
   private let status: Lock<AgentStatus?>
   private var results: [AgentTaskStatus]
   private var savesFailed = 0
   private var retry: Task<Void, Never>?
 
-  /// Takes up what was pending; nothing runs before ``run(following:)``.
+  /// Restores the pending tasks; nothing runs before ``run(following:)``.
   /// - Parameters:
-  ///   - store: where pending requests are kept.
-  ///   - sender: what is asked for heartbeats.
-  ///   - log: where failures are told.
-  ///   - options: everything else.
-  /// - Throws: ``AgentError`` with code `.storage`, when what was pending is there and cannot be read.
+  ///   - store: The file of the pending requests.
+  ///   - sender: The sender of heartbeats.
+  ///   - log: The log for failures.
+  ///   - options: The other settings.
+  /// - Throws: ``AgentError`` with code `.storage` when the file exists and cannot be read.
   public init(
     store: BackgroundTaskStore, sender: any HeartbeatSender, log: EventLog, options: Options = Options()
   ) throws(AgentError) {
     let (happened, source) = BoundedStream.make(of: BackgroundTaskEvent.self, limit: 1024)
     let status = Lock<AgentStatus?>(nil)
-    let (news, newsSource) = BoundedStream.make(of: Void.self, limit: 1)
+    let wake = WakeSignal()
     let heartbeats = AgentHeartbeats(
-      sender: sender, status: status, options: options, onRequest: { newsSource.yield(()) })
+      sender: sender, status: status, options: options, onRequest: { wake.signal() })
     do {
       scheduler = try BackgroundTaskScheduler(
         AgentTask.allCases.map { heartbeats.definition(of: $0) }, store: store, budget: options.budget,
@@ -71,34 +75,39 @@ public actor AgentTasks {
       throw AgentError(.storage, error.message, errno: error.errno, hint: error.hint)
     }
     (events, eventsSource) = BoundedStream.make(limit: 256)
-    (self.news, self.newsSource) = (news, newsSource)
+    self.wake = wake
     results = AgentTask.allCases.map { AgentTaskStatus($0.rawValue, $0.kind) }
-    (self.options, self.log, self.happened, self.status) = (options, log, happened, status)
+    self.options = options
+    self.log = log
+    self.happened = happened
+    self.status = status
   }
 
-  /// Schedules until the task is cancelled or the agent has ended; what runs then is told and gets the grace to end.
-  /// - Parameter statuses: what the agent does, of a ``ModeRunner``.
-  /// - Throws: `BackgroundTasksError` with code `.busy` when it runs already or has run.
+  /// Schedules tasks until the task is cancelled or the agent has stopped. A run then expires, and has the grace time to
+  /// end.
+  /// - Parameter statuses: The statuses of a ``ModeRunner``.
+  /// - Throws: `BackgroundTasksError` with code `.busy` when the service runs already or has run.
   public func run(following statuses: BoundedStream<AgentStatus>) async throws {
     defer { retry?.cancel() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await self.scheduler.run() }
       group.addTask { for await event in self.happened { await self.take(event) } }
-      group.addTask { for await _ in self.news { await self.settle() } }
+      group.addTask { for await _ in self.wake.signals { await self.settle() } }
       group.addTask { for await status in statuses { self.follow(status) } }
       defer { group.cancelAll() }
       try await group.next()
     }
   }
 
-  /// Every task, and how it goes.
+  /// The status of each task.
   public var tasks: [AgentTaskStatus] {
     get async {
       let snapshot = await scheduler.snapshot
       return results.map { task in
         var task = task
         let pending = snapshot.pending.first { $0.request.identifier == task.identifier }
-        (task.wait, task.obstacle) = (pending?.wait, pending?.obstacle)
+        task.wait = pending?.wait
+        task.obstacle = pending?.obstacle
         task.isRunning = snapshot.running == task.identifier
         task.isOverdue = snapshot.overdue.contains(task.identifier)
         return task
@@ -106,13 +115,15 @@ public actor AgentTasks {
     }
   }
 
-  /// Runs a task at once, whatever it requires: for people and tests.
+  /// Runs a task at once, whatever its conditions.
+  /// - Parameter identifier: The raw value of an ``AgentTask``.
   /// - Throws: `BackgroundTasksError` with code `.notRegistered` or `.busy`.
   public func runNow(_ identifier: String) async throws(BackgroundTasksError) {
     try await scheduler.runNow(identifier)
   }
 
-  /// Tells a task that runs to come to its end: for people and tests.
+  /// Expires a running task, as at the end of its time budget.
+  /// - Parameter identifier: The raw value of an ``AgentTask``.
   /// - Throws: `BackgroundTasksError` with code `.notRunning`.
   public func expireNow(_ identifier: String) async throws(BackgroundTasksError) {
     try await scheduler.expireNow(identifier)
@@ -120,10 +131,10 @@ public actor AgentTasks {
 
   nonisolated func follow(_ new: AgentStatus) {
     status.withLock { $0 = new }
-    newsSource.yield(())
+    wake.signal()
   }
 
-  /// Brings what is pending to what is wanted.
+  /// Submits or cancels requests until the pending tasks are the wanted ones.
   func settle() async {
     guard let status = status.withLock({ $0 }) else { return }
     await scheduler.update(status.conditions)
@@ -153,7 +164,7 @@ public actor AgentTasks {
     log.append(.task, "no background task is pending any more: nothing is offered")
   }
 
-  /// The same again is not told again; it is tried again after a while.
+  /// Reports the first of several failures in a row, and tries again after a delay.
   private func notSaved(_ error: BackgroundTasksError) {
     savesFailed += 1
     let due = options.time.now + options.backoff.delay(afterFailures: savesFailed, random: options.random())
@@ -161,7 +172,7 @@ public actor AgentTasks {
     retry?.cancel()
     retry = Task {
       do { try await options.time.sleep(until: due) } catch { return }
-      newsSource.yield(())
+      wake.signal()
     }
   }
 
@@ -173,12 +184,13 @@ public actor AgentTasks {
     case .began, .expired: break
     }
     eventsSource.yield(event)
-    // What could not be saved waits for its retry: at once it would fail again, and again.
+    // A write that failed waits for its retry: at once it would fail again and again.
     if case .notSaved = event { return }
-    newsSource.yield(())
+    wake.signal()
   }
 
-  /// A failure is told once, and that it is over; runs that are as they should be would soon fill the log.
+  /// Counts a run. Only the first of equal failures in a row, and their end, are logged: each run would soon fill the
+  /// log.
   private func count(_ outcome: SchedulerMachine.Outcome, _ task: inout AgentTaskStatus) {
     guard let problem = outcome.problem else {
       task.completed += 1
@@ -192,12 +204,12 @@ public actor AgentTasks {
 }
 
 extension SchedulerMachine.Outcome {
-  /// Why the run was not completed, in words; `nil` when it was.
+  /// The reason why the run was not completed; `nil` if it was.
   var problem: String? {
     switch self {
     case .completed: nil
     case .failed(let reason): reason
-    case .overdue: "it had not ended when its time was over"
+    case .overdue: "it did not end within its time budget"
     }
   }
 }

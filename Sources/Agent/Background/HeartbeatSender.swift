@@ -1,11 +1,10 @@
-/// What the background tasks ask for the heartbeats of the mode On.
+/// A sender of the heartbeats that the background tasks request in the mode On.
 ///
-/// There is one way to the coordinator, and never two heartbeats at once: who is asked is the service of the mode
-/// (``ModeHeartbeats``), or in a test what stands for it.
+/// The service of the mode is the only sender (``ModeHeartbeats``), so that there are never two heartbeats at once.
 public protocol HeartbeatSender: Sendable {
-  /// Sees to it that a heartbeat gets through, if one is needed.
+  /// Sends a heartbeat if one is needed, and waits until the coordinator has accepted it.
   ///
   /// None is needed while a service sends them in time. Cancelling the task ends the wait at once.
-  /// - Throws: why no heartbeat gets through, for a person; `CancellationError`.
+  /// - Throws: The reason why no heartbeat was accepted; `CancellationError`.
   func sendHeartbeatIfNeeded() async throws
 }

@@ -1,13 +1,13 @@
 import DurableFiles
 public import SystemState
 
-/// Keeps what a person wants the phase to be, in a small file that is whole at every moment.
+/// A file with the lifecycle phase that the user chose, which is whole at every moment.
 public struct LifecycleStore: Sendable {
-  /// What was found on disk.
+  /// The choice on disk, and a problem of its file.
   public struct Loaded: Sendable, Hashable {
-    /// What a person wants; `auto` when there was nothing, or nothing that could be read.
+    /// The choice of the user; `auto` if there is no file or it is corrupt.
     public var choice: LifecycleChoice
-    /// What was wrong with the file; a person should hear of it.
+    /// The problem of a corrupt file, to report to the user; `nil` if there is none.
     public var problem: AgentError?
   }
 
@@ -19,11 +19,11 @@ public struct LifecycleStore: Sendable {
 
   private let kept: KeptContents<Contents>
 
-  /// Names the file, in a folder that is there; nothing is read yet.
+  /// Creates a reference to a file in an existing folder without accessing the disk.
   public init(path: String) { kept = KeptContents(file: WholeFile(path: path, limit: 4096)) }
 
-  /// Reads the choice. A file that cannot be understood is kept aside, with `.damaged` behind its name.
-  /// - Throws: ``AgentError`` with code `.storage`, when the file is there and cannot be read.
+  /// Reads the choice from disk. A corrupt file is renamed: `.damaged` is appended to its name.
+  /// - Throws: ``AgentError`` with code `.storage` when the file exists and cannot be read.
   public func load() throws(AgentError) -> Loaded {
     switch try kept.load() {
     case .nothing: return Loaded(choice: .auto)
@@ -37,7 +37,12 @@ public struct LifecycleStore: Sendable {
     }
   }
 
-  /// Writes the choice. When this returns it is on disk; when it throws, the file is the old one or the new one.
+  /// Replaces the choice on disk durably. After an error the file has the old choice or the new one.
   /// - Throws: ``AgentError`` with code `.storage`.
   public func save(_ choice: LifecycleChoice) throws(AgentError) { try kept.save(Contents(choice: choice)) }
+}
+
+extension StateFolder {
+  /// The file of the lifecycle phase that the user chose.
+  public var lifecycle: LifecycleStore { LifecycleStore(path: path + "/lifecycle.json") }
 }

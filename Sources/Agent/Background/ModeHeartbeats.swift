@@ -1,16 +1,21 @@
-/// The heartbeats of the mode On, as background tasks ask for them.
+/// A heartbeat sender that relies on the service of the mode On.
 ///
-/// The service of the mode sends them, in every phase, and nobody else does. So all there is to do is to see whether it
-/// works, to wait until it does, and to say why it does not.
+/// That service alone sends heartbeats, in every lifecycle phase. So this sender waits until the service works, and
+/// throws the reason if it does not.
+///
+/// ```swift
+/// let heartbeats = ModeHeartbeats(runner)
+/// try await heartbeats.sendHeartbeatIfNeeded()
+/// ```
 public struct ModeHeartbeats: HeartbeatSender {
   private let runner: ModeRunner
 
-  /// Asks the service of a runner.
+  /// Creates a sender for the service of a runner.
   public init(_ runner: ModeRunner) { self.runner = runner }
 
-  /// Returns when the service works, or no longer has to; see ``HeartbeatSender``.
-  /// - Throws: ``AgentError`` with code `.noHeartbeat` when it has failed, or the coordinator did not take the last
-  ///   heartbeat; `CancellationError`.
+  /// Returns when the service works, or is not to work any more; see ``HeartbeatSender``.
+  /// - Throws: ``AgentError`` with code `.noHeartbeat` when the service has failed or the coordinator did not accept the
+  ///   last heartbeat; `CancellationError`.
   public func sendHeartbeatIfNeeded() async throws {
     for await status in runner.statuses() {
       guard status.mode == .on else { return }
@@ -20,7 +25,7 @@ public struct ModeHeartbeats: HeartbeatSender {
         throw AgentError(.noHeartbeat, problem)
       case .blocked, .stopped: return
       case .failed(let reason): throw AgentError(.noHeartbeat, reason)
-      // What it comes to, the next status tells.
+      // The next status contains the result.
       case .starting, .stopping: continue
       }
     }

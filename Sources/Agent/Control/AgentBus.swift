@@ -1,6 +1,6 @@
 internal import DBus
 
-/// Where the agent is on the bus. The contracts are `dbus/io.edgecoder.Agent1.xml` and `dbus/io.edgecoder.Tasks1.xml`.
+/// The names of the agent on the bus. The contracts are `dbus/io.edgecoder.Agent1.xml` and `dbus/io.edgecoder.Tasks1.xml`.
 enum AgentBus {
   static let name = "io.edgecoder.Agent1"
   static let path: ObjectPath = "/io/edgecoder/Agent1"
@@ -13,7 +13,7 @@ enum AgentBus {
 }
 
 extension AgentEvent {
-  /// The event as it goes over the bus: `(txss)`.
+  /// The event as a D-Bus structure: `(txss)`.
   var values: [Value] { [.uint64(UInt64(number)), .int64(atMs), .string(kind.rawValue), .string(text)] }
 
   init?(values: [Value]) {

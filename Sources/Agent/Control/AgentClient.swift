@@ -2,53 +2,59 @@ public import DBus
 internal import Streams
 public import SystemState
 
-/// The agent as another program sees it, over the bus.
+/// A client that reads the status of the agent, and controls it, over the bus.
+///
+/// ```swift
+/// let agent = try await AgentClient.open(on: .system)
+/// try await agent.choose(.bluetoothLocal)
+/// try await agent.follow { status in print(status.mode, status.runState) }
+/// ```
 public struct AgentClient: Sendable {
   private let agent: RemoteObject
 
-  /// Connects; whether an agent runs shows the first call.
+  /// Connects to a message bus. The first call shows whether an agent runs.
   /// - Throws: `DBusError` when there is no bus.
   public static func open(on bus: Connection.Bus = .system) async throws -> AgentClient {
     AgentClient(agent: RemoteObject(try await Connection.open(bus), AgentBus.name, AgentBus.path))
   }
 
-  /// What the agent does now.
+  /// Returns the present status of the agent.
   /// - Throws: ``AgentError``: `.notRunning`, `.unexpectedReply`; `DBusError`; `CancellationError`.
   public func status() async throws -> AgentStatus {
     try AgentStatus(properties: try await asking { try await agent.getAll(AgentBus.interface) })
   }
 
-  /// The status now, and again whenever it changes, until the agent ends.
+  /// Delivers the present status, and every change of it, until the agent stops.
   ///
-  /// Each is whole and the newest there is: who reads slowly misses some between.
-  /// - Parameter body: gets each.
-  /// - Throws: what `body` throws; ``AgentError`` with code `.notRunning`, also when the agent has ended;
+  /// Each status is complete and the newest: a slow `body` misses those between.
+  /// - Parameter body: The closure that receives each status.
+  /// - Throws: The error of `body`; ``AgentError`` with code `.notRunning`, also when the agent has ended;
   ///   `CancellationError`.
   public func follow(_ body: @Sendable (AgentStatus) async throws -> Void) async throws {
-    let (news, source) = BoundedStream.make(of: Void.self, limit: 1)
-    // Whose signals the properties' are; without an agent, nobody's.
+    let wake = WakeSignal()
+    // The owner of the name changes when an agent starts or stops.
     let rule = MatchRule(
       sender: AgentBus.name, path: AgentBus.path, interface: "org.freedesktop.DBus.Properties",
       member: "PropertiesChanged")
-    let changes = try await agent.connection.observe(rule, onEnd: { source.finish() }) { _ in source.yield(()) }
-    let owner = try await agent.connection.observeOwner(of: AgentBus.name) { _ in source.yield(()) }
+    let changes = try await agent.connection.observe(rule, onEnd: { wake.finish() }) { _ in wake.signal() }
+    let owner = try await agent.connection.observeOwner(of: AgentBus.name) { _ in wake.signal() }
     defer {
       changes.cancel()
       owner.cancel()
     }
     var last: AgentStatus?
-    source.yield(())
-    for await _ in news {
+    wake.signal()
+    for await _ in wake.signals {
       let status = try await status()
       if status != last { try await body(status) }
       last = status
     }
     try Task.checkCancellation()
-    throw AgentError(.notRunning, "the bus has gone")
+    throw AgentError(.notRunning, "the connection to the bus was lost")
   }
 
-  /// Chooses a mode, for a person.
-  /// - Returns: what came of it.
+  /// Changes the mode, on behalf of the user.
+  /// - Returns: The status after the change.
   /// - Throws: ``AgentError``: `.notRunning`, `.notPermitted`; `DBusError`; `CancellationError`.
   @discardableResult
   public func choose(_ mode: ComputeMode) async throws -> AgentStatus {
@@ -56,8 +62,9 @@ public struct AgentClient: Sendable {
     return try await status()
   }
 
-  /// Sets whether nothing runs without external power; throws as ``choose(_:)``.
-  /// - Returns: what came of it.
+  /// Changes the setting that nothing runs without external power.
+  /// - Returns: The status after the change.
+  /// - Throws: The errors of ``choose(_:)``.
   @discardableResult
   public func setRunOnlyWhileCharging(_ only: Bool) async throws -> AgentStatus {
     try await asking {
@@ -66,8 +73,8 @@ public struct AgentClient: Sendable {
     return try await status()
   }
 
-  /// The newest events, the oldest of them first.
-  /// - Parameter limit: how many at most.
+  /// Returns the newest events, the oldest of them first.
+  /// - Parameter limit: The largest number of events.
   /// - Throws: ``AgentError``: `.notRunning`; `DBusError`; `CancellationError`.
   public func events(limit: Int = EventLog.memoryLimit) async throws -> [AgentEvent] {
     let limit = UInt32(clamping: limit)
@@ -79,8 +86,8 @@ public struct AgentClient: Sendable {
     }
   }
 
-  /// Chooses the phase, for a person; it is on disk when this returns.
-  /// - Returns: what came of it.
+  /// Changes the lifecycle phase, on behalf of the user. When this returns, the choice is on disk.
+  /// - Returns: The status after the change.
   /// - Throws: ``AgentError``: `.notRunning`, `.notPermitted`, `.storage`; `DBusError`; `CancellationError`.
   @discardableResult
   public func choose(lifecycle choice: LifecycleChoice) async throws -> AgentStatus {
@@ -90,21 +97,24 @@ public struct AgentClient: Sendable {
     return try await status()
   }
 
-  /// The background tasks, and how they go.
+  /// Returns the status of each background task.
   /// - Throws: ``AgentError``: `.notRunning`; `DBusError`; `CancellationError`.
   public func tasks() async throws -> [AgentTaskStatus] {
     let reply = try await asking { try await agent.call(AgentBus.tasks, "GetTasks", returning: "aa{sv}") }
     return (reply[0].array ?? []).compactMap { $0.properties.flatMap(AgentTaskStatus.init) }
   }
 
-  /// Runs a background task at once, whatever it requires.
+  /// Runs a background task at once, whatever its conditions.
+  /// - Parameter identifier: The raw value of an ``AgentTask``.
   /// - Throws: ``AgentError``: `.notRunning`, `.notPermitted`, `.invalidArgument` when there is no such task, `.notNow`
   ///   when one runs; `DBusError`; `CancellationError`.
   public func runTask(_ identifier: String) async throws {
     try await asking { try await agent.call(AgentBus.tasks, "Run", .string(identifier), returning: "") }
   }
 
-  /// Tells a background task that runs to come to its end; throws as ``runTask(_:)``, `.notNow` when it does not run.
+  /// Expires a running background task, as at the end of its time budget.
+  /// - Parameter identifier: The raw value of an ``AgentTask``.
+  /// - Throws: The errors of ``runTask(_:)``, and `.notNow` when the task does not run.
   public func expireTask(_ identifier: String) async throws {
     try await asking { try await agent.call(AgentBus.tasks, "Expire", .string(identifier), returning: "") }
   }
@@ -122,10 +132,11 @@ public struct AgentClient: Sendable {
       }
       switch error.name.split(separator: ".").last {
       case "ServiceUnknown", "NameHasNoOwner":
-        throw AgentError(.notRunning, "no agent runs", hint: "start it: `edgeblue agent`")
+        throw AgentError(.notRunning, "no agent runs")
       case "AccessDenied":
         throw AgentError(
-          .notPermitted, "the bus does not permit it", hint: "be root, or a member of the group edgeblue")
+          .notPermitted, "the policy of the bus does not permit the call",
+          hint: "be root, or a member of the group edgeblue")
       default: throw error
       }
     }

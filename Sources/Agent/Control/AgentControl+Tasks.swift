@@ -41,7 +41,7 @@ extension AgentControl {
 }
 
 extension BackgroundTaskEvent {
-  /// The event as it goes over the bus; `nil` for one that is of no task.
+  /// The event as D-Bus values; `nil` for an event that belongs to no task.
   var values: [Value]? {
     func values(_ identifier: String, _ run: Int, _ kind: String, _ text: String = "") -> [Value] {
       [.string(identifier), .uint64(UInt64(run)), .string(kind), .string(text)]
@@ -58,7 +58,7 @@ extension BackgroundTaskEvent {
 }
 
 extension AgentTaskStatus {
-  /// The task as it goes over the bus: `a{sv}`.
+  /// The status as D-Bus properties: `a{sv}`.
   var properties: [String: Value] {
     var properties: [String: Value] = [
       "Identifier": .string(identifier), "Kind": .string(kind.rawValue), "Running": .bool(isRunning),
@@ -70,7 +70,7 @@ extension AgentTaskStatus {
     return properties
   }
 
-  /// Reads what the agent says; `nil` when it is not a task to this version.
+  /// Creates a status from D-Bus properties, or returns `nil` if they do not describe a task.
   init?(properties: [String: Value]) {
     guard let identifier = properties["Identifier"]?.string,
       let kind = properties["Kind"]?.string.flatMap(BackgroundTaskRequest.Kind.init)

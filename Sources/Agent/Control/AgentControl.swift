@@ -1,26 +1,41 @@
 public import DBus
 internal import SystemState
 
-/// The agent on the bus, as `io.edgecoder.Agent1` and `io.edgecoder.Tasks1`: others read what it does, and who may, controls it.
+/// The agent's interfaces on the bus, `io.edgecoder.Agent1` and `io.edgecoder.Tasks1`.
+///
+/// Every program may read the status; the policy of the bus decides which users may control the agent.
+///
+/// ```swift
+/// let control = try await AgentControl.open(runner, tasks: tasks, lifecycle: lifecycle)
+/// try await control.run()
+/// ```
 public final class AgentControl: Sendable {
   private let runner: ModeRunner
   private let tasks: AgentTasks
   private let connection: Connection
   private let object: ExportedObject
-  /// From before anybody could read it: every change since is told.
+  /// The status before the object was exported: every later change is published.
   private let first: AgentStatus
 
   private init(
     _ runner: ModeRunner, _ tasks: AgentTasks, _ lifecycle: AgentLifecycle, _ connection: Connection
   ) throws {
-    (self.runner, self.tasks, self.connection, first) = (runner, tasks, connection, runner.status)
+    self.runner = runner
+    self.tasks = tasks
+    self.connection = connection
+    first = runner.status
     object = try connection.export(
       AgentBus.path, [Self.interface(of: runner, lifecycle), Self.interface(of: tasks)])
   }
 
-  /// Puts a runner on the bus, with its background tasks and its phase.
-  /// - Throws: ``AgentError``: `.alreadyRunning` when another agent has the name, `.notPermitted` when the bus does not
-  ///   allow it; `DBusError` when there is no bus.
+  /// Exports a runner on the bus, with its background tasks and its lifecycle phase.
+  /// - Parameters:
+  ///   - runner: The runner of the mode.
+  ///   - tasks: The background tasks.
+  ///   - lifecycle: The lifecycle phase.
+  ///   - bus: The bus, by default the system bus.
+  /// - Throws: ``AgentError`` with code `.alreadyRunning` when another agent owns the name, and `.notPermitted` when the
+  ///   policy of the bus does not permit it; `DBusError` when there is no bus.
   public static func open(
     _ runner: ModeRunner, tasks: AgentTasks, lifecycle: AgentLifecycle, on bus: Connection.Bus = .system
   ) async throws -> AgentControl {
@@ -30,26 +45,31 @@ public final class AgentControl: Sendable {
       switch try await connection.requestName(AgentBus.name) {
       case .owner, .alreadyOwner: return control
       case .taken, .queued:
-        throw AgentError(
-          .alreadyRunning, "another agent runs on this bus", hint: "`edgeblue status` tells of it; end it first")
+        throw AgentError(.alreadyRunning, "another agent runs on this bus")
       }
     } catch let error as DBusError where error.name == "org.freedesktop.DBus.Error.AccessDenied" {
       throw AgentError(
-        .notPermitted, "the bus does not let this program be the agent",
+        .notPermitted, "the policy of the bus does not let this program be the agent",
         hint: "copy dbus/io.edgecoder.Agent1.conf to /etc/dbus-1/system.d; then root and the group edgeblue may")
     }
   }
 
-  /// Tells of what changes, until the task is cancelled or the runner ends.
-  /// - Throws: ``AgentError`` with code `.busLost`, when the bus has gone: nobody can control the agent any more.
+  /// Publishes changes and events on the bus, until the task is cancelled or the runner stops.
+  /// - Throws: ``AgentError`` with code `.busLost` when the connection to the bus is lost, and the agent cannot be
+  ///   controlled any more.
   public func run() async throws {
-    let (runner, tasks, object, connection, first) = (runner, tasks, object, connection, first)
+    let runner = runner
+    let tasks = tasks
+    let object = object
+    let connection = connection
+    let first = first
     try await withThrowingTaskGroup(of: Void.self) { group in
-      let (statuses, events) = (runner.statuses(), runner.log.events())
+      let statuses = runner.statuses()
+      let events = runner.log.events()
       group.addTask {
         var last = first
         for await status in statuses {
-          try Self.tell(status, after: last, by: object)
+          try Self.publishChanges(in: status, after: last, on: object)
           last = status
         }
       }
@@ -64,14 +84,16 @@ public final class AgentControl: Sendable {
       group.addTask {
         let reason: DBusError
         do { reason = try await connection.waitUntilClosed() } catch is CancellationError { return }
-        throw AgentError(.busLost, "the bus has gone: \(reason.message)")
+        throw AgentError(.busLost, "the connection to the bus was lost: \(reason.message)")
       }
       defer { group.cancelAll() }
       try await group.next()
     }
   }
 
-  private static func tell(_ status: AgentStatus, after last: AgentStatus, by object: ExportedObject) throws {
+  private static func publishChanges(
+    in status: AgentStatus, after last: AgentStatus, on object: ExportedObject
+  ) throws {
     var changed: [String: Value] = [:]
     var gone: [String] = []
     for (new, old) in zip(status.properties, last.properties) where new.value != old.value {
@@ -90,7 +112,8 @@ public final class AgentControl: Sendable {
           let text = call.arguments[0].string ?? ""
           guard let mode = ComputeMode(rawValue: text) else {
             throw DBusError(
-              name: AgentBus.invalidArgument, message: "a mode is off, on or bluetooth-local, not “\(text.prefix(40))”")
+              name: AgentBus.invalidArgument,
+              message: "the mode is “\(text.prefix(40))”; allowed: off, on and bluetooth-local")
           }
           await runner.choose(mode)
           return []
@@ -104,7 +127,7 @@ public final class AgentControl: Sendable {
           guard let choice = LifecycleChoice(rawValue: text) else {
             throw DBusError(
               name: AgentBus.invalidArgument,
-              message: "a phase is foreground, background or auto, not “\(text.prefix(40))”")
+              message: "the phase is “\(text.prefix(40))”; allowed: foreground, background and auto")
           }
           do throws(AgentError) {
             await runner.take(try lifecycle.choose(choice))

@@ -3,7 +3,7 @@ internal import NetworkPath
 internal import SystemState
 
 extension AgentStatus {
-  /// The properties of `io.edgecoder.Agent1`: each with its type, and its value where there is one.
+  /// The properties of `io.edgecoder.Agent1`, each with its type, and with its value if it has one.
   var properties: [(name: String, type: Signature, value: Value?)] {
     let counts = [
       "downgrades": counters.downgrades, "starts": counters.starts, "failures": counters.failures,
@@ -49,15 +49,14 @@ extension AgentStatus {
     ]
   }
 
-  /// Reads the properties.
-  /// - Throws: ``AgentError`` with code `.unexpectedReply`, when one that is always there is missing or means nothing
-  ///   to this version.
+  /// Creates a status from D-Bus properties.
+  /// - Throws: ``AgentError`` with code `.unexpectedReply` when a required property is missing or has an unknown value.
   init(properties: [String: Value]) throws(AgentError) {
     func text(_ name: String) -> String? { properties[name]?.string }
     func need<T>(_ name: String, _ value: T?) throws(AgentError) -> T {
       guard let value else {
         throw AgentError(
-          .unexpectedReply, "the agent says \(properties[name].map { "\($0)" } ?? "nothing") for \(name)",
+          .unexpectedReply, "the agent's property \(name) is \(properties[name].map { "\($0)" } ?? "missing")",
           hint: "it may be of another version")
       }
       return value
@@ -99,7 +98,7 @@ extension AgentStatus {
 extension RunState {
   static let names = ["stopped", "blocked", "starting", "running", "stopping", "failed"]
 
-  /// The state in a word, for programs.
+  /// The name of the state, for programs.
   public var name: String {
     switch self {
     case .stopped: "stopped"
@@ -111,7 +110,7 @@ extension RunState {
     }
   }
 
-  /// Why: the raw value of a ``ModeMachine/Block``, or words; `nil` where there is nothing to say.
+  /// The reason of the state: the raw value of a ``ModeMachine/Block``, or a text for display; `nil` if it has none.
   public var reason: String? {
     switch self {
     case .blocked(let block): block.rawValue
@@ -125,7 +124,7 @@ extension RunState {
     if let state = plain.first(where: { $0.name == name }) {
       self = state
     } else if name == "failed" {
-      self = .failed(because: reason ?? "it is not known why")
+      self = .failed(because: reason ?? "the reason is unknown")
     } else if name == "blocked", let block = reason.flatMap(ModeMachine.Block.init) {
       self = .blocked(block)
     } else {

@@ -1,12 +1,12 @@
 internal import DBus
 
 extension CoordinatorStatus {
-  /// What became of tasks, by name.
+  /// The numbers of tasks and results, by outcome.
   var jobs: [String: Int] {
     ["done": jobsDone, "failed": jobsFailed, "unwanted": resultsUnwanted, "waiting": resultsWaiting]
   }
 
-  /// Reads the properties; `nil` when there is no coordinator.
+  /// Creates a status from D-Bus properties, or returns `nil` without a coordinator.
   init?(properties: [String: Value]) {
     guard let address = properties["Coordinator"]?.string, let agentID = properties["AgentId"]?.string else {
       return nil
@@ -15,10 +15,13 @@ extension CoordinatorStatus {
       address: address, agentID: agentID, isRegistered: properties["Registered"]?.bool ?? false,
       lastHeartbeatAtMs: properties["LastHeartbeatAtMs"]?.integer(),
       nextHeartbeatAtMs: properties["NextHeartbeatAtMs"]?.integer(), problem: properties["CoordinatorProblem"]?.string)
-    (isWorking, heldBecause) = (properties["Working"]?.bool ?? false, properties["HeldBecause"]?.string)
+    isWorking = properties["Working"]?.bool ?? false
+    heldBecause = properties["HeldBecause"]?.string
     let jobs = properties["Jobs"]?.counts ?? [:]
-    (jobsDone, jobsFailed) = (jobs["done", default: 0], jobs["failed", default: 0])
-    (resultsUnwanted, resultsWaiting) = (jobs["unwanted", default: 0], jobs["waiting", default: 0])
+    jobsDone = jobs["done", default: 0]
+    jobsFailed = jobs["failed", default: 0]
+    resultsUnwanted = jobs["unwanted", default: 0]
+    resultsWaiting = jobs["waiting", default: 0]
     dropReasons = properties["DropReasons"]?.counts ?? [:]
   }
 }
@@ -31,7 +34,7 @@ extension Value {
       counts.sorted { $0.key < $1.key }.map { Entry(.string($0.key), .uint64(UInt64(clamping: $0.value))) })
   }
 
-  /// The counts of an `a{st}`; what else it may hold is left out.
+  /// The counts of an `a{st}`; other entries are ignored.
   var counts: [String: Int]? {
     entries.map { entries in
       Dictionary(

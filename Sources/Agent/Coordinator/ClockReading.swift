@@ -1,11 +1,11 @@
 import Timing
 
-/// One moment by all clocks there are.
+/// An instant by all three clocks.
 struct ClockReading: Sendable {
-  /// The agent's own clock.
+  /// The time by the agent's clock.
   var now: Duration
-  /// The wall clock: milliseconds since 1970, and whatever somebody sets it to.
+  /// The time by the wall clock, in milliseconds since 1970.
   var wallMs: Int64
-  /// The clock since the machine was started.
+  /// The time since the boot of the machine.
   var boot: BootInstant
 }

@@ -1,12 +1,11 @@
-/// Keeps a machine within the coordinator's rules of conduct: what it counts within an hour, counted here first.
+/// The results of the last hour, judged by the coordinator's rules of conduct before the coordinator judges them.
 ///
-/// The coordinator bans who looks as if it made its answers up. An honest machine can look so, too: with a broken
-/// engine, one that answers at once, or three times the same; or when the coordinator's answers are lost, so that each
-/// result is sent again and again.
+/// The coordinator bans a machine that seems to forge its results. An honest machine can seem to, with an engine that is
+/// broken, answers at once or repeats itself, or when responses are lost so that each result is sent repeatedly.
 struct Conduct: Sendable, Hashable, Codable {
-  /// A result that was sent, and may have arrived.
+  /// A result that was sent and may have arrived.
   struct Mark: Sendable, Hashable, Codable {
-    /// By the agent's clock here, since 1970 on disk.
+    /// The time by the agent's clock; on disk since 1970.
     var atMs: Int64
     var task: UInt64
     var ok: Bool
@@ -15,29 +14,33 @@ struct Conduct: Sendable, Hashable, Codable {
     var durationMs: Int64
 
     init(_ result: ResultRequest, atMs: Int64) {
-      (self.atMs, ok, durationMs) = (atMs, result.ok, result.durationMs)
-      (length, output) = (result.output.utf16.count, Conduct.fingerprint(result.output))
+      self.atMs = atMs
+      ok = result.ok
+      durationMs = result.durationMs
+      length = result.output.utf16.count
+      output = Conduct.fingerprint(result.output)
       task = Conduct.fingerprint(result.subtaskId)
     }
   }
 
-  /// Over how long the coordinator counts.
+  /// The duration over which the coordinator counts: 1 h.
   static let windowMs: Int64 = 3_600_000
-  /// The least time from taking a task to its result: three below half a second are a ban.
+  /// The shortest time from a task to its result: 600 ms. Three below half a second are a ban.
   static let leastMs: Int64 = 600
-  /// By how much two results differ in time: ten that differ by less than 50 ms on average are a strike.
+  /// The random variation of the durations: 400 ms. Ten results that differ by less than 50 ms on average are a strike.
   static let spreadMs: Int64 = 400
-  /// How many are remembered.
+  /// The number of results that are remembered.
   private static let limit = 128
 
   private(set) var marks: [Mark] = []
-  /// What is older may have been forgotten by the coordinator, with all before it; `nil` for nothing.
+  /// The instant before which the coordinator may have forgotten results; `nil` if there is none.
   private var unsureBeforeMs: Int64?
 
-  /// How long a result is held back.
+  /// Returns the delay before an outcome becomes a result, in milliseconds.
   /// - Parameters:
-  ///   - results: what is to be sent before it.
-  ///   - random: 0 to 1.
+  ///   - durationMs: The time since the start of the task.
+  ///   - results: The results that are sent before it.
+  ///   - random: A number from 0 to 1.
   func pauseMs(after durationMs: Int64, behind results: [ResultRequest], random: Double) -> Int64 {
     let spread = Int64(Double(Self.spreadMs) * min(max(random, 0), 1))
     if durationMs < Self.leastMs { return Self.leastMs - durationMs + spread }
@@ -45,17 +48,17 @@ struct Conduct: Sendable, Hashable, Codable {
     return tallies.contains { $0.count >= 5 && $0.deviationMs < 100 } ? spread : 0
   }
 
-  /// Why an answer is not given as such; `nil` when it is.
-  /// - Parameter results: what is to be sent before it.
+  /// Returns the reason why an answer is replaced by a failure, or `nil` if it may be sent.
+  /// - Parameter results: The results that are sent before it.
   func objection(to output: String, behind results: [ResultRequest], atMs now: Int64) -> String? {
     let before = recent(now).map(\.output) + results.map { Self.fingerprint($0.output) }
     if before.count > 1, before.suffix(2).allSatisfy({ $0 == Self.fingerprint(output) }) {
-      return "it is the third time in a row the same answer, which the coordinator takes for a forgery"
+      return "the answer is the same for the third time in a row, which the coordinator treats as a forgery"
     }
     return nil
   }
 
-  /// Until when no task is taken, because one more that fails could be one too many; `nil` when one may be.
+  /// Returns the instant until which no task is accepted, because one more failure could be a strike; `nil` for now.
   func heldUntilMs(behind results: [ResultRequest], atMs now: Int64) -> Int64? {
     let marks = recent(now) + results.map { Mark($0, atMs: now) }
     let isTooMuch = tallies(marks).contains { tally in
@@ -66,15 +69,15 @@ struct Conduct: Sendable, Hashable, Codable {
     return isTooMuch ? marks[0].atMs + Self.windowMs : nil
   }
 
-  /// Until when a result is not sent, because with it the machine would look like a forger; `nil` when it may be.
+  /// Returns the instant until which a result is not sent, because with it the results would look forged; `nil` for now.
   func waitUntilMs(for result: ResultRequest, atMs now: Int64) -> Int64? {
     let marks = recent(now)
     let looksBad = tallies(marks + [Mark(result, atMs: now)]).contains { $0.looksBroken || $0.looksMadeUp }
     return looksBad ? marks.first.map { $0.atMs + Self.windowMs } : nil
   }
 
-  /// A result as it is sent. Sent once more, since nobody answered, it is not quite the same: the coordinator takes three
-  /// in a row that are for a forgery, and does not care whose they are.
+  /// Returns a result as it is sent. A repetition gets a line break, because the coordinator treats three equal results in
+  /// a row as a forgery.
   func asSent(_ result: ResultRequest) -> ResultRequest {
     guard let last = marks.last, last.task == Self.fingerprint(result.subtaskId),
       last.output == Self.fingerprint(result.output)
@@ -89,19 +92,19 @@ struct Conduct: Sendable, Hashable, Codable {
     marks = recent(now).suffix(Self.limit - 1) + [Mark(result, atMs: now)]
   }
 
-  /// The one that was sent last has certainly not arrived.
+  /// Discounts the last result, which certainly has not arrived.
   mutating func takeBack() { if !marks.isEmpty { marks.removeLast() } }
 
-  /// The coordinator has forgotten all results before some instant, and perhaps some after it.
+  /// Notes that the coordinator has forgotten all results before an instant, and perhaps some after it.
   mutating func forget(beforeMs instant: Int64, atMs now: Int64) {
     marks.removeAll { $0.atMs < instant }
     unsureBeforeMs = now
   }
 
-  /// The same by another clock, and with nothing that cannot be: what was read from a file.
+  /// Returns the results by another clock, with impossible values from a file corrected.
   /// - Parameters:
-  ///   - wallMs: the clock it has now.
-  ///   - nowMs: the clock it is to have, at the same moment.
+  ///   - wallMs: The present time by the clock of the results.
+  ///   - nowMs: The present time by the new clock.
   func moved(fromMs wallMs: Int64, toMs nowMs: Int64) -> Conduct {
     var moved = self
     moved.unsureBeforeMs = unsureBeforeMs.map { nowMs - min(max(0, wallMs.subtractingClamped($0)), Self.windowMs) }
@@ -115,7 +118,7 @@ struct Conduct: Sendable, Hashable, Codable {
     return moved
   }
 
-  /// All that the coordinator may make of some results: it counts from the first, or from a later one.
+  /// Returns all tallies that the coordinator may have: it counts from the first result or from a later one.
   private func tallies(_ marks: [Mark]) -> [Tally] {
     let unsure = unsureBeforeMs.map { instant in marks.prefix { $0.atMs < instant }.count } ?? 0
     return (0...unsure).map { Tally(Array(marks.dropFirst($0))) }
@@ -123,14 +126,14 @@ struct Conduct: Sendable, Hashable, Codable {
 
   private func recent(_ now: Int64) -> [Mark] { marks.filter { now - $0.atMs <= Self.windowMs } }
 
-  /// FNV-1a: the same after a restart, and never mind whose text it is.
+  /// Returns the FNV-1a hash of a text, which is the same after a restart.
   private static func fingerprint(_ text: String) -> UInt64 {
     text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
   }
 }
 
 extension Conduct {
-  /// What the coordinator makes of some results. Its limits, with some room.
+  /// A tally of results as the coordinator makes it, with stricter limits.
   private struct Tally {
     var count: Int
     var good: Int
@@ -138,17 +141,18 @@ extension Conduct {
     var deviationMs: Double
 
     init(_ marks: [Mark]) {
-      (count, good) = (marks.count, marks.filter(\.ok).count)
+      count = marks.count
+      good = marks.filter(\.ok).count
       length = marks.reduce(0) { $0 + $1.length }
       let mean = Double(marks.reduce(0) { $0 + $1.durationMs }) / Double(max(count, 1))
       let squares = marks.reduce(0) { $0 + (Double($1.durationMs) - mean) * (Double($1.durationMs) - mean) }
       deviationMs = (squares / Double(max(count, 1))).squareRoot()
     }
 
-    /// Ten tasks of which less than 15 % went well.
+    /// A Boolean value that indicates whether less than 15 % of ten or more tasks succeeded.
     var looksBroken: Bool { count >= 10 && good * 100 < 16 * count }
 
-    /// Five tasks with answers shorter than ten characters, or ten that took the same time.
+    /// A Boolean value that indicates whether five answers are shorter than ten characters, or ten took the same time.
     var looksMadeUp: Bool {
       count >= 5 && good * 10 > 7 * count && length < 11 * count || count >= 10 && deviationMs < 55
     }

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Timing
 
 /// The sender of requests to one coordinator: encodes them, adds the token and the signature, and limits the time.
 struct CoordinatorClient: Sendable {
@@ -29,7 +28,7 @@ struct CoordinatorClient: Sendable {
       let path = call.path
       let all = headers
       let late = CoordinatorTransportError(
-        "\(transport.address) has not answered within \(CoordinatorRunner.answerLimit)", mayHaveArrived: true)
+        "\(transport.address) did not answer within \(CoordinatorRunner.answerLimit)", mayHaveArrived: true)
       return .answer(
         try await options.time.withLimit(CoordinatorRunner.answerLimit, orThrow: late) {
           try await transport.post(path, headers: all, body: body)
@@ -37,7 +36,7 @@ struct CoordinatorClient: Sendable {
     } catch let error as CoordinatorTransportError {
       return .none(error)
     } catch is CancellationError {
-      return .none(CoordinatorTransportError("it was cancelled", mayHaveArrived: true))
+      return .none(CoordinatorTransportError("the request was cancelled", mayHaveArrived: true))
     } catch {
       return .none(CoordinatorTransportError("\(error)", mayHaveArrived: false))
     }

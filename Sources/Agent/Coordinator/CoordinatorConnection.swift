@@ -1,5 +1,3 @@
-import Timing
-
 /// The connection to the coordinator, judged by its answers to registrations and heartbeats.
 struct CoordinatorConnection: Sendable, Hashable {
   /// The failures in a row, and the reason of the newest.

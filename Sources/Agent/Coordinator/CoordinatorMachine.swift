@@ -222,7 +222,7 @@ extension CoordinatorMachine {
         _ = enrolment.handle(.heartbeatAccepted, at: now)
         connection.accept(next: next)
         return wasConnected
-          ? [] : [Action.connected, .log("the coordinator takes this machine's heartbeat")]
+          ? [] : [Action.connected, .log("the coordinator accepts this machine's heartbeats")]
       case .unauthorized(let reason): return unauthorized(reason)
       case .refused(let reason): return refused(reason)
       case .failed(let reason): return failed(reason)
@@ -267,7 +267,7 @@ extension CoordinatorMachine {
 
   private mutating func refused(_ reason: String) -> [Action] {
     connection.refuse(reason, until: now + Self.refusalDelay)
-    return [.log("the coordinator will not have this machine: \(reason)"), .refused(reason)]
+    return [.log("the coordinator refuses this machine: \(reason)"), .refused(reason)]
   }
 
   /// Registers or stops signing: the coordinator does not know this machine, or does not accept its signature.
@@ -275,7 +275,7 @@ extension CoordinatorMachine {
     if reason.contains("signature_invalid") || reason.contains("agent_id_mismatch") {
       guard signing.reject(at: now) else { return failed(reason) }
       connection.hurry(at: now)
-      return [.log("the coordinator does not take this machine's signature; for an hour there is none: \(reason)")]
+      return [.log("the coordinator rejected this machine's signature; requests are unsigned for an hour: \(reason)")]
     }
     if reason.contains("agent_not_registered") {
       // It still knew the machine when it accepted the last heartbeat, whose response took 15 s at most.

@@ -1,13 +1,14 @@
 internal import SystemState
 
-/// What the coordinator is told of the machine, under `powerTelemetry`: what phones tell, and what other machines tell.
-/// What is not known is left out; the coordinator takes a 0 for an empty battery, and refuses a -1.
+/// The telemetry under `powerTelemetry`, with the fields of phones and of other machines.
+///
+/// Unknown values are left out: the coordinator treats a 0 as an empty battery, and rejects a −1.
 struct CoordinatorTelemetry: Encodable, Sendable, Hashable {
   var onExternalPower: Bool
   var batteryLevelPct: Int?
   var lowPowerMode: Bool
   var updatedAtMs: Int64
-  // The same for the coordinator's table of machines that are no phones.
+  // The same values for the coordinator's table of machines other than phones.
   var onACPower: Bool
   var batteryPct: Int?
   var deviceType: String?
@@ -15,16 +16,19 @@ struct CoordinatorTelemetry: Encodable, Sendable, Hashable {
   var thermalState: String?
 
   init(_ power: PowerTelemetry, _ machine: MachineTelemetry) {
-    (onExternalPower, onACPower) = (power.onExternalPower, power.onExternalPower)
-    (batteryLevelPct, batteryPct) = (power.batteryLevelPct, power.batteryLevelPct)
-    (lowPowerMode, updatedAtMs) = (power.lowPowerMode, power.updatedAtMs)
+    onExternalPower = power.onExternalPower
+    batteryLevelPct = power.batteryLevelPct
+    lowPowerMode = power.lowPowerMode
+    updatedAtMs = power.updatedAtMs
+    onACPower = power.onExternalPower
+    batteryPct = power.batteryLevelPct
     deviceType = machine.kind?.rawValue
     cpuUsagePct = machine.cpuUsagePct.map { min(max($0, 0), 100) }
     thermalState = machine.thermalState?.rawValue
   }
 }
 
-/// `POST /register`.
+/// The body of `POST /register`.
 struct RegisterRequest: Encodable, Sendable, Hashable {
   var agentId: String
   var os = "linux"
@@ -39,7 +43,7 @@ struct RegisterRequest: Encodable, Sendable, Hashable {
   var sandboxMode = "none"
 }
 
-/// `POST /heartbeat`.
+/// The body of `POST /heartbeat`.
 struct HeartbeatRequest: Encodable, Sendable, Hashable {
   var agentId: String
   var powerTelemetry: CoordinatorTelemetry?
@@ -49,10 +53,10 @@ struct HeartbeatRequest: Encodable, Sendable, Hashable {
   var sandboxMode = "none"
 }
 
-/// What a coordinator says to a registration.
+/// The coordinator's response to a registration.
 struct RegisterReply: Decodable, Sendable, Hashable {
   var accepted: Bool
-  /// `nil` when the coordinator asks for none.
+  /// The token for later requests; `nil` if the coordinator issues none.
   var meshToken: String?
 
   private enum Key: CodingKey { case accepted, meshToken }
@@ -64,7 +68,7 @@ struct RegisterReply: Decodable, Sendable, Hashable {
   }
 }
 
-/// What a coordinator says to a heartbeat.
+/// The coordinator's response to a heartbeat.
 struct HeartbeatReply: Decodable, Sendable, Hashable {
   var ok: Bool
   var blacklisted: Bool
@@ -80,7 +84,7 @@ struct HeartbeatReply: Decodable, Sendable, Hashable {
   }
 }
 
-/// Fields that help when they are there, and do no harm when they are not what they should be.
+/// Optional fields, which are ignored when they have an unexpected type.
 extension KeyedDecodingContainer {
   func text(_ key: Key) -> String? {
     guard let text = try? decode(String.self, forKey: key), !text.isEmpty else { return nil }

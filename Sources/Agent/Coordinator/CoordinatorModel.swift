@@ -1,15 +1,15 @@
-/// What runs the models, as the coordinator is told of it.
+/// The state of the engine, as it is reported to the coordinator.
 public struct CoordinatorModel: Sendable, Hashable {
-  /// Whether a prompt that is given to it now is answered.
+  /// A Boolean value that indicates whether the engine would answer a prompt now.
   public var isReady: Bool
-  /// The model; `nil` when that is not known.
+  /// The name of the model; `nil` if it is unknown.
   public var name: String?
-  /// Its parameters in billions, more than 0 and at most 10,000; `nil` when that is not known.
+  /// The number of the model's parameters in billions, more than 0 and at most 10,000; `nil` if it is unknown.
   public var billionsOfParameters: Double?
-  /// Whether it is just being loaded.
+  /// A Boolean value that indicates whether the model is being loaded.
   public var isLoading: Bool
 
-  /// Makes one.
+  /// Creates the state of an engine. A number of parameters outside the allowed range counts as unknown.
   public init(isReady: Bool, name: String? = nil, billionsOfParameters: Double? = nil, isLoading: Bool = false) {
     self.isReady = isReady
     self.name = name

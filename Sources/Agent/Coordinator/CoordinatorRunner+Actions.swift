@@ -8,7 +8,7 @@ extension CoordinatorRunner {
     case .connected:
       if let run { Task { await run.whenReady() } }
     case .refused(let reason):
-      run?.end.yield(AgentError(.refused, reason, hint: "`edgeblue status` says when this machine asks again"))
+      run?.end.yield(AgentError(.refused, reason))
     case .work(let task):
       work = Task {
         let work = await client.work(on: task)
@@ -25,7 +25,7 @@ extension CoordinatorRunner {
     do {
       try disk.outbox.keep(entry)
     } catch {
-      reportStorageProblem("a result holds until the program ends, and is not on disk: \(error)")
+      reportStorageProblem("a result is in memory only, and lost at a restart: \(error)")
       handle(.notKept(entry.number))
     }
   }
@@ -43,7 +43,7 @@ extension CoordinatorRunner {
       disk.hasProblem = false
       if !machine.storage.isStored { handle(.saved) }
     } catch {
-      reportStorageProblem("what is agreed with the coordinator holds, but not after a restart: \(error)")
+      reportStorageProblem("the session with the coordinator is in memory only: \(error)")
       handle(.notSaved)
     }
   }

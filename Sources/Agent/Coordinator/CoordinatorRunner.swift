@@ -3,61 +3,73 @@ public import Streams
 public import SystemState
 public import Timing
 
-/// Takes part in a swarm: registers at a coordinator, tells it that this machine lives, and works for it.
+/// A service that works for a coordinator: it registers this machine, sends heartbeats, and works on tasks.
 ///
-/// It does what a `CoordinatorMachine` decides. What is agreed with the coordinator outlives the program, and so do
-/// results it does not have yet, and what it counts: starting the program again and again is no way to be banned.
+/// The enrolment, the results that the coordinator does not have yet, and everything that the coordinator counts survive
+/// a restart of the program: frequent restarts do not lead to a ban.
+///
+/// ```swift
+/// var options = CoordinatorRunner.Options()
+/// options.model = { CoordinatorModel(isReady: true, name: "llama3") }
+/// options.answer = { task in "an answer to \(task.input)" }
+/// let identity = try MachineIdentity.load(path: folder.identity, hostName: "board")
+/// let runner = try CoordinatorRunner(
+///   transport: transport, signer: signer, identity: identity, folder: folder,
+///   log: EventLog(path: folder.events), options: options)
+/// try await runner.run { print("the coordinator accepts heartbeats") }
+/// ```
 public actor CoordinatorRunner: ComputeRunner {
-  /// What the runner works with.
+  /// The settings of the service.
   public struct Options: Sendable {
-    /// The version of the program, as the coordinator is told.
+    /// The version of the program that is reported to the coordinator.
     public var version = "1.0.0"
-    /// What proves that this machine belongs to an account; `nil` where none is needed.
+    /// The token that proves that this machine belongs to an account; `nil` if the coordinator needs none.
     public var registrationToken: String?
-    /// The token of the swarm, for a coordinator that does not give it to those who register.
+    /// The token of the swarm, for a coordinator that does not issue one at registration.
     public var meshToken: String?
-    /// What runs the models: `ollama-local` or `edgecoder-local`.
+    /// The name of the engine: `ollama-local` or `edgecoder-local`.
     public var localModelProvider = "edgecoder-local"
-    /// Says how what runs the models is. Bounded: it returns soon.
+    /// A closure that returns the state of the engine; it must return soon.
     public var model: @Sendable () async -> CoordinatorModel = { CoordinatorModel(isReady: false) }
-    /// Answers a task. Cancelled, it ends soon.
+    /// A closure that answers a task; it must return soon after cancellation.
     public var answer: @Sendable (CoordinatorTask) async throws -> String = { _ in throw CancellationError() }
-    /// Whether power suffices to ask for work.
+    /// The policy that decides whether the power supply suffices for work.
     public var policy = AssignmentPolicy.flowChart(FlowChart())
-    /// What the machine runs on; `nil` while it is not known.
+    /// A closure that returns the state of the power supply; `nil` while it is unknown.
     public var power: @Sendable () -> PowerTelemetry? = { nil }
-    /// What else the coordinator is told of the machine.
+    /// A closure that returns the kind and load of the machine.
     public var machine: @Sendable () -> MachineTelemetry = { MachineTelemetry() }
-    /// The clock.
+    /// The clock for intervals and limits.
     public var time = TimeSource.continuous
-    /// Gets what goes wrong with files.
+    /// The logger for failures of files.
     public var logger = Logger(label: "edgeblue.coordinator")
-    /// Milliseconds since 1970.
+    /// The wall clock, in milliseconds since 1970.
     package var wallClock = WallClock.unixMilliseconds
-    /// The clock since the machine was started.
+    /// The clock since the boot of the machine.
     package var bootClock = BootInstant.system
-    /// 0 to 1.
+    /// A source of numbers from 0 to 1 that vary delays.
     package var random: @Sendable () -> Double = { .random(in: 0...1) }
 
-    /// The defaults.
+    /// Creates settings with their defaults.
     public init() {}
 
     var clocks: ClockReading { ClockReading(now: time.now, wallMs: wallClock(), boot: bootClock()) }
   }
 
-  /// How long work, results and calls have to come to an end when all is to stop: without a network nothing will come,
+  /// The limit for work, results and requests to end when the service stops: 1 s. Without a network none of them would,
   /// and Bluetooth waits.
   static let goodbyeLimit: Duration = .seconds(1)
-  /// How long an answer may take: 15 s.
+  /// The time limit of a request: 15 s.
   public static let answerLimit: Duration = .seconds(15)
 
-  /// What is between this machine and the coordinator, whenever it changes. One reader at a time.
+  /// The statuses after each change, for one reader.
   public nonisolated let statuses: BoundedStream<CoordinatorStatus>
   private var publisher: CoordinatorStatusPublisher
   let client: CoordinatorClient
   let options: Options
   let log: EventLog
-  private let (settled, settledSource) = BoundedStream.make(of: Void.self, limit: 1)
+  /// The wake-up when nothing is under way any more that is worth waiting for.
+  private let settled = WakeSignal()
 
   var machine: CoordinatorMachine
   var disk: Disk
@@ -86,8 +98,15 @@ public actor CoordinatorRunner: ComputeRunner {
     var end: BoundedStream<AgentError>.Source
   }
 
-  /// Restores what was agreed with this coordinator; nothing is sent yet.
-  /// - Throws: ``AgentError`` with code `.storage`, when that cannot be read.
+  /// Restores the state at this coordinator; nothing is sent yet.
+  /// - Parameters:
+  ///   - transport: The transport to the coordinator.
+  ///   - signer: The signer with this machine's key.
+  ///   - identity: The identity of this machine.
+  ///   - folder: The folder of the agent.
+  ///   - log: The log for changes of the state at the coordinator.
+  ///   - options: The other settings.
+  /// - Throws: ``AgentError`` with code `.storage` when the state cannot be read.
   public init(
     transport: any CoordinatorTransport, signer: any RequestSigner, identity: MachineIdentity, folder: StateFolder,
     log: EventLog, options: Options = Options()
@@ -108,21 +127,22 @@ public actor CoordinatorRunner: ComputeRunner {
     publisher = CoordinatorStatusPublisher(status.source)
   }
 
-  /// Takes part until the task is cancelled.
-  /// - Throws: ``AgentError`` with code `.refused`, when the coordinator will not have this machine. Run again soon, it
-  ///   throws the same without asking, until it is time to ask.
+  /// Works for the coordinator until the task is cancelled.
+  /// - Parameter whenReady: A closure that is called when the coordinator has accepted a heartbeat.
+  /// - Throws: ``AgentError`` with code `.refused` when the coordinator refuses this machine. A run within the next 10 min
+  ///   throws the same error without a request.
   public func run(whenReady: @escaping @Sendable () async -> Void) async throws {
     let (ends, end) = BoundedStream.make(of: AgentError.self, limit: 1, policy: .dropNewest)
     run = Run(whenReady: whenReady, end: end)
     handle(.start)
-    let asking = Task { await askModel() }
+    let polling = Task { await pollModel() }
     var problem: AgentError?
     for await error in ends {
       problem = error
       break
     }
     run = nil
-    asking.cancel()
+    polling.cancel()
     handle(.stop)
     await settle()
     handle(.leave)
@@ -131,22 +151,21 @@ public actor CoordinatorRunner: ComputeRunner {
     if let problem { throw problem }
   }
 
-  /// Waits until the task at hand has become a result, and that is with the coordinator; not for long.
+  /// Waits until the task has become a result and the coordinator has it, for ``goodbyeLimit`` at most.
   private func settle() async {
     let settled = settled
-    let source = settledSource
     let time = options.time
     if machine.isSettled { return }
     let limit = Task {
       do { try await time.sleep(for: Self.goodbyeLimit) } catch { return }
-      source.yield(())
+      settled.signal()
     }
     // In a task of its own: this one is cancelled.
-    await Task { for await _ in settled { return } }.value
+    await Task { for await _ in settled.signals { return } }.value
     limit.cancel()
   }
 
-  private func askModel() async {
+  private func pollModel() async {
     while !Task.isCancelled {
       let model = await options.model()
       if Task.isCancelled { return }
@@ -155,17 +174,17 @@ public actor CoordinatorRunner: ComputeRunner {
     }
   }
 
-  /// Takes in an event and does what follows from it.
+  /// Handles an event, and performs the actions.
   func handle(_ event: CoordinatorMachine.Event) {
     machine.power = options.power()
     machine.machine = options.machine()
     for action in machine.handle(event, at: options.time.now, random: options.random()) { perform(action) }
-    if machine.isSettled, !machine.isActive { settledSource.yield(()) }
+    if machine.isSettled, !machine.isActive { settled.signal() }
     wake?.cancel()
     wake = machine.wakeAt.map { instant in
       Task {
         do { try await options.time.sleep(until: instant) } catch { return }
-        // Cancelled while it was woken.
+        // The task may have been cancelled while it was woken.
         if !Task.isCancelled { handle(.tick) }
       }
     }

@@ -1,35 +1,36 @@
-/// What is between this machine and its coordinator at one moment.
+/// The status of this machine at its coordinator.
 public struct CoordinatorStatus: Sendable, Hashable {
-  /// Where the coordinator is.
+  /// The address of the coordinator.
   public var address: String
-  /// This machine's name there.
+  /// The identifier of this machine at the coordinator.
   public var agentID: String
-  /// Whether the coordinator knows this machine, as far as that is known.
+  /// A Boolean value that indicates whether this machine is registered, as far as that is known.
   public var isRegistered: Bool
-  /// When the coordinator took the last heartbeat: milliseconds since 1970; `nil` for never.
+  /// The time of the last accepted heartbeat, in milliseconds since 1970; `nil` if there was none.
   public var lastHeartbeatAtMs: Int64?
-  /// When the next one, or a registration, is due; `nil` when nothing is to be sent.
+  /// The time of the next heartbeat or registration, in milliseconds since 1970; `nil` if none is due.
   public var nextHeartbeatAtMs: Int64?
-  /// Why the last of them did not do, in words; `nil` when it did.
+  /// The reason why the last of them failed, for display; `nil` if it was accepted.
   public var problem: String?
 
-  /// Whether a task is worked on.
+  /// A Boolean value that indicates whether there is a task.
   public var isWorking = false
-  /// How many tasks were answered since the start.
+  /// The number of tasks that were answered since the start.
   public var jobsDone = 0
-  /// How many have failed.
+  /// The number of tasks that have failed since the start.
   public var jobsFailed = 0
-  /// How many results the coordinator will never take.
+  /// The number of results that the coordinator rejected.
   public var resultsUnwanted = 0
-  /// How many results the coordinator does not have yet.
+  /// The number of results that the coordinator does not have yet.
   public var resultsWaiting = 0
-  /// Why no work is asked for; `nil` when it is. An ``AssignmentReason``, one of the coordinator's, or one of
-  /// <doc:WorkingForACoordinator>.
+  /// The reason why no work is requested; `nil` if it is.
+  ///
+  /// The raw value of an ``AssignmentReason``, a reason of the coordinator, or one in <doc:WorkingForACoordinator>.
   public var heldBecause: String?
-  /// How often that was so, by reason.
+  /// The number of times that work was held, by reason.
   public var dropReasons: [String: Int] = [:]
 
-  /// Makes a status, for tests of what uses one.
+  /// Creates a status without any tasks or results.
   public init(
     address: String, agentID: String, isRegistered: Bool = false, lastHeartbeatAtMs: Int64? = nil,
     nextHeartbeatAtMs: Int64? = nil, problem: String? = nil

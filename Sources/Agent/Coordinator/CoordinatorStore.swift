@@ -2,9 +2,9 @@ import DurableFiles
 import Glibc
 import Timing
 
-/// Keeps a ``CoordinatorSession`` on disk, for its user's eyes only: it holds a token.
+/// The file of a ``CoordinatorSession``, readable by its user only because it contains a token.
 struct CoordinatorStore: Sendable {
-  /// The session as it is written: in milliseconds since 1970, for the agent's clock begins anew with each start.
+  /// The session as it is written, in milliseconds since 1970, because the agent's clock starts with the process.
   private struct Contents: Codable, Versioned {
     var version = 1
     var coordinator: String
@@ -19,19 +19,18 @@ struct CoordinatorStore: Sendable {
     var unsignedUntilMs: Int64?
     var quietUntilMs: Int64?
     var conduct: Conduct
-    /// When it was written, by the wall clock, and by the one that nobody sets, which counts from one start of the machine
-    /// to the next.
+    /// The time of writing by the wall clock, and by the clock since the boot, which cannot be set.
     var savedAtMs: Int64
     var boot: BootInstant
   }
 
   private let kept: KeptContents<Contents>
-  /// What was kept before the disk had no room: since then things have happened that nobody knows of.
+  /// The session from before the disk was full: later changes are unknown.
   private let stale: KeptContents<Contents>
   private let coordinator: String
   private let agentID: String
 
-  /// Names the file; what is in it counts only for this coordinator and this machine.
+  /// Creates a reference to the file, whose contents count only for this coordinator and this machine.
   init(path: String, coordinator: String, agentID: String) {
     kept = KeptContents(file: WholeFile(path: path, limit: 64 << 10))
     stale = KeptContents(file: WholeFile(path: path + ".stale", limit: 64 << 10))
@@ -39,12 +38,12 @@ struct CoordinatorStore: Sendable {
     self.agentID = agentID
   }
 
-  /// Reads the session; an empty one when there is none for this coordinator.
+  /// Reads the session, or returns an empty one if there is none for this coordinator.
   ///
-  /// The wall clock counts only after a start of the machine. What then lies in its future, since it was set back or the
-  /// machine has no clock of its own, counts as now; and as nobody knows how long the machine was away, it is quiet at
-  /// first, as after a long silence. So it is when the disk had no room for what happened last.
-  /// - Returns: the session, and what was wrong with the file, which is then kept aside.
+  /// The wall clock counts only after a boot of the machine. An instant in its future, because the clock was set back,
+  /// counts as now; and because the time away is unknown then, only heartbeats are sent at first, as after a gap. The
+  /// same holds after a full disk.
+  /// - Returns: The session, and the problem of a corrupt file, which was renamed.
   /// - Throws: ``AgentError`` with code `.storage`.
   func load(at clock: ClockReading) throws(AgentError) -> (session: CoordinatorSession, problem: AgentError?) {
     var found = try kept.load()
@@ -59,7 +58,7 @@ struct CoordinatorStore: Sendable {
       guard contents.coordinator == coordinator, contents.agentId == agentID else { return (CoordinatorSession(), nil) }
       let session = session(contents, at: clock, isStale: isStale)
       guard isStale || contents.boot.boot != clock.boot.boot else { return (session, nil) }
-      // By the clock that counts now: the wall clock is looked at once only, and what it says may change.
+      // By the clock that counts from now on: the wall clock is read only once, because it may be set.
       do {
         try save(session, at: clock)
         return (session, nil)
@@ -69,7 +68,7 @@ struct CoordinatorStore: Sendable {
     case .damaged:
       let problem = AgentError(
         .damagedFile,
-        "\(kept.file.path) does not hold what was agreed with the coordinator; this machine registers anew",
+        "\(kept.file.path) does not contain a session with the coordinator; this machine registers again",
         hint: "the file is kept as \(kept.file.damagedPath)")
       return (CoordinatorSession(), problem)
     }
@@ -81,7 +80,9 @@ struct CoordinatorStore: Sendable {
     let wallMs = isSameBoot ? contents.savedAtMs + (clock.boot.atMs - contents.boot.atMs) : clock.wallMs
     func instant(_ atMs: Int64) -> Duration { now - .milliseconds(max(0, wallMs.subtractingClamped(atMs))) }
     func deadline(_ atMs: Int64) -> Duration {
-      now + .milliseconds(min(max(0, atMs.subtractingClamped(wallMs)), CoordinatorSession.quiet.milliseconds(rounded: .towardZero)))
+      now
+        + .milliseconds(
+          min(max(0, atMs.subtractingClamped(wallMs)), CoordinatorSession.quiet.milliseconds(rounded: .towardZero)))
     }
     var session = CoordinatorSession()
     session.enrolment =
@@ -101,7 +102,7 @@ struct CoordinatorStore: Sendable {
     return session
   }
 
-  /// Writes the session; when this returns it is on disk.
+  /// Writes the session durably.
   /// - Throws: ``AgentError`` with code `.storage`.
   func save(_ session: CoordinatorSession, at clock: ClockReading) throws(AgentError) {
     func wall(_ instant: Duration) -> Int64 { clock.wallMs + (instant - clock.now).milliseconds(rounded: .towardZero) }
@@ -118,7 +119,7 @@ struct CoordinatorStore: Sendable {
     do throws(AgentError) {
       try kept.save(contents, isForPeople: false)
     } catch {
-      // A name can be given on a full disk, too.
+      // A file can be renamed on a full disk, too.
       rename(kept.file.path, stale.file.path)
       throw error
     }

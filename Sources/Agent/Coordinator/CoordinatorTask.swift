@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-/// A piece of work of the coordinator's.
+/// A task that the coordinator gave this machine.
 public struct CoordinatorTask: Sendable, Hashable {
-  /// Its number at the coordinator.
+  /// The identifier of the task at the coordinator.
   public var id: String
-  /// What it is a part of.
+  /// The identifier of the larger task that this one is a part of.
   public var taskID: String
-  /// What the model is asked.
+  /// The prompt for the model.
   public var input: String
-  /// How long it may take: 1 s to 10 min.
+  /// The time limit of the task, 1 s to 10 min.
   public var timeLimit: Duration
 
-  /// Makes a task, for tests of what answers one.
+  /// Creates a task from its parts.
   public init(id: String, taskID: String, input: String, timeLimit: Duration = defaultTimeLimit) {
     self.id = id
     self.taskID = taskID
@@ -19,29 +19,29 @@ public struct CoordinatorTask: Sendable, Hashable {
     self.timeLimit = timeLimit
   }
 
-  /// How long one may take that does not say: 60 s.
+  /// The time limit of a task that specifies none: 60 s.
   public static let defaultTimeLimit: Duration = .seconds(60)
 }
 
-/// `POST /pull`.
+/// The body of `POST /pull`.
 struct PullRequest: Encodable, Sendable, Hashable {
   var agentId: String
 }
 
-/// What a coordinator says to one that asks for work.
+/// The coordinator's response to a request for work.
 enum PullReply: Decodable, Sendable, Hashable {
-  /// It has some.
+  /// There is a task for this machine.
   case task(CoordinatorTask)
-  /// It has none.
+  /// There is no task at present.
   case nothing
-  /// It has some this machine cannot do: the reason, and the task's ids, when it is this machine's already.
+  /// There is a task that this machine cannot do; `claim` identifies it if it already belongs to this machine.
   case unusable(reason: String, claim: Claim?)
-  /// The machine is to save power, and when to ask again, if the coordinator says.
+  /// The machine is to save power, and may ask again after a delay if the coordinator specifies one.
   case deferred(reason: String, for: Duration?)
-  /// The machine gets none until somebody forgives it.
+  /// The machine gets no task until the block is removed at the coordinator.
   case blocked(reason: String)
 
-  /// Whose a task is.
+  /// The identifiers of a task that belongs to this machine.
   struct Claim: Sendable, Hashable {
     var id: String
     var taskID: String
@@ -70,7 +70,8 @@ enum PullReply: Decodable, Sendable, Hashable {
   }
 
   private static func task(_ fields: KeyedDecodingContainer<TaskKey>) throws -> PullReply {
-    let (id, taskID) = (try fields.decode(String.self, forKey: .id), try fields.decode(String.self, forKey: .taskId))
+    let id = try fields.decode(String.self, forKey: .id)
+    let taskID = try fields.decode(String.self, forKey: .taskId)
     guard let input = fields.text(.input) else {
       return .unusable(reason: "task_without_input", claim: Claim(id: id, taskID: taskID))
     }
@@ -80,7 +81,7 @@ enum PullReply: Decodable, Sendable, Hashable {
   }
 }
 
-/// `POST /result`: also how it is kept until the coordinator has it.
+/// The body of `POST /result`, also stored in this form until the coordinator has it.
 struct ResultRequest: Codable, Sendable, Hashable {
   var subtaskId: String
   var taskId: String

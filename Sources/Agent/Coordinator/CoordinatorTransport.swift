@@ -1,61 +1,70 @@
 public import FoundationEssentials
 
-/// Carries requests to one coordinator. Whoever composes a program brings one; the agent itself speaks no HTTP.
+/// A transport for requests to one coordinator. The program that uses the agent provides it; the agent itself knows no
+/// HTTP.
 public protocol CoordinatorTransport: Sendable {
-  /// Where the coordinator is, without a path.
+  /// The address of the coordinator, such as `https://coordinator.example`.
   var address: String { get }
 
-  /// Posts a JSON document and waits for the whole answer, at most ``CoordinatorRunner/answerLimit``.
+  /// Posts a JSON document, and waits for the whole response, ``CoordinatorRunner/answerLimit`` at most.
   /// - Parameters:
-  ///   - path: from the root, such as `/heartbeat`.
-  ///   - headers: besides those every such request has.
-  ///   - body: a JSON object.
+  ///   - path: The path from the root, such as `/heartbeat`.
+  ///   - headers: The headers in addition to those of every request.
+  ///   - body: The JSON object to send.
   /// - Throws: ``CoordinatorTransportError``, or `CancellationError`.
   func post(_ path: String, headers: [(name: String, value: String)], body: Data) async throws -> CoordinatorAnswer
 }
 
-/// What a coordinator answered, whatever it means.
+/// A response of the coordinator, whatever its status.
 public struct CoordinatorAnswer: Sendable, Hashable {
-  /// HTTP's status code.
+  /// The HTTP status code, 100 to 599.
   public var status: Int
-  /// The body, as it came.
+  /// The body of the response.
   public var body: Data
 
-  /// Makes an answer.
+  /// Creates a response from its parts.
   public init(status: Int, body: Data) {
     self.status = status
     self.body = body
   }
 }
 
-/// Why there is no answer.
+/// An error of a request to a coordinator that got no response.
 public struct CoordinatorTransportError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Whether the coordinator may have got the request; `false` only when it certainly has not.
+  /// A Boolean value that indicates whether the coordinator may have received the request; `false` only when it
+  /// certainly has not.
   public var mayHaveArrived: Bool
-  /// What happened, for a person.
+  /// A Boolean value that indicates whether the coordinator's certificate is not trusted.
+  public var isUntrusted: Bool
+  /// The failure in words, for display.
   public var description: String
 
-  /// Makes an error.
-  public init(_ description: String, mayHaveArrived: Bool) {
+  /// Creates an error of a request.
+  /// - Parameters:
+  ///   - description: The failure in words, for display.
+  ///   - mayHaveArrived: Whether the coordinator may have received the request.
+  ///   - isUntrusted: Whether the coordinator's certificate is not trusted.
+  public init(_ description: String, mayHaveArrived: Bool, isUntrusted: Bool = false) {
     self.description = description
     self.mayHaveArrived = mayHaveArrived
+    self.isUntrusted = isUntrusted
   }
 }
 
-/// Signs requests with the machine's own key. Whoever composes a program brings one; the agent itself has no
+/// A signer of requests with this machine's key. The program that uses the agent provides it; the agent itself has no
 /// cryptography.
 public protocol RequestSigner: Sendable {
-  /// The key others verify with, as PEM (SubjectPublicKeyInfo).
+  /// The public key in PEM format (SubjectPublicKeyInfo).
   var publicKeyPEM: String { get }
 
-  /// The headers that sign a POST.
+  /// Returns the headers that sign a POST request.
   /// - Parameters:
-  ///   - path: from the root.
-  ///   - body: exactly the bytes that are sent.
-  ///   - agentID: who signs.
-  ///   - timestampMs: milliseconds since 1970. The coordinator allows for two minutes of difference.
-  ///   - nonce: never used before.
-  /// - Throws: when the key cannot sign.
+  ///   - path: The path from the root.
+  ///   - body: The exact bytes of the body.
+  ///   - agentID: The identifier of this machine.
+  ///   - timestampMs: The time in milliseconds since 1970; the coordinator allows a difference of 2 min.
+  ///   - nonce: A text that was never used before.
+  /// - Throws: An error when the key cannot sign.
   func headers(
     path: String, body: Data, agentID: String, timestampMs: Int64, nonce: String
   ) throws -> [(name: String, value: String)]

@@ -1,26 +1,27 @@
 import FoundationEssentials
 
-/// What an answer of the coordinator comes to, before anybody looks at what it says.
+/// The meaning of a response of the coordinator, by its status alone.
 enum CoordinatorVerdict: Sendable, Hashable {
-  /// It has done what it was asked.
+  /// The coordinator has done what was requested.
   case done(Data)
-  /// It does not know who asks, or does not believe it (401).
+  /// The coordinator does not know this machine, or does not accept its signature or token (401).
   case unauthorized(reason: String)
-  /// It knows, and will not (403).
+  /// The coordinator refuses this machine (403).
   case forbidden(reason: String)
-  /// It will never take this request (another 4xx).
+  /// The coordinator will never accept this request (another 4xx).
   case refused(reason: String)
-  /// It could not, this time.
+  /// The coordinator failed, and a repetition may succeed.
   case failed(reason: String)
 
-  /// The largest answer that is looked at, in bytes: 4 MiB.
+  /// The largest response that is decoded: 4 MiB.
   static let bodyLimit = 4 << 20
-  /// The longest reason, in characters.
+  /// The longest reason, in characters; a longer one is truncated.
   static let reasonLimit = 200
 
   init(_ answer: CoordinatorAnswer) {
     guard answer.body.count <= Self.bodyLimit else {
-      self = .failed(reason: "the coordinator's answer has more than \(Self.bodyLimit) bytes")
+      self = .failed(
+        reason: "the coordinator's response has \(answer.body.count) bytes; allowed: \(Self.bodyLimit) bytes")
       return
     }
     let reason = Self.reason(answer)
@@ -28,14 +29,14 @@ enum CoordinatorVerdict: Sendable, Hashable {
     case 200..<300: self = .done(answer.body)
     case 401: self = .unauthorized(reason: reason)
     case 403: self = .forbidden(reason: reason)
-    // Too late, too early, too many: the same request may do later.
+    // Too late, too early, too many: the same request may succeed later.
     case 408, 425, 429: self = .failed(reason: reason)
     case 400..<500: self = .refused(reason: reason)
     default: self = .failed(reason: reason)
     }
   }
 
-  /// The error and its reason in the coordinator's own words, or the status.
+  /// Returns the status with the coordinator's error and reason, if there are any.
   private static func reason(_ answer: CoordinatorAnswer) -> String {
     struct Body: Decodable {
       var error: String?
@@ -45,7 +46,8 @@ enum CoordinatorVerdict: Sendable, Hashable {
 
       init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
-        (error, reason) = (fields.text(.error), fields.text(.reason))
+        error = fields.text(.error)
+        reason = fields.text(.reason)
       }
     }
     let body = try? JSONDecoder().decode(Body.self, from: answer.body)
@@ -55,14 +57,14 @@ enum CoordinatorVerdict: Sendable, Hashable {
 }
 
 extension Data {
-  /// What a coordinator says, as `Reply`.
+  /// Decodes a response of the coordinator.
   /// - Throws: ``AgentError`` with code `.unexpectedReply`.
   func decoded<Reply: Decodable>(as: Reply.Type, from path: String) throws(AgentError) -> Reply {
     do {
       return try JSONDecoder().decode(Reply.self, from: self)
     } catch {
-      // What exactly is wrong could quote what was sent.
-      throw AgentError(.unexpectedReply, "the coordinator's answer to \(path) is not what it should be")
+      // The decoder's error could quote what was sent.
+      throw AgentError(.unexpectedReply, "the coordinator's response to \(path) has an unexpected form")
     }
   }
 }

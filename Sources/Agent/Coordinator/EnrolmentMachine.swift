@@ -99,7 +99,7 @@ struct EnrolmentMachine: Sendable, Hashable {
       case .done(let body):
         do throws(AgentError) {
           let reply = try body.decoded(as: RegisterReply.self, from: CoordinatorMachine.Call.register.path)
-          guard reply.accepted else { return .refused("the coordinator has not accepted the registration") }
+          guard reply.accepted else { return .refused("the coordinator did not accept the registration") }
           state = .registered
           meshToken = reply.meshToken
           return .registered

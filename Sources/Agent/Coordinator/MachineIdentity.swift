@@ -1,14 +1,20 @@
 import DurableFiles
 public import FoundationEssentials
 
-/// Who this machine is to a coordinator: a name and a key, made once and kept for its user's eyes only.
+/// The identity of this machine at a coordinator: an identifier and a signing key, created once and readable by its user
+/// only.
+///
+/// ```swift
+/// let identity = try MachineIdentity.load(path: "/var/lib/edgeblue/identity.json", hostName: "board")
+/// print(identity.agentID)  // board- and six hexadecimal digits
+/// ```
 public struct MachineIdentity: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-  /// The name, 1 to ``idLimit`` characters.
+  /// The identifier, 1 to ``idLimit`` letters, digits and `. _ : -`.
   public var agentID: String
-  /// The seed of its Ed25519 key: 32 bytes nobody else may know.
+  /// The secret seed of the Ed25519 key: 32 bytes.
   public var signingSeed: Data
 
-  /// The longest name, in characters.
+  /// The longest identifier: 128 characters.
   public static let idLimit = 128
 
   private struct Contents: Codable {
@@ -17,22 +23,22 @@ public struct MachineIdentity: Sendable, Hashable, CustomStringConvertible, Cust
     var signingSeed: Data
   }
 
-  /// The name only; no log is to have the key.
+  /// The identifier alone, so that no log contains the key.
   public var description: String { agentID }
-  /// The name only.
+  /// A mirror of the identifier alone.
   public var customMirror: Mirror { Mirror(self, children: ["agentID": agentID]) }
 
-  /// Reads who this machine is from a file; makes it up, and writes it, the first time.
+  /// Reads the identity from a file, or creates it and writes the file the first time.
   /// - Parameters:
-  ///   - path: the file, in a folder that is there.
-  ///   - hostName: what a made-up name begins with.
-  ///   - chosen: a name a person has chosen, which counts this time.
-  /// - Throws: ``AgentError``: `.storage`; `.damagedFile` when the file holds something else, and nothing is changed
-  ///   then, for another name would be another machine; `.invalidArgument` for a chosen name that cannot be.
+  ///   - path: The file, in an existing folder.
+  ///   - hostName: The text with which a new identifier begins.
+  ///   - chosen: An identifier that replaces the stored one this time.
+  /// - Throws: ``AgentError`` with code `.storage`; `.damagedFile` when the file is corrupt, which then stays as it is,
+  ///   because a new identity would be another machine; `.invalidArgument` for an invalid `chosen`.
   public static func load(path: String, hostName: String, chosen: String? = nil) throws(AgentError) -> MachineIdentity {
     if let chosen, !(1...idLimit).contains(chosen.count) || !chosen.unicodeScalars.allSatisfy(isPlain) {
       throw AgentError(
-        .invalidArgument, "an agent's id is 1 to \(idLimit) letters, digits and . _ : -, not “\(chosen)”")
+        .invalidArgument, "the agent ID is “\(chosen)”; allowed: 1 to \(idLimit) letters, digits and . _ : -")
     }
     let file = WholeFile(path: path, limit: 4096)
     do {
@@ -59,13 +65,13 @@ public struct MachineIdentity: Sendable, Hashable, CustomStringConvertible, Cust
       contents.signingSeed.count == 32, !contents.agentId.isEmpty
     else {
       throw AgentError(
-        .damagedFile, "\(path) does not hold who this machine is",
+        .damagedFile, "\(path) does not contain an identity",
         hint: "remove the file to be a new machine to the coordinator")
     }
     return MachineIdentity(agentID: contents.agentId, signingSeed: contents.signingSeed)
   }
 
-  /// A name as phones have it: at most 24 characters of the host's, and six random hex digits.
+  /// Creates an identity whose identifier has at most 24 characters of the host name and six random hexadecimal digits.
   static func make(hostName: String) -> MachineIdentity {
     var generator = SystemRandomNumberGenerator()
     let words = hostName.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
@@ -76,7 +82,7 @@ public struct MachineIdentity: Sendable, Hashable, CustomStringConvertible, Cust
       signingSeed: Data((0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }))
   }
 
-  /// Bytes as hexadecimal digits, two for each.
+  /// Returns bytes as hexadecimal digits, two for each.
   static func hex(_ bytes: [UInt8]) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }

@@ -159,7 +159,7 @@ struct OutboxMachine: Sendable, Hashable {
   private mutating func reject(_ number: Int, _ reason: String) -> [Action] {
     rejected += 1
     let task = items.first { $0.entry.number == number }?.entry.result.subtaskId.prefix(100) ?? ""
-    return [.log("the coordinator does not take the result of task \(task): \(reason)")] + discard(number)
+    return [.log("the coordinator rejected the result of task \(task): \(reason)")] + discard(number)
   }
 
   private mutating func discard(_ number: Int) -> [Action] {

@@ -2,19 +2,18 @@ import DurableFiles
 import FoundationEssentials
 import Glibc
 
-/// Results that the coordinator does not have yet, a file each: they outlive `kill -9`, and a full disk leaves those
-/// before as they were.
+/// The files of the results that the coordinator does not have yet, one for each. They survive `kill -9` and a full disk.
 struct ResultOutbox: Sendable {
-  /// A result that waits.
+  /// A result that waits to be sent.
   struct Entry: Sendable, Hashable {
-    /// Counts them, in the order in which they are sent.
+    /// The number of the result; results are sent in the order of their numbers.
     var number: Int
     var result: ResultRequest
   }
 
-  /// The largest output of a result, in bytes; the coordinator takes 1 MiB for the whole request.
+  /// The largest output of a result: 256 KiB; the coordinator accepts 1 MiB for the whole request.
   static let outputLimit = 256 << 10
-  /// A result with every character of its output escaped, and then some.
+  /// The largest file: an output with each byte escaped, and 64 KiB.
   private static let fileLimit = 6 * outputLimit + (64 << 10)
 
   private struct Contents: Codable {
@@ -26,26 +25,23 @@ struct ResultOutbox: Sendable {
   private let folder: String
   private let coordinator: String
 
-  /// Takes a folder for the results of one coordinator; makes it if it is not there.
+  /// Creates the folder for the results of one coordinator, if it does not exist.
   /// - Throws: ``AgentError`` with code `.storage`.
   init(folder: String, coordinator: String) throws(AgentError) {
-    (self.folder, self.coordinator) = (folder, coordinator)
-    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
-      throw AgentError(
-        .storage, "making the folder \(folder): \(String(cString: strerror(errno)))", errno: errno)
-    }
+    self.folder = folder
+    self.coordinator = coordinator
+    do { try Disk().createFolder(folder) } catch { throw AgentError(error) }
   }
 
-  /// What is there, in order.
-  /// - Returns: the results, and what was wrong: a file that cannot be understood is kept aside. Those of another
-  ///   coordinator stay where they are.
-  /// - Throws: ``AgentError`` with code `.storage`, when one is there and cannot be read.
+  /// Reads the results, in order.
+  /// - Returns: The results of this coordinator, and the problems of corrupt files, which were renamed.
+  /// - Throws: ``AgentError`` with code `.storage` when a file exists and cannot be read.
   func load() throws(AgentError) -> (entries: [Entry], problems: [String]) {
     var entries: [Entry] = []
     var problems: [String] = []
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: folder) } catch {
-      throw AgentError(.storage, "looking into \(folder): \(error)")
+      throw AgentError(.storage, "reading the folder \(folder): \(error)")
     }
     for number in names.compactMap(Self.number).sorted() {
       let file = file(number)
@@ -57,7 +53,7 @@ struct ResultOutbox: Sendable {
           if contents.coordinator == coordinator { entries.append(Entry(number: number, result: contents.result)) }
         } else {
           try file.setAside()
-          problems.append("\(file.path) does not hold a result; it is kept as \(file.damagedPath)")
+          problems.append("\(file.path) does not contain a result; it is kept as \(file.damagedPath)")
         }
       } catch {
         throw AgentError(error)
@@ -66,14 +62,14 @@ struct ResultOutbox: Sendable {
     return (entries, problems)
   }
 
-  /// The number after all that are there, of whichever coordinator.
+  /// Returns the number after those of all results, of every coordinator.
   func nextNumber() -> Int {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     let numbers = names.compactMap { Self.number($0.hasSuffix(".damaged") ? String($0.dropLast(8)) : $0) }
     return (numbers.max() ?? 0) + 1
   }
 
-  /// Keeps a result; when this returns it is on disk.
+  /// Writes a result durably.
   /// - Throws: ``AgentError`` with code `.storage`.
   func keep(_ entry: Entry) throws(AgentError) {
     do {
@@ -86,7 +82,7 @@ struct ResultOutbox: Sendable {
     }
   }
 
-  /// Forgets a result. One that comes back after a crash is sent once more, which the coordinator bears.
+  /// Removes a result. One that reappears after a crash is sent once more, which the coordinator tolerates.
   func discard(_ number: Int) {
     unlink(file(number).path)
   }

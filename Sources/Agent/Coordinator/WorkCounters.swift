@@ -1,10 +1,10 @@
-/// What came of the work, since the start.
+/// The counters of tasks since the start.
 struct WorkCounters: Sendable, Hashable {
   var done = 0
   var failed = 0
-  /// Why no work was asked for, or none was given.
+  /// The reasons why work was not requested or not given.
   var drops = DropReasons()
-  /// Why none is asked for now; `nil` when it is.
+  /// The reason why no work is requested now; `nil` if it is.
   var held: String?
 
   mutating func hold(_ reason: String) {

@@ -187,7 +187,7 @@ struct WorkMachine: Sendable {
     case .failed(let reason): problem = reason
     case .answered(let text) where text.allSatisfy(\.isWhitespace): problem = "the model's answer is empty"
     case .answered(let text) where text.utf8.count > ResultOutbox.outputLimit:
-      problem = "the answer has more than \(ResultOutbox.outputLimit) bytes"
+      problem = "the answer has \(text.utf8.count) bytes; allowed: \(ResultOutbox.outputLimit) bytes"
     case .answered(let text):
       output = text
       problem = outbox.conduct.objection(

@@ -1,72 +1,57 @@
-/// Something that happened to the agent, for a person who asks later why.
+/// An event of the agent, recorded so that the user can find out later why something happened.
 public struct AgentEvent: Sendable, Hashable, Codable {
-  /// What kind of thing, for programs; new kinds may be added.
+  /// The kind of an event, for programs. New kinds may be added.
   public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
-    /// The kind as it is written.
+    /// The name of the kind in the log.
     public let rawValue: String
 
-    /// Names a kind.
+    /// Creates a kind with a name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// What was restored is applied.
+    /// The restored mode was applied at the start.
     public static let applied = Kind(rawValue: "applied")
-    /// A person chose a mode.
+    /// The user chose a mode.
     public static let chosen = Kind(rawValue: "chosen")
-    /// A person changed a setting.
+    /// The user changed a setting.
     public static let setting = Kind(rawValue: "setting")
-    /// The mode went from On to Bluetooth Local by itself.
+    /// The mode changed from On to Bluetooth Local without the user.
     public static let downgraded = Kind(rawValue: "downgraded")
-    /// The network came back, and the mode stayed.
+    /// The network returned, and the mode stayed Bluetooth Local.
     public static let networkReturned = Kind(rawValue: "network-returned")
-    /// Nothing runs, though the mode is not Off.
+    /// Nothing runs although the mode is not Off.
     public static let blocked = Kind(rawValue: "blocked")
-    /// What kept things from running is over.
+    /// The reason why nothing ran has ended.
     public static let unblocked = Kind(rawValue: "unblocked")
-    /// A service works.
+    /// A service has started and works.
     public static let started = Kind(rawValue: "started")
-    /// A service has stopped, as it was to.
+    /// A service has stopped as requested.
     public static let stopped = Kind(rawValue: "stopped")
-    /// A service has failed. The same failure again, in a row, is only counted.
+    /// A service of a mode has failed. Equal failures in a row are recorded once.
     public static let failed = Kind(rawValue: "failed")
-    /// A person chose the phase: the foreground, the background, or what the system says.
+    /// The user chose the lifecycle phase: foreground, background, or that of the system.
     public static let lifecycle = Kind(rawValue: "lifecycle")
-    /// A background task is pending, or no longer, or has failed. The same failure again, in a row, is only counted.
+    /// A background task is pending, is not pending any more, or has failed. Equal failures in a row are recorded once.
     public static let task = Kind(rawValue: "task")
-    /// Something between this machine and its coordinator.
+    /// The state of this machine at the coordinator has changed.
     public static let coordinator = Kind(rawValue: "coordinator")
-    /// Something about files.
+    /// A file could not be read or written, or can be again.
     public static let storage = Kind(rawValue: "storage")
   }
 
-  /// Counts the events from 1, also across restarts.
+  /// The number of the event, counted from 1 and across restarts.
   public var number: Int
-  /// When: milliseconds since 1970, wall time.
+  /// The wall-clock time of the event, in milliseconds since 1970.
   public var atMs: Int64
-  /// What kind of thing.
+  /// The kind of the event.
   public var kind: Kind
-  /// It in words.
+  /// The event in words, for display.
   public var text: String
 
-  /// Makes an event, for tests of what uses one.
+  /// Creates an event from its parts.
   public init(number: Int, atMs: Int64, kind: Kind, text: String) {
     self.number = number
     self.atMs = atMs
     self.kind = kind
     self.text = text
-  }
-}
-
-extension ModeMachine.LogEntry {
-  /// The entry's kind in the log.
-  var kind: AgentEvent.Kind {
-    switch self {
-    case .applied: .applied
-    case .chosen: .chosen
-    case .downgraded: .downgraded
-    case .networkReturned: .networkReturned
-    case .blocked: .blocked
-    case .unblocked: .unblocked
-    case .failed: .failed
-    }
   }
 }

@@ -1,30 +1,32 @@
+import DurableFiles
 import FoundationEssentials
-import Glibc
 
-/// The file of an ``EventLog``.
+/// The file of an ``EventLog``: a JSON object in each line.
 enum EventFile {
-  /// The events of a file, in order; none when it is not there.
+  /// Returns the events of a file, in order; none if the file does not exist or cannot be read.
   static func read(_ path: String) -> [AgentEvent] {
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard file >= 0 else { return [] }
-    defer { close(file) }
-    // A file of ours is not longer; of another's the end counts, as it does of ours.
-    let limit = 2 * EventLog.fileLimit
-    lseek(file, max(0, lseek(file, 0, SEEK_END) - limit), SEEK_SET)
-    let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
-      count = max(0, Glibc.read(file, buffer.baseAddress, limit))
-    }
+    // The log is for display: an unreadable file must not keep the agent from starting.
+    guard let bytes = try? tail(of: path) else { return [] }
     let decoder = JSONDecoder()
     return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
-      // What is torn or another's is no event.
+      // A torn line, or one of another program, is no event.
       try? decoder.decode(AgentEvent.self, from: Data(line))
     }.filter { (1..<Int(Int32.max)).contains($0.number) }
   }
 
-  /// Adds a line.
+  /// Returns the end of a file: the agent's own is not longer, and another program's may be.
+  private static func tail(of path: String) throws(FileError) -> [UInt8] {
+    let disk = Disk()
+    guard try disk.exists(path) else { return [] }
+    let limit = 2 * EventLog.fileLimit
+    let file = try GrowingFile(path, on: disk, isContinued: true)
+    return try file.read(at: max(0, file.length - limit), limit)
+  }
+
+  /// Appends an event in a line of its own.
   /// - Parameters:
-  ///   - isTorn: whether the file may end in the middle of a line.
-  ///   - limit: how long the file may be, in bytes.
+  ///   - isTorn: Whether the file may end in the middle of a line.
+  ///   - limit: The largest size of the file in bytes; a larger one is renamed, and a new one started.
   static func append(_ event: AgentEvent, to path: String, isTorn: Bool, limit: Int) throws(AgentError) {
     var line: [UInt8]
     do {
@@ -32,26 +34,22 @@ enum EventFile {
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
       line = Array(try encoder.encode(event)) + [UInt8(ascii: "\n")]
     } catch {
-      throw AgentError(.storage, "\(error)")
+      throw AgentError(.storage, "encoding an event: \(error)")
     }
-    // Opened each time: events are rare, and a person may take the file away.
-    let file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw failure("opening \(path)") }
-    defer { close(file) }
-    let length = lseek(file, 0, SEEK_END)
-    if length + line.count > limit {
-      guard rename(path, path + ".1") == 0 else { throw failure("renaming \(path)") }
-      return try append(event, to: path, isTorn: false, limit: limit)
+    do throws(FileError) {
+      // Opened each time: events are rare, and the user may remove the file.
+      let disk = Disk()
+      var file = try GrowingFile(path, on: disk, isContinued: true)
+      if file.length + line.count > limit {
+        try disk.rename(path, to: path + ".1")
+        file = try GrowingFile(path, on: disk)
+      }
+      if isTorn, file.length > 0, try file.read(at: file.length - 1, 1) != [UInt8(ascii: "\n")] {
+        line.insert(UInt8(ascii: "\n"), at: 0)
+      }
+      try file.append(line)
+    } catch {
+      throw AgentError(error)
     }
-    if isTorn, length > 0 {
-      var last: UInt8 = 0
-      if pread(file, &last, 1, length - 1) == 1, last != UInt8(ascii: "\n") { line.insert(UInt8(ascii: "\n"), at: 0) }
-    }
-    let count = Glibc.write(file, line, line.count)
-    guard count == line.count else { throw failure("writing \(path)", count < 0 ? errno : ENOSPC) }
-  }
-
-  private static func failure(_ phase: String, _ number: Int32 = errno) -> AgentError {
-    AgentError(.storage, "\(phase): \(String(cString: strerror(number)))", errno: number)
   }
 }

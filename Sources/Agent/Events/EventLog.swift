@@ -1,16 +1,21 @@
-import Timing
 public import Streams
+import Timing
 
-/// The newest events in memory, and some more in a file: one JSON object a line.
+/// A log of events: the newest in memory, and more of them in a file with a JSON object in each line.
 ///
-/// Each event is in the file when ``append(_:_:)`` returns, and survives `kill -9`. When the file is full it takes the
-/// place of the one before, so that there are never more than two.
+/// Each event is in the file when ``append(_:_:)`` returns, and survives `kill -9`. A full file replaces the one before
+/// it, so that there are never more than two.
+///
+/// ```swift
+/// let log = EventLog(path: "/var/lib/edgeblue/events.jsonl")
+/// for await event in log.events() { print(event.number, event.kind.rawValue, event.text) }
+/// ```
 public final class EventLog: Sendable {
-  /// How many events are kept in memory.
+  /// The number of events in memory: 512.
   public static let memoryLimit = 512
   /// The largest file, in bytes: 256 KiB, some two thousand events.
   public static let fileLimit = 256 * 1024
-  /// The longest text of an event, in characters; the rest is cut off.
+  /// The longest text of an event, in characters; a longer one is truncated.
   static let textLimit = 1000
 
   private struct State {
@@ -18,18 +23,18 @@ public final class EventLog: Sendable {
     var count = 0
     var unwritten = 0
     var problem: AgentError?
-    /// Whether the file may end in the middle of a line.
+    /// A Boolean value that indicates whether the file may end in the middle of a line.
     var isTorn = true
   }
 
-  /// Where the events are; those before are in the same place with `.1` behind it. `nil` keeps none on disk.
+  /// The path of the file; the file before it has the suffix `.1`. `nil` for a log in memory only.
   public let path: String?
   private let wallClock: @Sendable () -> Int64
   private let state: Lock<State>
   private let feed = UpdateFeed<AgentEvent>()
 
-  /// Reads what is there. What cannot be understood, such as a line that was cut off, is passed over.
-  /// - Parameter path: the file; `nil` for none.
+  /// Restores the events of the files. A line that cannot be decoded, such as a truncated one, is ignored.
+  /// - Parameter path: The path of the file; `nil` for a log in memory only.
   public convenience init(path: String?) {
     self.init(path: path, wallClock: WallClock.unixMilliseconds)
   }
@@ -46,28 +51,30 @@ public final class EventLog: Sendable {
     self.state = Lock(state)
   }
 
-  /// The number of the newest event; 0 for none.
+  /// The number of the newest event; 0 if there is none.
   public var count: Int { state.withLock { $0.count } }
 
-  /// How many events of this run are in memory only.
+  /// The number of events of this process that are in memory only.
   public var unwritten: Int { state.withLock { $0.unwritten } }
 
-  /// Why the newest event is not in the file; `nil` when it is.
+  /// The error that keeps the newest event out of the file; `nil` if it was written.
   public var problem: AgentError? { state.withLock { $0.problem } }
 
-  /// The newest events, the oldest of them first.
-  /// - Parameter limit: how many at most.
+  /// Returns the newest events, the oldest of them first.
+  /// - Parameter limit: The largest number of events.
   public func newest(_ limit: Int = memoryLimit) -> [AgentEvent] {
     state.withLock { Array($0.events.suffix(max(limit, 0))) }
   }
 
-  /// The events from now on.
-  /// - Parameter limit: how many may wait for the reader; beyond that the oldest go, and ``newest(_:)`` has them.
+  /// Returns the events that are appended from now on.
+  /// - Parameter limit: The number of events that wait for a slow reader; beyond it the oldest is dropped, and only
+  ///   ``newest(_:)`` returns it.
   public func events(limit: Int = 64) -> BoundedStream<AgentEvent> {
     feed.updates(limit: limit, beginsWithNewest: false)
   }
 
-  /// Adds an event, with the time that it is now.
+  /// Appends an event with the present time.
+  /// - Returns: The event with its number.
   @discardableResult
   public func append(_ kind: AgentEvent.Kind, _ text: String) -> AgentEvent {
     let now = wallClock()
@@ -77,7 +84,7 @@ public final class EventLog: Sendable {
         number: state.count, atMs: now, kind: kind, text: String(text.prefix(Self.textLimit)))
       state.events.append(event)
       if state.events.count > Self.memoryLimit { state.events.removeFirst() }
-      // Under the lock, so that the file, and who reads along, have the order of the numbers.
+      // Under the lock, so that the file and all subscribers have the order of the numbers.
       if let path { write(event, to: path, &state) }
       feed.publish(event)
       return event
@@ -87,10 +94,12 @@ public final class EventLog: Sendable {
   private func write(_ event: AgentEvent, to path: String, _ state: inout State) {
     do {
       try EventFile.append(event, to: path, isTorn: state.isTorn, limit: Self.fileLimit)
-      (state.isTorn, state.problem) = (false, nil)
+      state.isTorn = false
+      state.problem = nil
     } catch {
       state.unwritten += 1
-      (state.isTorn, state.problem) = (true, error)
+      state.isTorn = true
+      state.problem = error
     }
   }
 }

@@ -1,37 +1,44 @@
-/// A number that is followed over time, as Prometheus and what reads its text format know it.
+/// A metric in Prometheus's data model, with its samples.
+///
+/// ```swift
+/// let jobs = Metric("edgeblue_jobs_total", .counter, "Jobs by outcome.", [
+///   Metric.Sample(17, ["outcome": "done"]), Metric.Sample(2, ["outcome": "failed"]),
+/// ])
+/// print(Metric.text(of: [jobs]))
+/// ```
 public struct Metric: Sendable, Hashable {
-  /// What becomes of the number.
+  /// The kinds of metrics in Prometheus's model.
   public enum Kind: String, Sendable, Hashable {
-    /// It only grows, and begins at 0 when the program does. Its name ends in `_total`.
+    /// A counter that only grows, and starts at 0 with the program. The name ends in `_total`.
     case counter
-    /// It goes up and down.
+    /// A value that goes up and down.
     case gauge
   }
 
-  /// One value.
+  /// A value of a metric, with its labels.
   public struct Sample: Sendable, Hashable {
-    /// What tells it from the others of the same name.
+    /// The labels that distinguish the sample from others of the metric.
     public var labels: [String: String]
-    /// The value.
+    /// The value of the sample.
     public var value: Double
 
-    /// Makes a value.
+    /// Creates a sample from its parts.
     public init(_ value: Double, _ labels: [String: String] = [:]) {
       self.value = value
       self.labels = labels
     }
   }
 
-  /// Its name, with the unit: `edgeblue_…_total`, `…_seconds`, `…_ratio`.
+  /// The name with the unit, such as `edgeblue_…_total`, `…_seconds` or `…_ratio`.
   public var name: String
-  /// What it says, in a sentence.
+  /// The meaning of the metric, in a sentence.
   public var help: String
-  /// What becomes of it.
+  /// The kind of the metric.
   public var kind: Kind
-  /// Its values; without any it is left out.
+  /// The samples; a metric without any is left out of the text.
   public var samples: [Sample]
 
-  /// Makes a number with several values.
+  /// Creates a metric with several samples.
   public init(_ name: String, _ kind: Kind, _ help: String, _ samples: [Sample]) {
     self.name = name
     self.kind = kind
@@ -39,22 +46,22 @@ public struct Metric: Sendable, Hashable {
     self.samples = samples
   }
 
-  /// Makes a number with one value; none when that is not known.
+  /// Creates a metric with one sample, or none if the value is unknown.
   public init(_ name: String, _ kind: Kind, _ help: String, _ value: Int?) {
     self.init(name, kind, help, value.map { [Sample(Double($0))] } ?? [])
   }
 
-  /// Makes one value for each state there could be: 1 for the one that is, 0 for the others.
+  /// Creates a gauge with a sample for each possible state: 1 for the present one, 0 for the others.
   public init(_ name: String, _ label: String, of states: [String], now: String, _ help: String) {
     self.init(name, .gauge, help, states.map { Sample($0 == now ? 1 : 0, [label: $0]) })
   }
 
-  /// The numbers in Prometheus's text format, version 0.0.4.
+  /// Returns the metrics in Prometheus's text format, version 0.0.4.
   public static func text(of metrics: [Metric]) -> String {
     metrics.filter { !$0.samples.isEmpty }.map(\.text).joined()
   }
 
-  /// The type of the text, for HTTP.
+  /// The media type of the text, for HTTP.
   public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
   private var text: String {

@@ -1,13 +1,13 @@
-/// What a machine offers, and to whom. A person chooses; the raw value is for files and programs.
+/// The compute that this machine offers, as the user chose. The raw value is for files and programs.
 public enum ComputeMode: String, Sendable, Hashable, CaseIterable, Codable, CustomStringConvertible {
-  /// Nothing is offered.
+  /// The agent offers no compute.
   case off
-  /// Compute is offered to the swarm, over the internet, by a heartbeat to a coordinator. That is rewarded.
+  /// The agent offers compute to the swarm, over the internet, with heartbeats to a coordinator. That earns rewards.
   case on
-  /// Compute is offered to machines near by, over Bluetooth. That needs no internet, and is not rewarded.
+  /// The agent offers compute to devices in range over Bluetooth. That needs no internet, and earns no rewards.
   case bluetoothLocal = "bluetooth-local"
 
-  /// The mode as a person knows it.
+  /// The name of the mode, for display.
   public var description: String {
     switch self {
     case .off: "Off"
@@ -17,35 +17,35 @@ public enum ComputeMode: String, Sendable, Hashable, CaseIterable, Codable, Cust
   }
 }
 
-/// What works in a mode.
+/// The service that works in a mode.
 public enum ComputeService: String, Sendable, Hashable, CaseIterable {
   /// The Bluetooth peripheral, of ``ComputeMode/bluetoothLocal``.
   case phone
   /// The heartbeat to the coordinator, of ``ComputeMode/on``.
   case heartbeat
 
-  /// The other one.
+  /// The other of the two services.
   var other: ComputeService { self == .phone ? .heartbeat : .phone }
 }
 
-/// What outlives the program: the mode, how it came about, and the setting that gates it.
+/// The persisted mode, with its cause and the setting that limits it.
 public struct ModeRecord: Sendable, Hashable, Codable {
-  /// How a mode came about.
+  /// The causes of the present mode.
   public enum Cause: String, Sendable, Hashable, CaseIterable, Codable {
-    /// A person chose it, or nobody has chosen yet.
+    /// The user chose the mode, or no mode was chosen yet.
     case person
-    /// It was ``ComputeMode/on``, and the network went away.
+    /// The mode was ``ComputeMode/on``, and the network was lost.
     case networkLoss = "network-loss"
   }
 
-  /// The mode.
+  /// The compute mode that is in force.
   public var mode: ComputeMode
-  /// How it came about; anything but ``Cause/person`` only in ``ComputeMode/bluetoothLocal``.
+  /// The cause of the mode; always ``Cause/person`` except in ``ComputeMode/bluetoothLocal``.
   public var cause: Cause
-  /// Whether nothing runs without external power.
+  /// A Boolean value that indicates whether services run on external power only.
   public var runOnlyWhileCharging: Bool
 
-  /// Makes a record; by default that of a machine nobody has yet spoken to.
+  /// Creates a record; the default is that of a machine whose user has not chosen yet.
   public init(mode: ComputeMode = .off, cause: Cause = .person, runOnlyWhileCharging: Bool = false) {
     self.mode = mode
     self.cause = mode == .bluetoothLocal ? cause : .person

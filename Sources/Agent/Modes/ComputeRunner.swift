@@ -1,9 +1,18 @@
-/// What does the work of a ``ComputeService``, for a ``ModeRunner``.
+/// A service that does the work of a ``ComputeService`` for a ``ModeRunner``.
 ///
-/// The phone and the heartbeat belong to other libraries; who composes a program gives them to the agent as this.
+/// The phone and the heartbeat belong to other libraries; the program that composes them passes them to the agent.
+///
+/// ```swift
+/// struct Idle: ComputeRunner {
+///   func run(whenReady: @escaping @Sendable () async -> Void) async throws {
+///     await whenReady()
+///     try await Task.sleep(for: .seconds(3600))
+///   }
+/// }
+/// ```
 public protocol ComputeRunner: Sendable {
-  /// Works until the task is cancelled; then takes down what it put up, and returns or throws soon.
-  /// - Parameter whenReady: to be called when it works, and not before. The first call counts.
-  /// - Throws: why it cannot work, or no longer; the text is for a person. It is then run again after a while.
+  /// Works until the task is cancelled; then releases its resources, and returns or throws soon.
+  /// - Parameter whenReady: A closure to call as soon as the service works. Only the first call counts.
+  /// - Throws: The reason why the service cannot work, for display. It is then run again after a delay.
   func run(whenReady: @escaping @Sendable () async -> Void) async throws
 }

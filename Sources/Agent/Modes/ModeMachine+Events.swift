@@ -1,103 +1,118 @@
 extension ModeMachine {
-  /// Something that happened.
+  /// The events that the state machine accepts.
   public enum Event: Sendable, Hashable {
-    /// The program has started: what was restored is applied.
+    /// The program has started: the restored mode is applied.
     case start
-    /// The program is about to end: everything stops, and the mode stays as it is.
+    /// The program is about to end: all services stop, and the mode stays as it is.
     case shutDown
-    /// A person has chosen a mode.
+    /// The user chose a mode.
     case choose(ComputeMode)
-    /// A person has set whether nothing runs without external power.
+    /// The user changed the setting that services run on external power only.
     case setRunOnlyWhileCharging(Bool)
-    /// There is a way out to the network.
+    /// The host has a default route.
     case networkFound
-    /// There is none, and why.
+    /// The host has no default route, for this reason.
     case networkLost(because: String)
-    /// Whether the machine is on external power.
+    /// The power supply has changed, or is known now.
     case power(onExternalPower: Bool)
-    /// A service that was to start works now.
+    /// A service that was started works now.
     case started(ComputeService)
-    /// A service has ended: because it was to stop, or for the reason given.
+    /// A service has ended: as requested, or for this reason.
     case ended(ComputeService, because: String?)
-    /// It is time to try a service again that has failed.
+    /// The delay before the next attempt of a failed service is over.
     case retry(ComputeService)
   }
 
-  /// Something to do, in this order.
+  /// The actions that the state machine's owner performs, in this order.
   ///
-  /// Who performs them answers each ``start(_:)`` with exactly one ``Event/ended(_:because:)``, when the service has
-  /// stopped, failed, or ended by itself; and before that with at most one ``Event/started(_:)``. A ``stop(_:)`` of what
-  /// has just ended by itself does nothing.
-  public enum Effect: Sendable, Hashable {
-    /// Keep this on disk.
+  /// For each ``start(_:)`` the owner sends exactly one ``Event/ended(_:because:)``, when the service has stopped or
+  /// failed, and before that at most one ``Event/started(_:)``. A ``stop(_:)`` of a service that has just ended by
+  /// itself has no effect.
+  public enum Action: Sendable, Hashable {
+    /// Write this record to disk.
     case persist(ModeRecord)
-    /// Write this into the event log.
+    /// Append this entry to the event log.
     case log(LogEntry)
-    /// Tell the person.
+    /// Show this notice to the user.
     case notify(Notice)
-    /// Start a service.
+    /// Start the service of a mode.
     case start(ComputeService)
-    /// Stop a service.
+    /// Stop the service of a mode.
     case stop(ComputeService)
-    /// Come back with ``Event/retry(_:)`` after a while.
+    /// Send ``Event/retry(_:)`` after a delay.
     case retryLater(ComputeService)
   }
 
-  /// What a person is told though they did not ask.
+  /// The notices that are shown to the user unasked.
   public enum Notice: String, Sendable, Hashable, CustomStringConvertible {
-    /// The mode is Bluetooth Local since the network went away, and the network is back.
+    /// The mode is Bluetooth Local because the network was lost, and the network has returned.
     case networkReturned = "network_returned"
 
-    /// The notice in words.
+    /// The notice in words, for display.
     public var description: String {
       "The network is back. The mode is still Bluetooth Local; choose On to rejoin the swarm."
     }
   }
 
-  /// An entry of the event log.
+  /// The entries of the event log.
   public enum LogEntry: Sendable, Hashable, CustomStringConvertible {
-    /// What was restored is applied.
+    /// The restored mode was applied.
     case applied(ComputeMode)
-    /// A person chose a mode.
+    /// The user chose a mode.
     case chosen(ComputeMode)
-    /// The mode went from On to Bluetooth Local by itself.
+    /// The mode changed from On to Bluetooth Local without the user.
     case downgraded(because: String)
-    /// The network came back, and the mode stayed.
+    /// The network returned, and the mode stayed Bluetooth Local.
     case networkReturned
-    /// Nothing runs, and why.
+    /// Nothing runs, for this reason.
     case blocked(Block)
-    /// What kept things from running is over.
+    /// The reason why nothing ran has ended.
     case unblocked
-    /// A service failed.
+    /// A service has failed, for this reason.
     case failed(ComputeService, because: String)
 
-    /// The entry in words.
+    /// The entry in words, for display.
     public var description: String {
       switch self {
-      case .applied(let mode): "the mode is \(mode), as it was"
-      case .chosen(let mode): "a person has chosen the mode \(mode)"
-      case .downgraded(let reason): "the mode goes from On to Bluetooth Local by itself: no way out (\(reason))"
-      case .networkReturned: "there is a way out again; the mode stays Bluetooth Local until a person chooses On"
+      case .applied(let mode): "restored the mode \(mode)"
+      case .chosen(let mode): "the user chose the mode \(mode)"
+      case .downgraded(let reason): "changed the mode from On to Bluetooth Local: no default route (\(reason))"
+      case .networkReturned: "the network returned; the mode stays Bluetooth Local until the user chooses On"
       case .blocked(let block): "nothing runs: \(block)"
-      case .unblocked: "nothing keeps it from running any longer"
+      case .unblocked: "services may run again"
       case .failed(let service, let reason): "the \(service.rawValue) service has failed: \(reason)"
       }
     }
   }
 
-  /// Why nothing runs, though the mode is not Off.
+  /// The reasons why nothing runs although the mode is not Off.
   public enum Block: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-    /// It is to run on external power only, and there is none.
+    /// Services run on external power only, and the machine is on battery.
     case notCharging = "not_charging"
-    /// It is to run on external power only, and whether there is any is not known yet.
+    /// Services run on external power only, and the power supply is not known yet.
     case powerUnknown = "power_unknown"
 
-    /// The reason in words.
+    /// The reason in words, for display.
     public var description: String {
       switch self {
-      case .notCharging: "it is to run on external power only; connect power to start"
-      case .powerUnknown: "it is to run on external power only, and whether there is any is not known yet"
+      case .notCharging: "services run on external power only; connect power to start"
+      case .powerUnknown: "services run on external power only, and the power supply is not known yet"
       }
+    }
+  }
+}
+
+extension ModeMachine.LogEntry {
+  /// The kind of the entry in the event log.
+  var kind: AgentEvent.Kind {
+    switch self {
+    case .applied: .applied
+    case .chosen: .chosen
+    case .downgraded: .downgraded
+    case .networkReturned: .networkReturned
+    case .blocked: .blocked
+    case .unblocked: .unblocked
+    case .failed: .failed
     }
   }
 }

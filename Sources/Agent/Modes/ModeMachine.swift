@@ -1,14 +1,20 @@
-/// Decides what runs: the compute mode, what changes it, and what it starts and stops. Does nothing itself and has no
-/// clock.
+/// The state machine of the compute mode: it starts and stops the services of the modes.
+///
+/// It performs nothing itself and has no clock.
 ///
 /// Four rules hold in every state:
 ///
-/// 1. Only a person goes to ``ComputeMode/on``. By itself the mode goes from there to ``ComputeMode/bluetoothLocal``,
-///    when there is no way out, and nowhere else.
-/// 2. At most one of the two services is started at a time: the next one starts when the one before has ended.
-/// 3. ``runState`` is ``RunState/running`` only while the service of the mode has said that it works.
-/// 4. With ``ModeRecord/runOnlyWhileCharging`` nothing starts, and nothing goes on, unless external power is known to be
-///    there.
+/// 1. Only the user changes the mode to ``ComputeMode/on``. The one automatic change is from there to
+///    ``ComputeMode/bluetoothLocal``, when there is no default route.
+/// 2. At most one of the two services runs at a time: the next one starts when the one before has ended.
+/// 3. ``runState`` is ``RunState/running`` only while the service of the mode has reported that it works.
+/// 4. With ``ModeRecord/runOnlyWhileCharging`` nothing runs unless the machine is known to be on external power.
+///
+/// ```swift
+/// var machine = ModeMachine(ModeRecord(mode: .on))
+/// print(machine.handle(.start))  // the heartbeat service starts
+/// print(machine.handle(.networkLost(because: "no carrier")))  // the mode becomes Bluetooth Local
+/// ```
 public struct ModeMachine: Sendable, Hashable {
   enum Path: Sendable, Hashable {
     case unknown
@@ -24,40 +30,41 @@ public struct ModeMachine: Sendable, Hashable {
     case failed(because: String)
   }
 
-  /// What is kept on disk.
+  /// The mode as it is to be on disk.
   public private(set) var record: ModeRecord
   private(set) var isActive = false
   private(set) var path = Path.unknown
-  /// `nil` before it is known.
+  /// A Boolean value that indicates whether the machine is on external power; `nil` before it is known.
   private(set) var onExternalPower: Bool?
   private(set) var phone = Phase.idle
   private(set) var heartbeat = Phase.idle
 
-  /// Begins with what was restored; ``Event/start`` applies it.
+  /// Creates a state machine with the restored mode; ``Event/start`` applies it.
   public init(_ record: ModeRecord) {
     self.record = ModeRecord(
       mode: record.mode, cause: record.cause, runOnlyWhileCharging: record.runOnlyWhileCharging)
   }
 
-  /// Takes in an event.
-  /// - Returns: what is to be done, in this order.
-  public mutating func handle(_ event: Event) -> [Effect] {
+  /// Handles an event and changes the state.
+  /// - Returns: The actions to perform, in this order.
+  public mutating func handle(_ event: Event) -> [Action] {
     let before = (record: record, block: block)
-    var effects: [Effect] = []
-    take(event, &effects)
+    var actions: [Action] = []
+    take(event, &actions)
     if isActive, record.mode == .on, case .lost(let reason) = path {
-      (record.mode, record.cause) = (.bluetoothLocal, .networkLoss)
-      effects.append(.log(.downgraded(because: reason)))
+      record.mode = .bluetoothLocal
+      record.cause = .networkLoss
+      actions.append(.log(.downgraded(because: reason)))
     }
-    // First of all: what is done next must not outlive a crash that this would not.
-    if record != before.record { effects.insert(.persist(record), at: 0) }
-    if let block, block != before.block { effects.append(.log(.blocked(block))) }
-    if before.block != nil, wanted != nil { effects.append(.log(.unblocked)) }
-    settle(&effects)
-    return effects
+    // First of all: no later action may survive a crash that this one would not.
+    if record != before.record { actions.insert(.persist(record), at: 0) }
+    if let block, block != before.block { actions.append(.log(.blocked(block))) }
+    if before.block != nil, wanted != nil { actions.append(.log(.unblocked)) }
+    settle(&actions)
+    return actions
   }
 
-  /// What is to run now.
+  /// The service that is to run now.
   var wanted: ComputeService? {
     guard isActive, block == nil else { return nil }
     return switch record.mode {
@@ -67,7 +74,7 @@ public struct ModeMachine: Sendable, Hashable {
     }
   }
 
-  /// Why nothing runs, though the mode is not Off.
+  /// The reason why nothing runs although the mode is not Off; `nil` if there is none.
   public var block: Block? {
     guard isActive, record.mode != .off, record.runOnlyWhileCharging, onExternalPower != true else { return nil }
     return onExternalPower == nil ? .powerUnknown : .notCharging
@@ -78,58 +85,58 @@ public struct ModeMachine: Sendable, Hashable {
     set { if service == .phone { phone = newValue } else { heartbeat = newValue } }
   }
 
-  private mutating func take(_ event: Event, _ effects: inout [Effect]) {
+  private mutating func take(_ event: Event, _ actions: inout [Action]) {
     switch event {
     case .start:
-      if !isActive { effects.append(.log(.applied(record.mode))) }
+      if !isActive { actions.append(.log(.applied(record.mode))) }
       isActive = true
     case .shutDown: isActive = false
-    case .choose(let mode): choose(mode, &effects)
+    case .choose(let mode): choose(mode, &actions)
     case .setRunOnlyWhileCharging(let only): record.runOnlyWhileCharging = only
     case .networkFound:
       if path != .found, record.cause == .networkLoss {
-        effects += [.log(.networkReturned), .notify(.networkReturned)]
+        actions += [.log(.networkReturned), .notify(.networkReturned)]
       }
       path = .found
     case .networkLost(let reason): path = .lost(because: reason)
     case .power(let isExternal): onExternalPower = isExternal
     case .started(let service): if self[service] == .starting { self[service] = .running }
-    case .ended(let service, let reason): end(service, reason ?? "it ended by itself", &effects)
+    case .ended(let service, let reason): end(service, reason ?? "it ended by itself", &actions)
     case .retry(let service): if case .failed = self[service] { self[service] = .idle }
     }
   }
 
-  private mutating func choose(_ mode: ComputeMode, _ effects: inout [Effect]) {
+  private mutating func choose(_ mode: ComputeMode, _ actions: inout [Action]) {
     let chosen = ModeRecord(mode: mode, runOnlyWhileCharging: record.runOnlyWhileCharging)
-    if chosen != record { effects.append(.log(.chosen(mode))) }
+    if chosen != record { actions.append(.log(.chosen(mode))) }
     record = chosen
-    // Who chooses what has failed wants it tried again.
+    // A choice of a mode whose service has failed tries the service again at once.
     for service in ComputeService.allCases { if case .failed = self[service] { self[service] = .idle } }
   }
 
-  private mutating func end(_ service: ComputeService, _ reason: String, _ effects: inout [Effect]) {
+  private mutating func end(_ service: ComputeService, _ reason: String, _ actions: inout [Action]) {
     switch self[service] {
     case .stopping: self[service] = .idle
     case .starting, .running:
       self[service] = .failed(because: reason)
-      effects += [.log(.failed(service, because: reason)), .retryLater(service)]
+      actions += [.log(.failed(service, because: reason)), .retryLater(service)]
     case .idle, .failed: break
     }
   }
 
-  /// Brings what runs nearer to what is to run.
-  private mutating func settle(_ effects: inout [Effect]) {
+  /// Starts and stops services until the wanted one runs.
+  private mutating func settle(_ actions: inout [Action]) {
     for service in ComputeService.allCases where service != wanted {
       switch self[service] {
       case .starting, .running:
         self[service] = .stopping
-        effects.append(.stop(service))
+        actions.append(.stop(service))
       case .failed: self[service] = .idle
       case .idle, .stopping: break
       }
     }
     guard let wanted, self[wanted] == .idle, self[wanted.other] == .idle else { return }
     self[wanted] = .starting
-    effects.append(.start(wanted))
+    actions.append(.start(wanted))
   }
 }

@@ -1,12 +1,19 @@
 import DurableFiles
 
-/// Keeps the mode in a small file that is whole at every moment, also after `kill -9` and when the disk is full.
+/// A file with the mode, which is whole at every moment, also after `kill -9` and on a full disk.
+///
+/// ```swift
+/// let store = ModeStore(path: "/var/lib/edgeblue/mode.json")
+/// let loaded = try store.load()
+/// if let problem = loaded.problem { print(problem) }
+/// try store.save(ModeRecord(mode: .bluetoothLocal))
+/// ```
 public struct ModeStore: Sendable {
-  /// What was found on disk.
+  /// The mode on disk, and a problem of its file.
   public struct Loaded: Sendable, Hashable {
-    /// The mode to restore; Off when there was none, or none that could be read.
+    /// The mode to restore; Off if there is no file or it is corrupt.
     public var record: ModeRecord
-    /// What was wrong with the file; a person should hear of it.
+    /// The problem of a corrupt file, to report to the user; `nil` if there is none.
     public var problem: AgentError?
   }
 
@@ -18,23 +25,23 @@ public struct ModeStore: Sendable {
 
   private let kept: KeptContents<Contents>
 
-  /// Where the file is; its folder is there.
+  /// The path of the file, in an existing folder.
   public var path: String { kept.file.path }
 
-  /// Names the file, in a folder that is there; nothing is read yet.
+  /// Creates a reference to a file in an existing folder without accessing the disk.
   public init(path: String) { kept = KeptContents(file: WholeFile(path: path, limit: 4096)) }
 
-  /// Where a file is kept aside that could not be understood. There is one such place: the newest takes it.
+  /// The path that a corrupt file is renamed to; a newer one replaces an older one.
   public var damagedPath: String { kept.file.damagedPath }
 
-  /// Reads the mode. A file that cannot be understood is kept aside at ``damagedPath``, and the mode is Off.
-  /// - Throws: ``AgentError`` with code `.storage`, when the file is there and cannot be read.
+  /// Reads the mode from disk. A corrupt file is renamed to ``damagedPath``, and the mode is Off.
+  /// - Throws: ``AgentError`` with code `.storage` when the file exists and cannot be read.
   public func load() throws(AgentError) -> Loaded {
     switch try kept.load() {
     case .nothing: return Loaded(record: ModeRecord())
     case .contents(let contents):
       let record = contents.record
-      // By way of the initializer, for a combination that cannot be.
+      // By way of the initializer, which corrects an impossible combination.
       return Loaded(
         record: ModeRecord(
           mode: record.mode, cause: record.cause, runOnlyWhileCharging: record.runOnlyWhileCharging))
@@ -43,11 +50,16 @@ public struct ModeStore: Sendable {
         record: ModeRecord(),
         problem: AgentError(
           .damagedFile, "\(path) does not hold a mode; the mode is Off",
-          hint: "the file is kept as \(damagedPath); choose a mode anew"))
+          hint: "the file is kept as \(damagedPath); choose a mode again"))
     }
   }
 
-  /// Writes the mode. When this returns it is on disk; when it throws, the file is the old one or the new one, and whole.
+  /// Replaces the mode on disk durably. After an error the file has the old mode or the new one.
   /// - Throws: ``AgentError`` with code `.storage`.
   public func save(_ record: ModeRecord) throws(AgentError) { try kept.save(Contents(record: record)) }
+}
+
+extension StateFolder {
+  /// The file of the compute mode.
+  public var modes: ModeStore { ModeStore(path: path + "/mode.json") }
 }

@@ -1,19 +1,19 @@
-/// What runs, as it is reported: never more than there is.
+/// The state of the service of the mode, as it is reported.
 public enum RunState: Sendable, Hashable, CustomStringConvertible {
-  /// Nothing runs, and nothing is to.
+  /// Nothing runs, as the mode demands.
   case stopped
-  /// Nothing runs, though the mode is not Off.
+  /// Nothing runs, for this reason, although the mode is not Off.
   case blocked(ModeMachine.Block)
-  /// The service of the mode is about to work.
+  /// The service of the mode has started, and does not work yet.
   case starting
   /// The service of the mode works.
   case running
-  /// Something that ran is about to end; then comes what the mode wants.
+  /// A service is about to stop; then the service of the mode starts.
   case stopping
-  /// The service of the mode has failed and will be tried again.
+  /// The service of the mode has failed, and is tried again after a delay.
   case failed(because: String)
 
-  /// The state as a status message, for a person.
+  /// The state in words, for display.
   public var description: String {
     switch self {
     case .stopped: "stopped"
@@ -27,7 +27,7 @@ public enum RunState: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ModeMachine {
-  /// What runs.
+  /// The state of the service of the mode.
   public var runState: RunState {
     if phone == .stopping || heartbeat == .stopping { return .stopping }
     guard let wanted else { return block.map(RunState.blocked) ?? .stopped }

@@ -4,137 +4,163 @@ public import Streams
 public import SystemState
 public import Timing
 
-/// Runs a ``ModeMachine``: gives it what the network, the power and a person say, and does what it decides.
+/// A service that runs a ``ModeMachine``: it passes on changes of the network, the power and the user's choice, and
+/// starts and stops the services of the mode.
 ///
-/// Everything one event leads to is done in one go and in order, before the next event is looked at. What is reported
-/// in ``status`` was decided by then, and what it says of the mode is on disk, unless it says that it is not.
+/// All actions of one event are performed in order before the next event is handled. The values in ``status`` were
+/// decided by then, and the mode in it is on disk unless ``AgentStatus/storageProblem`` says otherwise.
+///
+/// ```swift
+/// let paths = try await NetworkPathMonitor.start()
+/// let powers = try await PowerMonitor.start()
+/// let runner = try ModeRunner(
+///   store: folder.modes, log: EventLog(path: folder.events), phone: phone, heartbeat: heartbeat)
+/// await runner.take(paths.path)
+/// await runner.take(powers.snapshot)
+/// await runner.choose(.bluetoothLocal)
+/// try await runner.run(paths: paths.updates(), powers: powers.updates())
+/// ```
 public actor ModeRunner {
-  /// What the runner works with.
+  /// The settings of a runner.
   public struct Options: Sendable {
-    /// How long a service may take to stop, 8 s by default: less than the 10 s that a program gets to end.
+    /// The duration in which a service has to stop; 8 s by default, less than the 10 s that a program has to end.
     public var stopLimit: Duration = .seconds(8)
-    /// How long a service has to work until its earlier failures no longer count, 1 min by default.
+    /// The duration for which a service has to work until its earlier failures no longer count; 1 min by default.
     public var steadyAfter: Duration = .seconds(60)
-    /// When something is tried again.
+    /// The delays before a service that failed, or a write that failed, is tried again: 1 s to 1 min by default.
     public var backoff = Backoff(base: .seconds(1), limit: .seconds(60), jitter: 0.5...1)
-    /// Told of what a person should know though they did not ask. Returns soon.
+    /// A closure that shows the user a notice they did not ask for; it must return soon.
     public var notify: @Sendable (ModeMachine.Notice) -> Void = { _ in }
-    /// Gets what goes wrong.
+    /// The logger for failures of services and files.
     public var logger = Logger(label: "edgeblue.agent")
 
-    /// The clock.
+    /// The clock for delays and limits.
     public var time = TimeSource.continuous
-    /// 0 to 1.
+    /// A source of numbers from 0 to 1 for the jitter.
     package var random: @Sendable () -> Double = { .random(in: 0...1) }
 
-    /// The defaults.
+    /// Creates settings with their defaults.
     public init() {}
   }
 
-  /// A service that was started and has not ended.
-  struct Job {
-    /// Tells it from others of the same service.
-    var number: Int
-    var work: Task<Void, Never>
-    /// Since when it works; `nil` before it does.
-    var worksSince: Duration?
-    /// Sees to it that it stops in time, when it is to.
-    var stopTimer: Task<Void, Never>?
+  /// The phases of a runner.
+  enum Phase: Sendable, Hashable {
+    /// The mode is restored, and ``run(paths:powers:)`` was not called yet.
+    case created
+    /// The mode is applied.
+    case running
+    /// All services are about to stop.
+    case stopping
+    /// The run has ended. Events of services that still work have no effect.
+    case stopped
   }
 
-  /// What has happened.
+  /// The services of the modes, and what runs of them.
+  struct Services {
+    /// A service that was started and has not ended.
+    struct Job {
+      /// The number that distinguishes this start from others of the same service.
+      var number: Int
+      var work: Task<Void, Never>
+      /// The instant since which the service works; `nil` before that.
+      var worksSince: Duration?
+      /// The limit for a service that is to stop.
+      var stopTimer: Task<Void, Never>?
+    }
+
+    let runners: [ComputeService: any ComputeRunner]
+    var jobs: [ComputeService: Job] = [:]
+    var nextJob = 1
+    /// The failures in a row, and the reason of the newest.
+    var failures: [ComputeService: (count: Int, reason: String)] = [:]
+    var retries: [ComputeService: Task<Void, Never>] = [:]
+  }
+
+  /// The mode on disk.
+  struct Storage {
+    let save: @Sendable (ModeRecord) throws(AgentError) -> Void
+    /// The error of the newest write, and the number of failures in a row; `nil` after one that succeeded.
+    var failure: (error: AgentError, count: Int)?
+    var retry: Task<Void, Never>?
+  }
+
+  /// The log of everything that happened to the agent.
   public nonisolated let log: EventLog
   let options: Options
-  let runners: [ComputeService: any ComputeRunner]
-  let save: @Sendable (ModeRecord) throws(AgentError) -> Void
-  let feed: UpdateFeed<AgentStatus>
+  private nonisolated let feed: UpdateFeed<AgentStatus>
   private let restored: AgentStatus
   let ends: BoundedStream<AgentError?>
   let end: BoundedStream<AgentError?>.Source
 
+  var phase = Phase.created
   var machine: ModeMachine
-  var lifecycle: LifecycleSnapshot?
-  var path: PathSnapshot?
-  var power: PowerSnapshot?
-  var coordinator: CoordinatorStatus?
-  var uploads: UploadsStatus?
-  var counters = AgentStatus.Counters()
-  var lastFailure: String?
-  var storageProblem: AgentError?
-  var jobs: [ComputeService: Job] = [:]
-  var nextJob = 1
-  /// Failures in a row, and the newest of them.
-  var failures: [ComputeService: (count: Int, reason: String)] = [:]
-  var retries: [ComputeService: Task<Void, Never>] = [:]
-  var savesFailed = 0
-  var saveRetry: Task<Void, Never>?
-  private var hasBegun = false
-  var isEnding = false
-  /// Whether the run has ended: what services still do then leads to nothing.
-  private(set) var isOver = false
+  var services: Services
+  var storage: Storage
+  var publisher: AgentStatusPublisher
 
   /// Restores the mode; ``run(paths:powers:)`` applies it.
   /// - Parameters:
-  ///   - store: where the mode is kept.
-  ///   - log: where events are kept.
-  ///   - phone: what works in Bluetooth Local.
-  ///   - heartbeat: what works in On.
-  ///   - options: everything else.
-  /// - Throws: ``AgentError`` with code `.storage`, when the mode is there and cannot be read.
+  ///   - store: The file of the mode.
+  ///   - log: The log that receives an event for each change.
+  ///   - phone: The service of ``ComputeMode/bluetoothLocal``.
+  ///   - heartbeat: The service of ``ComputeMode/on``.
+  ///   - options: The other settings.
+  /// - Throws: ``AgentError`` with code `.storage` when the file exists and cannot be read.
   public init(
     store: ModeStore, log: EventLog, phone: any ComputeRunner, heartbeat: any ComputeRunner,
     options: Options = Options()
   ) throws(AgentError) {
+    let save = { @Sendable (record: ModeRecord) throws(AgentError) in try store.save(record) }
     self.init(
-      restored: try store.load(), log: log, phone: phone, heartbeat: heartbeat, options: options,
-      save: { record throws(AgentError) in try store.save(record) })
+      restored: try store.load(), log: log, services: Services(runners: [.phone: phone, .heartbeat: heartbeat]),
+      options: options, save: save)
   }
 
   init(
-    restored: ModeStore.Loaded, log: EventLog, phone: any ComputeRunner, heartbeat: any ComputeRunner,
-    options: Options, save: @escaping @Sendable (ModeRecord) throws(AgentError) -> Void
+    restored: ModeStore.Loaded, log: EventLog, services: Services, options: Options,
+    save: @escaping @Sendable (ModeRecord) throws(AgentError) -> Void
   ) {
     machine = ModeMachine(restored.record)
     self.log = log
     self.options = options
-    self.save = save
-    runners = [.phone: phone, .heartbeat: heartbeat]
+    self.services = services
+    storage = Storage(save: save)
     (ends, end) = BoundedStream.make(limit: 1, policy: .dropNewest)
-    if let problem = restored.problem {
-      log.append(.storage, problem.description)
-      lastFailure = problem.description
-    }
-    self.restored = AgentStatus(machine: machine, lastFailure: lastFailure, eventCount: log.count)
-    feed = UpdateFeed(self.restored)
+    if let problem = restored.problem { log.append(.storage, problem.description) }
+    let publisher = AgentStatusPublisher(
+      machine, lastFailure: restored.problem?.description, eventCount: log.count)
+    self.publisher = publisher
+    feed = publisher.feed
+    self.restored = publisher.first
   }
 
-  /// What runs, and why.
+  /// The newest status of the agent.
   public nonisolated var status: AgentStatus { feed.newest ?? restored }
 
-  /// The newest status, and then every one that follows, until the runner has ended. A reader that is too slow loses
-  /// the oldest.
-  /// - Parameter limit: how many may wait for the reader, 1 or more.
+  /// Returns the newest status and every one that follows, until the runner has stopped.
+  /// - Parameter limit: The number of statuses that wait for a slow reader, 1 or more; beyond it the oldest is dropped.
   public nonisolated func statuses(limit: Int = 1) -> BoundedStream<AgentStatus> { feed.updates(limit: limit) }
 
-  /// Applies the mode and goes on until the task is cancelled; then stops what runs, and returns when that has ended.
-  /// Once.
+  /// Applies the mode, and works until the task is cancelled; then stops all services, and returns when they have ended.
+  ///
+  /// A runner runs once.
   /// - Parameters:
-  ///   - paths: what the network says, of a `NetworkPathMonitor`.
-  ///   - powers: what the power says, of a `PowerMonitor`.
-  /// - Throws: ``AgentError``: `.serviceHangs` when a service does not stop, and `.inputEnded` when a monitor has
-  ///   ended. The program has to end then, and be started again: the service may still be at work, and two must never.
+  ///   - paths: The updates of a `NetworkPathMonitor`.
+  ///   - powers: The updates of a `PowerMonitor`.
+  /// - Throws: ``AgentError`` with code `.serviceHangs` when a service does not stop, and `.inputEnded` when a monitor
+  ///   has ended. The program must then end and be started again: the service may still work, and two must never.
   public func run(paths: BoundedStream<PathUpdate>, powers: BoundedStream<PowerUpdate>) async throws {
-    precondition(!hasBegun, "a runner runs once")
-    hasBegun = true
+    precondition(phase == .created, "a runner runs once")
+    phase = .running
     handle(.start)
     let inputs = [
       Task {
         for await update in paths { take(update.path) }
-        finish(AgentError(.inputEnded, "nothing tells of the network any more"))
+        finish(AgentError(.inputEnded, "the stream of network updates has ended"))
       },
       Task {
         for await update in powers { take(update.snapshot) }
-        finish(AgentError(.inputEnded, "nothing tells of the power any more"))
+        finish(AgentError(.inputEnded, "the stream of power updates has ended"))
       },
     ]
     // A task of its own, because a cancelled one could not wait.
@@ -148,68 +174,71 @@ public actor ModeRunner {
     } onCancel: {
       Task { await self.shutDown() }
     }
-    (isEnding, isOver) = (true, true)
-    for task in inputs + jobs.values.map(\.work) { task.cancel() }
+    phase = .stopped
+    for task in inputs + services.jobs.values.map(\.work) { task.cancel() }
     cancelTimers()
     feed.end()
     if let problem { throw problem }
   }
 
-  /// Returns when the runner has time for events: whoever watches over it sees that it does.
+  /// Returns as soon as the runner has time for events, which shows a watchdog that it is alive.
   public func respond() {}
 
-  /// Takes in what the network is now. Whoever runs this calls it once before, so that nothing is started in vain.
+  /// Handles a change of the network. The first call, before ``run(paths:powers:)``, keeps services from starting in
+  /// vain.
+  /// - Parameter path: The state of the network now.
   public func take(_ path: PathSnapshot) {
-    self.path = path
+    publisher.reports.path = path
     if path.status == .satisfied {
       handle(.networkFound)
     } else {
-      handle(.networkLost(because: path.unsatisfiedReason?.description ?? "it is not known why"))
+      handle(.networkLost(because: path.unsatisfiedReason?.description ?? "the reason is unknown"))
     }
   }
 
-  /// Takes in what the power is now, as what the network is.
+  /// Handles a change of the power. The first call, before ``run(paths:powers:)``, keeps services from starting in vain.
+  /// - Parameter power: The state of the power supply now.
   public func take(_ power: PowerSnapshot) {
-    self.power = power
+    publisher.reports.power = power
     handle(.power(onExternalPower: power.telemetry.onExternalPower))
   }
 
-  /// Takes in what the phase is now, to report it.
+  /// Reports the lifecycle phase in ``status``.
   public func take(_ lifecycle: LifecycleSnapshot) {
-    self.lifecycle = lifecycle
+    publisher.reports.lifecycle = lifecycle
     publish()
   }
 
-  /// Takes in what is between this machine and its coordinator, to report it.
+  /// Reports the status of the coordinator's client in ``status``.
   public func take(_ coordinator: CoordinatorStatus) {
-    self.coordinator = coordinator
+    publisher.reports.coordinator = coordinator
     publish()
   }
 
-  /// Takes in how the queue of uploads is, to report it.
+  /// Reports the status of the upload queue in ``status``.
   public func take(_ uploads: UploadsStatus) {
-    self.uploads = uploads
+    publisher.reports.uploads = uploads
     publish()
   }
 
-  /// A person chooses a mode.
-  /// - Returns: what came of it: without a network, On is Bluetooth Local at once.
+  /// Changes the mode as the user chose.
+  /// - Returns: The status after the change. Without a network, On becomes Bluetooth Local at once.
   @discardableResult
   public func choose(_ mode: ComputeMode) -> AgentStatus {
-    failures = [:]
-    let failed = savesFailed
+    services.failures = [:]
+    let failed = storage.failure?.count
     handle(.choose(mode))
-    // Who chooses what there is already wants it kept, too.
-    if failed > 0, savesFailed == failed { persistAgain() }
+    // A choice of the present mode is written again as well, if it is not on disk.
+    if let failed, storage.failure?.count == failed { persistAgain() }
     return status
   }
 
-  /// A person sets whether nothing runs without external power.
-  /// - Returns: what came of it.
+  /// Changes the setting that nothing runs without external power.
+  /// - Returns: The status after the change.
   @discardableResult
   public func setRunOnlyWhileCharging(_ only: Bool) -> AgentStatus {
     if only != machine.record.runOnlyWhileCharging {
-      log.append(.setting, "a person lets it run " + (only ? "on external power only" : "on battery, too"))
+      log.append(.setting, "the user lets services run " + (only ? "on external power only" : "on battery, too"))
     }
     handle(.setRunOnlyWhileCharging(only))
     return status

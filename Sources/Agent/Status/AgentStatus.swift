@@ -1,18 +1,18 @@
 public import NetworkPath
 public import SystemState
 
-/// What the agent does at one moment, and why: all of it.
+/// The complete status of the agent at one instant.
 public struct AgentStatus: Sendable, Hashable {
-  /// The network, as far as the mode depends on it.
+  /// The part of the network state that the mode depends on.
   public struct Network: Sendable, Hashable {
-    /// Whether there is a way out.
+    /// The status of the network path.
     public var status: PathSnapshot.Status
-    /// Why there is none, in words; `nil` when there is one.
+    /// The reason why there is no default route, for display; `nil` if there is one.
     public var reason: String?
-    /// The interface it goes through; `nil` without a way out.
+    /// The interface of the default route; `nil` if there is none.
     public var interface: String?
 
-    /// Makes it from its parts.
+    /// Creates a summary from its parts.
     public init(status: PathSnapshot.Status, reason: String? = nil, interface: String? = nil) {
       self.status = status
       self.reason = reason
@@ -20,54 +20,52 @@ public struct AgentStatus: Sendable, Hashable {
     }
   }
 
-  /// What has happened since the agent was started.
+  /// The counters since the start of the agent.
   public struct Counters: Sendable, Hashable {
-    /// How often the mode went from On to Bluetooth Local by itself.
+    /// The number of automatic changes from On to Bluetooth Local.
     public var downgrades = 0
-    /// How often a service was started.
+    /// The number of times that a service was started.
     public var starts = 0
-    /// How often a service failed.
+    /// The number of times that a service failed.
     public var failures = 0
-    /// How often the mode could not be written to disk.
+    /// The number of times that the mode could not be written to disk.
     public var savesFailed = 0
 
-    /// All zero.
+    /// Creates counters that are all zero.
     public init() {}
   }
 
-  /// The mode.
+  /// The compute mode in force.
   public var mode: ComputeMode
-  /// How it came about.
+  /// The cause of the present mode.
   public var cause: ModeRecord.Cause
-  /// Whether nothing runs without external power.
+  /// A Boolean value that indicates whether services run on external power only.
   public var runOnlyWhileCharging: Bool
-  /// What runs.
+  /// The state of the service of the mode.
   public var runState: RunState
-  /// The phase; `nil` before it is known.
+  /// The lifecycle phase; `nil` before it is known.
   public var lifecycle: LifecycleSnapshot?
-  /// The network; `nil` before it is known.
+  /// The state of the network; `nil` before it is known.
   public var network: Network?
-  /// The power; `nil` before it is known.
+  /// The state of the power supply; `nil` before it is known.
   public var power: PowerTelemetry?
-  /// What is between this machine and its coordinator; `nil` without a coordinator.
+  /// The state of this machine at its coordinator; `nil` without a coordinator.
   public var coordinator: CoordinatorStatus?
-  /// The queue of uploads; `nil` when the agent does not run it.
+  /// The state of the upload queue; `nil` if the agent does not run it.
   public var uploads: UploadsStatus?
-  /// What has happened since the start.
-  public var counters: Counters
-  /// The newest failure in words; `nil` when there was none.
+  /// The counters since the start of the agent.
+  public var counters = Counters()
+  /// The newest failure in words; `nil` if there was none.
   public var lastFailure: String?
-  /// Why the mode or an event is not on disk; `nil` when all is.
+  /// The reason why the mode or an event is not on disk; `nil` if everything is.
   public var storageProblem: String?
-  /// The number of the newest event of the log; 0 for none.
-  public var eventCount: Int
+  /// The number of the newest event of the log; 0 if there is none.
+  public var eventCount = 0
 
-  /// Makes a status, for tests of what uses one.
+  /// Creates a status from its first parts; the others are unknown or zero until they are set.
   public init(
     mode: ComputeMode, cause: ModeRecord.Cause = .person, runOnlyWhileCharging: Bool = false,
-    runState: RunState = .stopped, lifecycle: LifecycleSnapshot? = nil, network: Network? = nil,
-    power: PowerTelemetry? = nil, coordinator: CoordinatorStatus? = nil, uploads: UploadsStatus? = nil,
-    counters: Counters = Counters(), lastFailure: String? = nil, storageProblem: String? = nil, eventCount: Int = 0
+    runState: RunState = .stopped, lifecycle: LifecycleSnapshot? = nil, network: Network? = nil
   ) {
     self.mode = mode
     self.cause = cause
@@ -75,36 +73,11 @@ public struct AgentStatus: Sendable, Hashable {
     self.runState = runState
     self.lifecycle = lifecycle
     self.network = network
-    self.power = power
-    self.coordinator = coordinator
-    self.uploads = uploads
-    self.counters = counters
-    self.lastFailure = lastFailure
-    self.storageProblem = storageProblem
-    self.eventCount = eventCount
-  }
-
-  init(
-    machine: ModeMachine, lifecycle: LifecycleSnapshot? = nil, path: PathSnapshot? = nil, power: PowerSnapshot? = nil,
-    coordinator: CoordinatorStatus? = nil, uploads: UploadsStatus? = nil, counters: Counters = Counters(),
-    lastFailure: String?, storageProblem: String? = nil, eventCount: Int
-  ) {
-    self.init(
-      mode: machine.record.mode, cause: machine.record.cause,
-      runOnlyWhileCharging: machine.record.runOnlyWhileCharging, runState: machine.runState,
-      lifecycle: lifecycle,
-      network: path.map {
-        Network(
-          status: $0.status, reason: $0.unsatisfiedReason?.description,
-          interface: $0.status == .satisfied ? $0.preferredInterface?.name : nil)
-      },
-      power: power?.telemetry, coordinator: coordinator, uploads: uploads, counters: counters,
-      lastFailure: lastFailure, storageProblem: storageProblem, eventCount: eventCount)
   }
 }
 
 extension ComputeMode {
-  /// What a person gets who chooses the mode, in a sentence.
+  /// The consequence of choosing the mode, in a sentence for display.
   public var meaning: String {
     switch self {
     case .off: "nothing is offered"

@@ -1,27 +1,38 @@
-/// The queue of uploads that an agent runs, at one moment. The agent knows nothing of what is uploaded: whoever composes
-/// both says how the queue is.
+/// The status of the upload queue that an agent runs.
+///
+/// The agent knows nothing of uploads: the program that composes both reports the status.
+///
+/// ```swift
+/// var uploads = UploadsStatus(items: ["waiting": 3], bytesLeft: 4096)
+/// uploads.problem = "the server does not answer"
+/// await runner.take(uploads)
+/// ```
 public struct UploadsStatus: Sendable, Hashable {
-  /// How many items there are in each state, by the name of the state, such as `waiting` or `failed`.
+  /// The number of items in each state, by the name of the state, such as `waiting` or `failed`.
   public var items: [String: Int]
-  /// The bytes of those that are not uploaded yet.
+  /// The number of bytes that are not uploaded yet.
   public var bytesLeft: Int64
-  /// When the oldest of those was queued, in milliseconds since 1970; `nil` when there is none.
+  /// The time at which the oldest waiting item was queued, in milliseconds since 1970; `nil` if none waits.
   public var oldestAtMs: Int64?
-  /// Whether a person holds all of it.
+  /// A Boolean value that indicates whether the user has paused the whole queue.
   public var isPaused: Bool
-  /// What has happened since the agent was started, by name: `attempts`, `uploaded`, `uploadedBytes` and `sentBytes`.
+  /// The counters since the start of the agent: `attempts`, `uploaded`, `uploadedBytes` and `sentBytes`.
   public var counters: [String: Int]
-  /// How many attempts have failed since then, by the kind of the failure, such as `network`.
+  /// The number of failed attempts since then, by the kind of failure, such as `network`.
   public var failures: [String: Int]
-  /// Why nothing goes on, in words; `nil` when all goes well.
+  /// The reason why the queue makes no progress, for display; `nil` if there is none.
   public var problem: String?
 
-  /// Makes a status.
+  /// Creates a status without a problem.
   public init(
     items: [String: Int] = [:], bytesLeft: Int64 = 0, oldestAtMs: Int64? = nil, isPaused: Bool = false,
-    counters: [String: Int] = [:], failures: [String: Int] = [:], problem: String? = nil
+    counters: [String: Int] = [:], failures: [String: Int] = [:]
   ) {
-    (self.items, self.bytesLeft, self.oldestAtMs, self.isPaused) = (items, bytesLeft, oldestAtMs, isPaused)
-    (self.counters, self.failures, self.problem) = (counters, failures, problem)
+    self.items = items
+    self.bytesLeft = bytesLeft
+    self.oldestAtMs = oldestAtMs
+    self.isPaused = isPaused
+    self.counters = counters
+    self.failures = failures
   }
 }

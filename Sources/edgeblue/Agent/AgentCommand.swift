@@ -87,7 +87,8 @@ struct AgentCommand: AsyncParsableCommand {
         folder: folder, log: log, engine: engine, chosen: phone.engine, power: power, environment: environment)
       let phone = PhoneRunner(options: phone, engine: engine, power: power, terminal: terminal)
       let runner = try ModeRunner(
-        store: folder.modes, log: log, phone: phone, heartbeat: swarm ?? NoCoordinator(), options: .notifying(terminal))
+        store: folder.modes, log: log, phone: phone, heartbeat: HintedRunner(inner: swarm ?? NoCoordinator()),
+        options: .notifying(terminal))
       let tasks = try AgentTasks(
         store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
       let uploads = uploads ? AgentUploads(try store.queue(try QueueStore(in: folder.path))) : nil
@@ -123,6 +124,13 @@ struct AgentCommand: AsyncParsableCommand {
         "the state folder is unknown: HOME is not set", hint: "name a folder with --state",
         status: .unavailable)
     }
-    return try StateFolder(path: path)
+    do throws(AgentError) {
+      return try StateFolder(path: path)
+    } catch {
+      throw error.hinted(
+        error.code == .alreadyRunning
+          ? "end it first, or choose another folder with --state"
+          : "choose a folder that this program may write to, with --state")
+    }
   }
 }

@@ -90,8 +90,8 @@ struct CoordinatorOptions: ParsableArguments {
     }
     options.answer = { try await Self.answer($0, by: engine) }
     return try CoordinatorRunner(
-      transport: try HTTPTransport(url: coordinator, certificates: coordinatorCa), signer: try Ed25519Signer(identity),
-      identity: identity, folder: folder, log: log, options: options)
+      transport: HintedTransport(inner: try HTTPTransport(url: coordinator, certificates: coordinatorCa)),
+      signer: try Ed25519Signer(identity), identity: identity, folder: folder, log: log, options: options)
   }
 
   /// The limit of tokens of one task, as in the coordinator's own agents.

@@ -68,7 +68,7 @@ struct UploadReport: Sendable {
   var agentStatus: UploadsStatus {
     let counters = status.counters
     let left: [UploadItem.State] = [.waiting, .uploading, .paused]
-    return UploadsStatus(
+    var result = UploadsStatus(
       items: Dictionary(uniqueKeysWithValues: totals.items.map { ($0.key.rawValue, $0.value) }),
       bytesLeft: left.reduce(0) { $0 + (totals.bytes[$1] ?? 0) }, oldestAtMs: totals.oldestQueuedAtMs,
       isPaused: isPaused,
@@ -76,8 +76,9 @@ struct UploadReport: Sendable {
         "attempts": counters.attempts, "uploaded": counters.uploaded, "uploadedBytes": Int(counters.uploadedBytes),
         "sentBytes": Int(counters.sentBytes),
       ],
-      failures: Dictionary(uniqueKeysWithValues: counters.failures.map { ($0.key.rawValue, $0.value) }),
-      problem: problem)
+      failures: Dictionary(uniqueKeysWithValues: counters.failures.map { ($0.key.rawValue, $0.value) }))
+    result.problem = problem
+    return result
   }
 
   private var problem: String? {
