@@ -11,7 +11,8 @@ import Timing
 /// The agent at a coordinator over HTTP, as the program puts the two together.
 @Suite(.timeLimit(.minutes(5)))
 struct CoordinatorTests {
-  @Test func itRegistersOnceAndItsHeartbeatIsTaken() async throws {
+  @Test("The agent registers once and the coordinator accepts its heartbeats")
+  func itRegistersOnceAndItsHeartbeatIsTaken() async throws {
     let folder = try Folder()
     let state = try StateFolder(path: folder.path)
     defer { withExtendedLifetime(folder) {} }
@@ -26,18 +27,23 @@ struct CoordinatorTests {
       let seen = coordinator.registry.seen
       #expect(coordinator.registry.faults == [])
       // After a restart it does not register again.
-      #expect(seen.map(\.path).filter { $0 == "/register" }.count == 1 && seen.first?.path == "/register")
+      #expect(seen.map(\.path).filter { $0 == "/register" }.count == 1)
+      #expect(seen.first?.path == "/register")
       let heartbeats = seen.filter { $0.path == "/heartbeat" }
-      #expect(heartbeats.count >= 3 && heartbeats.allSatisfy { $0.status == 200 })
+      #expect(heartbeats.count >= 3)
+      #expect(heartbeats.allSatisfy { $0.status == 200 })
       // Nor does it sign at once: it does not know how often it has.
-      #expect(heartbeats.first?.isSigned == true && heartbeats.last?.isSigned == false)
+      #expect(heartbeats.first?.isSigned == true)
+      #expect(heartbeats.last?.isSigned == false)
       #expect(seen.allSatisfy { $0.text("agentId") == seen[0].text("agentId") })
     }
     #expect(
       try folder.rights() == ["coordinator.json": 0o600, "identity.json": 0o600, "lock": 0o600, "results": 0o700])
   }
 
-  @Test func aCoordinatorThatForgetsIsToldAgain() async throws {
+  @Test("The agent registers again at a coordinator that forgot it") func aCoordinatorThatForgetsIsToldAgain()
+    async throws
+  {
     let folder = try Folder()
     let state = try StateFolder(path: folder.path)
     defer { withExtendedLifetime(folder) {} }
@@ -60,7 +66,7 @@ struct CoordinatorTests {
     }
   }
 
-  @Test func whoIsNotWantedSaysWhy() async throws {
+  @Test("A refused agent reports the reason") func whoIsNotWantedSaysWhy() async throws {
     let folder = try Folder()
     let state = try StateFolder(path: folder.path)
     defer { withExtendedLifetime(folder) {} }
@@ -71,13 +77,16 @@ struct CoordinatorTests {
           try await Task.sleep(for: .seconds(60), clock: .steady)
         }
       }
-      #expect(error?.code == .refused && error?.message.contains("node_not_activated (email_unverified)") == true)
+      #expect(error?.code == .refused)
+      #expect(error?.message.contains("node_not_activated (email_unverified)") == true)
       #expect(coordinator.registry.seen.map(\.path) == ["/register"])
     }
   }
 
   /// A task is answered while heartbeats go on; the answer breaks off on its way, the coordinator fails, and gets it.
-  @Test func aTaskIsAnsweredOnceWhateverComesInBetween() async throws {
+  @Test("A task gets exactly one result, whatever happens in between") func aTaskIsAnsweredOnceWhateverComesInBetween()
+    async throws
+  {
     let folder = try Folder()
     let state = try StateFolder(path: folder.path)
     defer { withExtendedLifetime(folder) {} }
@@ -95,7 +104,8 @@ struct CoordinatorTests {
       let results = registry.seen.filter { $0.path == "/result" }
       // What is sent again is never twice the same, which would look like a forgery.
       #expect(results.map { $0.text("output")?.hasSuffix("\n") } == [false, true, false])
-      #expect(results[0].text("output") == "It was said: Say it." && results[0].json["ok"] as? Bool == true)
+      #expect(results[0].text("output") == "It was said: Say it.")
+      #expect(results[0].json["ok"] as? Bool == true)
       #expect(registry.faults == [])
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/results") == [])
@@ -103,7 +113,7 @@ struct CoordinatorTests {
 
   /// A task that is under way when the agent is to stop is given back, before it stops: that has a second, which does not
   /// pass here, and a result is not held back when the work took a second.
-  @Test func whoStopsGivesBackWhatItHas() async throws {
+  @Test("A stop returns the task with a failure") func whoStopsGivesBackWhatItHas() async throws {
     let clock = ManualClock()
     let folder = try Folder()
     let state = try StateFolder(path: folder.path)
@@ -115,9 +125,9 @@ struct CoordinatorTests {
         clock.advance(by: .seconds(1))
       }
       let result = try #require(coordinator.registry.seen.last { $0.path == "/result" })
-      #expect(
-        result.isSigned && result.json["ok"] as? Bool == false
-          && result.text("error") == "this machine has stopped working")
+      #expect(result.isSigned)
+      #expect(result.json["ok"] as? Bool == false)
+      #expect(result.text("error") == "this machine has stopped working")
       #expect(coordinator.registry.faults == [])
     }
   }

@@ -15,7 +15,7 @@ import Timing
   .timeLimit(.minutes(5)))
 struct KillTests {
   /// `EDGEBLUE_KILLS=200` kills it so often; the seed of a run that fails repeats what was done, not when.
-  @Test func whatWasAcknowledgedIsThere() async throws {
+  @Test("Acknowledged requests survive a crash") func whatWasAcknowledgedIsThere() async throws {
     let environment = ProcessInfo.processInfo.environment
     let kills = environment["EDGEBLUE_KILLS"].flatMap(Int.init) ?? 20
     let seed = environment["EDGEBLUE_SEED"].flatMap(UInt64.init) ?? .random(in: 1...1_000_000)
@@ -65,8 +65,10 @@ private struct KilledAgent {
   private var events = 0
 
   init(_ coordinator: TestCoordinator, seed: UInt64) async throws {
-    (self.coordinator, self.seed) = (coordinator, seed)
-    (bus, folder) = (try PrivateBus(), try Folder())
+    self.coordinator = coordinator
+    self.seed = seed
+    bus = try PrivateBus()
+    folder = try Folder()
     random = SeededGenerator(seed: seed)
     client = try await .open(on: .address(bus.address))
   }
@@ -101,7 +103,8 @@ private struct KilledAgent {
 
   /// Starts it once more, and waits until nothing is left to bring.
   mutating func liveOn() async throws {
-    let (left, registry) = (results, coordinator.registry)
+    let left = results
+    let registry = coordinator.registry
     let heartbeats = registry.count("/heartbeat")
     let agent = try start()
     try await Self.ready(agent)

@@ -30,7 +30,8 @@ enum Executor {
 
   /// From now on the order is that of the seed.
   static func begin(seed: UInt64) {
-    (ready, order) = ([], SeededGenerator(seed: seed))
+    ready = []
+    order = SeededGenerator(seed: seed)
   }
 
   /// Runs one of the jobs that could run.

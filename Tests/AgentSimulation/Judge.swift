@@ -21,7 +21,13 @@ struct Judge {
   var strikes: [String] = []
 
   /// The coordinator was restarted, and has forgotten everything.
-  mutating func forget() { (registrations, heartbeats, lastClaim, results, violations) = ([], [], nil, [], []) }
+  mutating func forget() {
+    registrations = []
+    heartbeats = []
+    lastClaim = nil
+    results = []
+    violations = []
+  }
 
   mutating func registered(_ now: Double) {
     registrations = recent(registrations, now) + [now]
@@ -58,7 +64,8 @@ struct Judge {
     let good = Double(tasks.filter(\.ok).count)
     let empty = Double(tasks.filter { $0.output.isEmpty }.count)
     let length = Double(tasks.reduce(0) { $0 + $1.output.utf16.count }) / max(count, 1)
-    var (run, longest) = (1, 1)
+    var run = 1
+    var longest = 1
     for (one, next) in zip(tasks, tasks.dropFirst()) {
       run = one.output == next.output ? run + 1 : 1
       longest = max(longest, run)

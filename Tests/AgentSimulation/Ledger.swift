@@ -1,5 +1,4 @@
 import Agent
-import BackgroundTasks
 import Foundation
 import SystemState
 
@@ -15,6 +14,8 @@ final class Ledger: @unchecked Sendable {
     var isExcused = false
   }
 
+  /// A Boolean value that indicates whether the user chose On since the last check.
+  var hasChosenOn = false
   private var record = ModeRecord()
   /// What may be on disk instead, for the agent said that the disk was full.
   private var perhaps: Set<ModeRecord> = []
@@ -41,7 +42,8 @@ final class Ledger: @unchecked Sendable {
   /// A life begins: what was acknowledged in the one before is there.
   func begins(_ life: Life, _ choice: LifecycleChoice, _ tasks: [AgentTaskStatus]) {
     restores += 1
-    let (world, status) = (life.world, life.runner.status)
+    let world = life.world
+    let status = life.runner.status
     let restored = ModeRecord(mode: status.mode, cause: status.cause, runOnlyWhileCharging: status.runOnlyWhileCharging)
     if restored != record, !perhaps.contains(restored) { world.fault("restored \(restored), and was \(record)") }
     if choice != self.choice { world.fault("the phase is \(choice), and was \(self.choice)") }
@@ -50,12 +52,15 @@ final class Ledger: @unchecked Sendable {
     if let pending, there != pending.identifiers {
       world.fault("pending are \(there.sorted()), and were \(pending.identifiers.sorted())")
     }
-    (pending, heartbeat, heard) = (nil, nil, [])
+    pending = nil
+    heartbeat = nil
+    heard = []
   }
 
   /// A life is over, in whatever way.
   func ends(_ life: Life) {
-    let (world, status) = (life.world, life.runner.status)
+    let world = life.world
+    let status = life.runner.status
     keep(status)
     if life.log.problem == nil { events = life.log.count - life.log.unwritten }
     let kept = self.kept(in: world)
@@ -70,7 +75,12 @@ final class Ledger: @unchecked Sendable {
   /// What the agent says is on disk.
   func keep(_ status: AgentStatus) {
     let said = ModeRecord(mode: status.mode, cause: status.cause, runOnlyWhileCharging: status.runOnlyWhileCharging)
-    if status.storageProblem == nil { (record, perhaps) = (said, []) } else { perhaps.insert(said) }
+    if status.storageProblem == nil {
+      record = said
+      perhaps = []
+    } else {
+      perhaps.insert(said)
+    }
   }
 
   /// Nothing that was not written yet can be called to account.
@@ -82,7 +92,7 @@ final class Ledger: @unchecked Sendable {
   /// - Returns: when that is.
   func asks(_ path: String, _ world: World) -> Duration {
     if world.life?.services.active != [.heartbeat] { world.fault("\(path) though On does not work") }
-    let decision = AssignmentPolicy.flowChart(FlowChart()).decide(.init(power: world.power))
+    let decision = AssignmentPolicy.flowChart(FlowChart()).decide(.init(power: world.weather.power))
     if path == "/pull", !decision.allowsCoordinatorTasks {
       world.fault("asks for work though power does not suffice")
     }
@@ -90,7 +100,8 @@ final class Ledger: @unchecked Sendable {
       if let heartbeat, world.now - heartbeat > .seconds(16) {
         world.fault("a heartbeat \(world.now - heartbeat) after the last")
       }
-      (sentAt, heartbeat) = (world.now, nil)
+      sentAt = world.now
+      heartbeat = nil
     }
     return world.now
   }

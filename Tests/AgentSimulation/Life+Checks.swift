@@ -1,7 +1,6 @@
 import Agent
 import BackgroundTasks
 import Foundation
-import SystemState
 
 /// What must hold whenever nothing goes on.
 extension Life {
@@ -25,13 +24,13 @@ extension Life {
   private func checkMode(_ status: AgentStatus, before: AgentStatus) {
     if status.mode != before.mode {
       world.tell("\(before.mode) → \(status.mode), \(status.cause)")
-      if status.mode == .on, !world.hasChosenOn { world.fault("On, and nobody has chosen it") }
-      if status.cause == .networkLoss, before.mode == .off, !world.hasChosenOn {
+      if status.mode == .on, !world.ledger.hasChosenOn { world.fault("On, and nobody has chosen it") }
+      if status.cause == .networkLoss, before.mode == .off, !world.ledger.hasChosenOn {
         world.fault("from \(before.mode) to \(status.mode) by itself")
       }
     }
-    world.hasChosenOn = false
-    if status.mode == .on, world.path.status != .satisfied { world.fault("On without a network") }
+    world.ledger.hasChosenOn = false
+    if status.mode == .on, world.weather.path.status != .satisfied { world.fault("On without a network") }
     world.ledger.keep(status)
     guard status.storageProblem == nil else { return }
     if (status.mode, status.cause) != (before.mode, before.cause) || before.storageProblem != nil {
@@ -48,7 +47,7 @@ extension Life {
     if status.runState == .running, services.active != [wanted] || services.ready != [wanted] {
       world.fault("it says that it runs, and active are \(services.active), ready \(services.ready)")
     }
-    let isBlocked = status.runOnlyWhileCharging && !world.power.onExternalPower
+    let isBlocked = status.runOnlyWhileCharging && !world.weather.power.onExternalPower
     if isBlocked, status.mode != .off, status.runState != .stopping, !status.runState.isBlocked {
       world.fault("\(status.runState) on battery")
     }
@@ -79,9 +78,11 @@ extension Life {
   /// offered, none is pending.
   func checkTasks() {
     act { life in
-      let (status, tasks) = (life.runner.status, await life.tasks.tasks)
+      let status = life.runner.status
+      let tasks = await life.tasks.tasks
       if life.world.now < life.world.diskIsGoodAt || life.isLeaving || life.seen == nil { return }
-      let (offers, lacks) = (status.mode != .off && !status.runState.isBlocked, tasks.filter { $0.wait == nil })
+      let offers = status.mode != .off && !status.runState.isBlocked
+      let lacks = tasks.filter { $0.wait == nil }
       if !offers, lacks.count < tasks.count { life.world.fault("pending though nothing is offered: \(tasks)") }
       if offers, status.lifecycle?.phase == .background, lacks.contains(where: { !$0.isRunning && !$0.isOverdue }) {
         life.world.fault("not pending in the background: \(tasks)")

@@ -1,5 +1,4 @@
 import Agent
-import BackgroundTasks
 import Foundation
 import Logging
 import NetworkPath
@@ -11,10 +10,16 @@ import Timing
 final class Life: @unchecked Sendable {
   // Sound: there is one thread, see Executor.
 
+  /// The streams of the network and of the power.
+  private struct Inputs {
+    let paths = BoundedStream.make(of: PathUpdate.self, limit: 16)
+    let powers = BoundedStream.make(of: PowerUpdate.self, limit: 16)
+  }
+
+  private enum Phase { case running, leaving, ended(wasLeaving: Bool) }
+
   let world: World
   let number: Int
-  let begun: Duration
-  let time: TimeSource
   let log: EventLog
   let runner: ModeRunner
   let swarm: CoordinatorRunner
@@ -23,20 +28,31 @@ final class Life: @unchecked Sendable {
   let services = Services()
   private(set) var lifecycle: AgentLifecycle?
   private var folder: StateFolder?
-  private let paths = BoundedStream.make(of: PathUpdate.self, limit: 16)
-  private let powers = BoundedStream.make(of: PowerUpdate.self, limit: 16)
+  private let inputs = Inputs()
   private var run: Task<Void, Never>?
-  private(set) var isLeaving = false
-  private(set) var hasEnded = false
+  private var phase = Phase.running
   /// What it was last seen to do.
   var seen: AgentStatus?
   /// Background runs that have begun and not ended.
   var runs: [Int: String] = [:]
 
+  /// A Boolean value that indicates whether the program was told to stop.
+  var isLeaving: Bool {
+    switch phase {
+    case .running: false
+    case .leaving: true
+    case .ended(let wasLeaving): wasLeaving
+    }
+  }
+
+  /// A Boolean value that indicates whether the program has ended.
+  var hasEnded: Bool { if case .ended = phase { true } else { false } }
+
   /// Restores what is on disk; nothing runs yet.
   init(_ world: World, number: Int) throws {
-    (self.world, self.number, begun) = (world, number, world.now)
-    time = TimeSource(world.clock)
+    self.world = world
+    self.number = number
+    let time = TimeSource(world.clock)
     let folder = try StateFolder(path: world.folder)
     self.folder = folder
     let wallClock: @Sendable () -> Int64 = { world.wallMs }
@@ -46,11 +62,13 @@ final class Life: @unchecked Sendable {
     log = EventLog(path: folder.events, wallClock: wallClock)
 
     var swarmOptions = CoordinatorRunner.Options()
-    (swarmOptions.time, swarmOptions.wallClock, swarmOptions.random) = (time, wallClock, random)
-    (swarmOptions.bootClock, swarmOptions.logger) = ({ BootInstant(boot: "\(world.boots)", atMs: world.bootMs) }, quiet)
-    swarmOptions.power = { world.power }
-    swarmOptions.model = { CoordinatorModel(isReady: world.isModelReady, name: "m") }
-    let time = time
+    swarmOptions.time = time
+    swarmOptions.wallClock = wallClock
+    swarmOptions.random = random
+    swarmOptions.bootClock = { BootInstant(boot: "\(world.boots.count)", atMs: world.bootMs) }
+    swarmOptions.logger = quiet
+    swarmOptions.power = { world.weather.power }
+    swarmOptions.model = { CoordinatorModel(isReady: world.weather.isModelReady, name: "m") }
     swarmOptions.answer = { try await world.answer($0, time) }
     swarm = try CoordinatorRunner(
       transport: SimulatedTransport(world: world, life: number, time: time), signer: SimulatedSigner(),
@@ -58,18 +76,24 @@ final class Life: @unchecked Sendable {
       options: swarmOptions)
 
     var options = ModeRunner.Options()
-    (options.time, options.random, options.logger) = (time, random, quiet)
+    options.time = time
+    options.random = random
+    options.logger = quiet
     runner = try ModeRunner(
       store: folder.modes, log: log,
       phone: Watched(.phone, SimulatedPhone(world: world, time: time), services, world),
       heartbeat: Watched(.heartbeat, swarm, services, world), options: options)
 
     var activityOptions = BackgroundActivity.Options()
-    (activityOptions.bus, activityOptions.interval) = (nil, .seconds(86_400))
+    activityOptions.bus = nil
+    activityOptions.interval = .seconds(86_400)
     activity = BackgroundActivity(activityOptions)
     var taskOptions = AgentTasks.Options()
-    (taskOptions.time, taskOptions.wallClock, taskOptions.random) = (time, wallClock, random)
-    (taskOptions.logger, taskOptions.activity) = (quiet, activity)
+    taskOptions.time = time
+    taskOptions.wallClock = wallClock
+    taskOptions.random = random
+    taskOptions.logger = quiet
+    taskOptions.activity = activity
     tasks = try AgentTasks(store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: taskOptions)
   }
 
@@ -83,22 +107,27 @@ final class Life: @unchecked Sendable {
         world.tell("ended: \(error)")
         if (error as? AgentError)?.code != .serviceHangs { world.fault("it has ended: \(error)") }
       }
-      hasEnded = true
+      phase = .ended(wasLeaving: isLeaving)
     }
   }
 
   private func work() async throws {
     var options = LifecycleMonitor.Options()
-    (options.bus, options.interval) = (nil, .seconds(86_400))
+    options.bus = nil
+    options.interval = .seconds(86_400)
     let store = LifecycleStore(path: world.folder + "/lifecycle.json")
     let lifecycle = try await AgentLifecycle.start(store: store, log: log, options: options)
     self.lifecycle = lifecycle
     world.ledger.begins(self, lifecycle.snapshot.choice, await tasks.tasks)
     await runner.take(world.phase(lifecycle.snapshot))
-    await runner.take(world.path)
+    await runner.take(world.weather.path)
     await runner.take(world.powerSnapshot)
-    let (runner, tasks, swarm, events) = (runner, tasks, swarm, tasks.events)
-    let (paths, powers) = (paths.stream, powers.stream)
+    let runner = runner
+    let tasks = tasks
+    let swarm = swarm
+    let events = tasks.events
+    let paths = inputs.paths.stream
+    let powers = inputs.powers.stream
     let beside = [
       Task { for await status in swarm.statuses { await runner.take(status) } },
       Task { for await event in events { self.note(event) } },
@@ -114,7 +143,7 @@ final class Life: @unchecked Sendable {
 
   /// SIGTERM.
   func leave() {
-    isLeaving = true
+    phase = hasEnded ? .ended(wasLeaving: true) : .leaving
     run?.cancel()
   }
 
@@ -125,9 +154,9 @@ final class Life: @unchecked Sendable {
     folder = nil
   }
 
-  func say(_ path: PathSnapshot) { paths.source.yield(PathUpdate(number: 1, path: path)) }
+  func say(_ path: PathSnapshot) { inputs.paths.source.yield(PathUpdate(number: 1, path: path)) }
 
-  func say(_ power: PowerSnapshot) { powers.source.yield(PowerUpdate(number: 1, snapshot: power)) }
+  func say(_ power: PowerSnapshot) { inputs.powers.source.yield(PowerUpdate(number: 1, snapshot: power)) }
 
   /// A person, or the system, does something, and it is done when this returns, unless the program is killed before.
   func act(_ action: @escaping @Sendable (Life) async -> Void) {

@@ -17,7 +17,10 @@ struct Watched: ComputeRunner {
   let world: World
 
   init(_ service: ComputeService, _ inner: any ComputeRunner, _ services: Services, _ world: World) {
-    (self.service, self.inner, self.services, self.world) = (service, inner, services, world)
+    self.service = service
+    self.inner = inner
+    self.services = services
+    self.world = world
   }
 
   func run(whenReady: @escaping @Sendable () async -> Void) async throws {

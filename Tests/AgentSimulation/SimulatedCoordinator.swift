@@ -59,7 +59,9 @@ struct SimulatedCoordinator {
 
   mutating func restart() {
     judge.forget()
-    (isKnown, nonces, signatures) = (false, [], [])
+    isKnown = false
+    nonces = []
+    signatures = []
   }
 
   /// Takes in a request.

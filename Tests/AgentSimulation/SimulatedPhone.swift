@@ -13,7 +13,7 @@ struct SimulatedPhone: ComputeRunner {
   func run(whenReady: @escaping @Sendable () async -> Void) async throws {
     do {
       try await time.sleep(for: world.milliseconds(1...2000))
-      if world.doesPhoneFail { throw Broken(description: world.pick(["no adapter", "bluetoothd has gone"])) }
+      if world.weather.doesPhoneFail { throw Broken(description: world.pick(["no adapter", "bluetoothd has gone"])) }
       await whenReady()
       try await time.sleep(for: .seconds(Int.random(in: 60...40_000, using: &world.random)))
       if world.chance(0.5) { throw Broken(description: "the adapter was pulled") }
@@ -31,7 +31,7 @@ struct SimulatedPhone: ComputeRunner {
 extension World {
   func answer(_ task: CoordinatorTask, _ time: TimeSource) async throws -> String {
     let words = "an answer of some length \(UInt64.random(in: 0...(.max), using: &random))"
-    switch engine {
+    switch weather.engine {
     case .good: try await time.sleep(for: milliseconds(1000...20_000))
     case .fails: throw SimulatedPhone.Broken(description: "the engine is broken")
     case .hurries: break

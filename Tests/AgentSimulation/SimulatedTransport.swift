@@ -13,18 +13,18 @@ struct SimulatedTransport: CoordinatorTransport {
     let askedAt = world.ledger.asks(path, world)
     let fate = Double.random(in: 0..<1, using: &world.random)
     try await time.sleep(for: world.milliseconds(1...150))
-    guard world.path.status == .satisfied, fate >= world.loss * 0.5 else {
+    guard world.weather.path.status == .satisfied, fate >= world.weather.loss * 0.5 else {
       throw CoordinatorTransportError("nothing answers", mayHaveArrived: false)
     }
     let chance = Double.random(in: 0..<1, using: &world.random)
     let answer = world.coordinator.answer(path, headers, body, at: world.seconds, random: chance)
     if path == "/register" || answer.status != 200 { world.tell("\(path) is answered \(answer.status)") }
-    if fate < world.loss * 0.8 {
+    if fate < world.weather.loss * 0.8 {
       // Longer than anybody waits.
       try await time.sleep(for: .seconds(60))
     }
     try await time.sleep(for: world.milliseconds(1...150))
-    if fate < world.loss { return CoordinatorAnswer(status: 502, body: Data("<html>".utf8)) }
+    if fate < world.weather.loss { return CoordinatorAnswer(status: 502, body: Data("<html>".utf8)) }
     // After a sleep of the machine nobody waits any longer.
     if world.now - askedAt < CoordinatorRunner.answerLimit { world.ledger.hears(path, body, answer, world) }
     return answer

@@ -13,16 +13,16 @@ extension World {
 
   /// Plays a day, and then good weather until all has come to an end.
   func play(hours: Int) {
-    happenings = Happening.allCases.filter { _ in chance(0.6) }
+    weather.happenings = Happening.allCases.filter { _ in chance(0.6) }
     let pause = pick([60, 300, 1800, 5400])
-    tell("every \(pause) s one of \(happenings)")
+    tell("every \(pause) s one of \(weather.happenings)")
     start()
     choose(.on)
     let end = Duration.seconds(3600 * hours)
     while now < end, isFaultless {
       pass(.milliseconds(Int.random(in: 0...(2000 * pause), using: &random)))
       if life == nil { start() }
-      happen(happenings.isEmpty ? .person : pick(happenings))
+      happen(weather.happenings.isEmpty ? .person : pick(weather.happenings))
       settle()
       if chance(0.2) { life?.checkTasks() }
     }
@@ -32,12 +32,20 @@ extension World {
   /// Whatever was, a person can have it work, and the coordinator gets what it is to get.
   private func clear() {
     tell("good weather")
-    (loss, engine, isModelReady, doesPhoneFail, isDiskFull, jobsToLive) = (0, .good, true, false, false, nil)
-    (coordinator.isSkewed, coordinator.isBanned, coordinator.hasWork, isSuspending) = (false, false, false, false)
+    weather.loss = 0
+    weather.engine = .good
+    weather.isModelReady = true
+    weather.doesPhoneFail = false
+    isDiskFull = false
+    jobsToLive = nil
+    coordinator.isSkewed = false
+    coordinator.isBanned = false
+    coordinator.hasWork = false
+    weather.isSuspending = false
     if life == nil { start() }
-    path = PathSnapshot(status: .satisfied)
-    power = PowerTelemetry(onExternalPower: true, batteryLevelPct: 90, lowPowerMode: false, updatedAtMs: wallMs)
-    life?.say(path)
+    weather.path = PathSnapshot(status: .satisfied)
+    weather.power = PowerTelemetry(onExternalPower: true, batteryLevelPct: 90, lowPowerMode: false, updatedAtMs: wallMs)
+    life?.say(weather.path)
     life?.say(powerSnapshot)
     settle()
     life?.act { await $0.runner.setRunOnlyWhileCharging(false) }
@@ -64,13 +72,15 @@ extension World {
     ledger.pendingChanges()
     switch happening {
     case .network:
-      path = chance(0.6) ? PathSnapshot(status: .satisfied) : PathSnapshot(status: .unsatisfied, unsatisfiedReason: .noCarrier)
-      life?.say(path)
+      weather.path =
+        chance(0.6)
+        ? PathSnapshot(status: .satisfied) : PathSnapshot(status: .unsatisfied, unsatisfiedReason: .noCarrier)
+      life?.say(weather.path)
       settle()
       // Who is told that the network is back often chooses On.
-      if path.status == .satisfied, chance(0.7) { choose(.on) }
+      if weather.path.status == .satisfied, chance(0.7) { choose(.on) }
     case .power:
-      power = PowerTelemetry(
+      weather.power = PowerTelemetry(
         onExternalPower: chance(0.7), batteryLevelPct: chance(0.2) ? nil : Int.random(in: 0...100, using: &random),
         lowPowerMode: chance(0.1), updatedAtMs: wallMs)
       life?.say(powerSnapshot)
@@ -79,21 +89,21 @@ extension World {
       let only = chance(0.3)
       life?.act { await $0.runner.setRunOnlyWhileCharging(only) }
     case .session:
-      isIdle.toggle()
+      weather.isIdle.toggle()
       tellPhase()
     case .choosePhase: choosePhase(pick(LifecycleChoice.allCases))
     case .coordinator: coordinator.restart()
     case .ban: coordinator.isBanned = chance(0.3)
     case .skew: coordinator.isSkewed.toggle()
     case .work: coordinator.hasWork.toggle()
-    case .engine: engine = pick(Engine.allCases)
-    case .model: isModelReady = chance(0.8)
-    case .phone: doesPhoneFail = chance(0.3)
-    case .loss: loss = pick([0, 0, 0, 0.1, 0.5, 1])
+    case .engine: weather.engine = pick(Engine.allCases)
+    case .model: weather.isModelReady = chance(0.8)
+    case .phone: weather.doesPhoneFail = chance(0.3)
+    case .loss: weather.loss = pick([0, 0, 0, 0.1, 0.5, 1])
     case .disk:
       if !isDiskFull { ledger.diskIsFull() }
       isDiskFull.toggle()
-    case .wallClock: wallOffset += pick([-90_000, -3600, -60, 60, 3600, 90_000])
+    case .wallClock: weather.wallOffset += pick([-90_000, -3600, -60, 60, 3600, 90_000])
     case .suspend: suspend()
     case .restart:
       life?.leave()
@@ -134,11 +144,11 @@ extension World {
     let pause = pick([1, 5, 60, 600, 3 * 3600])
     pass(.seconds(pause))
     // What a clock says that was set meanwhile, after a start of the machine, nobody can know.
-    if life == nil, !happenings.contains(.wallClock), chance(0.3) { boot(awayFor: pause) }
+    if life == nil, !weather.happenings.contains(.wallClock), chance(0.3) { boot(awayFor: pause) }
   }
 
   private func suspend() {
-    isSuspending = true
+    weather.isSuspending = true
     tellPhase()
     pass(milliseconds(0...5000))
     // Nobody runs, and time goes on.
@@ -146,12 +156,12 @@ extension World {
     clock.advance(to: now + .seconds(pick([10, 300, 7200])))
     settle()
     ledger.heartbeatsPause()
-    isSuspending = false
+    weather.isSuspending = false
     tellPhase()
   }
 
   private func choose(_ mode: ComputeMode) {
-    if mode == .on { hasChosenOn = true }
+    if mode == .on { ledger.hasChosenOn = true }
     life?.act { await $0.runner.choose(mode) }
   }
 
@@ -170,11 +180,11 @@ extension World {
 
   /// The phase as logind and a person have it.
   func phase(_ chosen: LifecycleSnapshot) -> LifecycleSnapshot {
-    if isSuspending { return LifecycleSnapshot(phase: .suspending, reason: .sleep, choice: chosen.choice) }
-    return chosen.choice == .auto && isIdle ? LifecycleSnapshot(phase: .background, reason: .idle) : chosen
+    if weather.isSuspending { return LifecycleSnapshot(phase: .suspending, reason: .sleep, choice: chosen.choice) }
+    return chosen.choice == .auto && weather.isIdle ? LifecycleSnapshot(phase: .background, reason: .idle) : chosen
   }
 
   var powerSnapshot: PowerSnapshot {
-    PowerSnapshot(telemetry: power, externalPower: power.onExternalPower ? .supply : .battery)
+    PowerSnapshot(telemetry: weather.power, externalPower: weather.power.onExternalPower ? .supply : .battery)
   }
 }

@@ -1,5 +1,3 @@
-import Agent
-import BackgroundTasks
 import DeterministicTesting
 import Foundation
 import NetworkPath
@@ -9,7 +7,28 @@ import SystemState
 final class World: @unchecked Sendable {
   // Sound: there is one thread, see Executor.
 
-  /// What engines are like, good and bad.
+  /// The conditions around the agent.
+  struct Weather {
+    var happenings: [Happening] = []
+    var path = PathSnapshot(status: .satisfied)
+    var power = PowerTelemetry(onExternalPower: true, batteryLevelPct: 80, lowPowerMode: false, updatedAtMs: 1)
+    var isIdle = false
+    var isSuspending = false
+    var loss = 0.0
+    var engine = Engine.good
+    var isModelReady = true
+    var doesPhoneFail = false
+    /// The difference of the wall clock to the steady one, in seconds.
+    var wallOffset = 0
+  }
+
+  /// The boots of the machine: their number, and the instant of the newest.
+  struct Boots {
+    var count = 1
+    var newest: Duration = .zero
+  }
+
+  /// The kinds of engines, good and bad.
   enum Engine: CaseIterable { case good, fails, hurries, repeats, empty, constant, hangs }
 
   let seed: UInt64
@@ -20,23 +39,13 @@ final class World: @unchecked Sendable {
   var coordinator: SimulatedCoordinator
   /// The program as it runs now; `nil` while it does not.
   var life: Life?
-  /// Those that were killed: what they had in memory is never let go, for letting go does things.
+  /// The instances that have ended: they are never released, because deinitializers have effects.
   private var graves: [Life] = []
-  private var lives = 0
   /// What happened, for a person who plays a seed again.
   let isTelling: Bool
   var faults: [String] = []
 
-  // The weather.
-  var happenings: [Happening] = []
-  var path = PathSnapshot(status: .satisfied)
-  var power = PowerTelemetry(onExternalPower: true, batteryLevelPct: 80, lowPowerMode: false, updatedAtMs: 1)
-  var isIdle = false
-  var isSuspending = false
-  var loss = 0.0
-  var engine = Engine.good
-  var isModelReady = true
-  var doesPhoneFail = false
+  var weather = Weather()
   var isDiskFull = false {
     didSet {
       limitDisk()
@@ -45,34 +54,31 @@ final class World: @unchecked Sendable {
     }
   }
   private(set) var diskIsGoodAt: Duration = .zero
-  /// What the wall clock was set to, beside the steady one.
-  var wallOffset = 0
-  /// How often the machine was started, and when it was the last time.
-  private(set) var boots = 1
-  private var bootedAt: Duration = .zero
+  private(set) var boots = Boots()
   /// Jobs until the program is killed; `nil` for not at all.
   var jobsToLive: Int?
 
   // What a person chose, and what was acknowledged.
-  var hasChosenOn = false
   let ledger = Ledger()
 
   init(seed: UInt64, folder: String, isTelling: Bool) {
-    (self.seed, self.folder, self.isTelling) = (seed, folder, isTelling)
+    self.seed = seed
+    self.folder = folder
+    self.isTelling = isTelling
     random = SeededGenerator(seed: seed)
     coordinator = SimulatedCoordinator(hasToken: Bool.random(using: &random))
   }
 
   var now: Duration { clock.now.offset }
   var seconds: Double { Double(now.components.seconds) + Double(now.components.attoseconds) / 1e18 }
-  var wallMs: Int64 { 1_700_000_000_000 + Int64(seconds * 1000) + Int64(wallOffset) * 1000 }
+  var wallMs: Int64 { 1_700_000_000_000 + Int64(seconds * 1000) + Int64(weather.wallOffset) * 1000 }
 
-  var bootMs: Int64 { Int64(seconds * 1000) - Int64(bootedAt.components.seconds) * 1000 }
+  var bootMs: Int64 { Int64(seconds * 1000) - Int64(boots.newest.components.seconds) * 1000 }
 
   /// The machine is started again. One without a clock of its own goes on with a time it wrote down before it stopped.
   func boot(awayFor pause: Int) {
-    (boots, bootedAt) = (boots + 1, now)
-    if chance(0.5) { wallOffset -= pause + Int.random(in: 120...3600, using: &random) }
+    boots = Boots(count: boots.count + 1, newest: now)
+    if chance(0.5) { weather.wallOffset -= pause + Int.random(in: 120...3600, using: &random) }
   }
 
   func chance(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &random) < probability }
@@ -130,10 +136,11 @@ final class World: @unchecked Sendable {
 
   /// The program is started.
   func start() {
-    lives += 1
-    tell("start \(lives)")
+    // The one that runs now, if there is one, is not started again.
+    let number = graves.count + 1
+    tell("start \(number)")
     do {
-      let life = try Life(self, number: lives)
+      let life = try Life(self, number: number)
       self.life = life
       life.begin()
       settle()

@@ -1,4 +1,3 @@
-import BackgroundTasks
 import DeterministicTesting
 import Foundation
 import SystemState
@@ -9,7 +8,9 @@ import Timing
 
 /// What is promised of the background tasks, whatever happens in whatever order.
 @Suite(.timeLimit(.minutes(10))) struct AgentTasksSeedTests {
-  @Test(arguments: [UInt64](1...100)) func thePromisesHold(seed: UInt64) async throws {
+  @Test("Simulated days break no guarantee", arguments: [UInt64](1...100)) func thePromisesHold(seed: UInt64)
+    async throws
+  {
     var generator = SeededGenerator(seed: seed)
     var world = try World(TasksFixture())
     for _ in 0..<40 {
@@ -80,7 +81,9 @@ import Timing
       run.cancel()
       try await run.value
       #expect(fixture.sender.mostAtOnce <= 1, "seed \(seed)")
-      #expect(await fixture.tasks.tasks.allSatisfy { !$0.isRunning && !$0.isOverdue }, "seed \(seed)")
+      let tasks = await fixture.tasks.tasks
+      #expect(tasks.allSatisfy { !$0.isRunning }, "seed \(seed)")
+      #expect(tasks.allSatisfy { !$0.isOverdue }, "seed \(seed)")
     }
   }
 }

@@ -11,7 +11,7 @@ import Timing
   private let heartbeat = TasksFixture.heartbeat
 
   /// Six runs of the runtime, an hour: a heartbeat is asked for every 15 s and never later.
-  @Test func theRuntimeGoesOnAndOn() async throws {
+  @Test("The runtime task runs again after its time budget") func theRuntimeGoesOnAndOn() async throws {
     let fixture = try TasksFixture()
     let clock = fixture.clock
     try await fixture.running {
@@ -34,19 +34,22 @@ import Timing
       }
       #expect(fixture.sender.count == 6 * 40 + 1)
       let status = await fixture.tasks.tasks
-      #expect(status.map(\.completed) == [6, 0] && status.map(\.isRunning) == [true, false])
+      #expect(status.map(\.completed) == [6, 0])
+      #expect(status.map(\.isRunning) == [true, false])
     }
     #expect(fixture.log.newest().map(\.kind) == [.task, .task], "that both became pending, and no more")
   }
 
-  @Test func pendingInTheBackgroundWhileSomethingIsOffered() async throws {
+  @Test("Tasks are pending in the background while the mode offers compute")
+  func pendingInTheBackgroundWhileSomethingIsOffered() async throws {
     let fixture = try TasksFixture()
     let (both, none): ([Duration?], [Duration?]) = ([.seconds(1), .seconds(900)], [nil, nil])
     for state in [RunState.starting, .running, .failed(because: "no adapter")] {
       #expect(await fixture.tell(.on, state, TasksFixture.inForeground).map(\.wait) == none)
       #expect(await fixture.tell(.on, state).map(\.wait) == both)
       let waiting = await fixture.tell(.on, state, TasksFixture.inForeground)
-      #expect(waiting.map(\.wait) == both && waiting.map(\.obstacle) == [.foreground, .foreground])
+      #expect(waiting.map(\.wait) == both)
+      #expect(waiting.map(\.obstacle) == [.foreground, .foreground])
       // Before the agent begins and when it is about to end, what is pending stays so.
       #expect(await fixture.tell(.bluetoothLocal, .stopped).map(\.wait) == both)
       #expect(await fixture.tell(.bluetoothLocal, state).map(\.wait) == both)
@@ -54,10 +57,11 @@ import Timing
       #expect(await fixture.tell(.bluetoothLocal, state).map(\.wait) == both)
       #expect(await fixture.tell(.on, .blocked(.notCharging)).map(\.wait) == none)
     }
-    #expect(fixture.log.count == 3 * 6 && fixture.log.newest().allSatisfy { $0.kind == .task })
+    #expect(fixture.log.count == 3 * 6)
+    #expect(fixture.log.newest().allSatisfy { $0.kind == .task })
   }
 
-  @Test func theForegroundAndSleepEndARun() async throws {
+  @Test("The foreground and a sleep expire a run") func theForegroundAndSleepEndARun() async throws {
     for (phase, reason) in [(AppLifecycle.foreground, ExpirationReason.foreground), (.suspending, .sleep)] {
       let fixture = try TasksFixture()
       try await fixture.running {
@@ -76,7 +80,7 @@ import Timing
     }
   }
 
-  @Test func whatFailsIsToldOnceAndTriedAgain() async throws {
+  @Test("A failing task is logged once and tried again") func whatFailsIsToldOnceAndTriedAgain() async throws {
     let fixture = try TasksFixture()
     try await fixture.running {
       fixture.sender.answer(.fails("there is no coordinator"))
@@ -104,7 +108,7 @@ import Timing
   }
 
   /// Told to end while a heartbeat is under way: that one did not get through, and the run says so.
-  @Test func anUnfinishedHeartbeatIsAFailure() async throws {
+  @Test("A run that is cancelled before its heartbeat fails") func anUnfinishedHeartbeatIsAFailure() async throws {
     let fixture = try TasksFixture()
     try await fixture.running {
       fixture.sender.answer(.hangs)
@@ -118,7 +122,8 @@ import Timing
   }
 
   /// What does not end when it is told blocks only itself: a quarter of an hour after it began the other one runs.
-  @Test func theHeartbeatStandsInForTheRuntime() async throws {
+  @Test("The heartbeat task runs when the runtime task does not") func theHeartbeatStandsInForTheRuntime() async throws
+  {
     let fixture = try TasksFixture()
     try await fixture.running {
       fixture.sender.answer(.ignoresTheEnd)
@@ -140,7 +145,7 @@ import Timing
   }
 
   /// In Bluetooth Local there is nobody to send a heartbeat to.
-  @Test func onlyOnHasHeartbeats() async throws {
+  @Test("Only the mode On has heartbeats") func onlyOnHasHeartbeats() async throws {
     let fixture = try TasksFixture()
     try await fixture.running {
       fixture.say(.bluetoothLocal)
@@ -165,7 +170,7 @@ import Timing
     }
   }
 
-  @Test func killedAndStartedAgain() async throws {
+  @Test("The mode and the events survive kill -9") func killedAndStartedAgain() async throws {
     let killed = try TasksFixture()
     try await killed.running {
       try await killed.begin()
@@ -181,7 +186,9 @@ import Timing
     }
   }
 
-  @Test func aFullDiskIsToldAndTriedAgain() async throws {
+  @Test("Pending tasks that a full disk rejected are reported and written again") func aFullDiskIsToldAndTriedAgain()
+    async throws
+  {
     let fixture = try TasksFixture()
     let link = fixture.folder.appending(path: "tasks.json.new").path
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/full")
@@ -201,7 +208,7 @@ import Timing
 
 @Suite(.timeLimit(.minutes(5))) struct ModeHeartbeatsTests {
   /// A task waits for the service that is about to work, and fails with the reason of one that has failed.
-  @Test func theServiceIsAsked() async throws {
+  @Test("The sender waits for the service of the mode On") func theServiceIsAsked() async throws {
     let fixture = Fixture(ModeRecord(mode: .on))
     let heartbeats = ModeHeartbeats(fixture.runner)
     try await fixture.running { fixture in
@@ -217,14 +224,16 @@ import Timing
       var coordinator = CoordinatorStatus(address: "https://coordinator.example", agentID: "a", problem: "status 503")
       await fixture.runner.take(coordinator)
       let refused = await #expect(throws: AgentError.self) { try await heartbeats.sendHeartbeatIfNeeded() }
-      #expect(refused?.code == .noHeartbeat && refused?.message == "status 503")
+      #expect(refused?.code == .noHeartbeat)
+      #expect(refused?.message == "status 503")
       coordinator.problem = nil
       await fixture.runner.take(coordinator)
       try await heartbeats.sendHeartbeatIfNeeded()
       fixture.heartbeat.order(.fail("no coordinator"))
       await fixture.until { $0.runState == .failed(because: "no coordinator") }
       let error = await #expect(throws: AgentError.self) { try await heartbeats.sendHeartbeatIfNeeded() }
-      #expect(error?.code == .noHeartbeat && error?.message == "no coordinator")
+      #expect(error?.code == .noHeartbeat)
+      #expect(error?.message == "no coordinator")
       // Elsewhere there are none.
       await fixture.runner.choose(.off)
       try await heartbeats.sendHeartbeatIfNeeded()

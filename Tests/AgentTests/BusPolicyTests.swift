@@ -12,7 +12,8 @@ import Testing
   .enabled(if: ChildProcess.path(of: "gdbus") != nil, "needs gdbus"),
   .enabled(if: ChildProcess.path(of: "setpriv") != nil, "needs setpriv"), .timeLimit(.minutes(5)))
 struct BusPolicyTests {
-  @Test func everybodyReadsAndRootControls() async throws {
+  @Test("Every user may read the status, and only root may change it") func everybodyReadsAndRootControls() async throws
+  {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
     let bus = try PrivateBus(policies: [root.appending(path: "dbus/io.edgecoder.Agent1.conf")])
     let fixture = Fixture(ModeRecord())

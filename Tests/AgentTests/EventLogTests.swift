@@ -22,16 +22,19 @@ import Testing
     try file.close()
   }
 
-  @Test func eventsAreThereAgain() throws {
+  @Test("Events are restored after a restart") func eventsAreThereAgain() throws {
     defer { remove() }
     let log = EventLog(path: path) { 1_700_000_000_123 }
-    #expect(log.count == 0 && log.newest().isEmpty)
+    #expect(log.count == 0)
+    #expect(log.newest().isEmpty)
     log.append(.chosen, "a person “chose”\nsomething")
     log.append(.failed, "x")
-    #expect(log.newest(1).map(\.number) == [2] && log.problem == nil)
+    #expect(log.newest(1).map(\.number) == [2])
+    #expect(log.problem == nil)
     // The first run's object is still there, as a killed program's file is.
     let again = EventLog(path: path)
-    #expect(again.newest() == log.newest() && again.count == 2)
+    #expect(again.newest() == log.newest())
+    #expect(again.count == 2)
     let first = AgentEvent(number: 1, atMs: 1_700_000_000_123, kind: .chosen, text: "a person “chose”\nsomething")
     #expect(again.newest().first == first)
     let rights = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
@@ -39,7 +42,7 @@ import Testing
   }
 
   /// A line that a crash cut off, and lines of others, cost only themselves.
-  @Test func damagedLinesArePassedOver() throws {
+  @Test("Corrupt lines of the log are ignored") func damagedLinesArePassedOver() throws {
     defer { remove() }
     EventLog(path: path).append(.applied, "one")
     try append("garbage\n\n{}\n" + #"{"atMs":1,"kind":"later","number":2,"text":"of a later program"}"# + "\n")
@@ -51,7 +54,7 @@ import Testing
     #expect(EventLog(path: path).newest().map(\.number) == [1, 2, 3])
   }
 
-  @Test func thereAreNeverMoreThanTwoFiles() throws {
+  @Test("The log has at most two files") func thereAreNeverMoreThanTwoFiles() throws {
     defer { remove() }
     let log = EventLog(path: path)
     let text = String(repeating: "ä", count: 3000)
@@ -61,25 +64,31 @@ import Testing
     }
     #expect(sizes.allSatisfy { (1...EventLog.fileLimit).contains($0) })
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
-    #expect(log.newest().count == 512 && log.newest().last?.text.count == 1000)
+    #expect(log.newest().count == 512)
+    #expect(log.newest().last?.text.count == 1000)
     // Across the two of them, without a gap.
     let numbers = EventLog(path: path).newest().map(\.number)
-    #expect(numbers.last == 700 && numbers == Array((numbers.first ?? 0)...700) && numbers.count > 100)
+    #expect(numbers.last == 700)
+    #expect(numbers == Array((numbers.first ?? 0)...700))
+    #expect(numbers.count > 100)
   }
 
-  @Test func whatCannotBeWrittenIsSaid() throws {
+  @Test("An event that cannot be written is reported") func whatCannotBeWrittenIsSaid() throws {
     defer { remove() }
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/full")
     let log = EventLog(path: path)
     log.append(.applied, "one")
-    #expect(log.problem?.errno == ENOSPC && log.unwritten == 1 && log.newest().count == 1)
+    #expect(log.problem?.errno == ENOSPC)
+    #expect(log.unwritten == 1)
+    #expect(log.newest().count == 1)
     try FileManager.default.removeItem(atPath: path)
     log.append(.applied, "two")
-    #expect(log.problem == nil && log.unwritten == 1)
+    #expect(log.problem == nil)
+    #expect(log.unwritten == 1)
     #expect(EventLog(path: path).newest().map(\.number) == [2])
   }
 
-  @Test func readersHearOfThem() async {
+  @Test("Subscribers receive appended events") func readersHearOfThem() async {
     let log = EventLog(path: nil)
     let events = log.events(limit: 2)
     defer { remove() }

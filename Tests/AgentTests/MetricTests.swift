@@ -1,12 +1,11 @@
 import Agent
 import Foundation
-import NetworkPath
 import SystemState
 import SystemTesting
 import Testing
 
 @Suite struct MetricTests {
-  @Test func theTextIsPrometheuss() {
+  @Test("The text has the format of Prometheus") func theTextIsPrometheuss() {
     let metrics = [
       Metric(
         "jobs_total", .counter, "Jobs\nby \"outcome\".",
@@ -30,20 +29,20 @@ import Testing
         """#)
   }
 
-  @Test func whatIsNotKnownIsLeftOut() {
+  @Test("Unknown values have no metrics") func whatIsNotKnownIsLeftOut() {
     let status = AgentStatus(mode: .on, runState: .running)
     let text = Metric.text(of: status.metrics)
     #expect(text.contains("edgeblue_agent_mode{mode=\"on\"} 1\n"))
     #expect(text.contains("edgeblue_agent_mode{mode=\"off\"} 0\n"))
     #expect(text.contains("edgeblue_agent_run_state{state=\"running\"} 1\n"))
-    #expect(!text.contains("battery") && !text.contains("network_available"))
+    #expect(!text.contains("battery"))
+    #expect(!text.contains("network_available"))
   }
 
-  @Test func whatIsKnownIsThere() {
-    let status = AgentStatus(
-      mode: .bluetoothLocal, cause: .networkLoss, network: .init(status: .unsatisfied),
-      power: PowerTelemetry(onExternalPower: false, batteryLevelPct: 50, lowPowerMode: false, updatedAtMs: 1),
-      storageProblem: "the disk is full")
+  @Test("Known values have metrics") func whatIsKnownIsThere() {
+    var status = AgentStatus(mode: .bluetoothLocal, cause: .networkLoss, network: .init(status: .unsatisfied))
+    status.power = PowerTelemetry(onExternalPower: false, batteryLevelPct: 50, lowPowerMode: false, updatedAtMs: 1)
+    status.storageProblem = "the disk is full"
     let text = Metric.text(of: status.metrics)
     #expect(text.contains("edgeblue_agent_battery_ratio 0.5\n"))
     #expect(text.contains("edgeblue_agent_network_available 0\n"))
@@ -52,18 +51,21 @@ import Testing
   }
 
   /// By Prometheus's own reader, which also looks at names and units.
-  @Test(.enabled(if: ChildProcess.path(of: "promtool") != nil, "needs promtool"))
+  @Test(
+    "promtool accepts the agent's metrics", .enabled(if: ChildProcess.path(of: "promtool") != nil, "needs promtool"))
   func prometheusHasNothingAgainstIt() throws {
-    let status = AgentStatus(
-      mode: .on, runState: .running, network: .init(status: .satisfied),
-      power: PowerTelemetry(onExternalPower: false, batteryLevelPct: 50, lowPowerMode: false, updatedAtMs: 1))
-    var known = status
+    var known = AgentStatus(mode: .on, runState: .running, network: .init(status: .satisfied))
+    known.power = PowerTelemetry(onExternalPower: false, batteryLevelPct: 50, lowPowerMode: false, updatedAtMs: 1)
     known.coordinator = CoordinatorStatus(address: "http://c", agentID: "a", lastHeartbeatAtMs: 5)
     known.coordinator?.dropReasons = ["low_battery": 2]
-    let (process, input, output) = (Process(), Pipe(), Pipe())
+    let process = Process()
+    let input = Pipe()
+    let output = Pipe()
     process.executableURL = URL(filePath: try #require(ChildProcess.path(of: "promtool")))
     process.arguments = ["check", "metrics"]
-    (process.standardInput, process.standardOutput, process.standardError) = (input, output, output)
+    process.standardInput = input
+    process.standardOutput = output
+    process.standardError = output
     try process.run()
     try input.fileHandleForWriting.write(contentsOf: Data(Metric.text(of: known.metrics).utf8))
     try input.fileHandleForWriting.close()

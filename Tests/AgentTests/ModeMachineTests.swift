@@ -6,7 +6,7 @@ import Testing
 /// What holds in every state that can be reached, and along every way there.
 @Suite struct ModeMachineTests {
   typealias Event = ModeMachine.Event
-  typealias Effect = ModeMachine.Effect
+  typealias Action = ModeMachine.Action
 
   private static let records = ComputeMode.allCases.flatMap { mode in
     ModeRecord.Cause.allCases.flatMap { cause in
@@ -14,41 +14,45 @@ import Testing
     }
   }
 
-  @Test func theRulesHoldInEveryReachableState() {
+  @Test("The rules hold in every reachable state") func theRulesHoldInEveryReachableState() {
     var known = Set(Self.records.map { ModeMachine($0) })
     var new = Array(known)
     var transitions = 0
     while let machine = new.popLast() {
       for event in ModeTableTests.events {
         var after = machine
-        let effects = after.handle(event)
-        check(machine, event, effects, after)
+        let actions = after.handle(event)
+        check(machine, event, actions, after)
         transitions += 1
         if known.insert(after).inserted { new.append(after) }
       }
     }
     // Few enough to look at all, and enough that something was looked at.
-    #expect((300...20_000).contains(known.count) && transitions == known.count * ModeTableTests.events.count)
+    #expect((300...20_000).contains(known.count))
+    #expect(transitions == known.count * ModeTableTests.events.count)
   }
 
-  private func check(_ before: ModeMachine, _ event: Event, _ effects: [Effect], _ after: ModeMachine) {
+  private func check(_ before: ModeMachine, _ event: Event, _ actions: [Action], _ after: ModeMachine) {
     // Only a person goes to On, and the network's loss is the only thing besides that changes a mode.
     if after.record.mode != before.record.mode, event != .choose(after.record.mode) {
-      #expect(after.record.mode == .bluetoothLocal && after.record.cause == .networkLoss)
+      #expect(after.record.mode == .bluetoothLocal)
+      #expect(after.record.cause == .networkLoss)
       #expect(before.record.mode == .on || event == .choose(.on))
-      #expect(effects.contains(.log(.downgraded(because: "no carrier"))))
+      #expect(actions.contains(.log(.downgraded(because: "no carrier"))))
     }
     if after.record.mode == .on, before.record.mode != .on { #expect(event == .choose(.on)) }
     if after.isActive, case .lost = after.path { #expect(after.record.mode != .on) }
     #expect(after.record.cause == .person || after.record.mode == .bluetoothLocal)
 
     // What is on disk is what counts, and is written before anything else is done.
-    #expect(effects.contains(.persist(after.record)) == (after.record != before.record))
-    if let place = effects.firstIndex(where: { if case .persist = $0 { true } else { false } }) { #expect(place == 0) }
+    #expect(actions.contains(.persist(after.record)) == (after.record != before.record))
+    if let place = actions.firstIndex(where: { if case .persist = $0 { true } else { false } }) { #expect(place == 0) }
 
     // What is reported.
     if after.runState == .running {
-      #expect(after.wanted.map { after[$0] } == .running && after.isActive && after.record.mode != .off)
+      #expect(after.wanted.map { after[$0] } == .running)
+      #expect(after.isActive)
+      #expect(after.record.mode != .off)
       #expect(!after.record.runOnlyWhileCharging || after.onExternalPower == true)
     }
     if after.block != nil { #expect(after.wanted == nil) }
@@ -56,19 +60,20 @@ import Testing
     // What runs: one at a time, what the mode wants, and nothing behind a closed gate.
     #expect(after.phone == .idle || after.heartbeat == .idle || isFailed(after.phone) || isFailed(after.heartbeat))
     for service in ComputeService.allCases {
-      let starts = effects.contains(.start(service))
-      let stops = effects.contains(.stop(service))
+      let starts = actions.contains(.start(service))
+      let stops = actions.contains(.stop(service))
       if [.starting, .running].contains(after[service]) { #expect(after.wanted == service) }
-      #expect(starts == (before[service] != .starting && after[service] == .starting))
-      #expect(stops == ([.starting, .running].contains(before[service]) && after[service] == .stopping))
+      let isStarting = before[service] != .starting && after[service] == .starting
+      let isStopping = [.starting, .running].contains(before[service]) && after[service] == .stopping
+      #expect(starts == isStarting)
+      #expect(stops == isStopping)
       if starts { #expect(after[service.other] == .idle) }
       if isFailed(after[service]) { #expect(after.wanted == service) }
     }
 
     // A person is told once for each return.
-    #expect(
-      effects.contains(.notify(.networkReturned))
-        == (event == .networkFound && before.path != .found && before.record.cause == .networkLoss))
+    let isReturn = event == .networkFound && before.path != .found && before.record.cause == .networkLoss
+    #expect(actions.contains(.notify(.networkReturned)) == isReturn)
   }
 
   private func isFailed(_ phase: ModeMachine.Phase) -> Bool {
@@ -76,7 +81,7 @@ import Testing
   }
 
   /// Against services that take their time: after whatever happened, what is wanted runs, and nothing else does.
-  @Test(arguments: 0..<100) func itComesToRest(seed: UInt64) {
+  @Test("The state machine settles in every reachable state", arguments: 0..<100) func itComesToRest(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var world = World(Self.records.randomElement(using: &generator) ?? ModeRecord())
     world.happens(.start)
@@ -94,7 +99,8 @@ import Testing
     #expect((world.machine.runState == .running) == (world.machine.wanted != nil))
     world.happens(.shutDown)
     world.comesToRest(using: &generator)
-    #expect(world.started.isEmpty && world.machine.runState == .stopped)
+    #expect(world.started.isEmpty)
+    #expect(world.machine.runState == .stopped)
     #expect(world.disk == world.machine.record)
   }
 }
@@ -117,7 +123,10 @@ private struct World {
   var retries: Set<ComputeService> = []
   var disk: ModeRecord
 
-  init(_ record: ModeRecord) { (machine, disk) = (ModeMachine(record), record) }
+  init(_ record: ModeRecord) {
+    machine = ModeMachine(record)
+    disk = record
+  }
 
   /// Whether nothing would happen any more by itself.
   var isAtRest: Bool { stopping.isEmpty && retries.isEmpty && running == started }

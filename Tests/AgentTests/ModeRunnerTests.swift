@@ -11,21 +11,27 @@ import Testing
   private let on = ModeRecord(mode: .on)
   private let local = ModeRecord(mode: .bluetoothLocal)
 
-  @Test func theNetworkGoesAndComesBack() async throws {
+  @Test("A lost network changes On to Bluetooth Local until the user chooses On") func theNetworkGoesAndComesBack()
+    async throws
+  {
     let fixture = Fixture(on)
     try await fixture.running { fixture in
       await fixture.works(.heartbeat)
       fixture.say(Fixture.lost)
       await fixture.works(.phone)
-      #expect(fixture.status.mode == .bluetoothLocal && fixture.status.cause == .networkLoss)
-      #expect(fixture.status.counters.downgrades == 1 && fixture.status.network?.status == .unsatisfied)
+      #expect(fixture.status.mode == .bluetoothLocal)
+      #expect(fixture.status.cause == .networkLoss)
+      #expect(fixture.status.counters.downgrades == 1)
+      #expect(fixture.status.network?.status == .unsatisfied)
       fixture.say(Fixture.wired)
       fixture.say(Fixture.lost)
       fixture.say(Fixture.wired)
       await fixture.floor.until { fixture.floor.journal.count { $0.hasPrefix("notify") } == 2 }
-      #expect(fixture.status.mode == .bluetoothLocal && fixture.status.runState == .running)
+      #expect(fixture.status.mode == .bluetoothLocal)
+      #expect(fixture.status.runState == .running)
       let status = await fixture.runner.choose(.on)
-      #expect(status.mode == .on && status.runState == .stopping)
+      #expect(status.mode == .on)
+      #expect(status.runState == .stopping)
       await fixture.works(.heartbeat)
     }
     // What is kept on disk comes first, and what runs ends before the next begins.
@@ -34,7 +40,8 @@ import Testing
         "heartbeat begins", "save bluetooth-local", "heartbeat ends", "phone begins", "notify network_returned",
         "notify network_returned", "save on", "phone ends", "heartbeat begins", "heartbeat ends",
       ])
-    #expect(fixture.status.mode == .on && fixture.status.runState == .stopped)
+    #expect(fixture.status.mode == .on)
+    #expect(fixture.status.runState == .stopped)
     #expect(
       fixture.runner.log.newest().map(\.kind) == [
         .applied, .started, .downgraded, .stopped, .started, .networkReturned, .networkReturned, .chosen, .stopped,
@@ -42,25 +49,28 @@ import Testing
       ])
   }
 
-  @Test func nothingStartsWhileSomethingStops() async throws {
+  @Test("No service starts while another one stops") func nothingStartsWhileSomethingStops() async throws {
     let fixture = Fixture(local)
     try await fixture.running { fixture in
       await fixture.works(.phone)
       fixture.phone.linger()
       await fixture.runner.choose(.on)
       await fixture.floor.until { fixture.floor.journal.contains("phone lingers") }
-      #expect(fixture.status.runState == .stopping && fixture.floor.active == [.phone])
+      #expect(fixture.status.runState == .stopping)
+      #expect(fixture.floor.active == [.phone])
       // What changes meanwhile is no reason to begin either.
       await fixture.runner.choose(.off)
       await fixture.runner.choose(.on)
       #expect(fixture.floor.active == [.phone])
       fixture.phone.mayEnd()
       await fixture.works(.heartbeat)
-      #expect(fixture.floor.mostAtOnce == 1 && fixture.floor.active == [.heartbeat])
+      #expect(fixture.floor.mostAtOnce == 1)
+      #expect(fixture.floor.active == [.heartbeat])
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func whatDoesNotStopEndsTheRun() async throws {
+  @Test("A service that does not stop ends the run with an error", .timeLimit(.minutes(5)))
+  func whatDoesNotStopEndsTheRun() async throws {
     let fixture = Fixture(local)
     let run = Task { try await fixture.runToItsEnd() }
     await fixture.floor.until { fixture.floor.active == [.phone] }
@@ -69,14 +79,15 @@ import Testing
     await fixture.clock.advance(toSleeperAt: .seconds(8))
     let error = await #expect(throws: AgentError.self) { try await run.value }
     #expect(error?.code == .serviceHangs)
-    #expect(fixture.floor.active == [.phone] && fixture.floor.mostAtOnce == 1)
+    #expect(fixture.floor.active == [.phone])
+    #expect(fixture.floor.mostAtOnce == 1)
     fixture.phone.mayEnd()
-    while await !fixture.runner.jobs.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
-    #expect(await fixture.runner.retries.isEmpty, "what ends after the run is not tried again")
+    while await !fixture.runner.services.jobs.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(await fixture.runner.services.retries.isEmpty, "what ends after the run is not tried again")
   }
 
   /// Also when the whole is to end.
-  @Test func whatDoesNotStopAtTheEnd() async throws {
+  @Test("A service that hangs at shutdown ends the run with an error") func whatDoesNotStopAtTheEnd() async throws {
     let fixture = Fixture(local)
     let run = Task { try await fixture.runToItsEnd() }
     await fixture.floor.until { fixture.floor.active == [.phone] }
@@ -88,7 +99,9 @@ import Testing
     fixture.phone.mayEnd()
   }
 
-  @Test func whatFailsIsTriedAgainLaterEachTime() async throws {
+  @Test("A failing service is started again after growing delays") func whatFailsIsTriedAgainLaterEachTime()
+    async throws
+  {
     let fixture = Fixture(local)
     try await fixture.running { fixture in
       // With no chance in it, half of 1 s, 2 s, 4 s …, and of 1 min at most.
@@ -100,7 +113,8 @@ import Testing
         time += delay
         await fixture.clock.advance(toSleeperAt: time)
       }
-      #expect(fixture.status.counters.failures == 8 && fixture.status.lastFailure?.contains("no adapter") == true)
+      #expect(fixture.status.counters.failures == 8)
+      #expect(fixture.status.lastFailure?.contains("no adapter") == true)
       // One that works, but not for long, has not recovered yet.
       await fixture.works(.phone)
       fixture.phone.order(.end)
@@ -122,7 +136,7 @@ import Testing
     #expect(fixture.status.counters.starts == 11)
   }
 
-  @Test func aPersonNeedNotWait() async throws {
+  @Test("Choosing the mode starts a failed service at once") func aPersonNeedNotWait() async throws {
     let fixture = Fixture(local)
     try await fixture.running { fixture in
       await fixture.floor.until { fixture.floor.active == [.phone] }
@@ -133,13 +147,16 @@ import Testing
     }
   }
 
-  @Test func aFullDiskIsSaidAndTriedAgain() async throws {
+  @Test("A write that failed on a full disk is reported and tried again") func aFullDiskIsSaidAndTriedAgain()
+    async throws
+  {
     let fixture = Fixture(ModeRecord())
     try await fixture.running { fixture in
       fixture.floor.fillDisk(true)
       let status = await fixture.runner.choose(.bluetoothLocal)
       // It holds all the same, and says what is wrong.
-      #expect(status.mode == .bluetoothLocal && status.storageProblem?.contains("the disk is full") == true)
+      #expect(status.mode == .bluetoothLocal)
+      #expect(status.storageProblem?.contains("the disk is full") == true)
       await fixture.works(.phone)
       await fixture.clock.advance(toSleeperAt: .milliseconds(500))
       await fixture.until { $0.counters.savesFailed == 2 }
@@ -152,7 +169,7 @@ import Testing
     #expect(fixture.runner.log.newest().count { $0.kind == .storage } == 2)
   }
 
-  @Test func withoutPowerNothingStarts() async throws {
+  @Test("Nothing runs on battery if that is the setting") func withoutPowerNothingStarts() async throws {
     let fixture = Fixture(local)
     try await fixture.running { fixture in
       await fixture.works(.phone)
@@ -162,14 +179,15 @@ import Testing
       let status = await fixture.runner.setRunOnlyWhileCharging(true)
       #expect(status.runState == .stopping)
       await fixture.until { $0.runState == .blocked(.notCharging) }
-      #expect(fixture.floor.active.isEmpty && fixture.status.mode == .bluetoothLocal)
+      #expect(fixture.floor.active.isEmpty)
+      #expect(fixture.status.mode == .bluetoothLocal)
       fixture.say(Fixture.power(true))
       await fixture.works(.phone)
     }
     #expect(fixture.floor.disk == ModeRecord(mode: .bluetoothLocal, runOnlyWhileCharging: true))
   }
 
-  @Test func withoutANetworkToWatchItEnds() async throws {
+  @Test("The end of the network monitor ends the run") func withoutANetworkToWatchItEnds() async throws {
     let fixture = Fixture(local)
     fixture.endPaths()
     let error = await #expect(throws: AgentError.self) { try await fixture.runToItsEnd() }
@@ -178,7 +196,7 @@ import Testing
   }
 
   /// What was so when the power was cut is so again, and the events go on.
-  @Test func killedAndStartedAgain() async throws {
+  @Test("The mode and the events survive kill -9") func killedAndStartedAgain() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "edgeblue-agent-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
@@ -202,13 +220,16 @@ import Testing
 
     // The first one was not told to end: its files are those of a killed program.
     let second = try makeRunner()
-    #expect(second.status.mode == .bluetoothLocal && second.status.cause == .networkLoss)
-    #expect(second.status.runOnlyWhileCharging && second.status.eventCount == first.status.eventCount)
+    #expect(second.status.mode == .bluetoothLocal)
+    #expect(second.status.cause == .networkLoss)
+    #expect(second.status.runOnlyWhileCharging)
+    #expect(second.status.eventCount == first.status.eventCount)
     #expect(second.log.newest() == first.log.newest())
 
     try Data("{".utf8).write(to: folder.appending(path: "mode.json"))
     let third = try makeRunner()
-    #expect(third.status.mode == .off && third.status.lastFailure?.contains("does not hold a mode") == true)
+    #expect(third.status.mode == .off)
+    #expect(third.status.lastFailure?.contains("does not hold a mode") == true)
     #expect(third.log.newest().last?.kind == .storage)
     run.cancel()
     try await run.value

@@ -15,7 +15,7 @@ import Testing
 
   private func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
 
-  @Test func whatIsSavedIsRestored() throws {
+  @Test("A saved mode is restored") func whatIsSavedIsRestored() throws {
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     #expect(try store.load() == .init(record: ModeRecord(), problem: nil))
     for mode in ComputeMode.allCases {
@@ -30,13 +30,15 @@ import Testing
     #expect(rights == 0o600)
   }
 
-  @Test(arguments: [
-    "", "{", "null", #"{"version":2,"record":{"mode":"on","cause":"person","runOnlyWhileCharging":false}}"#,
-    #"{"version":1,"record":{"mode":"turbo","cause":"person","runOnlyWhileCharging":false}}"#,
-    #"{"version":1,"record":{"mode":"on"}}"#, "\u{0}\u{0}\u{0}\u{0}",
-    #"{"version":1,"record":{"mode":"on","cause":"person","runOnlyWhileCharging":false}}"#
-      + String(repeating: " ", count: 4096),
-  ])
+  @Test(
+    "A corrupt file is renamed, and the mode is Off",
+    arguments: [
+      "", "{", "null", #"{"version":2,"record":{"mode":"on","cause":"person","runOnlyWhileCharging":false}}"#,
+      #"{"version":1,"record":{"mode":"turbo","cause":"person","runOnlyWhileCharging":false}}"#,
+      #"{"version":1,"record":{"mode":"on"}}"#, "\u{0}\u{0}\u{0}\u{0}",
+      #"{"version":1,"record":{"mode":"on","cause":"person","runOnlyWhileCharging":false}}"#
+        + String(repeating: " ", count: 4096),
+    ])
   func aDamagedFileIsKeptAsideAndTheModeIsOff(text: String) throws {
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     try Data(text.utf8).write(to: URL(filePath: store.path))
@@ -52,17 +54,19 @@ import Testing
   }
 
   /// On by itself is none of the modes there are.
-  @Test func aCombinationThatCannotBe() throws {
+  @Test("An impossible combination of mode and cause is corrected") func aCombinationThatCannotBe() throws {
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     let text = #"{"version":1,"record":{"mode":"on","cause":"network-loss","runOnlyWhileCharging":true}}"#
     try Data(text.utf8).write(to: URL(filePath: store.path))
     #expect(try store.load().record == ModeRecord(mode: .on, cause: .person, runOnlyWhileCharging: true))
   }
 
-  @Test func whatCannotBeReadOrWrittenIsSaid() throws {
+  @Test("A file that cannot be read or written throws an error") func whatCannotBeReadOrWrittenIsSaid() throws {
     let lost = ModeStore(path: folder.appending(path: "nowhere/mode.json").path)
     let error = #expect(throws: AgentError.self) { try lost.save(ModeRecord(mode: .on)) }
-    #expect(error?.code == .storage && error?.errno == ENOENT && error?.hint != nil)
+    #expect(error?.code == .storage)
+    #expect(error?.errno == ENOENT)
+    #expect(error?.hint != nil)
 
     // A folder in its place can be opened, and neither read nor replaced.
     try FileManager.default.createDirectory(atPath: store.path, withIntermediateDirectories: false)
@@ -72,7 +76,7 @@ import Testing
   }
 
   /// What a crash leaves between writing and renaming is no obstacle.
-  @Test func aLeftOverIsReplaced() throws {
+  @Test("A temporary file that a crash left is replaced") func aLeftOverIsReplaced() throws {
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     try store.save(ModeRecord(mode: .on))
     try Data(repeating: 0x7b, count: 9000).write(to: folder.appending(path: "mode.json.new"))
@@ -83,7 +87,7 @@ import Testing
   }
 
   /// /dev/full takes nothing, as a full disk does.
-  @Test func aFullDiskLeavesWhatWasThere() throws {
+  @Test("A full disk leaves the old mode in the file") func aFullDiskLeavesWhatWasThere() throws {
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     try store.save(ModeRecord(mode: .on))
     try FileManager.default.createSymbolicLink(atPath: store.path + ".new", withDestinationPath: "/dev/full")

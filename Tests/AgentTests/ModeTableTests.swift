@@ -5,7 +5,7 @@ import Testing
 /// What happens in each state at each event, written down.
 @Suite struct ModeTableTests {
   typealias Event = ModeMachine.Event
-  typealias Effect = ModeMachine.Effect
+  typealias Action = ModeMachine.Action
 
   /// A state, by the events that lead there.
   struct Situation: Sendable {
@@ -46,8 +46,8 @@ import Testing
       runState: .stopping),
   ]
 
-  /// What an event does in a situation: the effects, and what is then reported.
-  typealias Row = (event: Event, effects: [Effect], runState: RunState)
+  /// What an event does in a situation: the actions, and what is then reported.
+  typealias Row = (event: Event, actions: [Action], runState: RunState)
 
   /// The same whether the service is starting or running.
   static let onAndServing: [Row] = [
@@ -180,14 +180,15 @@ import Testing
     .ended(.heartbeat, because: nil), broken, .retry(.phone), .retry(.heartbeat),
   ]
 
-  @Test(arguments: situations) func everyEventInEveryState(_ situation: Situation) throws {
+  @Test("Every event in every state leads to the actions of the table", arguments: situations)
+  func everyEventInEveryState(_ situation: Situation) throws {
     #expect(situation.machine.runState == situation.runState)
     let rows = try #require(Self.rows[situation.name])
     for event in Self.events {
       var machine = situation.machine
-      let effects = machine.handle(event)
+      let actions = machine.handle(event)
       let row = rows.first { $0.event == event }
-      #expect(effects == row?.effects ?? [], "\(event)")
+      #expect(actions == row?.actions ?? [], "\(event)")
       #expect(machine.runState == row?.runState ?? situation.runState, "\(event)")
     }
     #expect(rows.allSatisfy { row in Self.events.contains(row.event) })

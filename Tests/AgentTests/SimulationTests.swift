@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct SimulationTests {
   /// `EDGEBLUE_SEEDS="17 17"` plays one again, `"1 1000"` many.
-  @Test func noPromiseIsBroken() async throws {
+  @Test("Simulated days break no guarantee") func noPromiseIsBroken() async throws {
     // Beside the tests, also of a build with a sanitizer.
     let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     let seeds = ProcessInfo.processInfo.environment["EDGEBLUE_SEEDS"] ?? "1 6"

@@ -4,7 +4,7 @@ import Testing
 @testable import Agent
 
 @Suite struct StateFolderTests {
-  @Test func oneAgentAtATimeHasIt() throws {
+  @Test("Only one agent at a time owns the folder") func oneAgentAtATimeHasIt() throws {
     let base = FileManager.default.temporaryDirectory.appending(path: "edgeblue-state-\(UUID().uuidString.prefix(8))")
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: base) } }
     let path = base.appending(path: "a/b").path
@@ -20,15 +20,19 @@ import Testing
 
     // A file where the folder should be.
     let blocked = #expect(throws: AgentError.self) { try StateFolder(path: path + "/mode.json/state") }
-    #expect(blocked?.code == .storage && blocked?.errno == ENOTDIR && blocked?.hint != nil)
+    #expect(blocked?.code == .storage)
+    #expect(blocked?.errno == ENOTDIR)
+    #expect(blocked?.hint != nil)
   }
 
-  @Test(arguments: [
-    (["STATE_DIRECTORY": "/var/lib/one:/var/lib/two", "HOME": "/h"], true, "/var/lib/one"),
-    (["HOME": "/root"], true, "/var/lib/edgeblue"), (["HOME": "/h", "XDG_STATE_HOME": "/x"], false, "/x/edgeblue"),
-    (["HOME": "/h", "XDG_STATE_HOME": "relative"], false, "/h/.local/state/edgeblue"),
-    (["HOME": "/h", "STATE_DIRECTORY": ""], false, "/h/.local/state/edgeblue"), ([:], false, nil),
-  ])
+  @Test(
+    "The default folder follows the environment",
+    arguments: [
+      (["STATE_DIRECTORY": "/var/lib/one:/var/lib/two", "HOME": "/h"], true, "/var/lib/one"),
+      (["HOME": "/root"], true, "/var/lib/edgeblue"), (["HOME": "/h", "XDG_STATE_HOME": "/x"], false, "/x/edgeblue"),
+      (["HOME": "/h", "XDG_STATE_HOME": "relative"], false, "/h/.local/state/edgeblue"),
+      (["HOME": "/h", "STATE_DIRECTORY": ""], false, "/h/.local/state/edgeblue"), ([:], false, nil),
+    ])
   func whereItUsuallyIs(environment: [String: String], isRoot: Bool, path: String?) {
     #expect(StateFolder.usualPath(environment: environment, isRoot: isRoot) == path)
   }

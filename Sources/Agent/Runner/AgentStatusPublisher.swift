@@ -64,7 +64,7 @@ extension AgentStatus.Network {
   /// Creates a summary of a network path.
   init(_ path: PathSnapshot) {
     self.init(
-      status: path.status, reason: path.obstacle?.description,
+      status: path.status, reason: path.unsatisfiedReason?.description,
       interface: path.status == .satisfied ? path.preferredInterface?.name : nil)
   }
 }

@@ -2,16 +2,6 @@ import Agent
 import Foundation
 
 extension AgentError {
-  /// The hint that names what the user can do with this command; the library's own hint goes before it.
-  var commandHint: String? {
-    switch code {
-    case .notRunning: "start it: `edgeblue agent`"
-    case .alreadyRunning: "`edgeblue status` shows it; stop it first"
-    case .refused: "`edgeblue status` says when this machine asks again"
-    default: nil
-    }
-  }
-
   /// The error with a hint for the user of this command.
   func hinted(_ hint: String?) -> AgentError {
     var error = self
@@ -28,7 +18,7 @@ struct HintedRunner: ComputeRunner {
     do {
       try await inner.run(whenReady: whenReady)
     } catch let error as AgentError {
-      throw error.hinted(error.commandHint)
+      throw error.hinted(Hints.hint(for: error))
     }
   }
 }

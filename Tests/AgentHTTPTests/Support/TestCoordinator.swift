@@ -29,6 +29,36 @@ struct TestCoordinator: Sendable {
     port: Int = 0, registry: Registry = Registry(), _ body: @escaping @Sendable (TestCoordinator) async throws -> R
   ) async throws -> R {
     let misdeeds = Lock<[String: [Misdeed]]>([:])
+    let router = Self.router(registry, misdeeds)
+    let (ports, source) = BoundedStream.make(of: Int.self, limit: 1)
+    let application = Application(
+      router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)),
+      onServerRunning: { source.yield($0.localAddress?.port ?? 0) },
+      logger: Logger(label: "test coordinator") { _ in SwiftLogNoOpLogHandler() })
+    return try await withThrowingTaskGroup(of: R?.self) { group in
+      group.addTask {
+        try await application.run()
+        return nil
+      }
+      group.addTask {
+        for await port in ports {
+          return try await body(
+            TestCoordinator(address: "http://127.0.0.1:\(port)", registry: registry, misdeeds: misdeeds))
+        }
+        throw CancellationError()
+      }
+      defer { group.cancelAll() }
+      while let result = try await group.next() {
+        if let result { return result }
+      }
+      throw CancellationError()
+    }
+  }
+
+  /// Answers every POST as the registry does, or as the next misdeed for its path demands.
+  private static func router(
+    _ registry: Registry, _ misdeeds: Lock<[String: [Misdeed]]>
+  ) -> Router<BasicRequestContext> {
     let router = Router()
     router.post("**") { request, _ in
       let path = request.uri.path
@@ -58,28 +88,6 @@ struct TestCoordinator: Sendable {
           throw CancellationError()
         })
     }
-    let (ports, source) = BoundedStream.make(of: Int.self, limit: 1)
-    let application = Application(
-      router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)),
-      onServerRunning: { source.yield($0.localAddress?.port ?? 0) },
-      logger: Logger(label: "test coordinator") { _ in SwiftLogNoOpLogHandler() })
-    return try await withThrowingTaskGroup(of: R?.self) { group in
-      group.addTask {
-        try await application.run()
-        return nil
-      }
-      group.addTask {
-        for await port in ports {
-          return try await body(
-            TestCoordinator(address: "http://127.0.0.1:\(port)", registry: registry, misdeeds: misdeeds))
-        }
-        throw CancellationError()
-      }
-      defer { group.cancelAll() }
-      while let result = try await group.next() {
-        if let result { return result }
-      }
-      throw CancellationError()
-    }
+    return router
   }
 }

@@ -24,7 +24,7 @@ import Timing
     ClockReading(now: now, wallMs: wallMs, boot: BootInstant(boot: boot, atMs: bootMs))
   }
 
-  @Test func resultsComeBackInOrderAndOnlyOnes() throws {
+  @Test("Results of one coordinator are restored in order") func resultsComeBackInOrderAndOnlyOnes() throws {
     defer { removeFolder() }
     let outbox = try ResultOutbox(folder: folder + "/results", coordinator: "http://one")
     for number in [2, 10, 1] { try outbox.keep(.init(number: number, result: result("\(number)"))) }
@@ -34,17 +34,20 @@ import Timing
     try Data(count: 3 << 20).write(to: URL(filePath: folder + "/results/4.json"))
     try Data("cut off".utf8).write(to: URL(filePath: folder + "/results/5.json.new"))
     let loaded = try outbox.load()
-    #expect(loaded.entries.map(\.number) == [1, 2, 10] && loaded.entries.map(\.result.subtaskId) == ["1", "2", "10"])
-    #expect(loaded.problems.count == 2 && loaded.problems.allSatisfy { $0.contains(".damaged") })
+    #expect(loaded.entries.map(\.number) == [1, 2, 10])
+    #expect(loaded.entries.map(\.result.subtaskId) == ["1", "2", "10"])
+    #expect(loaded.problems.count == 2)
+    #expect(loaded.problems.allSatisfy { $0.contains(".damaged") })
     #expect(FileManager.default.fileExists(atPath: folder + "/results/3.json.damaged"))
     #expect(outbox.nextNumber() == 12)
     outbox.discard(2)
-    #expect(try outbox.load().entries.map(\.number) == [1, 10] && outbox.load().problems == [])
+    #expect(try outbox.load().entries.map(\.number) == [1, 10])
+    #expect(try outbox.load().problems == [])
     let rights = try FileManager.default.attributesOfItem(atPath: folder + "/results/1.json")[.posixPermissions] as? Int
     #expect(rights == 0o600)
   }
 
-  @Test func aFullDiskIsSaidAndHarmsNothing() throws {
+  @Test("A full disk is reported and leaves earlier results intact") func aFullDiskIsSaidAndHarmsNothing() throws {
     defer { removeFolder() }
     let outbox = try ResultOutbox(folder: folder + "/results", coordinator: "c")
     try outbox.keep(.init(number: 1, result: result("1")))
@@ -55,7 +58,8 @@ import Timing
     #expect(try outbox.load().entries.map(\.number) == [1])
   }
 
-  @Test func theSessionOutlivesTheProgramAndItsClock() throws {
+  @Test("The session survives a restart and a clock that is set") func theSessionOutlivesTheProgramAndItsClock() throws
+  {
     defer { removeFolder() }
     let path = folder + "/coordinator.json"
     let store = CoordinatorStore(path: path, coordinator: "c", agentID: "a")
@@ -77,10 +81,12 @@ import Timing
     // Nobody will ever hear what became of it.
     expected.heartbeats = .accepted(last: .seconds(-35), unsure: .seconds(-31))
     expected.conduct = session.conduct.moved(fromMs: 80_000, toMs: -50_000)
-    #expect(loaded.session == expected && loaded.problem == nil)
+    #expect(loaded.session == expected)
+    #expect(loaded.problem == nil)
     // A clock that was set back makes nothing older than it is.
     let back = try store.load(at: reading(.zero, 1_600_000_000_000, boot: "3"))
-    #expect(back.session.registrations == [.zero, .zero] && back.session.quietUntil == .seconds(3690))
+    #expect(back.session.registrations == [.zero, .zero])
+    #expect(back.session.quietUntil == .seconds(3690))
     // Another coordinator's, or another machine's, is none of ours.
     #expect(
       try CoordinatorStore(path: path, coordinator: "d", agentID: "a").load(at: reading(.zero, 0, boot: "2")).session
@@ -88,22 +94,31 @@ import Timing
     #expect(
       try CoordinatorStore(path: path, coordinator: "c", agentID: "b").load(at: reading(.zero, 0, boot: "2")).session
         == .init())
-    for text in ["", "{}", "null", String(repeating: " ", count: 70_000)] {
-      try Data(text.utf8).write(to: URL(filePath: path))
-      let damaged = try store.load(at: reading(.zero, 0, boot: "2"))
-      #expect(damaged.session == .init() && damaged.problem?.code == .damagedFile)
-    }
   }
 
-  @Test func aMachineIsTheSameAfterARestart() throws {
+  @Test("A corrupt session file is reported, and the machine registers again", arguments: [0, 1, 2, 3])
+  func aCorruptSessionIsReported(index: Int) throws {
+    defer { removeFolder() }
+    let path = folder + "/coordinator.json"
+    let store = CoordinatorStore(path: path, coordinator: "c", agentID: "a")
+    let text = ["", "{}", "null", String(repeating: " ", count: 70_000)][index]
+    try Data(text.utf8).write(to: URL(filePath: path))
+    let damaged = try store.load(at: reading(.zero, 0, boot: "2"))
+    #expect(damaged.session == .init())
+    #expect(damaged.problem?.code == .damagedFile)
+  }
+
+  @Test("An identity stays the same after a restart") func aMachineIsTheSameAfterARestart() throws {
     defer { removeFolder() }
     let path = folder + "/identity.json"
     let first = try MachineIdentity.load(path: path, hostName: "My Board.Ünder_the.desk-of-somebody-else")
     #expect(first.agentID.wholeMatch(of: /my-board-nder-the-desk-o-[0-9a-f]{6}/) != nil, "\(first)")
-    #expect(first.signingSeed.count == 32 && !"\(first)".contains(first.signingSeed.base64EncodedString()))
+    #expect(first.signingSeed.count == 32)
+    #expect(!"\(first)".contains(first.signingSeed.base64EncodedString()))
     #expect(try MachineIdentity.load(path: path, hostName: "other") == first)
     let chosen = try MachineIdentity.load(path: path, hostName: "other", chosen: "CRS-1")
-    #expect(chosen.agentID == "CRS-1" && chosen.signingSeed == first.signingSeed)
+    #expect(chosen.agentID == "CRS-1")
+    #expect(chosen.signingSeed == first.signingSeed)
     for id in ["", "a b", "a\nb", String(repeating: "a", count: 129)] {
       #expect(throws: AgentError.self) { try MachineIdentity.load(path: path, hostName: "h", chosen: id) }
     }

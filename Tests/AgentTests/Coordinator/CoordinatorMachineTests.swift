@@ -51,13 +51,14 @@ extension [CoordinatorMachine.Action] {
 }
 
 @Suite struct CoordinatorMachineTests {
-  @Test func aHeartbeatGoesBeforeWorkAndEveryFifteenSeconds() {
+  @Test("A heartbeat precedes any work and is sent every 15 s") func aHeartbeatGoesBeforeWorkAndEveryFifteenSeconds() {
     var bench = Bench()
     #expect(bench.on(.start) == [.save, .send(.register, isSigned: false)])
     #expect(bench.on(.model(CoordinatorModel(isReady: true))).calls == [])
     #expect(bench.hear(.register, 200, #"{"accepted":true,"meshToken":"t"}"#).calls == [.heartbeat])
     let effects = bench.hear(.heartbeat, 200, #"{"ok":true,"requeued":0,"news":{"of":["later"]}}"#)
-    #expect(effects.contains(.connected) && effects.calls == [.pull])
+    #expect(effects.contains(.connected))
+    #expect(effects.calls == [.pull])
     // A task for a minute: heartbeats go on.
     let task = #"{"subtask":{"id":"s","taskId":"T","input":"x","timeoutMs":60000,"snapshotRef":"r"}}"#
     #expect(
@@ -70,16 +71,19 @@ extension [CoordinatorMachine.Action] {
       _ = bench.hear(.heartbeat, 200, #"{"ok":true}"#)
     }
     #expect(zip(sent, sent.dropFirst()).allSatisfy { $1 - $0 == .seconds(15) })
-    #expect(bench.machine.session.meshToken == "t" && bench.machine.session.registrations.count == 1)
+    #expect(bench.machine.session.meshToken == "t")
+    #expect(bench.machine.session.registrations.count == 1)
   }
 
-  @Test func eachTaskBecomesOneResult() {
+  @Test("Each task leads to exactly one result") func eachTaskBecomesOneResult() {
     var bench = Bench()
     bench.connect()
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
     #expect(bench.on(.worked("s", .answered("a fine answer")), after: .seconds(2)) != [])
     let result = bench.machine.outbox.results.first
-    #expect(result?.ok == true && result?.output == "a fine answer" && result?.durationMs == 2000)
+    #expect(result?.ok == true)
+    #expect(result?.output == "a fine answer")
+    #expect(result?.durationMs == 2000)
     #expect(bench.on(.worked("s", .answered("late"))).kept == nil)
     // The coordinator cannot take it; then it can.
     _ = bench.hear(.result(1), 500, "")
@@ -92,15 +96,17 @@ extension [CoordinatorMachine.Action] {
   }
 
   /// What an answer to a heartbeat leads to: which call is next, and after how long.
-  @Test(arguments: [
-    (401, #"{"error":"mesh_unauthorized","reason":"agent_not_registered"}"#, "/register", 15.0),
-    (401, #"{"error":"mesh_unauthorized"}"#, "/register", 15.0),
-    (401, #"{"error":"signature_invalid"}"#, "/heartbeat", 0.0),
-    (403, #"{"error":"agent_blacklisted"}"#, "/heartbeat", 600.0),
-    (200, #"{"ok":false,"blacklisted":true,"reason":"forged_results"}"#, "/heartbeat", 600.0),
-    (500, "", "/heartbeat", 0.75), (429, "", "/heartbeat", 0.75), (200, "<html>", "/heartbeat", 0.75),
-    (200, #"{"ok":"yes"}"#, "/heartbeat", 0.75), (404, "", "/heartbeat", 0.75), (200, "", "/heartbeat", 0.75),
-  ])
+  @Test(
+    "The response to a heartbeat decides the next request and its delay",
+    arguments: [
+      (401, #"{"error":"mesh_unauthorized","reason":"agent_not_registered"}"#, "/register", 15.0),
+      (401, #"{"error":"mesh_unauthorized"}"#, "/register", 15.0),
+      (401, #"{"error":"signature_invalid"}"#, "/heartbeat", 0.0),
+      (403, #"{"error":"agent_blacklisted"}"#, "/heartbeat", 600.0),
+      (200, #"{"ok":false,"blacklisted":true,"reason":"forged_results"}"#, "/heartbeat", 600.0),
+      (500, "", "/heartbeat", 0.75), (429, "", "/heartbeat", 0.75), (200, "<html>", "/heartbeat", 0.75),
+      (200, #"{"ok":"yes"}"#, "/heartbeat", 0.75), (404, "", "/heartbeat", 0.75), (200, "", "/heartbeat", 0.75),
+    ])
   func afterAHeartbeat(status: Int, body: String, path: String, seconds: Double) {
     var bench = Bench()
     bench.connect()
@@ -114,11 +120,12 @@ extension [CoordinatorMachine.Action] {
     while calls.isEmpty { calls = bench.wait().calls.filter { $0 != .pull } }
     #expect(calls.map(\.path) == [path])
     let since = path == "/register" ? lastRegistration : heard
-    #expect(bench.now - since >= .seconds(seconds) && bench.now - heard <= .seconds(seconds + 0.1))
+    #expect(bench.now - since >= .seconds(seconds))
+    #expect(bench.now - heard <= .seconds(seconds + 0.1))
     #expect(bench.machine.session.heartbeats.last ?? heard < heard || body.contains("not_registered"))
   }
 
-  @Test func whoIsRefusedStopsAndSaysWhy() {
+  @Test("A refused machine stops and reports the reason") func whoIsRefusedStopsAndSaysWhy() {
     var bench = Bench()
     _ = bench.on(.start)
     let effects = bench.hear(.register, 403, #"{"error":"node_not_activated","reason":"email_unverified"}"#)
@@ -130,7 +137,8 @@ extension [CoordinatorMachine.Action] {
     #expect(bench.on(.start, after: .seconds(600)).calls == [.register])
   }
 
-  @Test func aRegistrationWhoseFateIsUnknownIsAskedAboutFirst() {
+  @Test("A heartbeat finds out whether an uncertain registration arrived")
+  func aRegistrationWhoseFateIsUnknownIsAskedAboutFirst() {
     var bench = Bench()
     _ = bench.on(.start)
     _ = bench.on(.ended(.register, .none(.init("no answer", mayHaveArrived: true))), after: .seconds(15))
@@ -147,7 +155,8 @@ extension [CoordinatorMachine.Action] {
 
   /// The coordinator may take a heartbeat after a silence of which nobody hears, for the program is killed; what follows
   /// much later must know of it.
-  @Test func aHeartbeatAfterASilenceIsWrittenDownBeforeItIsSent() throws {
+  @Test("A heartbeat after a gap is written to disk before it is sent")
+  func aHeartbeatAfterASilenceIsWrittenDownBeforeItIsSent() throws {
     var session = CoordinatorSession()
     session.enrolment = .registered
     session.heartbeats = .accepted(last: .seconds(-14_000))
@@ -166,7 +175,7 @@ extension [CoordinatorMachine.Action] {
   }
 
   /// It was set because nobody knew what had happened; that an old heartbeat is known makes nothing better.
-  @Test func aHeartbeatEndsNoQuietSooner() {
+  @Test("A heartbeat does not shorten the quiet time after a gap") func aHeartbeatEndsNoQuietSooner() {
     var session = CoordinatorSession()
     session.enrolment = .registered
     session.heartbeats = .accepted(last: .seconds(-3541))
@@ -178,7 +187,7 @@ extension [CoordinatorMachine.Action] {
   }
 
   /// A program that crashes every five seconds signs nothing; one that stays does, after a minute and a bit.
-  @Test func whoIsStartedAnewDoesNotKnowWhatWasSigned() {
+  @Test("Requests are unsigned for a while after a restart") func whoIsStartedAnewDoesNotKnowWhatWasSigned() {
     var first = Bench()
     first.connect()
     var signed = 0
@@ -204,7 +213,7 @@ extension [CoordinatorMachine.Action] {
     #expect(begun.map(expected.contains) == true, "\(String(describing: begun))")
   }
 
-  @Test func neverNineRegistrationsAnHour() {
+  @Test("There are never nine registrations within an hour") func neverNineRegistrationsAnHour() {
     var bench = Bench()
     var sent: [Duration] = []
     var calls = bench.on(.start).calls
@@ -219,10 +228,10 @@ extension [CoordinatorMachine.Action] {
       }
     }
     #expect(sent.count > 12)
-    for start in sent { #expect(sent.filter { $0 >= start && $0 - start < .seconds(3600) }.count <= 8) }
+    for start in sent { #expect(sent.filter { (start..<start + .seconds(3600)).contains($0) }.count <= 8) }
   }
 
-  @Test func workIsHeldWithAReason() {
+  @Test("Work is held with a reason") func workIsHeldWithAReason() {
     func held(
       _ change: (inout Bench) -> Void, _ policy: AssignmentPolicy = .flowChart(FlowChart())
     ) -> String? {
@@ -242,7 +251,7 @@ extension [CoordinatorMachine.Action] {
     #expect(held({ $0.machine.power = power(14) }, .coordinatorMachine) == "laptop_battery_critical")
   }
 
-  @Test func workIsHeldAfterAGapInTheHeartbeats() {
+  @Test("Work is held after a gap in the heartbeats") func workIsHeldAfterAGapInTheHeartbeats() {
     var session = CoordinatorSession()
     session.quietUntil = .seconds(100)
     var bench = Bench(session)
@@ -250,7 +259,7 @@ extension [CoordinatorMachine.Action] {
     #expect(bench.machine.work.counters.held == "heartbeat_gap")
   }
 
-  @Test func workIsHeldWhileAResultIsNotOnDisk() {
+  @Test("Work is held while a result is not on disk") func workIsHeldWhileAResultIsNotOnDisk() {
     var bench = Bench()
     bench.connect()
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
@@ -264,14 +273,16 @@ extension [CoordinatorMachine.Action] {
     #expect(bench.machine.work.counters.held == "result_not_on_disk")
   }
 
-  @Test(arguments: [
-    (#"{"subtask":null,"powerDeferred":true,"reason":"high_cpu_defer","deferMs":5000}"#, "high_cpu_defer", 5.0),
-    (#"{"subtask":null,"powerDeferred":true,"reason":"ios_low_power_mode"}"#, "ios_low_power_mode", 15.0),
-    (#"{"subtask":null,"powerDeferred":true,"deferMs":-9e99}"#, "power_deferred", 1.2),
-    (#"{"subtask":null,"sandboxRequired":true}"#, "sandbox_required", 30.0),
-    (#"{"subtask":null,"envelope":{"subtaskId":"s"}}"#, "encrypted_task", 30.0),
-    (#"{"subtask":null}"#, "", 1.2),
-  ])
+  @Test(
+    "A response without a task sets the reason and the delay",
+    arguments: [
+      (#"{"subtask":null,"powerDeferred":true,"reason":"high_cpu_defer","deferMs":5000}"#, "high_cpu_defer", 5.0),
+      (#"{"subtask":null,"powerDeferred":true,"reason":"ios_low_power_mode"}"#, "ios_low_power_mode", 15.0),
+      (#"{"subtask":null,"powerDeferred":true,"deferMs":-9e99}"#, "power_deferred", 1.2),
+      (#"{"subtask":null,"sandboxRequired":true}"#, "sandbox_required", 30.0),
+      (#"{"subtask":null,"envelope":{"subtaskId":"s"}}"#, "encrypted_task", 30.0),
+      (#"{"subtask":null}"#, "", 1.2),
+    ])
   func noWorkIsGiven(body: String, reason: String, seconds: Double) {
     var bench = Bench()
     bench.connect()
@@ -286,7 +297,7 @@ extension [CoordinatorMachine.Action] {
     #expect(bench.machine.work.counters.drops.counts == (reason.isEmpty ? [:] : [reason: 1]))
   }
 
-  @Test func whatCannotBeDoneIsGivenBack() {
+  @Test("A task that this machine cannot do is returned with a failure") func whatCannotBeDoneIsGivenBack() {
     var bench = Bench(policy: .coordinatorMachine)
     bench.machine.power = PowerTelemetry(
       onExternalPower: false, batteryLevelPct: 30, lowPowerMode: false, updatedAtMs: 1)
@@ -294,40 +305,46 @@ extension [CoordinatorMachine.Action] {
     // Small tasks only, at 30 %.
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x","timeoutMs":10001}}"#)
     let result = bench.wait().kept
-    #expect(result?.ok == false && result?.error == "laptop_battery_low" && (result?.durationMs ?? 0) >= 500)
+    #expect(result?.ok == false)
+    #expect(result?.error == "laptop_battery_low")
+    #expect((result?.durationMs ?? 0) >= 500)
     var other = Bench()
     other.connect()
     _ = other.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":17}}"#)
     #expect(other.wait().kept?.error == "task_without_input")
   }
 
-  @Test func stoppingEndsTheTaskWithAResult() {
+  @Test("A stop ends the task with a result") func stoppingEndsTheTaskWithAResult() {
     var bench = Bench()
     bench.connect()
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
     #expect(bench.on(.stop, after: .seconds(3)).contains(.cancelWork))
     #expect(!bench.machine.isSettled)
     let effects = bench.on(.worked("s", .failed("this machine has stopped working")), after: .milliseconds(20))
-    #expect(effects.kept?.ok == false && effects.calls == [.result(1)])
+    #expect(effects.kept?.ok == false)
+    #expect(effects.calls == [.result(1)])
     _ = bench.hear(.result(1), 200, "{}")
-    #expect(bench.machine.isSettled && bench.machine.wakeAt == nil)
+    #expect(bench.machine.isSettled)
+    #expect(bench.machine.wakeAt == nil)
     // A model that does not stop is not waited for.
     _ = bench.on(.start)
     _ = bench.hear(.heartbeat, 200, #"{"ok":true}"#)
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s2","taskId":"T","input":"x"}}"#)
     _ = bench.on(.stop)
-    #expect(bench.on(.leave, after: .seconds(1)).kept?.subtaskId == "s2" && !bench.machine.work.hasJob)
+    #expect(bench.on(.leave, after: .seconds(1)).kept?.subtaskId == "s2")
+    #expect(!bench.machine.work.hasJob)
     #expect(bench.on(.worked("s", .answered("late"))).kept == nil)
   }
 
   /// The coordinator says no to one result: the next one is not kept waiting.
-  @Test func aResultNobodyWantsIsGivenUp() {
+  @Test("A result that the coordinator rejects is discarded") func aResultNobodyWantsIsGivenUp() {
     var bench = Bench()
     bench.connect()
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
     _ = bench.on(.worked("s", .answered("a fine answer")), after: .seconds(2))
     let effects = bench.hear(.result(1), 400, #"{"error":"envelope_decrypt_failed"}"#)
-    #expect(effects.contains(.discard(1)) && bench.machine.outbox.rejected == 1)
+    #expect(effects.contains(.discard(1)))
+    #expect(bench.machine.outbox.rejected == 1)
     #expect(effects.contains { if case .log = $0 { true } else { false } })
   }
 }

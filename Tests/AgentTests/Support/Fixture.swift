@@ -27,7 +27,8 @@ struct Fixture: Sendable {
 
   init(_ record: ModeRecord, log: EventLog = EventLog(path: nil), options: ModeRunner.Options = .init()) {
     let floor = Floor(disk: record)
-    (phone, heartbeat) = (FakeRunner(.phone, floor), FakeRunner(.heartbeat, floor))
+    phone = FakeRunner(.phone, floor)
+    heartbeat = FakeRunner(.heartbeat, floor)
     var options = options
     options.time = TimeSource(clock)
     options.random = { 0 }
@@ -36,7 +37,8 @@ struct Fixture: Sendable {
     options.notify = { floor.note("notify \($0.rawValue)") }
     self.floor = floor
     runner = ModeRunner(
-      restored: .init(record: record, problem: nil), log: log, phone: phone, heartbeat: heartbeat, options: options,
+      restored: .init(record: record, problem: nil), log: log,
+      services: .init(runners: [.phone: phone, .heartbeat: heartbeat]), options: options,
       save: { record throws(AgentError) in try floor.save(record) })
   }
 

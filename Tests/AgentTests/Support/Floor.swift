@@ -88,7 +88,10 @@ final class FakeRunner: ComputeRunner {
   private let lingers = Lock(false)
   private let (leave, leaveSource) = BoundedStream.make(of: Void.self, limit: 1)
 
-  init(_ service: ComputeService, _ floor: Floor) { (self.service, self.floor) = (service, floor) }
+  init(_ service: ComputeService, _ floor: Floor) {
+    self.service = service
+    self.floor = floor
+  }
 
   func order(_ order: Order) { orders.withLock { $0 }?.yield(order) }
 
