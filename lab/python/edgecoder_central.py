@@ -34,7 +34,7 @@ from typing import Any
 
 from bumble.device import Connection, Device, Peer
 from bumble.gatt_client import CharacteristicProxy
-from bumble.hci import Address, OwnAddressType
+from bumble.hci import Address, HCI_ErrorCode, OwnAddressType
 
 import edgecoder
 from edgecoder import REQUEST, RESPONSE, SERVICE, STATUS, Collector, tell
@@ -44,6 +44,7 @@ from radiolab import Lab, find
 # BlueZ before 5.70 refuses writes of 511 and 512 bytes and long writes of more than 508 to its own GATT server.
 SAFE_WRITE = 508
 PHASE_LIMIT = 40
+UNHEARD = HCI_ErrorCode.CONNECTION_FAILED_TO_BE_ESTABLISHED_ERROR
 
 MALFORMED = {
     "garbage": b"\x00\xff{{{]]]not json at all",
@@ -102,8 +103,22 @@ class Central:
         await self.hang_up(link)
 
     async def connect(self) -> Link:
-        address = await self.within("no phone was found", find(self.device, SERVICE))
-        connection = await self.within("no connection", self.device.connect(address, own_address_type=OwnAddressType.RANDOM))
+        """A link to the first phone that is found. A request may go unheard: BlueZ restarts its advertising when another
+        central leaves. The link then ends as "failed to be established" before anything came over it, and a host asks again."""
+        while True:
+            address = await self.within("no phone was found", find(self.device, SERVICE))
+            connection = await self.within("no connection", self.device.connect(address, own_address_type=OwnAddressType.RANDOM))
+            reasons: list[int] = []
+            connection.on("disconnection", reasons.append)
+            try:
+                return await self.set_up(connection, address)
+            except asyncio.CancelledError:
+                # Bumble cancels what waits for an answer when its link ends; a limit of ours cancels this task as well.
+                if reasons != [UNHEARD] or (task := asyncio.current_task()) and task.cancelling():
+                    raise
+                tell("unheard", central=self.index, address=str(address))
+
+    async def set_up(self, connection: Connection, address: Address) -> Link:
         peer = Peer(connection)
         if self.options.mtu > 23:
             await self.within("no MTU", peer.request_mtu(self.options.mtu))

@@ -80,6 +80,12 @@ class Air(LocalLink):
                 return True
         return False
 
+    def release(self, advertiser: Address) -> None:
+        """It never heard who claimed it: the others may connect again."""
+        for controller in self.controllers:
+            if controller.le_legacy_advertiser.address == advertiser:
+                controller.le_legacy_advertiser.claimed = False
+
     def when_audible(self, deliver: Callable[[], None]) -> None:
         """Now, or when silence ends before the links time out: a link layer repeats what was not acknowledged."""
         if self._silent:
@@ -197,6 +203,7 @@ class LabController(Controller):
     def _end_if_one_sided(self, link: Connection) -> None:
         other = self.air.find_le_controller(link.peer_address)
         if self.le_connections.get(link.peer_address) is link and not (other and link.self_address in other.le_connections):
+            self.air.release(link.peer_address)
             self.on_le_disconnected(link, hci.HCI_ErrorCode.CONNECTION_FAILED_TO_BE_ESTABLISHED_ERROR)
 
     def _report(self, kind: int, heard: Advertisement, data: bytes) -> None:

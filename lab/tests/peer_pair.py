@@ -5,6 +5,7 @@ Runs with the interpreter of `radio-lab venv`. Exit code and last line are the c
 import asyncio
 import sys
 from pathlib import Path
+from typing import Callable
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
@@ -14,10 +15,11 @@ from peer import judge  # noqa: E402
 from radiolab import Lab  # noqa: E402
 
 
-async def pair(phone_options: list[str], central_options: list[str]) -> int:
+async def pair(phone_options: list[str], central_options: list[str], prepare: Callable[[Lab], None] = lambda _: None) -> int:
     of_phone, of_central = edgecoder_phone.parse(phone_options), edgecoder_central.parse(central_options)
 
     async def work(lab: Lab) -> None:
+        prepare(lab)
         phone = edgecoder_phone.Phone(0, await lab.add_device("phone", of_phone.mtu), of_phone)
         await phone.start()
         serving = asyncio.create_task(phone.serve())

@@ -84,6 +84,14 @@ class Together(Case):
         done = subprocess.run([PYTHON, "-B", LAB / "tests/lost_request.py"], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_a_request_for_a_link_that_goes_unheard_is_repeated(self):
+        for fate in ("restarts", "lost"):
+            with self.subTest(fate):
+                command = [PYTHON, "-B", LAB / "tests/unheard_request.py", fate]
+                done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertTrue(self.replies(events(done.stdout))[0]["echo"])
+
     def test_a_controller_that_is_reset_forgets_its_links(self):
         done = subprocess.run([PYTHON, "-B", LAB / "tests/reset.py"], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
