@@ -33,6 +33,7 @@ var products: [Product] = [
   .library(name: "BackgroundTasks", targets: ["BackgroundTasks"]),
   .library(name: "Agent", targets: ["Agent"]),
   .library(name: "EdgeCoder", targets: ["EdgeCoder"]),
+  .library(name: "EdgeCoderTesting", targets: ["EdgeCoderTesting"]),
   .library(name: "AudioIngest", targets: ["AudioIngest"]),
   .library(name: "Uploads", targets: ["Uploads"]),
   .library(name: "UploadsTesting", targets: ["UploadsTesting"]),
@@ -89,8 +90,10 @@ var targets: [Target] = [
     ],
     swiftSettings: settings),
   .target(
-    name: "EdgeCoder", dependencies: ["ErrorReporting", "Streams", "Timing", "BlueZ", "CZlib", "DBus", log],
+    name: "EdgeCoder", dependencies: ["ErrorReporting", "Streams", "Timing", "BlueZ", "CZlib", log],
     swiftSettings: settings),
+  .target(
+    name: "EdgeCoderTesting", dependencies: ["Streams", "EdgeCoder", log], swiftSettings: settings),
   .target(
     name: "AudioIngest",
     dependencies: [

@@ -32,6 +32,18 @@ package final class UpdateFeed<Update: Sendable>: Sendable {
   ///   - limit: The number of updates that may wait for the reader; beyond that the oldest are dropped.
   ///   - beginsWithNewest: Whether the newest update so far comes first.
   package func updates(limit: Int, beginsWithNewest: Bool = true) -> BoundedStream<Update> {
+    makeStream(limit: limit) { newest in beginsWithNewest ? newest.map { [$0] } ?? [] : [] }
+  }
+
+  /// Returns a stream of the given updates and of those from now on.
+  /// - Parameters:
+  ///   - limit: The number of updates that may wait for the reader; beyond that the oldest are dropped.
+  ///   - first: The updates that come first, whatever ``newest`` is.
+  package func updates(limit: Int, beginningWith first: [Update]) -> BoundedStream<Update> {
+    makeStream(limit: limit) { _ in first }
+  }
+
+  private func makeStream(limit: Int, beginning: (Update?) -> [Update]) -> BoundedStream<Update> {
     let id = state.withLock { state in
       state.nextReader += 1
       return state.nextReader
@@ -41,7 +53,7 @@ package final class UpdateFeed<Update: Sendable>: Sendable {
     }
     let hasEnded = state.withLock { state in
       // Under the lock, so that the newest comes first.
-      if beginsWithNewest, let newest = state.newest { source.yield(newest) }
+      for update in beginning(state.newest) { source.yield(update) }
       if !state.hasEnded { state.readers[id] = source }
       return state.hasEnded
     }
@@ -53,12 +65,14 @@ package final class UpdateFeed<Update: Sendable>: Sendable {
   /// - Parameters:
   ///   - update: The new value of ``newest``.
   ///   - isDelivered: Whether the readers receive it, too.
-  package func publish(_ update: Update, isDelivered: Bool = true) {
+  /// - Returns: The number of readers that lost an update because their streams were full.
+  @discardableResult
+  package func publish(_ update: Update, isDelivered: Bool = true) -> Int {
     let readers = state.withLock { state in
       state.newest = update
       return isDelivered ? Array(state.readers.values) : []
     }
-    for reader in readers { reader.yield(update) }
+    return readers.count { !$0.yield(update) }
   }
 
   /// Ends every stream, also those that are requested later.

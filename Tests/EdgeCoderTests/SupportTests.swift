@@ -11,7 +11,7 @@ import Timing
     let time = TimeSource(clock)
     let cancelled = Counter()
     let task = Task {
-      try await time.withLimit(.seconds(3), orThrow: LinkError("waiting", .seconds(3))) {
+      try await time.withLimit(.seconds(3), orThrow: PhaseTimeout("waiting", .seconds(3))) {
         do { try await hang() } catch {
           cancelled.increment()
           throw error
@@ -19,10 +19,10 @@ import Timing
       }
     }
     await clock.advance(toSleeperAt: .seconds(3))
-    let error = await #expect(throws: LinkError.self) { try await task.value }
+    let error = await #expect(throws: PhaseTimeout.self) { try await task.value }
     #expect(error?.description == "waiting took longer than 3000 ms")
     #expect(cancelled.value == 1)
-    #expect(try await time.withLimit(.seconds(3), orThrow: LinkError("", .zero)) { 42 } == 42)
+    #expect(try await time.withLimit(.seconds(3), orThrow: PhaseTimeout("", .zero)) { 42 } == 42)
   }
 
   @Test func whatGetsOnHasTimeAgainButNotForEver() async throws {
@@ -32,7 +32,7 @@ import Timing
     let taken = Counter()
     let limits = ProgressLimits(first: .seconds(9), pause: .seconds(3), total: .seconds(14))
     let task = Task {
-      try await time.withLimits(limits, orThrow: { LinkError("working", time.now) }) { step in
+      try await time.withLimits(limits, orThrow: { PhaseTimeout("working", time.now) }) { step in
         for await _ in steps {
           step()
           taken.increment()
@@ -48,12 +48,12 @@ import Timing
       try await eventually { taken.value == count + 1 }
     }
     await clock.advance(toSleeperAt: .seconds(14))
-    let error = await #expect(throws: LinkError.self) { try await task.value }
+    let error = await #expect(throws: PhaseTimeout.self) { try await task.value }
     #expect(error?.description == "working took longer than 14000 ms")
 
     // Who stands still after a step is given up long before the first step's time is over.
     let still = Task {
-      try await time.withLimits(limits, orThrow: { LinkError("working", time.now) }) { step in
+      try await time.withLimits(limits, orThrow: { PhaseTimeout("working", time.now) }) { step in
         step()
         taken.increment()
         try await hang()
@@ -61,12 +61,12 @@ import Timing
     }
     try await eventually { taken.value == 5 }
     await clock.advance(toSleeperAt: .seconds(17))
-    let second = await #expect(throws: LinkError.self) { try await still.value }
+    let second = await #expect(throws: PhaseTimeout.self) { try await still.value }
     #expect(second?.description == "working took longer than 17000 ms")
   }
 
   @Test func theGateLetsOneThroughAtATimeInOrder() async throws {
-    let gate = Gate()
+    let gate = AsyncMutex()
     let (entered, order) = (Counter(), Lock<[Int]>([]))
     let (stream, door) = AsyncStream<Void>.makeStream()
     var tasks: [Task<Void, any Error>] = []

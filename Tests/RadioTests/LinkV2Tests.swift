@@ -9,7 +9,7 @@ extension RadioTests {
     @Test("Prompts use the v2 mux, and fall back to the raw protocol without it", .timeLimit(.minutes(5)))
     func everythingGoesOverTheLinkAndFallsBackWithoutIt() async throws {
       try await withCentral(on: Radio.mac) { central in
-        for bearer in LinkBearer.allCases {
+        for bearer in MuxBearer.allCases {
           try await withPhone(on: Radio.phone, links: [bearer]) { phone in
             // The phone before it may still be on its way out.
             _ = try await central.askUntilAnswered("are you there", within: .seconds(60))
@@ -50,7 +50,7 @@ extension RadioTests {
       defer { central.terminate() }
       let port = try await central.line(with: "serving").components(separatedBy: #""port":"#)[1]
         .prefix { $0.isNumber }
-      try await withPhone(on: Radio.phone, engine: engine, links: Set(LinkBearer.allCases)) { _ in
+      try await withPhone(on: Radio.phone, engine: engine, links: Set(MuxBearer.allCases)) { _ in
         _ = try await central.line(with: #""state":"ready""#)
 
         let reader = try Self.ask(port: port)

@@ -23,7 +23,7 @@ extension Main {
 
   /// One phone and one central: the protocol as it is, or over the link.
   private static func roles(
-    _ phoneAdapter: Adapter, _ centralAdapter: Adapter, name: String, link: LinkBearer?
+    _ phoneAdapter: Adapter, _ centralAdapter: Adapter, name: String, link: MuxBearer?
   ) async throws {
     let transport = try await BlueZPhoneTransport.start(
       on: phoneAdapter, name: "bench", access: .open, links: link.map { [$0] } ?? [])

@@ -11,13 +11,13 @@ final class BlueZPhoneConnection: PhoneConnection {
   private let logger: Logger
   private let characteristics: [EdgeCoderCharacteristic: RemoteCharacteristic]
   private let source: BoundedStream<PhoneConnectionEvent>.Source
-  private let offer = Lock<LinkOffer?>(nil)
+  private let offer = Lock<MuxOffer?>(nil)
   private let tasks = Lock<[Task<Void, Never>]>([])
 
-  /// How many notifications may wait for their reader: 2 MiB of them, 40 s of a phone that sends one every 10 ms.
+  /// The number of notifications that may wait: 2 MiB, 40 s of a phone that sends one every 10 ms.
   private static let backlog = 4096
 
-  /// - Throws: `BlueZError` when the device has no EdgeCoder service, or the link has ended meanwhile.
+  /// - Throws: `BlueZError` when the device has no EdgeCoder service, or has disconnected.
   init(_ device: Device, logger: Logger) throws {
     self.device = device
     self.logger = logger
@@ -39,17 +39,17 @@ final class BlueZPhoneConnection: PhoneConnection {
         switch change {
         case .disconnected(let reason):
           Self.finish(source, "the phone disconnected" + (reason.map { ": \($0)" } ?? ""))
-        case .gone: Self.finish(source, "bluetoothd has forgotten the phone, or is gone itself")
+        case .gone: Self.finish(source, "bluetoothd removed the phone, or has stopped")
         case .rssi(let rssi): source.yield(.rssi(rssi), orEndWith: .overflow)
         case .connected, .servicesResolved, .batteryLevel, .identityResolved, .property: break
         }
       }
     }
     tasks.withLock { $0.append(watcher) }
-    // From here on the end of the link is told; was it before?
+    // The end of the connection is reported from here on; it may have ended before.
     guard device.isConnected else {
       watcher.cancel()
-      throw BlueZError(.notConnected, "the link to \(device) ended")
+      throw BlueZError(.notConnected, "the connection to \(device) closed")
     }
   }
 
@@ -57,44 +57,41 @@ final class BlueZPhoneConnection: PhoneConnection {
 
   var mtu: Int? { device.mtu }
 
-  /// - Throws: `BlueZError` as `Device.pair`, with a hint; `.notPermitted` when this cannot be done without a person.
+  /// - Throws: ``PhoneConnectionFailure`` when a user must act; `BlueZError` as `Device.pair`.
   func secure() async throws {
     guard let access = try addition(EdgeCoderUUIDs.access) else { return }
-    let mode = AccessPolicy.Mode(rawValue: String(decoding: try await access.read(), as: UTF8.self))
+    let mode = AccessMode(rawValue: String(decoding: try await access.read(), as: UTF8.self))
     guard !device.isPaired else {
       if mode == .authenticated { try await checkAuthentication() }
       return
     }
     guard mode != .authenticated else {
-      throw BlueZError(
-        .notPermitted, "\(device) answers only who has paired by a passkey or a comparison",
-        hint: "run `edgeblue pair` at the phone, and here `edgeblue pair with \(device.peer)`")
+      throw failure(.authenticationRequired, "requires pairing by passkey entry or numeric comparison")
     }
     do {
       try await device.pair()
     } catch let error as BlueZError where Self.refusals.contains(error.code) {
-      throw BlueZError(
-        error.code, "\(device) answers only who has paired, and does not pair now",
-        hint: "run `edgeblue pair` at the phone; this central tries again by itself")
+      throw failure(.pairingRequired, "requires pairing, and is not pairable now")
     }
   }
 
-  /// Finds out whether the two have paired well enough, which BlueZ does not say.
+  private func failure(_ code: PhoneConnectionFailure.Code, _ reason: String) -> PhoneConnectionFailure {
+    PhoneConnectionFailure(code, "\(device) \(reason)", address: "\(device.peer)")
+  }
+
+  /// Checks that the bond is authenticated, which BlueZ does not report.
   ///
-  /// Who wants more than a link gives makes the kernel pair anew. Where that fails the link ends, and bluetoothd 5.66
-  /// leaves the question that led to it unanswered.
+  /// A demand for more security than the connection has makes the kernel pair again. If that fails the connection closes,
+  /// and bluetoothd 5.66 leaves the read that caused it without a reply.
   private func checkAuthentication() async throws {
     let status = try remote(.status)
-    let refused = BlueZError(
-      .notPermitted,
-      "\(device) answers only who has paired by a passkey or a comparison, and does not take the pairing there is",
-      hint: "forget it: `edgeblue pair remove \(device.peer)` here, and the same with this machine's address at the "
-        + "phone; then run `edgeblue pair` there, and here `edgeblue pair with \(device.peer)`")
+    let rejected = failure(
+      .bondRejected, "requires pairing by passkey entry or numeric comparison, and rejects the present bond")
     do {
-      // Long enough for a person who is asked about the new pairing.
-      _ = try await TimeSource.continuous.withLimit(.seconds(15), orThrow: refused) { try await status.read() }
+      // Long enough for a user who is asked to confirm the new pairing.
+      _ = try await TimeSource.continuous.withLimit(.seconds(15), orThrow: rejected) { try await status.read() }
     } catch let error as BlueZError where [.attributeError, .notPermitted, .notConnected].contains(error.code) {
-      throw refused
+      throw rejected
     }
   }
 
@@ -109,12 +106,12 @@ final class BlueZPhoneConnection: PhoneConnection {
       do {
         for try await value in values { source.yield(.notification(characteristic, value), orEndWith: .overflow) }
       } catch {
-        // The only error there is: a gap, which no reply survives.
+        // The only error is a gap, which no reply survives.
         source.yield(.overflow)
         return source.finish()
       }
-      // BlueZ ends it with the link, and 5.66 does not always say that the link ended.
-      if !Task.isCancelled { Self.finish(source, "the link ended") }
+      // BlueZ ends the subscription with the connection, and 5.66 does not always report the latter.
+      if !Task.isCancelled { Self.finish(source, "the connection closed") }
     }
     tasks.withLock { $0.append(reader) }
   }
@@ -127,58 +124,59 @@ final class BlueZPhoneConnection: PhoneConnection {
     try await remote(.request).write(piece, .withResponse)
   }
 
-  func linkBearers() async throws -> [LinkBearer] {
-    guard let characteristic = try addition(EdgeCoderUUIDs.link) else { return [] }
-    let found = LinkOffer(try await characteristic.read())
+  func muxBearers() async throws -> [MuxBearer] {
+    guard let characteristic = try addition(EdgeCoderUUIDs.muxOffer) else { return [] }
+    let found = MuxOffer(try await characteristic.read())
     offer.withLock { $0 = found }
     return found?.bearers ?? []
   }
 
-  func openLink(over bearer: LinkBearer) async throws -> any LinkChannel {
+  func openMux(over bearer: MuxBearer) async throws -> any MuxChannel {
     switch bearer {
     case .l2cap:
       guard let psm = offer.withLock({ $0?.psm }) else { break }
-      return L2CAPLinkChannel(try await device.openChannel(psm: psm, mtu: LinkFrame.longest))
+      return L2CAPMuxChannel(try await device.openChannel(psm: psm, mtu: MuxFrame.longest))
     case .gatt:
-      guard let values = try addition(EdgeCoderUUIDs.linkValues) else { break }
-      let (channel, reader) = try await GATTLinkChannel.open(over: values)
+      guard let values = try addition(EdgeCoderUUIDs.muxValues) else { break }
+      let (channel, reader) = try await GATTMuxChannel.open(over: values)
       tasks.withLock { $0.append(reader) }
       return channel
     }
-    throw BlueZError(.notSupported, "\(device) offers no v2 link over \(bearer.rawValue)")
+    throw BlueZError(.notSupported, "\(device) offers no v2 mux over \(bearer.rawValue)")
   }
 
-  /// A characteristic that not every phone has.
+  /// Returns a characteristic that only some phones have.
   private func addition(_ uuid: String) throws -> RemoteCharacteristic? {
     let service = BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)
     return try device.characteristics(BluetoothUUID(stringLiteral: uuid), in: service).first
   }
 
-  /// The subscriptions end after the link. To end one while there is a link is a write to the phone, and bluetoothd 5.66
-  /// corrupts its memory when the phone takes its services away before that write is answered (`disable_ccc_callback`
-  /// of its gatt-client.c then uses the subscription that it has freed).
+  /// Disconnects before the subscriptions end.
+  ///
+  /// Unsubscribing while connected is a write to the phone, and bluetoothd 5.66 corrupts its memory when the phone removes
+  /// its services before the response (`disable_ccc_callback` in gatt-client.c then uses a freed subscription).
   func disconnect() async {
     source.finish()
     await Self.end(device, logger)
     stop()
   }
 
-  /// Ends a link; that it cannot be ended is no reason to keep it.
+  /// Disconnects a device; a failure is only logged.
   ///
-  /// bluetoothd keeps a link whose program went away, so this is done also for a task that is cancelled.
+  /// bluetoothd keeps the connections of a program that has ended, so this also runs for a task that is cancelled.
   static func end(_ device: Device, _ logger: Logger) async {
     await Task {
       do {
         try await device.disconnect()
       } catch {
-        logger.debug("not disconnected", metadata: ["phone": "\(device.path)", "reason": "\(error)"])
+        logger.debug("disconnecting failed", metadata: ["phone": "\(device.path)", "reason": "\(error)"])
       }
     }.value
   }
 
   private func remote(_ characteristic: EdgeCoderCharacteristic) throws -> RemoteCharacteristic {
     guard let remote = characteristics[characteristic] else {
-      throw BlueZError(.notSupported, "no characteristic \(characteristic)")
+      throw BlueZError(.notSupported, "the phone has no characteristic \(characteristic)")
     }
     return remote
   }

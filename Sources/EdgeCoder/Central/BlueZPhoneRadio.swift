@@ -3,14 +3,22 @@ public import Logging
 public import Streams
 internal import Timing
 
-/// Finds phones and connects to them with a real adapter, over BlueZ.
+/// A scanner and connector over BlueZ: finds phones and connects to them with an adapter.
+///
+/// ```swift
+/// import BlueZ
+///
+/// let session = try await Session.open()
+/// let radio = BlueZPhoneRadio(adapter: try await session.adapter())
+/// for await case .found(let phone) in radio.scan() { print(phone.name, phone.rssi ?? 0) }
+/// ```
 public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
   private let adapter: Adapter
   private let logger: Logger
-  /// The newest handle of each phone in sight; older ones are stale after a restart of bluetoothd.
+  /// The newest handle of each phone in range; older ones are stale after a restart of bluetoothd.
   private let devices = Lock<[PhoneID: Device]>([:])
 
-  /// Uses an adapter; nothing happens before ``scan()``.
+  /// Creates a radio that uses an adapter, and is idle until ``scan()``.
   public init(adapter: Adapter, logger: Logger = Logger(label: "edgeblue.central")) {
     self.adapter = adapter
     self.logger = logger
@@ -18,8 +26,9 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
 
   // MARK: PhoneScanner
 
-  /// Scans as long as the stream is read; see ``PhoneScanner/scan()``. While the adapter is away or switched off it says
-  /// so and waits.
+  /// Starts a scan that lasts as long as the stream is consumed; see ``PhoneScanner/scan()``.
+  ///
+  /// While the adapter is unavailable or powered off, the scan reports that and waits.
   public func scan() -> BoundedStream<ScanEvent> {
     let tasks = Lock<[Task<Void, Never>]>([])
     let (stream, source) = BoundedStream.make(
@@ -32,11 +41,11 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
           switch state {
           case .up:
             source.yield(.started)
-            showAgain(source)
+            reportAgain(source)
           case .down(let reason):
             source.yield(.stopped(reason))
-            // bluetoothd keeps its devices while the adapter is only switched off.
-            if !adapter.session.isServiceUp || adapter.name == nil { forgetAll(source) }
+            // bluetoothd keeps its devices while the adapter is only powered off.
+            if !adapter.session.isServiceUp || adapter.name == nil { removeAll(source) }
           }
         }
       },
@@ -45,7 +54,9 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
     return stream
   }
 
-  /// BlueZ puts a running scan back by itself; what fails here is starting one.
+  private static let backoff = CentralConfiguration.Reconnection().backoff
+
+  /// Keeps a scan running. BlueZ restores a running scan by itself; only starting one can fail here.
   private func keepScanning(into source: BoundedStream<ScanEvent>.Source) async {
     var failures = 0
     while !Task.isCancelled {
@@ -54,21 +65,21 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
         let sightings = try await adapter.discover(filter)
         failures = 0
         source.yield(.started)
-        for await sighting in sightings { take(sighting, source) }
+        for await sighting in sightings { report(sighting, source) }
       } catch {
         failures += 1
         source.yield(.stopped("\(error)"))
       }
       do {
-        let pause = Backoff().pause(afterFailures: failures, random: .random(in: -1...1))
-        try await TimeSource.continuous.sleep(for: pause)
+        let delay = Self.backoff.delay(afterFailures: failures, random: .random(in: 0...1))
+        try await TimeSource.continuous.sleep(for: delay)
       } catch {
         return  // cancelled
       }
     }
   }
 
-  private func take(_ sighting: Adapter.ScanResult, _ source: BoundedStream<ScanEvent>.Source) {
+  private func report(_ sighting: Adapter.ScanResult, _ source: BoundedStream<ScanEvent>.Source) {
     let device = sighting.device
     let id = PhoneID(device.path.description)
     if sighting.isLost {
@@ -76,39 +87,39 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
       source.yield(.lost(id))
     } else {
       devices.withLock { $0[id] = device }
-      source.yield(.seen(PhoneSighting(id: id, name: device.name ?? device.peer.description, rssi: sighting.rssi)))
+      source.yield(.found(PhoneScanResult(id: id, name: device.name ?? device.peer.description, rssi: sighting.rssi)))
     }
   }
 
-  /// Shows the phones that bluetoothd still knows: it does not tell of them again when they have nothing new to say.
-  private func showAgain(_ source: BoundedStream<ScanEvent>.Source) {
+  /// Reports the phones that bluetoothd still has: it does not report an unchanged device again.
+  private func reportAgain(_ source: BoundedStream<ScanEvent>.Source) {
     for (id, device) in devices.withLock({ $0 }) where device.address != nil {
-      source.yield(.seen(PhoneSighting(id: id, name: device.name ?? device.peer.description, rssi: device.rssi)))
+      source.yield(.found(PhoneScanResult(id: id, name: device.name ?? device.peer.description, rssi: device.rssi)))
     }
   }
 
-  private func forgetAll(_ source: BoundedStream<ScanEvent>.Source) {
-    let gone = devices.withLock { devices in
+  private func removeAll(_ source: BoundedStream<ScanEvent>.Source) {
+    let removed = devices.withLock { devices in
       defer { devices = [:] }
       return devices.keys.sorted()
     }
-    for id in gone { source.yield(.lost(id)) }
+    for id in removed { source.yield(.lost(id)) }
   }
 
   // MARK: PhoneConnector
 
-  /// Connects and finds the service; see ``PhoneConnector/connect(to:)``.
+  /// Connects to a phone and discovers the service; see ``PhoneConnector/connect(to:)``.
   /// - Throws: `BlueZError`, or `CancellationError`.
   public func connect(to phone: PhoneID) async throws -> any PhoneConnection {
     guard let device = devices.withLock({ $0[phone] }) else {
-      throw BlueZError(.deviceNotFound, "\(phone) is out of sight")
+      throw BlueZError(.deviceNotFound, "\(phone) is out of range")
     }
-    // One attempt: the link has a backoff of its own.
+    // One attempt: the caller has a back-off of its own.
     _ = try await device.connect(.direct(attempts: 1))
     do {
       return try BlueZPhoneConnection(device, logger: logger)
     } catch {
-      // Shielded, as the task may be cancelled.
+      // In a task of its own, because this one may be cancelled.
       await Task { [logger] in await BlueZPhoneConnection.end(device, logger) }.value
       throw error
     }

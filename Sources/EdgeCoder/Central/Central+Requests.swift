@@ -8,19 +8,19 @@ extension Central {
     prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {
     let request = Wire.Request(id: UUID().uuidString, prompt: prompt, maxTokens: maxTokens)
-    let bytes = request.encoded()
     context.count { $0.requests += 1 }
     do {
-      guard bytes.count <= configuration.messageLimit else {
+      let length = request.encodedLength
+      guard length <= configuration.messageLimit else {
         throw InferenceError(
-          .requestTooLarge, "the request has \(bytes.count) bytes, the limit is \(configuration.messageLimit)")
+          .requestTooLarge, "the request has \(length) bytes; allowed: \(configuration.messageLimit)")
       }
       let started = context.time.now
-      let (response, phone) = try await exchange(request, bytes, onText)
+      let (response, phone) = try await exchange(request, onText)
       context.count { $0.replies += 1 }
       return InferenceReply(
-        id: response.id, output: response.output, ok: response.ok,
-        durationMs: (context.time.now - started).milliseconds, phone: phone)
+        id: response.id, answer: response.answer,
+        durationMs: Int((context.time.now - started).milliseconds(rounded: .towardZero)), phone: phone)
     } catch {
       context.count { if error is CancellationError { $0.cancelled += 1 } else { $0.failures += 1 } }
       throw error
@@ -28,67 +28,64 @@ extension Central {
   }
 
   private func exchange(
-    _ request: Wire.Request, _ bytes: [UInt8], _ onText: @Sendable @escaping (String) async -> Void
+    _ request: Wire.Request, _ onText: @Sendable @escaping (String) async -> Void
   ) async throws -> (Wire.Response, phone: String) {
-    let limits = ProgressLimits(
-      first: configuration.requestTimeLimit, pause: configuration.requestTimeLimit,
-      total: configuration.streamTimeLimit)
-    let (phase, started) = (Lock(RequestPhase.waiting), context.time.now)
+    let timeouts = configuration.requests
+    let limits = ProgressLimits(first: timeouts.timeout, pause: timeouts.timeout, total: timeouts.streamTimeout)
+    let phase = Lock(RequestPhase.waiting)
+    let started = context.time.now
     return try await context.time.withLimits(
       limits,
       orThrow: { phase.withLock { $0.timedOut(after: self.context.time.now - started, limits) } }
     ) { step in
-      let link = try await self.acquire()
-      phase.withLock { $0 = .asked(link.name) }
+      let phone = try await self.acquire()
+      phase.withLock { $0 = .sent(phone.name) }
       do {
-        let response = try await link.send(request, bytes) { piece in
-          phase.withLock { $0 = .streaming(link.name) }
+        let response = try await phone.send(request) { piece in
+          phase.withLock { $0 = .streaming(phone.name) }
           step()
           await onText(piece)
-          // Who takes the text slowly holds up the phone: that it was taken is a step, too.
+          // A slow consumer delays the phone, so the end of its delay counts as progress, too.
           step()
         }
-        await self.release(link.id)
-        return (response, link.name)
+        await self.release(phone.id)
+        return (response, phone.name)
       } catch {
-        await self.release(link.id)
+        await self.release(phone.id)
         throw error
       }
     }
   }
 
-  // MARK: Choosing
+  // MARK: Routing
 
   private var candidates: [Router.Candidate] {
     reports.values.map { report in
       Router.Candidate(
-        id: report.id, isReady: report.state == .ready && links[report.id] != nil,
-        modelState: report.status?.modelState, pending: held[report.id] ?? 0, abandoned: report.abandoned,
-        batteryPct: report.status?.batteryPct, rssi: report.rssi)
+        id: report.id, isReady: report.state == .ready && phones[report.id] != nil,
+        modelState: report.readings.status?.modelState,
+        load: .init(pending: held[report.id] ?? 0, abandoned: report.abandoned),
+        batteryPct: report.readings.status?.batteryPct, rssi: report.readings.rssi)
     }
   }
 
-  /// A place at the best phone, at once or when one is free. To be given back with ``release(_:)``.
-  private func acquire() async throws -> PhoneLink {
+  /// Reserves a slot at the best phone, at once or when one becomes free; ``release(_:)`` returns it.
+  private func acquire() async throws -> ReconnectingPhone {
     try Task.checkCancellation()
-    if waiters.isEmpty, let link = try take() { return link }
-    guard waiters.count < configuration.waitingLimit else {
+    if waiting.isEmpty, let phone = try reserve() { return phone }
+    guard waiting.count < configuration.requests.waitingLimit else {
       throw InferenceError(
-        .busy, "\(waiters.count) requests are waiting for a phone", hint: "try again later, or add a phone")
+        .busy, "\(waiting.count) requests are waiting for a phone", hint: "try again later, or add a phone")
     }
-    let ticket = nextTicket
-    nextTicket += 1
+    let ticket = waiting.makeTicket()
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { waiters.append(Waiter(ticket: ticket, continuation: $0)) }
+      try await withCheckedThrowingContinuation { waiting.add(ticket, $0) }
     } onCancel: {
-      Task { await self.giveUp(ticket) }
+      Task { await self.cancel(ticket) }
     }
   }
 
-  private func giveUp(_ ticket: Int) {
-    guard let index = waiters.firstIndex(where: { $0.ticket == ticket }) else { return }
-    waiters.remove(at: index).continuation.resume(throwing: CancellationError())
-  }
+  private func cancel(_ ticket: Int) { waiting.cancel(ticket) }
 
   private func release(_ id: PhoneID) {
     let left = (held[id] ?? 1) - 1
@@ -96,90 +93,91 @@ extension Central {
     dispatch()
   }
 
-  /// Takes a place at the best phone; `nil` when all are taken.
-  private func take() throws -> PhoneLink? {
-    switch Router.choose(from: candidates, places: configuration.requestsPerPhone) {
+  /// Reserves a slot at the best phone; `nil` when all slots are used.
+  private func reserve() throws -> ReconnectingPhone? {
+    switch Router.choose(from: candidates, slots: configuration.requests.perPhone) {
     case .phone(let id):
-      guard let link = links[id] else { return nil }
+      guard let phone = phones[id] else { return nil }
       held[id, default: 0] += 1
-      return link
+      return phone
     case .wait: return nil
     case .none: throw noPhoneReady()
     }
   }
 
-  /// Gives waiting requests their places, as far as there are any.
+  /// Gives free slots to the waiting requests.
   func dispatch() {
-    while !waiters.isEmpty {
+    while !waiting.isEmpty {
       do {
-        guard let link = try take() else { return }
-        waiters.removeFirst().continuation.resume(returning: link)
+        guard let phone = try reserve() else { return }
+        waiting.resumeFirst(with: phone)
       } catch {
-        // No link is ready any more: nobody waits for a phone that may never come back.
-        for waiter in waiters { waiter.continuation.resume(throwing: error) }
-        waiters = []
+        // No phone is ready any more; a lost one may never return.
+        waiting.failAll(error)
       }
     }
-  }
-
-  func failWaiters(_ reason: String) {
-    for waiter in waiters { waiter.continuation.resume(throwing: InferenceError(.noPhoneReady, reason)) }
-    waiters = []
   }
 
   private func noPhoneReady() -> InferenceError {
     let known = reports.values.sorted { $0.id < $1.id }.map { report in
-      "\(links[report.id]?.name ?? report.id.rawValue) is \(report.state)" + (report.reason.map { " (\($0))" } ?? "")
+      "\(phones[report.id]?.name ?? report.id.rawValue) is \(report.state)"
+        + (report.failure.map { " (\($0.message))" } ?? "")
     }
     guard known.isEmpty else { return InferenceError(.noPhoneReady, known.joined(separator: ", ")) }
-    if let scanTrouble { return InferenceError(.noPhoneReady, "not looking for phones: \(scanTrouble)") }
-    return InferenceError(.noPhoneReady, "no phone is in sight", hint: "start one with `edgeblue phone`")
+    if case .stopped(let reason) = scan { return InferenceError(.noPhoneReady, "the scan has stopped: \(reason)") }
+    return InferenceError(.noPhoneReady, "no phone was found", hint: "start a phone in range")
   }
 
   // MARK: Status
 
-  /// A snapshot: the best phone, and every phone the central knows of.
+  /// Returns the status of the central: the best phone, and every known phone.
   public func status() async -> CentralStatus {
-    var current: [PhoneID: LinkReport] = [:]
-    for link in links.values { current[link.id] = await link.current }
+    var current: [PhoneID: PhoneConnectionReport] = [:]
+    for phone in phones.values { current[phone.id] = await phone.current }
     let order = Router.order(candidates).map(\.id)
-    var phones = order.compactMap { id -> PhoneStatus? in
-      guard let report = current[id] else { return nil }
-      return PhoneStatus(
-        id: id.rawValue, name: links[id]?.name ?? id.rawValue, state: report.state.rawValue,
-        modelState: report.status?.modelState ?? "unknown", batteryPct: report.status?.batteryPct, rssi: report.rssi,
-        pending: (held[id] ?? 0) + report.abandoned, lastSeenMs: report.lastSeenMs, linkBearer: report.linkBearer)
-    }
-    for sighting in roster.sightings.values.sorted(by: { $0.id < $1.id }) where current[sighting.id] == nil {
-      phones.append(
+    var known = order.compactMap { id in current[id].map { status(of: $0) } }
+    for found in list.results.values.sorted(by: { $0.id < $1.id }) where current[found.id] == nil {
+      known.append(
         PhoneStatus(
-          id: sighting.id.rawValue, name: sighting.name, state: LinkState.discovered.rawValue, rssi: sighting.rssi))
+          id: found.id.rawValue, name: found.name, state: PhoneConnectionState.discovered.rawValue, rssi: found.rssi))
     }
     let isConnected = candidates.contains(where: \.isReady)
-    if let best = phones.first, isConnected || lastBest == nil { lastBest = best }
+    if let best = known.first, isConnected || lastBest == nil { lastBest = best }
     let best = lastBest
+    var isScanning = false
+    if case .running = scan { isScanning = true }
     return CentralStatus(
       connected: isConnected, scanning: isScanning, modelState: best?.modelState ?? "unknown",
-      lastSeenMs: phones.compactMap(\.lastSeenMs).max() ?? best?.lastSeenMs, deviceName: best?.name,
-      deviceId: best?.id, batteryPct: best?.batteryPct, rssi: best?.rssi, phones: phones, route: .bluetooth)
+      lastSeenMs: known.compactMap(\.lastSeenMs).max() ?? best?.lastSeenMs, deviceName: best?.name,
+      deviceId: best?.id, batteryPct: best?.batteryPct, rssi: best?.rssi, phones: known, route: .bluetooth)
+  }
+
+  private func status(of report: PhoneConnectionReport) -> PhoneStatus {
+    let readings = report.readings
+    return PhoneStatus(
+      id: report.id.rawValue, name: phones[report.id]?.name ?? report.id.rawValue, state: report.state.rawValue,
+      modelState: readings.status?.modelState ?? "unknown", batteryPct: readings.status?.batteryPct,
+      rssi: readings.rssi, pending: (held[report.id] ?? 0) + report.abandoned, lastSeenMs: readings.lastSeenMs,
+      linkBearer: report.muxBearer)
   }
 }
 
-/// How far a request has come.
+/// The progress of a request, for the message of a timeout.
 private enum RequestPhase: Sendable {
   case waiting
-  case asked(String)
+  case sent(String)
   case streaming(String)
 
   func timedOut(after time: Duration, _ limits: ProgressLimits) -> InferenceError {
-    let what =
+    func ms(_ duration: Duration) -> String { "\(duration.milliseconds(rounded: .towardZero)) ms" }
+    let message =
       switch self {
-      case .waiting: "no reply within \(limits.first.milliseconds) ms, waiting for a phone"
-      case .asked(let phone): "no reply within \(limits.first.milliseconds) ms, waiting for the reply of \(phone)"
+      case .waiting: "no reply within \(ms(limits.first)): waiting for a phone"
+      case .sent(let phone): "no reply within \(ms(limits.first)): waiting for the reply of \(phone)"
       case .streaming(let phone) where time < limits.total:
-        "no more text within \(limits.pause.milliseconds) ms, in the middle of the reply of \(phone)"
-      case .streaming(let phone): "the reply of \(phone) was not at its end after \(time.milliseconds) ms"
+        "no more text within \(ms(limits.pause)) in the middle of the reply of \(phone)"
+      case .streaming(let phone): "the reply of \(phone) was incomplete after \(ms(time))"
       }
-    return InferenceError(.timedOut, what, hint: "ask for fewer tokens, or use a faster model on the phone")
+    return InferenceError(.timedOut, message, hint: "ask for fewer tokens, or use a faster model on the phone")
   }
 }

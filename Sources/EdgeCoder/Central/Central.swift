@@ -1,55 +1,70 @@
-import FoundationEssentials
 public import Logging
 public import Streams
 public import Timing
 
-/// The Mac role: finds phones, keeps links to the best of them, and sends each prompt to one.
+/// The central role: finds phones, keeps connections to the best of them, and sends each prompt to one.
 ///
-/// Run it once with ``run()``, which returns when its task is cancelled.
+/// ``run()`` runs once, until its task is cancelled.
+///
+/// ```swift
+/// import BlueZ
+///
+/// let session = try await Session.open()
+/// let radio = BlueZPhoneRadio(adapter: try await session.adapter())
+/// let central = Central(scanner: radio, connector: radio)
+/// let running = Task { await central.run() }
+/// for await event in await central.events() {
+///   guard case .connection(_, _, .ready, _) = event else { continue }
+///   let reply = try await central.generate(prompt: "Why is the sky blue?", maxTokens: 64)
+///   print(reply.answer)
+///   break
+/// }
+/// running.cancel()
+/// ```
 public actor Central: InferenceService {
+  /// The state of the scan for phones.
+  enum Scan {
+    /// The scan has not started, or has ended.
+    case idle
+    case running
+    /// The scan failed, with the reason for display.
+    case stopped(String)
+  }
+
   let configuration: CentralConfiguration
   let context: CentralContext
   let scanner: any PhoneScanner
   let connector: any PhoneConnector
-  /// One attempt to connect at a time: a controller makes no two LE connections at once, and two attempts in parallel
-  /// abort each other (`le-connection-abort-by-local`).
-  let gate = Gate()
+  /// Allows one connection attempt at a time: a controller establishes one LE connection at a time, and two attempts in
+  /// parallel abort each other (`le-connection-abort-by-local`).
+  let connecting = AsyncMutex()
 
-  var roster: Roster
-  var links: [PhoneID: PhoneLink] = [:]
-  var reports: [PhoneID: LinkReport] = [:]
-  /// Requests given to each phone and not answered yet.
+  var list: PhoneList
+  var phones: [PhoneID: ReconnectingPhone] = [:]
+  var reports: [PhoneID: PhoneConnectionReport] = [:]
+  /// The number of unanswered requests of each phone.
   var held: [PhoneID: Int] = [:]
-  /// Requests that wait for a phone, in order.
-  var waiters: [Waiter] = []
-  var nextTicket = 0
-  var isScanning = false
-  /// Why there is no scan.
-  var scanTrouble: String?
-  /// The phone that was best last, so that its name stays after it has gone.
+  var waiting = RequestQueue()
+  var scan = Scan.idle
+  /// The phone that was best last, so that its name remains in the status after its loss.
   var lastBest: PhoneStatus?
-  var listeners: [Int: BoundedStream<CentralEvent>.Source] = [:]
-  let admitWake = Wake()
+  private let feed = UpdateFeed<CentralEvent>()
+  private let admitWake = WakeSignal()
 
-  struct Waiter {
-    let ticket: Int
-    let continuation: CheckedContinuation<PhoneLink, any Error>
-  }
-
-  /// Makes the central; nothing happens before ``run()``.
+  /// Creates the central, which is idle until ``run()``.
   /// - Parameters:
-  ///   - scanner: finds phones.
-  ///   - connector: connects to them.
-  ///   - configuration: limits and intervals.
-  ///   - time: the monotonic clock.
-  ///   - wallClock: Unix milliseconds, for `lastSeenMs`.
-  ///   - random: −1…1, for the jitter of reconnects.
-  ///   - logger: where to log. No text of a prompt or a reply is ever logged.
+  ///   - scanner: The scanner that finds phones.
+  ///   - connector: The connector that connects to phones.
+  ///   - configuration: The limits and intervals.
+  ///   - time: The monotonic clock.
+  ///   - wallClock: Returns the wall-clock time in Unix milliseconds, for `lastSeenMs`.
+  ///   - random: Returns a random number, 0 to 1, for the jitter of connection attempts.
+  ///   - logger: The logger, which never receives text of a prompt or a reply.
   public init(
     scanner: any PhoneScanner, connector: any PhoneConnector,
     configuration: CentralConfiguration = CentralConfiguration(), time: TimeSource = .continuous,
-    wallClock: @Sendable @escaping () -> Int = Central.systemWallClock,
-    random: @Sendable @escaping () -> Double = { .random(in: -1...1) },
+    wallClock: @Sendable @escaping () -> Int64 = WallClock.unixMilliseconds,
+    random: @Sendable @escaping () -> Double = { .random(in: 0...1) },
     logger: Logger = Logger(label: "edgeblue.central")
   ) {
     self.scanner = scanner
@@ -57,117 +72,112 @@ public actor Central: InferenceService {
     self.configuration = configuration
     context = CentralContext(
       time: time, wallClock: wallClock, random: random, counters: Lock(CentralCounters()), logger: logger)
-    roster = Roster(phoneLimit: configuration.phoneLimit, sightingLimit: configuration.sightingLimit)
+    list = PhoneList(phoneLimit: configuration.phoneLimit, capacity: configuration.phoneListLimit)
   }
 
-  /// Finds phones and keeps links to them until the task is cancelled.
+  /// Finds phones and keeps connections to them until the task is cancelled.
   public func run() async {
     await withDiscardingTaskGroup { group in
-      group.addTask { await self.scan() }
-      for await _ in admitWake.calls {
+      group.addTask { await self.scanForPhones() }
+      for await _ in admitWake.signals {
         guard await settle() else { break }
-        for sighting in roster.admit() {
-          let link = makeLink(sighting)
-          links[sighting.id] = link
+        for found in list.admit() {
+          let phone = makePhone(found)
+          phones[found.id] = phone
           group.addTask {
-            await link.run()
-            await self.ended(link)
+            await phone.run()
+            await self.stopped(phone)
           }
         }
       }
       group.cancelAll()
     }
-    failWaiters("the central stopped")
+    waiting.failAll(InferenceError(.noPhoneReady, "the central stopped"))
   }
 
-  /// What was done so far.
+  /// Returns the counters since the start.
   public func counters() -> CentralCounters { context.counters.withLock { $0 } }
 
-  /// News from now on, for one reader. A reader more than 256 events behind misses the oldest; that is counted.
-  public func events() -> BoundedStream<CentralEvent> {
-    let ticket = nextTicket
-    nextTicket += 1
-    let (stream, source) = BoundedStream.make(
-      of: CentralEvent.self, limit: 256, onTermination: { Task { await self.removeListener(ticket) } })
-    listeners[ticket] = source
-    return stream
+  /// Returns a stream of the events from now on, for one consumer.
+  ///
+  /// A consumer that is more than 256 events behind loses the oldest, which ``CentralCounters/eventsDropped`` counts.
+  public func events() -> BoundedStream<CentralEvent> { feed.updates(limit: 256, beginsWithNewest: false) }
+
+  private func publish(_ event: CentralEvent) {
+    let dropped = feed.publish(event)
+    if dropped > 0 { context.count { $0.eventsDropped += dropped } }
   }
-
-  private func removeListener(_ ticket: Int) { listeners[ticket] = nil }
-
-  func emit(_ event: CentralEvent) {
-    for listener in listeners.values where !listener.yield(event) { context.count { $0.eventsDropped += 1 } }
-  }
-
-  /// The system's wall clock, Unix milliseconds.
-  public static let systemWallClock: @Sendable () -> Int = { Int(Date().timeIntervalSince1970 * 1000) }
 
   // MARK: Phones
 
-  private func scan() async {
+  private func scanForPhones() async {
     for await event in scanner.scan() {
       switch event {
       case .started:
-        isScanning = true
-        scanTrouble = nil
-        emit(.scanning)
+        scan = .running
+        publish(.scanning)
       case .stopped(let reason):
-        isScanning = false
-        scanTrouble = reason
-        emit(.notScanning(reason))
-        context.logger.warning("not scanning", metadata: ["reason": "\(reason)"])
-      case .seen(let sighting):
-        if roster.sightings[sighting.id] == nil { emit(.seen(sighting)) }
-        roster.see(sighting)
-        await links[sighting.id]?.sighted(sighting)
-        if roster.hasCandidates { admitWake.signal() }
+        scan = .stopped(reason)
+        publish(.notScanning(reason))
+        context.logger.warning("scan stopped", metadata: ["reason": "\(reason)"])
+      case .found(let found):
+        if list.results[found.id] == nil { publish(.found(found)) }
+        list.add(found)
+        await phones[found.id]?.update(from: found)
+        if list.hasCandidates { admitWake.signal() }
       case .lost(let id):
-        // A link that is up, or coming up, knows better than the scan.
+        // A connection that is established, or being established, is better evidence than the scan.
         if reports[id]?.state == .waiting {
-          await links[id]?.stop("out of sight")
-        } else if links[id] == nil {
-          roster.forget(id)
+          await phones[id]?.stop("out of range")
+        } else if phones[id] == nil {
+          list.remove(id)
         }
       }
     }
-    isScanning = false
+    if case .running = scan { scan = .idle }
   }
 
-  /// Lets sightings gather, so that the strongest phone is not missed for the first.
+  /// Collects scan results, so that the strongest phone is connected and not just the first.
   private func settle() async -> Bool {
-    guard configuration.settle > .zero else { return true }
+    guard configuration.settleTime > .zero else { return true }
     do {
-      try await context.time.sleep(for: configuration.settle)
+      try await context.time.sleep(for: configuration.settleTime)
       return true
     } catch {
       return false
     }
   }
 
-  private func makeLink(_ sighting: PhoneSighting) -> PhoneLink {
-    PhoneLink(sighting, configuration: configuration, context: context, connector: connector, gate: gate) {
-      [weak self] report in await self?.update(report)
-    }
+  private func makePhone(_ found: PhoneScanResult) -> ReconnectingPhone {
+    ReconnectingPhone(
+      found, configuration: configuration, context: context, connector: connector, connecting: connecting
+    ) { [weak self] report in await self?.update(report) }
   }
 
-  private func update(_ report: LinkReport) {
-    guard let name = links[report.id]?.name else { return }  // the last words of a link that has ended
+  private func update(_ report: PhoneConnectionReport) {
+    // The last report of a phone may follow its removal.
+    guard let name = phones[report.id]?.name else { return }
     let old = reports[report.id]
     reports[report.id] = report
     if old?.state != report.state {
-      emit(.link(report.id, name: name, report.state, reason: report.reason))
+      publish(.connection(report.id, name: name, report.state, failure: report.failure))
       context.logger.info(
-        "link", metadata: ["phone": "\(report.id)", "state": "\(report.state)", "reason": "\(report.reason ?? "")"])
+        "phone connection",
+        metadata: [
+          "phone": "\(report.id)", "state": "\(report.state)", "reason": "\(report.failure?.message ?? "")",
+        ])
     }
-    if let status = report.status, old?.status != status { emit(.status(report.id, name: name, status)) }
+    if let status = report.readings.status, old?.readings.status != status {
+      publish(.status(report.id, name: name, status))
+    }
     dispatch()
   }
 
-  private func ended(_ link: PhoneLink) {
-    links[link.id] = nil
-    reports[link.id] = nil
-    roster.forget(link.id)
-    if roster.hasCandidates { admitWake.signal() }
+  private func stopped(_ phone: ReconnectingPhone) {
+    phones[phone.id] = nil
+    reports[phone.id] = nil
+    list.remove(phone.id)
+    if list.hasCandidates { admitWake.signal() }
     dispatch()
   }
 }

@@ -1,70 +1,83 @@
-/// The limits and intervals of the Mac role.
+public import Timing
+
+/// The limits and intervals of the central role.
+///
+/// ```swift
+/// import Timing
+///
+/// var configuration = CentralConfiguration()
+/// configuration.phoneLimit = 2
+/// configuration.requests.timeout = .seconds(30)
+/// configuration.reconnection.backoff.limit = .seconds(10)
+/// ```
 public struct CentralConfiguration: Sendable, Hashable {
-  /// The most phones with a link at a time.
-  public var phoneLimit = 5
-  /// The most phones remembered from the scan.
-  public var sightingLimit = 64
-  /// How long to gather sightings before the best are connected.
-  public var settle = Duration.milliseconds(500)
-  /// Requests a phone has in its hands at a time.
-  ///
-  /// One, because the phone answers one at a time anyway, because a request that waits here can still go to another
-  /// phone, and because the original phone application mixes up the replies to two.
-  public var requestsPerPhone = 1
-  /// Requests that may wait for a phone; one more is refused as busy.
-  public var waitingLimit = 32
-  /// How long a request may take, waiting included; 90 s as in the proxy. Over a v2 link: to the first text of the reply,
-  /// and from there from one piece to the next.
-  public var requestTimeLimit = Duration.seconds(90)
-  /// How long a request may take in all whose reply comes in pieces, over a v2 link: 10 min, in which a phone makes the
-  /// most tokens it may be asked for (8192) at 14 a second. Never less than ``requestTimeLimit``.
-  public var streamTimeLimit = Duration.seconds(600)
-  /// The most bytes of an encoded request, and of a reply.
-  public var messageLimit = Wire.messageLimit
-  /// How long a started reply may stand still.
-  public var idleLimit = Wire.idleLimit
-  /// How long one attempt to connect may take, services found included.
-  public var connectLimit = Duration.seconds(20)
-  /// How long pairing with a phone that demands it may take, the decisions of persons included.
-  public var pairingLimit = Duration.seconds(60)
-  /// How long each subscription, and the reading of the status, may take.
-  public var subscribeLimit = Duration.seconds(10)
-  /// How long the phone may take to confirm one write. ATT itself gives up after 30 s.
-  public var writeLimit = Duration.seconds(30)
-  /// Over what to use a phone's v2 link, of what it offers; nothing for never.
-  public var linkBearers = Set(LinkBearer.allCases)
-  /// Whether to offer that text over a v2 link is compressed.
-  public var compressesLink = true
-  /// How the pauses between attempts to connect grow.
-  public var backoff = Backoff()
-  /// After how many failed attempts in a row a phone is forgotten until it is seen again.
-  public var attemptLimit = 8
-  /// How long a link must have been ready to start again with the shortest pause after it ends.
-  public var stableAfter = Duration.seconds(5)
-
-  /// Makes the default configuration.
-  public init() {}
-}
-
-/// Pauses that double up to a cap, each a little longer or shorter at random so that many do not fall together.
-public struct Backoff: Sendable, Hashable {
-  /// The first pause, 0.5 s.
-  public var base = Duration.milliseconds(500)
-  /// The longest pause before jitter, 30 s.
-  public var cap = Duration.seconds(30)
-  /// The jitter as a share of the pause, 0.1 for ±10 %.
-  public var jitter = 0.1
-
-  /// Makes the default backoff.
-  public init() {}
-
-  /// The pause after a number of failures in a row.
-  /// - Parameters:
-  ///   - failures: 1 or more.
-  ///   - random: −1…1; picks the place within the jitter.
-  public func pause(afterFailures failures: Int, random: Double) -> Duration {
-    let doublings = min(max(0, failures - 1), 30)
-    let pause = min(base * (1 << doublings), cap)
-    return pause * (1 + jitter * min(1, max(-1, random)))
+  /// The limits of the requests.
+  public struct Requests: Sendable, Hashable {
+    /// The number of requests that a phone has at a time. Default: 1.
+    ///
+    /// A phone answers one request at a time, and a request that waits at the central can still be sent to another phone.
+    /// The original phone application confuses the replies to two requests.
+    public var perPhone = 1
+    /// The number of requests that may wait for a phone; the next one is refused as busy. Default: 32.
+    public var waitingLimit = 32
+    /// The time for a reply, waiting included; over a v2 mux, the time to the first text and between two pieces.
+    /// Default: 90 s, as in the EdgeCoder proxy.
+    public var timeout = Duration.seconds(90)
+    /// The time for a whole reply over a v2 mux, at least ``timeout``. Default: 10 min.
+    ///
+    /// In this time a phone produces the largest number of tokens that a request may demand (8192) at 14 per second.
+    public var streamTimeout = Duration.seconds(600)
   }
+
+  /// The timeouts of the operations of a connection.
+  public struct Timeouts: Sendable, Hashable {
+    /// The time for one connection attempt, service discovery included. Default: 20 s.
+    public var connect = Duration.seconds(20)
+    /// The time for pairing with a phone that demands it, decisions of users included. Default: 60 s.
+    public var pairing = Duration.seconds(60)
+    /// The time for each subscription, for reading the status, and for opening a v2 mux. Default: 10 s.
+    public var subscribe = Duration.seconds(10)
+    /// The time in which a phone must confirm one write. Default: 30 s, the timeout of ATT.
+    public var write = Duration.seconds(30)
+  }
+
+  /// The use of v2 muxes.
+  public struct Mux: Sendable, Hashable {
+    /// The bearers to use if the phone offers them; none disables v2 muxes. Default: all.
+    public var bearers = Set(MuxBearer.allCases)
+    /// A Boolean value that indicates whether compression of text is offered. Default: `true`.
+    public var compressesText = true
+  }
+
+  /// The schedule of connection attempts after a failure.
+  public struct Reconnection: Sendable, Hashable {
+    /// The delays between connection attempts. Default: 0.5 s, doubled up to 30 s, ±10 %.
+    public var backoff = Backoff(base: .milliseconds(500), limit: .seconds(30), jitter: 0.9...1.1)
+    /// The number of failed attempts in a row after which a phone is removed until the next scan result. Default: 8.
+    public var attemptLimit = 8
+    /// The time that a connection must have been ready for the next delay to be the shortest. Default: 5 s.
+    public var stableAfter = Duration.seconds(5)
+  }
+
+  /// The number of phones that are connected at a time. Default: 5.
+  public var phoneLimit = 5
+  /// The number of phones that are remembered from the scan. Default: 64.
+  public var phoneListLimit = 64
+  /// The time for which scan results are collected before the best phones are connected. Default: 0.5 s.
+  public var settleTime = Duration.milliseconds(500)
+  /// The limit on an encoded request and on a reply, in bytes. Default: ``Wire/messageLimit``.
+  public var messageLimit = Wire.messageLimit
+  /// The time after which an incomplete reply that does not grow is discarded. Default: ``Wire/idleLimit``.
+  public var idleLimit = Wire.idleLimit
+  /// The limits of the requests.
+  public var requests = Requests()
+  /// The timeouts of the operations of a connection.
+  public var timeouts = Timeouts()
+  /// The use of v2 muxes.
+  public var mux = Mux()
+  /// The schedule of connection attempts after a failure.
+  public var reconnection = Reconnection()
+
+  /// Creates a configuration with the default of each property.
+  public init() {}
 }

@@ -1,38 +1,40 @@
-/// News of the central, for a person at a terminal.
+/// An event of the central role that a user or a monitor may see.
+///
+/// ``Central/events()`` returns the stream of events.
 public enum CentralEvent: Sendable, Hashable {
-  /// The adapter looks for phones.
+  /// The adapter is scanning for phones.
   case scanning
-  /// The adapter does not look for phones; why.
+  /// The adapter is not scanning, with the reason for display.
   case notScanning(String)
-  /// A phone was seen for the first time, or again after it was lost.
-  case seen(PhoneSighting)
-  /// A phone's link changed its state; why, when it failed.
-  case link(PhoneID, name: String, LinkState, reason: String?)
-  /// A phone said how it is.
+  /// A phone was found for the first time, or again after it was lost.
+  case found(PhoneScanResult)
+  /// The state of the connection to a phone changed, with the failure that caused the change.
+  case connection(PhoneID, name: String, PhoneConnectionState, failure: PhoneConnectionFailure?)
+  /// A phone sent a new status.
   case status(PhoneID, name: String, Wire.Status)
 }
 
-/// What the central did since it started.
+/// The counters of the central role since its start.
 public struct CentralCounters: Sendable, Hashable, Codable {
-  /// Prompts given to ``Central/generate(prompt:maxTokens:onText:)``.
+  /// The number of prompts passed to ``Central/generate(prompt:maxTokens:onText:)``.
   public var requests = 0
-  /// Prompts that got their reply.
+  /// The number of prompts that were answered.
   public var replies = 0
-  /// Prompts that did not, for any reason but cancellation.
+  /// The number of prompts that failed for any reason but cancellation.
   public var failures = 0
-  /// Prompts given up by their caller.
+  /// The number of prompts that their caller cancelled.
   public var cancelled = 0
-  /// Replies that came after their request was given up.
+  /// The number of replies that arrived after their request was cancelled.
   public var lateReplies = 0
-  /// Replies to requests that were never ours.
+  /// The number of replies to requests of other centrals.
   public var foreignReplies = 0
-  /// Objects that were neither a reply nor a status.
+  /// The number of objects that were neither a reply nor a status.
   public var malformed = 0
-  /// Bytes thrown away that belonged to no complete object.
+  /// The number of discarded bytes that belonged to no complete object.
   public var discardedBytes = 0
-  /// Events that a slow reader of ``Central/events()`` missed.
+  /// The number of events that slow consumers of ``Central/events()`` lost.
   public var eventsDropped = 0
 
-  /// Makes counters of zero.
+  /// Creates counters that are all zero.
   public init() {}
 }

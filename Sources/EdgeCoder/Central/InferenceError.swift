@@ -1,6 +1,16 @@
 public import ErrorReporting
 
-/// Why a prompt got no reply.
+/// An error of a prompt that got no reply.
+///
+/// ```swift
+/// func ask(_ service: any InferenceService) async throws {
+///   do {
+///     print(try await service.generate(prompt: "Hello", maxTokens: nil).answer)
+///   } catch let error as InferenceError where error.code == .busy {
+///     print("try again later:", error.message)
+///   }
+/// }
+/// ```
 public typealias InferenceError = CodedError<InferenceErrorDomain>
 
 /// The domain of the codes of ``InferenceError``.
@@ -9,21 +19,23 @@ public enum InferenceErrorDomain {}
 extension CodedError.Code where Domain == InferenceErrorDomain {
   /// No phone is connected and subscribed.
   public static var noPhoneReady: Self { Self("no phone ready", .unavailable) }
-  /// The link to the phone ended before the reply was complete.
+  /// The connection to the phone closed before the reply was complete.
   public static var disconnected: Self { Self("disconnected", .temporary) }
-  /// No complete reply within the limit (90 s unless configured otherwise); from a phone with a v2 link, no text for so
-  /// long, or no end of it within 10 min.
+  /// The reply was not complete within the timeout of the request.
+  ///
+  /// The timeout is ``CentralConfiguration/Requests/timeout``; over a v2 mux it applies to each pause, and
+  /// ``CentralConfiguration/Requests/streamTimeout`` to the whole reply.
   public static var timedOut: Self { Self("timed out", .temporary) }
-  /// The request is larger than the wire allows.
+  /// The encoded request exceeds the limit of the protocol.
   public static var requestTooLarge: Self { Self("request too large", .invalidInput) }
   /// Too many requests are already waiting.
   public static var busy: Self { Self("busy", .temporary) }
-  /// The phone sent a reply that is over the limit, or that was damaged on its way.
+  /// The reply exceeds the limit, or was damaged in transit.
   public static var badReply: Self { Self("bad reply", .temporary) }
   /// The request could not be written to the phone.
   public static var writeFailed: Self { Self("write failed", .temporary) }
-  /// The model server on the network did not answer, or stopped.
+  /// The model server on the network failed or did not answer.
   public static var modelFailed: Self { Self("model failed", .temporary) }
-  /// The network went away in the middle of a reply that came over it.
+  /// The network was lost in the middle of a reply of a model server.
   public static var networkLost: Self { Self("network lost", .temporary) }
 }

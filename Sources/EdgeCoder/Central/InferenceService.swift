@@ -1,79 +1,82 @@
-/// What the Mac role offers to whoever has a prompt: the HTTP API, `edgeblue ask`, a program of your own.
+/// A service that answers prompts: a ``Central``, a client of another process, or an implementation of your own.
 public protocol InferenceService: Sendable {
   /// Sends one prompt to the best phone that is ready and returns its reply.
   ///
-  /// Cancelling the calling task gives the request up: its reply, if it still comes, is dropped.
+  /// Cancelling the task abandons the request: a reply that still arrives is dropped.
   /// - Parameters:
-  ///   - prompt: the prompt; its request must fit the wire limit (256 KiB encoded unless configured otherwise).
-  ///   - maxTokens: the most tokens the phone may produce; `nil` leaves the phone's default (512).
-  ///   - onText: gets the output as it comes from a phone with a v2 link, which is held up while it waits; its pieces
-  ///     are the beginning of the reply's output. Another phone's output comes only with the reply.
+  ///   - prompt: The prompt; its encoded request is at most 256 KiB by default.
+  ///   - maxTokens: The limit on the tokens of the reply; `nil` selects the default of the phone, 512.
+  ///   - onText: Receives the text as it arrives from a phone with a v2 mux, which waits while the closure runs. The
+  ///     pieces are the beginning of the text of the reply. The text of other phones arrives only with the reply.
   /// - Throws: ``InferenceError``, or `CancellationError`.
   func generate(
     prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply
 
-  /// A snapshot of the central: whether a phone is there, and which.
+  /// Returns the status of the central, with its phones.
   func status() async -> CentralStatus
 }
 
 extension InferenceService {
-  /// Sends one prompt to the best phone that is ready and returns its reply, as
-  /// ``generate(prompt:maxTokens:onText:)``.
+  /// Sends one prompt to the best phone that is ready and returns its reply.
+  ///
+  /// See ``generate(prompt:maxTokens:onText:)``.
   public func generate(prompt: String, maxTokens: Int?) async throws -> InferenceReply {
     try await generate(prompt: prompt, maxTokens: maxTokens, onText: { _ in })
   }
 }
 
-/// A phone's answer to one prompt.
+/// The reply to one prompt, with its origin.
+///
+/// ```swift
+/// let reply = InferenceReply(id: "1", answer: .text("Hello!"), durationMs: 120, phone: "Workshop")
+/// if let text = reply.answer.text { print(text) }
+/// ```
 public struct InferenceReply: Sendable, Hashable {
-  /// The request's id.
+  /// The identifier of the request.
   public var id: String
-  /// The text, or the reason when `ok` is false.
-  public var output: String
-  /// What the phone says of its own answer.
-  public var ok: Bool
-  /// Milliseconds from the request to the complete reply, measured at the central.
+  /// The text, or the reason why there is none.
+  public var answer: Answer
+  /// The time from the request to the complete reply, in milliseconds, measured at the central.
   public var durationMs: Int
-  /// The name of the phone that answered; over the network that of the engine.
+  /// The name of the phone that answered; over the network, the name of the engine.
   public var phone: String
 
-  /// Makes a reply.
-  public init(id: String, output: String, ok: Bool, durationMs: Int, phone: String) {
+  /// Creates a reply from its fields.
+  public init(id: String, answer: Answer, durationMs: Int, phone: String) {
     self.id = id
-    self.output = output
-    self.ok = ok
+    self.answer = answer
     self.durationMs = durationMs
     self.phone = phone
   }
 }
 
-/// What `GET /status` reports; the first eight fields are those of the EdgeCoder proxy.
+/// The status of a central, as `GET /status` returns it; the first eight fields are those of the EdgeCoder proxy.
 public struct CentralStatus: Sendable, Hashable, Codable {
-  /// Whether at least one phone is ready for a prompt.
+  /// A Boolean value that indicates whether at least one phone is ready for prompts.
   public var connected: Bool
-  /// Whether the central is looking for phones.
+  /// A Boolean value that indicates whether the central is scanning for phones.
   public var scanning: Bool
-  /// The best phone's model state as it sent it; `unknown` until a phone has said.
+  /// The model state of the best phone as sent; `unknown` before its first status.
   public var modelState: String
-  /// When a phone was last heard, in Unix milliseconds; absent when none ever was.
+  /// The wall-clock time of the last sign of life of a phone, in Unix milliseconds; `nil` before the first.
   public var lastSeenMs: Int?
-  /// The best phone's name.
+  /// The name of the best phone.
   public var deviceName: String?
-  /// The best phone's stable identifier.
+  /// The stable identifier of the best phone.
   public var deviceId: String?
-  /// The best phone's battery, 0–100; absent when it does not know.
+  /// The battery level of the best phone in percent, 0 to 100; `nil` when unknown.
   public var batteryPct: Int?
-  /// The best phone's signal, dBm.
+  /// The signal strength of the best phone in dBm.
   public var rssi: Int?
-  /// Every phone the central knows of, best first.
+  /// The phones that the central knows, the best first.
   public var phones: [PhoneStatus]
-  /// Where the next prompt goes; absent in a status of an older central.
+  /// The destination of the next prompt; `nil` in a status of an older central.
   public var route: InferenceRoute?
-  /// Why it goes there, for a person; absent where there is no choice.
+  /// The reason for the destination, for display; `nil` if there is only one destination.
   public var routeReason: String?
 
-  /// Makes a status.
+  /// Creates a status from its fields.
   public init(
     connected: Bool, scanning: Bool, modelState: String = "unknown", lastSeenMs: Int? = nil, deviceName: String? = nil,
     deviceId: String? = nil, batteryPct: Int? = nil, rssi: Int? = nil, phones: [PhoneStatus] = [],
@@ -93,33 +96,33 @@ public struct CentralStatus: Sendable, Hashable, Codable {
   }
 }
 
-/// One phone as the central sees it.
+/// The status of one phone as the central knows it.
 public struct PhoneStatus: Sendable, Hashable, Codable {
-  /// The phone's stable identifier.
+  /// The stable identifier of the phone.
   public var id: String
-  /// The phone's advertised name, or its address.
+  /// The advertised name of the phone, or its address.
   public var name: String
-  /// `connecting`, `ready`, `waiting` (to reconnect) …
+  /// The raw value of the ``PhoneConnectionState`` of the phone.
   public var state: String
-  /// The phone's model state as it sent it; `unknown` until then.
+  /// The model state of the phone as sent; `unknown` before its first status.
   public var modelState: String
-  /// Battery, 0–100; absent when unknown.
+  /// The battery level in percent, 0 to 100; `nil` when unknown.
   public var batteryPct: Int?
-  /// Signal, dBm; absent when unknown.
+  /// The signal strength in dBm; `nil` when unknown.
   public var rssi: Int?
-  /// Requests sent to it and not yet answered.
+  /// The number of requests that the phone has not answered yet.
   public var pending: Int
-  /// When it was last heard, Unix milliseconds.
+  /// The wall-clock time of the last sign of life, in Unix milliseconds.
   public var lastSeenMs: Int?
-  /// 2 when requests go over a v2 link, 1 when they go over the characteristics.
+  /// The version of the protocol: 2 when requests use a v2 mux, 1 when they use the characteristics.
   public var linkVersion: Int
-  /// What carries the v2 link; absent without one.
-  public var linkBearer: LinkBearer?
+  /// The bearer of the v2 mux; `nil` without a mux.
+  public var linkBearer: MuxBearer?
 
-  /// Makes a phone status.
+  /// Creates a phone status from its fields; ``linkVersion`` follows from the bearer.
   public init(
     id: String, name: String, state: String, modelState: String = "unknown", batteryPct: Int? = nil, rssi: Int? = nil,
-    pending: Int = 0, lastSeenMs: Int? = nil, linkBearer: LinkBearer? = nil
+    pending: Int = 0, lastSeenMs: Int? = nil, linkBearer: MuxBearer? = nil
   ) {
     self.id = id
     self.name = name

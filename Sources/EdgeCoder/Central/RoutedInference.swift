@@ -2,18 +2,28 @@ import FoundationEssentials
 internal import Streams
 public import Timing
 
-/// Sends each prompt where it can be answered: over the network to a model server, or over Bluetooth to a phone.
+/// A service that sends each prompt over the network to a model server, or over Bluetooth to a phone.
 ///
-/// While there is no way out to the network, every prompt goes to the phones. A prompt that is on its way over the
-/// network when that goes away goes to a phone as well, as long as nothing of its reply was passed on.
+/// Without a default route every prompt goes to the phones. A prompt whose model server is lost with the network goes to
+/// a phone as well, unless a part of its reply was already delivered.
+///
+/// ```swift
+/// struct AlwaysOnline: NetworkAvailability {
+///   var isAvailable: Bool { true }
+///   func waitUntilLost() async { while !Task.isCancelled { await Task.yield() } }
+/// }
+/// func route(_ central: Central, _ engine: any Engine) -> RoutedInference {
+///   RoutedInference(phones: central, engine: engine, preference: .auto, network: AlwaysOnline())
+/// }
+/// ```
 public struct RoutedInference: InferenceService {
-  /// Where prompts go while there is a way out to the network.
+  /// The destination of prompts while the host has a default route.
   public enum Preference: String, Sendable, Hashable, CaseIterable {
-    /// To the model server, and nowhere else.
+    /// The model server, and no phone.
     case network
-    /// To a phone, always: no prompt leaves over the network.
+    /// A phone, always: no prompt leaves over the network.
     case bluetooth
-    /// To the model server; to a phone when that cannot answer and a phone is ready.
+    /// The model server, or a phone if the server fails and a phone is ready.
     case auto
   }
 
@@ -23,63 +33,68 @@ public struct RoutedInference: InferenceService {
   private let network: any NetworkAvailability
   private let time: TimeSource
 
-  /// Makes a service of two.
+  /// Creates a service from the phones and a model server.
   /// - Parameters:
-  ///   - phones: what reaches the phones, a ``Central``.
-  ///   - engine: the model server.
-  ///   - preference: where prompts go while both are to be had.
-  ///   - network: tells whether there is a way out.
-  ///   - time: the clock.
+  ///   - phones: The service that sends prompts to phones, for example a ``Central``.
+  ///   - engine: The model server.
+  ///   - preference: The destination of prompts while both are available.
+  ///   - network: The monitor of the default route.
+  ///   - time: The monotonic clock.
   public init(
     phones: any InferenceService, engine: any Engine, preference: Preference, network: any NetworkAvailability,
     time: TimeSource = .continuous
   ) {
-    (self.phones, self.engine, self.preference, self.network) = (phones, engine, preference, network)
+    self.phones = phones
+    self.engine = engine
+    self.preference = preference
+    self.network = network
     self.time = time
   }
 
-  /// Where the next prompt goes, and why there.
+  /// The destination of the next prompt, with the reason for display.
   public var route: (InferenceRoute, reason: String) {
-    guard preference != .bluetooth else { return (.bluetooth, "a person prefers Bluetooth") }
-    guard network.isAvailable else { return (.bluetooth, "there is no way out to the network") }
-    return (.network, "there is a way out to the network")
+    guard preference != .bluetooth else { return (.bluetooth, "Bluetooth is preferred") }
+    guard network.isAvailable else { return (.bluetooth, "the host has no default route") }
+    return (.network, "the host has a default route")
   }
 
-  /// Sends one prompt over the route that there is; see ``InferenceService``.
+  /// Sends one prompt over the present route; see ``InferenceService``.
   public func generate(
     prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {
     guard route.0 == .network else {
       return try await phones.generate(prompt: prompt, maxTokens: maxTokens, onText: onText)
     }
-    let hasSpoken = Lock(false)
+    let hasText = Lock(false)
     do {
-      return try await ask(prompt, maxTokens) { piece in
-        hasSpoken.withLock { $0 = true }
+      return try await generateWithEngine(prompt, maxTokens) { piece in
+        hasText.withLock { $0 = true }
         await onText(piece)
       }
     } catch let error as InferenceError {
-      guard await mayGoToPhones(after: error, hasSpoken: hasSpoken.withLock { $0 }) else { throw error }
+      guard await mayUsePhones(after: error, hasText: hasText.withLock { $0 }) else { throw error }
       return try await phones.generate(prompt: prompt, maxTokens: maxTokens, onText: onText)
     }
   }
 
-  /// The phones' status, with the route.
+  /// Returns the status of the phones, with the route.
   public func status() async -> CentralStatus {
     var status = await phones.status()
-    (status.route, status.routeReason) = route
+    let (route, reason) = route
+    status.route = route
+    status.routeReason = reason
     return status
   }
 
-  private func mayGoToPhones(after error: InferenceError, hasSpoken: Bool) async -> Bool {
-    guard !hasSpoken, !Task.isCancelled else { return false }
-    // Without a network the phones' own error says what a person can do.
+  private func mayUsePhones(after error: InferenceError, hasText: Bool) async -> Bool {
+    guard !hasText, !Task.isCancelled else { return false }
+    // Without a network the error of the phones describes the remedy.
     if error.code == .networkLost { return true }
     return preference == .auto ? await phones.status().connected : false
   }
 
-  /// Asks the model server, until the network goes away.
-  private func ask(
+  /// Sends a prompt to the model server, until the network is lost.
+  private func generateWithEngine(
     _ prompt: String, _ maxTokens: Int?, _ onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {
     let started = time.now
@@ -99,32 +114,32 @@ public struct RoutedInference: InferenceService {
         return output
       }
       group.addTask {
-        await network.untilLost()
+        await network.waitUntilLost()
         try Task.checkCancellation()
-        throw InferenceError(.networkLost, "the network went away in the middle of the reply")
+        throw InferenceError(.networkLost, "the network was lost in the middle of the reply")
       }
       defer { group.cancelAll() }
       return try await group.next() ?? ""
     }
     return InferenceReply(
-      id: UUID().uuidString, output: output, ok: true, durationMs: (time.now - started).milliseconds,
-      phone: engine.name)
+      id: UUID().uuidString, answer: .text(output),
+      durationMs: Int((time.now - started).milliseconds(rounded: .towardZero)), phone: engine.name)
   }
 }
 
-/// Which way a prompt goes.
+/// The destination of a prompt: a phone or a model server.
 public enum InferenceRoute: String, Sendable, Hashable, Codable {
-  /// Over Bluetooth, to a phone.
+  /// A phone, over Bluetooth.
   case bluetooth
-  /// Over the network, to a model server.
+  /// A model server, over the network.
   case network
 }
 
-/// Tells whether there is a way out to the network; what monitors the network belongs to another library.
+/// A monitor of the default route of the host, which another library implements.
 public protocol NetworkAvailability: Sendable {
-  /// Whether there is a way out now.
+  /// A Boolean value that indicates whether the host currently has a default route.
   var isAvailable: Bool { get }
 
-  /// Returns when there is none any more, at once when there is none now; or when the task is cancelled.
-  func untilLost() async
+  /// Waits until the host has no default route, or until the task is cancelled.
+  func waitUntilLost() async
 }

@@ -1,74 +1,91 @@
-/// Chooses the phone for a request. Pure: the same phones give the same choice.
+/// Functions that choose the phone for a request: the same phones give the same choice.
 ///
-/// Phones that say their model is ready come first, then those that have not said, then the rest (such a phone may be
-/// ready by now; if not, its own reply says why). Within a class the cheapest free phone is chosen, and when all are
-/// taken the request waits: a phone without a model is never used because the one with a model is busy.
+/// Phones whose model is ready come first, then those that have sent no status, then the others; such a phone may be ready
+/// by now, and otherwise its reply contains the reason. Within a class the free phone with the lowest cost is chosen. When
+/// all phones of the class are busy the request waits: a phone without a model is never used because the one with a model
+/// is busy.
+///
+/// ```swift
+/// let near = Router.Candidate(id: PhoneID("near"), isReady: true, modelState: "ready", rssi: -40)
+/// let far = Router.Candidate(id: PhoneID("far"), isReady: true, modelState: "ready", rssi: -90)
+/// print(Router.choose(from: [near, far], slots: 1) == .phone(near.id))  // true
+/// ```
 public enum Router {
-  /// What counts about one phone.
+  /// The properties of one phone that decide the choice.
   public struct Candidate: Sendable, Hashable {
-    /// The phone.
+    /// The requests that a phone has at a time.
+    public struct Load: Sendable, Hashable {
+      /// The number of requests whose callers wait; these use the slots of the phone.
+      public var pending: Int
+      /// The number of cancelled requests on which the phone still works.
+      public var abandoned: Int
+
+      /// Creates a load from its numbers.
+      public init(pending: Int = 0, abandoned: Int = 0) {
+        self.pending = pending
+        self.abandoned = abandoned
+      }
+    }
+
+    /// The identifier of the phone.
     public var id: PhoneID
-    /// Whether its link is ready.
+    /// A Boolean value that indicates whether the phone is connected and subscribed.
     public var isReady: Bool
-    /// Its model state as it sent it; `nil` when it has not said.
+    /// The model state of the phone as sent; `nil` before its first status.
     public var modelState: String?
-    /// Requests in its hands that someone waits for; these take its places.
-    public var pending: Int
-    /// Requests it still works on although nobody waits for them any more.
-    public var abandoned: Int
-    /// Battery, 0–100; `nil` when unknown, which is taken for mains power.
+    /// The requests that the phone has.
+    public var load: Load
+    /// The battery level in percent, 0 to 100; `nil` when unknown, which counts as external power.
     public var batteryPct: Int?
-    /// Signal in dBm; `nil` when unknown, which is taken for −60.
+    /// The signal strength in dBm; `nil` when unknown, which counts as −60.
     public var rssi: Int?
 
-    /// Makes a candidate.
+    /// Creates a candidate from its properties.
     public init(
-      id: PhoneID, isReady: Bool, modelState: String?, pending: Int = 0, abandoned: Int = 0, batteryPct: Int? = nil,
-      rssi: Int? = nil
+      id: PhoneID, isReady: Bool, modelState: String?, load: Load = Load(), batteryPct: Int? = nil, rssi: Int? = nil
     ) {
       self.id = id
       self.isReady = isReady
       self.modelState = modelState
-      self.pending = pending
-      self.abandoned = abandoned
+      self.load = load
       self.batteryPct = batteryPct
       self.rssi = rssi
     }
   }
 
-  /// Where a request goes.
+  /// The destination that the router chose for a request.
   public enum Choice: Sendable, Hashable {
-    /// To this phone.
+    /// The phone for the request.
     case phone(PhoneID)
-    /// Nowhere yet: every phone that would do has its hands full.
+    /// No phone yet: every suitable phone is busy.
     case wait
-    /// Nowhere: no link is ready.
+    /// No phone: none is connected and subscribed.
     case none
   }
 
-  /// How little a phone is liked; lower is better.
+  /// Returns the cost of a phone; the phone with the lowest cost is preferred.
   ///
-  /// The terms are those of EdgeCoder's own mesh router: 20 for each request in its hands, half a point for each
-  /// percent of battery missing, and half a point for each dB below −30 dBm, at most 30.
+  /// The terms are those of the mesh router of EdgeCoder: 20 for each request, 0.5 for each missing percent of battery,
+  /// and 0.5 for each dB below −30 dBm, at most 30.
   public static func cost(_ candidate: Candidate) -> Double {
-    let load = Double(candidate.pending + candidate.abandoned) * 20
+    let load = Double(candidate.load.pending + candidate.load.abandoned) * 20
     let battery = candidate.batteryPct.map { Double(100 - $0) * 0.5 } ?? 0
     let signal = min(30, max(0, Double(-(candidate.rssi ?? -60) - 30) * 0.5))
     return load + battery + signal
   }
 
-  /// Chooses a phone.
+  /// Returns the phone for a request.
   /// - Parameters:
-  ///   - candidates: all there are.
-  ///   - places: the most requests a phone may have in its hands.
-  public static func choose(from candidates: [Candidate], places: Int) -> Choice {
+  ///   - candidates: All known phones.
+  ///   - slots: The number of requests that a phone may have at a time.
+  public static func choose(from candidates: [Candidate], slots: Int) -> Choice {
     let order = order(candidates).filter(\.isReady)
     guard let best = order.first else { return .none }
-    let free = order.first { rank($0) == rank(best) && $0.pending < places }
+    let free = order.first { rank($0) == rank(best) && $0.load.pending < slots }
     return free.map { .phone($0.id) } ?? .wait
   }
 
-  /// The candidates, best first: ready links before others, then by model state, cost, and id.
+  /// Returns the candidates, the best first: by readiness, model state, cost, and identifier.
   public static func order(_ candidates: [Candidate]) -> [Candidate] {
     candidates.sorted { left, right in
       if left.isReady != right.isReady { return left.isReady }

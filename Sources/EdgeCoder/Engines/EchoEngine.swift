@@ -1,46 +1,55 @@
 internal import Streams
 public import Timing
 
-/// An engine without a model: it says that it is the echo engine and repeats the prompt.
+/// An engine without a model that repeats the prompt after its own name.
 ///
-/// For tests, demonstrations, and a first run on a board without a model. One piece counts as one token.
+/// The engine is meant for tests, demonstrations, and a first run on a board without a model. One piece counts as one
+/// token.
+///
+/// ```swift
+/// let engine = EchoEngine()
+/// for try await piece in engine.generate(prompt: "Hello", maxTokens: 8) { print(piece) }  // [echo engine] He llo
+/// ```
 public struct EchoEngine: Engine {
-  /// What the output begins with.
+  /// The text at the start of each output.
   public static let prefix = "[echo engine] "
 
-  /// How the echo is made.
+  /// The options that determine the output and its speed.
   public struct Options: Sendable, Hashable {
-    /// The characters of one piece, 1 or more.
+    /// The number of characters of one piece, 1 or more. Default: 16.
     public var pieceLength = 16
-    /// How long each piece takes.
+    /// The delay before each piece. Default: none.
     public var delay = Duration.zero
-    /// Repeats the prompt until the output has this many UTF-8 bytes (a few less when a character does not fit);
-    /// `nil` repeats it once. The pieces are made as long as it takes to stay within the request's tokens.
+    /// The size of the output in bytes of UTF-8; `nil` repeats the prompt once.
+    ///
+    /// The prompt is repeated up to this size, or a few bytes less if a character does not fit. The pieces are as long as
+    /// needed to stay within the tokens of the request.
     public var repeatToBytes: Int?
 
-    /// Makes the default options: the prompt once, at once.
+    /// Creates options with the default of each property.
     public init() {}
   }
 
-  /// `echo`.
+  /// The name of the engine, `echo`.
   public let name = "echo"
-  /// How the echo is made.
+  /// The options that determine the output and its speed.
   public let options: Options
   private let time: TimeSource
 
-  /// Makes an engine.
+  /// Creates an engine from its options and a clock.
   public init(options: Options = Options(), time: TimeSource = .continuous) {
     self.options = options
     self.time = time
   }
 
-  /// Always ready.
+  /// Returns `ready`, because the engine needs no model.
   public func modelState() async -> ModelState { .ready }
 
-  /// Streams the prefix and the prompt; see ``Options``.
+  /// Streams the prefix and the prompt as determined by ``Options``.
   public func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
     let pieces = pieces(of: prompt, maxTokens: max(1, maxTokens))
-    let (time, delay) = (time, options.delay)
+    let time = time
+    let delay = options.delay
     let position = Lock(0)
     return AsyncThrowingStream {
       if delay > .zero { try await time.sleep(for: delay) }

@@ -1,58 +1,55 @@
-/// What answers prompts on a phone: a local model server, or the echo engine.
+/// An engine that answers prompts on a phone: a client of a local model server, or the echo engine.
 ///
-/// One protocol serves every engine, so that the phone role neither knows nor cares what runs behind it. An engine is
-/// used by one job at a time; it may be asked for its ``modelState()`` at any moment.
+/// An engine runs one prompt at a time; ``modelState()`` may be called at any time.
+///
+/// ```swift
+/// struct Reverse: Engine {
+///   let name = "reverse"
+///   func modelState() async -> ModelState { .ready }
+///   func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
+///     AsyncThrowingStream { output in
+///       output.yield(String(prompt.reversed()))
+///       output.finish()
+///     }
+///   }
+/// }
+/// ```
 public protocol Engine: Sendable {
-  /// A short name for logs, status pages and `--engine` (`echo`, `ollama`, `openai`).
+  /// The short name of the engine for logs and status pages, for example `ollama`.
   var name: String { get }
 
-  /// What the engine can do right now. Bounded: an engine that does not answer within two seconds is `.error`.
+  /// Returns the present state of the model within two seconds; an engine that does not answer by then is `.error`.
   func modelState() async -> ModelState
 
-  /// The model that answers a prompt now; `nil` when there is none, the engine does not say, or it does not answer
-  /// within two seconds.
+  /// Returns the model that would answer a prompt now, within two seconds; `nil` when unknown.
   func activeModel() async -> ActiveModel?
 
   /// Runs one prompt and streams the text as it is produced.
   ///
-  /// The stream ends normally when the model stops or `maxTokens` is reached, and throws ``EngineError`` when the
-  /// engine is absent, refuses, or dies in mid-stream. Cancelling the consuming task (or dropping the stream) stops
-  /// the generation at the engine.
+  /// The stream finishes when the model stops or `maxTokens` is reached. It throws ``EngineError`` when the engine is
+  /// unreachable, refuses the prompt, or fails in the middle of the stream. Cancelling the consuming task, or releasing
+  /// the stream, stops the generation.
   /// - Parameters:
-  ///   - prompt: the whole prompt, as it came over the air.
-  ///   - maxTokens: the most tokens to produce, 1 or more.
+  ///   - prompt: The whole prompt, as it was received.
+  ///   - maxTokens: The limit on the tokens to produce, 1 or more.
   func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error>
 }
 
 extension Engine {
-  /// `nil`: not every engine has models.
+  /// Returns `nil`, for engines without models.
   public func activeModel() async -> ActiveModel? { nil }
 }
 
-/// A model that an engine runs.
+/// A model that an engine runs, with its size.
 public struct ActiveModel: Sendable, Hashable {
-  /// Its name, as the engine knows it.
+  /// The name of the model in the engine.
   public var name: String
-  /// Its parameters in billions, more than 0; `nil` when that is not known.
+  /// The number of parameters in billions, more than 0; `nil` when unknown.
   public var billionsOfParameters: Double?
 
-  /// Makes one; a size that is no number, or not more than 0, is not known.
+  /// Creates a model; a size that is not finite or not more than 0 counts as unknown.
   public init(name: String, billionsOfParameters: Double? = nil) {
     self.name = name
     self.billionsOfParameters = billionsOfParameters.flatMap { $0.isFinite && $0 > 0 ? $0 : nil }
   }
-}
-
-/// The state a phone reports in its status message; raw values are those on the wire.
-public enum ModelState: String, Sendable, Codable, CaseIterable {
-  /// No model, or no engine, is there.
-  case notInstalled
-  /// The engine is fetching the model.
-  case downloading
-  /// The engine is loading the model into memory.
-  case loading
-  /// A prompt sent now is answered.
-  case ready
-  /// The engine is there but does not work.
-  case error
 }

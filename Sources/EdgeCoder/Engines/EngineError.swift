@@ -1,20 +1,25 @@
 public import ErrorReporting
 
-/// Why an engine did not answer.
+/// An error of an engine that did not answer a prompt.
+///
+/// ```swift
+/// let error = EngineError(.timedOut, "no text within 90 s")
+/// print(error)  // timed out: no text within 90 s
+/// ```
 public typealias EngineError = CodedError<EngineErrorDomain>
 
 /// The domain of the codes of ``EngineError``.
 public enum EngineErrorDomain {}
 
 extension CodedError.Code where Domain == EngineErrorDomain {
-  /// Nothing listens at the engine's address.
+  /// No server accepts connections at the address of the engine.
   public static var unreachable: Self { Self("unreachable", .unavailable) }
-  /// The engine answered with an error of its own, for example an unknown model.
+  /// The engine returned an error of its own, for example for an unknown model.
   public static var refused: Self { Self("refused", .unavailable) }
-  /// The engine did not answer, or stopped answering, within its time limit.
+  /// The engine did not answer, or stopped answering, within its timeout.
   public static var timedOut: Self { Self("timed out", .unavailable) }
-  /// The engine's connection ended in the middle of a reply.
+  /// The connection to the engine closed in the middle of a reply.
   public static var interrupted: Self { Self("interrupted", .unavailable) }
-  /// The engine sent something that is not its protocol, or more than the limit.
+  /// The engine sent a malformed reply, or a reply over the limit.
   public static var badReply: Self { Self("bad reply", .unavailable) }
 }

@@ -2,29 +2,29 @@ import BlueZ
 import Logging
 import Timing
 
-/// Holds an adapter's links against an access policy: who may ask is let in, who may not is turned away, and nothing
-/// is sent while somebody could hear it who may not.
+/// The enforcement of an access policy on the connections of an adapter.
 ///
-/// Each access is checked twice. bluetoothd lets only encrypted links through to a characteristic (its flags), and
-/// here the peer behind the link must be bonded and allowed.
+/// Permitted centrals are admitted, others are disconnected, and nothing is sent while a connected central without
+/// permission could receive it. Each access is checked twice: bluetoothd admits only encrypted connections to a
+/// characteristic (its flags), and this type checks that the peer is bonded and on the allow list.
 final class AccessControl: Sendable {
   private let adapter: Adapter
   private let policy: AccessPolicy
   private let time: TimeSource
-  /// Called with everybody who was turned away.
-  private let refused: @Sendable (Peer, AccessRefusal) -> Void
+  /// Called for each refusal.
+  private let onRefusal: @Sendable (Peer, AccessRefusal) -> Void
 
   init(
     _ adapter: Adapter, _ policy: AccessPolicy, time: TimeSource = .continuous,
-    refused: @escaping @Sendable (Peer, AccessRefusal) -> Void
+    onRefusal: @escaping @Sendable (Peer, AccessRefusal) -> Void
   ) {
     self.adapter = adapter
     self.policy = policy
     self.time = time
-    self.refused = refused
+    self.onRefusal = onRefusal
   }
 
-  /// Lets a request of a peer through.
+  /// Checks an access of a peer.
   /// - Throws: `AttributeRefusal.notAuthorized`.
   func check(_ peer: Peer) throws {
     guard policy.mode != .open else { return }
@@ -33,71 +33,72 @@ final class AccessControl: Sendable {
   }
 
   private func refuse(_ peer: Peer, _ reason: AccessRefusal) throws {
-    refused(peer, reason)
+    onRefusal(peer, reason)
     throw AttributeRefusal.notAuthorized
   }
 
   private func admits(_ device: Device) -> Bool { policy.admits(device.address, isBonded: device.isBonded) }
 
-  // MARK: Links
+  // MARK: Connections
 
-  /// Tries every link there is and every new one, until the task is cancelled.
+  /// Tries every connection, present and new, until the task is cancelled.
   func watch() async {
     guard policy.mode != .open else { return }
     let connections = adapter.connectionEvents()
     await withDiscardingTaskGroup { group in
-      for peer in adapter.connectedPeers { group.addTask { await self.tryLink(of: peer) } }
-      for await case .connected(let peer) in connections { group.addTask { await self.tryLink(of: peer) } }
+      for peer in adapter.connectedPeers { group.addTask { await self.tryConnection(of: peer) } }
+      for await case .connected(let peer) in connections { group.addTask { await self.tryConnection(of: peer) } }
       group.cancelAll()
     }
   }
 
-  private func tryLink(of peer: Peer) async {
-    var trial = LinkTrial(at: time.now)
+  private func tryConnection(of peer: Peer) async {
+    var trial = ConnectionTrial(at: time.now)
     do {
       while let device = adapter.device(peer), device.isConnected {
         let link = try adapter.connections().first { $0.address == device.address }
-        // Links this machine made are not to its service.
+        // A connection that this host initiated is not one to its service.
         guard link?.isCentral != true else { return }
-        let evidence = LinkTrial.Evidence(
+        let evidence = ConnectionTrial.Evidence(
           isBonded: device.isBonded, isAdmitted: admits(device), isEncrypted: link?.isEncrypted ?? false)
-        switch trial.verdict(on: evidence, at: time.now) {
-        case .friend: return
-        case .open: try await time.sleep(for: .milliseconds(200))
-        case .outsider(let reason): return try await turnAway(device, reason)
+        switch trial.handle(evidence, at: time.now) {
+        case .keep: return
+        case .wait: try await time.sleep(for: .milliseconds(200))
+        case .disconnect(let reason): return try await disconnect(device, reason)
         }
       }
     } catch {
-      // Cancelled, or the adapter or the device is gone, and the link with it.
+      // Cancelled, or the adapter or the device is gone, and the connection with it.
     }
   }
 
-  private func turnAway(_ device: Device, _ reason: AccessRefusal) async throws {
-    refused(device.peer, reason)
+  private func disconnect(_ device: Device, _ reason: AccessRefusal) async throws {
+    onRefusal(device.peer, reason)
     try await device.disconnect()
   }
 
-  /// Waits until nobody is linked who could hear a notification and may not; who stays is turned away again.
+  /// Waits until every connected central that could receive a notification is permitted; others are disconnected after
+  /// a timeout.
   ///
-  /// Below 5.76 bluetoothd sends a notification to all who are subscribed, and it keeps the subscriptions of bonded
-  /// peers from link to link. One of those who is not on the list is turned away, but that takes two seconds. Who is
-  /// not bonded cannot subscribe, and of who has not encrypted the link yet the kernel holds all traffic back.
+  /// Before 5.76 bluetoothd sends a notification to all subscribers, and keeps the subscriptions of bonded peers across
+  /// connections. A bonded central that is not on the allow list is disconnected, which takes two seconds. A central that
+  /// is not bonded cannot subscribe, and the kernel holds back all traffic of one that has not encrypted its connection.
   /// - Throws: `BlueZError`, or `CancellationError`.
-  func waitUntilFriendsOnlyListen() async throws {
+  func waitForPermittedReceivers() async throws {
     guard policy.mode != .open else { return }
-    let deadline = time.now + LinkTrial.encryptionLimit
+    let deadline = time.now + ConnectionTrial.encryptionTimeout
     while true {
-      let others = try eavesdroppers()
+      let others = try unpermittedReceivers()
       if others.isEmpty { return }
       if time.now >= deadline {
-        for device in others { try await turnAway(device, .notAllowed) }
+        for device in others { try await disconnect(device, .notAllowed) }
       } else {
         try await time.sleep(for: .milliseconds(20))
       }
     }
   }
 
-  private func eavesdroppers() throws -> [Device] {
+  private func unpermittedReceivers() throws -> [Device] {
     try adapter.connections().filter(\.isEncrypted).compactMap { adapter.device($0.address) }.filter { !admits($0) }
   }
 }

@@ -1,53 +1,48 @@
 public import BlueZ
 
-/// Who may ask a phone, and how well their link must be secured.
+/// The rule that decides which centrals may send requests to a phone, and how secure their connections must be.
 ///
-/// A rule of the closed modes holds for everything: reading, writing and subscribing. What protects them is the link's
-/// encryption, which bluetoothd and the kernel check for each access; who is behind it, ``BlueZPhoneTransport`` checks.
+/// In the modes `encrypted` and `authenticated` the rule holds for reads, writes and subscriptions. bluetoothd and the
+/// kernel check the encryption of the connection for each access; ``BlueZPhoneTransport`` checks the identity of the
+/// central.
+///
+/// ```swift
+/// let policy = AccessPolicy.authenticated(allowed: ["00:AA:01:00:00:42"])
+/// ```
 public struct AccessPolicy: Sendable, Hashable {
-  /// How well a link must be secured.
-  public enum Mode: String, Sendable, Hashable, CaseIterable {
-    /// Not at all: everybody in range may ask, and hears the replies to others where the phone cannot address one
-    /// central alone (BlueZ before 5.76).
-    case open
-    /// Encrypted, with a peer that has paired by any method. Just Works keeps out whoever comes later, but not who was
-    /// in the middle when the two paired.
-    case encrypted
-    /// Encrypted, with a peer that has paired by a passkey or a comparison, so that nobody was in the middle.
-    case authenticated
-  }
-
-  /// How well a link must be secured.
-  public let mode: Mode
-  /// The identity addresses of the peers that may ask; `nil` lets in every peer that is bonded.
+  /// The security that connections must have.
+  public let mode: AccessMode
+  /// The identity addresses of the centrals that may send requests; `nil` admits every bonded central.
   public let allowed: Set<BluetoothAddress>?
 
-  /// Everybody may ask.
+  /// The policy that admits every central, without pairing.
   public static let open = AccessPolicy(mode: .open, allowed: nil)
 
-  /// Bonded peers may ask, over an encrypted link.
-  /// - Parameter allowed: only these; without it, all.
+  /// Returns a policy that admits bonded centrals over encrypted connections.
+  /// - Parameter allowed: The identity addresses to admit; `nil` admits every bonded central.
   public static func encrypted(allowed: Set<BluetoothAddress>? = nil) -> AccessPolicy {
     AccessPolicy(mode: .encrypted, allowed: allowed)
   }
 
-  /// Bonded peers may ask, over a link authenticated with a passkey or a comparison.
-  /// - Parameter allowed: only these; without it, all.
+  /// Returns a policy that admits bonded centrals over authenticated connections.
+  ///
+  /// A connection is authenticated if the two have paired by passkey entry or numeric comparison.
+  /// - Parameter allowed: The identity addresses to admit; `nil` admits every bonded central.
   public static func authenticated(allowed: Set<BluetoothAddress>? = nil) -> AccessPolicy {
     AccessPolicy(mode: .authenticated, allowed: allowed)
   }
 
-  /// Whether a peer may ask.
+  /// Returns `true` if a central may send requests.
   /// - Parameters:
-  ///   - address: its identity address; `nil` when unknown.
-  ///   - isBonded: whether keys are kept of it.
+  ///   - address: The identity address of the central; `nil` when unknown.
+  ///   - isBonded: A Boolean value that indicates whether the central is bonded.
   func admits(_ address: BluetoothAddress?, isBonded: Bool) -> Bool {
     guard mode != .open else { return true }
     guard isBonded, let address else { return false }
     return allowed?.contains(address) ?? true
   }
 
-  /// The flags of what is written.
+  /// The flags of characteristics that are written.
   var writeFlags: CharacteristicFlags {
     switch mode {
     case .open: [.write, .writeWithoutResponse]
@@ -56,7 +51,7 @@ public struct AccessPolicy: Sendable, Hashable {
     }
   }
 
-  /// The flags of what is read and subscribed to.
+  /// The flags of characteristics that are read and subscribed to.
   var readFlags: CharacteristicFlags {
     switch mode {
     case .open: [.read, .notify]
@@ -65,7 +60,7 @@ public struct AccessPolicy: Sendable, Hashable {
     }
   }
 
-  /// What an L2CAP channel demands of its link.
+  /// The security level of an L2CAP channel.
   var securityLevel: SecurityLevel {
     switch mode {
     case .open: .low

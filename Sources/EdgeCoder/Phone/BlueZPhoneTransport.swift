@@ -2,65 +2,79 @@ public import BlueZ
 import Logging
 public import Streams
 
-/// The EdgeCoder service on a real adapter, over BlueZ.
+/// A phone transport over BlueZ: the EdgeCoder service on an adapter.
 ///
-/// What is registered is declared (see `Session`): after a restart of bluetoothd, a power cycle or a replug the service
-/// and its advertisement are put back. The service ends with ``stop()``, or with the process.
+/// The service and its advertisement are registered again after a restart of bluetoothd, a power cycle or a replug of the
+/// adapter. The service ends with ``stop()``, or with the process.
+///
+/// ```swift
+/// import BlueZ
+///
+/// let session = try await Session.open()
+/// let transport = try await BlueZPhoneTransport.start(
+///   on: session.adapter(), name: "Workshop", access: .encrypted(), muxBearers: [.l2cap, .gatt])
+/// print(transport.muxBearers)
+/// try await transport.stop()
+/// ```
 public final class BlueZPhoneTransport: PhoneTransport {
-  /// The longest name of the phone application: `EdgeCoder-` and 16 characters of the agent's id. It goes into the scan
-  /// response, which has room for 29 bytes.
+  /// The limit on the advertised name, 26 bytes of UTF-8.
+  ///
+  /// The longest name of the phone application is `EdgeCoder-` and 16 characters. The scan response, which carries the
+  /// name, has 29 bytes for it.
   public static let nameLimit = 26
 
-  /// Whether this bluetoothd can notify one central alone: from 5.76.
+  /// A Boolean value that indicates whether a notification can be sent to a single central, as from BlueZ 5.76.
   public let addressesSinglePeer: Bool
 
-  /// Over what it takes v2 links. Of those asked for, L2CAP is missing where the kernel gives no channels and GATT was
-  /// asked for, too.
-  public var linkBearers: Set<LinkBearer> { linkOffer?.bearers ?? [] }
+  /// The bearers over which the phone accepts v2 muxes.
+  ///
+  /// These are the requested ones, without L2CAP where the kernel offers no channels and GATT was requested, too.
+  public var muxBearers: Set<MuxBearer> { muxAcceptor?.bearers ?? [] }
 
-  /// Writes refused so far; see ``PhoneTransport/writesRefused``.
+  /// The number of writes refused without an event; see ``PhoneTransport/writesRefused``.
   public var writesRefused: Int { refusals.value }
 
-  /// What happens on the radio, for one consumer.
-  public let events: BoundedStream<PhoneEvent>
+  /// The events of the radio in order, for one consumer.
+  public let events: BoundedStream<PhoneTransportEvent>
 
-  /// The v2 links that centrals open; `nil` when none is offered.
-  public let links: BoundedStream<any LinkChannel>?
+  /// The channels of the v2 muxes that centrals open; `nil` if no mux is offered.
+  public let muxChannels: BoundedStream<any MuxChannel>?
 
-  /// Writes wait here at most; one more is refused with an ATT error. 1024 of 512 bytes are half a megabyte.
-  private let source: BoundedStream<PhoneEvent>.Source
+  // 1024 writes of 512 bytes are half a megabyte; the next one is refused with an ATT error.
+  private let source: BoundedStream<PhoneTransportEvent>.Source
   private let values: Lock<[EdgeCoderCharacteristic: [UInt8]]>
   private let control: AccessControl
   private let characteristics: [EdgeCoderCharacteristic: LocalCharacteristic]
-  /// What tells a central that it has to pair; none in the open mode.
+  /// The characteristic that tells a central that it must pair; none in the open mode.
   private let closed: [LocalCharacteristic]
   private let registrations = Lock<(application: GATTApplication, advertisement: Advertisement)?>(nil)
-  private let linkOffer: PhoneLinkOffer?
+  private let muxAcceptor: PhoneMuxAcceptor?
   private let refusals: Counter
   private let watchers = Lock<[Task<Void, Never>]>([])
 
-  /// Registers the service and advertises it.
+  /// Registers the service on an adapter and advertises it.
   /// - Parameters:
-  ///   - adapter: a powered adapter.
-  ///   - name: the name to advertise; what is over ``nameLimit`` UTF-8 bytes is cut off. `nil` advertises none.
-  ///   - access: who may ask. In the closed modes peers must have paired; for that a person opens a window
-  ///     (`Adapter.openPairingWindow(for:)`, with an agent of a session), here or in another program.
-  ///   - links: over what to offer v2 links, if at all; see `docs/link-v2.md` and ``linkBearers``.
-  /// - Throws: `BlueZError`, as `Adapter.offer`, `Adapter.advertise` and, in the closed modes, `Adapter.links`.
+  ///   - adapter: A powered adapter.
+  ///   - name: The name to advertise, truncated to ``nameLimit`` bytes; `nil` advertises no name.
+  ///   - access: The centrals that may send requests. In the modes `encrypted` and `authenticated` they must have paired
+  ///     within a pairing window (`Adapter.openPairingWindow(for:)`) of this or another program.
+  ///   - muxBearers: The bearers over which v2 muxes are offered; see `docs/link-v2.md` and ``muxBearers``.
+  /// - Throws: `BlueZError`, as `Adapter.offer`, `Adapter.advertise` and, in the closed modes, `Adapter.connections`.
   public static func start(
-    on adapter: Adapter, name: String? = nil, access: AccessPolicy = .encrypted(), links: Set<LinkBearer> = []
+    on adapter: Adapter, name: String? = nil, access: AccessPolicy = .encrypted(),
+    muxBearers: Set<MuxBearer> = []
   ) async throws -> BlueZPhoneTransport {
-    // Whether a link is encrypted only the kernel tells; where it may not be asked, no closed mode holds.
+    // Only the kernel knows whether a connection is encrypted; where it cannot be queried, no closed mode is enforced.
     if access.mode != .open { _ = try adapter.connections() }
     let version = await adapter.session.version()
     let transport = try BlueZPhoneTransport(
       addressesSinglePeer: version?.has(.notifiesOnePeer) ?? false, adapter: adapter, access: access,
-      links: links)
-    // Listening first: a central may come the moment the service is there.
-    transport.watch(adapter, tellsPeers: version?.has(.socketPerPeer) ?? false)
+      muxBearers: muxBearers)
+    // Subscribed before the registration: a central may connect as soon as the service exists.
+    transport.watch(adapter, reportsPeers: version?.has(.socketPerPeer) ?? false)
     do {
       let application = try await adapter.offer([transport.service])
-      let shown = name.map { BlueZPhoneTransport.cut($0, to: nameLimit) }
+      let shown = name.map { BlueZPhoneTransport.truncate($0, to: nameLimit) }
       let service = BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)
       let advertisement = try await adapter.advertise(.init(name: shown, services: [service]))
       transport.registrations.withLock { $0 = (application, advertisement) }
@@ -72,24 +86,26 @@ public final class BlueZPhoneTransport: PhoneTransport {
     return transport
   }
 
-  private init(addressesSinglePeer: Bool, adapter: Adapter, access: AccessPolicy, links: Set<LinkBearer>) throws {
+  private init(addressesSinglePeer: Bool, adapter: Adapter, access: AccessPolicy, muxBearers: Set<MuxBearer>) throws {
     self.addressesSinglePeer = addressesSinglePeer
-    let (events, source) = BoundedStream.make(of: PhoneEvent.self, limit: 1024, policy: .dropNewest)
+    let (events, source) = BoundedStream.make(of: PhoneTransportEvent.self, limit: 1024, policy: .dropNewest)
     let values = Lock<[EdgeCoderCharacteristic: [UInt8]]>([:])
-    let control = AccessControl(adapter, access) { source.yield(.refused(PeerID($0), $1)) }
+    let control = AccessControl(adapter, access) { source.yield(.accessRefused(PeerID($0), $1)) }
     self.events = events
     self.source = source
     self.values = values
     self.control = control
     let refusals = Counter()
     self.refusals = refusals
-    linkOffer =
-      links.isEmpty
+    muxAcceptor =
+      muxBearers.isEmpty
       ? nil
-      : try PhoneLinkOffer(
-        adapter, access, control, bearers: links, addressesSinglePeer: addressesSinglePeer,
-        refused: refusals.increment)
-    self.links = linkOffer?.channels
+      : try PhoneMuxAcceptor(
+        adapter, access, control, bearers: muxBearers, addressesSinglePeer: addressesSinglePeer
+      ) { peer in
+        if !source.yield(.writeRefused(peer)) { refusals.increment() }
+      }
+    muxChannels = muxAcceptor?.channels
 
     func notifying(_ characteristic: EdgeCoderCharacteristic) -> LocalCharacteristic {
       LocalCharacteristic(
@@ -119,10 +135,10 @@ public final class BlueZPhoneTransport: PhoneTransport {
   }
 
   private var service: LocalService {
-    return LocalService(
+    LocalService(
       BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service),
       characteristics: EdgeCoderCharacteristic.allCases.compactMap { characteristics[$0] } + closed
-        + (linkOffer?.characteristics ?? []))
+        + (muxAcceptor?.characteristics ?? []))
   }
 
   deinit { end() }
@@ -133,7 +149,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
   public func notify(_ characteristic: EdgeCoderCharacteristic, _ value: [UInt8], to peer: PeerID?) async throws {
     guard let local = characteristics[characteristic] else { return }
     do {
-      try await control.waitUntilFriendsOnlyListen()
+      try await control.waitForPermittedReceivers()
       if let peer = peer?.bluez {
         try await local.notify(value, to: peer)
       } else {
@@ -149,10 +165,10 @@ public final class BlueZPhoneTransport: PhoneTransport {
     values.withLock { $0[characteristic] = value }
   }
 
-  // MARK: The end
+  // MARK: Stopping
 
-  /// Ends the advertisement and takes the service away.
-  /// - Throws: `BlueZError` when bluetoothd refuses; the service ends all the same.
+  /// Stops advertising and unregisters the service.
+  /// - Throws: `BlueZError` when bluetoothd fails to unregister; the service ends in any case.
   public func stop() async throws {
     end()
     guard let (application, advertisement) = registrations.withLock({ $0.take() }) else { return }
@@ -165,14 +181,14 @@ public final class BlueZPhoneTransport: PhoneTransport {
   private func end() {
     for watcher in watchers.withLock({ $0 }) { watcher.cancel() }
     source.finish()
-    linkOffer?.close()
+    muxAcceptor?.close()
   }
 
-  // MARK: What happens
+  // MARK: Events
 
-  /// - Parameter tellsPeers: whether bluetoothd makes a socket for each subscriber; below 5.69 it tells of the first
-  ///   only, and its end is the end of all.
-  private func watch(_ adapter: Adapter, tellsPeers: Bool) {
+  /// - Parameter reportsPeers: A Boolean value that indicates whether bluetoothd has a socket for each subscriber; before
+  ///   5.69 it reports only the first subscriber, and its end ends all subscriptions.
+  private func watch(_ adapter: Adapter, reportsPeers: Bool) {
     let source = source
     var tasks: [Task<Void, Never>] = []
     for (characteristic, local) in characteristics where characteristic != .request {
@@ -183,15 +199,16 @@ public final class BlueZPhoneTransport: PhoneTransport {
             switch event {
             case .subscribed(let peer, let mtu):
               source.yield(.mtu(PeerID(peer), mtu))
-              source.yield(.subscribed(tellsPeers ? PeerID(peer) : nil, characteristic, mtu: nil))
+              source.yield(.subscribed(reportsPeers ? PeerID(peer) : nil, characteristic, mtu: nil))
             case .unsubscribed(let peer):
-              source.yield(.unsubscribed(tellsPeers ? PeerID(peer) : nil, characteristic))
+              source.yield(.unsubscribed(reportsPeers ? PeerID(peer) : nil, characteristic))
             }
           }
         })
     }
     tasks.append(Task { [control] in await control.watch() })
-    let (connections, hub) = (adapter.connectionEvents(), linkOffer?.hub)
+    let connections = adapter.connectionEvents()
+    let hub = muxAcceptor?.hub
     for peer in adapter.connectedPeers { source.yield(.connected(PeerID(peer))) }
     tasks.append(
       Task {
@@ -219,23 +236,10 @@ public final class BlueZPhoneTransport: PhoneTransport {
     watchers.withLock { [tasks] in $0 = tasks }
   }
 
-  /// The longest beginning of a name that has at most so many UTF-8 bytes.
-  static func cut(_ name: String, to limit: Int) -> String {
+  /// Returns the longest prefix of a name within a limit in bytes of UTF-8.
+  static func truncate(_ name: String, to limit: Int) -> String {
     var name = name
     while name.utf8.count > limit { name.removeLast() }
     return name
-  }
-}
-
-extension PeerID {
-  init(_ peer: Peer) { self.init(peer.path.description) }
-
-  /// The peer as BlueZ knows it; `nil` when the identifier did not come from BlueZ.
-  var bluez: Peer? {
-    do {
-      return Peer(path: try .init(rawValue))
-    } catch {
-      return nil
-    }
   }
 }

@@ -1,34 +1,42 @@
-/// One request a phone has accepted.
+/// A request that a phone has accepted.
 public struct PhoneJob: Sendable, Hashable {
-  /// Numbers the phone's jobs; unique while it runs.
+  /// The number of the job, unique while the phone runs.
   public var number: Int
-  /// Who asked.
+  /// The central that sent the request.
   public var peer: PeerID
-  /// The request.
+  /// The request of the central.
   public var request: Wire.Request
-  /// Where the reply goes; `nil` for the response characteristic.
-  var ticket: LinkTicket?
+  /// The stream for the reply; `nil` for the response characteristic.
+  var stream: MuxStream?
 }
 
-/// A request on one of a phone's v2 links.
-struct LinkTicket: Sendable, Hashable {
-  /// Numbers the phone's links; unique while it runs.
-  var link: Int
-  /// The request's stream on that link.
-  var stream: UInt32
+/// The identifier of a stream among all v2 muxes of a phone.
+struct MuxStream: Sendable, Hashable {
+  /// The number of the mux, unique while the phone runs.
+  var mux: Int
+  /// The number of the stream within the mux.
+  var number: UInt32
 }
 
-/// The phone's requests: first in, first out, one at a time, at most so many waiting.
-///
-/// A value type: it decides, and does nothing itself.
+/// The job queue of a phone: first in, first out, one job at a time, with a limit on those that wait.
 struct JobQueue: Sendable {
   enum Admission: Equatable {
     case accepted
-    /// The same central waits for a reply with this id already.
+    /// The same central already waits for a reply with this identifier.
     case duplicate
+    /// The queue has no free slot.
     case full
-    /// The central has its share of the queue.
+    /// The central has used its share of the queue.
     case fullForPeer
+  }
+
+  /// Jobs that were removed from the queue.
+  struct Cancelled {
+    var waiting: Int
+    /// The running job, which must be cancelled; `nil` if it was not removed.
+    var running: PhoneJob?
+
+    var count: Int { waiting + (running == nil ? 0 : 1) }
   }
 
   let limit: Int
@@ -42,51 +50,52 @@ struct JobQueue: Sendable {
     self.limitPerPeer = max(1, limitPerPeer)
   }
 
-  mutating func submit(_ request: Wire.Request, from peer: PeerID, ticket: LinkTicket? = nil) -> Admission {
-    if contains(request.id, of: peer, ticket) { return .duplicate }
-    // With nothing running and nobody waiting there is always room for one.
+  mutating func submit(_ request: Wire.Request, from peer: PeerID, stream: MuxStream? = nil) -> Admission {
+    if contains(request.id, of: peer, stream) { return .duplicate }
+    // An idle queue always accepts one request.
     guard waiting.count < limit || (running == nil && waiting.isEmpty) else { return .full }
     guard waiting.count(where: { $0.peer == peer }) + (running?.peer == peer ? 1 : 0) < limitPerPeer else {
       return .fullForPeer
     }
-    waiting.append(PhoneJob(number: nextNumber, peer: peer, request: request, ticket: ticket))
+    waiting.append(PhoneJob(number: nextNumber, peer: peer, request: request, stream: stream))
     nextNumber += 1
     return .accepted
   }
 
-  /// The next job, which becomes the running one; `nil` while one runs or when none waits.
+  /// Starts and returns the next job; `nil` while one runs or when none waits.
   mutating func start() -> PhoneJob? {
     guard running == nil, !waiting.isEmpty else { return nil }
     running = waiting.removeFirst()
     return running
   }
 
-  /// The running job is done.
-  /// - Returns: the job, or `nil` when it is not the running one (any more).
+  /// Finishes the running job.
+  /// - Returns: The job, or `nil` if it is not the running one.
   mutating func finish(_ number: Int) -> PhoneJob? {
     guard let job = running, job.number == number else { return nil }
     running = nil
     return job
   }
 
-  /// Removes the jobs of one peer, or of all.
-  /// - Returns: how many waited, and the running one if it is to be cancelled.
-  mutating func cancel(_ peer: PeerID?) -> (waiting: Int, running: PhoneJob?) {
+  /// Removes the jobs of one peer; with `nil`, all jobs.
+  mutating func cancel(_ peer: PeerID?) -> Cancelled {
     cancel { peer == nil || $0.peer == peer }
   }
 
-  /// Removes the jobs that are meant.
-  /// - Returns: how many waited, and the running one if it is to be cancelled.
-  mutating func cancel(_ isMeant: (PhoneJob) -> Bool) -> (waiting: Int, running: PhoneJob?) {
+  /// Removes the jobs that match a condition.
+  mutating func cancel(_ matches: (PhoneJob) -> Bool) -> Cancelled {
     let before = waiting.count
-    waiting.removeAll(where: isMeant)
-    guard let job = running, isMeant(job) else { return (before - waiting.count, nil) }
-    running = nil
-    return (before - waiting.count, job)
+    waiting.removeAll(where: matches)
+    var cancelled = Cancelled(waiting: before - waiting.count)
+    if let job = running, matches(job) {
+      running = nil
+      cancelled.running = job
+    }
+    return cancelled
   }
 
-  private func contains(_ id: String, of peer: PeerID, _ ticket: LinkTicket?) -> Bool {
-    let isIt = { (job: PhoneJob) in job.peer == peer && job.ticket == ticket && job.request.id == id }
-    return running.map(isIt) ?? false || waiting.contains(where: isIt)
+  private func contains(_ id: String, of peer: PeerID, _ stream: MuxStream?) -> Bool {
+    let matches = { (job: PhoneJob) in job.peer == peer && job.stream == stream && job.request.id == id }
+    return running.map(matches) ?? false || waiting.contains(where: matches)
   }
 }

@@ -1,38 +1,38 @@
-/// Gathers the pieces an engine streams into the output of one reply, up to the reply limit.
+/// The text of one reply, collected from the stream of an engine up to the reply limit.
 struct OutputAccumulator: Sendable {
-  /// Put behind a text that was cut off, so that nobody takes it for the whole.
-  static let cutNote = "\n[cut: the reply reached its size limit]"
+  /// The note at the end of a truncated text.
+  static let truncationNote = "\n[cut: the reply reached its size limit]"
 
   private(set) var text = ""
-  /// Whether the limit was reached; what comes after is not taken.
-  private(set) var isCut = false
-  private var room: Int
+  /// A Boolean value that indicates whether the limit was reached; later text is ignored.
+  private(set) var isTruncated = false
+  private var remaining: Int
 
-  /// - Parameter limit: the most bytes the text may take in an encoded reply, the note included.
+  /// - Parameter limit: The limit on the text in an encoded reply, in bytes, the note included.
   init(limit: Int) {
-    room = max(0, limit - JSONObjectWriter.encodedLength(of: Self.cutNote))
+    remaining = max(0, limit - JSONObjectWriter.encodedLength(of: Self.truncationNote))
   }
 
-  /// Takes a piece.
-  /// - Returns: what went into the text: less than the piece, and the note, when it reached the limit.
+  /// Appends text.
+  /// - Returns: The text that was appended; at the limit, the beginning of it and the note.
   mutating func append(_ piece: String) -> String {
-    guard !isCut else { return "" }
+    guard !isTruncated else { return "" }
     let length = JSONObjectWriter.encodedLength(of: piece)
-    if length <= room {
+    if length <= remaining {
       text += piece
-      room -= length
+      remaining -= length
       return piece
     }
     var taken = ""
     for character in piece {
       let length = JSONObjectWriter.encodedLength(of: String(character))
-      guard length <= room else { break }
+      guard length <= remaining else { break }
       taken.append(character)
-      room -= length
+      remaining -= length
     }
-    taken += Self.cutNote
+    taken += Self.truncationNote
     text += taken
-    isCut = true
+    isTruncated = true
     return taken
   }
 }

@@ -1,4 +1,4 @@
-/// The centrals a phone knows: their MTU, what they subscribed to, and the request each is in the middle of writing.
+/// The centrals of a phone: their MTU, their subscriptions, and the request that each is writing.
 struct PeerTable: Sendable {
   struct Peer: Sendable {
     var mtu: Int?
@@ -10,7 +10,7 @@ struct PeerTable: Sendable {
   let limit: Int
   let makeScanner: @Sendable () -> JSONObjectScanner
   private(set) var peers: [PeerID: Peer] = [:]
-  /// Subscriptions BlueZ does not attribute to a peer, with the MTU it named.
+  /// The subscriptions that BlueZ does not attribute to a peer, with their MTU.
   private var anonymous: [EdgeCoderCharacteristic: Int?] = [:]
 
   init(limit: Int, makeScanner: @Sendable @escaping () -> JSONObjectScanner) {
@@ -18,8 +18,8 @@ struct PeerTable: Sendable {
     self.makeScanner = makeScanner
   }
 
-  /// Applies a change to a peer, which is added when it is new.
-  /// - Returns: `nil` when there is no room for another peer.
+  /// Changes the entry of a peer, which is added if it is new.
+  /// - Returns: `nil` if the table is full.
   mutating func update<Result>(_ id: PeerID, _ change: (inout Peer) -> Result) -> Result? {
     if peers[id] == nil {
       guard peers.count < limit else { return nil }
@@ -27,7 +27,7 @@ struct PeerTable: Sendable {
     }
     return peers[id].map { peer in
       var peer = peer
-      peers[id] = nil  // so that the scanner's buffer is changed in place
+      peers[id] = nil  // so that the buffer of the scanner is changed in place
       let result = change(&peer)
       peers[id] = peer
       return result
@@ -65,17 +65,17 @@ struct PeerTable: Sendable {
     anonymous.keys.contains(characteristic) || peers.values.contains { $0.subscriptions.contains(characteristic) }
   }
 
-  /// The smallest MTU that counts for a notification to one peer or, with `nil`, to all.
+  /// Returns the smallest MTU for a notification to one peer or, with `nil`, to all.
   ///
-  /// For all it is the smallest one known among the connected peers and the sockets: where BlueZ does not say who is
-  /// subscribed, everybody may be. A peer that has neither written nor read yet has no known MTU and does not count;
-  /// our central reads the status when it is ready and is known from then on.
+  /// For all, it is the smallest known MTU of the connected peers and the sockets: where BlueZ does not report the
+  /// subscribers, every peer may be one. A peer that has neither written nor read has no known MTU and does not count;
+  /// our central reads the status when it is ready.
   func mtu(for id: PeerID?) -> Int? {
     if let id, let mtu = peers[id]?.mtu { return mtu }
     return (peers.values.compactMap(\.mtu) + anonymous.values.compactMap(\.self)).min()
   }
 
-  /// The scanners' refusals that are due.
+  /// Discards the requests that exceeded the idle limit.
   mutating func expire(at now: Duration) -> [JSONObjectScanner.Refusal] {
     peers.keys.compactMap { peers[$0]?.scanner.expire(at: now) }
   }

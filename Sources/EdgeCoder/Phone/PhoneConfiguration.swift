@@ -1,42 +1,81 @@
 /// The limits and intervals of the phone role.
+///
+/// ```swift
+/// var configuration = PhoneConfiguration()
+/// configuration.queue.limit = 4
+/// configuration.timeouts.text = .seconds(30)
+/// ```
 public struct PhoneConfiguration: Sendable, Hashable {
-  /// The most bytes one request may have; ``Wire/messageLimit`` unless said otherwise.
-  public var requestLimit = Wire.messageLimit
-  /// How long a started request may stand still; ``Wire/idleLimit`` unless said otherwise.
-  public var idleLimit = Wire.idleLimit
-  /// The most bytes an encoded reply may have; text beyond is cut off and the reply says so.
-  public var replyLimit = Wire.messageLimit
-  /// How many requests may wait while one is being answered; one more is told that the phone is busy.
-  public var queueLimit = 16
-  /// How many requests of one central may be in the queue, the one being answered included.
-  public var requestsPerPeer = 8
-  /// How many requests one central may send in a minute, at once or spread out; one more is told that the phone is
-  /// busy. What is no request counts too.
-  public var requestsPerMinute = 120
-  /// How many bytes one central may write in a minute; a request over that is told that the phone is busy. The default
-  /// is sixteen of the largest requests.
-  public var bytesPerMinute = 16 * Wire.messageLimit
-  /// How many refusals (busy, malformed) may wait to be sent; more are dropped and counted.
-  public var refusalLimit = 32
-  /// How many of those may be for one central, so that one that asks wildly does not keep others from their replies.
-  public var refusalsPerPeer = 8
-  /// The most tokens a request may ask for; more count as this many. The EdgeCoder provider takes 1–8192.
-  public var maxTokensLimit = 8192
-  /// How long the engine may take for one prompt. A central waits for 90 s. For a prompt over a v2 link: to the first
-  /// text, and from there from one piece to the next.
-  public var jobLimit = Duration.seconds(90)
-  /// How long it may take in all for a prompt over a v2 link; 10 min, as long as a central waits. Never less than
-  /// ``jobLimit``.
-  public var streamLimit = Duration.seconds(600)
-  /// The pause between chunks.
-  public var chunkInterval = Duration.milliseconds(10)
-  /// How often the status is pushed when nothing changes.
-  public var statusInterval = Duration.seconds(30)
-  /// How often the engine and the battery are asked, so that a change is pushed.
-  public var statusPollInterval = Duration.seconds(5)
-  /// The most centrals that are kept apart; writes of one more are refused. BlueZ has at most a few dozen links.
-  public var peerLimit = 64
+  /// The limits of the job queue.
+  public struct Queue: Sendable, Hashable {
+    /// The number of requests that may wait while one is answered; the next one is refused as busy. Default: 16.
+    public var limit = 16
+    /// The number of requests of one central in the queue, the one being answered included. Default: 8.
+    public var limitPerCentral = 8
+  }
 
-  /// Makes the default configuration.
+  /// The limits on the rate of one central.
+  public struct Rates: Sendable, Hashable {
+    /// The number of requests per minute; the next one is refused as busy. Default: 120.
+    ///
+    /// Malformed requests count, too.
+    public var requestsPerMinute = 120
+    /// The number of bytes written per minute; a request over the limit is refused as busy. Default: 4 MiB, which is
+    /// 16 of the largest requests.
+    public var bytesPerMinute = 16 * Wire.messageLimit
+  }
+
+  /// The limits on the refusals that wait to be sent; more are dropped and counted.
+  public struct Refusals: Sendable, Hashable {
+    /// The number of refusals for all centrals together. Default: 32.
+    public var limit = 32
+    /// The number of refusals for one central. Default: 8.
+    public var limitPerCentral = 8
+  }
+
+  /// The timeouts of the engine.
+  public struct Timeouts: Sendable, Hashable {
+    /// The time for a whole reply; over a v2 mux, the time to the first text and between two pieces. Default: 90 s.
+    ///
+    /// A central waits 90 s as well.
+    public var text = Duration.seconds(90)
+    /// The time for a whole reply over a v2 mux, at least ``text``. Default: 10 min, as long as a central waits.
+    public var reply = Duration.seconds(600)
+  }
+
+  /// The intervals of the status.
+  public struct Status: Sendable, Hashable {
+    /// The interval at which an unchanged status is sent. Default: 30 s.
+    public var interval = Duration.seconds(30)
+    /// The interval at which the engine and the battery are polled for changes. Default: 5 s.
+    public var pollInterval = Duration.seconds(5)
+  }
+
+  /// The limit on one request in bytes. Default: ``Wire/messageLimit``.
+  public var requestLimit = Wire.messageLimit
+  /// The time after which an incomplete request that does not grow is discarded. Default: ``Wire/idleLimit``.
+  public var idleLimit = Wire.idleLimit
+  /// The limit on an encoded reply in bytes; a longer text is truncated and says so. Default: ``Wire/messageLimit``.
+  public var replyLimit = Wire.messageLimit
+  /// The limit on the tokens of a reply; a request for more gets this many. Default: 8192, as in the EdgeCoder provider.
+  public var maxTokensLimit = 8192
+  /// The limit on the number of centrals; the writes of more are refused. Default: 64.
+  ///
+  /// BlueZ has at most a few dozen connections.
+  public var peerLimit = 64
+  /// The interval between the chunks of a reply. Default: 10 ms.
+  public var chunkInterval = Duration.milliseconds(10)
+  /// The limits of the job queue.
+  public var queue = Queue()
+  /// The limits on the rate of one central.
+  public var rates = Rates()
+  /// The limits on the refusals that wait to be sent.
+  public var refusals = Refusals()
+  /// The timeouts of the engine.
+  public var timeouts = Timeouts()
+  /// The intervals of the status.
+  public var status = Status()
+
+  /// Creates a configuration with the default of each property.
   public init() {}
 }

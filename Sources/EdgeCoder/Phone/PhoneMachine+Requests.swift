@@ -5,86 +5,105 @@ extension PhoneMachine {
     do {
       request = try Wire.Request.decode(bytes)
     } catch {
-      counters.malformed += 1
-      guard shortage == nil else { return refuse(nil, of: peer, .malformed) }
-      return refuse(error.id, of: peer, .malformed, "malformed request: \(error.reason)")
+      return countMalformed() + refuse(shortage == nil ? error.id : nil, of: peer, .malformed,
+          "malformed request: \(error.reason)")
     }
-    switch admit(request, bytes: bytes.count, from: peer, shortage) {
-    case .accepted: return [.wakeRunner]
-    case .duplicate: return []
-    case .refused(let kind, let reason): return refuse(request.id, of: peer, kind, reason)
+    let (admission, reports) = admit(request, bytes: bytes.count, from: peer, shortage)
+    switch admission {
+    case .accepted: return [.wakeRunner] + reports
+    case .duplicate: return reports
+    case .refused(let cause, let reason): return refuse(request.id, of: peer, cause, reason) + reports
     }
   }
 
   enum Admission {
     case accepted
-    /// The same central waits for this reply already.
+    /// The same central already waits for this reply.
     case duplicate
-    case refused(Refusal, String)
+    case refused(RefusalCause, String)
   }
 
-  /// Puts a request into the queue, if its central may ask now and there is room.
+  /// Adds a request to the queue if its central is within its rates and the queue has a slot.
   mutating func admit(
     _ request: Wire.Request, bytes: Int, from peer: PeerID, _ shortage: PeerRates.Shortage?,
-    ticket: LinkTicket? = nil
-  ) -> Admission {
+    stream: MuxStream? = nil
+  ) -> (Admission, reports: [Action]) {
     counters.requests += 1
     counters.requestBytes += bytes
     var request = request
     request.maxTokens = min(max(1, request.maxTokens ?? Wire.defaultMaxTokens), configuration.maxTokensLimit)
-    if let shortage { return limit(shortage) }
-    switch queue.submit(request, from: peer, ticket: ticket) {
+    let admission = shortage.map { limit($0) } ?? submit(request, from: peer, stream)
+    // The first in the queue is answered next when nothing else is.
+    let waiting = max(0, queue.waiting.count - (queue.running == nil ? 1 : 0))
+    let report = Action.report(.request(number: counters.requests, bytes: bytes, waiting: waiting))
+    if case .refused = admission { return (admission, [report, .report(.busy)]) }
+    return (admission, [report])
+  }
+
+  private mutating func submit(_ request: Wire.Request, from peer: PeerID, _ stream: MuxStream?) -> Admission {
+    switch queue.submit(request, from: peer, stream: stream) {
     case .accepted: return .accepted
     case .duplicate:
       counters.duplicates += 1
       return .duplicate
     case .full:
-      counters.busy += 1
+      counters.refused.busy += 1
       return .refused(.queueFull, "busy: \(queue.waiting.count) requests are waiting")
     case .fullForPeer:
-      counters.busy += 1
-      counters.limited += 1
-      return .refused(.queueFullForPeer, "busy: \(configuration.requestsPerPeer) requests of yours are waiting")
+      counters.refused.busy += 1
+      counters.refused.limited += 1
+      return .refused(
+        .queueFullForPeer, "busy: \(configuration.queue.limitPerCentral) of your requests are waiting")
     }
   }
 
   private mutating func limit(_ shortage: PeerRates.Shortage) -> Admission {
-    counters.busy += 1
-    counters.limited += 1
+    counters.refused.busy += 1
+    counters.refused.limited += 1
     func busy(_ limit: String, _ wait: Duration) -> String {
-      "busy: at most \(limit) a minute; try again in \(wait.components.seconds + 1) s"
+      "busy: the limit is \(limit) per minute; retry in \(wait.components.seconds + 1) s"
     }
     switch shortage {
     case .requests(let wait):
-      return .refused(.tooManyRequests, busy("\(configuration.requestsPerMinute) requests", wait))
-    case .bytes(let wait): return .refused(.tooManyBytes, busy("\(configuration.bytesPerMinute) bytes", wait))
+      return .refused(.tooManyRequests, busy("\(configuration.rates.requestsPerMinute) requests", wait))
+    case .bytes(let wait):
+      return .refused(.tooManyBytes, busy("\(configuration.rates.bytesPerMinute) bytes", wait))
     }
   }
 
   mutating func discard(
     _ refusal: JSONObjectScanner.Refusal, from peer: PeerID, at now: Duration
   ) -> [Action] {
-    let (kind, reason): (Refusal, String)
+    let cause: RefusalCause
+    let reason: String
     switch refusal.reason {
-    case .tooLarge: (kind, reason) = (.tooLarge, "request larger than \(configuration.requestLimit) bytes")
+    case .tooLarge:
+      cause = .tooLarge
+      reason = "the request exceeds \(configuration.requestLimit) bytes"
     case .malformed:
-      (kind, reason) = (.malformed, "malformed request: it is no JSON from byte \(refusal.bytes) on")
+      cause = .malformed
+      reason = "malformed request: not JSON from byte \(refusal.bytes) on"
     case .idle, .notAnObject:
       counters.discardedBytes += refusal.bytes
       return []
     }
-    counters.malformed += 1
-    guard rates.admit(peer, at: now) == nil else { return refuse(nil, of: peer, kind) }
-    return refuse(Wire.recoverID(fromHead: refusal.head), of: peer, kind, reason)
+    let isWithinRates = rates.admit(peer, at: now) == nil
+    return countMalformed()
+      + refuse(isWithinRates ? Wire.recoverID(fromHead: refusal.head) : nil, of: peer, cause, reason)
   }
 
-  /// Tells a central why its request is refused; without an id there is nobody to tell.
-  private mutating func refuse(_ id: String?, of peer: PeerID, _ kind: Refusal, _ reason: String = "") -> [Action] {
-    let note = Action.noteRefusal(peer, kind)
-    guard let id else { return [note] }
-    let response = Wire.Response(id: id, output: "[\(reason)]", ok: false, durationMs: 0)
-    if outbox.add(PhoneReply(peer: peer, bytes: response.encoded(), isRefusal: true)) { return [note, .wakeSender] }
-    counters.refusalsDropped += 1
-    return [note]
+  private mutating func countMalformed() -> [Action] {
+    counters.refused.malformed += 1
+    return [.report(.malformed)]
+  }
+
+  /// Queues the refusal of a request; a request without an identifier can only be logged.
+  private mutating func refuse(_ id: String?, of peer: PeerID, _ cause: RefusalCause, _ reason: String) -> [Action] {
+    let log = Action.logRefusal(peer, cause)
+    guard let id else { return [log] }
+    let response = Wire.Response(id: id, answer: .refusal(.init(.refused, reason)), durationMs: 0)
+    if outbox.add(PhoneReply(peer: peer, bytes: response.encoded(), isRefusal: true)) { return [log, .wakeSender] }
+    counters.refused.unsent += 1
+    return [log]
   }
 }

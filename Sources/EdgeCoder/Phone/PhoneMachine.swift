@@ -1,54 +1,65 @@
-/// What came of one job.
+/// The result of one job.
 struct JobOutcome: Sendable, Equatable {
-  var output: String
-  var status: LinkStatus
+  enum Result: Sendable, Equatable {
+    /// A text, truncated at the reply limit or not.
+    case text(String, isTruncated: Bool = false)
+    /// A refusal that is not a fault of the engine.
+    case refusal(Answer.Refusal)
+    /// A failure of the engine, with the reason.
+    case engineFailure(String)
+  }
+
+  var result: Result
   var durationMs: Int
-  /// Whether the output was cut at the limit.
-  var isCut = false
-  /// Whether the engine failed, as opposed to having no model or nothing to say.
-  var engineFailed = false
 
-  var ok: Bool { status == .ok }
-
-  /// What came of a job that was not run.
-  static func refusal(_ status: LinkStatus, _ reason: String) -> JobOutcome {
-    JobOutcome(output: "[\(reason)]", status: status, durationMs: 0)
+  init(_ result: Result, durationMs: Int) {
+    self.result = result
+    self.durationMs = durationMs
   }
 
-  /// The output as the reason of a failure: the brackets are only for who expects a model's text.
-  var reason: String {
-    output.hasPrefix("[") && output.hasSuffix("]") ? String(output.dropFirst().dropLast()) : output
+  var answer: Answer {
+    switch result {
+    case .text(let text, _): .text(text)
+    case .refusal(let refusal): .refusal(refusal)
+    case .engineFailure(let reason): .refusal(Answer.Refusal(.failed, reason))
+    }
   }
+
+  var engineFailed: Bool { if case .engineFailure = result { true } else { false } }
 }
 
-/// The phone role's decisions: who is there, what they asked, what they are told.
+/// The state machine of the phone role: its centrals, their requests and their replies.
 ///
-/// A value type without clock or I/O. Events go in through ``handle(_:at:)``; the work it leads to is pulled out by
-/// the loops of ``PhoneService``: jobs with ``startJob()``, chunks with ``nextStep(at:)``.
+/// Events go in through ``handle(_:at:)``. The loops of ``PhoneService`` pull the work: jobs with ``startJob()``, chunks
+/// with ``nextSend(at:)``.
 struct PhoneMachine: Sendable {
   enum Action: Equatable {
-    /// A job may be there to start.
+    /// Look for a job to start.
     case wakeRunner
-    /// A reply may be there to send.
+    /// Look for a reply to send.
     case wakeSender
-    /// The running job's central is gone.
+    /// Cancel the running job.
     case cancelJob(Int)
-    /// A central waits to hear the status.
+    /// Send the status to a new subscriber.
     case pushStatus
-    /// Put the read values back: the service was registered anew.
+    /// Set the values for reads again, because the service was registered again.
     case restoreValues
-    /// A reply over a v2 link is complete.
-    case endReply(LinkTicket, JobOutcome)
-    /// A request was refused; to be logged.
-    case noteRefusal(PeerID, Refusal)
+    /// Set the value of the response characteristic for reads.
+    case setResponse([UInt8])
+    /// Finish a reply over a v2 mux.
+    case finishReply(MuxStream, JobOutcome)
+    /// Log that a request was refused.
+    case logRefusal(PeerID, RefusalCause)
+    /// Deliver an event to the subscribers.
+    case report(PhoneEvent)
   }
 
-  /// Why a request was refused, without any of its content.
-  enum Refusal: String {
+  /// The cause of a refusal for the log, without any content of the request.
+  enum RefusalCause: String {
     case malformed
     case tooLarge = "too large"
-    case queueFull = "the queue is full"
-    case queueFullForPeer = "its share of the queue is full"
+    case queueFull = "queue full"
+    case queueFullForPeer = "share of the queue used up"
     case tooManyRequests = "too many requests"
     case tooManyBytes = "too many bytes"
   }
@@ -61,6 +72,8 @@ struct PhoneMachine: Sendable {
   var queue: JobQueue
   var outbox: ReplyOutbox
   var rates: PeerRates
+  /// The number of chunks sent before the present reply.
+  private var chunksReported = 0
 
   init(configuration: PhoneConfiguration, addressesSinglePeer: Bool) {
     self.configuration = configuration
@@ -68,26 +81,33 @@ struct PhoneMachine: Sendable {
     peers = PeerTable(limit: configuration.peerLimit) {
       JSONObjectScanner(sizeLimit: configuration.requestLimit, idleLimit: configuration.idleLimit)
     }
-    queue = JobQueue(limit: configuration.queueLimit, limitPerPeer: configuration.requestsPerPeer)
+    queue = JobQueue(limit: configuration.queue.limit, limitPerPeer: configuration.queue.limitPerCentral)
     outbox = ReplyOutbox(
-      refusalLimit: configuration.refusalLimit, refusalsPerPeer: configuration.refusalsPerPeer,
+      refusalLimit: configuration.refusals.limit, refusalsPerPeer: configuration.refusals.limitPerCentral,
       interval: configuration.chunkInterval)
     rates = PeerRates(configuration)
   }
 
   // MARK: Radio
 
-  mutating func handle(_ event: PhoneEvent, at now: Duration) -> [Action] {
+  mutating func handle(_ event: PhoneTransportEvent, at now: Duration) -> [Action] {
+    let centrals = peers.peers.count
+    let actions = react(to: event, at: now)
+    return peers.peers.count == centrals ? actions : actions + [.report(.centrals(peers.peers.count))]
+  }
+
+  private mutating func react(to event: PhoneTransportEvent, at now: Duration) -> [Action] {
     switch event {
     case .transportUp:
-      isUp = true
-      return [.restoreValues, .pushStatus]
-    case .transportDown:
+      defer { isUp = true }
+      return [.restoreValues, .pushStatus] + (isUp ? [] : [.report(.up)])
+    case .transportDown(let reason):
+      let report: [Action] = isUp ? [.report(.down(reason))] : []
       isUp = false
       peers.removeAll()
-      return leave(nil)
+      return leave(nil) + report
     case .connected(let peer):
-      // Its first write may have come before this news, so nothing is thrown away.
+      // The first write may have arrived before this event, so nothing is discarded.
       _ = peers.update(peer) { _ in }
       return []
     case .disconnected(let peer):
@@ -102,21 +122,28 @@ struct PhoneMachine: Sendable {
     case .unsubscribed(let peer, let characteristic):
       peers.unsubscribe(peer, characteristic)
       return []
-    case .refused:
-      counters.accessRefused += 1
-      return []
-    case .write(let write):
-      return receive(write, at: now)
+    case .accessRefused(_, let reason):
+      counters.refused.accesses += 1
+      return [.report(.accessRefused(reason))]
+    case .writeRefused: return refuseWrite()
+    case .write(let write): return receive(write, at: now)
     }
   }
 
   private mutating func leave(_ peer: PeerID?) -> [Action] {
     let cancelled = queue.cancel(peer)
-    counters.cancelled += cancelled.waiting + (cancelled.running == nil ? 0 : 1)
-    // Broadcast: the others hear the reply too, and half an object would spoil the next one for them.
+    // A broadcast reaches the other centrals, too, and half an object would corrupt the next reply for them.
     let othersListen = isUp && !addressesSinglePeer && peers.isSubscribed(to: .response)
-    counters.repliesFailed += outbox.drop(peer, finishing: othersListen)
-    return (cancelled.running.map { [.cancelJob($0.number)] } ?? []) + [.wakeRunner]
+    let failed = outbox.drop(peer, finishing: othersListen)
+    counters.repliesFailed += failed
+    return cancel(cancelled) + (failed > 0 ? [.report(.replyFailed)] : [])
+  }
+
+  /// Counts cancelled jobs and cancels the one that runs.
+  mutating func cancel(_ cancelled: JobQueue.Cancelled) -> [Action] {
+    counters.cancelled += cancelled.count
+    let report: [Action] = cancelled.count > 0 ? [.report(.cancelled(cancelled.count))] : []
+    return (cancelled.running.map { [.cancelJob($0.number)] } ?? []) + [.wakeRunner] + report
   }
 
   private mutating func receive(_ write: PhoneWrite, at now: Duration) -> [Action] {
@@ -126,10 +153,7 @@ struct PhoneMachine: Sendable {
       guard case .bytes(let bytes) = peer.assembler.receive(write.bytes, offset: write.offset) else { return nil }
       return peer.scanner.receive(bytes, at: now)
     }
-    guard let events = events ?? nil else {
-      counters.writesRefused += 1
-      return []
-    }
+    guard let events = events ?? nil else { return refuseWrite() }
     return events.flatMap { event in
       switch event {
       case .object(let bytes): accept(bytes, from: write.peer, at: now)
@@ -138,64 +162,81 @@ struct PhoneMachine: Sendable {
     }
   }
 
-  /// Throws away what stood still for too long, so that its memory is free before its central writes again.
+  private mutating func refuseWrite() -> [Action] {
+    counters.refused.writes += 1
+    return [.report(.writeRefused)]
+  }
+
+  /// Discards incomplete requests that did not grow for the idle limit, so that their memory is released.
   mutating func expire(at now: Duration) {
     for refusal in peers.expire(at: now) { counters.discardedBytes += refusal.bytes }
   }
 
   // MARK: Jobs
 
-  /// The next job to run; `nil` while one runs, none waits, or finished replies pile up.
+  /// Returns the next job to run; `nil` while one runs, when none waits, and while finished replies wait to be sent.
   mutating func startJob() -> PhoneJob? {
-    // One reply being sent and one more: an engine faster than the radio must not fill the memory.
+    // One reply in flight and one more: an engine faster than the radio must not fill the memory.
     outbox.answers < 2 ? queue.start() : nil
   }
 
-  /// A job is done. Nobody is told when its central has left meanwhile.
+  /// Finishes a job. The result is dropped if its central has disconnected.
   mutating func finish(_ number: Int, _ outcome: JobOutcome) -> [Action] {
     guard let job = queue.finish(number) else { return [.wakeRunner] }
-    if outcome.isCut { counters.cut += 1 }
-    if outcome.engineFailed { counters.engineFailures += 1 }
-    if let ticket = job.ticket { return finish(ticket, outcome) }
-    let response = Wire.Response(
-      id: job.request.id, output: outcome.output, ok: outcome.ok, durationMs: outcome.durationMs)
+    if case .text(_, isTruncated: true) = outcome.result { counters.truncated += 1 }
+    var reports: [Action] = []
+    if outcome.engineFailed {
+      counters.engineFailures += 1
+      reports = [.report(.engineFailed)]
+    }
+    if let stream = job.stream { return finish(stream, outcome) + reports }
+    let response = Wire.Response(id: job.request.id, answer: outcome.answer, durationMs: outcome.durationMs)
     _ = outbox.add(PhoneReply(peer: job.peer, bytes: response.encoded(), isRefusal: false))
-    return [.wakeSender, .wakeRunner]
+    return [.wakeSender, .wakeRunner] + reports
   }
 
   // MARK: Sending
 
-  /// What the sender is to do now.
-  mutating func nextStep(at now: Duration) -> ReplyOutbox.Step {
-    let (peers, addressesSinglePeer) = (peers, addressesSinglePeer)
+  /// Returns the next action of the sender.
+  mutating func nextSend(at now: Duration) -> ReplyOutbox.Action {
+    let peers = peers
+    let addressesSinglePeer = addressesSinglePeer
     return outbox.next(at: now) { Chunker.notificationSize(mtu: peers.mtu(for: addressesSinglePeer ? $0 : nil)) }
   }
 
-  /// The chunk went out.
-  /// - Returns: the reply, when that was its last chunk.
-  mutating func didSend(at now: Duration) -> PhoneReply? {
+  /// Records that the chunk was sent.
+  mutating func didSend(at now: Duration) -> [Action] {
     counters.chunks += 1
-    guard let reply = outbox.didSend(at: now) else { return nil }
-    counters.replies += 1
-    counters.replyBytes += reply.bytes.count
-    return reply
+    guard let reply = outbox.didSend(at: now) else { return [] }
+    let value = Array(reply.bytes.prefix(WriteAssembler.valueLimit))
+    return [.setResponse(value)] + count(replyOf: reply.bytes.count) + [.wakeRunner]
   }
 
-  /// The chunk could not be sent.
-  mutating func didFailToSend() {
+  /// Counts a reply that was sent in full.
+  mutating func count(replyOf bytes: Int) -> [Action] {
+    counters.replies += 1
+    counters.replyBytes += bytes
+    let chunks = counters.chunks - chunksReported
+    chunksReported = counters.chunks
+    return [.report(.replySent(number: counters.replies, bytes: bytes, chunks: chunks))]
+  }
+
+  /// Records that the chunk could not be sent.
+  mutating func didFailToSend() -> [Action] {
     counters.repliesFailed += 1
     outbox.didFail()
+    return [.report(.replyFailed)]
   }
 
   mutating func didPushStatus() { counters.statusPushes += 1 }
 
-  /// The MTU that limits a notification meant for a peer; `nil` stands for all subscribers.
+  /// The MTU that limits a notification to a peer; `nil` stands for all subscribers.
   func mtu(for peer: PeerID?) -> Int? { peers.mtu(for: addressesSinglePeer ? peer : nil) }
 
-  /// Whom to name as the receiver of a notification meant for a peer.
+  /// The receiver to name in a notification for a peer; `nil` stands for all subscribers.
   func receiver(_ peer: PeerID) -> PeerID? { addressesSinglePeer ? peer : nil }
 
-  /// Where a status push goes: the subscribed peers, or everybody at once as `nil`.
+  /// The receivers of the status: the subscribed peers, or all at once as `nil`.
   var statusReceivers: [PeerID?] {
     guard isUp, peers.isSubscribed(to: .status) else { return [] }
     guard addressesSinglePeer else { return [nil] }

@@ -1,21 +1,23 @@
 import Timing
 
 extension PhoneService {
-  /// What a phone answers when no model is ready, as the phone application does.
-  static let noModelOutput = "[no model loaded]"
-  /// What a phone answers when the model had nothing to say, as the phone application does.
-  static let emptyOutput = "[empty response]"
+  /// The reason of a refusal when no model is ready, as in the phone application.
+  static let noModelReason = "no model loaded"
+  /// The reason of a refusal when the model returned nothing, as in the phone application.
+  static let emptyReason = "empty response"
 
   /// Runs jobs one after another.
   func runJobs() async {
-    for await _ in runnerWake.calls {
+    for await _ in runnerWake.signals {
       while !Task.isCancelled, let job = machine.startJob() {
+        feed.publish(.answering)
         let outcome = await runCancellably(job)
+        let answer = outcome.answer
         logger.debug(
           "job done",
           metadata: [
-            "job": "\(job.number)", "central": "\(job.peer)", "ok": "\(outcome.ok)", "ms": "\(outcome.durationMs)",
-            "bytes": "\(outcome.output.utf8.count)",
+            "job": "\(job.number)", "central": "\(job.peer)", "ok": "\(answer.ok)", "ms": "\(outcome.durationMs)",
+            "bytes": "\(answer.output.utf8.count)",
           ])
         await perform(machine.finish(job.number, outcome))
         if outcome.engineFailed { statusWake.signal() }
@@ -25,8 +27,8 @@ extension PhoneService {
 
   private func runCancellably(_ job: PhoneJob) async -> JobOutcome {
     let task = Task { await answer(job) }
-    answering = (job.number, task)
-    defer { answering = nil }
+    running = Running(number: job.number, task: task)
+    defer { running = nil }
     return await withTaskCancellationHandler {
       await task.value
     } onCancel: {
@@ -35,54 +37,65 @@ extension PhoneService {
   }
 
   private func answer(_ job: PhoneJob) async -> JobOutcome {
-    let request = job.request
+    if let refusal = await refusalWithoutModel() { return JobOutcome(.refusal(refusal), durationMs: 0) }
     let started = time.now
-    func outcome(_ output: String, ok: Bool, isCut: Bool = false, engineFailed: Bool = false) -> JobOutcome {
-      JobOutcome(
-        output: output, status: ok ? .ok : .failed, durationMs: (time.now - started).milliseconds, isCut: isCut,
-        engineFailed: engineFailed)
+    func outcome(_ result: JobOutcome.Result) -> JobOutcome {
+      JobOutcome(result, durationMs: Int((time.now - started).milliseconds(rounded: .towardZero)))
     }
-    if board.current?.modelState != ModelState.ready.rawValue {
-      // What was known is not that the model is ready; ask again before saying no.
-      let status = await readStatus()
-      if status != board.current { statusWake.signal() }
-      guard status.modelState == ModelState.ready.rawValue else {
-        let isAbsent = status.modelState == ModelState.notInstalled.rawValue
-        let output = isAbsent ? Self.noModelOutput : "\(Self.noModelOutput) its state is \(status.modelState)"
-        return JobOutcome(output: output, status: .noModel, durationMs: 0)
-      }
+    do {
+      let output = try await generate(job, started: started)
+      // Some engines return the text of the phone application for an empty reply.
+      let isEmpty = output.text.isEmpty || output.text == "[\(Self.emptyReason)]"
+      guard !isEmpty else { return outcome(.refusal(Answer.Refusal(.failed, Self.emptyReason))) }
+      return outcome(.text(output.text, isTruncated: output.isTruncated))
+    } catch let error as EngineError {
+      return outcome(.engineFailure(error.description))
+    } catch let error as CancellationError {
+      return outcome(.refusal(Answer.Refusal(.failed, "engine failed: \(error)")))
+    } catch {
+      return outcome(.engineFailure("engine failed: \(error)"))
     }
+  }
+
+  /// Returns the refusal of a request while no model is ready; `nil` when one is.
+  private func refusalWithoutModel() async -> Answer.Refusal? {
+    let ready = ModelState.ready.rawValue
+    guard board.current?.modelState != ready else { return nil }
+    // The last known state is not ready; the engine is polled again before a refusal.
+    let status = await readStatus()
+    if status != board.current { statusWake.signal() }
+    guard status.modelState != ready else { return nil }
+    let isAbsent = status.modelState == ModelState.notInstalled.rawValue
+    let detail = isAbsent ? "" : "; its state is \(status.modelState)"
+    return Answer.Refusal(.noModel, Self.noModelReason + detail)
+  }
+
+  private func generate(_ job: PhoneJob, started: Duration) async throws -> OutputAccumulator {
     let engine = engine
-    // Nobody hears what there is of a reply before its end but over a link.
-    let (jobLimit, isStream) = (configuration.jobLimit, job.ticket != nil)
+    let request = job.request
+    // Without a mux the central receives nothing before the end of the reply.
+    let isStream = job.stream != nil
+    let timeouts = configuration.timeouts
     let limits = ProgressLimits(
-      first: jobLimit, pause: jobLimit, total: isStream ? configuration.streamLimit : jobLimit)
-    // What surrounds the output in an encoded reply: field names, numbers, and the id.
+      first: timeouts.text, pause: timeouts.text, total: isStream ? timeouts.reply : timeouts.text)
+    // The encoded reply without the output: field names, numbers, and the identifier.
     let overhead = 96 + JSONObjectWriter.encodedLength(of: request.id)
     let empty = OutputAccumulator(limit: configuration.replyLimit - overhead)
-    do {
-      let output = try await time.withLimits(limits, orThrow: { [time] in Self.late(time.now - started, limits) }) {
-        step in
-        var output = empty
-        let maxTokens = request.maxTokens ?? Wire.defaultMaxTokens
-        for try await piece in engine.generate(prompt: request.prompt, maxTokens: maxTokens) {
-          if isStream { step() }
-          await self.say(output.append(piece), job)
-          if output.isCut { break }
-        }
-        return output
+    return try await time.withLimits(limits, orThrow: { [time] in Self.late(time.now - started, limits) }) { step in
+      var output = empty
+      let maxTokens = request.maxTokens ?? Wire.defaultMaxTokens
+      for try await piece in engine.generate(prompt: request.prompt, maxTokens: maxTokens) {
+        if isStream { step() }
+        await self.deliver(output.append(piece), of: job)
+        if output.isTruncated { break }
       }
-      if output.text.isEmpty || output.text == Self.emptyOutput { return outcome(Self.emptyOutput, ok: false) }
-      return outcome(output.text, ok: true, isCut: output.isCut)
-    } catch {
-      let reason = (error as? EngineError)?.description ?? "engine failed: \(error)"
-      return outcome("[\(reason)]", ok: false, engineFailed: !(error is CancellationError))
+      return output
     }
   }
 
   private static func late(_ time: Duration, _ limits: ProgressLimits) -> EngineError {
-    let isStill = time < limits.total
-    let seconds = (isStill ? limits.pause : limits.total).milliseconds / 1000
-    return EngineError(.timedOut, isStill ? "no text within \(seconds) s" : "no complete answer within \(seconds) s")
+    let isPause = time < limits.total
+    let seconds = Int((isPause ? limits.pause : limits.total).inSeconds)
+    return EngineError(.timedOut, isPause ? "no text within \(seconds) s" : "no complete reply within \(seconds) s")
   }
 }

@@ -1,9 +1,11 @@
+import Timing
+
 extension PhoneService {
   /// Sends replies one after another, chunk by chunk.
   func sendReplies() async {
-    for await _ in senderWake.calls {
+    for await _ in senderWake.signals {
       sending: while !Task.isCancelled {
-        switch machine.nextStep(at: time.now) {
+        switch machine.nextSend(at: time.now) {
         case .nothing: break sending
         case .wait(let instant):
           do {
@@ -23,17 +25,14 @@ extension PhoneService {
       try await transport.notify(.response, chunk, to: machine.receiver(reply.peer))
     } catch {
       logger.warning("reply not sent", metadata: ["central": "\(reply.peer)", "reason": "\(error)"])
-      machine.didFailToSend()
-      return
+      return await perform(machine.didFailToSend())
     }
-    guard let whole = machine.didSend(at: time.now) else { return }
-    await transport.setValue(Array(whole.bytes.prefix(WriteAssembler.valueLimit)), of: .response)
-    runnerWake.signal()
+    await perform(machine.didSend(at: time.now))
   }
 
   // MARK: Status
 
-  /// Asks engine and battery every poll interval, and pushes the status when that is due.
+  /// Polls the engine and the battery, and sends the status when that is due.
   func keepStatus() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.pollStatus() }
@@ -47,7 +46,7 @@ extension PhoneService {
       statusWake.signal()
       machine.expire(at: time.now)
       do {
-        try await time.sleep(for: configuration.statusPollInterval)
+        try await time.sleep(for: configuration.status.pollInterval)
       } catch {
         return  // cancelled
       }
@@ -55,27 +54,31 @@ extension PhoneService {
   }
 
   private func pushStatusWhenWoken() async {
-    for await _ in statusWake.calls {
+    for await _ in statusWake.signals {
       let status = await readStatus()
-      if board.update(status, at: time.now) { await push(status) }
+      let isNew = status != board.current
+      guard board.update(status, at: time.now) else { continue }
+      if isNew { feed.publish(.status(status)) }
+      await push(status)
     }
   }
 
-  /// The status as engine and battery are now; each has five seconds to say.
+  /// Returns the present status of the engine and the battery, with a timeout of 5 s each.
   func readStatus() async -> Wire.Status {
-    let (engine, battery) = (engine, battery)
-    let state = await ask("engine \(engine.name)", orElse: ModelState.error) { await engine.modelState() }
-    return Wire.Status(modelState: state, batteryPct: await ask("battery", orElse: nil) { await battery() })
+    let engine = engine
+    let battery = battery
+    let state = await read("engine \(engine.name)", orElse: ModelState.error) { await engine.modelState() }
+    return Wire.Status(modelState: state, batteryPct: await read("battery", orElse: nil) { await battery() })
   }
 
-  private func ask<Value: Sendable>(
-    _ what: String, orElse fallback: Value, _ question: @Sendable @escaping () async -> Value
+  private func read<Value: Sendable>(
+    _ source: String, orElse fallback: Value, _ operation: @Sendable @escaping () async -> Value
   ) async -> Value {
     do {
-      return try await time.withLimit(.seconds(5), orThrow: EngineError(.timedOut, "no answer within 5 s"), question)
+      return try await time.withLimit(.seconds(5), orThrow: EngineError(.timedOut, "no reply within 5 s"), operation)
     } catch {
       guard !(error is CancellationError) else { return fallback }
-      logger.warning("status unknown", metadata: ["of": "\(what)", "reason": "\(error)"])
+      logger.warning("status unknown", metadata: ["of": "\(source)", "reason": "\(error)"])
       return fallback
     }
   }
@@ -84,8 +87,8 @@ extension PhoneService {
     let bytes = status.encoded()
     await transport.setValue(bytes, of: .status)
     for receiver in machine.statusReceivers {
-      // One notification where it fits (MTU 49 and up), as the proxy parses each alone. Below, pieces: the proxy can
-      // use neither those nor a notification cut off, and our central puts them together.
+      // One notification where it fits (an MTU of 49), because the EdgeCoder proxy parses each by itself. Below, chunks:
+      // the proxy can use neither these nor a truncated notification, and our central joins them.
       let size = Chunker.notificationSize(mtu: machine.mtu(for: receiver))
       do {
         for (index, chunk) in Chunker.chunks(of: bytes, size: size).enumerated() {
@@ -95,7 +98,7 @@ extension PhoneService {
         machine.didPushStatus()
       } catch {
         logger.debug(
-          "status not pushed", metadata: ["central": "\(receiver?.rawValue ?? "all")", "reason": "\(error)"])
+          "status not sent", metadata: ["central": "\(receiver?.rawValue ?? "all")", "reason": "\(error)"])
       }
     }
   }

@@ -1,11 +1,27 @@
 public import Logging
+public import Streams
 public import Timing
 
-/// The phone role: accepts prompts from centrals, has them answered by an engine, and sends the replies.
+/// The phone role: receives prompts from centrals, runs them with an engine, and sends the replies.
 ///
-/// One job runs at a time, first in, first out; replies go out strictly one after another. Run it with ``run()``,
-/// which returns when its task is cancelled or the transport ends.
+/// One request is answered at a time, in the order of arrival, and replies are sent one after another. ``run()`` serves
+/// until its task is cancelled or the transport ends.
+///
+/// ```swift
+/// import BlueZ
+///
+/// let session = try await Session.open()
+/// let transport = try await BlueZPhoneTransport.start(on: session.adapter(), name: "Workshop")
+/// let phone = PhoneService(transport: transport, engine: EchoEngine())
+/// await phone.run()
+/// ```
 public actor PhoneService {
+  /// The request that is being answered.
+  struct Running {
+    let number: Int
+    let task: Task<JobOutcome, Never>
+  }
+
   let transport: any PhoneTransport
   let engine: any Engine
   let configuration: PhoneConfiguration
@@ -15,25 +31,25 @@ public actor PhoneService {
 
   var machine: PhoneMachine
   var board: StatusBoard
-  /// The job being answered, to cancel it.
-  var answering: (number: Int, task: Task<JobOutcome, Never>)?
+  var running: Running?
+  let feed = UpdateFeed<PhoneEvent>()
 
-  /// The v2 links, by number.
-  var links: [Int: LinkServer] = [:]
-  var nextLink = 1
+  /// The open v2 muxes by number.
+  var muxes: [Int: MuxServer] = [:]
+  var nextMux = 1
 
-  let runnerWake = Wake()
-  let senderWake = Wake()
-  let statusWake = Wake()
+  let runnerWake = WakeSignal()
+  let senderWake = WakeSignal()
+  let statusWake = WakeSignal()
 
-  /// Makes the service; nothing happens before ``run()``.
+  /// Creates the service, which is idle until ``run()``.
   /// - Parameters:
-  ///   - transport: the radio.
-  ///   - engine: what answers prompts.
-  ///   - configuration: limits and intervals.
-  ///   - battery: the battery in percent, 0–100; `nil` when unknown, and then left out of the status.
-  ///   - time: the monotonic clock.
-  ///   - logger: where to log. No text of a prompt or a reply is ever logged.
+  ///   - transport: The radio of the phone.
+  ///   - engine: The engine that answers the prompts.
+  ///   - configuration: The limits and intervals.
+  ///   - battery: Returns the battery level in percent, 0 to 100; `nil` leaves it out of the status.
+  ///   - time: The monotonic clock.
+  ///   - logger: The logger, which never receives text of a prompt or a reply.
   public init(
     transport: any PhoneTransport, engine: any Engine, configuration: PhoneConfiguration = PhoneConfiguration(),
     battery: @Sendable @escaping () async -> Int? = { nil }, time: TimeSource = .continuous,
@@ -46,29 +62,42 @@ public actor PhoneService {
     self.time = time
     self.logger = logger
     machine = PhoneMachine(configuration: configuration, addressesSinglePeer: transport.addressesSinglePeer)
-    board = StatusBoard(interval: configuration.statusInterval)
+    board = StatusBoard(interval: configuration.status.interval)
   }
 
-  /// Serves until the task is cancelled or the transport ends for good.
+  /// Serves until the task is cancelled or the transport ends.
   public func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.receiveEvents() }
       group.addTask { await self.runJobs() }
       group.addTask { await self.sendReplies() }
       group.addTask { await self.keepStatus() }
-      if let links = transport.links { group.addTask { await self.serve(links) } }
+      if let channels = transport.muxChannels { group.addTask { await self.serve(channels) } }
       await group.next()
       group.cancelAll()
     }
   }
 
-  /// The role at this moment.
+  /// Returns a snapshot of the role with its counters.
   public func snapshot() -> PhoneSnapshot {
     var counters = machine.counters
-    counters.writesRefused += transport.writesRefused
+    counters.refused.writes += transport.writesRefused
     return PhoneSnapshot(
       isUp: machine.isUp, peers: machine.peers.peers.count, queued: machine.queue.waiting.count,
       isAnswering: machine.queue.running != nil, status: board.current, counters: counters)
+  }
+
+  /// Returns a stream of events for one consumer.
+  ///
+  /// The stream starts with the present state: ``PhoneEvent/up`` if the service is up, ``PhoneEvent/centrals(_:)`` if a
+  /// central is connected, and the last ``PhoneEvent/status(_:)`` if there is one. A consumer that falls behind loses the
+  /// oldest events, which the stream counts in `dropped`.
+  /// - Parameter limit: The number of events that may wait for the consumer.
+  public func events(limit: Int = 256) -> BoundedStream<PhoneEvent> {
+    var state: [PhoneEvent] = machine.isUp ? [.up] : []
+    if !machine.peers.peers.isEmpty { state.append(.centrals(machine.peers.peers.count)) }
+    if let status = board.current { state.append(.status(status)) }
+    return feed.updates(limit: limit, beginningWith: state)
   }
 
   private func receiveEvents() async {
@@ -84,43 +113,45 @@ public actor PhoneService {
       case .wakeRunner: runnerWake.signal()
       case .wakeSender: senderWake.signal()
       case .cancelJob(let number):
-        if let answering, answering.number == number { answering.task.cancel() }
+        if let running, running.number == number { running.task.cancel() }
       case .pushStatus:
-        board.want()
+        board.requestPush()
         statusWake.signal()
-      case .noteRefusal(let peer, let reason):
-        logger.info("request refused", metadata: ["central": "\(peer)", "reason": "\(reason.rawValue)"])
+      case .logRefusal(let peer, let cause):
+        logger.info("request refused", metadata: ["central": "\(peer)", "reason": "\(cause.rawValue)"])
+      case .report(let event): feed.publish(event)
       case .restoreValues:
         if let status = board.current { await transport.setValue(status.encoded(), of: .status) }
-      case .endReply(let ticket, let outcome):
-        await links[ticket.link]?.finish(
-          ticket.stream, outcome.status, durationMs: outcome.durationMs, reason: outcome.ok ? "" : outcome.reason)
+      case .setResponse(let value): await transport.setValue(value, of: .response)
+      case .finishReply(let stream, let outcome):
+        await muxes[stream.mux]?.finish(
+          stream.number, durationMs: outcome.durationMs, refusal: outcome.answer.refusal)
       }
     }
   }
 
-  private func log(_ event: PhoneEvent) {
+  private func log(_ event: PhoneTransportEvent) {
+    func name(_ peer: PeerID?) -> Logger.MetadataValue { "\(peer?.rawValue ?? "all")" }
     switch event {
-    case .transportUp: logger.info("the service can be reached")
-    case .transportDown(let reason): logger.warning("the service cannot be reached", metadata: ["reason": "\(reason)"])
-    case .connected(let peer): logger.info("central connected", metadata: ["central": "\(peer)"])
-    case .disconnected(let peer): logger.info("central disconnected", metadata: ["central": "\(peer)"])
-    case .mtu(let peer, let mtu): logger.debug("MTU", metadata: ["central": "\(peer)", "mtu": "\(mtu)"])
+    case .transportUp: logger.info("service reachable")
+    case .transportDown(let reason): logger.warning("service unreachable", metadata: ["reason": "\(reason)"])
+    case .connected(let peer): logger.info("central connected", metadata: ["central": name(peer)])
+    case .disconnected(let peer): logger.info("central disconnected", metadata: ["central": name(peer)])
+    case .mtu(let peer, let mtu): logger.debug("MTU", metadata: ["central": name(peer), "mtu": "\(mtu)"])
     case .subscribed(let peer, let characteristic, let mtu):
       logger.debug(
         "subscribed",
         metadata: [
-          "central": "\(peer?.rawValue ?? "all")", "characteristic": "\(characteristic)",
+          "central": name(peer), "characteristic": "\(characteristic)",
           "mtu": "\(mtu.map(String.init) ?? "unknown")",
         ])
     case .unsubscribed(let peer, let characteristic):
-      logger.debug(
-        "unsubscribed",
-        metadata: ["central": "\(peer?.rawValue ?? "all")", "characteristic": "\(characteristic)"])
-    case .refused(let peer, let reason):
-      logger.notice("central refused", metadata: ["central": "\(peer)", "reason": "\(reason.rawValue)"])
+      logger.debug("unsubscribed", metadata: ["central": name(peer), "characteristic": "\(characteristic)"])
+    case .accessRefused(let peer, let reason):
+      logger.notice("central refused", metadata: ["central": name(peer), "reason": "\(reason.rawValue)"])
+    case .writeRefused(let peer): logger.debug("write refused", metadata: ["central": name(peer)])
     case .write(let write):
-      logger.trace("write", metadata: ["central": "\(write.peer)", "bytes": "\(write.bytes.count)"])
+      logger.trace("write", metadata: ["central": name(write.peer), "bytes": "\(write.bytes.count)"])
     }
   }
 }

@@ -1,99 +1,95 @@
 public import Streams
 
-/// The radio under the phone role: a GATT server with the EdgeCoder service, over BlueZ or in memory.
+/// The radio of the phone role: a GATT server with the EdgeCoder service, over BlueZ or in memory.
 ///
-/// The transport advertises, owns the GATT application, and puts both back by itself when bluetoothd or the adapter
-/// comes back; it reports that as ``PhoneEvent/transportDown(_:)`` and ``PhoneEvent/transportUp``. ``PhoneService``
-/// does the rest.
+/// The transport advertises and owns the GATT application. It registers both again after a restart of bluetoothd or a
+/// power cycle of the adapter, which it reports as ``PhoneTransportEvent/transportDown(_:)`` and
+/// ``PhoneTransportEvent/transportUp``. ``PhoneService`` does the rest.
 public protocol PhoneTransport: Sendable {
-  /// What happens on the radio, in order, for one consumer.
+  /// The events of the radio in order, for one consumer.
   ///
-  /// The stream is bounded. A write that no longer fits must be answered with an ATT error and never be dropped in
-  /// silence. The stream ends when the transport is closed for good.
-  var events: BoundedStream<PhoneEvent> { get }
+  /// The stream is bounded. A write that does not fit must be answered with an ATT error and never be dropped silently.
+  /// The stream ends when the transport is closed.
+  var events: BoundedStream<PhoneTransportEvent> { get }
 
-  /// Whether a notification can be sent to one peer.
+  /// A Boolean value that indicates whether a notification can be sent to a single peer.
   ///
-  /// True from BlueZ 5.76. Below, one notify socket (below 5.69) or every socket (5.69–5.75) serves all subscribers:
-  /// then replies are broadcast and each central picks its own by the id.
+  /// True from BlueZ 5.76. Before, one notify socket (before 5.69) or all of them (5.69 to 5.75) serve all subscribers:
+  /// replies are broadcast, and each central finds its own by the identifier.
   var addressesSinglePeer: Bool { get }
 
-  /// The v2 links that centrals open, for one consumer; `nil` when the transport offers none.
-  var links: BoundedStream<any LinkChannel>? { get }
+  /// The channels of the v2 muxes that centrals open, for one consumer; `nil` if the transport offers no mux.
+  var muxChannels: BoundedStream<any MuxChannel>? { get }
 
-  /// Writes that were refused before they became an event: nobody read the events, or they belonged to no v2 link.
+  /// The number of writes refused without an event, because the event stream was full.
   var writesRefused: Int { get }
 
-  /// Sends one notification and returns when the stack has taken it.
+  /// Sends one notification and returns when the stack has accepted it, within a bounded time.
   /// - Parameters:
-  ///   - characteristic: response or status.
-  ///   - value: at most min(512, MTU − 3) bytes of the smallest subscriber; the caller sees to that.
-  ///   - peer: whom to send to; `nil` sends to every subscriber. Never set unless ``addressesSinglePeer``.
-  /// - Throws: ``PhoneTransportError`` when nobody is subscribed or the stack refuses. Bounded by the transport.
+  ///   - characteristic: The characteristic `response` or `status`.
+  ///   - value: At most min(512, MTU − 3) bytes for the smallest subscriber, which the caller ensures.
+  ///   - peer: The receiver; `nil` for every subscriber. Always `nil` without ``addressesSinglePeer``.
+  /// - Throws: ``PhoneTransportError`` when the peer is not subscribed or the stack fails.
   func notify(_ characteristic: EdgeCoderCharacteristic, _ value: [UInt8], to peer: PeerID?) async throws
 
-  /// Sets what a read of a characteristic returns, at most 512 bytes; the transport slices by offset itself.
+  /// Sets the value that a read of a characteristic returns, at most 512 bytes.
+  ///
+  /// The transport handles the offsets of long reads.
   func setValue(_ value: [UInt8], of characteristic: EdgeCoderCharacteristic) async
 }
 
 extension PhoneTransport {
-  /// None.
-  public var links: BoundedStream<any LinkChannel>? { nil }
+  /// The channels of v2 muxes: none by default.
+  public var muxChannels: BoundedStream<any MuxChannel>? { nil }
 
-  /// None.
+  /// The number of writes refused without an event: 0 by default.
   public var writesRefused: Int { 0 }
 }
 
-/// A central, as the phone knows it: its D-Bus object path or address. Stable for one connection.
-public struct PeerID: Sendable, Hashable, CustomStringConvertible {
-  /// The transport's name for the peer.
-  public var rawValue: String
-
-  /// Makes an identifier.
-  public init(_ rawValue: String) { self.rawValue = rawValue }
-
-  /// The transport's name for the peer.
-  public var description: String { rawValue }
-}
-
-/// What happens on the phone's radio.
-public enum PhoneEvent: Sendable, Hashable {
-  /// The service can be reached: registered and advertised.
+/// An event of the radio of a phone.
+public enum PhoneTransportEvent: Sendable, Hashable {
+  /// The service is registered and advertised.
   case transportUp
-  /// The service cannot be reached, and every connection is gone; why, for a person.
+  /// The service is unreachable and all connections are lost, with the reason for display.
   case transportDown(String)
-  /// A central connected. It may come after the connection's first write, but must come after the end of the same
-  /// central's former connection.
+  /// A central connected.
+  ///
+  /// The event may follow the first write of the connection, and must follow the end of the previous connection of the
+  /// same central.
   case connected(PeerID)
-  /// A central disconnected.
+  /// A central disconnected, or its connection was lost.
   case disconnected(PeerID)
-  /// A central's ATT MTU became known or changed, also by reading a characteristic.
+  /// The ATT MTU of a central became known or changed, also when it read a characteristic.
   case mtu(PeerID, Int)
-  /// A write to the request characteristic.
+  /// A central wrote to the request characteristic.
   case write(PhoneWrite)
-  /// A subscription to response or status. The peer is `nil` where BlueZ does not tell (one socket for all, below
-  /// 5.69); `mtu` is the subscriber's, if known.
+  /// A central subscribed to `response` or `status`.
+  ///
+  /// The peer is `nil` where BlueZ does not report it (before 5.69, one socket for all). `mtu` is the ATT MTU of the
+  /// subscriber, if known.
   case subscribed(PeerID?, EdgeCoderCharacteristic, mtu: Int?)
-  /// A central that may not ask was refused an access, or its link was ended; why.
-  case refused(PeerID, AccessRefusal)
-  /// A subscription ended; with `nil` nobody is subscribed any more.
+  /// A central unsubscribed; with `nil` no central is subscribed any more.
   case unsubscribed(PeerID?, EdgeCoderCharacteristic)
+  /// A central without permission was refused an access, or was disconnected, with the reason.
+  case accessRefused(PeerID, AccessRefusal)
+  /// A write of a central was refused, because it belonged to no v2 mux.
+  case writeRefused(PeerID)
 }
 
-/// A write to the request characteristic.
+/// A write of a central to the request characteristic.
 public struct PhoneWrite: Sendable, Hashable {
-  /// Who wrote.
+  /// The central that wrote the bytes.
   public var peer: PeerID
-  /// What was written.
+  /// The bytes that the central wrote.
   public var bytes: [UInt8]
-  /// Where the bytes lie in the value; 0 for a plain write, see ``WriteAssembler``.
+  /// The position of the bytes in the value; 0 unless the write is prepared, see ``WriteAssembler``.
   public var offset: Int
-  /// The ATT MTU of the link, if known.
+  /// The ATT MTU of the connection, if known.
   public var mtu: Int?
-  /// Whether the central waits for the write to be confirmed (the transport confirms).
+  /// A Boolean value that indicates whether the central waits for the confirmation, which the transport sends.
   public var withResponse: Bool
 
-  /// Makes a write.
+  /// Creates a write from its fields.
   public init(peer: PeerID, bytes: [UInt8], offset: Int = 0, mtu: Int? = nil, withResponse: Bool = true) {
     self.peer = peer
     self.bytes = bytes

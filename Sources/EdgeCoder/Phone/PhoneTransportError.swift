@@ -1,16 +1,16 @@
 public import ErrorReporting
 
-/// Why a notification was not sent.
+/// An error of a transport that could not send a notification.
 public typealias PhoneTransportError = CodedError<PhoneTransportErrorDomain>
 
 /// The domain of the codes of ``PhoneTransportError``.
 public enum PhoneTransportErrorDomain {}
 
 extension CodedError.Code where Domain == PhoneTransportErrorDomain {
-  /// Nobody, or not this peer, is subscribed.
+  /// The peer, or every central, is not subscribed.
   public static var notSubscribed: Self { Self("not subscribed", .temporary) }
-  /// The stack or the adapter is away.
+  /// The stack or the adapter is unavailable.
   public static var down: Self { Self("transport down", .temporary) }
-  /// The stack took the notification but did not accept it, or not in time.
+  /// The stack refused the notification or did not accept it in time.
   public static var failed: Self { Self("failed", .failed) }
 }

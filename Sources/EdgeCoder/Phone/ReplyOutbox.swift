@@ -1,16 +1,16 @@
-/// One reply on its way to a central.
+/// A reply to send to a central.
 struct PhoneReply: Sendable, Equatable {
   var peer: PeerID
   var bytes: [UInt8]
-  /// Whether it refuses a request instead of answering it.
+  /// A Boolean value that indicates whether the reply refuses a request that was not queued.
   var isRefusal: Bool
 }
 
-/// The replies that wait to be sent, and the one being sent: strictly one after another, chunk by chunk.
+/// The replies that wait to be sent, and the one being sent: one after another, chunk by chunk.
 ///
-/// A value type: ``next(at:chunkSize:)`` says what to do, the caller does it and reports back.
+/// ``next(at:chunkSize:)`` returns an action; the caller performs it and reports the result.
 struct ReplyOutbox: Sendable {
-  enum Step: Equatable {
+  enum Action: Equatable {
     case nothing
     case wait(until: Duration)
     case send(chunk: [UInt8], of: PhoneReply)
@@ -20,11 +20,11 @@ struct ReplyOutbox: Sendable {
   let refusalsPerPeer: Int
   private var pacer: Pacer
   private var replies: [PhoneReply] = []
-  /// Bytes of the first reply sent so far.
+  /// The number of bytes of the first reply that were sent.
   private var sent = 0
-  /// Bytes of the first reply handed out and not reported back yet.
+  /// The number of bytes of the first reply in the pending chunk.
   private var inFlight = 0
-  /// Whether the first reply is to be dropped once its chunk is reported back.
+  /// A Boolean value that indicates whether the first reply is dropped after its pending chunk.
   private var isAbandoned = false
 
   init(refusalLimit: Int, refusalsPerPeer: Int = .max, interval: Duration) {
@@ -35,11 +35,11 @@ struct ReplyOutbox: Sendable {
 
   var count: Int { replies.count }
 
-  /// Replies that are not refusals.
+  /// The number of replies that are not refusals.
   var answers: Int { replies.count { !$0.isRefusal } }
 
   /// Queues a reply.
-  /// - Returns: false when it is a refusal and too many of them wait, or too many for the same central.
+  /// - Returns: `false` for a refusal over the limit for all, or for its central.
   mutating func add(_ reply: PhoneReply) -> Bool {
     if reply.isRefusal {
       let refusals = replies.filter(\.isRefusal)
@@ -51,8 +51,8 @@ struct ReplyOutbox: Sendable {
     return true
   }
 
-  /// What to do now. The chunk size is asked for each chunk, as the MTU may change in the middle of a reply.
-  mutating func next(at now: Duration, chunkSize: (PeerID) -> Int) -> Step {
+  /// Returns the next action. The chunk size is read for each chunk, because the MTU may change within a reply.
+  mutating func next(at now: Duration, chunkSize: (PeerID) -> Int) -> Action {
     guard let reply = replies.first, inFlight == 0 else { return .nothing }
     let size = min(chunkSize(reply.peer), reply.bytes.count - sent)
     let due = pacer.earliest(whole: size == reply.bytes.count, at: now)
@@ -61,8 +61,8 @@ struct ReplyOutbox: Sendable {
     return .send(chunk: Array(reply.bytes[sent..<sent + size]), of: reply)
   }
 
-  /// The chunk went out.
-  /// - Returns: the reply, when that was its last chunk.
+  /// Records that the chunk was sent.
+  /// - Returns: The reply if that was its last chunk.
   mutating func didSend(at now: Duration) -> PhoneReply? {
     guard let reply = replies.first, inFlight > 0 else { return nil }
     pacer.didSend(whole: inFlight == reply.bytes.count, at: now)
@@ -77,16 +77,16 @@ struct ReplyOutbox: Sendable {
     return reply
   }
 
-  /// The chunk could not be sent: the rest of its reply is dropped.
+  /// Records that the chunk could not be sent, and drops the rest of its reply.
   mutating func didFail() {
     guard !replies.isEmpty else { return }
     removeFirst()
   }
 
-  /// Drops the replies to one peer, or to all.
-  /// - Parameter finishing: whether a reply of which chunks went out is to be sent to its end, because others hear it
-  ///   too and a part of an object would spoil what follows it.
-  /// - Returns: how many replies were dropped.
+  /// Drops the replies to one peer; with `nil`, all replies.
+  /// - Parameter finishing: A Boolean value that indicates whether a reply in progress is sent to its end, because others
+  ///   receive it, too, and a part of an object would corrupt the next one.
+  /// - Returns: The number of replies dropped.
   mutating func drop(_ peer: PeerID?, finishing: Bool) -> Int {
     var dropped = 0
     if let first = replies.first, peer == nil || first.peer == peer, !isAbandoned {

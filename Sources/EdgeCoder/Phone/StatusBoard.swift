@@ -1,24 +1,22 @@
-/// When the phone's status is to be pushed: when it changed, when someone subscribed, and every interval.
-///
-/// A value type without a clock.
+/// The state machine that decides when the status is sent: after a change, after a subscription, and at an interval.
 struct StatusBoard: Sendable {
   let interval: Duration
   private(set) var current: Wire.Status?
   private var lastPush: Duration?
-  private var isWanted = false
+  private var isRequested = false
 
   init(interval: Duration) { self.interval = interval }
 
-  /// A central waits to hear the status.
-  mutating func want() { isWanted = true }
+  /// Requests that the status is sent, for a new subscriber.
+  mutating func requestPush() { isRequested = true }
 
-  /// Takes the status as it is now.
-  /// - Returns: whether it is to be pushed.
+  /// Updates the status.
+  /// - Returns: `true` if the status must be sent.
   mutating func update(_ status: Wire.Status, at now: Duration) -> Bool {
     let isDue = lastPush.map { now - $0 >= interval } ?? true
-    guard status != current || isWanted || isDue else { return false }
+    guard status != current || isRequested || isDue else { return false }
     current = status
-    isWanted = false
+    isRequested = false
     lastPush = now
     return true
   }

@@ -1,26 +1,24 @@
-/// What somebody may do at a limited rate: a bucket that holds what one minute brings, and fills up evenly.
-///
-/// A value type without a clock.
+/// A token bucket that limits a rate: its capacity is the tokens of one minute, and it refills evenly.
 struct TokenBucket: Sendable, Hashable {
   let perMinute: Int
-  /// At most a minute's worth, at least minus that: who took far too much waits two minutes, not for ever.
+  /// The number of tokens: at most those of one minute, and at least minus that, so that no wait exceeds two minutes.
   private var level: Double
   private var filled: Duration
 
-  /// A full bucket.
+  /// Creates a full bucket.
   init(perMinute: Int, at now: Duration) {
     self.perMinute = max(1, perMinute)
     level = Double(self.perMinute)
     filled = now
   }
 
-  /// Takes tokens that were used already, also when there are none left.
+  /// Removes tokens that were used already, also from an empty bucket.
   mutating func charge(_ tokens: Int, at now: Duration) {
     level = max(level(at: now) - Double(tokens), -Double(perMinute))
     filled = max(filled, now)
   }
 
-  /// How long until there is a token again; zero when there is one.
+  /// Returns the time until a token is available; zero when one is.
   func wait(at now: Duration) -> Duration {
     let level = level(at: now)
     return level >= 1 ? .zero : .seconds((1 - level) * 60 / Double(perMinute))
@@ -29,17 +27,17 @@ struct TokenBucket: Sendable, Hashable {
   func isFull(at now: Duration) -> Bool { level(at: now) >= Double(perMinute) }
 
   private func level(at now: Duration) -> Double {
-    // A clock that goes back brings nothing, and costs nothing.
+    // A clock that goes back adds nothing and removes nothing.
     let minutes = max(now - filled, .zero) / .seconds(60)
     return min(level + Double(perMinute) * minutes, Double(perMinute))
   }
 }
 
-/// How much each central may ask of a phone: objects and bytes a minute.
+/// The rate limits of all centrals of a phone: objects and bytes per minute.
 ///
-/// A central is remembered when it disconnects, so that a new link brings no new minute.
+/// The limits of a central survive its disconnection, so that a new connection does not reset them.
 struct PeerRates: Sendable {
-  /// What a central has too little of.
+  /// The limit that a central has exceeded, with the time until it may send again.
   enum Shortage: Equatable {
     case requests(Duration)
     case bytes(Duration)
@@ -56,24 +54,25 @@ struct PeerRates: Sendable {
   private var peers: [PeerID: Rates] = [:]
 
   init(_ configuration: PhoneConfiguration) {
-    requestsPerMinute = configuration.requestsPerMinute
-    bytesPerMinute = configuration.bytesPerMinute
-    // More than can be linked at a time, for those who come back.
+    requestsPerMinute = configuration.rates.requestsPerMinute
+    bytesPerMinute = configuration.rates.bytesPerMinute
+    // More than can be connected at a time, for those that return.
     peerLimit = configuration.peerLimit * 4
   }
 
   var count: Int { peers.count }
 
-  /// Takes note of what a central wrote.
+  /// Charges the bytes that a central wrote.
   mutating func charge(_ peer: PeerID, bytes: Int, at now: Duration) {
     update(peer, at: now) { $0.bytes.charge(bytes, at: now) }
   }
 
-  /// Takes note of a complete object of a central.
-  /// - Returns: what it has too little of; `nil` when the object is within its rates.
+  /// Charges a complete object of a central.
+  /// - Returns: The exceeded limit; `nil` if the object is within the limits.
   mutating func admit(_ peer: PeerID, at now: Duration) -> Shortage? {
     update(peer, at: now) { rates in
-      let (objects, bytes) = (rates.objects.wait(at: now), rates.bytes.wait(at: now))
+      let objects = rates.objects.wait(at: now)
+      let bytes = rates.bytes.wait(at: now)
       rates.objects.charge(1, at: now)
       if objects > .zero { return .requests(objects) }
       return bytes > .zero ? .bytes(bytes) : nil
@@ -81,7 +80,7 @@ struct PeerRates: Sendable {
   }
 
   private mutating func update<Result>(_ peer: PeerID, at now: Duration, _ change: (inout Rates) -> Result) -> Result {
-    if peers[peer] == nil, peers.count >= peerLimit { makeRoom(at: now) }
+    if peers[peer] == nil, peers.count >= peerLimit { removeStale(at: now) }
     var rates =
       peers[peer]
       ?? Rates(
@@ -91,8 +90,8 @@ struct PeerRates: Sendable {
     return change(&rates)
   }
 
-  /// Forgets who has all of its minute again and, when nobody has, the one who has to wait least.
-  private mutating func makeRoom(at now: Duration) {
+  /// Removes the centrals with full buckets or, if there are none, the one with the shortest wait.
+  private mutating func removeStale(at now: Duration) {
     peers = peers.filter { !$0.value.objects.isFull(at: now) || !$0.value.bytes.isFull(at: now) }
     guard peers.count >= peerLimit else { return }
     func wait(_ rates: Rates) -> Duration { rates.objects.wait(at: now) + rates.bytes.wait(at: now) }

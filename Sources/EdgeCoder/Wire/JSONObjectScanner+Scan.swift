@@ -1,10 +1,10 @@
 extension JSONObjectScanner {
-  /// The one pass: each phase runs over the bytes that belong to it and leaves the index at the first that does not.
+  /// Makes the one pass: each phase consumes its bytes and leaves the index at the first byte of the next phase.
   ///
-  /// Bytes of an object are copied once, from `start` when the object ends or the piece does.
+  /// The bytes of an object are copied once, from `start`, at the end of the object or of the chunk.
   mutating func scan(_ piece: UnsafeRawBufferPointer, _ events: inout [Event]) {
     var index = 0
-    /// Where the bytes of the current object, or of the current garbage, begin in this piece.
+    /// The index at which the current object, or the current run of discarded bytes, starts in this chunk.
     var start = 0
     while index < piece.count {
       switch phase {
@@ -26,33 +26,11 @@ extension JSONObjectScanner {
         phase = .opened(fromGarbage: true)
         index += 1
       case .opened(let fromGarbage):
-        index = skipSpace(piece, from: index)
-        guard index < piece.count else { break }
-        if piece[index] == .quote || (piece[index] == .closeBrace && !fromGarbage) {
-          if fromGarbage {
-            if garbage.bytes > 0 { events.append(.refused(garbage)) }
-            garbage = Refusal(.notAnObject, bytes: 0)
-          }
-          phase = .tokens
-          depth = 1
-        } else {
-          dismiss(bytesInPiece: index - start)
-          start = index
-        }
+        index = scanOpening(piece, from: index, fromGarbage: fromGarbage, &start, &events)
       case .tokens:
         index = scanTokens(piece, from: index, &start, &events)
       case .string:
-        index = skipText(piece, from: index)
-        guard index < piece.count else { break }
-        switch piece[index] {
-        case .quote: phase = .tokens
-        case .backslash: phase = .escape
-        default:  // a control character
-          breakOff(UnsafeRawBufferPointer(rebasing: piece[start..<index]), &events)
-          start = index
-          continue
-        }
-        index += 1
+        index = scanString(piece, from: index, &start, &events)
       case .escape:
         phase = .string
         index += 1
@@ -61,7 +39,44 @@ extension JSONObjectScanner {
     keep(piece, from: start, &events)
   }
 
-  /// Runs over tokens up to a string, the end of the object, or a byte no JSON holds.
+  /// Consumes white space after a `{` and decides whether an object starts there.
+  private mutating func scanOpening(
+    _ piece: UnsafeRawBufferPointer, from first: Int, fromGarbage: Bool, _ start: inout Int, _ events: inout [Event]
+  ) -> Int {
+    let index = skipSpace(piece, from: first)
+    guard index < piece.count else { return index }
+    guard piece[index] == .quote || (piece[index] == .closeBrace && !fromGarbage) else {
+      dismiss(bytesInPiece: index - start)
+      start = index
+      return index
+    }
+    if fromGarbage {
+      if garbage.bytes > 0 { events.append(.refused(garbage)) }
+      garbage = Refusal(.notAnObject, bytes: 0)
+    }
+    phase = .tokens
+    depth = 1
+    return index
+  }
+
+  /// Consumes the text of a string up to its quote, a backslash at the end of the chunk, or a control character.
+  private mutating func scanString(
+    _ piece: UnsafeRawBufferPointer, from first: Int, _ start: inout Int, _ events: inout [Event]
+  ) -> Int {
+    let index = skipText(piece, from: first)
+    guard index < piece.count else { return index }
+    switch piece[index] {
+    case .quote: phase = .tokens
+    case .backslash: phase = .escape
+    default:  // a control character
+      breakOff(UnsafeRawBufferPointer(rebasing: piece[start..<index]), &events)
+      start = index
+      return index
+    }
+    return index + 1
+  }
+
+  /// Consumes tokens up to a string, the end of the object, or a byte that no JSON token contains.
   private mutating func scanTokens(
     _ piece: UnsafeRawBufferPointer, from first: Int, _ start: inout Int, _ events: inout [Event]
   ) -> Int {
@@ -87,7 +102,7 @@ extension JSONObjectScanner {
         break
       default:
         if byte(piece, before: index, 1) == .quote, byte(piece, before: index, 2) == .openBrace {
-          // The message was cut off in a string, and this is the first key of the next one.
+          // The message was truncated within a string, and this is the first key of the next one.
           if !isDiscarding {
             let tail = UnsafeRawBufferPointer(rebasing: piece[start..<index])
             events.append(.refused(Refusal(.malformed, (buffer + tail).dropLast(2))))
@@ -107,7 +122,7 @@ extension JSONObjectScanner {
     return index
   }
 
-  /// The object ends with the given bytes.
+  /// Completes the current object with the given bytes.
   private mutating func finish(_ tail: UnsafeRawBufferPointer, _ events: inout [Event]) {
     if !isDiscarding {
       buffer.append(contentsOf: tail)
@@ -120,13 +135,15 @@ extension JSONObjectScanner {
     reset()
   }
 
-  /// From this many bytes on an object gets the room for the largest at once. The allocator hands out so large blocks
-  /// in fresh pages: growing by doubling touches twice as many of them, which costs more than reading the bytes.
+  /// The size from which the buffer of an object is enlarged to the limit at once.
+  ///
+  /// The allocator maps blocks of this size in fresh pages: growth by doubling touches twice as many of them, which costs
+  /// more than scanning the bytes.
   private static let largeObject = 64 << 10
-  /// At most this much, whatever the limit is.
+  /// The largest buffer that is reserved at once.
   private static let roomAtOnce = 4 << 20
 
-  /// The piece ends within an object: what came of it is kept, unless that is over the limit.
+  /// Stores the bytes of an incomplete object at the end of a chunk, unless they exceed the limit.
   private mutating func keep(_ piece: UnsafeRawBufferPointer, from start: Int, _ events: inout [Event]) {
     guard phase != .between, phase != .skipping, !isDiscarding else { return }
     if buffer.count >= Self.largeObject { buffer.reserveCapacity(min(sizeLimit, Self.roomAtOnce)) }
@@ -137,15 +154,16 @@ extension JSONObjectScanner {
     isDiscarding = true
   }
 
-  /// Bytes are missing in the object, or others came between. That is told at once, for somebody may wait for the whole
-  /// of it; what follows is garbage.
+  /// Refuses the current object because of malformed bytes, and discards what follows.
+  ///
+  /// The refusal is reported at once, because a caller may wait for the object.
   private mutating func breakOff(_ tail: UnsafeRawBufferPointer, _ events: inout [Event]) {
     if !isDiscarding { events.append(.refused(Refusal(.malformed, (buffer + tail)[...]))) }
     reset()
     phase = .skipping
   }
 
-  /// What looked like the beginning of an object is garbage.
+  /// Discards bytes that looked like the start of an object.
   private mutating func dismiss(bytesInPiece: Int) {
     let bytes = garbage.bytes + buffer.count + bytesInPiece
     reset()
@@ -153,7 +171,7 @@ extension JSONObjectScanner {
     phase = .skipping
   }
 
-  /// The byte `distance`, 1 or 2, before `index`, also when it came in an earlier piece.
+  /// Returns the byte `distance`, 1 or 2, before `index`, also from an earlier chunk.
   private func byte(_ piece: UnsafeRawBufferPointer, before index: Int, _ distance: Int) -> UInt8 {
     if index >= distance { return piece[index - distance] }
     return distance - index == 1 ? previousBytes.last : previousBytes.lastButOne
@@ -170,8 +188,8 @@ extension JSONObjectScanner {
     return index
   }
 
-  /// Runs over the text of a string, eight bytes at a time, up to its quote, a control character, or a backslash whose
-  /// second byte is in the next piece.
+  /// Skips the text of a string, eight bytes at a time, up to its quote, a control character, or a backslash whose second
+  /// byte is in the next chunk.
   private func skipText(_ piece: UnsafeRawBufferPointer, from first: Int) -> Int {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let highs: UInt64 = 0x8080_8080_8080_8080

@@ -1,48 +1,57 @@
-/// Finds JSON objects in a stream of bytes that carries no lengths and no terminators.
+/// A scanner that finds JSON objects in a byte stream without lengths and terminators.
 ///
-/// One pass over the bytes, O(n), however the stream is cut: in the middle of a number, an escape or a UTF-8 character,
-/// with several objects in one piece, or with white space between them. The scanner looks for the end of an object
-/// (depth, strings, escapes); whether the object *means* something is for the decoder to say.
+/// The scanner makes one pass over the bytes, O(n), wherever the stream is split: within a number, an escape or a UTF-8
+/// character, with several objects in one chunk, or with white space between them. The scanner only finds the end of an
+/// object (depth, strings, escapes); decoding the object is left to the caller.
 ///
-/// What is not an object is refused with a reason, and the scanner finds its way back:
+/// Input that is not an object is discarded with a reason, and the scanner resynchronizes:
 ///
-/// - **Between objects** everything but white space is garbage, up to the next `{` whose first token is a string. (A
-///   `{}` does not end garbage: program text is full of it.)
-/// - **Inside an object** a control character in a string, or outside strings a byte no JSON token holds, shows that
-///   bytes were lost. The rest is garbage as above; but when the offending byte follows `{"`, these two are taken for
-///   the start of the next object, as happens when a message is cut off in a string and another one follows.
-/// - **Too large**: an object over the limit is followed to its end without being kept.
-/// - **Idle**: an object that does not grow for the idle limit is thrown away.
+/// - **Between objects** everything but white space is discarded up to the next `{` whose first token is a string. A `{}`
+///   does not resynchronize the scanner, because program text is full of it.
+/// - **Inside an object** a control character in a string, or a byte outside strings that no JSON token contains, shows
+///   that bytes were lost. The rest is discarded as above. If the malformed byte follows `{"`, these two count as the
+///   start of the next object, as after a message that was truncated within a string.
+/// - **Too large**: an object over the limit is followed to its end and not stored.
+/// - **Idle**: an object that does not grow for the idle limit is discarded.
 ///
-/// A value type without a clock: the caller supplies instants of one monotonic clock (`DBus.TimeSource`).
+/// The caller supplies the instants of one monotonic clock, for example of `TimeSource`.
+///
+/// ```swift
+/// var scanner = JSONObjectScanner()
+/// for event in scanner.receive(Array(#"{"a": 1} {"b""#.utf8), at: .zero) {
+///   if case .object(let bytes) = event { print(String(decoding: bytes, as: UTF8.self)) }  // {"a": 1}
+/// }
+/// print(scanner.isIdle)  // false: a second object has started
+/// ```
 public struct JSONObjectScanner: Sendable {
-  /// What a piece of the stream led to.
+  /// The events that a chunk of the stream causes.
   public enum Event: Sendable, Hashable {
-    /// A complete object, from its `{` to its `}`.
+    /// A complete object, from `{` to `}`.
     case object([UInt8])
-    /// Bytes that were thrown away.
+    /// Bytes that were discarded, with the reason.
     case refused(Refusal)
   }
 
-  /// Bytes that were thrown away, and why.
+  /// A run of bytes that the scanner discarded.
   public struct Refusal: Sendable, Hashable {
-    /// Why bytes were thrown away.
+    /// The reasons why the scanner discards bytes.
     public enum Reason: Sendable, Hashable {
-      /// The object is over the size limit. What follows of it is skipped without another event.
+      /// The object exceeds the size limit; the rest of it is skipped without another event.
       case tooLarge
-      /// Bytes between objects that begin none.
+      /// Bytes between two objects that start no object.
       case notAnObject
-      /// Bytes within an object that no JSON holds.
+      /// Bytes within an object that are not JSON.
       case malformed
-      /// The object stood still for the idle limit.
+      /// The object did not grow for the idle limit.
       case idle
     }
-    /// Why.
+    /// The reason why the bytes were discarded.
     public var reason: Reason
-    /// How many bytes were thrown away, as far as they had come.
+    /// The number of discarded bytes received so far.
     public var bytes: Int
-    /// The first bytes of an object that came in part, at most ``JSONObjectScanner/headLimit``: enough to tell whose it
-    /// is (``Wire/recoverID(fromHead:)``). Empty when the bytes were in no object.
+    /// The first bytes of an incomplete object, at most ``JSONObjectScanner/headLimit``; empty outside objects.
+    ///
+    /// ``Wire/recoverID(fromHead:)`` finds the identifier of the message in it.
     public var head: [UInt8]
 
     init(_ reason: Reason, bytes: Int, head: [UInt8] = []) {
@@ -56,20 +65,20 @@ public struct JSONObjectScanner: Sendable {
     }
   }
 
-  /// The most bytes of a refused object handed back with the refusal.
+  /// The limit on ``Refusal/head``, 1024 bytes.
   public static let headLimit = 1024
 
-  /// The most bytes an object may have.
+  /// The limit on one object in bytes.
   public let sizeLimit: Int
-  /// How long an object may stand still.
+  /// The time after which an incomplete object that does not grow is discarded.
   public let idleLimit: Duration
 
   enum Phase: Equatable {
-    /// Before an object, nothing but white space so far.
+    /// Before an object, after white space only.
     case between
-    /// In garbage, looking for the next object.
+    /// In discarded bytes, before the next object.
     case skipping
-    /// After a `{` that may begin an object.
+    /// After a `{` that may start an object.
     case opened(fromGarbage: Bool)
     /// In an object, outside strings.
     case tokens
@@ -80,43 +89,44 @@ public struct JSONObjectScanner: Sendable {
   }
 
   var phase = Phase.between
-  /// Braces open in the current object.
+  /// The number of open braces of the current object.
   var depth = 0
-  /// What came of the current object in earlier pieces; empty while it is only being followed to its end.
+  /// The bytes of the current object from earlier chunks; empty while the object is discarded.
   var buffer: [UInt8] = []
-  /// Whether the current object was refused already and is followed to its end only.
+  /// A Boolean value that indicates whether the current object was refused and is only followed to its end.
   var isDiscarding = false
-  /// The current garbage.
+  /// The current run of discarded bytes.
   var garbage = Refusal(.notAnObject, bytes: 0)
-  /// The last two bytes of the stream before the present piece.
+  /// The last two bytes of the stream before the present chunk.
   var previousBytes: (lastButOne: UInt8, last: UInt8) = (0, 0)
   private var lastReceived = Duration.zero
 
-  /// Makes a scanner.
+  /// Creates a scanner at the start of a stream.
   /// - Parameters:
-  ///   - sizeLimit: the most bytes an object may have, ``Wire/messageLimit`` unless said otherwise; at least 2.
-  ///   - idleLimit: how long a started object may stand still, ``Wire/idleLimit`` unless said otherwise.
+  ///   - sizeLimit: The limit on one object in bytes; less than 2 counts as 2. Default: ``Wire/messageLimit``.
+  ///   - idleLimit: The time after which an incomplete object that does not grow is discarded. Default:
+  ///     ``Wire/idleLimit``.
   public init(sizeLimit: Int = Wire.messageLimit, idleLimit: Duration = Wire.idleLimit) {
     self.sizeLimit = max(2, sizeLimit)
     self.idleLimit = idleLimit
   }
 
-  /// Whether part of an object, or garbage, is held.
+  /// A Boolean value that indicates whether the scanner is between two objects, with nothing to discard.
   public var isIdle: Bool { phase == .between }
 
-  /// When ``expire(at:)`` has something to throw away; `nil` between objects.
+  /// The instant at which ``expire(at:)`` has something to discard; `nil` between objects.
   public var deadline: Duration? { isIdle ? nil : lastReceived + idleLimit }
 
-  /// Takes the next piece of the stream.
+  /// Scans the next chunk of the stream and returns its events in the order of the stream.
   /// - Parameters:
-  ///   - piece: the bytes, cut anywhere.
-  ///   - now: the present instant of the caller's monotonic clock.
-  /// - Returns: what the piece completed or what was thrown away, in the order of the stream.
+  ///   - piece: The next bytes, split anywhere.
+  ///   - now: The present instant of the monotonic clock.
+  /// - Returns: The objects that the chunk completes, and the discarded bytes.
   public mutating func receive(_ piece: [UInt8], at now: Duration) -> [Event] {
     piece.withUnsafeBytes { receive($0, at: now) }
   }
 
-  /// Takes the next piece of the stream from memory the caller owns; see ``receive(_:at:)-([UInt8],_)``.
+  /// Scans the next chunk of the stream from memory of the caller; see ``receive(_:at:)-([UInt8],_)``.
   public mutating func receive(_ piece: UnsafeRawBufferPointer, at now: Duration) -> [Event] {
     var events: [Event] = []
     if let expired = expire(at: now) { events.append(.refused(expired)) }
@@ -127,10 +137,10 @@ public struct JSONObjectScanner: Sendable {
     return events
   }
 
-  /// Throws away an object, or garbage, that stood still for the idle limit.
+  /// Discards an incomplete object that did not grow for the idle limit.
   ///
-  /// ``receive(_:at:)-([UInt8],_)`` does so by itself; a caller with a timer frees the memory sooner.
-  /// - Returns: what was thrown away; `nil` when nothing was due, or when it had been reported before.
+  /// ``receive(_:at:)-([UInt8],_)`` calls this method; a caller with a timer frees the memory sooner.
+  /// - Returns: The discarded bytes; `nil` if nothing was due, or if the object was reported before.
   public mutating func expire(at now: Duration) -> Refusal? {
     guard let deadline, now >= deadline else { return nil }
     let wasDiscarding = isDiscarding
@@ -139,8 +149,8 @@ public struct JSONObjectScanner: Sendable {
     return wasDiscarding ? nil : refusal
   }
 
-  /// Forgets everything, for example on disconnect.
-  /// - Returns: the bytes of an unfinished object that were thrown away.
+  /// Discards all state, for example when the peer disconnects.
+  /// - Returns: The number of discarded bytes of an incomplete object.
   @discardableResult
   public mutating func reset() -> Int {
     let dropped = buffer.count

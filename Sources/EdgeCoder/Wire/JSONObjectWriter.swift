@@ -1,7 +1,7 @@
-/// Writes one flat JSON object as UTF-8 bytes.
+/// A writer of one flat JSON object in UTF-8.
 ///
-/// The messages are four fields at most; writing them here keeps encoding free of errors that cannot happen and makes
-/// the encoded length of a text (``encodedLength(of:)``) exact, which the reply limit needs.
+/// The messages have at most four fields. This writer cannot fail, and makes the encoded length of a text exact
+/// (``encodedLength(of:)``), which the reply limit needs.
 struct JSONObjectWriter {
   private var bytes: [UInt8]
 
@@ -33,7 +33,7 @@ struct JSONObjectWriter {
     return bytes
   }
 
-  /// The bytes a text takes inside the quotes.
+  /// Returns the number of bytes that a text occupies between the quotes.
   static func encodedLength(of text: some StringProtocol) -> Int {
     text.utf8.reduce(into: 0) { length, byte in
       switch byte {

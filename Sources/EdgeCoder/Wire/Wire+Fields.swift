@@ -1,8 +1,9 @@
 import FoundationEssentials
 
 extension Wire {
-  /// Every field of the three messages, each `nil` when absent or of another type, so that one wrong field does not
-  /// hide the id beside it.
+  /// The fields of all three messages.
+  ///
+  /// A field is `nil` when it is absent or of another type, so that one wrong field does not hide the identifier.
   struct Fields: Decodable {
     let id: String?
     let prompt: String?
@@ -12,7 +13,7 @@ extension Wire {
     let durationMs: Int?
     let modelState: String?
     let batteryPct: Int?
-    /// Whether there is an `output` that cannot be read, for example one whose bytes are not UTF-8.
+    /// A Boolean value that indicates whether `output` is present and unreadable, for example not UTF-8.
     let hasUnreadableOutput: Bool
 
     private enum Key: String, CodingKey {
@@ -25,7 +26,7 @@ extension Wire {
         do {
           return try object.decodeIfPresent(Value.self, forKey: key)
         } catch {
-          return nil  // of another type, or a number that does not fit: as good as absent, see above
+          return nil  // of another type, or a number out of range: counts as absent, see above
         }
       }
       id = field(.id)
@@ -43,15 +44,15 @@ extension Wire {
       do {
         return try JSONDecoder().decode(Fields.self, from: Data(bytes))
       } catch {
-        throw Malformed(reason: "not a JSON object in UTF-8")
+        throw Malformed(reason: "the message is not a JSON object in UTF-8")
       }
     }
   }
 
-  /// Reads the id of a message of which only the beginning is at hand, for example one over the size limit.
+  /// Returns the identifier of a truncated message, for example one over the size limit.
   ///
-  /// It is found when `id` is one of the first fields and complete within the bytes.
-  /// - Returns: the id, or `nil` when it cannot be told with certainty.
+  /// The identifier is found if `id` is one of the first fields and complete within the bytes.
+  /// - Returns: The identifier, or `nil` if it cannot be determined with certainty.
   public static func recoverID(fromHead head: [UInt8]) -> String? {
     // Closing the head after each comma of the object's own level makes smaller objects until one parses.
     var depth = 0
@@ -77,7 +78,7 @@ extension Wire {
           let id = try Fields.decode(head[..<index] + [.closeBrace]).id
           if let id, !id.isEmpty, id.utf8.count <= idLimit { return id }
         } catch {
-          return nil  // what stands before the first comma is not JSON, and more of it will not be either
+          return nil  // the text before the first comma is not JSON, so a longer one is not either
         }
       default: break
       }

@@ -1,41 +1,61 @@
 extension Wire {
-  /// A prompt on its way from a central to a phone.
+  /// A prompt that a central sends to a phone.
+  ///
+  /// ```swift
+  /// let request = Wire.Request(id: "1", prompt: "Why is the sky blue?", maxTokens: 64)
+  /// for chunk in Chunker.chunks(of: request.encoded(), size: Chunker.requestSize(mtu: 247)) {
+  ///   print(chunk.count)
+  /// }
+  /// ```
   public struct Request: Sendable, Hashable {
-    /// Names the request; its reply carries the same id. The proxy uses upper-case UUID strings.
+    /// The identifier of the request, which the reply repeats; 1 to ``Wire/idLimit`` bytes.
+    ///
+    /// The EdgeCoder proxy uses upper-case UUID strings.
     public var id: String
-    /// The prompt.
+    /// The prompt for the model.
     public var prompt: String
-    /// The most tokens to produce; `nil` leaves the phone's default (``Wire/defaultMaxTokens``).
+    /// The limit on the tokens of the reply; `nil` selects the default of the phone, ``Wire/defaultMaxTokens``.
     public var maxTokens: Int?
 
-    /// Makes a request.
+    /// Creates a request from its fields.
     public init(id: String, prompt: String, maxTokens: Int? = nil) {
       self.id = id
       self.prompt = prompt
       self.maxTokens = maxTokens
     }
 
-    /// The request as one JSON object, the id first so that it can be recovered from a message cut short.
+    /// Returns the request as one JSON object in UTF-8.
+    ///
+    /// The identifier comes first, so that it can be recovered from a truncated message.
     public func encoded() -> [UInt8] {
-      var writer = JSONObjectWriter(reserving: prompt.utf8.count + id.utf8.count + 64)
+      var writer = JSONObjectWriter(reserving: encodedLength)
       writer.add("id", id)
       if let maxTokens { writer.add("maxTokens", maxTokens) }
       writer.add("prompt", prompt)
       return writer.finish()
     }
 
+    /// The number of bytes of ``encoded()``, computed without encoding the request.
+    public var encodedLength: Int {
+      let limit = maxTokens.map { ",\"maxTokens\":\($0)".utf8.count } ?? 0
+      return "{\"id\":\"\",\"prompt\":\"\"}".utf8.count + limit + JSONObjectWriter.encodedLength(of: id)
+        + JSONObjectWriter.encodedLength(of: prompt)
+    }
+
     /// Reads a request from one JSON object.
     ///
-    /// Unknown fields are ignored, and a `maxTokens` that is not a whole number reads as absent, as in the phone
+    /// Unknown fields are ignored. A `maxTokens` that is not a whole number counts as absent, as in the phone
     /// application.
-    /// - Throws: ``Wire/Malformed``, with the id when it could be read.
+    /// - Throws: ``Wire/Malformed``, with the identifier if it was readable.
     public static func decode(_ bytes: [UInt8]) throws(Malformed) -> Request {
       let fields = try Fields.decode(bytes)
-      guard let id = fields.id else { throw Malformed(reason: "no string field \"id\"") }
+      guard let id = fields.id else { throw Malformed(reason: "the string field \"id\" is missing") }
       guard !id.isEmpty, id.utf8.count <= Wire.idLimit else {
-        throw Malformed(reason: "the id is empty or longer than \(Wire.idLimit) bytes")
+        throw Malformed(reason: "the id has \(id.utf8.count) bytes; allowed: 1 to \(Wire.idLimit)")
       }
-      guard let prompt = fields.prompt else { throw Malformed(id: id, reason: "no string field \"prompt\"") }
+      guard let prompt = fields.prompt else {
+        throw Malformed(id: id, reason: "the string field \"prompt\" is missing")
+      }
       return Request(id: id, prompt: prompt, maxTokens: fields.maxTokens)
     }
   }

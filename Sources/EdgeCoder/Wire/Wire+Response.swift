@@ -1,28 +1,32 @@
 extension Wire {
-  /// A phone's answer to one request.
+  /// The reply of a phone to one request.
+  ///
+  /// ```swift
+  /// let reply = Wire.Response(id: "1", answer: .text("Hello!"), durationMs: 120)
+  /// let read = try Wire.Response.decode(reply.encoded())
+  /// print(read.answer == reply.answer)  // true
+  /// ```
   public struct Response: Sendable, Hashable {
-    /// The request's id.
+    /// The identifier of the request that the phone answers.
     public var id: String
-    /// The text, or the reason when `ok` is false: the wire has no error field.
-    public var output: String
-    /// Whether `output` is what the model said.
-    public var ok: Bool
-    /// Milliseconds the phone took.
+    /// The text of the model, or the reason for the refusal.
+    public var answer: Answer
+    /// The time that the phone needed, in milliseconds.
     public var durationMs: Int
 
-    /// Makes a reply.
-    public init(id: String, output: String, ok: Bool, durationMs: Int) {
+    /// Creates a reply from its fields.
+    public init(id: String, answer: Answer, durationMs: Int) {
       self.id = id
-      self.output = output
-      self.ok = ok
+      self.answer = answer
       self.durationMs = durationMs
     }
 
-    /// The reply as one JSON object.
+    /// Returns the reply as one JSON object in UTF-8.
     public func encoded() -> [UInt8] {
+      let output = answer.output
       var writer = JSONObjectWriter(reserving: output.utf8.count + id.utf8.count + 96)
       writer.add("id", id)
-      writer.add("ok", ok)
+      writer.add("ok", answer.ok)
       writer.add("durationMs", durationMs)
       writer.add("output", output)
       return writer.finish()
@@ -30,16 +34,17 @@ extension Wire {
 
     /// Reads a reply from one JSON object.
     ///
-    /// Only the id is required, as in the proxy: a missing `output` reads as empty, a missing `ok` as false, a missing
-    /// or negative `durationMs` as 0. An `output` that is there but cannot be read is not missing: such a reply was
-    /// damaged on its way.
-    /// - Throws: ``Wire/Malformed``, with the id when it could be read.
+    /// Only the identifier is required, as in the EdgeCoder proxy: a missing `output` counts as empty, a missing `ok` as
+    /// `false`, and a missing or negative `durationMs` as 0. An `output` that is present but unreadable was damaged in
+    /// transit.
+    /// - Throws: ``Wire/Malformed``, with the identifier if it was readable.
     public static func decode(_ bytes: [UInt8]) throws(Malformed) -> Response {
       let fields = try Fields.decode(bytes)
-      guard let id = fields.id else { throw Malformed(reason: "no string field \"id\"") }
-      guard !fields.hasUnreadableOutput else { throw Malformed(id: id, reason: "the field \"output\" cannot be read") }
+      guard let id = fields.id else { throw Malformed(reason: "the string field \"id\" is missing") }
+      guard !fields.hasUnreadableOutput else { throw Malformed(id: id, reason: "the field \"output\" is unreadable") }
       return Response(
-        id: id, output: fields.output ?? "", ok: fields.ok ?? false, durationMs: max(0, fields.durationMs ?? 0))
+        id: id, answer: Answer(output: fields.output ?? "", ok: fields.ok ?? false),
+        durationMs: max(0, fields.durationMs ?? 0))
     }
   }
 }

@@ -1,35 +1,36 @@
-/// The EdgeCoder messages and the numbers both ends agree on.
+/// The messages of the EdgeCoder protocol and the limits on which both ends agree.
 ///
-/// Three UTF-8 JSON objects travel between a central and a phone: ``Request``, ``Response`` and ``Status``. They carry
-/// no length and no terminator; ``JSONObjectScanner`` finds where one ends.
+/// A central and a phone exchange three kinds of JSON objects in UTF-8: ``Request``, ``Response`` and ``Status``. The
+/// messages carry no length and no terminator; ``JSONObjectScanner`` finds the end of each.
 public enum Wire {
-  /// The most bytes one encoded message may have, 256 KiB; a longer one is refused at both ends.
+  /// The limit on one encoded message, 256 KiB; both ends refuse a longer one.
   public static let messageLimit = 256 * 1024
 
-  /// How long a started message may stand still before what came of it is thrown away.
+  /// The time after which an incomplete message that does not grow is discarded, 10 s.
   public static let idleLimit = Duration.seconds(10)
 
-  /// The most tokens a phone produces when the request does not say.
+  /// The limit on the tokens of a reply when the request has none.
   public static let defaultMaxTokens = 512
 
-  /// The longest id a phone accepts, in UTF-8 bytes. The proxy sends 36; the id comes back in every reply, so a
-  /// request cannot be allowed to make it large.
+  /// The limit on an identifier, 128 bytes of UTF-8.
+  ///
+  /// The EdgeCoder proxy sends 36 bytes. Each reply repeats the identifier, so the limit also bounds the replies.
   public static let idLimit = 128
 
-  /// Why a complete JSON object is not the message it should be.
+  /// An error that describes why a complete JSON object is not the expected message.
   public struct Malformed: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The message's id, when it could be read: then the sender can be answered.
+    /// The identifier of the message if it was readable; the sender can then be sent a reply.
     public var id: String?
-    /// What is wrong, for a person. Never holds text of the message.
+    /// The reason for display, which never contains text of the message.
     public var reason: String
 
-    /// Makes an error.
+    /// Creates an error from the identifier and the reason.
     public init(id: String? = nil, reason: String) {
       self.id = id
       self.reason = reason
     }
 
-    /// The reason.
+    /// The text of the error for logs and displays.
     public var description: String { "malformed message: \(reason)" }
   }
 }

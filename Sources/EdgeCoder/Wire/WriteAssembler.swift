@@ -1,43 +1,46 @@
-/// Lays the writes of one peer to the request characteristic into the byte stream they make up.
+/// A state machine that turns the writes of one central to the request characteristic into a byte stream.
 ///
-/// A plain write (offset 0) is the next piece of the stream. A long write arrives as one attribute value in fragments,
-/// each with the offset at which it lies *in that value*; BlueZ joins adjoining fragments itself and hands the value
-/// over as one write with offset 0, but fragments with gaps between them come one by one. The rules:
+/// A write at offset 0 is the next part of the stream. A prepared write arrives as one attribute value in fragments, each
+/// with its offset *in that value*; BlueZ joins adjoining fragments itself and delivers the value as one write at offset
+/// 0, but delivers fragments with gaps between them one by one. The rules:
 ///
-/// - offset 0 begins a new value; fragments of the former one that still wait for a gap to fill are dropped.
-/// - a fragment at or before the end of what came so far continues the value; bytes it repeats were passed on already
-///   and are not passed on again.
-/// - a fragment behind the end waits until the gap is filled.
-/// - a value is at most 512 bytes (the limit of a GATT attribute); a fragment that would end behind is refused.
+/// - Offset 0 starts a new value. Fragments of the previous value that wait behind a gap are dropped.
+/// - A fragment that starts at or before the end of the value continues the value. Repeated bytes are ignored.
+/// - A fragment that starts behind the end waits until the gap is filled.
+/// - A value has at most 512 bytes, the limit of a GATT attribute; a fragment that exceeds the limit is refused.
 ///
-/// A value type without clock or I/O: writes go in, stream bytes come out.
+/// ```swift
+/// var assembler = WriteAssembler()
+/// print(assembler.receive([1, 2]))  // bytes([1, 2])
+/// print(assembler.receive([2, 3], offset: 1))  // bytes([3])
+/// ```
 public struct WriteAssembler: Sendable {
-  /// What one write led to.
+  /// The result of adding one write.
   public enum Outcome: Sendable, Equatable {
-    /// The next bytes of the stream; empty when the fragment repeated what had come or waits for a gap to fill.
+    /// The next bytes of the stream; empty for a fragment that repeats bytes or waits behind a gap.
     case bytes([UInt8])
-    /// The fragment does not fit a GATT value.
+    /// A refusal: the fragment exceeds the limit of an attribute value.
     case refused
   }
 
-  /// The longest value of a GATT attribute, in bytes (Bluetooth Core, Vol 3, Part F, 3.2.9).
+  /// The limit on an attribute value, 512 bytes (Bluetooth Core, Vol 3, Part F, 3.2.9).
   public static let valueLimit = 512
 
-  /// Bytes dropped because the gap before them was never filled.
+  /// The number of bytes dropped because the gap before them was never filled.
   public private(set) var droppedBytes = 0
 
-  /// Bytes of the current value passed on so far.
+  /// The number of bytes of the current value that were returned so far.
   private var end = 0
-  /// Fragments behind a gap, by offset. At most 512 offsets of at most 512 bytes.
+  /// The fragments behind a gap, by offset: at most 512 offsets of at most 512 bytes.
   private var waiting: [Int: [UInt8]] = [:]
 
-  /// Makes an assembler for a new connection.
+  /// Creates an assembler for a new connection.
   public init() {}
 
-  /// Takes one write.
+  /// Adds one write and returns the bytes of the stream that it completes.
   /// - Parameters:
-  ///   - bytes: the bytes written.
-  ///   - offset: where they lie in the value; 0 for a plain write.
+  ///   - bytes: The bytes that the central wrote.
+  ///   - offset: The position of the bytes in the value, 0 to 512; 0 unless the write is prepared.
   public mutating func receive(_ bytes: [UInt8], offset: Int = 0) -> Outcome {
     if offset == 0 {
       drop()
@@ -59,7 +62,7 @@ public struct WriteAssembler: Sendable {
     return .bytes(output)
   }
 
-  /// Forgets everything, for example on disconnect.
+  /// Discards all state, for example when the central disconnects.
   public mutating func reset() {
     drop()
     end = 0

@@ -55,9 +55,9 @@ struct PhoneOptions: ParsableArguments {
 enum LinkOption: String, ExpressibleByArgument, CaseIterable {
   case auto, l2cap, gatt, off
 
-  var bearers: Set<LinkBearer> {
+  var bearers: Set<MuxBearer> {
     switch self {
-    case .auto: Set(LinkBearer.allCases)
+    case .auto: Set(MuxBearer.allCases)
     case .l2cap: [.l2cap]
     case .gatt: [.gatt]
     case .off: []

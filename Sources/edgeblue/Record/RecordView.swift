@@ -189,7 +189,7 @@ extension StoredStatus {
   }
 }
 
-extension LinkMachine.State {
+extension PhoneConnectionMachine.State {
   var words: String {
     switch self {
     case .idle: "not started"

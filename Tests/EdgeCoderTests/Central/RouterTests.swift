@@ -63,12 +63,12 @@ import Testing
 }
 
 @Suite struct RosterTests {
-  private func sighting(_ name: String, _ rssi: Int?) -> PhoneSighting {
-    PhoneSighting(id: PhoneID(name), name: name, rssi: rssi)
+  private func sighting(_ name: String, _ rssi: Int?) -> PhoneScanResult {
+    PhoneScanResult(id: PhoneID(name), name: name, rssi: rssi)
   }
 
   @Test func admitsTheStrongestFirstAndNoMoreThanItHasRoomFor() {
-    var roster = Roster(phoneLimit: 2, sightingLimit: 10)
+    var roster = PhoneList(phoneLimit: 2, sightingLimit: 10)
     for (name, rssi) in [("a", -80), ("b", nil), ("c", -40), ("d", -60)] as [(String, Int?)] {
       roster.see(sighting(name, rssi))
     }
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test func aFullRosterKeepsTheStrongest() {
-    var roster = Roster(phoneLimit: 1, sightingLimit: 2)
+    var roster = PhoneList(phoneLimit: 1, sightingLimit: 2)
     roster.see(sighting("a", -70))
     #expect(roster.admit().map(\.name) == ["a"])
     roster.see(sighting("b", -80))
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test func oneThousandPhonesAreBounded() {
-    var roster = Roster(phoneLimit: 5, sightingLimit: 64)
+    var roster = PhoneList(phoneLimit: 5, sightingLimit: 64)
     var generator = SeededGenerator(seed: 3)
     for number in 0..<1000 { roster.see(sighting("\(number)", Int.random(in: -100 ... -30, using: &generator))) }
     #expect(roster.sightings.count == 64)

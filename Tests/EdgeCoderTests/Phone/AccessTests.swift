@@ -38,12 +38,12 @@ import Testing
 
   // MARK: Links
 
-  private func evidence(bonded: Bool = true, admitted: Bool = true, encrypted: Bool = true) -> LinkTrial.Evidence {
-    LinkTrial.Evidence(isBonded: bonded, isAdmitted: admitted, isEncrypted: encrypted)
+  private func evidence(bonded: Bool = true, admitted: Bool = true, encrypted: Bool = true) -> ConnectionTrial.Evidence {
+    ConnectionTrial.Evidence(isBonded: bonded, isAdmitted: admitted, isEncrypted: encrypted)
   }
 
   @Test func aBondedPeerEncryptsInTimeOrGoes() {
-    var trial = LinkTrial(at: .seconds(100))
+    var trial = ConnectionTrial(at: .seconds(100))
     #expect(trial.verdict(on: evidence(encrypted: false), at: .seconds(100)) == .open)
     #expect(trial.verdict(on: evidence(encrypted: false), at: .seconds(104.9)) == .open)
     #expect(trial.verdict(on: evidence(encrypted: false), at: .seconds(105)) == .outsider(.neverEncrypted))
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func aStrangerPairsInTimeOrGoes() {
-    var trial = LinkTrial(at: .zero)
+    var trial = ConnectionTrial(at: .zero)
     let stranger = evidence(bonded: false, admitted: false, encrypted: false)
     #expect(trial.verdict(on: stranger, at: .seconds(59)) == .open)
     #expect(trial.verdict(on: stranger, at: .seconds(60)) == .outsider(.neverPaired))
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test func whoIsNotOnTheListGoesAtOnce() {
-    var trial = LinkTrial(at: .zero)
+    var trial = ConnectionTrial(at: .zero)
     #expect(trial.verdict(on: evidence(admitted: false), at: .zero) == .outsider(.notAllowed))
   }
 }

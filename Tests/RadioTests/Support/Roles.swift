@@ -68,7 +68,7 @@ func withCentral<R: Sendable>(
 
 /// Runs a phone on an adapter while the body runs.
 func withPhone<R: Sendable>(
-  on name: String, engine: any Engine = SizedEngine(), access: AccessPolicy = .open, links: Set<LinkBearer> = [],
+  on name: String, engine: any Engine = SizedEngine(), access: AccessPolicy = .open, links: Set<MuxBearer> = [],
   limits: (inout PhoneConfiguration) -> Void = { _ in }, _ body: @escaping @Sendable (PhoneService) async throws -> R
 ) async throws -> R {
   let transport = try await BlueZPhoneTransport.start(

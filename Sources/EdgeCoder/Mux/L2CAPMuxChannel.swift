@@ -1,0 +1,31 @@
+import BlueZ
+
+/// A v2 mux channel over an LE L2CAP channel: one SDU is one frame.
+final class L2CAPMuxChannel: MuxChannel {
+  let peer: PeerID
+  private let channel: L2CAPChannel
+
+  init(_ channel: L2CAPChannel) {
+    self.channel = channel
+    peer = PeerID(channel.peer)
+  }
+
+  var sendLimit: Int { channel.sendMTU }
+  var receiveLimit: Int { channel.receiveMTU }
+
+  func send(_ frame: [UInt8]) async throws { try await channel.send(frame) }
+
+  func receive() async throws -> [UInt8]? {
+    var packets = channel.packets.makeAsyncIterator()
+    return try await packets.next()
+  }
+
+  func close() async {
+    do {
+      try await channel.flush(timeout: .seconds(2))
+    } catch {
+      // The peer reads nothing any more or is disconnected; the channel closes in any case.
+    }
+    channel.close()
+  }
+}

@@ -1,0 +1,164 @@
+/// The frames that one side of a mux has to send: frames about the mux first, then the text of the streams in turn, each
+/// as far as its credit allows.
+struct MuxSendQueue: Sendable {
+  /// The first frame of a request.
+  private struct Opening {
+    let maxTokens: UInt32
+    let length: UInt32
+  }
+
+  /// The last frame of a reply.
+  private struct Ending {
+    let durationMs: UInt32
+    let refusal: Answer.Refusal?
+  }
+
+  /// The part that follows the text of a stream.
+  private enum Tail {
+    /// More text may be appended.
+    case open
+    /// The text is followed by END.
+    case ending(Ending)
+    /// Nothing follows the text.
+    case none
+  }
+
+  /// The unsent part of one stream.
+  private struct Stream {
+    /// The OPEN that precedes the text; `nil` when it was sent, and for a reply.
+    var opening: Opening?
+    var text: [UInt8] = []
+    /// The number of bytes of the text that were sent.
+    var sent = 0
+    var credit: Int
+    var tail: Tail
+
+    var isSpent: Bool { sent == text.count }
+
+    var isFinished: Bool {
+      guard isSpent, opening == nil, case .none = tail else { return false }
+      return true
+    }
+  }
+
+  /// The number of bytes of text that may be sent on a stream without credit.
+  let window: Int
+  /// The limit of the peer and the bearer on a frame, in bytes.
+  let frameLimit: Int
+  private var urgent: [MuxFrame] = []
+  private var streams: [UInt32: Stream] = [:]
+  /// The streams that may have something to send, the next one first.
+  private var turns: [UInt32] = []
+
+  init(window: Int, frameLimit: Int) {
+    self.window = window
+    self.frameLimit = max(frameLimit, MuxFrame.smallestLimit)
+  }
+
+  /// The number of streams with something left to send.
+  var openStreams: Int { streams.count }
+
+  func isOpen(_ stream: UInt32) -> Bool { streams[stream] != nil }
+
+  /// Queues a frame about the mux.
+  mutating func send(_ frame: MuxFrame) { urgent.append(frame) }
+
+  /// Opens a stream for a request, whose text is complete.
+  mutating func open(_ stream: UInt32, maxTokens: UInt32, text: [UInt8]) {
+    streams[stream] = Stream(
+      opening: Opening(maxTokens: maxTokens, length: UInt32(clamping: text.count)), text: text, credit: window,
+      tail: .none)
+    turns.append(stream)
+  }
+
+  /// Opens a stream for a reply, whose text is appended later.
+  mutating func open(_ stream: UInt32) { streams[stream] = Stream(credit: window, tail: .open) }
+
+  /// Appends text to a reply.
+  mutating func append(_ stream: UInt32, _ text: some Sequence<UInt8>) {
+    guard streams[stream] != nil else { return }
+    giveTurn(stream)
+    streams[stream]?.text.append(contentsOf: text)
+  }
+
+  /// Finishes a reply. Text that waits is sent before END.
+  mutating func finish(_ stream: UInt32, durationMs: UInt32, refusal: Answer.Refusal? = nil) {
+    guard streams[stream] != nil else { return }
+    giveTurn(stream)
+    streams[stream]?.tail = .ending(Ending(durationMs: durationMs, refusal: refusal))
+  }
+
+  /// Discards a stream with everything that waits on it.
+  /// - Returns: `true` if the peer does not know the stream, because its OPEN was not sent.
+  @discardableResult
+  mutating func drop(_ stream: UInt32) -> Bool {
+    turns.removeAll { $0 == stream }
+    return streams.removeValue(forKey: stream)?.opening != nil
+  }
+
+  /// Adds credit from the peer.
+  mutating func grant(_ stream: UInt32, _ bytes: Int) {
+    guard let credit = streams[stream]?.credit else { return }
+    // No stream needs more, and a sum that overflows would trap.
+    streams[stream]?.credit = min(credit + bytes, 1 << 30)
+    giveTurn(stream)
+  }
+
+  private mutating func giveTurn(_ stream: UInt32) {
+    if !turns.contains(stream) { turns.append(stream) }
+  }
+
+  /// Returns the next frame; `nil` when no frame may be sent now.
+  mutating func next() -> MuxFrame? {
+    if !urgent.isEmpty { return urgent.removeFirst() }
+    while let stream = turns.first {
+      turns.removeFirst()
+      guard let frame = nextFrame(of: stream) else { continue }
+      if streams[stream] != nil { turns.append(stream) }
+      return frame
+    }
+    return nil
+  }
+
+  private mutating func nextFrame(of id: UInt32) -> MuxFrame? {
+    guard var stream = streams[id] else { return nil }
+    defer { streams[id] = stream.isFinished ? nil : stream }
+    if let opening = stream.opening {
+      stream.opening = nil
+      return .open(
+        stream: id, maxTokens: opening.maxTokens, length: opening.length,
+        text: take(&stream, beside: MuxFrame.openHead))
+    }
+    if case .ending(let ending) = stream.tail, let text = lastText(of: &stream, ending) {
+      stream.tail = .none
+      let status = ending.refusal.map { MuxStatus($0.kind) } ?? .ok
+      return .end(stream: id, status: status, durationMs: ending.durationMs, text: text)
+    }
+    guard !stream.isSpent, stream.credit > 0 else { return nil }
+    return .data(stream: id, text: take(&stream, beside: 0))
+  }
+
+  /// Returns the text of END: the rest of a reply if it fits, or the reason after all text was sent; `nil` before.
+  private func lastText(of stream: inout Stream, _ ending: Ending) -> [UInt8]? {
+    if let refusal = ending.refusal {
+      return stream.isSpent ? Array(refusal.reason.utf8.prefix(MuxFrame.reasonLimit)) : nil
+    }
+    let limit = min(stream.credit, frameLimit - MuxFrame.overhead - MuxFrame.endHead)
+    guard stream.text.count - stream.sent <= limit else { return nil }
+    return take(&stream, beside: MuxFrame.endHead)
+  }
+
+  private func take(_ stream: inout Stream, beside head: Int) -> [UInt8] {
+    let limit = frameLimit - MuxFrame.overhead - head
+    let count = min(stream.text.count - stream.sent, stream.credit, limit)
+    let text = Array(stream.text[stream.sent..<stream.sent + count])
+    stream.sent += count
+    stream.credit -= count
+    // Sent text is released in bulk, so that a long reply takes linear time.
+    if stream.sent > 65536 {
+      stream.text.removeFirst(stream.sent)
+      stream.sent = 0
+    }
+    return text
+  }
+}

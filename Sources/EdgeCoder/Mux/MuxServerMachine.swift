@@ -1,0 +1,154 @@
+/// The state machine of a v2 mux at the phone.
+///
+/// ``handle(_:)`` receives the frames of the central, and ``next()`` returns the frames to send.
+struct MuxServerMachine: Sendable {
+  enum Action: Sendable, Equatable {
+    /// Accept a complete request. `maxTokens` is `nil` if the central leaves the limit to the phone.
+    case request(stream: UInt32, prompt: String, maxTokens: Int?)
+    /// Cancel a request.
+    case cancel(stream: UInt32)
+  }
+
+  /// A request whose prompt is incomplete.
+  private struct Incoming {
+    let maxTokens: UInt32
+    let length: Int
+    var text: [UInt8] = []
+    var window: MuxReceiveWindow
+  }
+
+  /// The state after the HELLO of the central.
+  private struct Session {
+    var queue: MuxSendQueue
+    let deflates: Bool
+    var lastStream: UInt32 = 0
+    var incoming: [UInt32: Incoming] = [:]
+
+    /// The number of requests that are incomplete or not fully answered.
+    var requests: Int { incoming.count + queue.openStreams }
+  }
+
+  /// The number of requests that one mux may have at a time, replies in flight included.
+  static let streamLimit = 16
+
+  private let terms: MuxTerms
+  private let requestLimit: Int
+  private let bearerLimit: Int
+  /// The open mux; `nil` before HELLO.
+  private var session: Session?
+  private var lastStream: UInt32 { session?.lastStream ?? 0 }
+
+  /// - Parameters:
+  ///   - terms: The terms of this side.
+  ///   - bearerLimit: The limit on a frame to send, in bytes.
+  ///   - requestLimit: The limit on a prompt, in bytes.
+  init(terms: MuxTerms, bearerLimit: Int, requestLimit: Int) {
+    self.terms = terms
+    self.bearerLimit = bearerLimit
+    self.requestLimit = requestLimit
+  }
+
+  /// Handles a frame of the central.
+  /// - Throws: ``MalformedFrame`` for a violation of the protocol, after which the mux must be closed.
+  mutating func handle(_ frame: MuxFrame) throws(MalformedFrame) -> [Action] {
+    // Never bound to a name: a second reference would copy the text of a request with each frame.
+    guard session != nil else {
+      guard case .hello(let theirs) = frame else { throw MalformedFrame(description: "a frame before HELLO") }
+      var queue = MuxSendQueue(window: Int(theirs.window), frameLimit: min(bearerLimit, Int(theirs.frameLimit)))
+      queue.send(.welcome(terms))
+      session = Session(queue: queue, deflates: theirs.inflates && terms.inflates)
+      return []
+    }
+    switch frame {
+    case .open(let stream, let maxTokens, let length, let text):
+      return try open(stream, maxTokens, Int(length), text)
+    case .data(let stream, let text):
+      // The rest of a refused or cancelled request may still be in flight.
+      guard session?.incoming[stream] != nil else {
+        guard stream <= lastStream else { throw MalformedFrame(description: "DATA before OPEN") }
+        return []
+      }
+      return try receive(text, on: stream)
+    case .credit(let stream, let bytes):
+      session?.queue.grant(stream, Int(bytes))
+      return []
+    case .cancel(let stream):
+      guard stream <= lastStream else { throw MalformedFrame(description: "CANCEL before OPEN") }
+      guard session?.incoming[stream] != nil || session?.queue.isOpen(stream) == true else { return [] }
+      session?.incoming[stream] = nil
+      session?.queue.drop(stream)
+      session?.queue.send(.end(stream: stream, status: .cancelled, durationMs: 0, text: []))
+      return [.cancel(stream: stream)]
+    case .fail(let reason): throw MalformedFrame(description: "the central closed the mux: \(reason)")
+    case .hello, .welcome, .end, .progress: throw MalformedFrame(description: "a frame that only a phone may send")
+    }
+  }
+
+  private mutating func open(
+    _ stream: UInt32, _ maxTokens: UInt32, _ length: Int, _ text: [UInt8]
+  ) throws(MalformedFrame) -> [Action] {
+    guard stream > lastStream else {
+      throw MalformedFrame(description: "stream \(stream); allowed: more than \(lastStream)")
+    }
+    session?.lastStream = stream
+    guard length <= requestLimit else {
+      return refuse(stream, .refused, "the prompt has \(length) bytes; allowed: \(requestLimit)")
+    }
+    guard (session?.requests ?? 0) < Self.streamLimit else {
+      return refuse(stream, .busy, "this mux has \(Self.streamLimit) open requests, the most allowed")
+    }
+    session?.incoming[stream] = Incoming(
+      maxTokens: maxTokens, length: length, window: MuxReceiveWindow(window: Int(terms.window)))
+    return try receive(text, on: stream)
+  }
+
+  private mutating func receive(_ text: [UInt8], on stream: UInt32) throws(MalformedFrame) -> [Action] {
+    // Taken out, so that its text grows in place.
+    guard var request = session?.incoming.removeValue(forKey: stream) else { return [] }
+    try request.window.receive(text.count)
+    request.text += text
+    guard request.text.count <= request.length else {
+      throw MalformedFrame(description: "a prompt longer than the announced \(request.length) bytes")
+    }
+    guard request.text.count == request.length else {
+      if let credit = request.window.consume(text.count) {
+        session?.queue.send(.credit(stream: stream, bytes: credit))
+      }
+      session?.incoming[stream] = request
+      return []
+    }
+    guard let prompt = String(validating: request.text, as: UTF8.self) else {
+      return refuse(stream, .refused, "the prompt is not UTF-8")
+    }
+    session?.queue.open(stream)
+    let maxTokens = request.maxTokens == 0 ? nil : Int(request.maxTokens)
+    return [.request(stream: stream, prompt: prompt, maxTokens: maxTokens)]
+  }
+
+  private mutating func refuse(_ stream: UInt32, _ status: MuxStatus, _ reason: String) -> [Action] {
+    session?.queue.send(.end(stream: stream, status: status, durationMs: 0, text: Array(reason.utf8)))
+    return []
+  }
+
+  // MARK: Replies
+
+  /// Appends text to a reply; has no effect on a stream that is closed.
+  mutating func append(_ stream: UInt32, _ text: String) { session?.queue.append(stream, text.utf8) }
+
+  /// Finishes a reply, with the reason if it has failed.
+  mutating func finish(_ stream: UInt32, durationMs: Int, refusal: Answer.Refusal? = nil) {
+    session?.queue.finish(stream, durationMs: UInt32(clamping: durationMs), refusal: refusal)
+  }
+
+  /// Reports the number of requests ahead of this one.
+  mutating func progress(_ stream: UInt32, ahead: Int) {
+    guard session?.queue.isOpen(stream) == true else { return }
+    session?.queue.send(.progress(stream: stream, ahead: UInt16(clamping: ahead)))
+  }
+
+  /// Returns the next frame to send as bytes; `nil` when there is none.
+  mutating func next() -> [UInt8]? {
+    guard let frame = session?.queue.next() else { return nil }
+    return frame.encoded(deflating: session?.deflates ?? false)
+  }
+}

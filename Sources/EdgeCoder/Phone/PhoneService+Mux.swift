@@ -1,0 +1,54 @@
+import Logging
+import Streams
+
+extension PhoneService {
+  /// Serves the v2 muxes that centrals open, until the transport ends.
+  func serve(_ channels: BoundedStream<any MuxChannel>) async {
+    await withDiscardingTaskGroup { group in
+      for await channel in channels {
+        guard muxes.count < configuration.peerLimit else {
+          logger.warning("v2 mux refused: too many", metadata: ["central": "\(channel.peer)"])
+          await channel.close()
+          continue
+        }
+        let number = nextMux
+        nextMux += 1
+        let server = MuxServer(channel, requestLimit: configuration.requestLimit, time: time) { action in
+          await self.handle(action, mux: number, from: channel.peer)
+        }
+        muxes[number] = server
+        logger.info("v2 mux opened", metadata: ["central": "\(channel.peer)"])
+        group.addTask {
+          let reason = await server.run()
+          await self.muxClosed(number, of: channel.peer, reason)
+        }
+      }
+      group.cancelAll()
+    }
+  }
+
+  private func handle(_ action: MuxServerMachine.Action, mux: Int, from peer: PeerID) async {
+    switch action {
+    case .request(let number, let prompt, let maxTokens):
+      let request = Wire.Request(id: "\(mux).\(number)", prompt: prompt, maxTokens: maxTokens)
+      let stream = MuxStream(mux: mux, number: number)
+      await perform(machine.handle(request, stream: stream, from: peer, at: time.now))
+      if let index = machine.queue.waiting.firstIndex(where: { $0.stream == stream }) {
+        await muxes[mux]?.progress(number, ahead: index + (machine.queue.running == nil ? 0 : 1))
+      }
+    case .cancel(let number): await perform(machine.cancel(mux: mux, stream: number))
+    }
+  }
+
+  private func muxClosed(_ mux: Int, of peer: PeerID, _ reason: String) async {
+    muxes[mux] = nil
+    logger.info("v2 mux closed", metadata: ["central": "\(peer)", "reason": "\(reason)"])
+    await perform(machine.cancel(mux: mux, stream: nil))
+  }
+
+  /// Sends text of a reply at once over a v2 mux; without one the text waits for the whole reply.
+  func deliver(_ text: String, of job: PhoneJob) async {
+    guard let stream = job.stream, !text.isEmpty else { return }
+    await muxes[stream.mux]?.append(stream.number, text)
+  }
+}

@@ -1,0 +1,220 @@
+import DeterministicTesting
+import Testing
+import Timing
+
+@testable import EdgeCoder
+
+/// How the central finds phones, keeps links and reports on them.
+@Suite(.timeLimit(.minutes(5))) struct CentralConnectionTests {
+  private let clock = ManualClock()
+  private let log = RecordingLog()
+  private let air = LoopbackCentral()
+
+  private func central(_ change: (inout CentralConfiguration) -> Void = { _ in }) -> Central {
+    var configuration = CentralConfiguration()
+    configuration.settle = .zero
+    configuration.backoff.jitter = 0
+    change(&configuration)
+    let clock = clock
+    return Central(
+      scanner: air, connector: air, configuration: configuration, time: TimeSource(clock),
+      wallClock: { 1_700_000_000_000 + clock.now.offset.milliseconds }, random: { 0 }, logger: log.logger)
+  }
+
+  private func states(_ central: Central) async -> [String: String] {
+    await Dictionary(uniqueKeysWithValues: central.status().phones.map { ($0.name, $0.state) })
+  }
+
+  @Test func theStrongestPhonesGetTheLinks() async throws {
+    let central = central {
+      $0.settle = .milliseconds(500)
+      $0.phoneLimit = 2
+    }
+    try await running([central.run]) {
+      let phones = [("weak", -90), ("strong", -40), ("unknown", nil), ("middling", -60)] as [(String, Int?)]
+      for (name, rssi) in phones { air.see(LoopbackPhone(name), rssi: rssi) }
+      try await eventually { await central.status().phones.count == 4 }
+      await clock.advance(toSleeperAt: .milliseconds(500))
+      try await eventually { await states(central).values.count { $0 == "ready" } == 2 }
+      #expect(
+        await states(central) == [
+          "strong": "ready", "middling": "ready", "weak": "discovered", "unknown": "discovered",
+        ])
+    }
+  }
+
+  @Test func aPhoneThatDoesNotPairIsAskedAgainAndThePersonTold() async throws {
+    let phone = LoopbackPhone()
+    phone.faults.refusesToPair = "it answers only who has paired"
+    let central = central()
+    try await running([central.run]) {
+      air.see(phone)
+      await clock.waitForSleeper(until: .milliseconds(500))
+      let error = await #expect(throws: InferenceError.self) { try await central.generate(prompt: "", maxTokens: 1) }
+      #expect(error?.message == "phone is waiting (it answers only who has paired)")
+      phone.faults.refusesToPair = nil
+      await clock.advance(toSleeperAt: .milliseconds(500))
+      try await eventually { await central.status().connected }
+    }
+  }
+
+  @Test func aFailedConnectIsTriedAgainAfterGrowingPauses() async throws {
+    let phone = LoopbackPhone()
+    phone.faults.failingConnects = 4
+    let central = central()
+    try await running([central.run]) {
+      air.see(phone)
+      for (attempt, instant) in [500, 1500, 3500, 7500].enumerated() {
+        await clock.waitForSleeper(until: .milliseconds(instant))
+        #expect(phone.connects == attempt + 1)
+        let status = await central.status()
+        #expect(status.phones.first?.state == "waiting" && !status.connected)
+        let error = await #expect(throws: InferenceError.self) { try await central.generate(prompt: "", maxTokens: 1) }
+        #expect(error?.message == "phone is waiting (le-connection-abort-by-local)")
+        await clock.advance(toSleeperAt: .milliseconds(instant))
+      }
+      try await eventually { await central.status().connected }
+    }
+  }
+
+  @Test func aConnectThatHangsIsGivenUpWithItsPhaseNamed() async throws {
+    let phone = LoopbackPhone()
+    phone.faults.hangingConnects = 1
+    let central = central()
+    let events = await central.events()
+    try await running([central.run]) {
+      air.see(phone)
+      await clock.advance(toSleeperAt: .seconds(20))
+      await clock.advance(toSleeperAt: .milliseconds(20_500))
+      try await eventually { await central.status().connected }
+    }
+    var reasons: [String?] = []
+    for await event in events.prefix(5) {
+      if case .link(_, _, .waiting, let reason) = event { reasons.append(reason) }
+    }
+    #expect(reasons == ["connecting took longer than 20000 ms"])
+  }
+
+  @Test(arguments: [EdgeCoderCharacteristic.response, .status])
+  func aLinkIsReadyOnlyWhenBothSubscriptionsAreLive(characteristic: EdgeCoderCharacteristic) async throws {
+    let phone = LoopbackPhone()
+    phone.faults.hangingSubscription = characteristic
+    let central = central()
+    try await running([central.run]) {
+      air.see(phone)
+      await clock.waitForSleeper(until: .seconds(10))
+      #expect(await states(central) == ["phone": "subscribing"])
+      let error = await #expect(throws: InferenceError.self) { try await central.generate(prompt: "", maxTokens: 1) }
+      #expect(error?.code == .noPhoneReady)
+      await clock.advance(toSleeperAt: .seconds(10))
+      await clock.waitForSleeper(until: .milliseconds(10_500))
+      let reason = await central.reports[phone.id]?.reason
+      #expect(reason == "subscribing to \(characteristic) took longer than 10000 ms")
+      phone.faults.hangingSubscription = nil
+      clock.advance(by: .milliseconds(500))
+      try await eventually { await central.status().connected }
+    }
+  }
+
+  @Test func aPhoneThatFailsTooOftenIsForgottenUntilItIsSeenAgain() async throws {
+    let phone = LoopbackPhone()
+    phone.faults.failingConnects = 3
+    let central = central { $0.attemptLimit = 3 }
+    try await running([central.run]) {
+      air.see(phone)
+      await clock.advance(toSleeperAt: .milliseconds(500))
+      await clock.advance(toSleeperAt: .milliseconds(1500))
+      try await eventually { await central.status().phones.isEmpty }
+      air.see(phone)
+      try await eventually { await central.status().connected }
+    }
+  }
+
+  @Test func aPhoneThatIsLostWhileWaitingLeavesItsPlaceToAnother() async throws {
+    let (gone, other) = (LoopbackPhone("gone"), LoopbackPhone("other"))
+    gone.faults.failingConnects = 1
+    let central = central { $0.phoneLimit = 1 }
+    try await running([central.run]) {
+      air.see(gone)
+      await clock.waitForSleeper(until: .milliseconds(500))
+      air.see(other)
+      air.lose(gone)
+      try await eventually { await states(central) == ["other": "ready"] }
+    }
+  }
+
+  @Test func aLostSightingDoesNotEndALinkThatIsUp() async throws {
+    let phone = LoopbackPhone()
+    let central = central()
+    try await running([central.run]) {
+      air.see(phone)
+      try await eventually { await central.status().connected }
+      air.lose(phone)
+      air.stop("scan over")
+      try await eventually { await !central.status().scanning }
+      #expect(await central.status().connected)
+    }
+  }
+
+  @Test func theStatusIsThatOfTheBestPhone() async throws {
+    let (near, far) = (LoopbackPhone("near"), LoopbackPhone("far"))
+    await near.setValue(Wire.Status(modelState: .ready, batteryPct: 80).encoded(), of: .status)
+    await far.setValue(Wire.Status(modelState: "idle").encoded(), of: .status)
+    let central = central()
+    try await running([central.run]) {
+      let idle = CentralStatus(connected: false, scanning: true, route: .bluetooth)
+      try await eventually { await central.status() == idle }
+      air.see(near, rssi: -45)
+      air.see(far, rssi: -80)
+      clock.advance(by: .milliseconds(77))
+      air.see(near, rssi: -44)
+      try await eventually {
+        let phones = await central.status().phones
+        return phones.map(\.modelState) == ["ready", "idle"] && phones.first?.rssi == -44
+      }
+      let status = await central.status()
+      #expect(status.connected && status.deviceName == "near" && status.deviceId == "/loopback/near")
+      #expect(status.batteryPct == 80 && status.modelState == "ready" && status.lastSeenMs == 1_700_000_000_077)
+      near.dropAll()
+      far.dropAll()
+      try await eventually { await !central.status().connected }
+      #expect(await central.status().deviceName == "near", "the name stays after the phone has gone")
+    }
+  }
+
+  @Test func everythingEndsWithTheTask() async throws {
+    let phone = LoopbackPhone()
+    let central = central()
+    let task = Task { await central.run() }
+    air.see(phone)
+    try await eventually { await central.status().connected }
+    task.cancel()
+    await task.value
+    try await eventually { await !central.status().connected }
+    var events: [PhoneEvent] = []
+    for await event in phone.events {
+      events.append(event)
+      if event == .disconnected(air.peer) { break }
+    }
+    #expect(events.contains(.connected(air.peer)))
+  }
+
+  @Test func tellsWhatHappens() async throws {
+    let phone = LoopbackPhone()
+    await phone.setValue(Wire.Status(modelState: .ready).encoded(), of: .status)
+    let central = central()
+    let events = await central.events()
+    try await running([central.run]) {
+      air.see(phone, rssi: -50)
+      try await eventually { await central.status().modelState == "ready" }
+    }
+    let states: [PhoneConnectionState] = [.connecting, .subscribing, .ready]
+    let expected: [CentralEvent] =
+      [.scanning, .seen(PhoneScanResult(id: phone.id, name: "phone", rssi: -50))]
+      + states.map { .link(phone.id, name: "phone", $0, reason: nil) }
+      + [.status(phone.id, name: "phone", Wire.Status(modelState: .ready))]
+    var found: [CentralEvent] = []
+    for await event in events.prefix(expected.count) { found.append(event) }
+    #expect(found == expected)
+  }
+}

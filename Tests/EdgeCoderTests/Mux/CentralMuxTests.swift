@@ -1,0 +1,193 @@
+import DeterministicTesting
+import Streams
+import Testing
+import Timing
+
+@testable import EdgeCoder
+
+/// Central and phone with a v2 link between them, in memory.
+@Suite(.timeLimit(.minutes(5))) struct CentralMuxTests {
+  private let air = LoopbackCentral()
+  private let phone = LoopbackPhone(offersLink: true, over: [.l2cap, .gatt])
+  private let engine = GatedEngine()
+  private let clock = ManualClock()
+
+  /// - Parameter limits: the central's, and the phone's for its engine; the usual ones where nothing is said.
+  private func withBoth(
+    over bearer: MuxBearer? = .l2cap, limits: (central: Duration?, phone: Duration?) = (nil, nil),
+    time: TimeSource = .continuous, _ body: @Sendable @escaping (Central) async throws -> Void
+  ) async throws {
+    var configuration = CentralConfiguration()
+    configuration.settle = .zero
+    limits.central.map { configuration.requestTimeLimit = $0 }
+    var phoneConfiguration = PhoneConfiguration()
+    limits.phone.map { phoneConfiguration.jobLimit = $0 }
+    let central = Central(scanner: air, connector: air, configuration: configuration, time: time)
+    let service = PhoneService(transport: phone, engine: engine, configuration: phoneConfiguration, time: time)
+    try await running([service.run, central.run]) {
+      air.see(phone)
+      try await eventually {
+        await central.status().phones.first.map { $0.state == "ready" && $0.linkBearer == bearer } ?? false
+      }
+      try await body(central)
+    }
+  }
+
+  @Test(arguments: MuxBearer.allCases) func aReplyIsHeardWhileItIsMade(bearer: MuxBearer) async throws {
+    if bearer == .gatt { phone.faults.failingBearers = [.l2cap] }
+    try await withBoth(over: bearer) { central in
+      let heard = Lock("")
+      async let reply = central.generate(prompt: "tell me", maxTokens: 7) { piece in heard.withLock { $0 += piece } }
+      let asked = try await engine.next()
+      #expect(asked.text == "tell me" && asked.maxTokens == 7)
+      for piece in ["Once ", "upon ", "a time"] {
+        asked.say(piece)
+        try await eventually { heard.withLock { $0.hasSuffix(piece) } }
+      }
+      asked.end()
+      let received = try await reply
+      #expect(received.output == "Once upon a time" && received.ok && received.phone == "phone")
+      #expect(phone.sent.allSatisfy { $0.characteristic == .status })
+    }
+  }
+
+  /// Has the phone say `count` words, one every minute.
+  private func aWordAMinute(_ count: Int, _ asked: GatedEngine.Prompt, _ heard: Lock<String>) async throws {
+    for number in 1...count {
+      clock.advance(by: .seconds(60))
+      asked.say("\(number) ")
+      try await eventually { heard.withLock { $0.hasSuffix("\(number) ") } }
+    }
+  }
+
+  @Test func aReplyHasTimeWhileItComes() async throws {
+    try await withBoth(time: TimeSource(clock)) { central in
+      let heard = Lock("")
+      async let reply = central.generate(prompt: "x", maxTokens: nil) { piece in heard.withLock { $0 += piece } }
+      let asked = try await engine.next()
+      try await aWordAMinute(9, asked, heard)
+      asked.end()
+      let received = try await reply
+      #expect(received.ok && received.output == "1 2 3 4 5 6 7 8 9 ")
+    }
+  }
+
+  /// Where the one waits for longer it is the other that gives up.
+  @Test(arguments: [
+    (1, 90, "no more text within 90000 ms, in the middle of the reply of phone"),
+    (9, 60, "the reply of phone was not at its end after 600000 ms"),
+  ])
+  func theCentralGivesUpAReplyThatStandsStillOrHasNoEnd(words: Int, seconds: Int, message: String) async throws {
+    try await withBoth(limits: (nil, .seconds(1000)), time: TimeSource(clock)) { central in
+      let heard = Lock("")
+      let reply = Task {
+        try await central.generate(prompt: "x", maxTokens: nil) { piece in heard.withLock { $0 += piece } }
+      }
+      try await aWordAMinute(words, try await engine.next(), heard)
+      clock.advance(by: .seconds(seconds))
+      let error = await #expect(throws: InferenceError.self) { try await reply.value }
+      #expect(error?.code == .timedOut && error?.message == message)
+      try await eventually { engine.cancelled == 1 }
+    }
+  }
+
+  @Test(arguments: [(1, 90, "no text within 90 s"), (9, 60, "no complete answer within 600 s")])
+  func thePhoneGivesUpAnEngineThatStandsStillOrHasNoEnd(words: Int, seconds: Int, message: String) async throws {
+    try await withBoth(limits: (.seconds(1000), nil), time: TimeSource(clock)) { central in
+      let heard = Lock("")
+      let reply = Task {
+        try await central.generate(prompt: "x", maxTokens: nil) { piece in heard.withLock { $0 += piece } }
+      }
+      try await aWordAMinute(words, try await engine.next(), heard)
+      clock.advance(by: .seconds(seconds))
+      let received = try await reply.value
+      #expect(!received.ok && received.output == "[engine timed out: \(message)]")
+    }
+  }
+
+  @Test func failuresAreToldAsElsewhere() async throws {
+    try await withBoth { central in
+      async let failing = central.generate(prompt: "x", maxTokens: nil)
+      try await engine.next().fail(EngineError(.interrupted, "it died"))
+      let failed = try await failing
+      #expect(!failed.ok && failed.output == "[engine interrupted: it died]")
+      async let silent = central.generate(prompt: "x", maxTokens: nil)
+      try await engine.next().end()
+      let empty = try await silent
+      #expect(!empty.ok && empty.output == "[empty response]")
+    }
+  }
+
+  @Test func whoGivesUpFreesThePhone() async throws {
+    try await withBoth { central in
+      let given = Task { try await central.generate(prompt: "x", maxTokens: nil) }
+      _ = try await engine.next()
+      given.cancel()
+      await #expect(throws: CancellationError.self) { try await given.value }
+      // The phone would not take the next prompt before the engine has let go of the first.
+      async let reply = central.generate(prompt: "y", maxTokens: nil)
+      let asked = try await engine.next()
+      #expect(asked.text == "y")
+      asked.say("done")
+      asked.end()
+      let received = try await reply
+      #expect(received.output == "done")
+    }
+  }
+
+  @Test(arguments: 0..<20) func aLinkThatEndsAsItBeginsIsNotUsed(_: Int) async throws {
+    phone.faults.endsLinksAtOnce = true
+    phone.faults.failingBearers = [.gatt]
+    try await withBoth(over: nil) { central in
+      async let reply = central.generate(prompt: "x", maxTokens: nil)
+      let asked = try await engine.next()
+      asked.say("heard")
+      asked.end()
+      let received = try await reply
+      #expect(received.output == "heard")
+    }
+  }
+
+  @Test func aStreamIsNoDuplicateOfARequestThatBearsItsName() throws {
+    var machine = PhoneMachine(configuration: PhoneConfiguration(), addressesSinglePeer: true)
+    let peer = PeerID("central")
+    let request = Wire.Request(id: "1.1", prompt: "x", maxTokens: nil)
+    _ = machine.handle(.write(PhoneWrite(peer: peer, bytes: request.encoded())), at: .zero)
+    for stream in UInt32(1)...2 {
+      let actions = machine.handle(request, ticket: MuxStream(link: 1, stream: stream), from: peer, at: .zero)
+      #expect(actions == [.wakeRunner])
+    }
+    #expect(machine.queue.waiting.count == 3 && machine.counters.duplicates == 0)
+  }
+
+  @Test func withoutAnyBearerTheCharacteristicsServe() async throws {
+    phone.faults.failingBearers = [.l2cap, .gatt]
+    try await withBoth(over: nil) { central in
+      async let reply = central.generate(prompt: "x", maxTokens: nil)
+      let asked = try await engine.next()
+      asked.say("heard")
+      asked.end()
+      let received = try await reply
+      #expect(received.output == "heard")
+    }
+  }
+
+  @Test(arguments: MuxBearer.allCases) func whenTheLinkEndsTheCharacteristicsServe(bearer: MuxBearer) async throws {
+    if bearer == .gatt { phone.faults.failingBearers = [.l2cap] }
+    try await withBoth(over: bearer) { central in
+      let lost = Task { try await central.generate(prompt: "x", maxTokens: nil) }
+      _ = try await engine.next()
+      await phone.dropLinks()
+      let error = await #expect(throws: InferenceError.self) { try await lost.value }
+      #expect(error?.code == .disconnected)
+      try await eventually { await central.status().phones.first?.linkVersion == 1 }
+      async let reply = central.generate(prompt: "y", maxTokens: nil)
+      let asked = try await engine.next()
+      asked.say("still here")
+      asked.end()
+      let received = try await reply
+      #expect(received.output == "still here")
+      #expect(phone.sent.contains { $0.characteristic == .response })
+    }
+  }
+}
