@@ -163,7 +163,10 @@ var targets: [Target] = [
     swiftSettings: settings),
   .testTarget(
     name: "EdgeCoderTests",
-    dependencies: ["Streams", "Timing", "DeterministicTesting", "BlueZ", "BlueZTesting", "DBus", "EdgeCoder", log],
+    dependencies: [
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "BlueZ", "BlueZTesting", "EdgeCoder",
+      "EdgeCoderTesting", log,
+    ],
     swiftSettings: settings),
 ]
 
@@ -196,12 +199,12 @@ if !lean {
   ]
   targets += [
     .target(
-      name: "EdgeCoderHTTP", dependencies: ["ErrorReporting", "Timing", "DBus", "EdgeCoder", log] + http,
+      name: "EdgeCoderHTTP", dependencies: ["ErrorReporting", "Timing", "EdgeCoder", log] + http,
       swiftSettings: settings),
     .testTarget(
       name: "EdgeCoderHTTPTests",
       dependencies: [
-        "SystemTesting", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTests", log,
+        "SystemTesting", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", log,
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ] + http,

@@ -1,45 +1,65 @@
-import Streams
+public import EdgeCoder
+internal import Streams
 
-@testable import EdgeCoder
-
-/// An engine that answers when the test says so, and tells what it was asked.
-final class GatedEngine: Engine {
-  struct Prompt: Sendable {
-    let text: String
-    let maxTokens: Int
+/// An engine whose output a test controls piece by piece.
+///
+/// ```swift
+/// import EdgeCoder
+///
+/// let engine = GatedEngine()
+/// let output = engine.generate(prompt: "Hello", maxTokens: 8)
+/// let prompt = try await engine.next()
+/// prompt.say("Hi")
+/// prompt.end()
+/// for try await piece in output { print(piece) }  // Hi
+/// ```
+public final class GatedEngine: Engine {
+  /// A prompt that the engine received, with its output stream.
+  public struct Prompt: Sendable {
+    /// The text of the prompt.
+    public let text: String
+    /// The limit on the tokens of the reply.
+    public let maxTokens: Int
     let stream: AsyncThrowingStream<String, any Error>.Continuation
 
-    /// Streams one piece.
-    func say(_ piece: String) { stream.yield(piece) }
-    /// Ends the answer.
-    func end() { stream.finish() }
-    /// Breaks the answer off.
-    func fail(_ error: any Error) { stream.finish(throwing: error) }
+    /// Streams one piece of the reply.
+    public func say(_ piece: String) { stream.yield(piece) }
+    /// Finishes the reply without an error.
+    public func end() { stream.finish() }
+    /// Finishes the reply with an error.
+    public func fail(_ error: any Error) { stream.finish(throwing: error) }
   }
 
-  let name = "gated"
+  /// The name of the engine, `gated`.
+  public let name = "gated"
   private let state = Lock(ModelState.ready)
   private let questions = Counter()
   private let cancellations = Counter()
   private let prompts = BoundedStream.make(of: Prompt.self, limit: 64, policy: .dropNewest)
 
-  var model: ModelState {
+  /// Creates an engine whose model is ready.
+  public init() {}
+
+  /// The state of the model that the engine reports.
+  public var model: ModelState {
     get { state.withLock { $0 } }
     set { state.withLock { $0 = newValue } }
   }
 
-  /// Generations whose consumer went away.
-  var cancelled: Int { cancellations.value }
+  /// The number of generations whose consumer cancelled them.
+  public var cancelled: Int { cancellations.value }
 
-  /// How often somebody asked for the model's state.
-  var asked: Int { questions.value }
+  /// The number of times that the state of the model was read.
+  public var asked: Int { questions.value }
 
-  func modelState() async -> ModelState {
+  /// Returns ``model`` and counts the call.
+  public func modelState() async -> ModelState {
     defer { questions.increment() }
     return model
   }
 
-  func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
+  /// Returns a stream that the test fills through ``next()``.
+  public func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
     let (stream, continuation) = AsyncThrowingStream<String, any Error>.makeStream()
     continuation.onTermination = { [cancellations] reason in
       if case .cancelled = reason { cancellations.increment() }
@@ -48,8 +68,8 @@ final class GatedEngine: Engine {
     return stream
   }
 
-  /// The next prompt the phone handed over.
-  func next() async throws -> Prompt {
+  /// Waits for the next prompt that the engine receives.
+  public func next() async throws -> Prompt {
     guard let prompt = await prompts.stream.first(where: { _ in true }) else { throw LoopbackError("no prompt") }
     return prompt
   }

@@ -1,140 +1,175 @@
-import Streams
+public import EdgeCoder
+public import Streams
 
-@testable import EdgeCoder
-
-/// The central's end of a radio in memory: what ``Central`` scans and connects with.
-final class LoopbackCentral: PhoneScanner, PhoneConnector {
-  let peer: PeerID
-  let mtu: Int
+/// The radio of a central in memory: the scanner and connector of a `Central` in tests.
+///
+/// ```swift
+/// import EdgeCoder
+///
+/// let phone = LoopbackPhone()
+/// let air = LoopbackCentral()
+/// let central = Central(scanner: air, connector: air)
+/// let service = PhoneService(transport: phone, engine: EchoEngine())
+/// let reply = try await running([service.run, central.run]) {
+///   air.see(phone)
+///   while await !central.status().connected { await Task.yield() }
+///   return try await central.generate(prompt: "Hello", maxTokens: nil)
+/// }
+/// print(reply.answer)
+/// ```
+public final class LoopbackCentral: PhoneScanner, PhoneConnector {
+  /// The identifier of the central.
+  public let peer: PeerID
+  /// The ATT MTU of its connections.
+  public let mtu: Int
   private let phones = Lock<[PhoneID: LoopbackPhone]>([:])
   private let (stream, source) = BoundedStream.make(of: ScanEvent.self, limit: 256, policy: .dropNewest)
 
-  init(_ name: String = "central", mtu: Int = 517) {
+  /// Creates a central with a name and the ATT MTU of its connections.
+  public init(_ name: String = "central", mtu: Int = 517) {
     peer = PeerID("/loopback/" + name)
     self.mtu = mtu
     source.yield(.started)
   }
 
-  func scan() -> BoundedStream<ScanEvent> { stream }
+  /// Returns the events that the test causes.
+  public func scan() -> BoundedStream<ScanEvent> { stream }
 
-  func connect(to id: PhoneID) async throws -> any PhoneConnection {
+  /// Connects to a phone that was seen.
+  public func connect(to id: PhoneID) async throws -> any PhoneConnection {
     guard let phone = phones.withLock({ $0[id] }) else { throw LoopbackError("no such device") }
     return try await phone.connect(peer, mtu: mtu)
   }
 
-  /// The phone comes into sight.
-  func see(_ phone: LoopbackPhone, rssi: Int? = -50) {
+  /// Reports a phone as a scan result.
+  public func see(_ phone: LoopbackPhone, rssi: Int? = -50) {
     phones.withLock { $0[phone.id] = phone }
-    source.yield(.seen(PhoneScanResult(id: phone.id, name: phone.name, rssi: rssi)))
+    source.yield(.found(PhoneScanResult(id: phone.id, name: phone.name, rssi: rssi)))
   }
 
-  /// The stack forgets the phone.
-  func lose(_ phone: LoopbackPhone) { source.yield(.lost(phone.id)) }
+  /// Reports that the stack has removed the phone.
+  public func lose(_ phone: LoopbackPhone) { source.yield(.lost(phone.id)) }
 
-  /// The scan stops.
-  func stop(_ reason: String) { source.yield(.stopped(reason)) }
+  /// Reports that the scan has stopped.
+  public func stop(_ reason: String) { source.yield(.stopped(reason)) }
 }
 
-/// One link of the radio in memory.
-final class LoopbackConnection: PhoneConnection {
+/// One connection of the radio in memory.
+public final class LoopbackConnection: PhoneConnection {
   private struct State {
     var subscriptions: Set<EdgeCoderCharacteristic> = []
     var isOpen = true
-    var link: (any MuxChannel)?
+    var mux: (any MuxChannel)?
     var values: GATTMuxChannel?
-    /// It holds its connections; they must not hold it.
+    // Weak, because the phone owns its connections.
     weak var phone: LoopbackPhone?
   }
 
-  let peer: PeerID
-  private let linkMTU: Int
-  let (events, source) = BoundedStream.make(of: PhoneConnectionEvent.self, limit: 65536, policy: .dropNewest)
+  /// The identifier of the central.
+  public let peer: PeerID
+  private let attMTU: Int
+  /// The events of the connection, for one consumer.
+  public let events: BoundedStream<PhoneConnectionEvent>
+  private let source: BoundedStream<PhoneConnectionEvent>.Source
   private let state = Lock(State())
 
-  var mtu: Int? { linkMTU }
+  /// The ATT MTU of the connection.
+  public var mtu: Int? { attMTU }
 
   init(phone: LoopbackPhone, peer: PeerID, mtu: Int) {
     self.peer = peer
-    linkMTU = mtu
+    attMTU = mtu
+    let (events, source) = BoundedStream.make(
+      of: PhoneConnectionEvent.self, limit: 65536, policy: .dropNewest)
+    self.events = events
+    self.source = source
     state.withLock { $0.phone = phone }
   }
 
   deinit { source.finish() }
 
-  func subscribe(to characteristic: EdgeCoderCharacteristic) async throws {
+  /// Subscribes to a characteristic of the phone.
+  public func subscribe(to characteristic: EdgeCoderCharacteristic) async throws {
     let phone = try openPhone()
     if phone.faults.hangingSubscription == characteristic { try await hang() }
     state.withLock { _ = $0.subscriptions.insert(characteristic) }
     // Where one socket serves all, the phone is not told who subscribes, and MTU only of the first.
     try phone.receive(
       phone.addressesSinglePeer
-        ? .subscribed(peer, characteristic, mtu: linkMTU) : .subscribed(nil, characteristic, mtu: linkMTU))
+        ? .subscribed(peer, characteristic, mtu: attMTU) : .subscribed(nil, characteristic, mtu: attMTU))
   }
 
-  func secure() async throws {
+  /// Pairs, unless the faults of the phone prevent it.
+  public func secure() async throws {
     guard let refusal = try openPhone().faults.refusesToPair else { return }
     throw LoopbackError(refusal)
   }
 
-  func read(_ characteristic: EdgeCoderCharacteristic) async throws -> [UInt8] {
+  /// Reads the value of a characteristic.
+  public func read(_ characteristic: EdgeCoderCharacteristic) async throws -> [UInt8] {
     let phone = try openPhone()
-    try phone.receive(.mtu(peer, linkMTU))
+    try phone.receive(.mtu(peer, attMTU))
     return phone.value(of: characteristic)
   }
 
-  func write(_ piece: [UInt8]) async throws {
+  /// Writes one chunk of a request.
+  public func write(_ piece: [UInt8]) async throws {
     let phone = try openPhone()
     if phone.faults.failsWrites { throw LoopbackError("org.bluez.Error.Failed") }
-    guard piece.count <= min(linkMTU - 3, phone.faults.writeLimit) else {
+    guard piece.count <= min(attMTU - 3, phone.faults.writeLimit) else {
       throw LoopbackError("Invalid attribute value length: \(piece.count)")
     }
-    try phone.receive(.write(PhoneWrite(peer: peer, bytes: piece, mtu: linkMTU)))
+    try phone.receive(.write(PhoneWrite(peer: peer, bytes: piece, mtu: attMTU)))
   }
 
-  func linkBearers() async throws -> [MuxBearer] { try openPhone().linkBearers }
+  /// Returns the bearers that the phone offers.
+  public func muxBearers() async throws -> [MuxBearer] { try openPhone().muxBearers }
 
-  func openLink(over bearer: MuxBearer) async throws -> any MuxChannel {
+  /// Opens a channel for a v2 mux.
+  public func openMux(over bearer: MuxBearer) async throws -> any MuxChannel {
     let phone = try openPhone()
     guard !phone.faults.failingBearers.contains(bearer) else { throw LoopbackError("no \(bearer)") }
-    let link: any MuxChannel = try bearer == .l2cap ? phone.openLink(from: peer) : openValues()
-    state.withLock { $0.link = link }
-    return link
+    let mux: any MuxChannel = try bearer == .l2cap ? phone.openMux(from: peer) : openValues()
+    state.withLock { $0.mux = mux }
+    return mux
   }
 
   private func openValues() -> GATTMuxChannel {
-    let (mtu, peer) = (linkMTU, peer)
+    let mtu = attMTU
+    let peer = peer
     let channel = GATTMuxChannel(
-      link: .random(in: .min ... .max), peer: peer,
+      mux: .random(in: .min ... .max), peer: peer,
       bearer: .init(
         valueLimit: { Chunker.requestSize(mtu: mtu) },
-        send: { [weak self] in try self?.openPhone().receive(linkValue: $0, mtu: mtu, from: peer) }, end: {}))
+        send: { [weak self] in try self?.openPhone().receive(muxValue: $0, mtu: mtu, from: peer) }, onClose: {}))
     state.withLock { $0.values = channel }
     return channel
   }
 
-  /// A notification of a v2 link, which may be another central's.
-  func deliver(linkValue: [UInt8]) {
+  /// Delivers a notification of a v2 mux, which may be for another central.
+  func deliver(muxValue: [UInt8]) {
     let (channel, isOpen) = state.withLock { ($0.values, $0.isOpen) }
-    guard isOpen, let value = MuxValue(linkValue), value.link == channel?.link else { return }
+    guard isOpen, let value = MuxValue(muxValue), value.mux == channel?.mux else { return }
     channel?.deliver(value)
   }
 
-  /// Ends the v2 link alone.
-  func dropLink() async { await state.withLock { $0.link }?.close() }
+  /// Closes the v2 mux and keeps the connection.
+  public func dropMux() async { await state.withLock { $0.mux }?.close() }
 
-  func disconnect() async {
-    await dropLink()
+  /// Closes the mux and the connection.
+  public func disconnect() async {
+    await dropMux()
     drop("disconnected")
   }
 
-  // MARK: For the air
+  // MARK: Called by the phone
 
   func isSubscribed(to characteristic: EdgeCoderCharacteristic) -> Bool {
     state.withLock { $0.isOpen && $0.subscriptions.contains(characteristic) }
   }
 
   func deliver(_ characteristic: EdgeCoderCharacteristic, _ value: [UInt8]) {
-    source.yield(.notification(characteristic, Array(value.prefix(linkMTU - 3))), orEndWith: .overflow)
+    source.yield(.notification(characteristic, Array(value.prefix(attMTU - 3))), orEndWith: .overflow)
   }
 
   func drop(_ reason: String) {

@@ -1,65 +1,82 @@
-import Streams
+public import EdgeCoder
+public import Streams
 
-@testable import EdgeCoder
-
-/// The phone's end of a radio in memory: a ``PhoneTransport`` that joins ``PhoneService`` to ``LoopbackCentral``s.
+/// The radio of a phone in memory: a transport that connects a `PhoneService` with ``LoopbackCentral``s.
 ///
-/// It does to bytes what BlueZ does: notifications are cut off without a word at MTU − 3, and unless
-/// `addressesSinglePeer` they reach everybody who is subscribed, while the phone is not told who that is.
-final class LoopbackPhone: PhoneTransport {
-  struct Sent: Sendable, Equatable {
-    var characteristic: EdgeCoderCharacteristic
-    var bytes: [UInt8]
-    var peer: PeerID?
+/// The transport behaves like BlueZ: notifications are truncated at MTU − 3 without an error. Without
+/// ``addressesSinglePeer`` they reach all subscribers, and the phone does not know these.
+///
+/// ```swift
+/// let phone = LoopbackPhone("Workshop", addressesSinglePeer: true)
+/// phone.faults.failingConnects = 1
+/// ```
+public final class LoopbackPhone: PhoneTransport {
+  /// A notification that the phone has sent.
+  public struct Sent: Sendable, Equatable {
+    /// The characteristic of the notification.
+    public var characteristic: EdgeCoderCharacteristic
+    /// The value of the notification.
+    public var bytes: [UInt8]
+    /// The receiver; `nil` for all subscribers.
+    public var peer: PeerID?
   }
 
-  /// What goes wrong, and what a test wants to see of it.
-  struct Faults: Sendable {
-    /// Connection attempts that fail.
-    var failingConnects = 0
-    /// Connection attempts that never end.
-    var hangingConnects = 0
-    /// Why it does not pair, if it demands that.
-    var refusesToPair: String?
-    /// Bearers over which no v2 link can be opened.
-    var failingBearers: Set<MuxBearer> = []
-    /// A v2 link says welcome and ends.
-    var endsLinksAtOnce = false
-    /// A characteristic whose subscription never comes about.
-    var hangingSubscription: EdgeCoderCharacteristic?
-    /// Whether writes fail.
-    var failsWrites = false
-    /// The longest write taken; 510 on BlueZ before 5.70.
-    var writeLimit = 512
-    /// Called after each notification of a reply, with how many there were; may be used to cut the link.
-    var afterNotification: (@Sendable (Int) -> Void)?
+  /// The faults that a test injects.
+  public struct Faults: Sendable {
+    /// The number of connection attempts that fail.
+    public var failingConnects = 0
+    /// The number of connection attempts that never finish.
+    public var hangingConnects = 0
+    /// The reason why pairing fails; `nil` if the phone does not require pairing.
+    public var refusesToPair: String?
+    /// The bearers over which no v2 mux can be opened.
+    public var failingBearers: Set<MuxBearer> = []
+    /// A Boolean value that indicates whether a v2 mux closes after its WELCOME.
+    public var closesMuxesAtOnce = false
+    /// The characteristic whose subscription never finishes.
+    public var hangingSubscription: EdgeCoderCharacteristic?
+    /// A Boolean value that indicates whether writes fail.
+    public var failsWrites = false
+    /// The limit on a write in bytes; 510 on BlueZ before 5.70.
+    public var writeLimit = 512
+    /// Called after each notification of a reply, with their number so far.
+    public var afterNotification: (@Sendable (Int) -> Void)?
   }
 
   private struct State {
     var connections: [PeerID: LoopbackConnection] = [:]
     var values: [EdgeCoderCharacteristic: [UInt8]] = [:]
-    var sent: [Sent] = []
+    /// The notifications that the phone has sent.
+    public var sent: [Sent] = []
     var replyChunks = 0
     var faults = Faults()
     var connects = 0
     var writesRefused = 0
   }
 
-  let id: PhoneID
-  let name: String
-  let addressesSinglePeer: Bool
-  let (events, source) = BoundedStream.make(of: PhoneEvent.self, limit: 4096, policy: .dropNewest)
-  let linkBearers: [MuxBearer]
+  /// The identifier of the phone.
+  public let id: PhoneID
+  /// The advertised name of the phone.
+  public let name: String
+  /// A Boolean value that indicates whether a notification can be sent to a single central.
+  public let addressesSinglePeer: Bool
+  /// The events of the radio, for one consumer.
+  public let events: BoundedStream<PhoneTransportEvent>
+  private let source: BoundedStream<PhoneTransportEvent>.Source
+  let muxBearers: [MuxBearer]
   private let offer: (stream: BoundedStream<any MuxChannel>, source: BoundedStream<any MuxChannel>.Source)?
   private let hub = Lock<MuxValueHub?>(nil)
   private let state = Lock(State())
 
-  init(
-    _ name: String = "phone", addressesSinglePeer: Bool = false, offersLink: Bool = false,
-    over bearers: [MuxBearer] = [.l2cap]
-  ) {
-    linkBearers = offersLink ? bearers : []
-    offer = offersLink ? BoundedStream.make(limit: 8, policy: .dropNewest) : nil
+  /// Creates a phone that is up.
+  /// - Parameters:
+  ///   - name: The advertised name.
+  ///   - addressesSinglePeer: Whether a notification can be sent to a single central.
+  ///   - muxBearers: The bearers over which the phone offers v2 muxes.
+  public init(_ name: String = "phone", addressesSinglePeer: Bool = false, muxBearers: [MuxBearer] = []) {
+    (events, source) = BoundedStream.make(of: PhoneTransportEvent.self, limit: 4096, policy: .dropNewest)
+    self.muxBearers = muxBearers
+    offer = !muxBearers.isEmpty ? BoundedStream.make(limit: 8, policy: .dropNewest) : nil
     id = PhoneID("/loopback/" + name)
     self.name = name
     self.addressesSinglePeer = addressesSinglePeer
@@ -70,7 +87,7 @@ final class LoopbackPhone: PhoneTransport {
       notify: { [weak self] value, peer in
         let connections = self?.state.withLock { Array($0.connections.values) } ?? []
         for connection in connections where !addressesSinglePeer || connection.peer == peer {
-          connection.deliver(linkValue: value)
+          connection.deliver(muxValue: value)
         }
       })
     hub.withLock { $0 = MuxValueHub(radio, source: offer.source) }
@@ -78,9 +95,11 @@ final class LoopbackPhone: PhoneTransport {
 
   // MARK: PhoneTransport
 
-  var links: BoundedStream<any MuxChannel>? { offer?.stream }
+  /// The channels of the v2 muxes that centrals open.
+  public var muxChannels: BoundedStream<any MuxChannel>? { offer?.stream }
 
-  func notify(_ characteristic: EdgeCoderCharacteristic, _ value: [UInt8], to peer: PeerID?) async throws {
+  /// Delivers a notification to the subscribed centrals.
+  public func notify(_ characteristic: EdgeCoderCharacteristic, _ value: [UInt8], to peer: PeerID?) async throws {
     let (receivers, count, hook) = state.withLock { state -> ([LoopbackConnection], Int, (@Sendable (Int) -> Void)?) in
       state.sent.append(Sent(characteristic: characteristic, bytes: value, peer: peer))
       let receivers = state.connections.values.filter {
@@ -90,18 +109,20 @@ final class LoopbackPhone: PhoneTransport {
       state.replyChunks += 1
       return (receivers, state.replyChunks, state.faults.afterNotification)
     }
-    guard !receivers.isEmpty else { throw PhoneTransportError(.notSubscribed, "nobody is subscribed") }
+    guard !receivers.isEmpty else { throw PhoneTransportError(.notSubscribed, "no central is subscribed") }
     for receiver in receivers { receiver.deliver(characteristic, value) }
     hook?(count)
   }
 
-  func setValue(_ value: [UInt8], of characteristic: EdgeCoderCharacteristic) async {
+  /// Sets the value that reads of a characteristic return.
+  public func setValue(_ value: [UInt8], of characteristic: EdgeCoderCharacteristic) async {
     state.withLock { $0.values[characteristic] = value }
   }
 
-  // MARK: For the air
+  // MARK: Connections
 
-  func connect(_ peer: PeerID, mtu: Int) async throws -> LoopbackConnection {
+  /// Connects a central by hand, without a ``LoopbackCentral``.
+  public func connect(_ peer: PeerID, mtu: Int) async throws -> LoopbackConnection {
     enum Fault { case none, fail, hang }
     let fault = state.withLock { state -> Fault in
       state.connects += 1
@@ -126,16 +147,16 @@ final class LoopbackPhone: PhoneTransport {
     return connection
   }
 
-  /// A central wrote a value of a v2 link over GATT.
-  func receive(linkValue: [UInt8], mtu: Int, from peer: PeerID) {
-    let isOne = hub.withLock { $0 }?.receive(linkValue, mtu: mtu, from: peer)
-    if isOne != true { state.withLock { $0.writesRefused += 1 } }
+  /// Receives a value of a v2 mux over GATT.
+  func receive(muxValue: [UInt8], mtu: Int, from peer: PeerID) {
+    let isAccepted = hub.withLock { $0 }?.receive(muxValue, mtu: mtu, from: peer)
+    if isAccepted != true { state.withLock { $0.writesRefused += 1 } }
   }
 
-  func openLink(from peer: PeerID) throws -> MemoryChannel {
-    guard let offer else { throw LoopbackError("the phone takes no links") }
+  func openMux(from peer: PeerID) throws -> MemoryChannel {
+    guard let offer else { throw LoopbackError("the phone offers no mux") }
     let (near, far) = MemoryChannel.pair(peer: peer)
-    if faults.endsLinksAtOnce {
+    if faults.closesMuxesAtOnce {
       Task {
         _ = try await far.receive()
         try await far.send(MuxFrame.welcome(far.terms(inflates: false)).encoded())
@@ -143,7 +164,7 @@ final class LoopbackPhone: PhoneTransport {
       }
       return near
     }
-    guard offer.source.yield(far) else { throw LoopbackError("the phone takes no more links") }
+    guard offer.source.yield(far) else { throw LoopbackError("the phone accepts no more muxes") }
     return near
   }
 
@@ -154,55 +175,66 @@ final class LoopbackPhone: PhoneTransport {
     source.yield(.disconnected(connection.peer))
   }
 
-  func receive(_ event: PhoneEvent) throws {
-    guard source.yield(event) else { throw LoopbackError("the phone takes no more") }
+  /// Delivers an event of the radio to the phone.
+  public func receive(_ event: PhoneTransportEvent) throws {
+    guard source.yield(event) else { throw LoopbackError("the event stream of the phone is full") }
   }
 
-  func value(of characteristic: EdgeCoderCharacteristic) -> [UInt8] {
+  /// Returns the value that a read of a characteristic returns.
+  public func value(of characteristic: EdgeCoderCharacteristic) -> [UInt8] {
     state.withLock { $0.values[characteristic] ?? [] }
   }
 
   // MARK: For tests
 
-  var faults: Faults {
+  /// The faults that the test injects.
+  public var faults: Faults {
     get { state.withLock { $0.faults } }
     set { state.withLock { $0.faults = newValue } }
   }
 
-  var sent: [Sent] { state.withLock { $0.sent } }
-  var writesRefused: Int { state.withLock { $0.writesRefused } }
-  var connects: Int { state.withLock { $0.connects } }
+  /// The notifications that the phone has sent.
+  public var sent: [Sent] { state.withLock { $0.sent } }
+  /// The number of writes that the phone has refused.
+  public var writesRefused: Int { state.withLock { $0.writesRefused } }
+  /// The number of connection attempts so far.
+  public var connects: Int { state.withLock { $0.connects } }
 
-  /// Cuts every link.
-  func dropAll(_ reason: String = "radio lost") {
+  /// Drops the connections of all centrals.
+  public func dropAll(_ reason: String = "radio lost") {
     for connection in state.withLock({ Array($0.connections.values) }) { connection.drop(reason) }
   }
 
-  /// Ends all v2 links, and only them.
-  func dropLinks() async {
-    for connection in state.withLock({ Array($0.connections.values) }) { await connection.dropLink() }
+  /// Closes all v2 muxes and keeps the connections.
+  public func dropMuxes() async {
+    for connection in state.withLock({ Array($0.connections.values) }) { await connection.dropMux() }
   }
 
-  /// Cuts one link.
-  func drop(_ peer: PeerID, _ reason: String = "radio lost") {
+  /// Drops the connection of one central.
+  public func drop(_ peer: PeerID, _ reason: String = "radio lost") {
     state.withLock { $0.connections[peer] }?.drop(reason)
   }
 
-  /// bluetoothd dies and comes back.
-  func restart() {
+  /// Simulates a restart of bluetoothd.
+  public func restart() {
     source.yield(.transportDown("bluetoothd was restarted"))
     dropAll("bluetoothd was restarted")
     source.yield(.transportUp)
   }
 }
 
-struct LoopbackError: Error, CustomStringConvertible {
-  let description: String
-  init(_ description: String) { self.description = description }
+/// The error of an operation of the radio in memory.
+public struct LoopbackError: Error, CustomStringConvertible {
+  /// The description of the error.
+  public let description: String
+
+  /// Creates an error with a description.
+  public init(_ description: String) { self.description = description }
 }
 
-/// Never returns but by cancellation.
-func hang() async throws {
+/// Waits until the task is cancelled.
+/// - Throws: `CancellationError`.
+public func hang() async throws {
   let (stream, continuation) = AsyncStream<Never>.makeStream()
   for await _ in stream {}
   continuation.finish()

@@ -1,16 +1,24 @@
-import Logging
+public import Logging
+internal import Streams
 
-import struct Streams.Lock
-
-@testable import EdgeCoder
-
-/// Keeps every line that is logged, of every level.
-final class RecordingLog: Sendable {
+/// A log handler that records every line of every level.
+///
+/// ```swift
+/// let log = RecordingLog()
+/// log.logger.info("started")
+/// print(log.lines.contains("started"))  // true
+/// ```
+public final class RecordingLog: Sendable {
   private let text = Lock("")
 
-  var lines: String { text.withLock { $0 } }
+  /// Creates a log without lines.
+  public init() {}
 
-  var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
+  /// The lines that were logged so far.
+  public var lines: String { text.withLock { $0 } }
+
+  /// A logger that records into this log.
+  public var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
 
   private struct Handler: LogHandler {
     let log: RecordingLog

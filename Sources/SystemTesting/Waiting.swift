@@ -44,7 +44,8 @@ public func within<R: Sendable>(
 ///   - condition: The condition.
 /// - Throws: ``TestTimeout``; the error that the condition throws.
 public func eventually(
-  _ what: String, within limit: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation,
+  _ what: String = "the condition", within limit: Duration = .seconds(60),
+  isolation: isolated (any Actor)? = #isolation,
   _ condition: () async throws -> Bool
 ) async throws {
   let end = ContinuousClock.now + limit

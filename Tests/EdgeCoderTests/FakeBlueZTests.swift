@@ -1,6 +1,7 @@
 import BlueZ
 import BlueZTesting
 import EdgeCoder
+import EdgeCoderTesting
 import Testing
 
 /// Both roles over a fake BlueZ: everything but the radio.
@@ -11,11 +12,11 @@ struct FakeBlueZTests {
     let lab = try await FakeBlueZ.start(.init(mtu: 185))
     // Which links are encrypted only the kernel tells, and it knows nothing of a fake's links.
     let transport = try await BlueZPhoneTransport.start(
-      on: try await lab.adapter(0), name: "EdgeCoder-fake", access: .open, links: link.map { [$0] } ?? [])
+      on: try await lab.adapter(0), name: "EdgeCoder-fake", access: .open, muxBearers: link.map { [$0] } ?? [])
     let phone = PhoneService(transport: transport, engine: EchoEngine())
     let radio = BlueZPhoneRadio(adapter: try await lab.adapter(1))
     var configuration = CentralConfiguration()
-    configuration.backoff.cap = .milliseconds(200)
+    configuration.reconnection.backoff.limit = .milliseconds(200)
     let central = Central(scanner: radio, connector: radio, configuration: configuration)
 
     let prompt = String(repeating: "wörld 😀 ", count: 200)
@@ -36,7 +37,7 @@ struct FakeBlueZTests {
     try await lab.stop()
   }
 
-  @Test("What nobody takes in is refused, and counted")
+  @Test("Writes over a full event stream are refused and counted")
   func tooManyWrites() async throws {
     let lab = try await FakeBlueZ.start()
     let adapter = try await lab.adapter(0)

@@ -1,12 +1,14 @@
 import DeterministicTesting
+import EdgeCoderTesting
 import Streams
+import SystemTesting
 import Testing
 import Timing
 
 @testable import EdgeCoder
 
 @Suite(.timeLimit(.minutes(5))) struct SupportTests {
-  @Test func aLimitThrowsItsErrorAndCancelsTheWork() async throws {
+  @Test("A limit throws its error and cancels the work") func aLimitThrowsItsErrorAndCancelsTheWork() async throws {
     let clock = ManualClock()
     let time = TimeSource(clock)
     let cancelled = Counter()
@@ -25,7 +27,7 @@ import Timing
     #expect(try await time.withLimit(.seconds(3), orThrow: PhaseTimeout("", .zero)) { 42 } == 42)
   }
 
-  @Test func whatGetsOnHasTimeAgainButNotForEver() async throws {
+  @Test("Progress extends the timeout, within the total") func whatGetsOnHasTimeAgainButNotForEver() async throws {
     let clock = ManualClock()
     let time = TimeSource(clock)
     let (steps, next) = AsyncStream.makeStream(of: Void.self)
@@ -65,15 +67,16 @@ import Timing
     #expect(second?.description == "working took longer than 17000 ms")
   }
 
-  @Test func theGateLetsOneThroughAtATimeInOrder() async throws {
+  @Test("The mutex admits one operation at a time in order") func theGateLetsOneThroughAtATimeInOrder() async throws {
     let gate = AsyncMutex()
-    let (entered, order) = (Counter(), Lock<[Int]>([]))
+    let entered = Counter()
+    let order = Lock<[Int]>([])
     let (stream, door) = AsyncStream<Void>.makeStream()
     var tasks: [Task<Void, any Error>] = []
     for number in 1...4 {
       tasks.append(
         Task {
-          try await gate.pass {
+          try await gate.withLock {
             entered.increment()
             order.withLock { $0.append(number) }
             for await _ in stream { break }

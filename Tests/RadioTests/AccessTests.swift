@@ -30,8 +30,7 @@ extension RadioTests {
         let own = try await mac.session.register(PairingAgent())
         try await withCentral(at: mac) { central in
           let reason = try await refusal(of: central)
-          #expect(reason.contains("answers only who has paired"))
-          #expect(reason.contains("edgeblue pair"))
+          #expect(reason.contains("requires pairing"))
           let isOpen = Lock(false)
           let agent = PairingAgent(authorizePairing: { $0.address == mac.address || isOpen.withLock { $0 } })
           try await withWindow(on: phoneName, agent) {
@@ -42,14 +41,14 @@ extension RadioTests {
             try await onlyTheCentralHears(central, peer)
             let counters = await phone.snapshot().counters
             #expect(counters.requests == 1)
-            #expect(counters.accessRefused >= 2)
+            #expect(counters.refused.accesses >= 2)
           }
         }
         try await own.unregister()
         try await Radio.fault("bluetoothd", "restart")
         try await withCentral(on: macName) { central in
           let reply = try await central.askUntilAnswered("still me", within: .seconds(60))
-          #expect(reply.output == "still me")
+          #expect(reply.answer.output == "still me")
         }
       }
     }
@@ -63,12 +62,12 @@ extension RadioTests {
       let counters = await phone.snapshot().counters
       #expect(counters.requests == 0)
       #expect(counters.discardedBytes == 0)
-      #expect(counters.accessRefused == 0)
+      #expect(counters.refused.accesses == 0)
     }
 
     private func onlyTheCentralHears(_ central: Central, _ peer: LabPeer) async throws {
       let reply = try await central.generate(prompt: "for my ears only", maxTokens: nil)
-      #expect(reply.output == "for my ears only")
+      #expect(reply.answer.output == "for my ears only")
       let heard = try await peer.next("heard")
       #expect(heard["notifications"] as? Int == 0)
     }
@@ -85,7 +84,7 @@ extension RadioTests {
       try await withCentral(on: macName) { central in
         // Low enough to be reached also where an attacker on an emulated CPU manages only a few writes a second.
         let limits = { (configuration: inout PhoneConfiguration) in
-          configuration.requestsPerMinute = 20
+          configuration.rates.requestsPerMinute = 20
           configuration.requestLimit = 16 << 10
         }
         try await withPhone(on: phoneName, limits: limits) { phone in
@@ -97,13 +96,13 @@ extension RadioTests {
           while ContinuousClock.now < end || count < 2 || noticed == 0 {
             let begun = ContinuousClock.now
             let reply = try await central.generate(prompt: "\(count) is my number", maxTokens: nil)
-            #expect(reply.output == "\(count) is my number")
+            #expect(reply.answer.output == "\(count) is my number")
             slowest = max(slowest, ContinuousClock.now - begun)
             count += 1
             // Within its own twenty a minute.
             try await Task.sleep(for: .milliseconds(3100), clock: .steady)
             let counters = await phone.snapshot().counters
-            noticed = counters.limited + counters.malformed
+            noticed = counters.refused.limited + counters.refused.malformed
           }
           try peer.type("over")
           let done = try await peer.next("done")
@@ -135,7 +134,7 @@ extension RadioTests {
     private func refusal(of central: Central) async throws -> String {
       let events = await central.events()
       return try await bounded(.seconds(60), "the phone's refusal") {
-        for await case .link(_, _, .waiting, let reason?) in events { return reason }
+        for await case .connection(_, _, .waiting, let failure?) in events { return failure.message }
         throw TestTimeout(phase: "the central ended")
       }
     }

@@ -46,7 +46,7 @@ extension RadioTests {
         let advertised = begin.duration(to: .now)
         try await central.waitForPhones()
         let connected = begin.duration(to: .now)
-        #expect(try await central.generate(prompt: "hello", maxTokens: nil).output.contains("hello"))
+        #expect(try await central.generate(prompt: "hello", maxTokens: nil).answer.output.contains("hello"))
         let answered = begin.duration(to: .now)
         let events = try await client.events()
         let downgraded = try #require(events.first { $0.kind == .downgraded })

@@ -19,7 +19,7 @@ extension RadioTests {
         check(seen)
         #expect(await peer.status() == 0)
         // The adapter goes with the peer, so only what was done before counts.
-        #expect(await phone.snapshot().counters.malformed == 0)
+        #expect(await phone.snapshot().counters.refused.malformed == 0)
       }
     }
 
@@ -76,7 +76,7 @@ extension RadioTests {
       try await phone([]) { central in
         try await central.waitForPhones(within: .seconds(120))
         for prompt in ["twenty bytes prompt!", String(repeating: "ä😀", count: 1000)] {
-          let got = try await central.generate(prompt: prompt, maxTokens: nil).output
+          let got = try await central.generate(prompt: prompt, maxTokens: nil).answer.output
           #expect(got == prompt)
         }
       }
@@ -113,7 +113,7 @@ extension RadioTests {
     func garbageBeforeAReplyIsSkipped() async throws {
       try await phone(["--garbage-first"]) { central in
         try await central.waitForPhones(within: .seconds(120))
-        let got = try await central.generate(prompt: "clean", maxTokens: nil).output
+        let got = try await central.generate(prompt: "clean", maxTokens: nil).answer.output
         #expect(got == "clean")
       }
     }

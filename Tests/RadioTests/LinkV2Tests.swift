@@ -16,12 +16,12 @@ extension RadioTests {
             #expect(await central.status().phones.first?.linkBearer == bearer)
             for length in [20, 20_000] {
               let prompt = "é" + String(repeating: "p", count: length - 2)
-              #expect(try await central.generate(prompt: prompt, maxTokens: nil).output == prompt)
+              #expect(try await central.generate(prompt: prompt, maxTokens: nil).answer.output == prompt)
             }
             for length in [10, 2000, 200 << 10] {
               let reply = try await central.generate(prompt: "\(length)", maxTokens: nil)
-              #expect(reply.ok, "a reply of \(length) bytes")
-              #expect(reply.output == SizedEngine.text(length), "a reply of \(length) bytes")
+              #expect(reply.answer.ok, "a reply of \(length) bytes")
+              #expect(reply.answer.output == SizedEngine.text(length), "a reply of \(length) bytes")
             }
             let counters = await phone.snapshot().counters
             #expect(counters.requests == 6)
@@ -32,7 +32,7 @@ extension RadioTests {
         // The next phone on the same radio offers none.
         try await withPhone(on: Radio.phone) { phone in
           let reply = try await central.askUntilAnswered("2000", within: .seconds(60))
-          #expect(reply.output == SizedEngine.text(2000))
+          #expect(reply.answer.output == SizedEngine.text(2000))
           #expect(await central.status().phones.first?.linkVersion == 1)
           #expect(await phone.snapshot().counters.chunks > 0)
         }

@@ -13,17 +13,17 @@ extension RadioTests {
           for length in [20, 600, 20_000] {
             let prompt = "é" + String(repeating: "p", count: length - 2)
             let reply = try await central.generate(prompt: prompt, maxTokens: nil)
-            #expect(reply.ok)
-            #expect(reply.output == prompt)
+            #expect(reply.answer.ok)
+            #expect(reply.answer.output == prompt)
           }
           for length in [10, 512, 513, 16 << 10, 200 << 10] {
             let reply = try await central.generate(prompt: "\(length)", maxTokens: nil)
-            #expect(reply.ok)
-            #expect(reply.output == SizedEngine.text(length), "a reply of \(length) bytes")
+            #expect(reply.answer.ok)
+            #expect(reply.answer.output == SizedEngine.text(length), "a reply of \(length) bytes")
           }
           let counters = await phone.snapshot().counters
           #expect(counters.requests == 8)
-          #expect(counters.malformed == 0)
+          #expect(counters.refused.malformed == 0)
           #expect(await central.counters().malformed == 0)
         }
       }
@@ -38,7 +38,7 @@ extension RadioTests {
           try await central.waitForPhones()
           for padding in 0..<4 {
             let prompt = String(repeating: ".", count: padding) + String(repeating: "😀", count: 400)
-            let got = try await central.generate(prompt: prompt, maxTokens: nil).output
+            let got = try await central.generate(prompt: prompt, maxTokens: nil).answer.output
             #expect(got == prompt)
           }
         }
@@ -54,7 +54,7 @@ extension RadioTests {
             for number in 0..<8 {
               group.addTask {
                 let prompt = "prompt \(number) " + String(repeating: "x", count: 700)
-                let got = try await central.generate(prompt: prompt, maxTokens: nil).output
+                let got = try await central.generate(prompt: prompt, maxTokens: nil).answer.output
                 #expect(got == prompt)
               }
             }
@@ -69,7 +69,7 @@ extension RadioTests {
       try await withPhone(on: Radio.phone) { _ in
         try await withCentral(on: Radio.mac) { central in
           try await central.waitForPhones()
-          let got = try await central.generate(prompt: "here", maxTokens: nil).output
+          let got = try await central.generate(prompt: "here", maxTokens: nil).answer.output
           #expect(got == "here")
           let status = await central.status()
           #expect(status.connected)
@@ -87,7 +87,7 @@ extension RadioTests {
           try await ContinuousClock().sleep(for: .milliseconds(500))
           given.cancel()
           await #expect(throws: CancellationError.self) { try await given.value }
-          let got = try await central.generate(prompt: "after", maxTokens: nil).output
+          let got = try await central.generate(prompt: "after", maxTokens: nil).answer.output
           #expect(got == "after")
         }
       }

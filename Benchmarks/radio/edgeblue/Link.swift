@@ -26,14 +26,14 @@ extension Main {
     _ phoneAdapter: Adapter, _ centralAdapter: Adapter, name: String, link: MuxBearer?
   ) async throws {
     let transport = try await BlueZPhoneTransport.start(
-      on: phoneAdapter, name: "bench", access: .open, links: link.map { [$0] } ?? [])
+      on: phoneAdapter, name: "bench", access: .open, muxBearers: link.map { [$0] } ?? [])
     var limits = PhoneConfiguration()
-    (limits.requestsPerMinute, limits.bytesPerMinute) = (.max, .max)
+    (limits.rates.requestsPerMinute, limits.rates.bytesPerMinute) = (.max, .max)
     let phone = PhoneService(transport: transport, engine: SizedEcho(), configuration: limits)
     let radio = BlueZPhoneRadio(adapter: centralAdapter)
     var configuration = CentralConfiguration()
     // What a text shrinks by says nothing about the link.
-    configuration.compressesLink = false
+    configuration.mux.compressesText = false
     let central = Central(scanner: radio, connector: radio, configuration: configuration)
     let work = [Task { await phone.run() }, Task { await central.run() }]
     while await central.status().phones.first?.state != "ready" { try await Task.sleep(for: .milliseconds(50)) }
@@ -58,7 +58,9 @@ extension Main {
   @discardableResult
   private static func answer(_ prompt: String, _ bytes: Int, _ central: Central) async throws -> InferenceReply {
     let reply = try await central.generate(prompt: prompt, maxTokens: nil)
-    guard reply.ok, reply.output.utf8.count == bytes else { throw Failure(what: "not the right answer: \(reply.ok)") }
+    guard reply.answer.ok, reply.answer.output.utf8.count == bytes else {
+      throw Failure(what: "not the right answer: \(reply.answer.ok)")
+    }
     return reply
   }
 

@@ -92,8 +92,8 @@ struct Main {
     let transport = try await BlueZPhoneTransport.start(on: adapter, name: "bench", access: .open)
     var configuration = PhoneConfiguration()
     configuration.chunkInterval = pace
-    configuration.requestsPerMinute = .max
-    configuration.bytesPerMinute = .max
+    configuration.rates.requestsPerMinute = .max
+    configuration.rates.bytesPerMinute = .max
     var options = EchoEngine.Options()
     options.repeatToBytes = bytes
     let phone = PhoneService(
@@ -108,14 +108,14 @@ struct Main {
     let work = Task { await central.run() }
     say("scanning")
     for await event in await central.events() {
-      if case .link(_, _, .ready, _) = event { break }
+      if case .connection(_, _, .ready, _) = event { break }
     }
     start()
     var took: [Duration] = []
     for _ in 0..<count {
       let begun = ContinuousClock.now
       let reply = try await central.generate(prompt: ".", maxTokens: nil)
-      guard reply.ok else { throw Failure(what: reply.output) }
+      guard reply.answer.ok else { throw Failure(what: reply.answer.output) }
       took.append(ContinuousClock.now - begun)
     }
     finish(took)

@@ -34,10 +34,7 @@ public actor Central: InferenceService {
   let configuration: CentralConfiguration
   let context: CentralContext
   let scanner: any PhoneScanner
-  let connector: any PhoneConnector
-  /// Allows one connection attempt at a time: a controller establishes one LE connection at a time, and two attempts in
-  /// parallel abort each other (`le-connection-abort-by-local`).
-  let connecting = AsyncMutex()
+  let connector: SerialConnector
 
   var list: PhoneList
   var phones: [PhoneID: ReconnectingPhone] = [:]
@@ -68,7 +65,7 @@ public actor Central: InferenceService {
     logger: Logger = Logger(label: "edgeblue.central")
   ) {
     self.scanner = scanner
-    self.connector = connector
+    self.connector = SerialConnector(base: connector)
     self.configuration = configuration
     context = CentralContext(
       time: time, wallClock: wallClock, random: random, counters: Lock(CentralCounters()), logger: logger)
@@ -150,7 +147,7 @@ public actor Central: InferenceService {
 
   private func makePhone(_ found: PhoneScanResult) -> ReconnectingPhone {
     ReconnectingPhone(
-      found, configuration: configuration, context: context, connector: connector, connecting: connecting
+      found, configuration: configuration, context: context, connector: connector
     ) { [weak self] report in await self?.update(report) }
   }
 

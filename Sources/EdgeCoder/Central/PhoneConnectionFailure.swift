@@ -1,10 +1,12 @@
+public import ErrorReporting
+
 /// The failure that ended a connection to a phone, or prevented one.
 ///
 /// ```swift
 /// let failure = PhoneConnectionFailure(.pairingRequired, "the phone requires pairing")
 /// if failure.code == .pairingRequired { print("pair first:", failure.message) }
 /// ```
-public struct PhoneConnectionFailure: Error, Sendable, Hashable, CustomStringConvertible {
+public struct PhoneConnectionFailure: ReportableError, Hashable {
   /// The kind of a connection failure; new codes may be added.
   public struct Code: Sendable, Hashable {
     let name: String
@@ -36,6 +38,9 @@ public struct PhoneConnectionFailure: Error, Sendable, Hashable, CustomStringCon
   init(_ error: any Error) {
     self = error as? PhoneConnectionFailure ?? PhoneConnectionFailure(.failed, "\(error)")
   }
+
+  /// The kind of reaction that the code calls for.
+  public var category: ErrorCategory { code == .failed ? .temporary : .notPermitted }
 
   /// The description of the failure for display.
   public var description: String { message }

@@ -1,5 +1,3 @@
-import Timing
-
 /// The state of the connection to a phone; the raw values appear in `GET /status`.
 public enum PhoneConnectionState: String, Sendable, Hashable, CaseIterable {
   /// The phone was found, and no attempt has been made.

@@ -1,5 +1,3 @@
-import Timing
-
 extension ReconnectingPhone {
   /// Opens a v2 mux over the best bearer that the phone offers.
   ///

@@ -1,5 +1,4 @@
 import Streams
-import Timing
 
 /// The requests of one phone that use the characteristics.
 struct PendingRequests {

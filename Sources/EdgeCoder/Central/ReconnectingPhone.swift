@@ -44,9 +44,7 @@ actor ReconnectingPhone {
   nonisolated let name: String
   let configuration: CentralConfiguration
   let context: CentralContext
-  let connector: any PhoneConnector
-  /// Allows one connection attempt at a time.
-  let connecting: AsyncMutex
+  let connector: SerialConnector
   let report: @Sendable (PhoneConnectionReport) async -> Void
 
   var machine: PhoneConnectionMachine
@@ -62,7 +60,7 @@ actor ReconnectingPhone {
 
   init(
     _ found: PhoneScanResult, configuration: CentralConfiguration, context: CentralContext,
-    connector: any PhoneConnector, connecting: AsyncMutex,
+    connector: SerialConnector,
     report: @Sendable @escaping (PhoneConnectionReport) async -> Void
   ) {
     id = found.id
@@ -71,7 +69,6 @@ actor ReconnectingPhone {
     self.configuration = configuration
     self.context = context
     self.connector = connector
-    self.connecting = connecting
     self.report = report
     machine = PhoneConnectionMachine(configuration.reconnection)
     scanners = Scanners(
@@ -144,9 +141,9 @@ actor ReconnectingPhone {
     // A connection that is established just at the timeout would otherwise be lost, and stay open.
     let made = Lock<(any PhoneConnection)?>(nil)
     do {
-      try await connecting.withLock {
+      try await connector.mutex.withLock {
         try await time.withLimit(timeout, orThrow: PhaseTimeout("connecting", timeout)) {
-          let connection = try await connector.connect(to: id)
+          let connection = try await connector.base.connect(to: id)
           made.withLock { $0 = connection }
         }
       }
@@ -202,6 +199,15 @@ actor ReconnectingPhone {
   private static func disconnect(_ connection: any PhoneConnection) async {
     await Task { await connection.disconnect() }.value
   }
+}
+
+/// A connector that makes one attempt at a time.
+///
+/// A controller establishes one LE connection at a time, and two attempts in parallel abort each other
+/// (`le-connection-abort-by-local`).
+struct SerialConnector: Sendable {
+  let base: any PhoneConnector
+  let mutex = AsyncMutex()
 }
 
 /// The error of a phase of a connection that exceeded its timeout.

@@ -23,7 +23,9 @@ struct RequestQueue {
   }
 
   /// Removes the first request and gives it a phone.
-  mutating func resumeFirst(with phone: ReconnectingPhone) { waiters.removeFirst().continuation.resume(returning: phone) }
+  mutating func resumeFirst(with phone: ReconnectingPhone) {
+    waiters.removeFirst().continuation.resume(returning: phone)
+  }
 
   /// Removes a request whose caller has cancelled it; has no effect if it does not wait any more.
   mutating func cancel(_ ticket: Int) {

@@ -129,7 +129,7 @@ public struct RoutedInference: InferenceService {
 
 /// The destination of a prompt: a phone or a model server.
 public enum InferenceRoute: String, Sendable, Hashable, Codable {
-  /// A phone, over Bluetooth.
+  /// A phone in range, over Bluetooth.
   case bluetooth
   /// A model server, over the network.
   case network

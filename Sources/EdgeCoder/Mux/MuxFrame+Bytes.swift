@@ -54,7 +54,9 @@ extension MuxFrame {
   /// - Returns: `nil` for an optional frame of a later version.
   /// - Throws: ``MalformedFrame``, which closes the mux.
   static func decode(_ bytes: [UInt8]) throws(MalformedFrame) -> MuxFrame? {
-    guard bytes.count >= overhead else { throw MalformedFrame(description: "a frame of \(bytes.count) bytes; allowed: \(overhead) or more") }
+    guard bytes.count >= overhead else {
+      throw MalformedFrame(description: "a frame of \(bytes.count) bytes; allowed: \(overhead) or more")
+    }
     let content = bytes.dropLast(4)
     var tail = FrameReader(bytes.suffix(4))
     guard try tail.number(UInt32.self) == checksum(content) else {
@@ -117,7 +119,9 @@ extension MuxTerms {
   /// Reads the known fields; further bytes belong to later versions and are ignored.
   fileprivate init(_ reader: inout FrameReader) throws(MalformedFrame) {
     let version = try reader.number(UInt8.self)
-    guard version == Self.version else { throw MalformedFrame(description: "version \(version) of the protocol; allowed: \(Self.version)") }
+    guard version == Self.version else {
+      throw MalformedFrame(description: "version \(version) of the protocol; allowed: \(Self.version)")
+    }
     inflates = try reader.number(UInt8.self) & 1 != 0
     window = try reader.number(UInt32.self)
     frameLimit = try reader.number(UInt16.self)

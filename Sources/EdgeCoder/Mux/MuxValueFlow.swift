@@ -54,7 +54,9 @@ struct MuxValueFlow: Sendable {
 
   /// Adds credit for values that the peer has taken.
   mutating func grant(_ count: UInt8) throws(MalformedFrame) {
-    guard credit + Int(count) <= Self.window else { throw MalformedFrame(description: "credit for values that were not sent") }
+    guard credit + Int(count) <= Self.window else {
+      throw MalformedFrame(description: "credit for values that were not sent")
+    }
     credit += Int(count)
   }
 

@@ -10,7 +10,7 @@ public enum PhoneEvent: Sendable, Hashable {
   case status(Wire.Status)
   /// The number of connected centrals changed.
   case centrals(Int)
-  /// A well-formed request arrived.
+  /// A well-formed request arrived from a central.
   ///
   /// `number` counts the requests since the start, `bytes` is the encoded size, and `waiting` is the number of requests
   /// that wait behind the one being answered.

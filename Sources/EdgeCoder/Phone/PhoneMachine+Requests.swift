@@ -5,7 +5,9 @@ extension PhoneMachine {
     do {
       request = try Wire.Request.decode(bytes)
     } catch {
-      return countMalformed() + refuse(shortage == nil ? error.id : nil, of: peer, .malformed,
+      return countMalformed()
+        + refuse(
+          shortage == nil ? error.id : nil, of: peer, .malformed,
           "malformed request: \(error.reason)")
     }
     let (admission, reports) = admit(request, bytes: bytes.count, from: peer, shortage)

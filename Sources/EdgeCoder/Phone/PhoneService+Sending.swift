@@ -1,5 +1,3 @@
-import Timing
-
 extension PhoneService {
   /// Sends replies one after another, chunk by chunk.
   func sendReplies() async {

@@ -52,7 +52,7 @@ public enum PhoneTransportEvent: Sendable, Hashable {
   case transportUp
   /// The service is unreachable and all connections are lost, with the reason for display.
   case transportDown(String)
-  /// A central connected.
+  /// A central connected to the phone.
   ///
   /// The event may follow the first write of the connection, and must follow the end of the previous connection of the
   /// same central.

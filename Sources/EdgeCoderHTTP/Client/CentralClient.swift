@@ -10,30 +10,37 @@ internal import Timing
   internal import Foundation
 #endif
 
-/// A central in another process, asked over its ``HTTPAPI``.
+/// A client of a central in another process, over its ``HTTPAPI``.
+///
+/// ```swift
+/// let client = CentralClient()
+/// if try await client.isReachable() {
+///   print(try await client.generate(prompt: "Why is the sky blue?", maxTokens: 64).answer)
+/// }
+/// ```
 public final class CentralClient: InferenceService {
-  /// Where a central listens unless told otherwise.
+  /// The default address of a central.
   public static let defaultURL = "http://127.0.0.1:11435"
 
   private let url: String
-  private let statusTime: Duration
-  private let replyTime: Duration
+  private let statusTimeout: Duration
+  private let replyTimeout: Duration
   private let client: HTTPClient
 
-  /// Makes a client; connects to nothing yet.
+  /// Creates a client; it connects with the first request.
   /// - Parameters:
-  ///   - url: the central's address, without a path.
-  ///   - statusTime: the longest wait for the status; default 2 s, as a central here answers in milliseconds.
-  ///   - replyTime: the longest wait for a reply, or where it comes in pieces for the next one; default 100 s, a little
-  ///     more than the central's own limit.
+  ///   - url: The address of the central, without a path.
+  ///   - statusTimeout: The timeout of the status. Default: 2 s.
+  ///   - replyTimeout: The timeout of a reply, or of each piece of a streamed one. Default: 100 s, a little more than the
+  ///     timeout of the central.
   public init(
-    url: String = defaultURL, statusTime: Duration = .seconds(2), replyTime: Duration = .seconds(100)
+    url: String = defaultURL, statusTimeout: Duration = .seconds(2), replyTimeout: Duration = .seconds(100)
   ) {
     var url = url
     while url.hasSuffix("/") { url.removeLast() }
     self.url = url
-    self.statusTime = statusTime
-    self.replyTime = replyTime
+    self.statusTimeout = statusTimeout
+    self.replyTimeout = replyTimeout
     var configuration = HTTPClient.Configuration()
     configuration.timeout = .init(connect: .seconds(2))
     configuration.redirectConfiguration = .disallow
@@ -43,12 +50,12 @@ public final class CentralClient: InferenceService {
   }
 
   deinit {
-    // The client outlives this object until its connections are closed; there is nobody left to tell of an error.
+    // The client outlives this object until its connections are closed; no caller is left for an error.
     client.shutdown { _ in }
   }
 
-  /// Whether a central answers at the address in time.
-  /// - Throws: ``CentralClientError`` when something else answers there.
+  /// Returns `true` if a central answers at the address.
+  /// - Throws: ``CentralClientError`` if another server answers there.
   public func isReachable() async throws -> Bool {
     do {
       _ = try await fetchStatus()
@@ -58,13 +65,13 @@ public final class CentralClient: InferenceService {
     }
   }
 
-  /// The central's status.
-  /// - Throws: ``CentralClientError``.
+  /// Returns the status of the central.
+  /// - Throws: ``CentralClientError`` if the central cannot be reached.
   public func fetchStatus() async throws -> CentralStatus {
-    let body = try await TimeSource.continuous.withLimit(statusTime, orThrow: self.late(self.statusTime)) {
+    let body = try await TimeSource.continuous.withLimit(statusTimeout, orThrow: self.late(self.statusTimeout)) {
       do {
         let response = try await self.client.execute(
-          self.request(.GET, "/status"), timeout: TimeAmount(self.statusTime))
+          self.request(.GET, "/status"), timeout: TimeAmount(self.statusTimeout))
         guard response.status == .ok else { throw self.notACentral }
         return Data(try await response.body.collect(upTo: 1 << 20).readableBytesView)
       } catch {
@@ -78,7 +85,7 @@ public final class CentralClient: InferenceService {
     }
   }
 
-  /// The central's status; one that cannot be reached has no phones.
+  /// Returns the status of the central; an unreachable central has no phones.
   public func status() async -> CentralStatus {
     do {
       return try await fetchStatus()
@@ -94,12 +101,12 @@ public final class CentralClient: InferenceService {
   ) async throws -> InferenceReply {
     let request = try self.request(
       .POST, "/api/generate", JSONEncoder().encode(Prompt(prompt: prompt, maxTokens: maxTokens)))
-    // An hour is more than any central lets a reply take.
-    let limits = ProgressLimits(first: replyTime, pause: replyTime, total: .seconds(3600))
-    return try await TimeSource.continuous.withLimits(limits, orThrow: { self.late(self.replyTime) }) { step in
+    // No central allows a reply to take an hour.
+    let limits = ProgressLimits(first: replyTimeout, pause: replyTimeout, total: .seconds(3600))
+    return try await TimeSource.continuous.withLimits(limits, orThrow: { self.late(self.replyTimeout) }) { step in
       var reader = CentralReplyReader(url: self.url)
       do {
-        let response = try await self.client.execute(request, timeout: TimeAmount(self.replyTime))
+        let response = try await self.client.execute(request, timeout: TimeAmount(self.replyTimeout))
         for try await chunk in response.body {
           for event in try reader.append(chunk.readableBytesView) {
             step()
@@ -111,7 +118,7 @@ public final class CentralClient: InferenceService {
           }
         }
       } catch {
-        throw try self.naming(error, hasBegun: reader.hasBegun)
+        throw try self.naming(error, hasStarted: reader.hasStarted)
       }
       return try reader.end()
     }
@@ -126,7 +133,7 @@ public final class CentralClient: InferenceService {
   private var notACentral: CentralClientError { .notACentral(at: url) }
 
   private func late(_ limit: Duration) -> CentralClientError {
-    CentralClientError(.timedOut, "the central at \(url) did not answer within \(limit.seconds) s")
+    CentralClientError(.timedOut, "the central at \(url) did not answer within \(Int(limit.inSeconds.rounded())) s")
   }
 
   private func request(_ method: HTTPMethod, _ path: String, _ body: Data? = nil) -> HTTPClientRequest {
@@ -139,14 +146,14 @@ public final class CentralClient: InferenceService {
     return request
   }
 
-  /// What an error of the connection means; others say themselves what they mean.
+  /// Returns the error for a failure of the connection; other errors are returned unchanged.
   /// - Throws: `CancellationError`.
-  private func naming(_ error: any Error, hasBegun: Bool = false) throws -> any Error {
+  private func naming(_ error: any Error, hasStarted: Bool = false) throws -> any Error {
     try Task.checkCancellation()
     if error is CentralClientError || error is InferenceError || error is CancellationError { return error }
-    guard hasBegun else {
+    guard hasStarted else {
       return CentralClientError(
-        .unreachable, "no central answers at \(url)", hint: "start one with `edgeblue central`")
+        .unreachable, "no central answers at \(url)", hint: "start a central on this host")
     }
     return CentralClientError.interrupted(at: url)
   }

@@ -1,30 +1,39 @@
 public import ErrorReporting
 
-/// Why a central in another process could not be asked.
+/// An error of a request to a central in another process.
+///
+/// ```swift
+/// let client = CentralClient()
+/// do {
+///   print(try await client.fetchStatus().phones.count)
+/// } catch let error as CentralClientError where error.code == .unreachable {
+///   print("no central is running:", error.message)
+/// }
+/// ```
 public typealias CentralClientError = CodedError<CentralClientErrorDomain>
 
 /// The domain of the codes of ``CentralClientError``.
 public enum CentralClientErrorDomain {}
 
 extension CodedError.Code where Domain == CentralClientErrorDomain {
-  /// Nothing answers at the address.
+  /// No server answers at the address.
   public static var unreachable: Self { Self("unreachable", .unavailable) }
-  /// What answers there is not a central.
+  /// The server at the address is not a central.
   public static var notACentral: Self { Self("not a central", .unavailable) }
-  /// The central did not answer in time.
+  /// The central did not answer within the timeout.
   public static var timedOut: Self { Self("timed out", .temporary) }
-  /// The central went away in the middle of its answer.
+  /// The central closed the connection in the middle of its reply.
   public static var interrupted: Self { Self("interrupted", .unavailable) }
-  /// The central refused the request itself.
+  /// The central refused the request as invalid.
   public static var refused: Self { Self("refused", .invalidInput) }
 }
 
 extension CodedError where Domain == CentralClientErrorDomain {
   static func notACentral(at url: String) -> CentralClientError {
-    CentralClientError(.notACentral, "what answers at \(url) is no EdgeBlue central", hint: "is the port right?")
+    CentralClientError(.notACentral, "the server at \(url) is not an EdgeBlue central", hint: "check the port")
   }
 
   static func interrupted(at url: String) -> CentralClientError {
-    CentralClientError(.interrupted, "the central at \(url) went away in the middle of its answer")
+    CentralClientError(.interrupted, "the central at \(url) closed the connection in the middle of its reply")
   }
 }

@@ -6,7 +6,7 @@ internal import EdgeCoder
   internal import Foundation
 #endif
 
-/// Reads a central's answer to one prompt: lines of JSON with pieces of the text, and a last one; or that one alone.
+/// A reader of the reply of a central: lines of JSON with pieces of the text and a last line, or only that one.
 struct CentralReplyReader {
   enum Event: Equatable {
     case text(String)
@@ -25,10 +25,10 @@ struct CentralReplyReader {
     let code: String?
   }
 
-  /// A reply has at most 256 KiB on the air; escapes make it a few times that.
+  /// The limit on a line: a reply has at most 256 KiB over the air, and escapes make it a few times longer.
   private static let longestLine = 4 << 20
-  /// The same in the shortest pieces, each with a line around it.
-  private static let longestAnswer = 64 << 20
+  /// The limit on a reply whose pieces are as short as possible, each in a line.
+  private static let longestReply = 64 << 20
 
   private let url: String
   private var lines = LineSplitter(limit: longestLine)
@@ -37,20 +37,20 @@ struct CentralReplyReader {
 
   init(url: String) { self.url = url }
 
-  /// Whether anything has come.
-  var hasBegun: Bool { bytes > 0 }
+  /// A Boolean value that indicates whether any bytes have arrived.
+  var hasStarted: Bool { bytes > 0 }
 
-  /// Takes bytes in.
-  /// - Throws: `InferenceError` or ``CentralClientError``: what the central says, or that it is none.
+  /// Reads bytes.
+  /// - Throws: `InferenceError` or ``CentralClientError``: the error of the central, or that it is not a central.
   mutating func append(_ chunk: some Collection<UInt8>) throws -> [Event] {
     bytes += chunk.count
-    guard bytes <= Self.longestAnswer, let complete = try? lines.append(chunk) else {
+    guard bytes <= Self.longestReply, let complete = try? lines.append(chunk) else {
       throw CentralClientError.notACentral(at: url)
     }
     return try complete.map { try read($0) }
   }
 
-  /// What the end of the answer says, which had no last line yet.
+  /// Returns the reply at the end of a stream that had no last line yet.
   /// - Throws: as ``append(_:)``.
   mutating func end() throws -> InferenceReply {
     guard let line = lines.finish(), case .end(let reply) = try read(line) else {
@@ -64,7 +64,7 @@ struct CentralReplyReader {
       throw CentralClientError.notACentral(at: url)
     }
     if let message = line.error {
-      // In the middle of a reply nothing but an error can say that the phone failed.
+      // In the middle of a stream a failure of the phone is an error.
       guard line.code == "phone_failed", let output = line.output else { throw Self.error(line.code, message) }
       return .end(reply(line, output, ok: false))
     }
@@ -76,7 +76,8 @@ struct CentralReplyReader {
 
   private func reply(_ line: Line, _ output: String, ok: Bool) -> InferenceReply {
     InferenceReply(
-      id: line.id ?? "", output: output, ok: ok, durationMs: line.durationMs ?? 0, phone: line.deviceName ?? "")
+      id: line.id ?? "", answer: Answer(output: output, ok: ok), durationMs: line.durationMs ?? 0,
+      phone: line.deviceName ?? "")
   }
 
   private static func error(_ code: String?, _ message: String) -> any Error {

@@ -11,9 +11,9 @@ internal import Timing
   internal import Foundation
 #endif
 
-/// The HTTP connection to one engine: bounded, cancellable, silent (no prompt, reply or key reaches a log).
+/// The HTTP client of one engine, with timeouts and size limits; it logs no prompt, reply or key.
 final class EngineHTTP: Sendable {
-  /// Scheme, host and port, for messages.
+  /// The scheme, host and port, for error messages.
   let address: String
   let limits: EngineLimits
   private let base: String
@@ -26,11 +26,11 @@ final class EngineHTTP: Sendable {
       let host = parsed.host(), !host.isEmpty
     else {
       throw EngineError(
-        .unreachable, "the engine's address is not a URL", hint: "write it like http://127.0.0.1:8080")
+        .unreachable, "the address of the engine is not an HTTP URL", hint: "use the form http://127.0.0.1:8080")
     }
     guard parsed.user == nil, parsed.password == nil else {
       throw EngineError(
-        .unreachable, "the engine's address holds a user name or password", hint: "give an API key instead")
+        .unreachable, "the address of the engine contains a user name or password", hint: "use an API key instead")
     }
     address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)" + (parsed.port.map { ":\($0)" } ?? "")
     let path = parsed.path()
@@ -42,19 +42,19 @@ final class EngineHTTP: Sendable {
     configuration.timeout = .init(connect: .init(limits.connect))
     configuration.redirectConfiguration = .disallow
     configuration.httpVersion = .http1Only
-    // An engine that is not there is reported at once; whoever wants to wait for it asks again.
+    // An unreachable engine is reported at once; the caller may retry.
     configuration.connectionPool.retryConnectionEstablishment = false
-    // A kept connection that the server closes just as the next prompt is written would lose that prompt.
+    // A reused connection that the server closes while the next prompt is written would lose that prompt.
     configuration.maximumUsesPerConnection = 1
     client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
   }
 
   deinit {
-    // The client outlives this object until its connections are closed; there is nobody left to tell of an error.
+    // The client outlives this object until its connections are closed; no caller is left for an error.
     client.shutdown { _ in }
   }
 
-  /// Fetches a small JSON document within the state limit.
+  /// Fetches a small JSON document within the timeout of the state.
   func fetch(_ path: String) async throws -> (status: Int, body: Data) {
     try await TimeSource.continuous.withLimit(limits.state, orThrow: Self.late(self.address)) {
       let response = try await self.open(self.request(.GET, path))
@@ -62,14 +62,14 @@ final class EngineHTTP: Sendable {
     }
   }
 
-  /// Posts `body` and hands each piece of text that `decoder` finds to `deliver`.
+  /// Posts `body` and passes each piece of text that `decoder` finds to `deliver`.
   ///
-  /// Returns when the reply is complete; cancelling the task closes the connection, which stops the engine.
+  /// Returns when the reply is complete; cancelling the task closes the connection, which stops the generation.
   /// - Throws: ``EngineError``, ``RefusedReply`` for a status other than 2xx, or `CancellationError`.
   func stream(
     _ path: String, body: Data, decoder: any ReplyDecoder, deliver: @escaping @Sendable (String) -> Void
   ) async throws {
-    // An hour is more than any who ask wait.
+    // No caller waits for an hour.
     let steps = ProgressLimits(first: limits.firstPiece, pause: limits.idle, total: .seconds(3600))
     try await TimeSource.continuous.withLimits(steps, orThrow: { [address] in Self.late(address) }) { step in
       var request = self.request(.POST, path)
@@ -110,7 +110,7 @@ final class EngineHTTP: Sendable {
 
   private func open(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
     do {
-      // The limits of the caller are the real ones; this one only has to be later.
+      // The timeouts of the caller apply first; this one only has to be later.
       let bound = limits.firstPiece + limits.connect + limits.state
       return try await client.execute(request, timeout: TimeAmount(bound))
     } catch is CancellationError {
@@ -142,25 +142,25 @@ final class EngineHTTP: Sendable {
   }
 
   private static func late(_ address: String) -> EngineError {
-    EngineError(.timedOut, "\(address) did not answer in time", hint: "is the model too large for this machine?")
+    EngineError(.timedOut, "\(address) did not answer in time", hint: "the model may be too large for this host")
   }
 
   private static func openingError(_ error: any Error, address: String) -> EngineError {
     if let error = error as? HTTPClientError {
       if error == .remoteConnectionClosed {
-        return EngineError(.interrupted, "\(address) closed the connection without an answer")
+        return EngineError(.interrupted, "\(address) closed the connection without a reply")
       }
       if error == .deadlineExceeded || error == .readTimeout { return late(address) }
     }
     if error is HTTPParserError {
-      return EngineError(.badReply, "\(address) does not speak HTTP", hint: "is the port right?")
+      return EngineError(.badReply, "\(address) does not speak HTTP", hint: "check the port")
     }
     return EngineError(
-      .unreachable, "nothing answers at \(address)", hint: "start the engine, or give its address with --engine-url")
+      .unreachable, "no server answers at \(address)", hint: "start the engine, or check its address")
   }
 }
 
-/// An answer with a status other than 2xx; the engines turn it into an ``EngineError`` in their own words.
+/// A response with a status other than 2xx, which the engines turn into an ``EngineError``.
 struct RefusedReply: Error {
   let status: Int
   let body: Data

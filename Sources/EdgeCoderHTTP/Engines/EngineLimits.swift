@@ -1,22 +1,25 @@
-/// The bounds of one HTTP engine: no wait and no buffer is larger than these.
+/// The timeouts and size limits of an HTTP engine.
+///
+/// ```swift
+/// let engine = try OllamaEngine(limits: EngineLimits(firstPiece: .seconds(20), idle: .seconds(5)))
+/// ```
 public struct EngineLimits: Sendable, Hashable {
-  /// To open the connection. A local server answers in milliseconds; default 2 s.
+  /// The timeout of opening a connection. Default: 2 s.
   public var connect: Duration
-  /// From the prompt to its first piece of text, with loading the model into memory; default 90 s, the time after which
-  /// the Mac role gives up anyway.
+  /// The timeout of the first text of a reply, loading of the model included. Default: 90 s, as in the central role.
   public var firstPiece: Duration
-  /// Between two pieces of text; default 30 s.
+  /// The timeout between two pieces of text. Default: 30 s.
   public var idle: Duration
-  /// For `Engine.modelState()` as a whole; default 2 s, as the protocol asks.
+  /// The timeout of one call of `Engine.modelState()`. Default: 2 s, as the protocol `Engine` requires.
   public var state: Duration
-  /// The longest line the engine may send, in bytes; default 1 MiB.
+  /// The limit on a line that the engine sends, in bytes. Default: 1 MiB.
   public var lineBytes: Int
-  /// The longest reply, in bytes of text; default 1 MiB.
+  /// The limit on the text of a reply, in bytes. Default: 1 MiB.
   public var replyBytes: Int
-  /// The most bytes one reply may take on the wire, framing included; default 64 MiB.
+  /// The limit on a reply as sent, framing included, in bytes. Default: 64 MiB.
   public var wireBytes: Int
 
-  /// Makes limits; see the properties for the defaults.
+  /// Creates limits; each property describes its default.
   public init(
     connect: Duration = .seconds(2), firstPiece: Duration = .seconds(90), idle: Duration = .seconds(30),
     state: Duration = .seconds(2), lineBytes: Int = 1 << 20, replyBytes: Int = 1 << 20, wireBytes: Int = 64 << 20

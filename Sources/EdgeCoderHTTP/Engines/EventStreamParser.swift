@@ -1,10 +1,10 @@
-/// Puts the lines of a `text/event-stream` together into events.
+/// A parser that joins the lines of a `text/event-stream` to events.
 ///
-/// Only `data` matters to the engines: comments (`: keep-alive`), `event`, `id` and `retry` are passed over.
+/// Only `data` matters to the engines: comments (`: keep-alive`), `event`, `id` and `retry` are ignored.
 struct EventStreamParser: Sendable {
   private var data: [String] = []
 
-  /// Takes one line in; returns the data of the event it ends, if it ends one.
+  /// Parses one line and returns the data of the event that it ends, if any.
   mutating func append(line: String) -> String? {
     if line.isEmpty { return takeEvent() }
     guard line.hasPrefix("data:") else { return nil }
@@ -13,7 +13,7 @@ struct EventStreamParser: Sendable {
     return nil
   }
 
-  /// The event that the end of the stream ends. The standard drops it; servers that forget the last empty line exist.
+  /// Returns the event at the end of the stream. The standard drops it, but some servers omit the last empty line.
   mutating func finish() -> String? {
     takeEvent()
   }

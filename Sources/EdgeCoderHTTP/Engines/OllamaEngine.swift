@@ -6,36 +6,40 @@ public import EdgeCoder
   internal import Foundation
 #endif
 
-/// Runs prompts on an Ollama server (`/api/generate`, streaming).
+/// An engine that runs prompts on an Ollama server (`/api/generate`, streaming).
 ///
 /// ```swift
 /// let engine = try OllamaEngine(model: "qwen2.5:0.5b")
 /// for try await piece in engine.generate(prompt: "Say hello.", maxTokens: 64) { print(piece) }
 /// ```
 public struct OllamaEngine: Engine {
-  /// Where Ollama listens unless told otherwise.
+  /// The default address of an Ollama server.
   public static let defaultURL = "http://127.0.0.1:11434"
 
-  /// `ollama`.
+  /// The name of the engine, `ollama`.
   public let name = "ollama"
-  /// The model to run; `nil` takes the one that is loaded, or else the first one that is installed.
+  /// The model to run; `nil` selects the loaded model, or else the first installed one.
   public let model: String?
 
   let http: EngineHTTP
 
-  /// Makes an engine; connects to nothing yet.
-  /// - Throws: `EngineError` when `url` is no HTTP address.
+  /// Creates an engine; it connects with the first prompt.
+  /// - Parameters:
+  ///   - url: The address of the server.
+  ///   - model: The model to run; see ``model``.
+  ///   - limits: The timeouts and size limits.
+  /// - Throws: `EngineError` if `url` is not an HTTP URL.
   public init(url: String = defaultURL, model: String? = nil, limits: EngineLimits = EngineLimits()) throws {
     http = try EngineHTTP(url: url, limits: limits)
     self.model = model
   }
 
-  /// Streams the model's text; see `Engine.generate(prompt:maxTokens:)`.
+  /// Streams the text of the model; see `Engine.generate(prompt:maxTokens:)`.
   public func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
     engineStream { deliver in
       guard let model = try await chooseModel()?.name else {
         throw EngineError(
-          .refused, "\(http.address) has no model", hint: "fetch one, for example: ollama pull qwen2.5:0.5b")
+          .refused, "\(http.address) has no model", hint: "download one, for example: ollama pull qwen2.5:0.5b")
       }
       let request = OllamaWire.GenerateRequest(
         model: model, prompt: prompt, options: .init(num_predict: max(1, maxTokens)))
@@ -49,10 +53,10 @@ public struct OllamaEngine: Engine {
     }
   }
 
-  /// What the server can do now.
+  /// Returns the present state of the model on the server.
   ///
-  /// `.ready` when the model is installed (Ollama loads it when the first prompt comes), `.notInstalled` when it or the
-  /// server is missing, `.error` when the server does not work or does not answer within the limit.
+  /// The state is `.ready` if the model is installed (Ollama loads it with the first prompt), `.notInstalled` if it or the
+  /// server is missing, and `.error` if the server fails or does not answer within the timeout.
   public func modelState() async -> ModelState {
     do {
       let installed = try await installedModels()
@@ -65,7 +69,7 @@ public struct OllamaEngine: Engine {
     }
   }
 
-  /// The model of the next prompt, with the size that the server tells.
+  /// Returns the model of the next prompt, with the size that the server reports.
   public func activeModel() async -> ActiveModel? {
     do {
       if let model, let entry = Self.entry(of: model, in: try await installedModels()) {
@@ -74,12 +78,12 @@ public struct OllamaEngine: Engine {
       guard let entry = try await chooseModel() else { return nil }
       return ActiveModel(name: entry.name, billionsOfParameters: entry.details?.billionsOfParameters)
     } catch {
-      // ``modelState()`` says what is wrong with the server.
+      // ``modelState()`` reports the fault of the server.
       return nil
     }
   }
 
-  /// The model to use: the one asked for, the one in memory, or the first one installed.
+  /// Returns the model to use: the requested one, the loaded one, or the first installed one.
   private func chooseModel() async throws -> OllamaWire.ModelList.Model? {
     if let model { return OllamaWire.ModelList.Model(name: model, details: nil) }
     if let loaded = try await models(at: "/api/ps").first { return loaded }
@@ -93,12 +97,12 @@ public struct OllamaEngine: Engine {
   private func models(at path: String) async throws -> [OllamaWire.ModelList.Model] {
     let reply = try await http.fetch(path)
     guard reply.status == 200 else {
-      throw EngineError(.badReply, "\(http.address)\(path) answers with status \(reply.status)")
+      throw EngineError(.badReply, "\(http.address)\(path) returned status \(reply.status)")
     }
     do {
       return try JSONDecoder().decode(OllamaWire.ModelList.self, from: reply.body).models
     } catch {
-      throw EngineError(.badReply, "\(http.address) is no Ollama server", hint: "is the port right?")
+      throw EngineError(.badReply, "\(http.address) is not an Ollama server", hint: "check the port")
     }
   }
 
@@ -116,9 +120,9 @@ public struct OllamaEngine: Engine {
   }
 }
 
-/// A stream fed by a task of its own that ends with the stream: dropping or cancelling the one cancels the other.
+/// Returns a stream fed by a task that is cancelled with the stream.
 ///
-/// What waits in the stream is bounded by the limit on a reply's size.
+/// The text that waits in the stream is bounded by the limit on the size of a reply.
 func engineStream(
   _ produce: @escaping @Sendable (_ deliver: @escaping @Sendable (String) -> Void) async throws -> Void
 ) -> AsyncThrowingStream<String, any Error> {

@@ -6,7 +6,7 @@ internal import EdgeCoder
   internal import Foundation
 #endif
 
-/// What is said between ``OllamaEngine`` and an Ollama server; property names are those on the wire.
+/// The messages between ``OllamaEngine`` and an Ollama server; property names are those of the protocol.
 enum OllamaWire {
   struct GenerateRequest: Encodable {
     struct Options: Encodable {
@@ -27,7 +27,7 @@ enum OllamaWire {
   struct ModelList: Decodable {
     struct Model: Decodable {
       struct Details: Decodable {
-        /// For people: `494.03M`, `8.0B`, `1.1T`, or empty.
+        /// The size for display: `494.03M`, `8.0B`, `1.1T`, or empty.
         let parameter_size: String?
 
         var billionsOfParameters: Double? {
@@ -61,9 +61,9 @@ enum OllamaWire {
     let hint =
       switch reply.status {
       case 404: "fetch the model: ollama pull \(model)"
-      case 503: "the server is busy: try again"
-      case 500...: "look at the log of the Ollama server; the model may need more memory than there is"
-      default: "is this an Ollama server, and new enough?"
+      case 503: "the server is busy; try again later"
+      case 500...: "look at the log of the Ollama server; the model may need more memory than is free"
+      default: "check that this is a recent Ollama server"
       }
     return EngineError(.refused, "\(address): \(text.excerpt)", hint: hint)
   }
@@ -93,13 +93,5 @@ struct OllamaReplyDecoder: ReplyDecoder {
 
   mutating func end() throws -> ReplyStep {
     throw EngineError.endedEarly(address)
-  }
-}
-
-extension String {
-  /// The first 300 characters, on one line, for error messages.
-  var excerpt: String {
-    let line = split(whereSeparator: \.isNewline).joined(separator: " ")
-    return line.count > 300 ? line.prefix(300) + "…" : line
   }
 }

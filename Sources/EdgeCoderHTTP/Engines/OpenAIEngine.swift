@@ -6,28 +6,33 @@ public import EdgeCoder
   internal import Foundation
 #endif
 
-/// Runs prompts on any OpenAI-compatible server, such as llama.cpp's.
+/// An engine that runs prompts on an OpenAI-compatible server, for example that of llama.cpp.
 ///
-/// The prompt goes out as one user message to `/v1/chat/completions`, so that the server applies the model's own chat
-/// template. A server without that route gets it as `/v1/completions`.
+/// The prompt is sent as one user message to `/v1/chat/completions`, so that the server applies the chat template of the
+/// model. A server without that route gets the prompt at `/v1/completions`.
+///
+/// ```swift
+/// let engine = try OpenAIEngine(url: "http://127.0.0.1:8080", apiKey: APIKey("sk-secret"))
+/// for try await piece in engine.generate(prompt: "Say hello.", maxTokens: 64) { print(piece) }
+/// ```
 public struct OpenAIEngine: Engine {
-  /// Where llama.cpp's server listens unless told otherwise.
+  /// The default address of the server of llama.cpp.
   public static let defaultURL = "http://127.0.0.1:8080"
 
-  /// `openai`.
+  /// The name of the engine, `openai`.
   public let name = "openai"
-  /// The model to ask for; `nil` takes the first one the server lists.
+  /// The model to run; `nil` selects the first one that the server lists.
   public let model: String?
 
   let http: EngineHTTP
 
-  /// Makes an engine; connects to nothing yet.
+  /// Creates an engine; it connects with the first prompt.
   /// - Parameters:
-  ///   - url: the server, with or without the final `/v1`.
-  ///   - model: see ``model``.
-  ///   - apiKey: sent as a bearer token; never logged.
-  ///   - limits: the bounds of every wait and buffer.
-  /// - Throws: `EngineError` when `url` is no HTTP address.
+  ///   - url: The address of the server, with or without the final `/v1`.
+  ///   - model: The model to run; see ``model``.
+  ///   - apiKey: The key, sent as a bearer token and never logged.
+  ///   - limits: The timeouts and size limits.
+  /// - Throws: `EngineError` if `url` is not an HTTP URL.
   public init(
     url: String = defaultURL, model: String? = nil, apiKey: APIKey? = nil, limits: EngineLimits = EngineLimits()
   ) throws {
@@ -38,7 +43,7 @@ public struct OpenAIEngine: Engine {
     self.model = model
   }
 
-  /// Streams the model's text; see `Engine.generate(prompt:maxTokens:)`.
+  /// Streams the text of the model; see `Engine.generate(prompt:maxTokens:)`.
   public func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
     engineStream { deliver in
       let model = try await chooseModel()
@@ -49,7 +54,7 @@ public struct OpenAIEngine: Engine {
             request.path, body: JSONEncoder().encode(request), decoder: OpenAIReplyDecoder(address: http.address),
             deliver: deliver)
         } catch let refused as RefusedReply {
-          // Nothing has been delivered yet: a refusal comes instead of a reply, so asking again repeats no text.
+          // Nothing was delivered yet: a refusal replaces the reply, so a retry repeats no text.
           guard let next = request.alternative(after: refused) else {
             throw OpenAIWire.error(refused, address: http.address)
           }
@@ -59,10 +64,11 @@ public struct OpenAIEngine: Engine {
     }
   }
 
-  /// What the server can do now.
+  /// Returns the present state of the model on the server.
   ///
-  /// `.loading` while the server says so (llama.cpp answers 503), `.ready` when the model is listed, `.notInstalled` when
-  /// it or the server is missing, `.error` when the server refuses the key, fails or does not answer within the limit.
+  /// The state is `.loading` while the server reports it (llama.cpp returns 503), `.ready` if the model is listed,
+  /// `.notInstalled` if it or the server is missing, and `.error` if the server refuses the key, fails, or does not answer
+  /// within the timeout.
   public func modelState() async -> ModelState {
     do {
       let reply = try await http.fetch("/v1/models")
@@ -73,7 +79,7 @@ public struct OpenAIEngine: Engine {
       default: return .error
       }
       let list = try JSONDecoder().decode(OpenAIWire.ModelList.self, from: reply.body)
-      // While llama.cpp loads, newer versions already list the model; only /health tells.
+      // Newer versions of llama.cpp list a model while they load it; only /health reports that.
       if list.isLlamaCpp, try await health() == .loading { return .loading }
       return list.serves(model) ? .ready : .notInstalled
     } catch let error as EngineError where error.code == .unreachable {
@@ -91,21 +97,21 @@ public struct OpenAIEngine: Engine {
     }
   }
 
-  /// The model of the next prompt; llama.cpp tells its size, too.
+  /// Returns the model of the next prompt, with the size if the server is llama.cpp.
   public func activeModel() async -> ActiveModel? {
     do {
       let list = try await listModels()
-      // llama.cpp answers to every name with the model that it has.
+      // llama.cpp has one model and accepts every name.
       let entry = list?.isLlamaCpp == true || model == nil ? list?.data.first : list?.data.first { $0.id == model }
       guard let name = model ?? entry?.id else { return nil }
       return ActiveModel(name: name, billionsOfParameters: entry?.meta?.n_params.map { $0 / 1_000_000_000 })
     } catch {
-      // ``modelState()`` says what is wrong with the server.
+      // ``modelState()`` reports the fault of the server.
       return nil
     }
   }
 
-  /// The model's name to send; a server that lists none is asked without one.
+  /// Returns the name of the model to send; `nil` for a server that lists none.
   private func chooseModel() async throws -> String? {
     if let model { return model }
     return try await listModels()?.data.first?.id
@@ -118,7 +124,7 @@ public struct OpenAIEngine: Engine {
       return try JSONDecoder().decode(OpenAIWire.ModelList.self, from: reply.body)
     } catch {
       throw EngineError(
-        .badReply, "\(http.address) is no OpenAI-compatible server", hint: "is the port right?")
+        .badReply, "\(http.address) is not an OpenAI-compatible server", hint: "check the port")
     }
   }
 }

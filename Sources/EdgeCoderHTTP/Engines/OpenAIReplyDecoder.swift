@@ -6,7 +6,8 @@ internal import EdgeCoder
   internal import Foundation
 #endif
 
-/// Reads the events of `/v1/chat/completions` and `/v1/completions`, and the plain JSON of servers that do not stream.
+/// A decoder of the events of `/v1/chat/completions` and `/v1/completions`, and of plain JSON from servers that do not
+/// stream.
 struct OpenAIReplyDecoder: ReplyDecoder {
   let address: String
   private let json = JSONDecoder()
@@ -41,7 +42,7 @@ struct OpenAIReplyDecoder: ReplyDecoder {
       if case .finished = step { return step }
       if sawFinish, case .text(let text) = step { return .finished(text) }
     }
-    // [DONE] is only a courtesy once the model has said why it stopped.
+    // [DONE] is optional once the finish reason has arrived.
     guard sawFinish else { throw EngineError.endedEarly(address) }
     return .finished("")
   }
@@ -72,6 +73,6 @@ struct OpenAIReplyDecoder: ReplyDecoder {
   }
 
   private func notTheProtocol() -> EngineError {
-    EngineError(.badReply, "\(address) sent something that is not the OpenAI protocol", hint: "is the port right?")
+    EngineError(.badReply, "\(address) sent a reply that is not the OpenAI protocol", hint: "check the port")
   }
 }

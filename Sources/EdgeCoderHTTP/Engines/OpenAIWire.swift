@@ -6,9 +6,9 @@ internal import EdgeCoder
   internal import Foundation
 #endif
 
-/// What is said between ``OpenAIEngine`` and its server; property names are those on the wire.
+/// The messages between ``OpenAIEngine`` and its server; property names are those of the protocol.
 enum OpenAIWire {
-  /// One prompt, in the shape that the server at hand understands.
+  /// One prompt in the form that the server supports.
   struct Request: Encodable {
     private enum Route { case chat, completions }
     private enum CodingKeys: String, CodingKey {
@@ -29,7 +29,7 @@ enum OpenAIWire {
 
     var path: String { route == .chat ? "/v1/chat/completions" : "/v1/completions" }
 
-    /// How to ask again after a refusal that is about the shape of the request, `nil` when it is about anything else.
+    /// Returns the request to retry after a refusal of its form; `nil` after any other refusal.
     func alternative(after refused: RefusedReply) -> Request? {
       guard route == .chat else { return nil }
       let text = String(decoding: refused.body, as: UTF8.self).lowercased()
@@ -38,7 +38,7 @@ enum OpenAIWire {
       case 404 where !text.contains("model"), 405, 501:
         next.route = .completions
       case 400 where !newTokenLimit && text.contains("max_completion_tokens"):
-        // Newer models of OpenAI's own refuse `max_tokens`; older compatible servers know nothing else.
+        // Newer models of OpenAI refuse `max_tokens`; older compatible servers support nothing else.
         next.newTokenLimit = true
       default:
         return nil
@@ -79,7 +79,7 @@ enum OpenAIWire {
       let owned_by: String?
       let meta: Meta?
     }
-    /// What llama.cpp tells of its model besides.
+    /// The additional fields of llama.cpp.
     struct Meta: Decodable {
       let n_params: Double?
     }
@@ -87,7 +87,7 @@ enum OpenAIWire {
 
     var isLlamaCpp: Bool { data.contains { $0.owned_by == "llamacpp" } }
 
-    /// Whether a request for `model` is answered. llama.cpp has one model and answers to every name.
+    /// Returns `true` if the server runs `model`. llama.cpp has one model and accepts every name.
     func serves(_ model: String?) -> Bool {
       guard let model, !isLlamaCpp else { return !data.isEmpty }
       return data.contains { $0.id == model }
@@ -127,10 +127,10 @@ enum OpenAIWire {
       switch reply.status {
       case 400, 413:
         "the prompt may be longer than the model's context: shorten it, or start the server with a larger one"
-      case 401, 403: "give the server's API key"
-      case 404: "is the model's name right, and does the server offer /v1/chat/completions?"
-      case 429, 503: "the server is busy or still loading its model: try again"
-      default: "look at the server's log"
+      case 401, 403: "use the API key of the server"
+      case 404: "check the name of the model, and that the server offers /v1/chat/completions"
+      case 429, 503: "the server is busy or loading its model; try again later"
+      default: "look at the log of the server"
       }
     return EngineError(.refused, "\(address): \(text.excerpt)", hint: hint)
   }

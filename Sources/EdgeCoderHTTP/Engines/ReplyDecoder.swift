@@ -1,30 +1,30 @@
 internal import EdgeCoder
 
-/// Turns the lines of one engine's reply into text: a value, fed line by line, with no I/O of its own.
+/// A state machine that decodes the lines of the reply of one engine.
 protocol ReplyDecoder: Sendable {
-  /// Takes one line in.
+  /// Decodes one line.
   /// - Throws: ``EngineError`` when the engine reports a failure or breaks its protocol.
   mutating func decode(line: String) throws -> ReplyStep
 
-  /// Says what the end of the stream means: `.finished`, or an error when the reply is not complete.
+  /// Returns `.finished` at the end of the stream, or throws an error if the reply is incomplete.
   mutating func end() throws -> ReplyStep
 }
 
-/// What one line of a reply brought.
+/// The result of decoding one line of a reply.
 enum ReplyStep: Sendable, Hashable {
-  /// Nothing that counts: an empty line, a keep-alive comment.
+  /// No content: an empty line, or a keep-alive comment.
   case ignored
-  /// A sign of life: it restarts the idle limit. The text may be empty.
+  /// Text, which may be empty, and restarts the idle timeout.
   case text(String)
-  /// The reply is complete, with its last text.
+  /// The end of the reply, with its last text.
   case finished(String)
 }
 
 extension EngineError {
-  /// The stream ended before the engine said that the reply was complete.
+  /// Returns the error of a stream that ended before the reply was complete.
   static func endedEarly(_ engine: String) -> EngineError {
     EngineError(
-      .interrupted, "\(engine) ended the connection before the reply was complete",
-      hint: "look at the engine's log: it may have crashed or run out of memory")
+      .interrupted, "\(engine) closed the connection before the reply was complete",
+      hint: "look at the log of the engine: it may have crashed or run out of memory")
   }
 }

@@ -1,8 +1,8 @@
 internal import EdgeCoder
 
-/// Bytes in, pieces of text out: the line splitter, a decoder and the size limits of one reply.
+/// A reader of one reply: splits bytes into lines, decodes them to text, and enforces the size limits.
 struct ReplyReader: Sendable {
-  /// What some bytes brought.
+  /// The result of reading some bytes.
   struct Progress: Sendable, Hashable {
     var pieces: [String] = []
     var progressed = false
@@ -21,21 +21,27 @@ struct ReplyReader: Sendable {
     lines = LineSplitter(limit: limits.lineBytes)
   }
 
-  /// Takes bytes in; what follows the end of the reply is not looked at.
+  /// Reads bytes; those after the end of the reply are ignored.
   mutating func append(_ bytes: some Collection<UInt8>) throws -> Progress {
     wireBytes += bytes.count
     guard wireBytes <= limits.wireBytes else {
       throw EngineError(.badReply, "the engine sent more than \(limits.wireBytes) bytes for one reply")
     }
     var progress = Progress()
-    for line in try lines.append(bytes) {
+    let complete: [String]
+    do {
+      complete = try lines.append(bytes)
+    } catch let error as LineTooLong {
+      throw EngineError(.badReply, "the engine sent a line of more than \(error.limit) bytes")
+    }
+    for line in complete {
       try take(decoder.decode(line: line), into: &progress)
       if progress.finished { break }
     }
     return progress
   }
 
-  /// The pieces that the end of the stream completes.
+  /// Returns the text that the end of the stream completes.
   /// - Throws: ``EngineError`` `.interrupted` when the reply is not complete.
   mutating func end() throws -> [String] {
     var progress = Progress()
@@ -60,7 +66,7 @@ struct ReplyReader: Sendable {
     replyBytes += text.utf8.count
     guard replyBytes <= limits.replyBytes else {
       throw EngineError(
-        .badReply, "the reply is longer than \(limits.replyBytes) bytes", hint: "ask for fewer tokens")
+        .badReply, "the reply exceeds \(limits.replyBytes) bytes", hint: "ask for fewer tokens")
     }
     progress.pieces.append(text)
   }

@@ -63,17 +63,11 @@ struct PhoneRunner: ComputeRunner {
   /// Throws when bluetoothd or the adapter is gone: the phone would wait for it, but the agent must not report that it runs.
   private func endWhenUnreachable(_ phone: PhoneService, _ radio: Radio) async throws {
     let name = radio.name
-    var wasUp = false
-    while true {
-      let isUp = await phone.snapshot().isUp
-      if wasUp, !isUp {
-        guard radio.session.isServiceUp else { throw BlueZError(.serviceUnavailable, "bluetoothd has ended") }
-        guard radio.adapter.name != nil else { throw BlueZError(.noAdapter, "\(name) was removed") }
-        wasSwitchedOff.withLock { $0 = !radio.adapter.isPowered }
-        throw BlueZError.switchedOff(name)
-      }
-      wasUp = isUp
-      try await Task.sleep(for: .milliseconds(500), clock: .steady)
+    for await case .down in await phone.events() {
+      guard radio.session.isServiceUp else { throw BlueZError(.serviceUnavailable, "bluetoothd has ended") }
+      guard radio.adapter.name != nil else { throw BlueZError(.noAdapter, "\(name) was removed") }
+      wasSwitchedOff.withLock { $0 = !radio.adapter.isPowered }
+      throw BlueZError.switchedOff(name)
     }
   }
 

@@ -15,13 +15,14 @@ extension PhoneSnapshot {
       Metric(
         "edgeblue_phone_engine_failures_total", .counter, "Replies that failed in the engine.",
         counters.engineFailures),
-      Metric("edgeblue_phone_busy_total", .counter, "Requests refused because the phone was busy.", counters.busy),
+      Metric(
+        "edgeblue_phone_busy_total", .counter, "Requests refused because the phone was busy.", counters.refused.busy),
       Metric(
         "edgeblue_phone_cancelled_total", .counter, "Requests cancelled because their central disconnected.",
         counters.cancelled),
       Metric(
         "edgeblue_phone_refused_total", .counter, "Accesses refused to centrals without permission.",
-        counters.accessRefused),
+        counters.refused.accesses),
     ]
   }
 }

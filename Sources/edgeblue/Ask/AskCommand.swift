@@ -60,17 +60,17 @@ struct AskCommand: AsyncParsableCommand {
       if common.json {
         terminal.print(
           json: .object([
-            "id": .string(reply.id), "ok": .bool(reply.ok), "output": .string(reply.output),
+            "id": .string(reply.id), "ok": .bool(reply.answer.ok), "output": .string(reply.answer.output),
             "durationMs": .number(reply.durationMs), "phone": .string(reply.phone), "via": .string(way),
           ]))
-      } else if reply.ok {
-        terminal.say(String(decoding: reply.output.utf8.dropFirst(shown.text.utf8.count), as: UTF8.self))
+      } else if reply.answer.ok {
+        terminal.say(String(decoding: reply.answer.output.utf8.dropFirst(shown.text.utf8.count), as: UTF8.self))
       } else if !shown.text.isEmpty {
         terminal.say()
       }
-      guard reply.ok else {
+      guard reply.answer.ok else {
         throw Failure(
-          "\(reply.phone.isEmpty ? "the phone" : reply.phone.printable) could not answer: \(reply.output.printable)",
+          "\(reply.phone.isEmpty ? "the phone" : reply.phone.printable) could not answer: \(reply.answer.output.printable)",
           hint: "the log of the phone has more", status: .failed)
       }
     }
@@ -83,7 +83,7 @@ struct AskCommand: AsyncParsableCommand {
     // A user reads along; a program gets the reply when it is complete.
     let read: @Sendable (String) async -> Void = { piece in if terminal.isLive { shown.show(piece) } }
     if !direct {
-      let client = CentralClient(url: centralURL ?? CentralClient.defaultURL, replyTime: .seconds(timeout))
+      let client = CentralClient(url: centralURL ?? CentralClient.defaultURL, replyTimeout: .seconds(timeout))
       // A central that the user names must be reachable; the default one is optional.
       if centralURL != nil {
         return (try await client.generate(prompt: prompt, maxTokens: maxTokens, onText: read), "central")

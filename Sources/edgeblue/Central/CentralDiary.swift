@@ -14,12 +14,13 @@ struct CentralDiary: Sendable {
     case .scanning: terminal.happened("scanning for phones", "scanning")
     case .notScanning(let reason):
       terminal.happened("not scanning: \(reason.printable)", "notScanning", ["reason": .string(reason)])
-    case .seen(let phone):
+    case .found(let phone):
       let signal = phone.rssi.map { ", \($0) dBm" } ?? ""
       terminal.happened(
         "found \(phone.name.printable)\(signal)", "found",
         ["phone": .string(phone.name), "id": .string(phone.id.rawValue), "rssi": JSON(phone.rssi)])
-    case .link(let id, let name, let state, let reason):
+    case .connection(let id, let name, let state, let failure):
+      let reason = failure.map { $0.shown }
       terminal.happened(
         "\(name.printable): \(Self.words(for: state))\(reason.map { " (\($0.printable))" } ?? "")", "link",
         [
@@ -46,7 +47,7 @@ struct CentralDiary: Sendable {
       ])
   }
 
-  static func words(for state: LinkState) -> String {
+  static func words(for state: PhoneConnectionState) -> String {
     switch state {
     case .discovered: "found"
     case .connecting: "connecting"
@@ -54,6 +55,26 @@ struct CentralDiary: Sendable {
     case .ready: "ready for prompts"
     case .waiting: "connection lost, will reconnect"
     case .stopped: "stopped"
+    }
+  }
+}
+
+extension PhoneConnectionFailure {
+  /// The reason with the command that helps.
+  var shown: String {
+    guard let remedy else { return message }
+    return "\(message) (\(remedy))"
+  }
+
+  private var remedy: String? {
+    let phone = address ?? "ADDRESS"
+    return switch code {
+    case .pairingRequired: "run `edgeblue pair` at the phone; this central tries again by itself"
+    case .authenticationRequired: "run `edgeblue pair` at the phone, and here `edgeblue pair with \(phone)`"
+    case .bondRejected:
+      "forget the bond: `edgeblue pair remove \(phone)` here, and the same with this machine's address at the phone; "
+        + "then run `edgeblue pair` there, and here `edgeblue pair with \(phone)`"
+    default: nil
     }
   }
 }

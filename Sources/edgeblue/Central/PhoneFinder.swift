@@ -6,12 +6,12 @@ import Timing
 /// Creates a central for the duration of one command.
 enum PhoneFinder {
   static func makeCentral(
-    on radio: Radio, phones: Int, replyTime: Duration = CentralConfiguration().requestTimeLimit
+    on radio: Radio, phones: Int, replyTime: Duration = CentralConfiguration().requests.timeout
   ) -> Central {
     let phoneRadio = BlueZPhoneRadio(adapter: radio.adapter)
     var configuration = CentralConfiguration()
     configuration.phoneLimit = phones
-    configuration.requestTimeLimit = replyTime
+    configuration.requests.timeout = replyTime
     return Central(scanner: phoneRadio, connector: phoneRadio, configuration: configuration)
   }
 
@@ -40,20 +40,20 @@ enum PhoneFinder {
     _ events: BoundedStream<CentralEvent>, wait: Duration, progress: @escaping @Sendable (String) -> Void
   ) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
-      let state = LastWord()
+      let last = LastWord()
       group.addTask {
         for await event in events {
           switch event {
           case .scanning:
             progress("scanning for phones …")
           case .notScanning(let reason): await state.set("the adapter cannot scan: \(reason)")
-          case .seen(let phone):
+          case .found(let phone):
             progress("found \(phone.name.printable)")
             await state.set("\(phone.name.printable) was found, but could not be connected")
-          case .link(_, let name, let link, let reason):
-            progress("\(name.printable): \(CentralDiary.words(for: link))")
-            if link == .ready { return }
-            if let reason { await state.set("\(name.printable): \(reason)") }
+          case .connection(_, let name, let connection, let failure):
+            progress("\(name.printable): \(CentralDiary.words(for: connection))")
+            if connection == .ready { return }
+            if let failure { await state.set("\(name.printable): \(failure.shown)") }
           case .status: break
           }
         }

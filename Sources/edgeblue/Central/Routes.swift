@@ -28,7 +28,7 @@ struct NetworkWatch: NetworkAvailability {
 
   var isAvailable: Bool { monitor.path.status == .satisfied }
 
-  func untilLost() async {
+  func waitUntilLost() async {
     for await update in monitor.updates() where update.path.status != .satisfied { return }
     // The end of the monitor is not a loss of the network; only a cancelled caller returns.
     let (never, source) = BoundedStream.make(of: Void.self, limit: 1)

@@ -11,12 +11,12 @@ struct AccessOptions: ParsableArguments {
       passkey entry or numeric comparison). Default: encrypted; on a virtual controller, which no radio reaches, open.
       """, valueName: "mode"),
     transform: { text in
-      guard let mode = AccessPolicy.Mode(rawValue: text) else {
+      guard let mode = AccessMode(rawValue: text) else {
         throw ValidationError("--access: allowed are open, encrypted and authenticated.")
       }
       return mode
     })
-  var access: AccessPolicy.Mode?
+  var access: AccessMode?
 
   @Option(
     parsing: .upToNextOption,

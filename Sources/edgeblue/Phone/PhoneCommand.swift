@@ -12,7 +12,7 @@ struct PhoneCommand: AsyncParsableCommand {
       Advertises the EdgeCoder service until Ctrl-C. An API key for the engine is read from EDGEBLUE_API_KEY.
 
       Only bonded centrals may send prompts, unless --access sets another mode; `edgeblue pair` lets them pair. Each \
-      central may send \(PhoneConfiguration().requestsPerMinute) prompts per minute.
+      central may send \(PhoneConfiguration().rates.requestsPerMinute) prompts per minute.
 
       EXAMPLES
         edgeblue phone                                   with the echo engine
@@ -46,7 +46,7 @@ struct PhoneCommand: AsyncParsableCommand {
           "allowed": policy.allowed.map { .list($0.map(\.description).sorted().map(JSON.string)) } ?? .null,
         ])
       if options.link != .off {
-        let bearers = transport.linkBearers.map(\.rawValue).sorted()
+        let bearers = transport.muxBearers.map(\.rawValue).sorted()
         terminal.happened(
           "v2 mux available over \(bearers.joined(separator: " and "))", "link",
           ["bearers": .list(bearers.map(JSON.string))])

@@ -40,7 +40,8 @@ struct PhoneOptions: ParsableArguments {
     on radio: Radio, engine: any Engine, power: PowerMonitor
   ) async throws -> (transport: BlueZPhoneTransport, phone: PhoneService) {
     let transport = try await BlueZPhoneTransport.start(
-      on: radio.adapter, name: shownName, access: access.policy(isVirtual: radio.isVirtual), links: link.bearers)
+      on: radio.adapter, name: shownName, access: access.policy(isVirtual: radio.isVirtual),
+      muxBearers: link.bearers)
     var configuration = PhoneConfiguration()
     configuration.chunkInterval = .milliseconds(paceMs)
     configuration.replyLimit = maxOutput

@@ -35,7 +35,9 @@ import Testing
     }
   }
 
-  @Test(arguments: Kind.allCases) func nobodyListens(kind: Kind) async throws {
+  @Test("An address without a server is unreachable", arguments: Kind.allCases) func nobodyListens(kind: Kind)
+    async throws
+  {
     // A port that was free a moment ago; nothing else on this machine is handed it at once.
     let closed = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .bind(host: "127.0.0.1", port: 0).get()
@@ -50,7 +52,9 @@ import Testing
     #expect(await engine.modelState() == .notInstalled)
   }
 
-  @Test(arguments: Kind.allCases) func deathInMidStream(kind: Kind) async throws {
+  @Test("A server that closes within the stream is an error", arguments: Kind.allCases) func deathInMidStream(
+    kind: Kind
+  ) async throws {
     let error = try await failure(kind) { _, connection in
       try await connection.chunkedHead(type: "x/y")
       try await connection.chunk(Array(kind.piece("a").utf8))
@@ -58,31 +62,38 @@ import Testing
     #expect(error?.code == .interrupted)
   }
 
-  @Test(arguments: Kind.allCases) func deathBeforeTheHead(kind: Kind) async throws {
+  @Test("A server that closes before the head is an error", arguments: Kind.allCases) func deathBeforeTheHead(
+    kind: Kind
+  ) async throws {
     let error = try await failure(kind) { _, _ in }
     #expect(error?.code == .interrupted)
   }
 
-  @Test(arguments: Kind.allCases) func notHTTP(kind: Kind) async throws {
+  @Test("A server that does not speak HTTP is an error", arguments: Kind.allCases) func notHTTP(kind: Kind) async throws
+  {
     let error = try await failure(kind) { _, connection in try await connection.send("SSH-2.0-OpenSSH_9.2\r\n") }
     #expect(error?.code == .badReply)
   }
 
-  @Test(arguments: Kind.allCases) func redirectsAreNotFollowed(kind: Kind) async throws {
+  @Test("Redirects are not followed", arguments: Kind.allCases) func redirectsAreNotFollowed(kind: Kind) async throws {
     let error = try await failure(kind) { _, connection in
       try await connection.send("HTTP/1.1 302 X\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n")
     }
     #expect(error?.code == .refused)
   }
 
-  @Test(arguments: Kind.allCases) func silenceBeforeTheHead(kind: Kind) async throws {
+  @Test("Silence before the head times out", arguments: Kind.allCases) func silenceBeforeTheHead(kind: Kind)
+    async throws
+  {
     let error = try await failure(kind, limits: EngineLimits(firstPiece: .milliseconds(200))) { _, connection in
       await connection.untilClosedByClient()
     }
     #expect(error?.code == .timedOut)
   }
 
-  @Test(arguments: Kind.allCases) func silenceInMidStream(kind: Kind) async throws {
+  @Test("Silence within the stream times out", arguments: Kind.allCases) func silenceInMidStream(kind: Kind)
+    async throws
+  {
     let error = try await failure(kind, limits: EngineLimits(idle: .milliseconds(200))) { _, connection in
       try await connection.head()
       try await connection.send(kind.piece("a"))
@@ -91,7 +102,7 @@ import Testing
     #expect(error?.code == .timedOut)
   }
 
-  @Test func keepAliveCommentsAreNoProgress() async throws {
+  @Test("Keep alive comments are no progress") func keepAliveCommentsAreNoProgress() async throws {
     let error = try await failure(.openAI, limits: EngineLimits(firstPiece: .milliseconds(200))) { _, connection in
       try await connection.head(type: "text/event-stream")
       while true {
@@ -102,7 +113,7 @@ import Testing
     #expect(error?.code == .timedOut)
   }
 
-  @Test(arguments: Kind.allCases) func aLineWithoutEnd(kind: Kind) async throws {
+  @Test("A line without an end is refused", arguments: Kind.allCases) func aLineWithoutEnd(kind: Kind) async throws {
     let error = try await failure(kind, limits: EngineLimits(lineBytes: 100_000)) { _, connection in
       try await connection.head()
       while true { try await connection.send(String(repeating: "x", count: 20_000)) }
@@ -110,7 +121,7 @@ import Testing
     #expect(error?.code == .badReply)
   }
 
-  @Test(arguments: Kind.allCases) func aReplyWithoutEnd(kind: Kind) async throws {
+  @Test("A reply without an end is refused", arguments: Kind.allCases) func aReplyWithoutEnd(kind: Kind) async throws {
     let error = try await failure(kind, limits: EngineLimits(replyBytes: 10_000)) { _, connection in
       try await connection.head()
       while true { try await connection.send(kind.piece(String(repeating: "x", count: 1000))) }
@@ -118,7 +129,9 @@ import Testing
     #expect(error?.code == .badReply)
   }
 
-  @Test(arguments: Kind.allCases) func anEndlessReplyOfNothing(kind: Kind) async throws {
+  @Test("An endless reply without text times out", arguments: Kind.allCases) func anEndlessReplyOfNothing(kind: Kind)
+    async throws
+  {
     let error = try await failure(kind, limits: EngineLimits(wireBytes: 100_000)) { _, connection in
       try await connection.head()
       let nothing = String(repeating: kind.piece(""), count: 200)
@@ -127,7 +140,9 @@ import Testing
     #expect(error?.code == .badReply)
   }
 
-  @Test(arguments: Kind.allCases) func aRefusalWithoutEndIsCutOff(kind: Kind) async throws {
+  @Test("A refusal without an end is truncated", arguments: Kind.allCases) func aRefusalWithoutEndIsCutOff(kind: Kind)
+    async throws
+  {
     let error = try await failure(kind) { _, connection in
       try await connection.head(500)
       while true { try await connection.send(String(repeating: "x", count: 20_000)) }
@@ -135,7 +150,8 @@ import Testing
     #expect(error?.code == .refused)
   }
 
-  @Test(arguments: Kind.allCases) func cancellingStopsTheEngine(kind: Kind) async throws {
+  @Test("Cancelling stops the engine", arguments: Kind.allCases) func cancellingStopsTheEngine(kind: Kind) async throws
+  {
     let delivered = Signal()
     let closed = Signal()
     try await FakeEngineServer.run { _, connection in
@@ -154,7 +170,9 @@ import Testing
     }
   }
 
-  @Test(arguments: Kind.allCases) func droppingTheStreamStopsTheEngine(kind: Kind) async throws {
+  @Test("Dropping the stream stops the engine", arguments: Kind.allCases) func droppingTheStreamStopsTheEngine(
+    kind: Kind
+  ) async throws {
     let closed = Signal()
     try await FakeEngineServer.run { _, connection in
       try await connection.head()
@@ -167,7 +185,9 @@ import Testing
     }
   }
 
-  @Test(arguments: Kind.allCases) func aServerThatHangsIsInError(kind: Kind) async throws {
+  @Test("A server that hangs has the state error", arguments: Kind.allCases) func aServerThatHangsIsInError(kind: Kind)
+    async throws
+  {
     let state = try await FakeEngineServer.run { _, connection in
       await connection.untilClosedByClient()
     } test: { url in
@@ -176,7 +196,9 @@ import Testing
     #expect(state == .error)
   }
 
-  @Test(arguments: ["", "127.0.0.1:8080", "ftp://a", "http://", "unix:///run/x", "http://user:pass@127.0.0.1"])
+  @Test(
+    "A malformed address is refused at once",
+    arguments: ["", "127.0.0.1:8080", "ftp://a", "http://", "unix:///run/x", "http://user:pass@127.0.0.1"])
   func whatIsNoAddressIsSaidAtOnce(url: String) {
     for kind in Kind.allCases {
       let error = #expect(throws: EngineError.self) { try kind.engine(url: url) }

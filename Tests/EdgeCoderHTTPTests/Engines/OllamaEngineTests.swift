@@ -11,7 +11,9 @@ import Testing
     #"{"model":"m","created_at":"t","response":"","done":true,"done_reason":"stop","eval_count":7}"#,
   ].map { $0 + "\n" }.joined()
 
-  @Test(arguments: [1, 2, 3, 7, 64, 4096]) func repliesInChunksOfAnySize(size: Int) async throws {
+  @Test("Replies in chunks of any size", arguments: [1, 2, 3, 7, 64, 4096]) func repliesInChunksOfAnySize(size: Int)
+    async throws
+  {
     let text = try await FakeEngineServer.run { request, connection in
       try await connection.chunkedHead(type: "application/x-ndjson")
       let bytes = Array(Self.reply.utf8)
@@ -25,7 +27,7 @@ import Testing
     #expect(text == ["Grüß", " dich 🐟"])
   }
 
-  @Test func theRequestIsOllamas() async throws {
+  @Test("The request is that of Ollama") func theRequestIsOllamas() async throws {
     let seen = NIOLockedValueBox<FakeEngineServer.Request?>(nil)
     try await FakeEngineServer.run { request, connection in
       seen.withLockedValue { $0 = request }
@@ -44,7 +46,7 @@ import Testing
     #expect((json["options"] as? [String: Any])?["num_predict"] as? Int == 99)
   }
 
-  @Test func withoutAModelTheLoadedOneIsUsed() async throws {
+  @Test("Without a model the loaded one is used") func withoutAModelTheLoadedOneIsUsed() async throws {
     let model = NIOLockedValueBox("")
     try await FakeEngineServer.run { request, connection in
       switch request.path {
@@ -61,7 +63,9 @@ import Testing
     #expect(model.withLockedValue { $0 } == "loaded:1b")
   }
 
-  @Test func anUnknownModelIsRefusedInTheServersWords() async throws {
+  @Test("An unknown model is refused with the message of the server") func anUnknownModelIsRefusedInTheServersWords()
+    async throws
+  {
     let error = try await failure { _, connection in
       try await connection.reply(404, #"{"error":"model 'm' not found"}"#)
     }
@@ -70,7 +74,7 @@ import Testing
     #expect(error?.hint == "fetch the model: ollama pull m")
   }
 
-  @Test func anErrorInMidStreamIsRefused() async throws {
+  @Test("An error in mid stream is refused") func anErrorInMidStreamIsRefused() async throws {
     let error = try await failure { _, connection in
       try await connection.reply("{\"response\":\"a\",\"done\":false}\n{\"error\":\"out of memory\"}\n")
     }
@@ -78,27 +82,29 @@ import Testing
     #expect(error?.message.contains("out of memory") == true)
   }
 
-  @Test func aStreamThatEndsBeforeDoneIsInterrupted() async throws {
+  @Test("A stream that ends before done is interrupted") func aStreamThatEndsBeforeDoneIsInterrupted() async throws {
     let error = try await failure { _, connection in
       try await connection.reply("{\"response\":\"a\",\"done\":false}\n")
     }
     #expect(error?.code == .interrupted)
   }
 
-  @Test func aWebPageIsNoOllama() async throws {
+  @Test("A web page is not an Ollama server") func aWebPageIsNoOllama() async throws {
     let error = try await failure { _, connection in try await connection.reply("<html>\n") }
     #expect(error?.code == .badReply)
   }
 
-  @Test(arguments: [
-    (nil, #"{"models":[{"name":"a:1b"}]}"#, ModelState.ready),
-    (nil, #"{"models":[]}"#, .notInstalled),
-    ("a:1b", #"{"models":[{"name":"a:1b"}]}"#, .ready),
-    ("a", #"{"models":[{"name":"a:latest"}]}"#, .ready),
-    ("hf.co/b/a", #"{"models":[{"name":"hf.co/b/a:latest"}]}"#, .ready),
-    ("a", #"{"models":[{"name":"a:1b"}]}"#, .notInstalled),
-    ("a", "<html>", .error),
-  ])
+  @Test(
+    "The state follows from the list of models",
+    arguments: [
+      (nil, #"{"models":[{"name":"a:1b"}]}"#, ModelState.ready),
+      (nil, #"{"models":[]}"#, .notInstalled),
+      ("a:1b", #"{"models":[{"name":"a:1b"}]}"#, .ready),
+      ("a", #"{"models":[{"name":"a:latest"}]}"#, .ready),
+      ("hf.co/b/a", #"{"models":[{"name":"hf.co/b/a:latest"}]}"#, .ready),
+      ("a", #"{"models":[{"name":"a:1b"}]}"#, .notInstalled),
+      ("a", "<html>", .error),
+    ])
   func stateFromTheListOfModels(model: String?, tags: String, expected: ModelState) async throws {
     let state = try await FakeEngineServer.run { _, connection in
       try await connection.reply(tags)
@@ -109,6 +115,7 @@ import Testing
   }
 
   @Test(
+    "The model and its size are those of the server",
     arguments: [
       (nil, "loaded:1b", 494.03 / 1000), ("first", "first", 8), ("other", "other", nil), ("gone", "gone", nil),
     ] as [(String?, String, Double?)])
@@ -128,7 +135,7 @@ import Testing
     #expect(active?.billionsOfParameters == size)
   }
 
-  @Test func aServerThatDoesNotWorkHasNoModel() async throws {
+  @Test("A server that does not work has no model") func aServerThatDoesNotWorkHasNoModel() async throws {
     let active = try await FakeEngineServer.run { _, connection in
       try await connection.reply("<html>")
     } test: { url in

@@ -14,7 +14,9 @@ import Testing
     #"{"choices":[],"usage":{"completion_tokens":2}}"#, "[DONE]",
   ].map { "data: \($0)\n\n" }.joined()
 
-  @Test(arguments: [1, 2, 3, 7, 64, 4096]) func repliesInChunksOfAnySize(size: Int) async throws {
+  @Test("Replies in chunks of any size", arguments: [1, 2, 3, 7, 64, 4096]) func repliesInChunksOfAnySize(size: Int)
+    async throws
+  {
     let text = try await FakeEngineServer.run { _, connection in
       try await connection.chunkedHead(type: "text/event-stream")
       let bytes = Array(": ping\n\n\(Self.reply)".utf8)
@@ -28,7 +30,9 @@ import Testing
     #expect(text == ["Grüß", " dich 🐟"])
   }
 
-  @Test(arguments: ["", "/", "/v1", "/v1/"]) func theRequestIsOpenAIs(suffix: String) async throws {
+  @Test("The request is that of OpenAI", arguments: ["", "/", "/v1", "/v1/"]) func theRequestIsOpenAIs(suffix: String)
+    async throws
+  {
     let seen = NIOLockedValueBox<FakeEngineServer.Request?>(nil)
     try await FakeEngineServer.run { request, connection in
       seen.withLockedValue { $0 = request }
@@ -47,7 +51,7 @@ import Testing
     #expect(json["stream"] as? Bool == true)
   }
 
-  @Test func aServerWithoutChatGetsACompletion() async throws {
+  @Test("A server without chat gets a completion") func aServerWithoutChatGetsACompletion() async throws {
     let text = try await FakeEngineServer.run { request, connection in
       guard request.path == "/v1/completions" else {
         return try await connection.reply(404, #"{"detail":"Not Found"}"#)
@@ -61,7 +65,8 @@ import Testing
     #expect(text == ["<hi>"])
   }
 
-  @Test func theNewerTokenLimitIsUsedWhenTheServerAsksForIt() async throws {
+  @Test("The newer token limit is used when the server asks for it")
+  func theNewerTokenLimitIsUsedWhenTheServerAsksForIt() async throws {
     let text = try await FakeEngineServer.run { request, connection in
       let json = try jsonObject(request.body)
       guard json["max_tokens"] == nil, json["max_completion_tokens"] as? Int == 5 else {
@@ -75,7 +80,7 @@ import Testing
     #expect(text.joined() == "Grüß dich 🐟")
   }
 
-  @Test func aServerThatDoesNotStreamIsUnderstood() async throws {
+  @Test("A server that does not stream is understood") func aServerThatDoesNotStreamIsUnderstood() async throws {
     let text = try await FakeEngineServer.run { _, connection in
       try await connection.reply("{\n\"choices\":[{\"message\":\n{\"role\":\"assistant\",\"content\":\"whole\"}}]}")
     } test: { url in
@@ -84,7 +89,9 @@ import Testing
     #expect(text == ["whole"])
   }
 
-  @Test func aStreamWithoutDoneIsCompleteAfterItsFinish() async throws {
+  @Test("A stream without done is complete after its finish") func aStreamWithoutDoneIsCompleteAfterItsFinish()
+    async throws
+  {
     let text = try await FakeEngineServer.run { _, connection in
       try await connection.reply("data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n")
     } test: { url in
@@ -93,22 +100,24 @@ import Testing
     #expect(text == ["a"])
   }
 
-  @Test func aStreamWithoutFinishIsInterrupted() async throws {
+  @Test("A stream without finish is interrupted") func aStreamWithoutFinishIsInterrupted() async throws {
     let error = try await failure { _, connection in
       try await connection.reply("data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\n")
     }
     #expect(error?.code == .interrupted)
   }
 
-  @Test(arguments: [
-    (
-      400, #"{"error":{"code":400,"message":"the request exceeds the available context size"}}"#, "context size",
-      "shorten"
-    ),
-    (401, #"{"error":{"message":"Invalid API Key"}}"#, "Invalid API Key", "API key"),
-    (404, #"{"error":{"message":"The model `m` does not exist."}}"#, "does not exist", "name right"),
-    (500, #"{"error":"boom"}"#, "boom", "log"), (503, "", "status 503", "again"),
-  ])
+  @Test(
+    "Refusals have the message of the server",
+    arguments: [
+      (
+        400, #"{"error":{"code":400,"message":"the request exceeds the available context size"}}"#, "context size",
+        "shorten"
+      ),
+      (401, #"{"error":{"message":"Invalid API Key"}}"#, "Invalid API Key", "API key"),
+      (404, #"{"error":{"message":"The model `m` does not exist."}}"#, "does not exist", "name right"),
+      (500, #"{"error":"boom"}"#, "boom", "log"), (503, "", "status 503", "again"),
+    ])
   func refusalsInTheServersWords(status: Int, body: String, message: String, hint: String) async throws {
     let error = try await failure { _, connection in try await connection.reply(status, body) }
     #expect(error?.code == .refused)
@@ -116,7 +125,9 @@ import Testing
     #expect(error?.hint?.contains(hint) == true)
   }
 
-  @Test(arguments: [#"data: {"error":{"message":"slot lost"}}"#, #"error: {"message":"slot lost"}"#])
+  @Test(
+    "An error in mid stream is refused",
+    arguments: [#"data: {"error":{"message":"slot lost"}}"#, #"error: {"message":"slot lost"}"#])
   func anErrorInMidStreamIsRefused(line: String) async throws {
     let error = try await failure { _, connection in
       try await connection.reply("data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n\(line)\n\n")
@@ -128,12 +139,16 @@ import Testing
   private static let llama = #"{"data":[{"id":"/m.gguf","owned_by":"llamacpp","meta":{"n_params":494032768}}]}"#
   private static let other = #"{"data":[{"id":"a","owned_by":"x"}]}"#
 
-  @Test(arguments: [
-    (nil, (200, llama), 200, ModelState.ready), ("any", (200, llama), 200, .ready), (nil, (200, llama), 503, .loading),
-    (nil, (503, "{}"), 503, .loading), ("a", (200, other), 404, .ready), ("b", (200, other), 404, .notInstalled),
-    (nil, (200, #"{"data":[]}"#), 404, .notInstalled), (nil, (404, "{}"), 200, .ready), (nil, (401, "{}"), 200, .error),
-    (nil, (200, "<html>"), 200, .error),
-  ])
+  @Test(
+    "The state follows from the replies of the server",
+    arguments: [
+      (nil, (200, llama), 200, ModelState.ready), ("any", (200, llama), 200, .ready),
+      (nil, (200, llama), 503, .loading),
+      (nil, (503, "{}"), 503, .loading), ("a", (200, other), 404, .ready), ("b", (200, other), 404, .notInstalled),
+      (nil, (200, #"{"data":[]}"#), 404, .notInstalled), (nil, (404, "{}"), 200, .ready),
+      (nil, (401, "{}"), 200, .error),
+      (nil, (200, "<html>"), 200, .error),
+    ])
   func stateFromTheServer(model: String?, models: (Int, String), health: Int, expected: ModelState) async throws {
     let state = try await FakeEngineServer.run { request, connection in
       if request.path == "/health" { return try await connection.reply(health, "{}") }
@@ -145,6 +160,7 @@ import Testing
   }
 
   @Test(
+    "The model is that of the server",
     arguments: [
       (nil, llama, "/m.gguf", 0.494032768), ("any", llama, "any", 0.494032768), (nil, other, "a", nil),
       ("b", other, "b", nil), (nil, #"{"data":[]}"#, nil, nil), (nil, "<html>", nil, nil),
@@ -159,7 +175,7 @@ import Testing
     #expect(active?.billionsOfParameters == size)
   }
 
-  @Test func theKeyIsShownNowhere() throws {
+  @Test("The key is shown nowhere") func theKeyIsShownNowhere() throws {
     let key = try #require(APIKey("sk-geheim"))
     var dumped = ""
     dump(key, to: &dumped)

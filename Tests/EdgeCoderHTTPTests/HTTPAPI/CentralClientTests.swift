@@ -1,5 +1,6 @@
 import EdgeCoder
 import EdgeCoderHTTP
+import EdgeCoderTesting
 import HummingbirdTesting
 import NIOConcurrencyHelpers
 import Testing
@@ -10,18 +11,18 @@ import Testing
     _ service: FakeService, _ test: @Sendable (CentralClient) async throws -> Value
   ) async throws -> Value {
     try await withAPI(service, .live) {
-      try await test(CentralClient(url: "http://127.0.0.1:\(try #require($0.port))/", statusTime: .seconds(20)))
+      try await test(CentralClient(url: "http://127.0.0.1:\(try #require($0.port))/", statusTimeout: .seconds(20)))
     }
   }
 
-  @Test func theReplyComesBackWhole() async throws {
+  @Test("The reply comes back whole") func theReplyComesBackWhole() async throws {
     let service = FakeService(output: "Grüß dich 🐟")
     let reply = try await withClient(service) { try await $0.generate(prompt: "hallo", maxTokens: 7) }
     #expect(reply == InferenceReply(id: "ID-1", output: "Grüß dich 🐟", ok: true, durationMs: 42, phone: "Pixel"))
     #expect(service.calls == [.init(prompt: "hallo", maxTokens: 7)])
   }
 
-  @Test func aPhonesFailureStaysOne() async throws {
+  @Test("A phone's failure stays a failure at the client") func aPhonesFailureStaysOne() async throws {
     let reply = try await withClient(FakeService(output: "[no model loaded]", ok: false)) {
       try await $0.generate(prompt: "hallo", maxTokens: nil)
     }
@@ -56,9 +57,11 @@ import Testing
     ([#"{"ok":false,"error":"no","code":"internal_error","output":""}"#], [], .error(.refused)),
   ]
 
-  @Test(arguments: answers.indices) func eachPieceIsHandedOnBeforeTheNextIsSent(index: Int) async throws {
+  @Test("Each piece is delivered before the next is sent", arguments: answers.indices)
+  func eachPieceIsHandedOnBeforeTheNextIsSent(index: Int) async throws {
     let (lines, pieces, end) = Self.answers[index]
-    let (taken, heard) = (Signal(), NIOLockedValueBox<[String]>([]))
+    let taken = Signal()
+    let heard = NIOLockedValueBox<[String]>([])
     let result = try await FakeEngineServer.run { request, connection in
       #expect(String(decoding: request.body, as: UTF8.self).contains(#""stream":true"#))
       try await connection.head()
@@ -84,7 +87,7 @@ import Testing
     #expect(result == end)
   }
 
-  @Test func theStatusComesBackWhole() async throws {
+  @Test("The status comes back whole") func theStatusComesBackWhole() async throws {
     let status = CentralStatus(
       connected: true, scanning: true, modelState: "ready", lastSeenMs: 1, deviceName: "Pixel", rssi: -40,
       phones: [PhoneStatus(id: "1", name: "Pixel", state: "ready")])
@@ -92,7 +95,7 @@ import Testing
     #expect(try await withClient(service) { try await $0.fetchStatus() } == status)
   }
 
-  @Test func theCentralsErrorsKeepTheirCode() async throws {
+  @Test("The errors of the central keep their code") func theCentralsErrorsKeepTheirCode() async throws {
     for code in [
       InferenceError.Code.noPhoneReady, .disconnected, .writeFailed, .busy, .timedOut, .requestTooLarge,
     ] {
@@ -104,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func cancellingReachesTheService() async throws {
+  @Test("Cancelling reaches the service") func cancellingReachesTheService() async throws {
     let started = Signal()
     let cancelled = Signal()
     let service = FakeService { _ in
@@ -120,7 +123,8 @@ import Testing
     }
   }
 
-  @Test(arguments: ["<html>", "{}", "[]", #"{"models":[]}"#]) func somethingElseIsNoCentral(body: String) async throws {
+  @Test("Another server is not a central", arguments: ["<html>", "{}", "[]", #"{"models":[]}"#])
+  func somethingElseIsNoCentral(body: String) async throws {
     let error = try await FakeEngineServer.run { _, connection in
       try await connection.reply(body)
     } test: { url in
@@ -128,16 +132,16 @@ import Testing
         try await CentralClient(url: url).generate(prompt: "hallo", maxTokens: nil)
       }
       await #expect(throws: CentralClientError.self) {
-        try await CentralClient(url: url, statusTime: .seconds(20)).isReachable()
+        try await CentralClient(url: url, statusTimeout: .seconds(20)).isReachable()
       }
       return error
     }
     #expect(error?.code == .notACentral)
   }
 
-  @Test func nobodyThere() async throws {
+  @Test("A central that is not running is unreachable") func nobodyThere() async throws {
     // Port 9 (discard) is served nowhere by default, and binding it takes root.
-    let client = CentralClient(url: "http://127.0.0.1:9", statusTime: .seconds(20))
+    let client = CentralClient(url: "http://127.0.0.1:9", statusTimeout: .seconds(20))
     #expect(try await !client.isReachable())
     let error = await #expect(throws: CentralClientError.self) {
       try await client.generate(prompt: "x", maxTokens: nil)

@@ -1,4 +1,5 @@
 import EdgeCoder
+import EdgeCoderTesting
 import Foundation
 import HummingbirdTesting
 import Logging
@@ -18,7 +19,7 @@ import Testing
     "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(length)\r\n\r\n"
   }
 
-  @Test(arguments: prompts, [true, false])
+  @Test("A client that disconnects cancels its request", arguments: prompts, [true, false])
   func aClientThatGoesAwayCancelsItsRequest(prompt: (String, String), politely: Bool) async throws {
     let started = Signal()
     let cancelled = Signal()
@@ -37,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func othersGoOnWhenOneClientLeaves() async throws {
+  @Test("Other clients continue when one disconnects") func othersGoOnWhenOneClientLeaves() async throws {
     let started = Signal()
     let cancelled = Signal()
     let service = FakeService { call in
@@ -60,8 +61,8 @@ import Testing
     }
   }
 
-  @Test func aBodyThatNeverComesIs408() async throws {
-    let configuration = HTTPAPI.Configuration(port: 0, bodyTime: .milliseconds(100))
+  @Test("A body that never comes is 408") func aBodyThatNeverComesIs408() async throws {
+    let configuration = HTTPAPI.Configuration(port: 0, bodyTimeout: .milliseconds(100))
     try await withAPI(FakeService(output: "x"), .live, configuration: configuration) { client in
       let raw = try RawClient(port: try #require(client.port))
       try raw.send(Self.head("/v1/completions", length: 100) + "{")
@@ -71,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func oneConnectionServesManyPrompts() async throws {
+  @Test("One connection serves many prompts") func oneConnectionServesManyPrompts() async throws {
     try await withAPI(FakeService(output: "x"), .live) { client in
       let body = #"{"prompt":"hi"}"#
       let request = Self.head("/api/generate", length: body.utf8.count) + body
@@ -82,7 +83,7 @@ import Testing
   }
 
   /// The status answers while every other connection waits for a phone.
-  @Test func manyWaitingClientsDoNotHoldUpTheStatus() async throws {
+  @Test("Many waiting clients do not hold up the status") func manyWaitingClientsDoNotHoldUpTheStatus() async throws {
     let clients = 50
     let waitingCount = NIOLockedValueBox(0)
     let allWait = Signal()
@@ -109,7 +110,9 @@ import Testing
   }
 
   /// Cancelling is not graceful, but neither is it a crash, whatever is being accepted at that moment.
-  @Test func aCancelledServerEndsWithAllItsConnections() async throws {
+  @Test("A cancelled server ends with all its connections") func aCancelledServerEndsWithAllItsConnections()
+    async throws
+  {
     for _ in 0..<6 {
       let waits = Signal()
       let cancelled = Signal()
@@ -145,9 +148,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    "\r\n\r\n", "GARBAGE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /\u{0} HTTP/1.1\r\n\r\n", "\u{16}\u{3}\u{1}",
-  ])
+  @Test(
+    "Malformed HTTP closes the connection",
+    arguments: [
+      "\r\n\r\n", "GARBAGE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /\u{0} HTTP/1.1\r\n\r\n", "\u{16}\u{3}\u{1}",
+    ])
   func whatIsNotHTTPEndsTheConnection(bytes: String) async throws {
     try await withAPI(FakeService(output: "x"), .live) { client in
       let raw = try RawClient(port: try #require(client.port))

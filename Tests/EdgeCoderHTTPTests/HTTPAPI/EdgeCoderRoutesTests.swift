@@ -1,4 +1,5 @@
 import EdgeCoder
+import EdgeCoderTesting
 import Foundation
 import HummingbirdTesting
 import Testing
@@ -7,7 +8,9 @@ import Testing
 
 /// The proxy's contract: its two paths, field by field.
 @Suite(.timeLimit(.minutes(5))) struct EdgeCoderRoutesTests {
-  @Test(arguments: [HTTPMethodName.get, .post, .put, .delete, .head, .options, .patch, .custom])
+  @Test(
+    "The status is returned for any method",
+    arguments: [HTTPMethodName.get, .post, .put, .delete, .head, .options, .patch, .custom])
   func statusInAnyMethod(method: HTTPMethodName) async throws {
     let status = CentralStatus(
       connected: true, scanning: false, modelState: "ready", lastSeenMs: 1_700_000_000_123, deviceName: "Pixel",
@@ -31,7 +34,7 @@ import Testing
     #expect((json["phones"] as? [[String: Any]])?.first?["pending"] as? Int == 1)
   }
 
-  @Test func statusLeavesOutWhatIsNotKnown() async throws {
+  @Test("The status omits unknown values") func statusLeavesOutWhatIsNotKnown() async throws {
     let response = try await withAPI(
       FakeService(status: CentralStatus(connected: false, scanning: true)) { _ in throw CancellationError() }
     ) { try await $0.request(.get, "/status") }
@@ -39,7 +42,7 @@ import Testing
   }
 
   /// As EdgeCoder's router sends it: no model, `stream: false`.
-  @Test func generateCarriesTheProxysFields() async throws {
+  @Test("A generate reply has the fields of the proxy") func generateCarriesTheProxysFields() async throws {
     let service = FakeService(output: "Hallo 🐟")
     let response = try await withAPI(service) {
       try await $0.post("/api/generate", #"{"prompt":"hi","maxTokens":64,"stream":false}"#)
@@ -56,7 +59,8 @@ import Testing
   }
 
   /// The proxy takes no notice of `stream`; an Ollama client needs `done`. One line serves both.
-  @Test func withoutStreamAndModelTheAnswerIsOneLineForBothFamilies() async throws {
+  @Test("Without stream and model the reply is one line for both families")
+  func withoutStreamAndModelTheAnswerIsOneLineForBothFamilies() async throws {
     let response = try await withAPI(FakeService(output: "a\nb")) {
       try await $0.post("/api/generate", #"{"prompt":"hi"}"#)
     }
@@ -67,7 +71,7 @@ import Testing
     #expect(lines[0]["done"] as? Bool == true)
   }
 
-  @Test func aPhonesFailureIs200AsInTheProxy() async throws {
+  @Test("A phone's failure is 200, as in the proxy") func aPhonesFailureIs200AsInTheProxy() async throws {
     let response = try await withAPI(FakeService(output: "[no model loaded]", ok: false)) {
       try await $0.post("/api/generate", #"{"prompt":"hi","stream":false}"#)
     }
@@ -76,21 +80,23 @@ import Testing
     #expect(try response.json()["output"] as? String == "[no model loaded]")
   }
 
-  @Test func maxTokensMayBeLeftOut() async throws {
+  @Test("Max tokens may be left out") func maxTokensMayBeLeftOut() async throws {
     let service = FakeService(output: "x")
     _ = try await withAPI(service) { try await $0.post("/api/generate", #"{"prompt":"hi","stream":false}"#) }
     #expect(service.calls == [.init(prompt: "hi", maxTokens: nil)])
   }
 
-  @Test(arguments: [
-    ("", "not valid JSON"), ("{", "not valid JSON"), ("[]", "not a JSON object"), ("{}", "`prompt` is missing"),
-    (#"{"prompt":""}"#, "`prompt` is missing or empty"), (#"{"prompt":7}"#, "`prompt` is not a string"),
-    (#"{"prompt":"hi","maxTokens":0}"#, "`maxTokens` must be from 1"),
-    (#"{"prompt":"hi","maxTokens":-5}"#, "`maxTokens` must be from 1"),
-    (#"{"prompt":"hi","maxTokens":1e30}"#, "number that is too large"),
-    (#"{"prompt":"hi","maxTokens":"7"}"#, "`maxTokens` is not a"),
-    (#"{"prompt":"hi","stream":1}"#, "`stream` is not a boolean"),
-  ])
+  @Test(
+    "Invalid input is 400 in the form of the proxy",
+    arguments: [
+      ("", "not valid JSON"), ("{", "not valid JSON"), ("[]", "not a JSON object"), ("{}", "`prompt` is missing"),
+      (#"{"prompt":""}"#, "`prompt` is missing or empty"), (#"{"prompt":7}"#, "`prompt` is not a string"),
+      (#"{"prompt":"hi","maxTokens":0}"#, "`maxTokens` must be from 1"),
+      (#"{"prompt":"hi","maxTokens":-5}"#, "`maxTokens` must be from 1"),
+      (#"{"prompt":"hi","maxTokens":1e30}"#, "number that is too large"),
+      (#"{"prompt":"hi","maxTokens":"7"}"#, "`maxTokens` is not a"),
+      (#"{"prompt":"hi","stream":1}"#, "`stream` is not a boolean"),
+    ])
   func badInputIs400InTheProxysShape(body: String, message: String) async throws {
     let service = FakeService(output: "x")
     let response = try await withAPI(service) { try await $0.post("/api/generate", body) }
@@ -103,7 +109,7 @@ import Testing
     #expect(service.calls.isEmpty)
   }
 
-  @Test func theRootSaysWhoIsThere() async throws {
+  @Test("The root page names the server") func theRootSaysWhoIsThere() async throws {
     let response = try await withAPI(FakeService(output: "x")) { try await $0.request(.get, "/") }
     #expect(response.text == "EdgeBlue central is running\n")
   }

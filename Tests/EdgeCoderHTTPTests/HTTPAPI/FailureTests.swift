@@ -1,4 +1,5 @@
 import EdgeCoder
+import EdgeCoderTesting
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -30,7 +31,7 @@ import Testing
     (InferenceError(.requestTooLarge, "300000 bytes"), 413, "300000 bytes"),
   ]
 
-  @Test func theCentralsErrorsHaveTheirStatus() async throws {
+  @Test("The errors of the central have their status") func theCentralsErrorsHaveTheirStatus() async throws {
     for (error, status, message) in Self.failures {
       try await withAPI(FakeService(failing: error)) { client in
         for (path, body) in Self.prompts {
@@ -43,13 +44,13 @@ import Testing
     }
   }
 
-  @Test func theLimitIs504AndCancelsTheRequest() async throws {
+  @Test("The limit is 504 and cancels the request") func theLimitIs504AndCancelsTheRequest() async throws {
     let cancelled = NIOLockedValueBox(0)
     let service = FakeService { _ in
       do { try await untilCancelled() } catch { cancelled.withLockedValue { $0 += 1 } }
       throw CancellationError()
     }
-    try await withAPI(service, configuration: .init(port: 0, replyTime: .milliseconds(50))) { client in
+    try await withAPI(service, configuration: .init(port: 0, replyTimeout: .milliseconds(50))) { client in
       for (path, body) in Self.prompts {
         let response = try await client.post(path, body)
         #expect(response.status.code == 504)
@@ -59,7 +60,8 @@ import Testing
     #expect(cancelled.withLockedValue { $0 } == Self.prompts.count)
   }
 
-  @Test func anErrorOfAnotherKindIs500AndSaysNothing() async throws {
+  @Test("An error of another kind is 500 and says nothing") func anErrorOfAnotherKindIs500AndSaysNothing() async throws
+  {
     struct Secret: Error { let prompt = "geheim" }
     try await withAPI(FakeService { _ in throw Secret() }) { client in
       for (path, body) in Self.prompts {
@@ -70,9 +72,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [TestingSetup.router, .live]) func aLargeBodyIs413(setup: TestingSetup) async throws {
+  @Test("A large body is 413", arguments: [TestingSetup.router, .live]) func aLargeBodyIs413(setup: TestingSetup)
+    async throws
+  {
     let service = FakeService(output: "x")
-    let configuration = HTTPAPI.Configuration(port: 0, bodyBytes: 1000)
+    let configuration = HTTPAPI.Configuration(port: 0, bodyLimit: 1000)
     try await withAPI(service, setup, configuration: configuration) { client in
       let fitting = #"{"prompt":"\#(String(repeating: "x", count: 1000 - 13))"}"#
       #expect(fitting.utf8.count == 1000)
@@ -87,7 +91,7 @@ import Testing
     #expect(service.calls.count == 1)
   }
 
-  @Test func unknownPathsAre404InJSON() async throws {
+  @Test("Unknown paths are 404 in JSON") func unknownPathsAre404InJSON() async throws {
     try await withAPI(FakeService(output: "x")) { client in
       for path in ["/nope", "/api/embed", "/v1/embeddings", "/api", "/v1", "/api/generate/more", "/%ff"] {
         let response = try await client.request(.get, path)
@@ -97,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func wrongMethodsAre405() async throws {
+  @Test("Wrong methods are 405") func wrongMethodsAre405() async throws {
     try await withAPI(FakeService(output: "x")) { client in
       for path in ["/api/generate", "/api/chat", "/api/show", "/v1/chat/completions", "/v1/completions"] {
         let response = try await client.request(.get, path)
@@ -113,7 +117,7 @@ import Testing
   }
 
   /// Every line at every level, with what was said in the request and the reply looked for in it.
-  @Test func noPromptAndNoReplyReachesTheLog() async throws {
+  @Test("No prompt and no reply reaches the log") func noPromptAndNoReplyReachesTheLog() async throws {
     let lines = NIOLockedValueBox<[String]>([])
     var logger = Logger(label: "test") { _ in RecordingLogHandler(lines: lines) }
     logger.logLevel = .trace

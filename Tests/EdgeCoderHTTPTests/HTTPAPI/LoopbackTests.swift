@@ -1,4 +1,4 @@
-import EdgeCoder
+import EdgeCoderTesting
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
@@ -8,39 +8,47 @@ import Testing
 
 /// Who may come in.
 @Suite(.timeLimit(.minutes(5))) struct LoopbackTests {
-  @Test(arguments: [
-    "localhost", "LOCALHOST", "localhost.", "localhost:11435", "127.0.0.1", "127.0.0.1:11435", "127.1.2.3:1", "[::1]",
-    "[::1]:11435",
-  ])
+  @Test(
+    "Loopback hosts are allowed",
+    arguments: [
+      "localhost", "LOCALHOST", "localhost.", "localhost:11435", "127.0.0.1", "127.0.0.1:11435", "127.1.2.3:1", "[::1]",
+      "[::1]:11435",
+    ])
   func hostsOfThisMachine(host: String) {
     #expect(LoopbackRule.allows(host: host))
   }
 
-  @Test(arguments: [
-    "", "evil.example", "evil.example:11435", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.256",
-    "127.0.0", "127.0.0.1.1", "127.0.0.+1", "127..0.1", "0.0.0.0", "10.0.0.1", "192.168.1.2", "[::2]", "[::1",
-    "[::1]x", "::1x", "localhost:abc", "localhost:1:2", "user@localhost", "localhost/x", " localhost", "127.0.0.1 ",
-    "1.27.0.0.1", "2130706433",
-  ])
+  @Test(
+    "Other hosts are refused",
+    arguments: [
+      "", "evil.example", "evil.example:11435", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.256",
+      "127.0.0", "127.0.0.1.1", "127.0.0.+1", "127..0.1", "0.0.0.0", "10.0.0.1", "192.168.1.2", "[::2]", "[::1",
+      "[::1]x", "::1x", "localhost:abc", "localhost:1:2", "user@localhost", "localhost/x", " localhost", "127.0.0.1 ",
+      "1.27.0.0.1", "2130706433",
+    ])
   func hostsOfOthers(host: String) {
     #expect(!LoopbackRule.allows(host: host))
   }
 
-  @Test(arguments: ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:8080", "tauri://localhost"])
+  @Test(
+    "Loopback origins are allowed",
+    arguments: ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:8080", "tauri://localhost"])
   func originsOfThisMachine(origin: String) {
     #expect(LoopbackRule.allows(origin: origin))
   }
 
-  @Test(arguments: [
-    "null", "", "https://evil.example", "http://localhost.evil.example", "http://localhost@evil.example",
-    "http://localhost/", "localhost", "://localhost", "file://",
-  ])
+  @Test(
+    "Other origins are refused",
+    arguments: [
+      "null", "", "https://evil.example", "http://localhost.evil.example", "http://localhost@evil.example",
+      "http://localhost/", "localhost", "://localhost", "file://",
+    ])
   func originsOfOthers(origin: String) {
     #expect(!LoopbackRule.allows(origin: origin))
   }
 
   /// On a real socket, as a browser behind a rebound name would write it.
-  @Test(arguments: ["Host: evil.example", "Host: evil.example:11435", "Host: ", "X: y"])
+  @Test("Another host is 403", arguments: ["Host: evil.example", "Host: evil.example:11435", "Host: ", "X: y"])
   func anotherHostIs403(header: String) async throws {
     let service = FakeService(output: "x")
     try await withAPI(service, .live) { client in
@@ -55,7 +63,7 @@ import Testing
     #expect(service.calls.isEmpty)
   }
 
-  @Test func anotherOriginIs403() async throws {
+  @Test("Another origin is 403") func anotherOriginIs403() async throws {
     let service = FakeService(output: "x")
     try await withAPI(service) { client in
       let response = try await client.post(
@@ -69,7 +77,7 @@ import Testing
     #expect(service.calls.isEmpty)
   }
 
-  @Test func pagesOfThisMachineGetCORS() async throws {
+  @Test("Pages of this host get CORS headers") func pagesOfThisMachineGetCORS() async throws {
     let origin = "http://localhost:3000"
     try await withAPI(FakeService(output: "x")) { client in
       let preflight = try await client.request(

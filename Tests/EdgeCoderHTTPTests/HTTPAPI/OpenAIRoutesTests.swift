@@ -1,4 +1,4 @@
-import EdgeCoder
+import EdgeCoderTesting
 import Foundation
 import HummingbirdTesting
 import Testing
@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct OpenAIRoutesTests {
   private static let hi = #""messages":[{"role":"user","content":"hi"}]"#
 
-  @Test func chatWhole() async throws {
+  @Test("A chat reply is one object without streaming") func chatWhole() async throws {
     let service = FakeService(output: "ja")
     let response = try await withAPI(service) {
       try await $0.post("/v1/chat/completions", #"{"model":"edgecoder",\#(Self.hi),"max_tokens":5}"#)
@@ -25,7 +25,7 @@ import Testing
     #expect(service.calls == [.init(prompt: "hi", maxTokens: 5)])
   }
 
-  @Test func chatStreams() async throws {
+  @Test("A chat reply is streamed") func chatStreams() async throws {
     let text = String(repeating: "Fisch 🐟 ", count: 1500)
     let response = try await withAPI(FakeService(output: text)) {
       try await $0.post(
@@ -49,7 +49,9 @@ import Testing
     #expect(chunks.last?["usage"] != nil)
   }
 
-  @Test(arguments: [#""hi""#, #"["hi"]"#]) func completion(prompt: String) async throws {
+  @Test("A completion is one object without streaming", arguments: [#""hi""#, #"["hi"]"#]) func completion(
+    prompt: String
+  ) async throws {
     let service = FakeService(output: "ja")
     let response = try await withAPI(service) {
       try await $0.post("/v1/completions", #"{"model":"edgecoder","prompt":\#(prompt),"max_tokens":5}"#)
@@ -60,7 +62,7 @@ import Testing
     #expect(service.calls == [.init(prompt: "hi", maxTokens: 5)])
   }
 
-  @Test func completionStreams() async throws {
+  @Test("A completion is streamed") func completionStreams() async throws {
     let response = try await withAPI(FakeService(output: "ja")) {
       try await $0.post("/v1/completions", #"{"model":"edgecoder","prompt":"hi","stream":true}"#)
     }
@@ -70,7 +72,7 @@ import Testing
     #expect(chunks.allSatisfy { $0["object"] as? String == "text_completion" && $0["usage"] == nil })
   }
 
-  @Test func theNewerTokenLimitGoesFirst() async throws {
+  @Test("The newer token limit has precedence") func theNewerTokenLimitGoesFirst() async throws {
     let service = FakeService(output: "x")
     _ = try await withAPI(service) {
       try await $0.post(
@@ -79,7 +81,7 @@ import Testing
     #expect(service.calls.map(\.maxTokens) == [6])
   }
 
-  @Test func stopCutsTheText() async throws {
+  @Test("A stop sequence truncates the text") func stopCutsTheText() async throws {
     let response = try await withAPI(FakeService(output: "eins zwei")) {
       try await $0.post("/v1/chat/completions", #"{"model":"edgecoder",\#(Self.hi),"stop":" "}"#)
     }
@@ -87,17 +89,19 @@ import Testing
     #expect((choice?["message"] as? [String: String])?["content"] == "eins")
   }
 
-  @Test(arguments: [
-    (#""messages":[]"#, "`messages` is empty"), (#""messages":7"#, "`messages` is not a"),
-    (#""x":1"#, "`messages` is missing"),
-    (#""messages":[{"content":"hi"}]"#, "`messages[0].role` is missing"),
-    (#""messages":[{"role":"king","content":"hi"}]"#, "`messages[0].role` is not"),
-    (#""messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]"#, "not text"),
-    (hi + #","tools":[{"type":"function"}]"#, "`tools`"), (hi + #","n":2"#, "`n`"),
-    (hi + #","logprobs":true"#, "`logprobs`"),
-    (hi + #","response_format":{"type":"json_object"}"#, "`response_format`"),
-    (hi + #","max_tokens":0"#, "`max_tokens`"),
-  ])
+  @Test(
+    "Invalid input is 400 in the form of OpenAI",
+    arguments: [
+      (#""messages":[]"#, "`messages` is empty"), (#""messages":7"#, "`messages` is not a"),
+      (#""x":1"#, "`messages` is missing"),
+      (#""messages":[{"content":"hi"}]"#, "`messages[0].role` is missing"),
+      (#""messages":[{"role":"king","content":"hi"}]"#, "`messages[0].role` is not"),
+      (#""messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]"#, "not text"),
+      (hi + #","tools":[{"type":"function"}]"#, "`tools`"), (hi + #","n":2"#, "`n`"),
+      (hi + #","logprobs":true"#, "`logprobs`"),
+      (hi + #","response_format":{"type":"json_object"}"#, "`response_format`"),
+      (hi + #","max_tokens":0"#, "`max_tokens`"),
+    ])
   func badInputIs400InOpenAIsShape(fields: String, message: String) async throws {
     let service = FakeService(output: "x")
     let response = try await withAPI(service) {
@@ -111,7 +115,7 @@ import Testing
     #expect(service.calls.isEmpty)
   }
 
-  @Test func aPhonesFailureIs502AndNotRetried() async throws {
+  @Test("A phone's failure is 502 and not retried") func aPhonesFailureIs502AndNotRetried() async throws {
     let response = try await withAPI(FakeService(output: "out of memory", ok: false)) {
       try await $0.post("/v1/chat/completions", #"{"model":"edgecoder",\#(Self.hi),"stream":true}"#)
     }
@@ -123,7 +127,7 @@ import Testing
     #expect(response.headers[.shouldRetry] == "false")
   }
 
-  @Test func models() async throws {
+  @Test("The lists contain the model edgecoder") func models() async throws {
     try await withAPI(FakeService(output: "x")) { client in
       let list = try await client.request(.get, "/v1/models").json()
       #expect(list["object"] as? String == "list")

@@ -20,19 +20,22 @@ struct RealLlamaTests {
     return try await test(server, address)
   }
 
-  @Test func itAnswersInPiecesUpToTheLimit() async throws {
+  @Test("A real llama.cpp server streams up to the token limit") func itAnswersInPiecesUpToTheLimit() async throws {
     try await withLlama { _, url in
       let engine = try OpenAIEngine(url: url, limits: .patient)
       #expect(await engine.modelState() == .ready)
       let pieces = try await collect(engine.generate(prompt: "hallo", maxTokens: 12))
-      #expect(pieces.count > 6 && pieces.count <= 12)
+      #expect(pieces.count > 6)
+      #expect(pieces.count <= 12)
       #expect(!pieces.joined().isEmpty)
       // Byte tokens never come, so nothing had to be replaced.
       #expect(!pieces.joined().contains("\u{fffd}"))
     }
   }
 
-  @Test func aPromptBeyondTheContextIsRefusedWithTheReason() async throws {
+  @Test("A prompt beyond the context is refused with the reason") func aPromptBeyondTheContextIsRefusedWithTheReason()
+    async throws
+  {
     try await withLlama(context: 256) { _, url in
       let prompt = String(repeating: "hallo ", count: 500)
       let error = await #expect(throws: EngineError.self) {
@@ -44,7 +47,7 @@ struct RealLlamaTests {
   }
 
   /// The server has one slot: a request that went on after its cancellation, for minutes, would hold up the next.
-  @Test func aCancelledRequestFreesItsSlot() async throws {
+  @Test("A cancelled request frees its slot") func aCancelledRequestFreesItsSlot() async throws {
     try await withLlama { _, url in
       let engine = try OpenAIEngine(url: url, limits: EngineLimits(firstPiece: .seconds(15), state: .seconds(20)))
       for try await _ in engine.generate(prompt: "hallo", maxTokens: 60_000) { break }
@@ -53,7 +56,8 @@ struct RealLlamaTests {
     }
   }
 
-  @Test func aServerKilledInMidStreamIsInterruptedAndThenMissing() async throws {
+  @Test("A server killed in mid stream is interrupted and then missing")
+  func aServerKilledInMidStreamIsInterruptedAndThenMissing() async throws {
     try await withLlama { server, url in
       let engine = try OpenAIEngine(url: url, limits: EngineLimits(idle: .seconds(20), state: .seconds(20)))
       let error = await #expect(throws: EngineError.self) {

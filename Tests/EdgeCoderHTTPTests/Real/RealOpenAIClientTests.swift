@@ -1,4 +1,5 @@
 import EdgeCoder
+import EdgeCoderTesting
 import Foundation
 import HummingbirdTesting
 import Testing
@@ -6,7 +7,7 @@ import Testing
 /// The HTTP API as OpenAI's own Python client sees it.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: PythonScript.has("openai"), "no openai in .venv-peers"))
 struct RealOpenAIClientTests {
-  @Test func itUnderstandsEverything() async throws {
+  @Test("The official OpenAI client understands all replies") func itUnderstandsEverything() async throws {
     let service = FakeService { call in
       switch call.prompt {
       case "no phone": throw InferenceError(.noPhoneReady, "no phone is ready")

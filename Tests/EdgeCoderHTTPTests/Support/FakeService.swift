@@ -1,4 +1,5 @@
 import EdgeCoder
+import EdgeCoderTesting
 import NIOConcurrencyHelpers
 
 /// An inference service that does what a test tells it, and remembers what it was asked.

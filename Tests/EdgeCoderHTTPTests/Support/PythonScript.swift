@@ -1,3 +1,4 @@
+import EdgeCoderTesting
 import Foundation
 import SystemTesting
 

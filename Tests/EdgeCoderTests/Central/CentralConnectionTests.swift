@@ -1,4 +1,6 @@
 import DeterministicTesting
+import EdgeCoderTesting
+import SystemTesting
 import Testing
 import Timing
 
@@ -12,22 +14,23 @@ import Timing
 
   private func central(_ change: (inout CentralConfiguration) -> Void = { _ in }) -> Central {
     var configuration = CentralConfiguration()
-    configuration.settle = .zero
-    configuration.backoff.jitter = 0
+    configuration.settleTime = .zero
+    configuration.reconnection.backoff.jitter = 1...1
     change(&configuration)
     let clock = clock
     return Central(
       scanner: air, connector: air, configuration: configuration, time: TimeSource(clock),
-      wallClock: { 1_700_000_000_000 + clock.now.offset.milliseconds }, random: { 0 }, logger: log.logger)
+      wallClock: { 1_700_000_000_000 + clock.now.offset.milliseconds(rounded: .towardZero) }, random: { 0.5 },
+      logger: log.logger)
   }
 
   private func states(_ central: Central) async -> [String: String] {
     await Dictionary(uniqueKeysWithValues: central.status().phones.map { ($0.name, $0.state) })
   }
 
-  @Test func theStrongestPhonesGetTheLinks() async throws {
+  @Test("The strongest phones are connected") func theStrongestPhonesGetTheLinks() async throws {
     let central = central {
-      $0.settle = .milliseconds(500)
+      $0.settleTime = .milliseconds(500)
       $0.phoneLimit = 2
     }
     try await running([central.run]) {
@@ -43,7 +46,8 @@ import Timing
     }
   }
 
-  @Test func aPhoneThatDoesNotPairIsAskedAgainAndThePersonTold() async throws {
+  @Test("A phone that refuses pairing is retried, and the error has the reason")
+  func aPhoneThatDoesNotPairIsAskedAgainAndThePersonTold() async throws {
     let phone = LoopbackPhone()
     phone.faults.refusesToPair = "it answers only who has paired"
     let central = central()
@@ -58,7 +62,8 @@ import Timing
     }
   }
 
-  @Test func aFailedConnectIsTriedAgainAfterGrowingPauses() async throws {
+  @Test("A failed connection attempt is repeated after growing delays")
+  func aFailedConnectIsTriedAgainAfterGrowingPauses() async throws {
     let phone = LoopbackPhone()
     phone.faults.failingConnects = 4
     let central = central()
@@ -68,7 +73,8 @@ import Timing
         await clock.waitForSleeper(until: .milliseconds(instant))
         #expect(phone.connects == attempt + 1)
         let status = await central.status()
-        #expect(status.phones.first?.state == "waiting" && !status.connected)
+        #expect(status.phones.first?.state == "waiting")
+        #expect(!status.connected)
         let error = await #expect(throws: InferenceError.self) { try await central.generate(prompt: "", maxTokens: 1) }
         #expect(error?.message == "phone is waiting (le-connection-abort-by-local)")
         await clock.advance(toSleeperAt: .milliseconds(instant))
@@ -77,7 +83,8 @@ import Timing
     }
   }
 
-  @Test func aConnectThatHangsIsGivenUpWithItsPhaseNamed() async throws {
+  @Test("A connection attempt that hangs times out with its phase in the error")
+  func aConnectThatHangsIsGivenUpWithItsPhaseNamed() async throws {
     let phone = LoopbackPhone()
     phone.faults.hangingConnects = 1
     let central = central()
@@ -90,12 +97,12 @@ import Timing
     }
     var reasons: [String?] = []
     for await event in events.prefix(5) {
-      if case .link(_, _, .waiting, let reason) = event { reasons.append(reason) }
+      if case .connection(_, _, .waiting, let failure) = event { reasons.append(failure?.message) }
     }
     #expect(reasons == ["connecting took longer than 20000 ms"])
   }
 
-  @Test(arguments: [EdgeCoderCharacteristic.response, .status])
+  @Test("A phone is ready only with both subscriptions", arguments: [EdgeCoderCharacteristic.response, .status])
   func aLinkIsReadyOnlyWhenBothSubscriptionsAreLive(characteristic: EdgeCoderCharacteristic) async throws {
     let phone = LoopbackPhone()
     phone.faults.hangingSubscription = characteristic
@@ -108,7 +115,7 @@ import Timing
       #expect(error?.code == .noPhoneReady)
       await clock.advance(toSleeperAt: .seconds(10))
       await clock.waitForSleeper(until: .milliseconds(10_500))
-      let reason = await central.reports[phone.id]?.reason
+      let reason = await central.reports[phone.id]?.failure?.message
       #expect(reason == "subscribing to \(characteristic) took longer than 10000 ms")
       phone.faults.hangingSubscription = nil
       clock.advance(by: .milliseconds(500))
@@ -116,10 +123,11 @@ import Timing
     }
   }
 
-  @Test func aPhoneThatFailsTooOftenIsForgottenUntilItIsSeenAgain() async throws {
+  @Test("A phone that fails too often is removed until its next scan result")
+  func aPhoneThatFailsTooOftenIsForgottenUntilItIsSeenAgain() async throws {
     let phone = LoopbackPhone()
     phone.faults.failingConnects = 3
-    let central = central { $0.attemptLimit = 3 }
+    let central = central { $0.reconnection.attemptLimit = 3 }
     try await running([central.run]) {
       air.see(phone)
       await clock.advance(toSleeperAt: .milliseconds(500))
@@ -130,8 +138,11 @@ import Timing
     }
   }
 
-  @Test func aPhoneThatIsLostWhileWaitingLeavesItsPlaceToAnother() async throws {
-    let (gone, other) = (LoopbackPhone("gone"), LoopbackPhone("other"))
+  @Test("A phone lost while waiting is replaced by another") func aPhoneThatIsLostWhileWaitingLeavesItsPlaceToAnother()
+    async throws
+  {
+    let gone = LoopbackPhone("gone")
+    let other = LoopbackPhone("other")
     gone.faults.failingConnects = 1
     let central = central { $0.phoneLimit = 1 }
     try await running([central.run]) {
@@ -143,7 +154,7 @@ import Timing
     }
   }
 
-  @Test func aLostSightingDoesNotEndALinkThatIsUp() async throws {
+  @Test("A lost scan result does not close a connection") func aLostSightingDoesNotEndALinkThatIsUp() async throws {
     let phone = LoopbackPhone()
     let central = central()
     try await running([central.run]) {
@@ -156,8 +167,9 @@ import Timing
     }
   }
 
-  @Test func theStatusIsThatOfTheBestPhone() async throws {
-    let (near, far) = (LoopbackPhone("near"), LoopbackPhone("far"))
+  @Test("The status is that of the best phone") func theStatusIsThatOfTheBestPhone() async throws {
+    let near = LoopbackPhone("near")
+    let far = LoopbackPhone("far")
     await near.setValue(Wire.Status(modelState: .ready, batteryPct: 80).encoded(), of: .status)
     await far.setValue(Wire.Status(modelState: "idle").encoded(), of: .status)
     let central = central()
@@ -173,8 +185,12 @@ import Timing
         return phones.map(\.modelState) == ["ready", "idle"] && phones.first?.rssi == -44
       }
       let status = await central.status()
-      #expect(status.connected && status.deviceName == "near" && status.deviceId == "/loopback/near")
-      #expect(status.batteryPct == 80 && status.modelState == "ready" && status.lastSeenMs == 1_700_000_000_077)
+      #expect(status.connected)
+      #expect(status.deviceName == "near")
+      #expect(status.deviceId == "/loopback/near")
+      #expect(status.batteryPct == 80)
+      #expect(status.modelState == "ready")
+      #expect(status.lastSeenMs == 1_700_000_000_077)
       near.dropAll()
       far.dropAll()
       try await eventually { await !central.status().connected }
@@ -182,7 +198,7 @@ import Timing
     }
   }
 
-  @Test func everythingEndsWithTheTask() async throws {
+  @Test("Cancelling the task closes all connections") func everythingEndsWithTheTask() async throws {
     let phone = LoopbackPhone()
     let central = central()
     let task = Task { await central.run() }
@@ -191,7 +207,7 @@ import Timing
     task.cancel()
     await task.value
     try await eventually { await !central.status().connected }
-    var events: [PhoneEvent] = []
+    var events: [PhoneTransportEvent] = []
     for await event in phone.events {
       events.append(event)
       if event == .disconnected(air.peer) { break }
@@ -199,7 +215,7 @@ import Timing
     #expect(events.contains(.connected(air.peer)))
   }
 
-  @Test func tellsWhatHappens() async throws {
+  @Test("The events follow the connection") func tellsWhatHappens() async throws {
     let phone = LoopbackPhone()
     await phone.setValue(Wire.Status(modelState: .ready).encoded(), of: .status)
     let central = central()
@@ -210,8 +226,8 @@ import Timing
     }
     let states: [PhoneConnectionState] = [.connecting, .subscribing, .ready]
     let expected: [CentralEvent] =
-      [.scanning, .seen(PhoneScanResult(id: phone.id, name: "phone", rssi: -50))]
-      + states.map { .link(phone.id, name: "phone", $0, reason: nil) }
+      [.scanning, .found(PhoneScanResult(id: phone.id, name: "phone", rssi: -50))]
+      + states.map { .connection(phone.id, name: "phone", $0, failure: nil) }
       + [.status(phone.id, name: "phone", Wire.Status(modelState: .ready))]
     var found: [CentralEvent] = []
     for await event in events.prefix(expected.count) { found.append(event) }

@@ -1,4 +1,6 @@
 import DeterministicTesting
+import EdgeCoderTesting
+import SystemTesting
 import Testing
 import Timing
 
@@ -14,8 +16,8 @@ import Timing
     _ air: LoopbackCentral? = nil, _ change: (inout CentralConfiguration) -> Void = { _ in }
   ) -> Central {
     var configuration = CentralConfiguration()
-    configuration.settle = .zero
-    configuration.backoff.jitter = 0
+    configuration.settleTime = .zero
+    configuration.reconnection.backoff.jitter = 1...1
     change(&configuration)
     let air = air ?? self.air
     let clock = clock
@@ -41,35 +43,41 @@ import Timing
 
   // MARK: Exchange
 
-  @Test(arguments: [23, 185, 247, 517], [20, 600, 20_000]) func aPromptOfAnyLengthPassesAtAnyMTU(mtu: Int, length: Int)
+  @Test("A prompt of any length passes at any MTU", arguments: [23, 185, 247, 517], [20, 600, 20_000])
+  func aPromptOfAnyLengthPassesAtAnyMTU(mtu: Int, length: Int)
     async throws
   {
     let air = LoopbackCentral(mtu: mtu)
     let phone = LoopbackPhone()
     phone.faults.writeLimit = 508
     let engine = GatedEngine()
-    let (central, service) = (central(air), service(phone, engine))
+    let central = central(air)
+    let service = service(phone, engine)
     try await running([service.run, central.run]) {
       air.see(phone)
       try await ready(central)
       let prompt = String(String(repeating: "wörld 😀 ", count: length / 8).prefix(length))
       async let reply = central.generate(prompt: prompt, maxTokens: 99)
       let asked = try await engine.next()
-      #expect(asked.text == prompt && asked.maxTokens == 99)
+      #expect(asked.text == prompt)
+      #expect(asked.maxTokens == 99)
       asked.say("Antwort: ")
       clock.advance(by: .milliseconds(250))
       asked.say(prompt)
       asked.end()
       let received = try await reply
       #expect(received.output == "Antwort: " + prompt)
-      #expect(received.ok && received.phone == "phone" && received.durationMs == 250)
+      #expect(received.ok)
+      #expect(received.phone == "phone")
+      #expect(received.durationMs == 250)
     }
   }
 
-  @Test func theDefaultTokensAreThePhones() async throws {
+  @Test("The default token limit is that of the phone") func theDefaultTokensAreThePhones() async throws {
     let phone = LoopbackPhone()
     let engine = GatedEngine()
-    let (central, service) = (central(), service(phone, engine))
+    let central = central()
+    let service = service(phone, engine)
     try await running([service.run, central.run]) {
       air.see(phone)
       try await ready(central)
@@ -81,10 +89,12 @@ import Timing
     }
   }
 
-  @Test func twoCentralsOfOnePhoneGetTheirOwnReplies() async throws {
+  @Test("Two centrals of one phone get their own replies") func twoCentralsOfOnePhoneGetTheirOwnReplies() async throws {
     let phone = LoopbackPhone()
     let others = LoopbackCentral("other", mtu: 185)
-    let (one, two, service) = (central(), central(others), service(phone))
+    let one = central()
+    let two = central(others)
+    let service = service(phone)
     try await running([service.run, one.run, two.run]) {
       air.see(phone)
       others.see(phone)
@@ -107,10 +117,12 @@ import Timing
     }
   }
 
-  @Test func twoPhonesShareTheWork() async throws {
+  @Test("Two phones share the work") func twoPhonesShareTheWork() async throws {
     let phones = [LoopbackPhone("one"), LoopbackPhone("two")]
     let engines = [GatedEngine(), GatedEngine()]
-    let (central, one, two) = (central(), service(phones[0], engines[0]), service(phones[1], engines[1]))
+    let central = central()
+    let one = service(phones[0], engines[0])
+    let two = service(phones[1], engines[1])
     try await running([one.run, two.run, central.run]) {
       for phone in phones { air.see(phone) }
       try await ready(central, 2)
@@ -125,39 +137,42 @@ import Timing
     }
   }
 
-  @Test func anOKFalseReplyIsAReply() async throws {
+  @Test("A reply with ok false is a reply") func anOKFalseReplyIsAReply() async throws {
     let phone = LoopbackPhone()
     let engine = GatedEngine()
     engine.model = .notInstalled
-    let (central, service) = (central(), service(phone, engine))
+    let central = central()
+    let service = service(phone, engine)
     try await running([service.run, central.run]) {
       air.see(phone)
       try await ready(central, modelState: "notInstalled")
       let reply = try await central.generate(prompt: "x", maxTokens: nil)
-      #expect(!reply.ok && reply.output == "[no model loaded]")
+      #expect(!reply.ok)
+      #expect(reply.output == "[no model loaded]")
     }
   }
 
   // MARK: Requests that fail
 
-  @Test func withoutAPhoneARequestFailsAtOnce() async throws {
+  @Test("Without a phone a request fails at once") func withoutAPhoneARequestFailsAtOnce() async throws {
     let central = central()
     try await running([central.run]) {
       let error = await #expect(throws: InferenceError.self) { try await central.generate(prompt: "x", maxTokens: nil) }
       #expect(error?.code == .noPhoneReady)
-      #expect(error?.message == "no phone is in sight")
+      #expect(error?.message == "no phone was found")
       air.stop("the adapter is off")
       try await eventually { await !central.status().scanning }
       let second = await #expect(throws: InferenceError.self) {
         try await central.generate(prompt: "x", maxTokens: nil)
       }
-      #expect(second?.message == "not looking for phones: the adapter is off")
+      #expect(second?.message == "the scan has stopped: the adapter is off")
     }
   }
 
-  @Test func aRequestOverTheLimitIsNotSent() async throws {
+  @Test("A request over the limit is not sent") func aRequestOverTheLimitIsNotSent() async throws {
     let phone = LoopbackPhone()
-    let (central, service) = (central { $0.messageLimit = 1000 }, service(phone))
+    let central = central { $0.messageLimit = 1000 }
+    let service = service(phone)
     try await running([service.run, central.run]) {
       air.see(phone)
       try await ready(central)
@@ -170,18 +185,20 @@ import Timing
     }
   }
 
-  @Test func aDisconnectMidReplyFailsTheRequestAtOnceAndTheLinkComesBack() async throws {
+  @Test("A disconnect within a reply fails the request at once, and the phone reconnects")
+  func aDisconnectMidReplyFailsTheRequestAtOnceAndTheLinkComesBack() async throws {
     let phone = LoopbackPhone()
     var options = EchoEngine.Options()
     options.repeatToBytes = 16 * 1024
-    let (central, service) = (central(), service(phone, EchoEngine(options: options)))
+    let central = central()
+    let service = service(phone, EchoEngine(options: options))
     try await running([service.run, central.run]) {
       air.see(phone)
       try await ready(central)
       phone.faults.afterNotification = { if $0 == 5 { phone.dropAll("radio lost") } }
       let error = await #expect(throws: InferenceError.self) { try await central.generate(prompt: "x", maxTokens: 1) }
       #expect(error?.code == .disconnected)
-      #expect(error?.message == "the link to phone ended: radio lost")
+      #expect(error?.message == "the connection to phone closed: radio lost")
       phone.faults.afterNotification = nil
       await clock.advance(toSleeperAt: .milliseconds(500))
       try await ready(central)
@@ -189,10 +206,12 @@ import Timing
     }
   }
 
-  @Test func aReplyOverTheLimitFailsTheRequestAtOnce() async throws {
+  @Test("A reply over the limit fails the request at once") func aReplyOverTheLimitFailsTheRequestAtOnce() async throws
+  {
     let phone = LoopbackPhone()
     let engine = GatedEngine()
-    let (central, service) = (central { $0.messageLimit = 1000 }, service(phone, engine))
+    let central = central { $0.messageLimit = 1000 }
+    let service = service(phone, engine)
     try await running([service.run, central.run]) {
       air.see(phone)
       try await ready(central)
@@ -201,16 +220,20 @@ import Timing
       prompt.say(String(repeating: "endless ", count: 1000))
       prompt.end()
       let error = await #expect(throws: InferenceError.self) { try await request.value }
-      #expect(error?.code == .badReply && error?.message == "phone sent more than 1000 bytes")
+      #expect(error?.code == .badReply)
+      #expect(error?.message == "the reply of phone exceeds 1000 bytes")
       async let next = central.generate(prompt: "y", maxTokens: 1)
       try await engine.next().end()
       #expect(try await next.output == "[empty response]")
     }
   }
 
-  @Test func aWriteThatFailsFailsTheRequestAndResetsTheLink() async throws {
+  @Test("A failed write fails the request and reconnects") func aWriteThatFailsFailsTheRequestAndResetsTheLink()
+    async throws
+  {
     let phone = LoopbackPhone()
-    let (central, service) = (central(), service(phone))
+    let central = central()
+    let service = service(phone)
     try await running([service.run, central.run]) {
       air.see(phone)
       try await ready(central)
@@ -225,10 +248,12 @@ import Timing
     }
   }
 
-  @Test func aRequestEndsAtItsTimeLimitAndItsReplyIsDropped() async throws {
+  @Test("A request ends at its time limit and its reply is dropped")
+  func aRequestEndsAtItsTimeLimitAndItsReplyIsDropped() async throws {
     let phone = LoopbackPhone()
     let engine = GatedEngine()
-    let (central, service) = (central(), service(phone, engine))
+    let central = central()
+    let service = service(phone, engine)
     try await running([service.run, central.run]) {
       air.see(phone)
       try await ready(central)
@@ -249,10 +274,11 @@ import Timing
     }
   }
 
-  @Test func cancellingGivesTheRequestUp() async throws {
+  @Test("Cancelling abandons the request") func cancellingGivesTheRequestUp() async throws {
     let phone = LoopbackPhone()
     let engine = GatedEngine()
-    let (central, service) = (central(), service(phone, engine))
+    let central = central()
+    let service = service(phone, engine)
     try await running([service.run, central.run]) {
       air.see(phone)
       try await ready(central)
@@ -275,10 +301,11 @@ import Timing
     }
   }
 
-  @Test func moreThanTheQueueHoldsIsRefusedAsBusy() async throws {
+  @Test("More than the queue holds is refused as busy") func moreThanTheQueueHoldsIsRefusedAsBusy() async throws {
     let phone = LoopbackPhone()
     let engine = GatedEngine()
-    let (central, service) = (central { $0.waitingLimit = 2 }, service(phone, engine))
+    let central = central { $0.requests.waitingLimit = 2 }
+    let service = service(phone, engine)
     try await running([service.run, central.run]) {
       air.see(phone)
       try await ready(central)
@@ -293,10 +320,13 @@ import Timing
     }
   }
 
-  @Test func whoWaitsForAPhoneHearsWhenTheLastOneIsGone() async throws {
+  @Test("Waiting requests fail when the last phone is lost") func whoWaitsForAPhoneHearsWhenTheLastOneIsGone()
+    async throws
+  {
     let phone = LoopbackPhone()
     let engine = GatedEngine()
-    let (central, service) = (central(), service(phone, engine))
+    let central = central()
+    let service = service(phone, engine)
     try await running([service.run, central.run]) {
       air.see(phone)
       try await ready(central)
@@ -312,9 +342,10 @@ import Timing
     }
   }
 
-  @Test func severalRequestsInAPhonesHandsAreToldApart() async throws {
+  @Test("Several requests of one phone are kept apart") func severalRequestsInAPhonesHandsAreToldApart() async throws {
     let phone = LoopbackPhone()
-    let (central, service) = (central { $0.requestsPerPhone = 4 }, service(phone))
+    let central = central { $0.requests.perPhone = 4 }
+    let service = service(phone)
     try await running([service.run, central.run]) {
       air.see(phone)
       try await ready(central)

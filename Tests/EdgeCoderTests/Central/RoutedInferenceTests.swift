@@ -1,4 +1,5 @@
 import EdgeCoder
+import EdgeCoderTesting
 import Streams
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
     RoutedInference(phones: phones, engine: engine, preference: preference, network: network)
   }
 
-  @Test func aWayOutLeadsToTheModelServer() async throws {
+  @Test("A default route leads to the model server") func aWayOutLeadsToTheModelServer() async throws {
     for preference in [RoutedInference.Preference.network, .auto] {
       let service = service(preference)
       #expect(await service.status().route == .network)
@@ -27,17 +28,20 @@ import Testing
     #expect(phones.prompts == [])
   }
 
-  @Test(arguments: RoutedInference.Preference.allCases)
+  @Test("Without a default route all prompts go to the phones", arguments: RoutedInference.Preference.allCases)
   func withoutAWayOutAllGoesToThePhones(preference: RoutedInference.Preference) async throws {
     network.lose()
     let service = service(preference)
     let status = await service.status()
-    #expect(status.route == .bluetooth && status.routeReason?.isEmpty == false)
+    #expect(status.route == .bluetooth)
+    #expect(status.routeReason?.isEmpty == false)
     #expect(try await service.generate(prompt: "hi", maxTokens: nil).phone == "Pixel")
     #expect(phones.prompts == ["hi"])
   }
 
-  @Test func whoPrefersBluetoothSendsNothingOverTheNetwork() async throws {
+  @Test("The preference bluetooth sends nothing over the network") func whoPrefersBluetoothSendsNothingOverTheNetwork()
+    async throws
+  {
     phones.areReady = false
     await #expect(throws: InferenceError.self) {
       try await service(.bluetooth).generate(prompt: "hi", maxTokens: nil)
@@ -46,7 +50,9 @@ import Testing
   }
 
   /// The default preference of a network that goes away: nobody has to ask again.
-  @Test(arguments: [RoutedInference.Preference.network, .auto])
+  @Test(
+    "A prompt in progress goes to a phone when the network is lost",
+    arguments: [RoutedInference.Preference.network, .auto])
   func aPromptUnderWayGoesToAPhoneWhenTheNetworkGoes(preference: RoutedInference.Preference) async throws {
     async let reply = service(preference).generate(prompt: "hi", maxTokens: nil)
     _ = try await engine.next()
@@ -55,7 +61,9 @@ import Testing
     #expect(engine.cancelled == 1)
   }
 
-  @Test func whatHasBegunIsNotBegunAgainElsewhere() async throws {
+  @Test("A reply with delivered text is not repeated elsewhere") func whatHasBegunIsNotBegunAgainElsewhere()
+    async throws
+  {
     let spoken = Lock("")
     let service = service(.auto)
     let reply = Task {
@@ -71,7 +79,8 @@ import Testing
     #expect(phones.prompts == [])
   }
 
-  @Test func aModelServerThatFailsIsReplacedOnlyWhereThatIsWanted() async throws {
+  @Test("A phone replaces a failed model server only with the preference auto")
+  func aModelServerThatFailsIsReplacedOnlyWhereThatIsWanted() async throws {
     for (preference, isReady) in [(RoutedInference.Preference.auto, true), (.auto, false), (.network, true)] {
       phones.areReady = isReady
       let service = service(preference)
@@ -86,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func cancellingGivesTheModelServerUp() async throws {
+  @Test("Cancelling cancels the request to the model server") func cancellingGivesTheModelServerUp() async throws {
     let service = service(.auto)
     let asking = Task { try await service.generate(prompt: "hi", maxTokens: nil) }
     _ = try await engine.next()
@@ -131,7 +140,7 @@ private final class Network: NetworkAvailability {
     }) { source.finish() }
   }
 
-  func untilLost() async {
+  func waitUntilLost() async {
     let (stream, source) = BoundedStream.make(of: Void.self, limit: 1)
     let isThere = state.withLock { state in
       state.waiting.append(source)

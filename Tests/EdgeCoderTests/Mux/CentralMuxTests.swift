@@ -1,5 +1,7 @@
 import DeterministicTesting
+import EdgeCoderTesting
 import Streams
+import SystemTesting
 import Testing
 import Timing
 
@@ -8,7 +10,7 @@ import Timing
 /// Central and phone with a v2 link between them, in memory.
 @Suite(.timeLimit(.minutes(5))) struct CentralMuxTests {
   private let air = LoopbackCentral()
-  private let phone = LoopbackPhone(offersLink: true, over: [.l2cap, .gatt])
+  private let phone = LoopbackPhone(muxBearers: [.l2cap, .gatt])
   private let engine = GatedEngine()
   private let clock = ManualClock()
 
@@ -18,10 +20,10 @@ import Timing
     time: TimeSource = .continuous, _ body: @Sendable @escaping (Central) async throws -> Void
   ) async throws {
     var configuration = CentralConfiguration()
-    configuration.settle = .zero
-    limits.central.map { configuration.requestTimeLimit = $0 }
+    configuration.settleTime = .zero
+    limits.central.map { configuration.requests.timeout = $0 }
     var phoneConfiguration = PhoneConfiguration()
-    limits.phone.map { phoneConfiguration.jobLimit = $0 }
+    limits.phone.map { phoneConfiguration.timeouts.text = $0 }
     let central = Central(scanner: air, connector: air, configuration: configuration, time: time)
     let service = PhoneService(transport: phone, engine: engine, configuration: phoneConfiguration, time: time)
     try await running([service.run, central.run]) {
@@ -33,20 +35,25 @@ import Timing
     }
   }
 
-  @Test(arguments: MuxBearer.allCases) func aReplyIsHeardWhileItIsMade(bearer: MuxBearer) async throws {
+  @Test("A reply arrives while it is produced", arguments: MuxBearer.allCases) func aReplyIsHeardWhileItIsMade(
+    bearer: MuxBearer
+  ) async throws {
     if bearer == .gatt { phone.faults.failingBearers = [.l2cap] }
     try await withBoth(over: bearer) { central in
       let heard = Lock("")
       async let reply = central.generate(prompt: "tell me", maxTokens: 7) { piece in heard.withLock { $0 += piece } }
       let asked = try await engine.next()
-      #expect(asked.text == "tell me" && asked.maxTokens == 7)
+      #expect(asked.text == "tell me")
+      #expect(asked.maxTokens == 7)
       for piece in ["Once ", "upon ", "a time"] {
         asked.say(piece)
         try await eventually { heard.withLock { $0.hasSuffix(piece) } }
       }
       asked.end()
       let received = try await reply
-      #expect(received.output == "Once upon a time" && received.ok && received.phone == "phone")
+      #expect(received.output == "Once upon a time")
+      #expect(received.ok)
+      #expect(received.phone == "phone")
       #expect(phone.sent.allSatisfy { $0.characteristic == .status })
     }
   }
@@ -60,7 +67,7 @@ import Timing
     }
   }
 
-  @Test func aReplyHasTimeWhileItComes() async throws {
+  @Test("A reply in progress does not time out") func aReplyHasTimeWhileItComes() async throws {
     try await withBoth(time: TimeSource(clock)) { central in
       let heard = Lock("")
       async let reply = central.generate(prompt: "x", maxTokens: nil) { piece in heard.withLock { $0 += piece } }
@@ -68,15 +75,18 @@ import Timing
       try await aWordAMinute(9, asked, heard)
       asked.end()
       let received = try await reply
-      #expect(received.ok && received.output == "1 2 3 4 5 6 7 8 9 ")
+      #expect(received.ok)
+      #expect(received.output == "1 2 3 4 5 6 7 8 9 ")
     }
   }
 
   /// Where the one waits for longer it is the other that gives up.
-  @Test(arguments: [
-    (1, 90, "no more text within 90000 ms, in the middle of the reply of phone"),
-    (9, 60, "the reply of phone was not at its end after 600000 ms"),
-  ])
+  @Test(
+    "The central times out a reply that stops or has no end",
+    arguments: [
+      (1, 90, "no more text within 90000 ms in the middle of the reply of phone"),
+      (9, 60, "the reply of phone was incomplete after 600000 ms"),
+    ])
   func theCentralGivesUpAReplyThatStandsStillOrHasNoEnd(words: Int, seconds: Int, message: String) async throws {
     try await withBoth(limits: (nil, .seconds(1000)), time: TimeSource(clock)) { central in
       let heard = Lock("")
@@ -86,12 +96,15 @@ import Timing
       try await aWordAMinute(words, try await engine.next(), heard)
       clock.advance(by: .seconds(seconds))
       let error = await #expect(throws: InferenceError.self) { try await reply.value }
-      #expect(error?.code == .timedOut && error?.message == message)
+      #expect(error?.code == .timedOut)
+      #expect(error?.message == message)
       try await eventually { engine.cancelled == 1 }
     }
   }
 
-  @Test(arguments: [(1, 90, "no text within 90 s"), (9, 60, "no complete answer within 600 s")])
+  @Test(
+    "The phone times out an engine that stops or has no end",
+    arguments: [(1, 90, "no text within 90 s"), (9, 60, "no complete reply within 600 s")])
   func thePhoneGivesUpAnEngineThatStandsStillOrHasNoEnd(words: Int, seconds: Int, message: String) async throws {
     try await withBoth(limits: (.seconds(1000), nil), time: TimeSource(clock)) { central in
       let heard = Lock("")
@@ -101,24 +114,27 @@ import Timing
       try await aWordAMinute(words, try await engine.next(), heard)
       clock.advance(by: .seconds(seconds))
       let received = try await reply.value
-      #expect(!received.ok && received.output == "[engine timed out: \(message)]")
+      #expect(!received.ok)
+      #expect(received.output == "[engine timed out: \(message)]")
     }
   }
 
-  @Test func failuresAreToldAsElsewhere() async throws {
+  @Test("Failures over a mux have the same reasons") func failuresAreToldAsElsewhere() async throws {
     try await withBoth { central in
       async let failing = central.generate(prompt: "x", maxTokens: nil)
       try await engine.next().fail(EngineError(.interrupted, "it died"))
       let failed = try await failing
-      #expect(!failed.ok && failed.output == "[engine interrupted: it died]")
+      #expect(!failed.ok)
+      #expect(failed.output == "[engine interrupted: it died]")
       async let silent = central.generate(prompt: "x", maxTokens: nil)
       try await engine.next().end()
       let empty = try await silent
-      #expect(!empty.ok && empty.output == "[empty response]")
+      #expect(!empty.ok)
+      #expect(empty.output == "[empty response]")
     }
   }
 
-  @Test func whoGivesUpFreesThePhone() async throws {
+  @Test("A cancelled request frees the phone") func whoGivesUpFreesThePhone() async throws {
     try await withBoth { central in
       let given = Task { try await central.generate(prompt: "x", maxTokens: nil) }
       _ = try await engine.next()
@@ -135,8 +151,10 @@ import Timing
     }
   }
 
-  @Test(arguments: 0..<20) func aLinkThatEndsAsItBeginsIsNotUsed(_: Int) async throws {
-    phone.faults.endsLinksAtOnce = true
+  @Test("A mux that closes at once is not used", arguments: 0..<20) func aLinkThatEndsAsItBeginsIsNotUsed(_: Int)
+    async throws
+  {
+    phone.faults.closesMuxesAtOnce = true
     phone.faults.failingBearers = [.gatt]
     try await withBoth(over: nil) { central in
       async let reply = central.generate(prompt: "x", maxTokens: nil)
@@ -148,7 +166,8 @@ import Timing
     }
   }
 
-  @Test func aStreamIsNoDuplicateOfARequestThatBearsItsName() throws {
+  @Test("A stream is not a duplicate of a request with the same ID")
+  func aStreamIsNoDuplicateOfARequestThatBearsItsName() throws {
     var machine = PhoneMachine(configuration: PhoneConfiguration(), addressesSinglePeer: true)
     let peer = PeerID("central")
     let request = Wire.Request(id: "1.1", prompt: "x", maxTokens: nil)
@@ -157,10 +176,12 @@ import Timing
       let actions = machine.handle(request, ticket: MuxStream(link: 1, stream: stream), from: peer, at: .zero)
       #expect(actions == [.wakeRunner])
     }
-    #expect(machine.queue.waiting.count == 3 && machine.counters.duplicates == 0)
+    #expect(machine.queue.waiting.count == 3)
+    #expect(machine.counters.duplicates == 0)
   }
 
-  @Test func withoutAnyBearerTheCharacteristicsServe() async throws {
+  @Test("Without a bearer requests use the characteristics") func withoutAnyBearerTheCharacteristicsServe() async throws
+  {
     phone.faults.failingBearers = [.l2cap, .gatt]
     try await withBoth(over: nil) { central in
       async let reply = central.generate(prompt: "x", maxTokens: nil)
@@ -172,12 +193,13 @@ import Timing
     }
   }
 
-  @Test(arguments: MuxBearer.allCases) func whenTheLinkEndsTheCharacteristicsServe(bearer: MuxBearer) async throws {
+  @Test("Requests use the characteristics after the mux has closed", arguments: MuxBearer.allCases)
+  func whenTheLinkEndsTheCharacteristicsServe(bearer: MuxBearer) async throws {
     if bearer == .gatt { phone.faults.failingBearers = [.l2cap] }
     try await withBoth(over: bearer) { central in
       let lost = Task { try await central.generate(prompt: "x", maxTokens: nil) }
       _ = try await engine.next()
-      await phone.dropLinks()
+      await phone.dropMuxes()
       let error = await #expect(throws: InferenceError.self) { try await lost.value }
       #expect(error?.code == .disconnected)
       try await eventually { await central.status().phones.first?.linkVersion == 1 }

@@ -33,13 +33,13 @@ import Testing
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  @Test func vectors() throws {
+  @Test("The vectors of the specification hold") func vectors() throws {
     for (frame, bytes) in Self.vectors { #expect(Self.hex(frame.encoded()) == bytes.replacing(" ", with: "")) }
     // A frame of a later version that may be passed over, and one that may not.
     #expect(try MuxFrame.decode([0x80, 0, 0, 0, 0, 0, 0x7b, 0xb5, 0x72, 0xaf]) == nil)
   }
 
-  @Test func whatIsEncodedIsDecoded() throws {
+  @Test("Decoding returns the encoded frame") func whatIsEncodedIsDecoded() throws {
     var random = SeededGenerator(seed: 7)
     for _ in 0..<2000 {
       let text = (0..<Int.random(in: 1...300, using: &random)).map { _ in UInt8.random(in: 0...3, using: &random) }
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func damageIsAlwaysSeen() {
+  @Test("A damaged frame is always detected") func damageIsAlwaysSeen() {
     var random = SeededGenerator(seed: 8)
     for (frame, _) in Self.vectors {
       let bytes = frame.encoded()
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func textThatIsNoDeflateIsRefused() throws {
+  @Test("Text that is not DEFLATE is refused") func textThatIsNoDeflateIsRefused() throws {
     #expect(Deflate.expanded([1, 2, 3, 4], limit: 100) == nil)
     let long = [UInt8](repeating: 7, count: 10_000)
     let short = try #require(Deflate.compressed(long))
@@ -87,7 +87,7 @@ import Testing
     #expect(Deflate.expanded(Array(short.dropLast()), limit: 10_001) == nil)
   }
 
-  @Test func textIsCutBetweenCharacters() {
+  @Test("Text is cut between characters") func textIsCutBetweenCharacters() {
     let text = "aé€😀" + "x😀é"
     for size in 1...5 {
       var pieces = UTF8Pieces()

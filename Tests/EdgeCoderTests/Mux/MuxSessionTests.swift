@@ -1,6 +1,7 @@
-import DBus
 import DeterministicTesting
+import EdgeCoderTesting
 import Streams
+import SystemTesting
 import Testing
 import Timing
 
@@ -55,22 +56,22 @@ import Timing
 
   static let echo: @Sendable (MuxServer, UInt32, String) async -> Void = { server, stream, prompt in
     await server.append(stream, prompt)
-    await server.finish(stream, .ok, durationMs: 5)
+    await server.finish(stream, durationMs: 5)
   }
 
-  @Test(arguments: [0, 1, 100, 65_535, 65_536, 65_537, 99_999], [false, true])
+  @Test("A prompt of any length comes back", arguments: [0, 1, 100, 65_535, 65_536, 65_537, 99_999], [false, true])
   func aPromptOfAnyLengthComesBack(length: Int, deflates: Bool) async throws {
     let prompt = String((0..<length).map { _ in Character(UnicodeScalar(UInt8.random(in: 97...122))) })
     let reply = try await Self.withLink(deflates: deflates, answer: Self.echo) { client, _ in
       try await client.exchange(prompt: prompt, maxTokens: nil)
     }
-    #expect(reply == MuxClient.Reply(text: prompt, status: .ok, durationMs: 5))
+    #expect(reply == MuxClient.Reply(answer: .text(prompt), durationMs: 5))
   }
 
-  @Test func aReplyComesPieceByPieceAndManyAtOnce() async throws {
+  @Test("A reply comes piece by piece and many at once") func aReplyComesPieceByPieceAndManyAtOnce() async throws {
     let replies = try await Self.withLink(limit: 700) { server, stream, prompt in
       for number in 0..<300 { await server.append(stream, "\(prompt)\(number)é ") }
-      await server.finish(stream, .ok, durationMs: 1)
+      await server.finish(stream, durationMs: 1)
     } _: { client, _ in
       try await withThrowingTaskGroup(of: (Int, MuxClient.Reply, String).self) { group in
         for call in 0..<12 {
@@ -87,18 +88,20 @@ import Timing
     }
     #expect(replies.count == 12)
     for (call, reply, heard) in replies {
-      #expect(reply.text == (0..<300).map { "\(call)-\($0)é " }.joined() && heard == reply.text)
+      #expect(reply.answer.text == (0..<300).map { "\(call)-\($0)é " }.joined())
+      #expect(heard == reply.answer.text)
     }
   }
 
-  @Test func aSlowReaderHoldsItsOwnReplyUpAndNoOther() async throws {
+  @Test("A slow consumer delays its own reply and no other") func aSlowReaderHoldsItsOwnReplyUpAndNoOther() async throws
+  {
     try await Self.withLink(answer: Self.echo) { client, channels in
       let long = String(repeating: "x", count: 90_000)
       let (gate, door) = AsyncStream.makeStream(of: Void.self)
       let slow = Task { try await client.exchange(prompt: long, maxTokens: nil) { _ in for await _ in gate {} } }
       for _ in 0..<20 {
         let quick = try await client.exchange(prompt: "quick", maxTokens: nil)
-        #expect(quick.text == "quick")
+        #expect(quick.answer.text == "quick")
       }
       // The phone has sent one window of it, and no more.
       let sent = channels.phone.sent.withLock { frames in
@@ -110,11 +113,11 @@ import Timing
       #expect(sent <= 65536)
       door.finish()
       let reply = try await slow.value
-      #expect(reply.text == long)
+      #expect(reply.answer.text == long)
     }
   }
 
-  @Test func aCancelledRequestIsCancelledAtThePhone() async throws {
+  @Test("A cancelled request is cancelled at the phone") func aCancelledRequestIsCancelledAtThePhone() async throws {
     let cancelled = Counter()
     let asked = Counter()
     try await Self.withLink { server, stream, prompt in
@@ -128,40 +131,40 @@ import Timing
       await #expect(throws: CancellationError.self) { try await call.value }
       try await eventually { cancelled.value > 0 }
       let next = try await client.exchange(prompt: "next", maxTokens: nil)
-      #expect(next.text == "next")
+      #expect(next.answer.text == "next")
     }
   }
 
-  @Test func refusalsAndFailuresCarryTheirReason() async throws {
+  @Test("Refusals and failures carry their reason") func refusalsAndFailuresCarryTheirReason() async throws {
     try await Self.withLink(requestLimit: 50, replyLimit: 20) { server, stream, prompt in
       switch prompt {
       case "fail":
         await server.append(stream, "half an")
-        await server.finish(stream, .failed, durationMs: 3, reason: "the engine died")
+        await server.finish(stream, durationMs: 3, refusal: .init(.failed, "the engine died"))
       default:
         await server.append(stream, String(repeating: "y", count: 100))
-        await server.finish(stream, .ok, durationMs: 3)
+        await server.finish(stream, durationMs: 3)
       }
     } _: { client, _ in
       let long = try await client.exchange(prompt: String(repeating: "x", count: 51), maxTokens: nil)
-      #expect(long.status == .refused && long.text == "the prompt has 51 bytes, the limit is 50")
+      #expect(long.answer == .refusal(.init(.refused, "the prompt has 51 bytes; allowed: 50")))
       let failed = try await client.exchange(prompt: "fail", maxTokens: nil)
-      #expect(failed == MuxClient.Reply(text: "the engine died", status: .failed, durationMs: 3))
-      let error = await #expect(throws: InferenceError.self) {
+      #expect(failed == MuxClient.Reply(answer: .refusal(.init(.failed, "the engine died")), durationMs: 3))
+      let error = await #expect(throws: MuxClient.ReplyTooLong.self) {
         try await client.exchange(prompt: "long", maxTokens: nil)
       }
-      #expect(error?.code == .badReply)
+      #expect(error?.limit == 20)
     }
   }
 
-  @Test func theEndOfTheChannelFailsEveryRequest() async throws {
+  @Test("The end of the channel fails every request") func theEndOfTheChannelFailsEveryRequest() async throws {
     try await Self.withLink { _, _, _ in
     } _: { client, channels in
       let calls = (0..<5).map { _ in Task { try await client.exchange(prompt: "x", maxTokens: nil) } }
       try await eventually { channels.central.sent.withLock { $0.count } >= 6 }
       await channels.phone.close()
-      for call in calls { await #expect(throws: MuxClient.Ended.self) { try await call.value } }
-      await #expect(throws: MuxClient.Ended.self) { try await client.exchange(prompt: "x", maxTokens: nil) }
+      for call in calls { await #expect(throws: MuxClient.Closed.self) { try await call.value } }
+      await #expect(throws: MuxClient.Closed.self) { try await client.exchange(prompt: "x", maxTokens: nil) }
     }
   }
 }

@@ -30,17 +30,19 @@ import Testing
   }
 
   static let wrong: [(String, [MuxFrame])] = [
-    ("was used before", [open(1, 1, 1), open(1, 1, 1)]),
+    ("allowed: more than 1", [open(1, 1, 1), open(1, 1, 1)]),
     ("DATA before OPEN", [data(1, 1)]),
     ("CANCEL before OPEN", [.cancel(stream: 4)]),
-    ("more than it had credit for", [open(1, 5000, 500), data(1, 1001)]),
-    ("longer than announced", [open(1, 10, 5), data(1, 6)]),
-    ("only the phone may send", [.end(stream: 1, status: .ok, durationMs: 0, text: [])]),
-    ("only the phone may send", [.hello(terms)]),
-    ("gave the link up: tired", [.fail(reason: "tired")]),
+    ("bytes of text without credit", [open(1, 5000, 500), data(1, 1001)]),
+    ("longer than the announced", [open(1, 10, 5), data(1, 6)]),
+    ("only a phone may send", [.end(stream: 1, status: .ok, durationMs: 0, text: [])]),
+    ("only a phone may send", [.hello(terms)]),
+    ("closed the mux: tired", [.fail(reason: "tired")]),
   ]
 
-  @Test(arguments: wrong) func thePhoneEndsALinkThat(reason: String, frames: [MuxFrame]) throws {
+  @Test("The phone closes a mux that violates the protocol", arguments: wrong) func thePhoneEndsALinkThat(
+    reason: String, frames: [MuxFrame]
+  ) throws {
     var machine = try Self.server()
     let error = try #require(throws: MalformedFrame.self) { for frame in frames { _ = try machine.handle(frame) } }
     #expect(error.description.contains(reason))
@@ -48,10 +50,10 @@ import Testing
     #expect(throws: MalformedFrame.self) { try silent.handle(Self.open(1, 1, 1)) }
   }
 
-  @Test func theCentralEndsALinkThatLies() throws {
+  @Test("The central closes a mux that violates the protocol") func theCentralEndsALinkThatLies() throws {
     for (reason, frames) in [
       ("was not sent", [Self.data(2, 1)]), ("credit", [Self.data(1, 600), Self.data(1, 600)]),
-      ("only the central", [.cancel(stream: 1)]), ("only the central", [.welcome(Self.terms)]),
+      ("only a central", [.cancel(stream: 1)]), ("only a central", [.welcome(Self.terms)]),
     ] {
       var machine = try Self.client()
       #expect(machine.open(prompt: "x", maxTokens: 5) == 1)
@@ -60,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func creditComesWithTheReadingAndNoSooner() throws {
+  @Test("Credit is granted after reading and not before") func creditComesWithTheReadingAndNoSooner() throws {
     var machine = try Self.server()
     #expect(try machine.handle(Self.open(1, 5000, 400)) == [])
     #expect(machine.next() == nil, "not worth a frame yet")
@@ -72,7 +74,8 @@ import Testing
     }
   }
 
-  @Test func whatIsNotAcceptableIsRefusedAndTheRestPassedOver() throws {
+  @Test("An unacceptable request is refused and its rest ignored")
+  func whatIsNotAcceptableIsRefusedAndTheRestPassedOver() throws {
     var machine = try Self.server(requestLimit: 100)
     #expect(try machine.handle(Self.open(1, 101, 50)) == [])
     #expect(try machine.handle(Self.data(1, 51)) == [])
@@ -94,7 +97,9 @@ import Testing
     }
   }
 
-  @Test func aRequestGivenUpBeforeItWasSentIsNeverHeardOf() throws {
+  @Test("A request cancelled before it was sent is never sent") func aRequestGivenUpBeforeItWasSentIsNeverHeardOf()
+    throws
+  {
     var machine = try Self.client()
     let first = machine.open(prompt: "x", maxTokens: nil)
     let stream = try #require(first)

@@ -8,19 +8,19 @@ import Testing
   private let friend = BluetoothAddress("00:AA:01:00:00:01")
   private let other = BluetoothAddress("00:AA:01:00:00:02")
 
-  @Test func anOpenPhoneAdmitsEverybody() {
+  @Test("An open phone admits every central") func anOpenPhoneAdmitsEverybody() {
     #expect(AccessPolicy.open.admits(nil, isBonded: false))
     #expect(AccessPolicy.open.readFlags == [.read, .notify])
   }
 
-  @Test(arguments: [AccessPolicy.encrypted(), .authenticated()])
+  @Test("A closed phone admits bonded peers", arguments: [AccessPolicy.encrypted(), .authenticated()])
   func aClosedPhoneAdmitsBondedPeers(_ policy: AccessPolicy) {
     #expect(policy.admits(friend, isBonded: true))
     #expect(!policy.admits(friend, isBonded: false))
     #expect(!policy.admits(nil, isBonded: true))
   }
 
-  @Test func aListAdmitsWhoIsOnItAndBonded() throws {
+  @Test("An allow list admits bonded peers on it") func aListAdmitsWhoIsOnItAndBonded() throws {
     let policy = AccessPolicy.authenticated(allowed: [try #require(friend)])
     #expect(policy.admits(friend, isBonded: true))
     #expect(!policy.admits(friend, isBonded: false))
@@ -28,7 +28,7 @@ import Testing
   }
 
   /// No access of any kind, the subscription included, is left without its flag.
-  @Test func closedModesProtectEveryAccess() {
+  @Test("Closed modes protect every access") func closedModesProtectEveryAccess() {
     #expect(AccessPolicy.encrypted().readFlags.isSuperset(of: [.encryptRead, .encryptNotify]))
     #expect(AccessPolicy.encrypted().writeFlags.contains(.encryptWrite))
     let flags = AccessPolicy.authenticated().readFlags
@@ -38,33 +38,34 @@ import Testing
 
   // MARK: Links
 
-  private func evidence(bonded: Bool = true, admitted: Bool = true, encrypted: Bool = true) -> ConnectionTrial.Evidence {
+  private func evidence(bonded: Bool = true, admitted: Bool = true, encrypted: Bool = true) -> ConnectionTrial.Evidence
+  {
     ConnectionTrial.Evidence(isBonded: bonded, isAdmitted: admitted, isEncrypted: encrypted)
   }
 
-  @Test func aBondedPeerEncryptsInTimeOrGoes() {
+  @Test("A bonded peer encrypts in time or is disconnected") func aBondedPeerEncryptsInTimeOrGoes() {
     var trial = ConnectionTrial(at: .seconds(100))
-    #expect(trial.verdict(on: evidence(encrypted: false), at: .seconds(100)) == .open)
-    #expect(trial.verdict(on: evidence(encrypted: false), at: .seconds(104.9)) == .open)
-    #expect(trial.verdict(on: evidence(encrypted: false), at: .seconds(105)) == .outsider(.neverEncrypted))
-    #expect(trial.verdict(on: evidence(), at: .seconds(105)) == .friend)
+    #expect(trial.handle(evidence(encrypted: false), at: .seconds(100)) == .wait)
+    #expect(trial.handle(evidence(encrypted: false), at: .seconds(104.9)) == .wait)
+    #expect(trial.handle(evidence(encrypted: false), at: .seconds(105)) == .disconnect(.neverEncrypted))
+    #expect(trial.handle(evidence(), at: .seconds(105)) == .keep)
   }
 
-  @Test func aStrangerPairsInTimeOrGoes() {
+  @Test("An unknown peer pairs in time or is disconnected") func aStrangerPairsInTimeOrGoes() {
     var trial = ConnectionTrial(at: .zero)
     let stranger = evidence(bonded: false, admitted: false, encrypted: false)
-    #expect(trial.verdict(on: stranger, at: .seconds(59)) == .open)
-    #expect(trial.verdict(on: stranger, at: .seconds(60)) == .outsider(.neverPaired))
+    #expect(trial.handle(stranger, at: .seconds(59)) == .wait)
+    #expect(trial.handle(stranger, at: .seconds(60)) == .disconnect(.neverPaired))
     // Encrypted without keys that are kept is no bond.
     let passing = evidence(bonded: false, admitted: false)
-    #expect(trial.verdict(on: passing, at: .seconds(60)) == .outsider(.neverPaired))
+    #expect(trial.handle(passing, at: .seconds(60)) == .disconnect(.neverPaired))
     // Who bonds in the last moment has the time that everybody has to encrypt.
-    #expect(trial.verdict(on: evidence(encrypted: false), at: .seconds(61)) == .open)
-    #expect(trial.verdict(on: evidence(), at: .seconds(62)) == .friend)
+    #expect(trial.handle(evidence(encrypted: false), at: .seconds(61)) == .wait)
+    #expect(trial.handle(evidence(), at: .seconds(62)) == .keep)
   }
 
-  @Test func whoIsNotOnTheListGoesAtOnce() {
+  @Test("A peer that is not on the allow list is disconnected at once") func whoIsNotOnTheListGoesAtOnce() {
     var trial = ConnectionTrial(at: .zero)
-    #expect(trial.verdict(on: evidence(admitted: false), at: .zero) == .outsider(.notAllowed))
+    #expect(trial.handle(evidence(admitted: false), at: .zero) == .disconnect(.notAllowed))
   }
 }

@@ -1,3 +1,4 @@
+import EdgeCoderTesting
 import Testing
 
 @testable import EdgeCoder
@@ -9,7 +10,7 @@ import Testing
 
   // MARK: The bucket
 
-  @Test func aBucketHoldsAMinuteAndFillsUpEvenly() {
+  @Test("A bucket holds the tokens of a minute and refills evenly") func aBucketHoldsAMinuteAndFillsUpEvenly() {
     var bucket = TokenBucket(perMinute: 60, at: .zero)
     for _ in 0..<60 {
       #expect(bucket.wait(at: .zero) == .zero)
@@ -21,10 +22,11 @@ import Testing
     bucket.charge(1, at: .seconds(1))
     #expect(bucket.wait(at: .seconds(1)) == .seconds(1))
     #expect(!bucket.isFull(at: .seconds(60)))
-    #expect(bucket.isFull(at: .seconds(61)) && bucket.isFull(at: .seconds(1000)))
+    #expect(bucket.isFull(at: .seconds(61)))
+    #expect(bucket.isFull(at: .seconds(1000)))
   }
 
-  @Test func aDebtIsAMinuteAtMost() {
+  @Test("A debt is at most the tokens of a minute") func aDebtIsAMinuteAtMost() {
     var bucket = TokenBucket(perMinute: 60, at: .zero)
     bucket.charge(.max, at: .zero)
     #expect(bucket.wait(at: .zero) == .seconds(61))
@@ -41,11 +43,12 @@ import Testing
     return configuration
   }
 
-  @Test func theMemoryOfCentralsIsBoundedAndKeepsWhoOwesMost() {
+  @Test("The rates of centrals are bounded and keep the largest debts")
+  func theMemoryOfCentralsIsBoundedAndKeepsWhoOwesMost() {
     var rates = PeerRates(
       configuration {
         $0.peerLimit = 1  // four are remembered
-        $0.requestsPerMinute = 60
+        $0.rates.requestsPerMinute = 60
       })
     for _ in 0..<90 { _ = rates.admit(a, at: .zero) }
     for number in 0..<1000 { rates.charge(PeerID("\(number)"), bytes: 1, at: .zero) }
@@ -75,7 +78,7 @@ import Testing
   private func replies(of machine: inout PhoneMachine) throws -> [Wire.Response] {
     var replies: [Wire.Response] = []
     var now = Duration.seconds(1000)
-    while case .send(let chunk, _) = machine.nextStep(at: now) {
+    while case .send(let chunk, _) = machine.nextSend(at: now) {
       replies.append(try Wire.Response.decode(chunk))
       _ = machine.didSend(at: now)
       now += .seconds(1)
@@ -83,24 +86,25 @@ import Testing
     return replies
   }
 
-  @Test func whoAsksTooOftenIsToldThatThePhoneIsBusy() throws {
-    var machine = machine { $0.requestsPerMinute = 3 }
+  @Test("A central over its request rate is refused as busy") func whoAsksTooOftenIsToldThatThePhoneIsBusy() throws {
+    var machine = machine { $0.rates.requestsPerMinute = 3 }
     for number in 1...4 { ask(&machine, a, "\(number)") }
     ask(&machine, b, "1")
     #expect(machine.queue.waiting.count == 4)
-    let output = "[busy: at most 3 requests a minute; try again in 21 s]"
+    let output = "[busy: the limit is 3 requests per minute; retry in 21 s]"
     let told = try replies(of: &machine)
     #expect(told == [Wire.Response(id: "4", output: output, ok: false, durationMs: 0)])
     // A new link is no new minute.
     _ = machine.handle(.disconnected(a), at: .zero)
     ask(&machine, a, "5")
-    #expect(machine.counters.limited == 2 && machine.counters.busy == 2)
+    #expect(machine.counters.refused.limited == 2)
+    #expect(machine.counters.refused.busy == 2)
     ask(&machine, a, "6", at: .seconds(61))
     #expect(machine.queue.waiting.map(\.request.id) == ["1", "6"])
   }
 
-  @Test func whoWritesTooMuchIsToldThatThePhoneIsBusy() throws {
-    var machine = machine { $0.bytesPerMinute = 1000 }
+  @Test("A central over its byte rate is refused as busy") func whoWritesTooMuchIsToldThatThePhoneIsBusy() throws {
+    var machine = machine { $0.rates.bytesPerMinute = 1000 }
     // No request, and not free of charge.
     let noise = PhoneWrite(peer: a, bytes: Array(repeating: UInt8(ascii: "x"), count: 1500), mtu: 517)
     _ = machine.handle(.write(noise), at: .zero)
@@ -109,13 +113,13 @@ import Testing
     #expect(machine.queue.waiting.map(\.request.id) == ["2"])
     let told = try replies(of: &machine)
     #expect(told.map(\.id) == ["1"])
-    #expect(machine.counters.limited == 1)
+    #expect(machine.counters.refused.limited == 1)
     ask(&machine, a, "3", at: .seconds(60))
     #expect(machine.queue.waiting.map(\.request.id) == ["2", "3"])
   }
 
-  @Test func oneCentralDoesNotFillTheQueue() throws {
-    var machine = machine { $0.requestsPerPeer = 2 }
+  @Test("One central does not fill the queue") func oneCentralDoesNotFillTheQueue() throws {
+    var machine = machine { $0.queue.limitPerCentral = 2 }
     ask(&machine, a, "1")
     let job = machine.startJob()
     #expect(job?.request.id == "1")
@@ -124,13 +128,15 @@ import Testing
     #expect(machine.queue.waiting.map(\.request.id) == ["2", "5"])
     let replies = try replies(of: &machine)
     #expect(replies.map(\.id) == ["3", "4"])
-    #expect(replies.first?.output == "[busy: 2 requests of yours are waiting]")
+    #expect(replies.first?.output == "[busy: 2 of your requests are waiting]")
   }
 
-  @Test func noiseOverTheLimitGetsNoRepliesAndNobodyWaitsForThem() throws {
+  @Test("Malformed input over the rate gets no replies") func noiseOverTheLimitGetsNoRepliesAndNobodyWaitsForThem()
+    throws
+  {
     var machine = machine {
-      $0.requestsPerMinute = 5
-      $0.refusalsPerPeer = 3
+      $0.rates.requestsPerMinute = 5
+      $0.refusals.limitPerCentral = 3
     }
     for _ in 0..<100 {
       _ = machine.handle(.write(PhoneWrite(peer: a, bytes: Array(#"{"id":"x","prompt":1}"#.utf8), mtu: 517)), at: .zero)
@@ -139,16 +145,16 @@ import Testing
     _ = machine.handle(.write(PhoneWrite(peer: b, bytes: Array(#"{"id":"y"}"#.utf8), mtu: 517)), at: .zero)
     let told = try replies(of: &machine)
     #expect(told.map(\.id) == ["x", "x", "x", "y"])
-    #expect(machine.counters.malformed == 101)
+    #expect(machine.counters.refused.malformed == 101)
     // Two malformed ones within the rate, and the request.
-    #expect(machine.counters.refusalsDropped == 3)
+    #expect(machine.counters.refused.unsent == 3)
   }
 
-  @Test func aRefusalIsNotedWithoutContent() {
-    var machine = machine { $0.requestsPerMinute = 1 }
+  @Test("A refusal is logged without content") func aRefusalIsNotedWithoutContent() {
+    var machine = machine { $0.rates.requestsPerMinute = 1 }
     ask(&machine, a, "1")
     let write = PhoneWrite(peer: a, bytes: Wire.Request(id: "2", prompt: "secret").encoded(), mtu: 517)
     let actions = machine.handle(.write(write), at: .zero)
-    #expect(actions == [.noteRefusal(a, .tooManyRequests), .wakeSender])
+    #expect(actions == [.logRefusal(a, .tooManyRequests), .wakeSender])
   }
 }

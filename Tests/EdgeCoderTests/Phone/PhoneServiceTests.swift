@@ -1,4 +1,6 @@
 import DeterministicTesting
+import EdgeCoderTesting
+import SystemTesting
 import Testing
 import Timing
 
@@ -24,7 +26,7 @@ import Timing
 
   // MARK: Answers
 
-  @Test func answersWithWhatTheEngineStreams() async throws {
+  @Test("A reply contains the text that the engine streams") func answersWithWhatTheEngineStreams() async throws {
     let service = service(configuration())
     try await running([service.run]) {
       let central = try await HandCentral(phone)
@@ -43,7 +45,9 @@ import Timing
     }
   }
 
-  @Test(arguments: [(nil, 512), (0, 1), (-7, 1), (1_000_000, 8192)] as [(Int?, Int)])
+  @Test(
+    "Max tokens is honoured within its bounds",
+    arguments: [(nil, 512), (0, 1), (-7, 1), (1_000_000, 8192)] as [(Int?, Int)])
   func maxTokensIsHonouredWithinItsBounds(asked: Int?, given: Int) async throws {
     let service = service(configuration())
     try await running([service.run]) {
@@ -53,7 +57,7 @@ import Timing
     }
   }
 
-  @Test func measuresHowLongTheEngineTook() async throws {
+  @Test("The reply contains the duration of the engine") func measuresHowLongTheEngineTook() async throws {
     let service = service(configuration())
     try await running([service.run]) {
       let central = try await HandCentral(phone)
@@ -66,7 +70,7 @@ import Timing
     }
   }
 
-  @Test func answersOneAfterAnotherInOrder() async throws {
+  @Test("Requests are answered one after another in order") func answersOneAfterAnotherInOrder() async throws {
     let service = service(configuration())
     try await running([service.run]) {
       let central = try await HandCentral(phone)
@@ -84,8 +88,10 @@ import Timing
 
   // MARK: Refusals
 
-  @Test func oneRequestTooManyIsToldThatThePhoneIsBusy() async throws {
-    let service = service(configuration { $0.queueLimit = 2 })
+  @Test("A request over the queue limit is refused as busy") func oneRequestTooManyIsToldThatThePhoneIsBusy()
+    async throws
+  {
+    let service = service(configuration { $0.queue.limit = 2 })
     try await running([service.run]) {
       let central = try await HandCentral(phone)
       try await central.request("1", "a")
@@ -97,11 +103,11 @@ import Timing
       first.say("x")
       first.end()
       #expect(await central.reply()?.id == "1")
-      #expect(await service.snapshot().counters.busy == 1)
+      #expect(await service.snapshot().counters.refused.busy == 1)
     }
   }
 
-  @Test func anIDThatIsWaitedForIsAnsweredOnce() async throws {
+  @Test("A duplicate ID gets one reply") func anIDThatIsWaitedForIsAnsweredOnce() async throws {
     let service = service(configuration())
     try await running([service.run]) {
       let central = try await HandCentral(phone)
@@ -124,29 +130,32 @@ import Timing
     }
   }
 
-  @Test func aMalformedRequestIsAnsweredWhenItsIDCanBeRead() async throws {
+  @Test("A malformed request gets a reply if its ID is readable") func aMalformedRequestIsAnsweredWhenItsIDCanBeRead()
+    async throws
+  {
     let service = service(configuration { $0.requestLimit = 200 })
     try await running([service.run]) {
       let central = try await HandCentral(phone)
       try await central.write(#"{"prompt":"no id"}{"id":"1","prompt":5} garbage "#)
       let first = await central.reply()
-      #expect(first?.id == "1" && first?.ok == false)
-      #expect(first?.output == #"[malformed request: no string field "prompt"]"#)
+      #expect(first?.id == "1")
+      #expect(first?.ok == false)
+      #expect(first?.output == #"[malformed request: the string field "prompt" is missing]"#)
       try await central.write(Wire.Request(id: "2", prompt: String(repeating: "x", count: 500)).encoded())
-      #expect(await central.reply()?.output == "[request larger than 200 bytes]")
+      #expect(await central.reply()?.output == "[the request exceeds 200 bytes]")
       try await central.request("3", "fine")
       #expect(try await engine.next().text == "fine")
       let counters = await service.snapshot().counters
-      #expect(counters.malformed == 3)
+      #expect(counters.refused.malformed == 3)
       #expect(counters.discardedBytes == 8)
       #expect(counters.requests == 1)
     }
   }
 
-  @Test func refusalsNobodyFetchesDoNotPileUp() async throws {
+  @Test("Refusals that are not sent are bounded") func refusalsNobodyFetchesDoNotPileUp() async throws {
     let service = service(
       configuration {
-        $0.refusalLimit = 4
+        $0.refusals.limit = 4
         $0.chunkInterval = .milliseconds(10)
       })
     try await running([service.run]) {
@@ -154,8 +163,8 @@ import Timing
       let flood = (0..<50).map { #"{"id":"\#($0)"}"# }.joined()
       try await central.write(flood)
       // The clock stands still: one chunk goes out, the rest wait.
-      try await eventually { await service.snapshot().counters.malformed == 50 }
-      let dropped = await service.snapshot().counters.refusalsDropped
+      try await eventually { await service.snapshot().counters.refused.malformed == 50 }
+      let dropped = await service.snapshot().counters.refused.unsent
       #expect(dropped >= 45)
     }
   }
@@ -163,9 +172,10 @@ import Timing
   // MARK: Engine trouble
 
   @Test(
+    "A refusal without a model has the reason",
     arguments: [
-      (.notInstalled, "[no model loaded]"), (.loading, "[no model loaded] its state is loading"),
-      (.downloading, "[no model loaded] its state is downloading"), (.error, "[no model loaded] its state is error"),
+      (.notInstalled, "[no model loaded]"), (.loading, "[no model loaded; its state is loading]"),
+      (.downloading, "[no model loaded; its state is downloading]"), (.error, "[no model loaded; its state is error]"),
     ] as [(ModelState, String)])
   func withoutAModelTheReplySaysSo(state: ModelState, output: String) async throws {
     engine.model = state
@@ -177,7 +187,7 @@ import Timing
     }
   }
 
-  @Test func aModelThatHasBecomeReadyIsUsedAtOnce() async throws {
+  @Test("A model that has become ready is used at once") func aModelThatHasBecomeReadyIsUsedAtOnce() async throws {
     engine.model = .loading
     let service = service(configuration())
     try await running([service.run]) {
@@ -190,7 +200,8 @@ import Timing
     }
   }
 
-  @Test func anEngineThatFailsIsReportedAndTheNextRequestIsAnswered() async throws {
+  @Test("An engine that fails is reported and the next request is answered")
+  func anEngineThatFailsIsReportedAndTheNextRequestIsAnswered() async throws {
     let service = service(configuration())
     try await running([service.run]) {
       let central = try await HandCentral(phone)
@@ -200,7 +211,8 @@ import Timing
       first.say("half an ans")
       first.fail(EngineError(.interrupted, "the connection ended"))
       let reply = await central.reply()
-      #expect(reply?.output == "[engine interrupted: the connection ended]" && reply?.ok == false)
+      #expect(reply?.output == "[engine interrupted: the connection ended]")
+      #expect(reply?.ok == false)
       let second = try await engine.next()
       second.end()
       #expect(
@@ -209,8 +221,8 @@ import Timing
     }
   }
 
-  @Test func anEngineThatHangsIsStoppedAtTheLimit() async throws {
-    let service = service(configuration { $0.jobLimit = .seconds(60) })
+  @Test("An engine that hangs is stopped at the limit") func anEngineThatHangsIsStoppedAtTheLimit() async throws {
+    let service = service(configuration { $0.timeouts.text = .seconds(60) })
     try await running([service.run]) {
       let central = try await HandCentral(phone)
       try await central.request("1", "a")
@@ -221,7 +233,7 @@ import Timing
     }
   }
 
-  @Test func aReplyOverTheLimitIsCutAndSaysSo() async throws {
+  @Test("A reply over the limit is truncated and says so") func aReplyOverTheLimitIsCutAndSaysSo() async throws {
     let service = service(configuration { $0.replyLimit = 1000 })
     try await running([service.run]) {
       let central = try await HandCentral(phone)
@@ -229,17 +241,18 @@ import Timing
       let prompt = try await engine.next()
       for _ in 0..<100 { prompt.say("0123456789\n€\u{1}") }
       let reply = try #require(await central.reply())
-      #expect(reply.ok && reply.output.hasSuffix(OutputAccumulator.cutNote))
+      #expect(reply.ok)
+      #expect(reply.output.hasSuffix(OutputAccumulator.truncationNote))
       #expect(reply.encoded().count <= 1000)
       #expect(reply.encoded().count > 900)
-      #expect(await service.snapshot().counters.cut == 1)
+      #expect(await service.snapshot().counters.truncated == 1)
       #expect(engine.cancelled == 1, "the engine is not left running")
     }
   }
 
   // MARK: Leaving
 
-  @Test func aCentralThatLeavesTakesItsRequestsWithIt() async throws {
+  @Test("A disconnected central cancels its requests") func aCentralThatLeavesTakesItsRequestsWithIt() async throws {
     let service = service(configuration())
     try await running([service.run]) {
       let leaver = try await HandCentral(phone, "leaver")
@@ -260,7 +273,7 @@ import Timing
     }
   }
 
-  @Test func aNewConnectionStartsWithAnEmptyBuffer() async throws {
+  @Test("A new connection starts with an empty buffer") func aNewConnectionStartsWithAnEmptyBuffer() async throws {
     let service = service(configuration())
     try await running([service.run]) {
       let first = try await HandCentral(phone, "again")
@@ -272,7 +285,8 @@ import Timing
     }
   }
 
-  @Test func aRestartOfTheStackForgetsEverybodyAndServesOn() async throws {
+  @Test("A restart of the stack removes all centrals, and the service continues")
+  func aRestartOfTheStackForgetsEverybodyAndServesOn() async throws {
     let service = service(configuration())
     try await running([service.run]) {
       let before = try await HandCentral(phone, "before")
@@ -290,7 +304,7 @@ import Timing
     }
   }
 
-  @Test func endsWhenItsTaskIsCancelled() async throws {
+  @Test("The service stops when its task is cancelled") func endsWhenItsTaskIsCancelled() async throws {
     let service = service(configuration())
     let task = Task { await service.run() }
     let central = try await HandCentral(phone)

@@ -37,7 +37,9 @@ import Testing
     #"{"if (x) {":"}"}"#,
   ]
 
-  @Test(arguments: objects) func findsAnObjectCutAtEveryPairOfPlaces(text: String) {
+  @Test("An object split at any two places is found", arguments: objects) func findsAnObjectCutAtEveryPairOfPlaces(
+    text: String
+  ) {
     let bytes = Array(text.utf8)
     for first in 0...bytes.count {
       for second in first...bytes.count {
@@ -47,58 +49,60 @@ import Testing
     }
   }
 
-  @Test func findsObjectsByteByByte() {
+  @Test("Objects are found byte by byte") func findsObjectsByteByByte() {
     let stream = Self.objects.joined()
     #expect(scan(stream.utf8.map { [$0] }) == Self.objects.map(object))
   }
 
-  @Test func findsObjectsInOnePieceWithAnySpaceBetween() {
+  @Test("Objects in one chunk are found with any white space between") func findsObjectsInOnePieceWithAnySpaceBetween()
+  {
     let stream = " \r\n\t" + Self.objects.joined(separator: "\n \t\r") + "  "
     #expect(scan(stream) == Self.objects.map(object))
   }
 
-  @Test func isBetweenObjectsOnlyWhenNothingIsHeld() {
+  @Test("The scanner is idle only between objects") func isBetweenObjectsOnlyWhenNothingIsHeld() {
     var scanner = JSONObjectScanner()
     #expect(scanner.isIdle)
     _ = scanner.receive(Array(#"{"a":1"#.utf8), at: .zero)
     #expect(!scanner.isIdle)
     _ = scanner.receive(Array("} ".utf8), at: .zero)
-    #expect(scanner.isIdle && scanner.deadline == nil)
+    #expect(scanner.isIdle)
+    #expect(scanner.deadline == nil)
   }
 
   // MARK: Garbage
 
-  @Test func skipsGarbageBeforeAnObject() {
+  @Test("Bytes before an object are discarded") func skipsGarbageBeforeAnObject() {
     #expect(scan(#"garbage{"a":1}"#) == [refused(.notAnObject, 7), object(#"{"a":1}"#)])
     #expect(scan(#"}]"x" {"a":1}"#) == [refused(.notAnObject, 6), object(#"{"a":1}"#)])
   }
 
-  @Test func takesAByteOrderMarkForGarbage() {
+  @Test("A byte order mark is discarded") func takesAByteOrderMarkForGarbage() {
     #expect(scan([[0xef, 0xbb, 0xbf] + Array(#"{"a":1}"#.utf8)]) == [refused(.notAnObject, 3), object(#"{"a":1}"#)])
   }
 
-  @Test func garbageEndsOnlyAtABraceWithAStringAfterIt() {
+  @Test("Discarding ends only at a brace followed by a string") func garbageEndsOnlyAtABraceWithAStringAfterIt() {
     let text = #"func f() {} if x { return } { "a":1}"#
     #expect(scan(text) == [refused(.notAnObject, 28), object(#"{ "a":1}"#)])
   }
 
-  @Test func aBraceThatBeginsNoObjectIsGarbage() {
+  @Test("A brace that starts no object is discarded") func aBraceThatBeginsNoObjectIsGarbage() {
     #expect(scan(#"{{{1{"a":1}"#) == [refused(.notAnObject, 4), object(#"{"a":1}"#)])
   }
 
-  @Test func anArrayIsNoMessage() {
+  @Test("An array is not a message") func anArrayIsNoMessage() {
     #expect(scan(#"[1,2]{"a":1}"#) == [refused(.notAnObject, 5), object(#"{"a":1}"#)])
   }
 
   // MARK: Lost bytes
 
-  @Test func aMessageCutOffInAStringGivesWayToTheNext() {
+  @Test("A message truncated within a string is followed by the next") func aMessageCutOffInAStringGivesWayToTheNext() {
     let cut = #"{"id":"1","output":"once upon a ti"#
     let whole = #"{"id":"2","output":"whole"}"#
     #expect(scan(cut + whole) == [refused(.malformed, cut), object(whole)])
   }
 
-  @Test func aMessageWithAHoleIsRefusedAndTheNextIsFound() {
+  @Test("A message with a gap is refused and the next is found") func aMessageWithAHoleIsRefusedAndTheNextIsFound() {
     // The closing quote of "output" is lost: the quotes of what follows are the wrong way round.
     let hole = #"{"id":"1","output":"once upon a ,"ok":true,"durationMs":5}"#
     let whole = #"{"id":"2","output":"whole"}"#
@@ -108,7 +112,7 @@ import Testing
     #expect(events == [refused(.malformed, good), refused(.notAnObject, rest), object(whole)])
   }
 
-  @Test func whoseMessageWasDamagedIsToldAtOnce() {
+  @Test("A damaged message fails its request at once") func whoseMessageWasDamagedIsToldAtOnce() {
     // Chunks of two messages, mixed; nothing that follows makes an object of it.
     let events = scan(#"{"id":"1","output":"once {"id":"2","output":"twice upon a time"#)
     guard case .refused(let refusal) = events.first else {
@@ -118,21 +122,22 @@ import Testing
     #expect(Wire.recoverID(fromHead: refusal.head) == "1")
   }
 
-  @Test func aControlCharacterInAStringIsRefused() {
+  @Test("A control character in a string is refused") func aControlCharacterInAStringIsRefused() {
     let events = scan("{\"a\":\"line\nbreak\"}{\"b\":1}")
     #expect(events == [refused(.malformed, #"{"a":"line"#), refused(.notAnObject, 8), object(#"{"b":1}"#)])
   }
 
   // MARK: Limits
 
-  @Test func anObjectOfExactlyTheLimitPasses() {
+  @Test("An object of exactly the limit passes") func anObjectOfExactlyTheLimitPasses() {
     let text = #"{"a":"\#(String(repeating: "x", count: 92))"}"#
     #expect(text.utf8.count == 100)
     #expect(scan(text, sizeLimit: 100) == [object(text)])
     #expect(scan(text.utf8.map { [$0] }, sizeLimit: 100) == [object(text)])
   }
 
-  @Test func anObjectOverTheLimitIsRefusedOnceAndFollowedToItsEnd() {
+  @Test("An object over the limit is refused once and followed to its end")
+  func anObjectOverTheLimitIsRefusedOnceAndFollowedToItsEnd() {
     let large = Array(#"{"id":"7","b":{"c":"\#(String(repeating: #"}\""#, count: 40))"}}"#.utf8)
     let next = #"{"b":1}"#
     for longest in [1, 7, 1000] {
@@ -153,7 +158,7 @@ import Testing
     }
   }
 
-  @Test func theHeadHandedBackIsBounded() {
+  @Test("The head of a refused object is bounded") func theHeadHandedBackIsBounded() {
     let large = Array(#"{"id":"7","a":"\#(String(repeating: "x", count: 5000))"#.utf8)
     guard case .refused(let refusal) = scan([large], sizeLimit: 4000).first else {
       Issue.record("not refused")
@@ -162,7 +167,7 @@ import Testing
     #expect(refusal.head == Array(large.prefix(JSONObjectScanner.headLimit)))
   }
 
-  @Test func anObjectThatStandsStillIsThrownAway() {
+  @Test("An object that does not grow is discarded") func anObjectThatStandsStillIsThrownAway() {
     var scanner = JSONObjectScanner(idleLimit: .seconds(10))
     #expect(scanner.receive(Array(#"{"a":"#.utf8), at: .seconds(1)) == [])
     #expect(scanner.deadline == .seconds(11))
@@ -174,21 +179,21 @@ import Testing
     #expect(scanner.receive(Array(#"{"b":1}"#.utf8), at: .seconds(30)) == [object(#"{"b":1}"#)])
   }
 
-  @Test func receivingAfterTheIdleLimitThrowsTheOldPartAway() {
+  @Test("Receiving after the idle limit discards the old part") func receivingAfterTheIdleLimitThrowsTheOldPartAway() {
     var scanner = JSONObjectScanner(idleLimit: .seconds(10))
     _ = scanner.receive(Array(#"{"a":"#.utf8), at: .zero)
     let events = scanner.receive(Array(#"{"b":1}"#.utf8), at: .seconds(10))
     #expect(events == [refused(.idle, #"{"a":"#), object(#"{"b":1}"#)])
   }
 
-  @Test func endlessGarbageIsReportedWhenItStops() {
+  @Test("An endless run of discarded bytes is reported at its end") func endlessGarbageIsReportedWhenItStops() {
     var scanner = JSONObjectScanner(idleLimit: .seconds(10))
     for _ in 0..<1000 { #expect(scanner.receive([0x78, 0x78], at: .zero) == []) }
     #expect(scanner.buffer.isEmpty)
     #expect(scanner.expire(at: .seconds(10)) == JSONObjectScanner.Refusal(.notAnObject, bytes: 2000))
   }
 
-  @Test func resetForgetsTheUnfinishedObject() {
+  @Test("A reset discards the incomplete object") func resetForgetsTheUnfinishedObject() {
     var scanner = JSONObjectScanner()
     _ = scanner.receive(Array(#"{"a":""#.utf8), at: .zero)
     #expect(scanner.reset() == 6)

@@ -1,3 +1,4 @@
+import EdgeCoderTesting
 import Foundation
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
 
   // MARK: Encoding
 
-  @Test func writesTheFieldsOfTheProtocol() {
+  @Test("The JSON has the fields of the protocol") func writesTheFieldsOfTheProtocol() {
     #expect(text(Wire.Request(id: "A", prompt: "p").encoded()) == #"{"id":"A","prompt":"p"}"#)
     #expect(
       text(Wire.Request(id: "A", prompt: "p", maxTokens: 9).encoded()) == #"{"id":"A","maxTokens":9,"prompt":"p"}"#)
@@ -22,12 +23,12 @@ import Testing
     #expect(text(Wire.Status(modelState: .notInstalled).encoded()) == #"{"modelState":"notInstalled"}"#)
   }
 
-  @Test func theLongestStatusFitsAnMTUOf49() {
+  @Test("The longest status fits an MTU of 49") func theLongestStatusFitsAnMTUOf49() {
     let longest = ModelState.allCases.map { Wire.Status(modelState: $0, batteryPct: 100).encoded().count }.max()
     #expect(longest == 46)
   }
 
-  @Test func foundationReadsEveryCharacterBack() throws {
+  @Test("Foundation reads every character back") func foundationReadsEveryCharacterBack() throws {
     let output =
       String(String.UnicodeScalarView((0...0x2ff).compactMap { Unicode.Scalar($0) })) + "€😀\u{2028}\u{10ffff}"
     let encoded = Wire.Response(id: output, output: output, ok: false, durationMs: -3).encoded()
@@ -42,12 +43,13 @@ import Testing
 
   // MARK: Requests
 
-  @Test func readsARequest() throws {
+  @Test("A request is decoded from JSON") func readsARequest() throws {
     let request = try Wire.Request.decode(bytes(#" {"prompt":"\u00e4\n","maxTokens":12,"id":"x","other":[1,{}]}"#))
     #expect(request == Wire.Request(id: "x", prompt: "ä\n", maxTokens: 12))
   }
 
   @Test(
+    "A malformed maxTokens counts as absent",
     arguments: [
       (#""12""#, nil), ("null", nil), ("12.0", 12), ("12.5", nil), ("1e400", nil), ("99999999999999999999", nil),
       ("true", nil), ("-5", -5), ("[]", nil),
@@ -58,6 +60,7 @@ import Testing
   }
 
   @Test(
+    "A malformed request keeps the ID when it can be read",
     arguments: [
       (#"{"id":"x"}"#, "x"), (#"{"id":"x","prompt":5}"#, "x"), (#"{"prompt":"p"}"#, nil),
       (#"{"id":5,"prompt":"p"}"#, nil),
@@ -70,19 +73,19 @@ import Testing
     #expect(error?.id == id)
   }
 
-  @Test func anIDOverTheLimitIsNotAnsweredWith() {
+  @Test("An ID over the limit gets no reply") func anIDOverTheLimitIsNotAnsweredWith() {
     let long = String(repeating: "i", count: Wire.idLimit + 1)
     let error = #expect(throws: Wire.Malformed.self) { try Wire.Request.decode(bytes(#"{"id":"\#(long)"}"#)) }
     #expect(error?.id == nil)
   }
 
-  @Test func invalidUTF8IsMalformed() {
+  @Test("Invalid UTF 8 is malformed") func invalidUTF8IsMalformed() {
     #expect(throws: Wire.Malformed.self) {
       try Wire.Request.decode(bytes(#"{"id":"x","prompt":""#) + [0xff, 0xfe] + bytes(#""}"#))
     }
   }
 
-  @Test func aBottomlessNestIsMalformedAndHarmless() {
+  @Test("Deeply nested JSON is malformed and harmless") func aBottomlessNestIsMalformedAndHarmless() {
     let deep = #"{"id":"x","prompt":"p","z":"# + String(repeating: "[", count: 100_000)
     #expect(throws: Wire.Malformed.self) { try Wire.Request.decode(bytes(deep)) }
     let objects = String(repeating: #"{"a":"#, count: 40_000) + "1" + String(repeating: "}", count: 40_000)
@@ -90,6 +93,7 @@ import Testing
   }
 
   @Test(
+    "The ID is recovered from the beginning",
     arguments: [
       (#"{"id":"x","prompt":"abc"#, "x"), (#"{"maxTokens":5, "id" : "x" , "prompt":"abc"#, "x"),
       (#"{"a":{"id":"no","b":1},"id":"x","#, "x"), (#"{"prompt":"\",\"id\":\"no\",","id":"x","p"#, "x"),
@@ -102,7 +106,7 @@ import Testing
 
   // MARK: Replies and status
 
-  @Test func aReplyNeedsOnlyItsID() throws {
+  @Test("A reply needs only its ID") func aReplyNeedsOnlyItsID() throws {
     #expect(
       try Wire.Response.decode(bytes(#"{"id":"x"}"#)) == Wire.Response(id: "x", output: "", ok: false, durationMs: 0))
     #expect(
@@ -111,7 +115,8 @@ import Testing
     #expect(throws: Wire.Malformed.self) { try Wire.Response.decode(bytes(#"{"output":"o"}"#)) }
   }
 
-  @Test func aReplyWhoseOutputCannotBeReadIsDamagedAndNotEmpty() {
+  @Test("A reply whose output cannot be read is damaged and not empty")
+  func aReplyWhoseOutputCannotBeReadIsDamagedAndNotEmpty() {
     // Chunks out of order cut characters apart.
     let damaged = bytes(#"{"id":"x","ok":true,"output":""#) + [0x98, 0x80, 0xf0, 0x9f] + bytes(#""}"#)
     let error = #expect(throws: Wire.Malformed.self) { try Wire.Response.decode(damaged) }
@@ -120,37 +125,42 @@ import Testing
   }
 
   @Test(
+    "A battery outside its range reads as unknown",
     arguments: [("-1", nil), ("0", 0), ("100", 100), ("101", nil), ("87.0", 87), (#""87""#, nil)] as [(String, Int?)])
   func aBatteryOutsideItsRangeReadsAsUnknown(json: String, expected: Int?) throws {
     let status = try Wire.Status.decode(bytes(#"{"batteryPct":\#(json),"modelState":"ready"}"#))
     #expect(status == Wire.Status(modelState: "ready", batteryPct: expected))
   }
 
-  @Test func aStateNobodyKnowsIsKept() throws {
+  @Test("An unknown model state is kept") func aStateNobodyKnowsIsKept() throws {
     #expect(try Wire.Status.decode(bytes(#"{"modelState":"idle"}"#)).modelState == "idle")
     #expect(throws: Wire.Malformed.self) { try Wire.Status.decode(bytes(#"{"batteryPct":5}"#)) }
   }
 
   // MARK: UUIDs
 
-  @Test(arguments: [
-    "EC0D-0001-EC0D-EC0D-EC0D-EC0D0001EC0D", "EC0D0001-EC0D-EC0D-EC0D-EC0D0001EC0D",
-    "ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d", "EC0D0001EC0DEC0DEC0DEC0D0001EC0D",
-  ])
+  @Test(
+    "Every form of the service UUID is read",
+    arguments: [
+      "EC0D-0001-EC0D-EC0D-EC0D-EC0D0001EC0D", "EC0D0001-EC0D-EC0D-EC0D-EC0D0001EC0D",
+      "ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d", "EC0D0001EC0DEC0DEC0DEC0D0001EC0D",
+    ])
   func readsEveryFormOfTheServiceUUID(text: String) {
     #expect(EdgeCoderUUIDs.normalize(text) == EdgeCoderUUIDs.service)
   }
 
-  @Test(arguments: [
-    "", "ec0d", "ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0", "ec0d0001-ec0d-ec0d-ec0dec0d-0001ec0d",
-    "gc0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d", "ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d-",
-    "ëc0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d",
-  ])
+  @Test(
+    "Text that is not a UUID is refused",
+    arguments: [
+      "", "ec0d", "ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0", "ec0d0001-ec0d-ec0d-ec0dec0d-0001ec0d",
+      "gc0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d", "ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d-",
+      "ëc0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d",
+    ])
   func refusesWhatIsNoUUID(text: String) {
     #expect(EdgeCoderUUIDs.normalize(text) == nil)
   }
 
-  @Test func theConstantsAreInTheirNormalForm() {
+  @Test("The constants are in their normal form") func theConstantsAreInTheirNormalForm() {
     let all = [EdgeCoderUUIDs.service] + EdgeCoderCharacteristic.allCases.map(\.uuid)
     #expect(all.map(EdgeCoderUUIDs.normalize) == all)
     #expect(Set(all).count == 4)

@@ -50,7 +50,7 @@ func withCentral<R: Sendable>(
   let radio = BlueZPhoneRadio(adapter: adapter)
   var configuration = CentralConfiguration()
   // A reconnection after a fault must not make a test wait for half a minute.
-  configuration.backoff.cap = .seconds(2)
+  configuration.reconnection.backoff.limit = .seconds(2)
   let central = Central(scanner: radio, connector: radio, configuration: configuration)
   return try await withThrowingTaskGroup(of: R?.self) { group in
     group.addTask {
@@ -72,7 +72,7 @@ func withPhone<R: Sendable>(
   limits: (inout PhoneConfiguration) -> Void = { _ in }, _ body: @escaping @Sendable (PhoneService) async throws -> R
 ) async throws -> R {
   let transport = try await BlueZPhoneTransport.start(
-    on: try await Radio.adapter(name), name: "EdgeCoder-radio-test", access: access, links: links)
+    on: try await Radio.adapter(name), name: "EdgeCoder-radio-test", access: access, muxBearers: links)
   var configuration = PhoneConfiguration()
   limits(&configuration)
   let phone = PhoneService(transport: transport, engine: engine, configuration: configuration)

@@ -8,13 +8,13 @@ internal import Timing
   internal import Foundation
 #endif
 
-/// A failure as a client is told of it; ``APIFamily`` gives it the shape that the client expects.
+/// An error response; ``APIFamily`` encodes it in the form that the client expects.
 struct APIError: Error, Sendable {
   var status: HTTPResponse.Status
   var message: String
-  /// A word for programs, in OpenAI's `code`.
+  /// The code for programs, which OpenAI calls `code`.
   var code: String?
-  /// What the phone said, when it is the one that failed.
+  /// The reply of the phone, if the phone failed.
   var reply: InferenceReply?
   var headers: HTTPFields = [:]
 
@@ -28,28 +28,28 @@ struct APIError: Error, Sendable {
     APIError(.badRequest, message, code: "invalid_request")
   }
 
-  /// The client is gone: nobody reads this, the number only appears in the log (as nginx writes it).
+  /// The error of a client that disconnected; the status appears only in the log, as in nginx.
   static var clientGone: APIError {
-    APIError(.init(code: 499, reasonPhrase: "Client Closed Request"), "the client went away", code: "client_gone")
+    APIError(.init(code: 499, reasonPhrase: "Client Closed Request"), "the client disconnected", code: "client_gone")
   }
 
-  /// Nothing came, or no more, within the limit for that; or the whole was not there within its own.
+  /// Returns the error of a reply that exceeded the timeout of its next piece, or of the whole.
   static func tooLate(after time: Duration, _ limits: ProgressLimits) -> APIError {
-    let what =
+    let message =
       time < limits.total
-      ? "nothing came within \(limits.first.seconds) s"
-      : "the answer was not at its end after \(limits.total.seconds) s"
-    return APIError(.gatewayTimeout, what, code: "timeout")
+      ? "no text arrived within \(limits.first.wholeSeconds) s"
+      : "the reply was incomplete after \(limits.total.wholeSeconds) s"
+    return APIError(.gatewayTimeout, message, code: "timeout")
   }
 
-  /// The phone answered that it could not do it.
-  static func phoneFailed(_ reply: InferenceReply) -> APIError {
-    var error = APIError(.badGateway, "the phone could not answer: \(reply.output.excerpt)", code: "phone_failed")
+  /// Returns the error of a phone that refused a prompt or failed.
+  static func phoneFailed(_ reply: InferenceReply, _ refusal: Answer.Refusal) -> APIError {
+    var error = APIError(.badGateway, "the phone could not answer: \(refusal.reason.excerpt)", code: "phone_failed")
     error.reply = reply
     return error
   }
 
-  /// Whatever went wrong.
+  /// Creates the response for any error.
   init(any error: any Error) {
     switch error {
     case let error as APIError: self = error
@@ -59,7 +59,7 @@ struct APIError: Error, Sendable {
     }
   }
 
-  /// The code of what should not happen.
+  /// The code of an unexpected error.
   static let internalError = "internal_error"
 
   init(_ error: InferenceError) {
@@ -80,7 +80,7 @@ struct APIError: Error, Sendable {
     if error.code == .busy { headers[.retryAfter] = "1" }
   }
 
-  /// Where in the body the mistake is, without repeating any of its content.
+  /// Creates the response for a malformed body: the place of the mistake, without any content.
   init(_ error: DecodingError) {
     func place(_ path: [any CodingKey]) -> String {
       let names = path.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
@@ -112,10 +112,6 @@ struct APIError: Error, Sendable {
 }
 
 extension Duration {
-  /// Whole seconds, rounded to the nearest, for messages.
-  var seconds: Int { Int((self / .seconds(1)).rounded()) }
-  /// Whole milliseconds.
-  var milliseconds: Int { Int(self / .milliseconds(1)) }
-  /// Whole nanoseconds.
-  var nanoseconds: Int { Int(self / .nanoseconds(1)) }
+  /// The duration in seconds, rounded to the nearest, for messages.
+  fileprivate var wholeSeconds: Int { Int(inSeconds.rounded()) }
 }

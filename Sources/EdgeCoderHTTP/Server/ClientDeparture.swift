@@ -1,20 +1,20 @@
 internal import Hummingbird
 internal import NIOCore
 
-/// Notices that the client has closed its side of the connection, while a request is being answered.
+/// A channel handler that detects that the client has closed its side of the connection while a request is answered.
 ///
-/// Hummingbird's own way (`consumeWithCancellationOnInboundClose`) uses the connection up and traps when the body has
-/// been read before; this handler only listens.
+/// The method of Hummingbird (`consumeWithCancellationOnInboundClose`) consumes the connection and traps if the body was
+/// read before; this handler only observes.
 final class ClientDepartureHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = NIOAny
 
   private let connections: OpenConnections
   private var promise: EventLoopPromise<Void>?
 
-  /// - Parameter connections: knows the connection from now until it ends.
+  /// - Parameter connections: The set that contains the connection until it closes.
   init(_ connections: OpenConnections) { self.connections = connections }
 
-  /// Completes when the client has gone, at the latest with the connection.
+  /// A future that completes when the client disconnects, at the latest with the connection.
   var departed: EventLoopFuture<Void>? { promise?.futureResult }
 
   func handlerAdded(context: ChannelHandlerContext) {
@@ -23,7 +23,7 @@ final class ClientDepartureHandler: ChannelInboundHandler, RemovableChannelHandl
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    // A client that only shuts down its sending side counts as gone: HTTP clients do not do that and wait on.
+    // A client that only shuts down its sending side counts as disconnected: HTTP clients do not do that and wait.
     if case .inputClosed? = event as? ChannelEvent { promise?.succeed() }
     context.fireUserInboundEventTriggered(event)
   }
@@ -39,7 +39,7 @@ final class ClientDepartureHandler: ChannelInboundHandler, RemovableChannelHandl
   }
 }
 
-/// A request's context that knows its connection.
+/// The context of a request, with its connection.
 struct APIContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   private let channel: any Channel
@@ -49,8 +49,8 @@ struct APIContext: RequestContext {
     channel = source.channel
   }
 
-  /// Runs `operation`, and cancels it when the client goes away.
-  /// - Throws: what `operation` throws; ``APIError/clientGone`` when the client went away first.
+  /// Runs `operation`, and cancels it when the client disconnects.
+  /// - Throws: The error of `operation`; ``APIError/clientGone`` if the client disconnected first.
   func whileClientListens<Value: Sendable>(
     _ operation: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
@@ -72,19 +72,19 @@ struct APIContext: RequestContext {
     }
   }
 
-  /// Completes when the client has gone; `nil` for one that cannot go away.
+  /// Returns a future that completes when the client disconnects; `nil` for a client that cannot.
   func departure() async throws -> EventLoopFuture<Void>? {
     let channel = channel
     return try await channel.eventLoop.submit {
       do {
         return try channel.pipeline.syncOperations.handler(type: ClientDepartureHandler.self).departed
       } catch is ChannelPipelineError {
-        // A request that came over no connection, as in-memory tests send it: its client cannot go away.
+        // A request without a connection, as in-memory tests send it: its client cannot disconnect.
         return nil
       }
     }.get()
   }
 }
 
-/// EdgeCoder has a `Router` of its own, which chooses phones.
+/// The HTTP router; `EdgeCoder.Router` chooses phones.
 typealias APIRouter = Hummingbird.Router<APIContext>

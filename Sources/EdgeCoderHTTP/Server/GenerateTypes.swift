@@ -1,4 +1,5 @@
 internal import EdgeCoder
+internal import Timing
 
 #if canImport(FoundationEssentials)
   internal import FoundationEssentials
@@ -6,13 +7,13 @@ internal import EdgeCoder
   internal import Foundation
 #endif
 
-/// The body of `POST /api/generate` from either family; names are those on the wire.
+/// The body of `POST /api/generate` from either family; names are those of the protocol.
 struct GenerateRequest: Decodable, Sendable {
   let model: String?
   let prompt: String?
   let system: String?
   let stream: Bool?
-  /// EdgeCoder's token limit.
+  /// The token limit of EdgeCoder.
   let maxTokens: Int?
   let options: OllamaOptions?
   let images: JSONPresence?
@@ -21,13 +22,13 @@ struct GenerateRequest: Decodable, Sendable {
   let think: JSONPresence?
   let keep_alive: JSONPresence?
 
-  /// What to ask a phone.
-  /// - Throws: ``APIError`` 400 when there is no prompt, or it asks for what a phone cannot do.
+  /// Returns the prompt for a phone.
+  /// - Throws: ``APIError`` 400 if the prompt is missing, or for an unsupported feature.
   func checkedPrompt() throws -> Prompt {
     guard let prompt, !prompt.isEmpty else { throw APIError.badRequest("`prompt` is missing or empty") }
     let unsupported = [("images", images), ("suffix", suffix), ("format", format), ("think", think)]
     for (name, field) in unsupported where field?.isSet == true {
-      throw APIError.badRequest("`\(name)` is not supported: phones take and give plain text only")
+      throw APIError.badRequest("`\(name)` is not supported: phones accept and return plain text only")
     }
     return Prompt(
       text: PromptTemplate.join(system, prompt),
@@ -36,32 +37,32 @@ struct GenerateRequest: Decodable, Sendable {
   }
 }
 
-/// Ollama's `options`. What a phone cannot be told (temperature, seed …) is passed over.
+/// The `options` of Ollama. Options that a phone does not support (temperature, seed …) are ignored.
 struct OllamaOptions: Decodable, Sendable {
   let num_predict: Int?
   let stop: StringOrList?
 
-  /// Ollama's −1 (no limit) and −2 (fill the context) leave the phone's default.
+  /// Returns the token limit; the values −1 (no limit) and −2 (fill the context) select the default of the phone.
   func tokenLimit() throws -> Int? {
     guard let limit = num_predict, limit > 0 else { return nil }
     return try TokenLimit.checked(limit, name: "options.num_predict")
   }
 }
 
-/// The range of token limits that travel to a phone.
+/// The range of token limits that are sent to a phone.
 enum TokenLimit {
   static let range = 1...1_000_000
 
   static func checked(_ value: Int?, name: String) throws -> Int? {
     guard let value else { return nil }
     guard range.contains(value) else {
-      throw APIError.badRequest("`\(name)` must be from \(range.lowerBound) to \(range.upperBound)")
+      throw APIError.badRequest("`\(name)` is \(value); allowed: \(range.lowerBound) to \(range.upperBound)")
     }
     return value
   }
 }
 
-/// A line of Ollama's `/api/generate`, with the EdgeCoder proxy's fields where they belong to the answer.
+/// A line of `/api/generate` of Ollama, with the fields of the EdgeCoder proxy in the last one.
 struct GenerateReply: Encodable, Sendable {
   let model: String
   var created_at = Timestamp.now()
@@ -73,7 +74,7 @@ struct GenerateReply: Encodable, Sendable {
   var output: String?
   var ok: Bool?
   var durationMs: Int?
-  /// The phone that answered. The proxy never sent it, but its consumers look for it.
+  /// The phone that answered; the proxy never sent this field, but its clients read it.
   var deviceName: String?
 
   init(model: String, response: String, done: Bool = false, final: FinalFields? = nil) {
@@ -83,18 +84,18 @@ struct GenerateReply: Encodable, Sendable {
     self.final = final
   }
 
-  /// Adds what only an EdgeCoder client knows.
+  /// Returns the line with the fields that only EdgeCoder clients read.
   func answered(by reply: InferenceReply) -> GenerateReply {
     var copy = self
     copy.id = reply.id
     copy.output = response
-    copy.ok = reply.ok
+    copy.ok = reply.answer.ok
     copy.durationMs = reply.durationMs
     copy.deviceName = reply.phone
     return copy
   }
 
-  /// The last line of a stream, whose text has already gone out.
+  /// Returns the last line of a stream whose text was sent before.
   static func end(model: String, of live: LiveReply) -> GenerateReply {
     var last = GenerateReply(model: model, response: "", done: true, final: live.final)
     if let reply = live.reply { last = last.answered(by: reply) }
@@ -122,7 +123,7 @@ struct GenerateReply: Encodable, Sendable {
   }
 }
 
-/// What Ollama adds to the last object of an answer; durations in nanoseconds, token counts estimated
+/// The fields that Ollama adds to the last object of a reply; durations in nanoseconds, token counts estimated
 /// (``ReplyText/estimatedTokens(_:)``).
 struct FinalFields: Encodable, Sendable {
   let done_reason: String
@@ -135,14 +136,14 @@ struct FinalFields: Encodable, Sendable {
 
   init(prompt: String, text: String, wall: Duration, reply: InferenceReply?) {
     done_reason = "stop"
-    total_duration = wall.nanoseconds
+    total_duration = Int(clamping: wall.wholeNanoseconds)
     prompt_eval_count = ReplyText.estimatedTokens(prompt)
     eval_count = ReplyText.estimatedTokens(text)
-    // Never 0: clients divide by it.
-    eval_duration = max(1, reply?.durationMs ?? wall.milliseconds) * 1_000_000
+    // Never 0, because clients divide by it.
+    eval_duration = max(1, reply?.durationMs ?? Int(wall.milliseconds(rounded: .towardZero))) * 1_000_000
   }
 
-  /// The answer to an empty prompt, with which Ollama clients load (or drop) a model.
+  /// Creates the fields for an empty prompt, with which Ollama clients load or unload a model.
   init(doneReason: String) {
     done_reason = doneReason
     total_duration = 0
@@ -152,7 +153,7 @@ struct FinalFields: Encodable, Sendable {
   }
 }
 
-/// Wall time as Ollama writes it: RFC 3339, UTC, with milliseconds.
+/// The wall-clock time in the format of Ollama: RFC 3339, UTC, with milliseconds.
 enum Timestamp {
   static func now() -> String {
     Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))

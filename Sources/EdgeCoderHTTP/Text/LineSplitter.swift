@@ -1,9 +1,12 @@
-internal import EdgeCoder
+/// The error of a line that exceeds the limit of a ``LineSplitter``.
+struct LineTooLong: Error {
+  let limit: Int
+}
 
-/// Cuts a byte stream into lines, however the network cut it into pieces.
+/// A splitter of a byte stream into lines.
 ///
-/// Lines end in LF; a CR before it is dropped. Only whole lines are turned into text, so a character that arrives in two
-/// pieces stays whole; bytes that are no UTF-8 become U+FFFD instead of ending the reply.
+/// Lines end in LF; a CR before it is dropped. Only whole lines are decoded, so a character that arrives in two chunks
+/// stays whole. Malformed UTF-8 becomes U+FFFD.
 struct LineSplitter: Sendable {
   private let limit: Int
   private var pending: [UInt8] = []
@@ -12,24 +15,24 @@ struct LineSplitter: Sendable {
     self.limit = limit
   }
 
-  /// Takes bytes in and returns the lines they complete.
-  /// - Throws: ``EngineError`` `.badReply` when a line is longer than the limit; nothing more may be appended then.
+  /// Adds bytes and returns the lines that they complete.
+  /// - Throws: ``LineTooLong``, after which no bytes may be added.
   mutating func append(_ bytes: some Collection<UInt8>) throws -> [String] {
     var lines: [String] = []
     var rest = bytes[...]
     while let newline = rest.firstIndex(of: UInt8(ascii: "\n")) {
       let head = rest[..<newline]
-      try checkRoom(for: head.count)
+      try checkLimit(for: head.count)
       pending.append(contentsOf: head)
       lines.append(takeLine())
       rest = rest[rest.index(after: newline)...]
     }
-    try checkRoom(for: rest.count)
+    try checkLimit(for: rest.count)
     pending.append(contentsOf: rest)
     return lines
   }
 
-  /// The last line, when the stream ended without a line feed.
+  /// Returns the last line if the stream ended without a line feed.
   mutating func finish() -> String? {
     pending.isEmpty ? nil : takeLine()
   }
@@ -40,9 +43,9 @@ struct LineSplitter: Sendable {
     return String(decoding: pending, as: UTF8.self)
   }
 
-  private func checkRoom(for count: Int) throws {
+  private func checkLimit(for count: Int) throws {
     guard pending.count + count <= limit else {
-      throw EngineError(.badReply, "the engine sent a line of more than \(limit) bytes")
+      throw LineTooLong(limit: limit)
     }
   }
 }

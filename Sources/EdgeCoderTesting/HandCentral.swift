@@ -1,7 +1,9 @@
-@testable import EdgeCoder
+public import EdgeCoder
 
-/// Runs services while the body runs.
-func running<Value: Sendable>(
+/// Runs services while the body runs, and returns its result.
+///
+/// The services are cancelled when the body returns.
+public func running<Value: Sendable>(
   _ services: [@Sendable () async -> Void], _ body: @Sendable @escaping () async throws -> Value
 ) async throws -> Value {
   try await withThrowingTaskGroup(of: Value?.self) { group in
@@ -16,23 +18,31 @@ func running<Value: Sendable>(
     while let result = try await group.next() {
       if let value = result { return value }
     }
-    throw LoopbackError("the body did not end")
+    throw LoopbackError("the body did not finish")
   }
 }
 
-/// Waits until a condition holds; the test's time limit bounds it. Resting between the looks, because hundreds of tests
-/// share a few threads.
-func eventually(_ condition: @Sendable () async throws -> Bool) async throws {
-  while try await !condition() { try await Task.sleep(for: .milliseconds(1)) }
-}
-
-/// A central by hand: one connection, and the replies that came over it.
-final class HandCentral: Sendable {
-  let connection: LoopbackConnection
+/// A central without state machines: one connection, and the replies that arrived over it.
+///
+/// ```swift
+/// import EdgeCoder
+///
+/// let phone = LoopbackPhone()
+/// let service = PhoneService(transport: phone, engine: EchoEngine())
+/// try await running([service.run]) {
+///   let central = try await HandCentral(phone)
+///   try await central.request("1", "Hello")
+///   print(await central.reply()?.answer as Any)
+/// }
+/// ```
+public final class HandCentral: Sendable {
+  /// The connection to the phone.
+  public let connection: LoopbackConnection
   private let replies: AsyncStream<Wire.Response>
   private let statuses: AsyncStream<Wire.Status>
 
-  init(_ phone: LoopbackPhone, _ name: String = "hand", mtu: Int = 517) async throws {
+  /// Connects to a phone and subscribes to its replies.
+  public init(_ phone: LoopbackPhone, _ name: String = "hand", mtu: Int = 517) async throws {
     connection = try await phone.connect(PeerID("/loopback/" + name), mtu: mtu)
     let (replies, repliesIn) = AsyncStream<Wire.Response>.makeStream()
     let (statuses, statusesIn) = AsyncStream<Wire.Status>.makeStream()
@@ -59,22 +69,25 @@ final class HandCentral: Sendable {
     try await connection.subscribe(to: .response)
   }
 
-  func write(_ text: String) async throws { try await write(Array(text.utf8)) }
+  /// Writes text to the request characteristic, in chunks.
+  public func write(_ text: String) async throws { try await write(Array(text.utf8)) }
 
-  func write(_ bytes: [UInt8]) async throws {
+  /// Writes bytes to the request characteristic, in chunks.
+  public func write(_ bytes: [UInt8]) async throws {
     let mtu = connection.mtu
     for piece in Chunker.chunks(of: bytes, size: Chunker.requestSize(mtu: mtu)) {
       try await connection.write(Array(piece))
     }
   }
 
-  func request(_ id: String, _ prompt: String, maxTokens: Int? = nil) async throws {
+  /// Sends a request with an identifier and a prompt.
+  public func request(_ id: String, _ prompt: String, maxTokens: Int? = nil) async throws {
     try await write(Wire.Request(id: id, prompt: prompt, maxTokens: maxTokens).encoded())
   }
 
-  /// The next reply; `nil` when the link has ended.
-  func reply() async -> Wire.Response? { await replies.first { _ in true } }
+  /// Waits for the next reply; `nil` when the connection has closed.
+  public func reply() async -> Wire.Response? { await replies.first { _ in true } }
 
-  /// The next status; `nil` when the link has ended.
-  func status() async -> Wire.Status? { await statuses.first { _ in true } }
+  /// Waits for the next status; `nil` when the connection has closed.
+  public func status() async -> Wire.Status? { await statuses.first { _ in true } }
 }

@@ -1,4 +1,3 @@
-internal import EdgeCoder
 internal import HTTPTypes
 internal import Hummingbird
 
@@ -8,7 +7,7 @@ internal import Hummingbird
   internal import Foundation
 #endif
 
-/// What OpenAI's clients ask for. A phone's `ok: false` is 502 here.
+/// The routes for OpenAI clients; a refusal of a phone is 502 here.
 struct OpenAIRoutes: Sendable {
   let runner: PromptRunner
 
@@ -52,19 +51,19 @@ struct OpenAIRoutes: Sendable {
         prompt_tokens: ReplyText.estimatedTokens(prompt), completion_tokens: ReplyText.estimatedTokens(text))
     }
     if common.stream == true {
-      // The first chunk names it, long before the phone's reply does.
-      let (made, tellsUsage) = (header(UUID().uuidString), common.stream_options?.include_usage == true)
+      // The first chunk contains the identifier, long before the reply of the phone does.
+      let made = header(UUID().uuidString)
+      let includesUsage = common.stream_options?.include_usage == true
       let format = StreamFormat(
         family: .openAI, framing: .events, opening: [OpenAIReply(made, delta: "", isFirst: true)],
         piece: { OpenAIReply(made, delta: $0) },
         closing: { live in
-          [OpenAIReply(made, finish: "stop")] + (tellsUsage ? [OpenAIReply(made, usage: usage(live.text))] : [])
+          [OpenAIReply(made, finish: "stop")] + (includesUsage ? [OpenAIReply(made, usage: usage(live.text))] : [])
         })
       return try await runner.stream(asked, for: context, as: format)
     }
     let reply = try await runner.run(asked, for: context)
-    guard reply.ok else { throw APIError.phoneFailed(reply) }
-    let text = ReplyText.cut(reply.output, atFirstOf: asked.stops)
+    let text = ReplyText.truncate(try runner.text(of: reply), atFirstOf: asked.stops)
     return .json(OpenAIReply(header(reply.id), content: text, usage: usage(text)))
   }
 }

@@ -2,8 +2,9 @@ internal import EdgeCoder
 internal import HTTPTypes
 internal import Hummingbird
 
-/// What Ollama's clients ask for. A phone's `ok: false` is 502 here: these clients know no such field and would show the
-/// reason as if it were the model's answer.
+/// The routes for Ollama clients.
+///
+/// A refusal of a phone is 502 here: these clients have no field for it and would show the reason as the reply.
 struct OllamaRoutes: Sendable {
   let runner: PromptRunner
 
@@ -17,7 +18,7 @@ struct OllamaRoutes: Sendable {
       try ModelName.check(name)
       return Response.json(OllamaShow())
     }
-    // The model is offered whether or not a phone is near, so that a client can be set up before one is.
+    // The model is offered also without a phone, so that a client can be configured before one is in range.
     router.get("/api/tags") { _, _ in Response.json(OllamaModelList(models: [OllamaModel()])) }
     router.get("/api/ps") { _, _ in
       let connected = await runner.service.status().connected
@@ -66,8 +67,7 @@ struct OllamaRoutes: Sendable {
   ) async throws -> (text: String, final: FinalFields, reply: InferenceReply) {
     let start = ContinuousClock.now
     let reply = try await runner.run(prompt, for: context)
-    guard reply.ok else { throw APIError.phoneFailed(reply) }
-    let text = ReplyText.cut(reply.output, atFirstOf: prompt.stops)
+    let text = ReplyText.truncate(try runner.text(of: reply), atFirstOf: prompt.stops)
     return (text, FinalFields(prompt: prompt.text, text: text, wall: start.duration(to: .now), reply: reply), reply)
   }
 }
@@ -88,9 +88,9 @@ extension StreamFormat {
   }
 }
 
-/// The one model there is.
+/// The check of the name of the model.
 enum ModelName {
-  /// - Throws: ``APIError`` 404, in the words that clients of both families know.
+  /// - Throws: ``APIError`` 404, with the message that clients of both families expect.
   static func check(_ name: String?) throws {
     guard let name, name != HTTPAPI.modelName, name != HTTPAPI.modelName + ":latest" else { return }
     throw APIError(

@@ -1,11 +1,11 @@
-/// Passes text on up to the first of the stop sequences, which phones know nothing of.
+/// A filter that passes text up to the first stop sequence.
 ///
-/// The text comes in pieces. What may be the beginning of a sequence is held back until it is known not to be one.
+/// The text arrives in pieces. Text that may be the start of a sequence is held back until that is decided.
 struct StopFilter: Sendable {
-  /// A sequence, and how much of it the text so far ends with (Knuth, Morris and Pratt: each byte is looked at once).
+  /// A sequence, and the length of its prefix at the end of the text (Knuth, Morris and Pratt: each byte is read once).
   private struct Matcher: Sendable {
     private let sequence: [UInt8]
-    /// For each length that is matched, the next shorter one that is as well.
+    /// The next shorter matching length for each matching length.
     private let fallback: [Int]
     private(set) var matched = 0
 
@@ -31,14 +31,14 @@ struct StopFilter: Sendable {
 
   private var matchers: [Matcher]
   private var held: [UInt8] = []
-  /// Whether a sequence came; nothing passes any more.
+  /// A Boolean value that indicates whether a sequence was found; later text is dropped.
   private(set) var isStopped = false
 
   init(_ stops: [String]) { matchers = stops.filter { !$0.isEmpty }.map { Matcher(Array($0.utf8)) } }
 
-  /// Takes more text.
-  /// - Returns: what may pass now.
-  mutating func take(_ text: String) -> String {
+  /// Filters the next piece of text.
+  /// - Returns: The text that may be sent now.
+  mutating func filter(_ text: String) -> String {
     guard !isStopped else { return "" }
     for byte in text.utf8 {
       held.append(byte)
@@ -46,17 +46,17 @@ struct StopFilter: Sendable {
       if let longest = matchers.filter(\.isComplete).map(\.matched).max() {
         isStopped = true
         held.removeLast(longest)
-        return rest()
+        return finish()
       }
     }
-    // A sequence begins with a whole character, so what passes ends with one.
+    // A sequence starts with a whole character, so the passed text ends with one.
     let beginning = matchers.map(\.matched).max() ?? 0
     defer { held.removeFirst(held.count - beginning) }
     return String(decoding: held.dropLast(beginning), as: UTF8.self)
   }
 
-  /// What was held back: the text is over.
-  mutating func rest() -> String {
+  /// Returns the text that was held back, at the end of the text.
+  mutating func finish() -> String {
     defer { held = [] }
     return String(decoding: held, as: UTF8.self)
   }

@@ -1,33 +1,33 @@
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 
-/// The connections of a server, for the one who must end them all.
+/// The open connections of a server, which may have to be closed together.
 final class OpenConnections: Sendable {
   private struct State {
     var channels: [ObjectIdentifier: any Channel] = [:]
-    var isEnding = false
+    var isClosing = false
   }
 
   private let state = NIOLockedValueBox(State())
 
-  /// Takes a connection in; when all are being ended, this one is too.
+  /// Adds a connection, or closes it while all are being closed.
   func add(_ channel: any Channel) {
-    let isEnding = state.withLockedValue { state in
+    let isClosing = state.withLockedValue { state in
       state.channels[ObjectIdentifier(channel)] = channel
-      return state.isEnding
+      return state.isClosing
     }
-    if isEnding { channel.close(promise: nil) }
+    if isClosing { channel.close(promise: nil) }
   }
 
-  /// Forgets a connection that has ended.
+  /// Removes a connection that has closed.
   func remove(_ channel: any Channel) {
     state.withLockedValue { $0.channels[ObjectIdentifier(channel)] = nil }
   }
 
-  /// Ends all connections, and those that still come.
-  func endAll() {
+  /// Closes all connections, present and future.
+  func closeAll() {
     let channels = state.withLockedValue { state in
-      state.isEnding = true
+      state.isClosing = true
       return state.channels
     }
     for channel in channels.values { channel.close(promise: nil) }

@@ -1,4 +1,3 @@
-internal import EdgeCoder
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -10,7 +9,7 @@ internal import NIOCore
 #endif
 
 extension Response {
-  /// A whole JSON document, ended with a line feed so that a terminal shows it well.
+  /// Returns a JSON document with a final line feed, for terminals.
   static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) -> Response {
     do {
       var buffer = ByteBuffer(bytes: try encoder.encode(value))
@@ -18,12 +17,12 @@ extension Response {
       return Response(
         status: status, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: buffer))
     } catch {
-      // Nothing we encode holds what JSON cannot say (no NaN, no unknown date format).
+      // Never happens: no encoded type contains a value that JSON cannot represent (NaN, an unknown date format).
       return Response(status: .internalServerError)
     }
   }
 
-  /// The value as JSON on one line.
+  /// Returns a value as JSON on one line.
   static func text(_ value: any Encodable) throws -> String {
     String(decoding: try encoder.encode(value), as: UTF8.self)
   }

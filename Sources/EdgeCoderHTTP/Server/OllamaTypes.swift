@@ -1,4 +1,4 @@
-/// The bodies of Ollama's other routes; names are those on the wire.
+/// The bodies of Ollama's other routes; names are those of the protocol.
 struct OllamaChatRequest: Decodable, Sendable {
   let model: String?
   let messages: [ChatMessage]
@@ -11,7 +11,7 @@ struct OllamaChatRequest: Decodable, Sendable {
 
   func refuseUnsupported() throws {
     for (name, field) in [("tools", tools), ("format", format), ("think", think)] where field?.isSet == true {
-      throw APIError.badRequest("`\(name)` is not supported: phones take and give plain text only")
+      throw APIError.badRequest("`\(name)` is not supported: phones accept and return plain text only")
     }
   }
 }
@@ -53,13 +53,14 @@ struct OllamaShowRequest: Decodable, Sendable {
   let name: String?
 }
 
-/// The version in `/api/version`: the Ollama API this server was written against. Clients compare it with what they need.
+/// The version in `/api/version`: the Ollama API this server was written against. Clients compare it with the version that they need.
 enum OllamaVersion {
   static let claimed = "0.5.0"
 }
 
-/// What can be said of a model that lives on phones. The size is unknown, hence 0; the time is fixed, so that a client
-/// that looks for changes sees none.
+/// The description of a model on phones.
+///
+/// The size is unknown, hence 0. The time is fixed, so that a client that looks for changes finds none.
 struct OllamaModel: Encodable, Sendable {
   let name = HTTPAPI.modelName + ":latest"
   let model = HTTPAPI.modelName + ":latest"

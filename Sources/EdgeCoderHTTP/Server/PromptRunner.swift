@@ -1,4 +1,3 @@
-internal import DBus
 internal import EdgeCoder
 internal import HTTPTypes
 internal import Hummingbird
@@ -11,20 +10,20 @@ internal import Timing
   internal import Foundation
 #endif
 
-/// What is asked of a phone.
+/// A prompt for a phone, with its parameters.
 struct Prompt: Sendable {
   var text: String
   var maxTokens: Int?
-  /// Where the text is to end; the phone does not know.
+  /// The stop sequences, which the phone does not know.
   var stops: [String] = []
 }
 
-/// What all routes share: read a bounded body, run one prompt under the limits.
+/// The operations that all routes share: reading a body within its limits, and running one prompt.
 struct PromptRunner: Sendable {
   let service: any InferenceService
   let configuration: HTTPAPI.Configuration
 
-  /// The body as `Value`.
+  /// Decodes the body of a request.
   /// - Throws: ``APIError`` 400 (not JSON, wrong types), 408 or 413.
   func decode<Value: Decodable>(_ type: Value.Type, from request: Request) async throws -> Value {
     let body = try await body(of: request)
@@ -35,16 +34,16 @@ struct PromptRunner: Sendable {
     }
   }
 
-  /// Sends one prompt and waits for the whole reply; a client that goes away cancels it.
+  /// Sends one prompt and waits for the whole reply; a client that disconnects cancels it.
   /// - Throws: ``APIError``, or `CancellationError` when the server stops.
   func run(_ prompt: Prompt, for context: APIContext) async throws -> InferenceReply {
     try await context.whileClientListens { try await generate(prompt) { _ in } }
   }
 
-  /// Sends one prompt and answers with its text as it comes; a client that goes away cancels it.
+  /// Sends one prompt and responds with its text as it arrives; a client that disconnects cancels it.
   ///
-  /// The answer begins with the first piece, or with the whole reply where a phone sends no pieces: what fails before
-  /// has its own status.
+  /// The response starts with the first piece, or with the whole reply of a phone that sends no pieces. An earlier failure
+  /// has a status of its own.
   /// - Throws: ``APIError``, or `CancellationError` when the server stops.
   func stream(_ prompt: Prompt, for context: APIContext, as format: StreamFormat) async throws -> Response {
     let generation = Generation { onText in try await generate(prompt, onText) }
@@ -54,12 +53,22 @@ struct PromptRunner: Sendable {
     return format.response(live, first: first)
   }
 
+  /// Returns the text of a reply.
+  /// - Throws: ``APIError`` 502 for a refusal.
+  func text(of reply: InferenceReply) throws -> String {
+    switch reply.answer {
+    case .text(let text): return text
+    case .refusal(let refusal): throw APIError.phoneFailed(reply, refusal)
+    }
+  }
+
   private func generate(
     _ prompt: Prompt, _ onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {
-    let limit = configuration.replyTime
-    let limits = ProgressLimits(first: limit, pause: limit, total: configuration.streamTime)
-    let (time, started) = (TimeSource.continuous, TimeSource.continuous.now)
+    let limit = configuration.replyTimeout
+    let limits = ProgressLimits(first: limit, pause: limit, total: configuration.streamTimeout)
+    let time = TimeSource.continuous
+    let started = time.now
     do {
       return try await time.withLimits(limits, orThrow: { APIError.tooLate(after: time.now - started, limits) }) {
         [service] step in
@@ -75,12 +84,12 @@ struct PromptRunner: Sendable {
   }
 
   private func body(of request: Request) async throws -> ByteBuffer {
-    let limit = configuration.bodyBytes
-    let tooLarge = APIError(.contentTooLarge, "the body is larger than \(limit) bytes", code: "body_too_large")
+    let limit = configuration.bodyLimit
+    let tooLarge = APIError(.contentTooLarge, "the body exceeds \(limit) bytes", code: "body_too_large")
     if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
-    let late = APIError(.requestTimeout, "the body did not arrive in time", code: "body_timeout")
+    let late = APIError(.requestTimeout, "the body did not arrive within its timeout", code: "body_timeout")
     do {
-      return try await TimeSource.continuous.withLimit(configuration.bodyTime, orThrow: late) {
+      return try await TimeSource.continuous.withLimit(configuration.bodyTimeout, orThrow: late) {
         try await request.body.collect(upTo: limit)
       }
     } catch is NIOTooManyBytesError {

@@ -1,5 +1,7 @@
-/// The fields that both OpenAI routes share; names are those on the wire. What a phone cannot be told (temperature, seed,
-/// top_p …) is passed over, as every compatible server does; what would change the meaning of the answer is refused.
+/// The fields that both OpenAI routes share; names are those of the protocol.
+///
+/// Parameters that a phone does not support (temperature, seed, top_p …) are ignored, as in every compatible server.
+/// Parameters that change the meaning of the reply are refused.
 struct OpenAICommonRequest: Decodable, Sendable {
   struct StreamOptions: Decodable, Sendable {
     let include_usage: Bool?
@@ -18,7 +20,7 @@ struct OpenAICommonRequest: Decodable, Sendable {
   func check() throws {
     try ModelName.check(model)
     guard (n ?? 1) == 1, (best_of ?? 1) == 1 else {
-      throw APIError.badRequest("`n` and `best_of` must be 1: a phone gives one answer")
+      throw APIError.badRequest("`n` and `best_of` must be 1: a phone returns one reply")
     }
   }
 
@@ -56,10 +58,10 @@ struct OpenAIChatRequest: Decodable, Sendable {
   func refuseUnsupported() throws {
     for (name, field) in [("tools", tools), ("functions", functions), ("logprobs", logprobs)]
     where field?.isSet == true {
-      throw APIError.badRequest("`\(name)` is not supported: phones take and give plain text only")
+      throw APIError.badRequest("`\(name)` is not supported: phones accept and return plain text only")
     }
     if let type = response_format?.type, type != "text" {
-      throw APIError.badRequest("`response_format` must be text: a phone cannot be held to a format")
+      throw APIError.badRequest("`response_format` must be `text`: phones do not support other formats")
     }
   }
 }
@@ -85,7 +87,7 @@ struct OpenAICompletionRequest: Decodable, Sendable {
 
   func checkedPrompt() throws -> String {
     for (name, field) in [("suffix", suffix), ("echo", echo), ("logprobs", logprobs)] where field?.isSet == true {
-      throw APIError.badRequest("`\(name)` is not supported: phones take and give plain text only")
+      throw APIError.badRequest("`\(name)` is not supported: phones accept and return plain text only")
     }
     guard prompt.values.count == 1, let text = prompt.values.first, !text.isEmpty else {
       throw APIError.badRequest("`prompt` must be one text that is not empty")

@@ -2,13 +2,22 @@ internal import EdgeCoder
 internal import HTTPTypes
 internal import Hummingbird
 
-/// The two paths of the EdgeCoder proxy. `POST /api/generate` is shared with Ollama: a body that names a model comes
-/// from an Ollama client, one that does not from an EdgeCoder client.
+/// The two paths of the EdgeCoder proxy, `/status` and `/api/generate`.
+///
+/// `POST /api/generate` is shared with Ollama: a body with a model comes from an Ollama client, one without from an
+/// EdgeCoder client.
 struct EdgeCoderRoutes: Sendable {
   let runner: PromptRunner
 
+  private static let statusMethods: [HTTPRequest.Method] = [
+    .get, .head, .post, .put, .patch, .delete, .options, .trace, .connect,
+  ]
+
   func add(to router: APIRouter) {
-    // `/status` answers to every method: see RouteFallback.
+    // The EdgeCoder proxy answers every method at this path.
+    for method in Self.statusMethods {
+      router.on("/status", method: method) { _, _ in Response.json(await runner.service.status()) }
+    }
     router.post("/api/generate") { request, context in
       let body = try await runner.decode(GenerateRequest.self, from: request)
       return body.model == nil
@@ -22,14 +31,15 @@ struct EdgeCoderRoutes: Sendable {
     router.head("/") { _, _ in Response(status: .ok) }
   }
 
-  /// The proxy's answer in one JSON object on one line. It is at once a complete Ollama stream of one line, so that an
-  /// Ollama client that leaves the model out is served as well.
+  /// Answers with the JSON object of the proxy on one line.
+  ///
+  /// The line is also a complete Ollama stream, so that an Ollama client that omits the model is served as well.
   private func generate(_ body: GenerateRequest, _ context: APIContext) async throws -> Response {
     let start = ContinuousClock.now
     let prompt = try body.checkedPrompt()
     func whole(_ reply: InferenceReply) -> Response {
-      // Truncating a failure's reason at a stop sequence would hide it.
-      let text = reply.ok ? ReplyText.cut(reply.output, atFirstOf: prompt.stops) : reply.output
+      // A reason is not truncated at a stop sequence.
+      let text = reply.answer.text.map { ReplyText.truncate($0, atFirstOf: prompt.stops) } ?? reply.answer.output
       let final = FinalFields(prompt: prompt.text, text: text, wall: start.duration(to: .now), reply: reply)
       return .json(
         GenerateReply(model: HTTPAPI.modelName, response: text, done: true, final: final).answered(by: reply))

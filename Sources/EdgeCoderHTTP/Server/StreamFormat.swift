@@ -2,33 +2,34 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// How an answer is told piece by piece to one family of clients.
+/// The format of a streamed reply for one family of clients.
 struct StreamFormat: Sendable {
   typealias Value = any Encodable & Sendable
 
   enum Framing: Sendable {
-    /// One JSON object a line, as Ollama streams.
+    /// One JSON object per line, as in Ollama.
     case lines
-    /// Server-sent events ending with `[DONE]`, as OpenAI streams.
+    /// Server-sent events that end with `[DONE]`, as in OpenAI.
     case events
   }
 
   var family: APIFamily
   var framing: Framing
-  /// What comes before the text.
+  /// The values before the text.
   var opening: [Value] = []
-  /// A piece of the text.
+  /// Returns the value for a piece of the text.
   var piece: @Sendable (String) -> Value
-  /// What comes after the text.
+  /// Returns the values after the text.
   var closing: @Sendable (LiveReply) -> [Value]
 
-  /// The answer, from its first piece on. An error after that is told in the stream, which then ends without its usual
-  /// end.
+  /// Returns the response, which starts with the first piece. A later error is written to the stream, in place of its
+  /// normal end.
   func response(_ reply: LiveReply, first: String?) -> Response {
     Response(
       status: .ok, headers: headers,
       body: ResponseBody { writer in
-        var (reply, text) = (reply, first)
+        var reply = reply
+        var text = first
         do {
           try await write(opening, to: &writer)
           while let piece = text {

@@ -1,15 +1,15 @@
-/// Which names in `Host` and `Origin` mean this machine.
+/// The rule that decides which names in `Host` and `Origin` mean this host.
 ///
-/// A web site can make its own name resolve to 127.0.0.1 (DNS rebinding) and then talk to this server from a visitor's
-/// browser; the browser still sends the site's name, and that is what gives it away.
+/// A web site can make its own name resolve to 127.0.0.1 (DNS rebinding) and then send requests to this server from the
+/// browser of a visitor. The browser still sends the name of the site, which this rule refuses.
 enum LoopbackRule {
-  /// Whether a `Host` value (`name`, `name:port`, `[v6]:port`) is 127.0.0.0/8, ::1 or localhost.
+  /// Returns `true` if a `Host` value (`name`, `name:port`, `[v6]:port`) is 127.0.0.0/8, ::1 or localhost.
   static func allows(host value: String) -> Bool {
     guard let name = hostName(value) else { return false }
     return isLoopback(name)
   }
 
-  /// Whether an `Origin` value (`scheme://host:port`) is a page of this machine; `null` is not.
+  /// Returns `true` if an `Origin` value (`scheme://host:port`) is a page of this host; `null` is not.
   static func allows(origin value: String) -> Bool {
     guard let separator = value.firstRange(of: "://") else { return false }
     let rest = value[separator.upperBound...]
@@ -17,7 +17,7 @@ enum LoopbackRule {
     return allows(host: String(rest))
   }
 
-  /// The name without the port; `nil` when it is no `Host` value.
+  /// Returns the name without the port; `nil` for a malformed value.
   private static func hostName(_ value: String) -> Substring? {
     let name: Substring
     let port: Substring

@@ -1,17 +1,17 @@
 internal import EdgeCoder
 internal import NIOConcurrencyHelpers
 
-/// One prompt at work, whose text is taken piece by piece; whoever makes it waits until a piece is wanted.
+/// A running prompt whose text is consumed piece by piece; the producer waits until the next piece is requested.
 ///
-/// Nobody who could take it any more ends it: with its last reference it is cancelled.
+/// The prompt is cancelled with the last reference.
 final class Generation: Sendable {
   private let wants: AsyncStream<Void>.Continuation
   private let pieces: AsyncStream<String>
   private let task: Task<InferenceReply, any Error>
   private let isAbandoned = NIOLockedValueBox(false)
 
-  /// Begins at once.
-  /// - Parameter work: gets what takes its text.
+  /// Starts the work at once.
+  /// - Parameter work: The work, which passes its text to the given closure.
   init(
     _ work: @Sendable @escaping (_ onText: @Sendable @escaping (String) async -> Void) async throws -> InferenceReply
   ) {
@@ -30,15 +30,15 @@ final class Generation: Sendable {
 
   deinit { task.cancel() }
 
-  /// The next piece of the text; `nil` when there is none any more, and when the task is cancelled.
+  /// Returns the next piece of the text; `nil` at the end, and when the task is cancelled.
   func next() async -> String? {
     wants.yield()
     for await piece in pieces { return piece }
     return nil
   }
 
-  /// What came of it, when there are no more pieces.
-  /// - Throws: what the work threw; ``APIError/clientGone`` after ``abandon()``.
+  /// Returns the reply after the last piece.
+  /// - Throws: The error of the work; ``APIError/clientGone`` after ``abandon()``.
   func result() async throws -> InferenceReply {
     do {
       return try await withTaskCancellationHandler {
@@ -51,10 +51,10 @@ final class Generation: Sendable {
     }
   }
 
-  /// Ends it, because what is still to come is not needed.
+  /// Cancels the prompt, because the rest of its text is not needed.
   func cancel() { task.cancel() }
 
-  /// Ends it, because the client went away.
+  /// Cancels the prompt, because the client disconnected.
   func abandon() {
     isAbandoned.withLockedValue { $0 = true }
     task.cancel()

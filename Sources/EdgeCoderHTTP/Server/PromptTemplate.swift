@@ -1,14 +1,14 @@
-/// Turns a conversation into the one prompt that goes to a phone.
+/// The conversion of a conversation into one prompt for a phone.
 ///
-/// The phone's engine applies the model's own chat template around it, so this stays plain text:
+/// The engine of the phone applies the chat template of the model, so the prompt is plain text:
 ///
 /// - one user message alone: its text, unchanged;
 /// - system messages and one user message: the system text, an empty line, the user's text;
 /// - a longer conversation: the system text, then every message as `User: …`, `Assistant: …` or `Tool: …`, with an empty
 ///   line between two, and a last `Assistant:`.
 enum PromptTemplate {
-  /// Renders the messages.
-  /// - Throws: ``APIError`` 400 when there is nothing to answer.
+  /// Returns the prompt for a conversation.
+  /// - Throws: ``APIError`` 400 if the conversation is empty.
   static func render(_ messages: [ChatMessage]) throws -> String {
     guard !messages.isEmpty else { throw APIError.badRequest("`messages` is empty") }
     var system: [String] = []
@@ -31,7 +31,7 @@ enum PromptTemplate {
     return join(preamble, dialogue) + "\n\nAssistant:"
   }
 
-  /// A system text before a prompt, as `/api/generate` has it.
+  /// Returns a prompt after a system text, as in `/api/generate`.
   static func join(_ system: String?, _ prompt: String) -> String {
     guard let system, !system.isEmpty else { return prompt }
     return system + "\n\n" + prompt
@@ -62,40 +62,47 @@ struct ChatMessage: Decodable, Sendable {
     }
   }
 
-  /// The message's text.
+  /// Returns the text of the message.
   /// - Throws: ``APIError`` 400 for anything that is not text.
   func text(at index: Int) throws -> String {
-    guard images?.isSet != true else { throw APIError.badRequest("images are not supported: phones take text only") }
+    guard images?.isSet != true else { throw APIError.badRequest("images are not supported: phones accept text only") }
     return try parts.map { part in
       guard part.type == "text", let text = part.text else {
-        throw APIError.badRequest("`messages[\(index)].content` holds a part that is not text")
+        throw APIError.badRequest("`messages[\(index)].content` contains a part that is not text")
       }
       return text
     }.joined()
   }
 }
 
-/// Whether a field asks for something, whatever its type: absent, null, false, "" and [] do not.
+/// The presence of a field of any type: absent, null, false, "" and [] do not count.
 struct JSONPresence: Decodable, Sendable {
   let isSet: Bool
-  /// Whether it is the number 0, as in Ollama's `"keep_alive": 0`.
+  /// A Boolean value that indicates whether the field is the number 0, as in `"keep_alive": 0`.
   let isZero: Bool
 
   init(from decoder: any Decoder) throws {
-    switch try Kind(from: decoder) {
-    case .null: (isSet, isZero) = (false, false)
-    case .list(let isEmpty): (isSet, isZero) = (!isEmpty, false)
-    case .bool(let value): (isSet, isZero) = (value, false)
-    case .number(let value): (isSet, isZero) = (true, value == 0)
-    case .string(let value): (isSet, isZero) = (!value.isEmpty, value == "0")
-    case .object: (isSet, isZero) = (true, false)
-    }
+    let kind = try Kind(from: decoder)
+    isSet =
+      switch kind {
+      case .null: false
+      case .list(let isEmpty): !isEmpty
+      case .bool(let value): value
+      case .number, .object: true
+      case .string(let value): !value.isEmpty
+      }
+    isZero =
+      switch kind {
+      case .number(let value): value == 0
+      case .string(let value): value == "0"
+      case .null, .list, .bool, .object: false
+      }
   }
 
   private enum Kind: Decodable {
     case null, list(isEmpty: Bool), bool(Bool), number(Double), string(String), object
 
-    /// JSON does not say what comes; a decoder only tells by failing.
+    /// Tries one type after another, because a decoder does not report the type of a value.
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
       if container.decodeNil() {

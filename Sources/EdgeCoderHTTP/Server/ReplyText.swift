@@ -1,16 +1,14 @@
-internal import EdgeCoder
-
-/// What becomes of a phone's text on its way to a client.
+/// Functions on the text of a reply before it is sent to a client.
 enum ReplyText {
-  /// The text up to the first of the stop sequences.
-  static func cut(_ text: String, atFirstOf stops: [String]) -> String {
+  /// Returns the text up to the first stop sequence.
+  static func truncate(_ text: String, atFirstOf stops: [String]) -> String {
     var filter = StopFilter(stops)
-    return filter.take(text) + filter.rest()
+    return filter.filter(text) + filter.finish()
   }
 
-  /// The text in pieces of at most `limit` bytes, cut between characters; a character longer than that stays whole.
+  /// Returns the text in pieces of at most `limit` bytes, split between characters; a longer character stays whole.
   ///
-  /// Some clients limit the length of a line of a stream, so a long reply cannot travel in one.
+  /// Some clients limit the length of a line of a stream.
   static func pieces(_ text: String, limit: Int = 4096) -> [String] {
     var pieces: [String] = []
     var piece = ""
@@ -29,7 +27,7 @@ enum ReplyText {
     return pieces
   }
 
-  /// Phones do not count tokens. Clients want a number, so they get the usual rule of thumb: one for four bytes.
+  /// Returns an estimate of the number of tokens: one for four bytes. Phones do not report token counts.
   static func estimatedTokens(_ text: String) -> Int {
     (text.utf8.count + 3) / 4
   }

@@ -1,11 +1,11 @@
 internal import HTTPTypes
 internal import Hummingbird
 
-/// Which clients a path is for; it decides what an error looks like.
+/// The family of clients that a path serves, which decides the form of errors.
 enum APIFamily: Sendable, Hashable {
-  /// `/api/generate`: EdgeCoder's proxy and Ollama, in one object that both understand.
+  /// `/api/generate`: the EdgeCoder proxy and Ollama, in one object that both accept.
   case generate
-  /// The rest of `/api`, and everything unknown.
+  /// The rest of `/api`, and unknown paths.
   case ollama
   /// `/v1`.
   case openAI
@@ -18,7 +18,7 @@ enum APIFamily: Sendable, Hashable {
     }
   }
 
-  /// The error in this family's shape; also as a line or an event of a stream that has begun.
+  /// Returns the error in the form of this family, also for a line or an event of a stream.
   func body(_ error: APIError) -> any Encodable & Sendable {
     switch self {
     case .generate: ProxyFailure(error)
@@ -27,11 +27,11 @@ enum APIFamily: Sendable, Hashable {
     }
   }
 
-  /// The error as a whole answer.
+  /// Returns the error as a whole response.
   func response(_ error: APIError) -> Response {
     var response = Response.json(body(error), status: error.status)
     for field in error.headers { response.headers[field.name] = field.value }
-    // A prompt that ran out of time or failed on a phone is not made better by the OpenAI clients' silent retries.
+    // The silent retries of the OpenAI clients do not help a prompt that timed out or failed on a phone.
     if self == .openAI, error.status.code == 502 || error.status.code == 504 {
       response.headers[.shouldRetry] = "false"
     }
@@ -43,7 +43,7 @@ enum APIFamily: Sendable, Hashable {
     let error: String
     let code: String?
     let response = ""
-    /// What the phone said, where it is the one that failed.
+    /// The reply of the phone, if the phone failed.
     let output: String
     let id: String?
     let durationMs: Int?
@@ -52,7 +52,7 @@ enum APIFamily: Sendable, Hashable {
     init(_ error: APIError) {
       self.error = error.message
       code = error.code
-      output = error.reply?.output ?? ""
+      output = error.reply?.answer.output ?? ""
       id = error.reply?.id
       durationMs = error.reply?.durationMs
       deviceName = error.reply?.phone
@@ -92,6 +92,6 @@ enum APIFamily: Sendable, Hashable {
 }
 
 extension HTTPField.Name {
-  /// The OpenAI clients' own header; the name is a constant token, so it always parses.
+  /// The header of the OpenAI clients; the name is a constant token, so it always parses.
   static let shouldRetry = HTTPField.Name("x-should-retry")!
 }

@@ -1,4 +1,4 @@
-/// A whole answer or one chunk of a stream, of either OpenAI route; names are those on the wire.
+/// A whole reply or one chunk of a stream, of either OpenAI route; names are those of the protocol.
 struct OpenAIReply: Encodable, Sendable {
   enum Kind: Sendable {
     case chat, completion
@@ -6,7 +6,7 @@ struct OpenAIReply: Encodable, Sendable {
     var idPrefix: String { self == .chat ? "chatcmpl-" : "cmpl-" }
   }
 
-  /// What every chunk of one answer repeats.
+  /// The fields that every chunk of one reply repeats.
   struct Header: Sendable {
     let id: String
     let created: Int
@@ -25,28 +25,28 @@ struct OpenAIReply: Encodable, Sendable {
   private let content: Content
   private let usage: OpenAIUsage?
 
-  /// A whole answer.
+  /// Creates a whole reply.
   init(_ header: Header, content: String, usage: OpenAIUsage) {
     self.header = header
     self.content = .whole(content)
     self.usage = usage
   }
 
-  /// A piece of a stream.
+  /// Creates a piece of a stream.
   init(_ header: Header, delta: String, isFirst: Bool = false) {
     self.header = header
     content = .delta(delta, isFirst: isFirst)
     usage = nil
   }
 
-  /// The chunk that says why the text ends.
+  /// Creates the chunk with the reason why the text ends.
   init(_ header: Header, finish: String) {
     self.header = header
     content = .finish(finish)
     usage = nil
   }
 
-  /// The chunk after the text that `stream_options.include_usage` asks for.
+  /// Creates the chunk after the text that `stream_options.include_usage` requests.
   init(_ header: Header, usage: OpenAIUsage) {
     self.header = header
     content = .usageOnly
@@ -113,7 +113,7 @@ struct OpenAIChoice: Encodable, Sendable {
     try container.encodeIfPresent(message, forKey: .message)
     try container.encodeIfPresent(delta, forKey: .delta)
     try container.encodeIfPresent(text, forKey: .text)
-    // These two keys are there even when null: strict clients look for them.
+    // These two keys are present even when null, because strict clients require them.
     try container.encode(finish_reason, forKey: .finish_reason)
     try container.encodeNil(forKey: .logprobs)
   }

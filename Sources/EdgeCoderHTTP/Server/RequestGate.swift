@@ -1,11 +1,12 @@
 internal import HTTPTypes
 internal import Hummingbird
 internal import Logging
+internal import Timing
 
-/// The first thing every request meets: who may come in, and what leaves.
+/// The outermost middleware: checks the origin of each request and completes each response.
 ///
-/// It refuses strangers (``LoopbackRule``), answers CORS for pages of this machine, turns every error into the client
-/// family's shape and logs one line.
+/// It refuses requests of other hosts (``LoopbackRule``), answers CORS for pages of this host, encodes every error in the
+/// form of the client family, and logs one line.
 struct RequestGate: RouterMiddleware {
   let logger: Logger
 
@@ -20,11 +21,11 @@ struct RequestGate: RouterMiddleware {
       try admit(request)
       response = isPreflight(request) ? preflight() : try await next(request, context)
     } catch {
-      let told = APIError(any: error)
-      if told.code == APIError.internalError {
+      let shown = APIError(any: error)
+      if shown.code == APIError.internalError {
         logger.error("request failed", metadata: ["path": "\(request.uri.path)", "error": "\(type(of: error))"])
       }
-      response = family.response(told)
+      response = family.response(shown)
     }
     if let origin = request.headers[.origin], LoopbackRule.allows(origin: origin) {
       response.headers[.accessControlAllowOrigin] = origin
@@ -35,7 +36,7 @@ struct RequestGate: RouterMiddleware {
       "request",
       metadata: [
         "method": "\(request.method)", "path": "\(request.uri.path)", "status": "\(response.status.code)",
-        "ms": "\(start.duration(to: .now).milliseconds)",
+        "ms": "\(start.duration(to: .now).milliseconds(rounded: .towardZero))",
       ])
     return response
   }
@@ -43,11 +44,11 @@ struct RequestGate: RouterMiddleware {
   private func admit(_ request: Request) throws {
     guard let host = request.head.authority, LoopbackRule.allows(host: host) else {
       throw APIError(
-        .forbidden, "only requests to localhost are served, and this one is addressed elsewhere", code: "forbidden_host"
+        .forbidden, "the host of the request is not localhost", code: "forbidden_host"
       )
     }
     if let origin = request.headers[.origin], !LoopbackRule.allows(origin: origin) {
-      throw APIError(.forbidden, "pages from other machines may not use this server", code: "forbidden_origin")
+      throw APIError(.forbidden, "the origin of the request is not this host", code: "forbidden_origin")
     }
   }
 

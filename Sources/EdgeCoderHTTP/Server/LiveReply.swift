@@ -1,0 +1,64 @@
+internal import EdgeCoder
+
+/// A reply in progress: its text arrives in pieces from a phone with a v2 mux, and at once from another.
+struct LiveReply: Sendable {
+  private let generation: Generation
+  private let started = ContinuousClock.now
+  private let prompt: Prompt
+  private var filter: StopFilter
+  /// The number of bytes received from the phone, before the filter.
+  private var received = 0
+  private var isFinished = false
+  /// The text returned so far.
+  private(set) var text = ""
+  /// The complete reply; `nil` before its end, and after a stop sequence.
+  private(set) var reply: InferenceReply?
+
+  init(_ prompt: Prompt, _ generation: Generation) {
+    self.prompt = prompt
+    self.generation = generation
+    filter = StopFilter(prompt.stops)
+  }
+
+  /// Returns the next piece of the text, which is not empty; `nil` at its end.
+  /// - Throws: ``APIError``, also when the phone fails; `CancellationError` when the server stops.
+  mutating func next() async throws -> String? {
+    while !isFinished {
+      let piece = try await step()
+      text += piece
+      if !piece.isEmpty { return piece }
+    }
+    return nil
+  }
+
+  private mutating func step() async throws -> String {
+    if let piece = await generation.next() {
+      received += piece.utf8.count
+      let passed = filter.filter(piece)
+      if filter.isStopped {
+        isFinished = true
+        generation.cancel()
+      }
+      return passed
+    }
+    isFinished = true
+    let whole = try await generation.result()
+    switch whole.answer {
+    case .refusal(let refusal): throw APIError.phoneFailed(whole, refusal)
+    case .text(let text):
+      reply = whole
+      return finish(text)
+    }
+  }
+
+  /// Returns the rest of the text of a complete reply.
+  private mutating func finish(_ text: String) -> String {
+    let rest = String(decoding: text.utf8.dropFirst(received), as: UTF8.self)
+    return filter.filter(rest) + filter.finish()
+  }
+
+  /// The fields at the end of a reply to an Ollama client.
+  var final: FinalFields {
+    FinalFields(prompt: prompt.text, text: text, wall: started.duration(to: .now), reply: reply)
+  }
+}
