@@ -35,6 +35,8 @@ var products: [Product] = [
   .library(name: "EdgeCoder", targets: ["EdgeCoder"]),
   .library(name: "EdgeCoderTesting", targets: ["EdgeCoderTesting"]),
   .library(name: "AudioIngest", targets: ["AudioIngest"]),
+  .library(name: "AudioWearables", targets: ["AudioWearables"]),
+  .library(name: "AudioIngestTesting", targets: ["AudioIngestTesting"]),
   .library(name: "Uploads", targets: ["Uploads"]),
   .library(name: "UploadsTesting", targets: ["UploadsTesting"]),
 ]
@@ -97,14 +99,31 @@ var targets: [Target] = [
   .target(
     name: "AudioIngest",
     dependencies: [
-      "ErrorReporting", "Streams", "Timing", "DurableFiles", "BlueZ", "COpus", "DBus",
-      .product(name: "Crypto", package: "swift-crypto"),
+      "ErrorReporting", "Streams", "Timing", "DurableFiles", "COpus", .product(name: "Crypto", package: "swift-crypto"),
+    ],
+    swiftSettings: settings),
+  .target(
+    name: "AudioWearables", dependencies: ["Streams", "Timing", "DurableFiles", "AudioIngest", "BlueZ"],
+    swiftSettings: settings),
+  .target(
+    name: "AudioIngestTesting",
+    dependencies: [
+      "Streams", "Timing", "DurableFiles", "SystemTesting", "AudioIngest", "AudioWearables", "BlueZ", "BlueZTesting",
+      "COpus",
     ],
     swiftSettings: settings),
   .testTarget(
     name: "AudioIngestTests",
     dependencies: [
-      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "AudioIngest", "BlueZ", "BlueZTesting", "COpus",
+      "Streams", "Timing", "DurableFiles", "DeterministicTesting", "SystemTesting", "AudioIngest",
+      "AudioIngestTesting", "AudioWearables",
+    ],
+    swiftSettings: settings),
+  .testTarget(
+    name: "AudioWearablesTests",
+    dependencies: [
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "AudioIngest",
+      "AudioIngestTesting", "AudioWearables", "BlueZ",
     ],
     swiftSettings: settings),
   .target(
@@ -158,7 +177,8 @@ var targets: [Target] = [
   .testTarget(
     name: "RadioTests",
     dependencies: [
-      "Streams", "Timing", "SystemTesting", "Agent", "AudioIngest", "AudioIngestTests", "BlueZ", "DBus", "EdgeCoder",
+      "Streams", "Timing", "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables", "BlueZ",
+      "DBus", "EdgeCoder",
     ],
     swiftSettings: settings),
   .testTarget(
@@ -261,8 +281,9 @@ if !lean {
     .executableTarget(
       name: "edgeblue",
       dependencies: [
-        "ErrorReporting", "Streams", "Timing", "Agent", "AgentHTTP", "AudioIngest", "BlueZ", "DBus", "EdgeCoder",
-        "EdgeCoderHTTP", "NetworkPath", "NetworkPathNetworkManager", "SystemState", "Uploads", "UploadsHTTP", log,
+        "ErrorReporting", "Streams", "Timing", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables", "BlueZ", "DBus",
+        "EdgeCoder", "EdgeCoderHTTP", "NetworkPath", "NetworkPathNetworkManager", "SystemState", "Uploads",
+        "UploadsHTTP", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
@@ -275,7 +296,7 @@ if !lean {
       name: "edgeblueTests",
       dependencies: [
         "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams", "Timing", "DeterministicTesting",
-        "SystemTesting", "Agent", "AudioIngest", "AudioIngestTests",
+        "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables",
         "BlueZ", "BlueZTesting", "DBus", "DBusTesting", "edgeblue",
         "EdgeCoder", "NetworkPath", "SystemState", "Uploads",
       ],

@@ -39,7 +39,7 @@ OWNED = {
     "CDBus": {"DBus"},
     "CLinux": {"Streams", "Timing"},
     "CNetlink": {"NetworkPath"},
-    "COpus": {"AudioIngest"},
+    "COpus": {"AudioIngest", "AudioIngestTesting"},
     "CZlib": {"EdgeCoder"},
 }
 

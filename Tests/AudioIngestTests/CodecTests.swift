@@ -1,3 +1,4 @@
+import AudioIngestTesting
 import DeterministicTesting
 import Foundation
 import SystemTesting
@@ -6,7 +7,7 @@ import Testing
 @testable import AudioIngest
 
 @Suite(.computing) struct CodecTests {
-  @Test func identifiersAreThoseOfTheOmiFamily() throws {
+  @Test("The identifiers of codecs are those of the Omi family") func identifiersAreThoseOfTheOmiFamily() throws {
     let known: [UInt8: AudioCodec] = [
       0: .pcm16k, 1: .pcm8k, 10: .muLaw16k, 11: .muLaw8k, 20: .opus10ms, 21: .opus20ms,
     ]
@@ -16,12 +17,12 @@ import Testing
     #expect { try AudioCodec(omiValue: []) } throws: { ($0 as? AudioIngestError)?.code == .unknownCodec }
   }
 
-  @Test(arguments: AudioCodec.allCases)
+  @Test("The duration of a frame is that of its samples", arguments: AudioCodec.allCases)
   func aFrameLastsAsLongAsItsSamples(_ codec: AudioCodec) {
     #expect(codec.frameDuration == (codec == .opus20ms ? .milliseconds(20) : .milliseconds(10)))
   }
 
-  @Test(arguments: [AudioCodec.pcm16k, .pcm8k])
+  @Test("PCM is decoded without change", arguments: [AudioCodec.pcm16k, .pcm8k])
   func pcmIsWhatCameIn(_ codec: AudioCodec) throws {
     let sound = voiceLikeSound(samples: 1600, rate: codec.sampleRate) + [.min, .max, 0, -1, 1]
     let bytes = sound.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }
@@ -39,7 +40,7 @@ import Testing
   }
 
   /// The values of ITU-T G.711, table 2, on the scale of 16 bit.
-  @Test func muLawIsThatOfTheStandard() {
+  @Test("The µ-law table is that of ITU-T G.711") func muLawIsThatOfTheStandard() {
     let known: [(UInt8, Int16)] = [
       (0xff, 0), (0x7f, 0), (0xfe, 8), (0x80, 32_124), (0x00, -32_124), (0xf0, 120), (0xef, 132), (0x8f, 16_764),
     ]
@@ -49,6 +50,7 @@ import Testing
 
   /// opusdec decodes at 48 kHz, so it is compared there. It rounds floating point by itself: one step is allowed.
   @Test(
+    "Opus is decoded as by opusdec",
     .enabled(if: ChildProcess.path(of: "opusdec") != nil, "needs opusdec"),
     arguments: [AudioCodec.opus10ms, .opus20ms])
   func opusIsWhatOpusdecHears(_ codec: AudioCodec) throws {
@@ -69,7 +71,9 @@ import Testing
     #expect(zip(samples, reference).allSatisfy { abs(Int($0) - Int($1)) <= 1 })
   }
 
-  @Test func whatIsNoOpusIsRefusedAndLeavesNothing() throws {
+  @Test("Bytes that are not Opus are rejected and decode to nothing") func whatIsNoOpusIsRefusedAndLeavesNothing()
+    throws
+  {
     let decoder = try OpusFrameDecoder(sampleRate: 16_000, usualSamples: 320)
     var samples: [Int16] = []
     for frame: [UInt8] in [[], [0xff], [0x03], [UInt8](repeating: 0xff, count: 8000)] {
@@ -83,12 +87,13 @@ import Testing
 
   /// From what a device says of its codec to the samples: an unknown one is an error, and a known one decodes whatever
   /// comes to as many samples as it says.
-  @Test func aCodecTakesAnything() throws {
+  @Test("A decoder accepts any frame and produces as many samples as it announces") func aCodecTakesAnything() throws {
     let inputs = Fuzz.inputs(usual: 12_000)
     var random = SeededGenerator(seed: 11)
     let known = try AudioCodec.allCases.map { try StreamDecoder($0) }
     var decoders = Dictionary(uniqueKeysWithValues: known.map { ($0.codec, $0) })
-    var (samples, gaps) = ([Int16](), [AudioGap]())
+    var samples: [Int16] = []
+    var gaps: [AudioGap] = []
     for input in 0..<inputs {
       let dice = random.next()
       // Mostly one that is known.
@@ -106,11 +111,11 @@ import Testing
       gaps.removeAll(keepingCapacity: true)
       let event = Self.event(&random)
       var decoder = try #require(decoders[codec])
-      let before = decoder.position
-      decoder.take(event, into: &samples, gaps: &gaps)
+      var timeline = Timeline(sampleRate: codec.sampleRate)
+      decoder.decode(event, on: &timeline, into: &samples, gaps: &gaps)
       decoders[codec] = decoder
       // `#expect` itself takes longer than all the rest.
-      guard decoder.position - before == samples.count, samples.count <= 40 * 2 * 5760 else {
+      guard timeline.decoded == samples.count, samples.count <= 40 * 2 * 5760 else {
         Issue.record("input \(input): \(codec), \(event): \(samples.count) samples")
         return
       }

@@ -1,3 +1,4 @@
+import AudioIngestTesting
 import DeterministicTesting
 import Foundation
 import Testing
@@ -43,18 +44,20 @@ private struct TellingStore<Store: FakeStore>: FakeStore {
 
   /// Who fetches is killed again and again until all is here: what the device was told to free is here after each kill,
   /// and nothing is here twice. With `EDGEBLUE_KILLS=200` it is killed as often for each kind of store.
-  @Test(arguments: StoredFormat.allCases) func killedAtAnyMomentItLosesAndDoublesNothing(_ format: StoredFormat) throws
-  {
+  @Test("A transfer killed at any moment neither loses nor duplicates a record", arguments: StoredFormat.allCases)
+  func killedAtAnyMomentItLosesAndDoublesNothing(_ format: StoredFormat) throws {
     let kills = Victim.kills(usual: 4)
     var random = SeededGenerator(seed: UInt64(kills))
     let temporary = try TemporaryFolder()
     // How long it takes when nobody kills it.
     let whole = try time(format, temporary.path + "/whole")
-    var (done, store) = (0, 0)
+    var done = 0
+    var store = 0
     while done < kills {
       store += 1
       let path = temporary.path + "/\(store)"
-      var (freed, isComplete) = (0, false)
+      var freed = 0
+      var isComplete = false
       while !isComplete {
         var victim = try Victim("aFetcherToBeKilled", Order(path: path, format: format, freed: freed).settings)
         try victim.wait(for: "begins")
@@ -93,7 +96,8 @@ private struct TellingStore<Store: FakeStore>: FakeStore {
     let folder = try SegmentFolder(path: copy, limits: .init(reserve: 0))
     _ = try folder.recover { Issue.record($0) }
     let catalog = try SegmentCatalog(path: copy)
-    #expect(catalog.problems.isEmpty && catalog.openCount == 0)
+    #expect(catalog.problems.isEmpty)
+    #expect(catalog.openCount == 0)
     let samples = try catalog.entries.flatMap { entry in
       try entry.segment.verify()
       return try entry.segment.samples()
@@ -104,14 +108,16 @@ private struct TellingStore<Store: FakeStore>: FakeStore {
   }
 
   /// The process that is killed: it does what a recorder does when it begins and finds a device, and says how far it is.
-  @Test(.enabled(if: Order.given != nil, "runs only in a process that is killed"))
+  @Test(
+    "The process that is killed during a transfer",
+    .enabled(if: Order.given != nil, "runs only in a process that is killed"))
   func aFetcherToBeKilled() async throws {
     let order = Order.given!
     let folder = try SegmentFolder(path: order.path, limits: .init(reserve: 0))
     _ = try folder.recover { Issue.record($0) }
     let keeper = StoredKeeper(
       folder, SegmentRules(maximum: .seconds(2)), limit: 60 * order.format.recordLength, openSegment: { nil },
-      tell: { _ in })
+      deliver: { _ in })
     Victim.say("begins")
     let end: TransferEnd
     switch order.format {

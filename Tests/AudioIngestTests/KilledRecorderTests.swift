@@ -1,3 +1,4 @@
+import AudioIngestTesting
 import DeterministicTesting
 import Foundation
 import Testing
@@ -9,7 +10,8 @@ private let victimFolder = ProcessInfo.processInfo.environment["EDGEBLUE_AUDIO_V
 
 @Suite(.computing) struct KilledRecorderTests {
   /// With `EDGEBLUE_KILLS=200` as often.
-  @Test func killedAtAnyMomentItLosesASecondAtMost() throws {
+  @Test("A recorder killed at any moment loses at most one second") func killedAtAnyMomentItLosesASecondAtMost() throws
+  {
     let rounds = Victim.kills(usual: 5)
     var random = SeededGenerator(seed: UInt64(rounds))
     let temporary = try TemporaryFolder()
@@ -23,7 +25,8 @@ private let victimFolder = ProcessInfo.processInfo.environment["EDGEBLUE_AUDIO_V
       let folder = try SegmentFolder(path: path, limits: .init(reserve: 0))
       _ = try folder.recover { Issue.record("round \(round): \($0)") }
       let catalog = try SegmentCatalog(path: path)
-      #expect(catalog.problems.isEmpty && catalog.openCount == 0)
+      #expect(catalog.problems.isEmpty)
+      #expect(catalog.openCount == 0)
       var next = 0
       for entry in catalog.entries {
         try entry.segment.verify()
@@ -36,7 +39,9 @@ private let victimFolder = ProcessInfo.processInfo.environment["EDGEBLUE_AUDIO_V
   }
 
   /// The process that is killed: it records for ever, and says what it was given before it is given more.
-  @Test(.enabled(if: victimFolder != nil, "runs only in a process that is killed"))
+  @Test(
+    "The process that is killed while it records",
+    .enabled(if: victimFolder != nil, "runs only in a process that is killed"))
   func aRecorderToBeKilled() throws {
     let folder = try SegmentFolder(path: victimFolder!, limits: .init(reserve: 0))
     var recording = try Recording(folder, SegmentRules(maximum: .seconds(3)))

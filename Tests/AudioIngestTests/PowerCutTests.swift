@@ -1,3 +1,5 @@
+import AudioIngestTesting
+import DurableFiles
 import Foundation
 import Streams
 import Testing
@@ -11,7 +13,7 @@ import Testing
   // In memory: what would be lost there is what this test takes away itself.
   init() throws { temporary = try TemporaryFolder(in: access("/dev/shm", W_OK) == 0 ? "/dev/shm" : nil) }
 
-  @Test func aPowerCutCostsASecondAtMost() throws {
+  @Test("A power cut loses at most one second") func aPowerCutCostsASecondAtMost() throws {
     let synced = Lock<[String: Int]>([:])
     let disk = Disk { step, path in
       if step == .sync { synced.withLock { $0[path] = Self.length(path) } }

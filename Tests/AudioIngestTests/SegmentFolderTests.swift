@@ -1,3 +1,4 @@
+import AudioIngestTesting
 import Foundation
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
     try SegmentFolder(path: temporary.path + "/recordings", limits: limits)
   }
 
-  @Test func aSegmentIsWhatWasHeard() throws {
+  @Test("A segment contains the samples received") func aSegmentIsWhatWasHeard() throws {
     let folder = try folder()
     var recording = try Recording(folder)
     recording.play(frames: 300)
@@ -21,19 +22,28 @@ import Testing
     #expect(try segment.samples() == Recording.ramp(0..<48_000))
     try segment.verify()
     let info = segment.info
-    #expect(info.name == "20261122T004500.000Z-000001" && info.capturedAt == "2026-11-22T00:45:00.000Z")
-    #expect(info.samples == 48_000 && info.duration == 3 && info.gaps.isEmpty && info.closedBy == .shutdown)
-    #expect(info.device == Recording.device.address && info.deviceName == "Omi" && info.codec == .pcm16k)
-    #expect(info.peak == 0 && info.previous == nil)
+    #expect(info.name == "20261122T004500.000Z-000001")
+    #expect(info.capture.iso8601 == "2026-11-22T00:45:00.000Z")
+    #expect(info.samples == 48_000)
+    #expect(info.duration == 3)
+    #expect(info.gaps.isEmpty)
+    #expect(info.closedBy == .shutdown)
+    #expect(info.device.address == Recording.device.address)
+    #expect(info.device.name == "Omi")
+    #expect(info.codec == .pcm16k)
+    #expect(info.measured.peak == 0)
+    #expect(info.previous == nil)
     // One that looks at the folder sees the same.
     let catalog = try SegmentCatalog(path: folder.path)
-    #expect(catalog.entries.map(\.segment) == [segment] && catalog.problems.isEmpty && catalog.openCount == 0)
+    #expect(catalog.entries.map(\.segment) == [segment])
+    #expect(catalog.problems.isEmpty)
+    #expect(catalog.openCount == 0)
     #expect(try catalog.entry("1").segment == segment)
     #expect(try catalog.entry(info.name).segment == segment)
     #expect { try catalog.entry("2") } throws: { ($0 as? AudioIngestError)?.code == .noSuchSegment }
   }
 
-  @Test func whatWasChangedIsNoticed() throws {
+  @Test("A changed file fails its verification") func whatWasChangedIsNoticed() throws {
     let folder = try folder()
     var recording = try Recording(folder)
     recording.play(frames: 50)
@@ -47,13 +57,13 @@ import Testing
     #expect(throws: AudioIngestError.self) { try segment.samples() }
   }
 
-  @Test(.enabled(if: WAVReader.mediainfo.isThere, "needs mediainfo"))
+  @Test("mediainfo finds a segment complete", .enabled(if: WAVReader.mediainfo.isInstalled, "needs mediainfo"))
   func mediainfoFindsItWhole() async throws { try await isRead(by: .mediainfo) }
 
-  @Test(.enabled(if: WAVReader.ffprobe.isThere, "needs ffprobe"))
+  @Test("ffprobe accepts a segment", .enabled(if: WAVReader.ffprobe.isInstalled, "needs ffprobe"))
   func ffprobeReadsIt() async throws { try await isRead(by: .ffprobe) }
 
-  @Test(.enabled(if: WAVReader.sox.isThere, "needs sox"))
+  @Test("sox accepts a segment", .enabled(if: WAVReader.sox.isInstalled, "needs sox"))
   func soxReadsIt() async throws { try await isRead(by: .sox) }
 
   private func isRead(by reader: WAVReader) async throws {
@@ -64,14 +74,15 @@ import Testing
     try await reader.accepts(try #require(recording.recorder.finished().first).path, samples: 48_000)
   }
 
-  @Test func onlyOneRecorderHasAFolder() throws {
+  @Test("A folder is locked by one recorder") func onlyOneRecorderHasAFolder() throws {
     let first = try folder()
     #expect { try folder() } throws: { ($0 as? AudioIngestError)?.code == .busy }
     withExtendedLifetime(first) {}
   }
 
   /// A child that is being started has its parent's descriptors, until it runs its program.
-  @Test func aFolderIsFreeOnceItsRecorderIsGone() throws {
+  @Test("A folder is unlocked when its recorder is released, even if a child inherited the descriptor")
+  func aFolderIsFreeOnceItsRecorderIsGone() throws {
     var first: SegmentFolder? = try folder()
     let path = try #require(first?.paths.lock)
     let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
@@ -86,7 +97,7 @@ import Testing
     _ = try folder()
   }
 
-  @Test func numbersAreNeverUsedTwice() throws {
+  @Test("Numbers are never used twice") func numbersAreNeverUsedTwice() throws {
     for round in 1...3 {
       let folder = try folder()
       var recording = try Recording(folder)
@@ -100,23 +111,27 @@ import Testing
     }
   }
 
-  @Test func whatACrashLeftBecomesASegment() throws {
+  @Test("A segment left by a crash is recovered") func whatACrashLeftBecomesASegment() throws {
     var folder: SegmentFolder? = try folder()
     var recording: Recording? = try Recording(folder!)
     recording!.play(frames: 200)
     recording!.lose(frames: 30)
     recording!.play(frames: 250)
     let name = try #require(try SegmentCatalog(path: folder!.path).openCount == 1 ? openNames().first : nil)
-    (recording, folder) = (nil, nil)
+    recording = nil
+    folder = nil
     // The last line and the last sample were being written.
     try append([UInt8(ascii: "{"), UInt8(ascii: "\"")], to: "open/\(name).log")
     try append([7], to: "open/\(name).part")
 
     let next = try self.folder()
     let segment = try #require(try next.recover { Issue.record($0) }.first)
-    let (info, samples) = (segment.info, try segment.samples())
-    #expect(info.closedBy == .recovered && info.name == name)
-    #expect(samples.count >= 480 * 160 - 3520 && info.samples == samples.count)
+    let info = segment.info
+    let samples = try segment.samples()
+    #expect(info.closedBy == .recovered)
+    #expect(info.name == name)
+    #expect(samples.count >= 480 * 160 - 3520)
+    #expect(info.samples == samples.count)
     #expect(info.gaps == [AudioGap(start: 32_000, samples: 4800, concealed: 1600, reason: .lost)])
     #expect(Array(samples[..<32_000]) == Recording.ramp(0..<32_000))
     #expect(samples[36_800...] == Recording.ramp(36_800..<samples.count)[...])
@@ -124,7 +139,7 @@ import Testing
     #expect(try openNames().isEmpty)
   }
 
-  @Test func aLogThatSaysNothingIsReportedAndKept() throws {
+  @Test("A corrupt log is reported, and its files stay") func aLogThatSaysNothingIsReportedAndKept() throws {
     let path = try folder().path
     for (name, log) in [("x-000007", "nonsense\n"), ("x-000008", "{\"gap\":null}\n")] {
       try Data(log.utf8).write(to: URL(filePath: path + "/open/\(name).log"))
@@ -137,7 +152,7 @@ import Testing
     #expect(try folder().begin(Recording.device, .pcm16k, capturedAtMs: 0, previous: nil).info.id == 9)
   }
 
-  @Test func deliveredSegmentsGoFirst() throws {
+  @Test("Delivered segments are removed first") func deliveredSegmentsGoFirst() throws {
     let folder = try folder(.init(quota: 193_500, reserve: 0))
     var recording = try Recording(folder, SegmentRules(maximum: .seconds(2)))
     recording.play(frames: 600)
@@ -154,7 +169,8 @@ import Testing
     recording.play(frames: 400)
     recording.recorder.end(.shutdown, at: recording.moment)
     let ids = try SegmentCatalog(path: folder.path).entries.map(\.segment.info.id)
-    #expect(ids.prefix(2) == [1, 3] && ids.count >= 3)
+    #expect(ids.prefix(2) == [1, 3])
+    #expect(ids.count >= 3)
   }
 
   private func openNames() throws -> [String] {

@@ -1,4 +1,5 @@
-import BlueZTesting
+import AudioIngestTesting
+import DurableFiles
 import Foundation
 import Testing
 import Timing
@@ -17,7 +18,8 @@ import Timing
   }
 
   private func keeper(_ folder: SegmentFolder, _ heard: SegmentInfo? = nil, limit: Int = 100) -> StoredKeeper {
-    StoredKeeper(folder, SegmentRules(maximum: .seconds(2)), limit: limit * 444, openSegment: { heard }, tell: { _ in })
+    StoredKeeper(
+      folder, SegmentRules(maximum: .seconds(2)), limit: limit * 444, openSegment: { heard }, deliver: { _ in })
   }
 
   /// What all stored segments hold, in the order of their time.
@@ -30,7 +32,8 @@ import Timing
 
   private func samples(_ folder: SegmentFolder) throws -> [Int16] {
     let catalog = try SegmentCatalog(path: folder.path)
-    try #require(catalog.problems.isEmpty && catalog.openCount == 0)
+    try #require(catalog.problems.isEmpty)
+    try #require(catalog.openCount == 0)
     return try catalog.entries.flatMap { entry in
       try entry.segment.verify()
       try #require(entry.segment.info.backfill != nil)
@@ -38,7 +41,8 @@ import Timing
     }
   }
 
-  @Test func whatWasStoredBecomesSegmentsOfItsTime() async throws {
+  @Test("Stored audio becomes segments with its capture time") func whatWasStoredBecomesSegmentsOfItsTime() async throws
+  {
     let folder = try folder()
     var before = SegmentInfo(
       id: 7, capturedAtMs: Recording.start + 60_000, device: Recording.device, codec: .pcm8k, previous: nil)
@@ -49,18 +53,22 @@ import Timing
       records: (0..<150).map { StoredSound.record($0) } + (150..<300).map { StoredSound.record($0, startMs: later) })
     #expect(try await fetch(&ring, by: keeper(folder, before)) == .complete)
     let infos = try SegmentCatalog(path: folder.path).entries.map(\.segment.info)
-    #expect(try blocks(folder) == 0..<300 && ring.freed == 300)
-    #expect(infos.allSatisfy { $0.backfill?.clock == .device && $0.device == Recording.device.address })
-    #expect(infos.map(\.closedBy).contains(.maximum) && infos.last?.closedBy == .storeEnd)
-    #expect(abs(infos[0].capturedAtMs - Recording.start) <= 20)
-    let second = try #require(infos.first { $0.capturedAtMs > Recording.start + 10_000 })
-    #expect(abs(second.capturedAtMs - Recording.start - 30_000) <= 20)
+    #expect(try blocks(folder) == 0..<300)
+    #expect(ring.freed == 300)
+    #expect(infos.allSatisfy { $0.backfill?.clock == .device })
+    #expect(infos.allSatisfy { $0.device == Recording.device })
+    #expect(infos.map(\.closedBy).contains(.maximum))
+    #expect(infos.last?.closedBy == .storeEnd)
+    #expect(abs(infos[0].capture.unixMs - Recording.start) <= 20)
+    let second = try #require(infos.first { $0.capture.unixMs > Recording.start + 10_000 })
+    #expect(abs(second.capture.unixMs - Recording.start - 30_000) <= 20)
     try noFilesAreLeft(folder)
     // There is nothing more to do.
-    #expect(try await fetch(&ring, by: keeper(folder)) == .complete && samples(folder).count == 48_000)
+    #expect(try await fetch(&ring, by: keeper(folder)) == .complete)
+    #expect(try samples(folder).count == 48_000)
   }
 
-  @Test func aSegmentSaysWhichPauseItFills() async throws {
+  @Test("A stored segment names the pause that it fills") func aSegmentSaysWhichPauseItFills() async throws {
     let folder = try folder()
     var recording = try Recording(folder)
     recording.play(frames: 100)
@@ -72,24 +80,27 @@ import Timing
     #expect(try await fetch(&ring, by: keeper(folder, heard)) == .complete)
     let stored = try SegmentCatalog(path: folder.path).entries.map(\.segment.info).filter { $0.backfill != nil }
     let gap = try #require(stored.first?.backfill?.fills.first)
-    #expect(gap.segment == heard.id && gap.start == nil && abs(gap.duration - 10) < 0.1)
+    #expect(gap.segment == heard.id)
+    #expect(gap.start == nil)
+    #expect(abs(gap.duration - 10) < 0.1)
     withExtendedLifetime(recording) {}
   }
 
-  @Test func aFileEndsWhereSomebodyListenedAgain() async throws {
+  @Test("The last block of a file ends at the connection") func aFileEndsWhereSomebodyListenedAgain() async throws {
     let folder = try folder()
     var file = FakeFile(blocks: (0..<250).map(StoredSound.block))
     #expect(try await fetch(&file, by: keeper(folder)) == .complete)
     let infos = try SegmentCatalog(path: folder.path).entries.map(\.segment.info)
-    #expect(try blocks(folder) == 0..<250 && file.deletions == 1)
+    #expect(try blocks(folder) == 0..<250)
+    #expect(file.deletions == 1)
     #expect(infos[0].backfill?.clock == .estimated)
     // The link began a minute after the start; 5 s were stored before.
-    #expect(abs(infos[0].capturedAtMs - Recording.start - 55_000) <= 20)
+    #expect(abs(infos[0].capture.unixMs - Recording.start - 55_000) <= 20)
     try noFilesAreLeft(folder)
   }
 
   /// What was fetched when a recorder ended becomes segments when the next one begins.
-  @Test func whatACrashLeftBecomesSegments() async throws {
+  @Test("Records left by a crash become segments") func whatACrashLeftBecomesSegments() async throws {
     var folder: SegmentFolder? = try folder()
     let keeper = keeper(folder!)
     _ = try await keeper.open(Recording.device, .pcm8k, .ring, linkedAtMs: Recording.start)
@@ -110,16 +121,19 @@ import Timing
     #expect(next == StoredPosition(next: 104, ring: 3, tail: StoredSound.record(63).fnv1a))
   }
 
-  @Test func aLabelThatSaysNothingIsReported() throws {
+  @Test("A corrupt label of a spool is reported") func aLabelThatSaysNothingIsReported() throws {
     let folder = try folder()
     try Data("nonsense".utf8).write(to: URL(filePath: folder.paths.stored("FA:0B")))
     var problems: [AudioIngestError] = []
-    #expect(try folder.recover { problems.append($0) }.isEmpty && problems.map(\.code) == [.damagedFile])
+    #expect(try folder.recover { problems.append($0) }.isEmpty)
+    #expect(problems.map(\.code) == [.damagedFile])
   }
 
   /// A step on the disk fails once, or all of them from it on until the program begins anew: each record is there once. With
   /// `EDGEBLUE_DISK_STEPS=all` that is so for every step.
-  @Test(arguments: StoredFormat.allCases, [false, true])
+  @Test(
+    "A fault at any step on the disk neither loses nor duplicates a record", arguments: StoredFormat.allCases,
+    [false, true])
   func aFaultAtAnyStepLosesAndDoublesNothing(_ format: StoredFormat, _ lasts: Bool) async throws {
     var steps = 0
     for (step, number) in DiskFaults.plan(every: lasts ? 11 : 5) {
@@ -155,7 +169,8 @@ import Timing
       do {
         #expect(try await fetch(&store, by: keeper) == .complete)
       } catch let error as AudioIngestError {
-        #expect(error.code == (number == ENOSPC ? .noSpace : .storage) && error.errno == number)
+        #expect(error.code == (number == ENOSPC ? .noSpace : .storage))
+        #expect(error.errno == number)
         failed = true
       }
       // The next link, in the same program.
@@ -185,7 +200,8 @@ import Timing
   private func noFilesAreLeft(_ folder: SegmentFolder) throws {
     let word = SegmentPaths.word(Recording.device.address)
     let names = try folder.disk.names(in: folder.paths.open).filter { $0.hasPrefix(word) }
-    #expect(names.count == 2 && names.contains(word + ".stored"), "\(names)")
+    #expect(names.count == 2, "\(names)")
+    #expect(names.contains(word + ".stored"), "\(names)")
   }
 }
 

@@ -1,10 +1,11 @@
+import AudioIngestTesting
 import DeterministicTesting
 import Testing
 
 @testable import AudioIngest
 
 @Suite(.computing) struct StoredRecordTests {
-  @Test func aBlockHasFramesAndPadding() {
+  @Test("A block consists of frames and padding") func aBlockHasFramesAndPadding() {
     let block: [UInt8] = [3, 1, 2, 3, 0, 0, 1, 9] + [UInt8](repeating: 0, count: 432)
     #expect(StoredRecord(block[...], .file).frames.map(Array.init) == [[1, 2, 3], [9]])
     #expect(StoredRecord(block[...], .file).stamp == nil)
@@ -12,7 +13,8 @@ import Testing
   }
 
   /// A length that firmware left at the end belongs to a frame of the next block: also one that would just fit.
-  @Test(arguments: [(38, 36), (38, 37), (38, 39)]) func aStaleLengthIsNoFrame(_ room: Int, _ stale: Int) {
+  @Test("A stale length at the end of a block is not a frame", arguments: [(38, 36), (38, 37), (38, 39)])
+  func aStaleLengthIsNoFrame(_ room: Int, _ stale: Int) {
     // One frame up to `room` bytes before the end, then a length and what was there before.
     let first = 440 - room - 1
     var block = [UInt8(min(first, 255))] + [UInt8](repeating: 7, count: min(first, 255))
@@ -25,7 +27,7 @@ import Testing
     #expect(frames.prefix(2).map(\.count) == [255, second])
   }
 
-  @Test func aRecordOfARingHasATime() {
+  @Test("A record of a ring carries a time") func aRecordOfARingHasATime() {
     let block = StoredSound.block(4)
     #expect(StoredRecord((UInt32(1_795_308_300).bigEndianBytes + block)[...], .ring).stamp == .unix(1_795_308_300))
     #expect(StoredRecord((UInt32(0x8000_0011).bigEndianBytes + block)[...], .ring).stamp == .uptime(17))
@@ -33,14 +35,15 @@ import Testing
     #expect(StoredRecord((UInt32(0).bigEndianBytes + block)[...], .ring).frames.map(\.count) == [160, 160])
   }
 
-  @Test func messagesOfARing() throws {
+  @Test("Messages of a ring are parsed, and malformed ones rejected") func messagesOfARing() throws {
     let info: [UInt8] = [2] + UInt64(5).bigEndianBytes + UInt64(9).bigEndianBytes + [0, 0, 1, 0]
     let short = info + UInt64(3).bigEndianBytes + UInt16(444).bigEndianBytes
     #expect(RingMessage(short) == .info(.init(read: 5, write: 9, recordLength: 444, ring: nil)))
     #expect(
       RingMessage(short + [7, 1] + UInt64(77).bigEndianBytes)
         == .info(.init(read: 5, write: 9, recordLength: 444, ring: 77)))
-    #expect(RingMessage([1, 9]) == .acknowledged(status: 9) && RingMessage([3, 4, 5]) == .data([4, 5]))
+    #expect(RingMessage([1, 9]) == .acknowledged(status: 9))
+    #expect(RingMessage([3, 4, 5]) == .data([4, 5]))
     #expect(RingMessage([4, 0] + UInt64(8).bigEndianBytes + [1, 2, 3]) == .done(status: 0, next: 8))
     #expect(RingMessage([5] + UInt64(8).bigEndianBytes + [0, 0, 0, 3]) == .begins(start: 8, count: 3))
     #expect(RingMessage([6, 1]) == .liveMark)
@@ -54,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func aStoreMaySayAnything() {
+  @Test("A transfer accepts any bytes within its limits") func aStoreMaySayAnything() {
     let inputs = Fuzz.inputs(usual: 20_000)
     var random = SeededGenerator(seed: 21)
     var taken = 0
@@ -62,16 +65,17 @@ import Testing
       let known = Bool.random(using: &random) ? StoredPosition(next: random.next() % 300, ring: 1, tail: 4) : nil
       var ring = RingTransfer(from: known)
       var file = FileTransfer(from: known)
-      var (forRing, forFile) = (ring.begin(), file.begin())
+      var forRing = ring.handle(.start)
+      var forFile = file.handle(.start)
       for _ in 0..<500 {
         let value = Self.value(&random)
-        forRing = ring.take(value)
-        forFile = file.take(value)
+        forRing = ring.handle(.notification(value))
+        forFile = file.handle(.notification(value))
         taken += 1
-        if let action = forFile.last, case .readSize = action { forFile += file.take(size: Self.size(&random)) }
-        if random.next() & 0xff == 0 { forRing += ring.timedOut() }
-        if forRing.contains(where: \.isKeep) { forRing += ring.kept() }
-        if forFile.contains(where: \.isKeep) { forFile += file.kept() }
+        if let action = forFile.last, case .readSize = action { forFile += file.handle(.size(Self.size(&random))) }
+        if random.next() & 0xff == 0 { forRing += ring.handle(.timedOut) }
+        if forRing.contains(where: \.isKeep) { forRing += ring.handle(.kept) }
+        if forFile.contains(where: \.isKeep) { forFile += file.handle(.kept) }
         let limit = RingTransfer.piece * 444
         // `#expect` itself takes longer than all the rest.
         guard ring.pendingBytes <= limit, file.pendingBytes <= limit, forRing.count < 16, forFile.count < 16 else {

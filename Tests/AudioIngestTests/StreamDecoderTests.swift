@@ -1,3 +1,4 @@
+import AudioIngestTesting
 import DeterministicTesting
 import Testing
 
@@ -5,20 +6,23 @@ import Testing
 
 @Suite(.computing) struct StreamDecoderTests {
   /// Ten frames of 10 ms are made up, the rest is silence, and the next loss begins anew.
-  @Test(arguments: [AudioCodec.opus10ms, .opus20ms, .pcm16k, .muLaw8k])
+  @Test(
+    "A loss has as many samples as the missing frames", arguments: [AudioCodec.opus10ms, .opus20ms, .pcm16k, .muLaw8k])
   func aLossIsAsLongAsItWas(_ codec: AudioCodec) throws {
     var decoder = try StreamDecoder(codec)
+    var timeline = Timeline(sampleRate: decoder.codec.sampleRate)
     var samples: [Int16] = []
     var gaps: [AudioGap] = []
     let frames = encoded(codec, seconds: 1)
-    for frame in frames { decoder.take(.frame(frame[...]), into: &samples, gaps: &gaps) }
+    for frame in frames { decoder.decode(.frame(frame[...]), on: &timeline, into: &samples, gaps: &gaps) }
     let start = samples.count
-    decoder.take(.lost(5), into: &samples, gaps: &gaps)
-    decoder.take(.lost(20), into: &samples, gaps: &gaps)
-    decoder.take(.frame(frames[0][...]), into: &samples, gaps: &gaps)
-    decoder.take(.lost(1), into: &samples, gaps: &gaps)
+    decoder.decode(.lost(5), on: &timeline, into: &samples, gaps: &gaps)
+    decoder.decode(.lost(20), on: &timeline, into: &samples, gaps: &gaps)
+    decoder.decode(.frame(frames[0][...]), on: &timeline, into: &samples, gaps: &gaps)
+    decoder.decode(.lost(1), on: &timeline, into: &samples, gaps: &gaps)
 
-    let (frame, limit) = (codec.frameSamples, codec.sampleRate / 10)
+    let frame = codec.frameSamples
+    let limit = codec.sampleRate / 10
     let first = 5 * frame
     #expect(
       gaps == [
@@ -26,23 +30,26 @@ import Testing
         AudioGap(start: start + first, samples: 20 * frame, concealed: limit - first, reason: .lost),
         AudioGap(start: start + 26 * frame, samples: frame, concealed: frame, reason: .lost),
       ])
-    #expect(samples.count == start + 27 * frame && decoder.position == samples.count)
-    #expect(decoder.missing == 26 * frame)
+    #expect(samples.count == start + 27 * frame)
+    #expect(timeline.decoded == samples.count)
+    #expect(timeline.missing == 26 * frame)
     #expect(samples[(start + limit)..<(start + 25 * frame)].allSatisfy { $0 == 0 })
     #expect(samples[start..<(start + limit / 4)].contains { $0 != 0 })
   }
 
-  @Test func aDamagedFrameIsAGap() throws {
+  @Test("A damaged frame becomes a gap of the same length") func aDamagedFrameIsAGap() throws {
     var decoder = try StreamDecoder(.opus20ms)
+    var timeline = Timeline(sampleRate: decoder.codec.sampleRate)
     var samples: [Int16] = []
     var gaps: [AudioGap] = []
-    decoder.take(.frame([]), into: &samples, gaps: &gaps)
-    #expect(gaps == [AudioGap(start: 0, samples: 320, concealed: 320, reason: .damaged)] && samples.count == 320)
+    decoder.decode(.frame([]), on: &timeline, into: &samples, gaps: &gaps)
+    #expect(gaps == [AudioGap(start: 0, samples: 320, concealed: 320, reason: .damaged)])
+    #expect(samples.count == 320)
   }
 
   /// From the air to the samples: whatever is lost, the recording is as long as what was said, and its gaps are where
   /// the losses were.
-  @Test func aRecordingIsAsLongAsWhatWasSaid() throws {
+  @Test("A recording is as long as the audio sent, whatever is lost") func aRecordingIsAsLongAsWhatWasSaid() throws {
     let frames = encoded(.opus20ms, seconds: 4)
     for seed in 0..<60 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)
@@ -55,20 +62,22 @@ import Testing
 
       var reassembler = FrameReassembler(.omi)
       var decoder = try StreamDecoder(.opus20ms)
+      var timeline = Timeline(sampleRate: decoder.codec.sampleRate)
       var samples: [Int16] = []
       var gaps: [AudioGap] = []
-      for event in reassembler.events(received) { decoder.take(event, into: &samples, gaps: &gaps) }
+      for event in reassembler.events(received) { decoder.decode(event, on: &timeline, into: &samples, gaps: &gaps) }
       #expect(samples.count == frames.count * 320, "seed \(seed)")
       #expect(Set(gaps.flatMap { $0.start / 320..<$0.end / 320 }) == lost, "seed \(seed)")
     }
   }
 
-  @Test func aGapIsCutToARange() {
+  @Test("A gap is clipped to a range") func aGapIsCutToARange() {
     let gap = AudioGap(start: 100, samples: 50, concealed: 20, reason: .lost)
     #expect(gap.clipped(to: 110..<130) == AudioGap(start: 0, samples: 20, concealed: 10, reason: .lost))
     #expect(gap.clipped(to: 0..<110) == AudioGap(start: 100, samples: 10, concealed: 10, reason: .lost))
     #expect(gap.clipped(to: 130..<500) == AudioGap(start: 0, samples: 20, concealed: 0, reason: .lost))
-    #expect(gap.clipped(to: 150..<500) == nil && gap.clipped(to: 0..<100) == nil)
+    #expect(gap.clipped(to: 150..<500) == nil)
+    #expect(gap.clipped(to: 0..<100) == nil)
   }
 
   private func encoded(_ codec: AudioCodec, seconds: Int) -> [[UInt8]] {

@@ -1,10 +1,11 @@
+import AudioIngest
+import AudioIngestTesting
 import BlueZ
 import Foundation
 import Streams
 import Testing
 
-@testable import AudioIngest
-@testable import AudioIngestTests
+@testable import AudioWearables
 
 /// A wearable on our own GATT server, over bluetoothd and the air. Nothing is lost on its way, so that what is recorded is
 /// what libopus hears, to the bit, whatever happens between the links.
@@ -30,9 +31,9 @@ extension RadioTests {
       let frames = Array(OpusEncoder(.opus20ms).frames(sound).prefix(150))
       let phone = try await Radio.adapter(Radio.phone)
       let mac = try await Radio.adapter(Radio.mac)
-      let wearable = try await AirWearable(on: phone, codec: 21)
+      let wearable = try await FakeWearable(on: phone, codec: 21)
       let recorder = WearableRecorder(
-        OmiWearable(), at: mac, address: phone.address, into: folder, now: { time.now })
+        OmiWearable(), at: mac, address: phone.address, into: folder, settings: .standing(time))
       let events = recorder.events()
       let running = Task { try await recorder.run() }
 
@@ -67,7 +68,7 @@ extension RadioTests {
     }
 
     private func others(accept segments: [FinishedSegment]) async throws {
-      try #require(WAVReader.allAreThere, WAVReader.allNeeded)
+      try #require(WAVReader.allAreInstalled, "\(WAVReader.allNeeded)")
       for segment in segments {
         try segment.verify()
         for reader in WAVReader.allCases { try await reader.accepts(segment.path, samples: segment.info.samples) }
@@ -110,14 +111,14 @@ extension RadioTests {
 
     /// Sends frames, no more at once than a socket has room for, until all of them were heard.
     private func play(
-      _ frames: ArraySlice<[UInt8]>, _ wearable: AirWearable, _ recorder: WearableRecorder
+      _ frames: ArraySlice<[UInt8]>, _ wearable: FakeWearable, _ recorder: WearableRecorder
     ) async throws {
       var heard = await recorder.status().live?.counters.notifications ?? 0
       for start in stride(from: frames.startIndex, to: frames.endIndex, by: 50) {
         let some = Array(frames[start..<min(start + 50, frames.endIndex)])
         try await wearable.send(some)
         heard += some.count
-        try await recorder.hear(heard)
+        try await recorder.waitForNotifications(heard)
       }
     }
   }

@@ -1,4 +1,5 @@
 import AudioIngest
+import AudioWearables
 import BlueZ
 import Foundation
 import Streams
@@ -218,7 +219,7 @@ extension RadioTests {
       #expect(try segment.samples() == reference)
       #expect(reference.count == 48_000)
       #expect(segment.info.gaps.isEmpty)
-      #expect(began.contains(Int(segment.info.capturedAtMs)))
+      #expect(began.contains(Int(segment.info.capture.unixMs)))
     }
 
     /// What was heard, without what the recorder put in because everything came late for seconds: a wearable of plastic

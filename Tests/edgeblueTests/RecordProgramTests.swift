@@ -1,11 +1,11 @@
+import AudioIngest
+import AudioIngestTesting
 import BlueZTesting
 import Foundation
 import SystemTesting
 import Testing
 import Timing
 
-@testable import AudioIngest
-@testable import AudioIngestTests
 @testable import edgeblue
 
 /// The program as it was built, with a bluetoothd of the test's own; the wearable is the test.
@@ -19,8 +19,8 @@ struct RecordProgramTests {
     let temporary = try TemporaryFolder()
     let out = temporary.path + "/recordings"
     try Self.leave(48_000, in: out)
-    let lab = try await Air()
-    let wearable = try await AirWearable(on: lab.adapters[0])
+    let lab = try await FakeRadio()
+    let wearable = try await FakeWearable(on: lab.adapters[0])
     guard case .address(let bus) = lab.fake.bus else { return #expect(Bool(false), "the fake has no bus of its own") }
     let record = try ChildProcess(
       program, ["record", "--json", "--out", out, "--adapter", lab.fake.adapters[1].name, "--reserve", "0"],
@@ -28,8 +28,8 @@ struct RecordProgramTests {
     async let recorded = record.outcome()
     // Also when the test fails or its time is over: otherwise nobody ends it.
     defer { record.signal(SIGKILL) }
-    try await wearable.waitForListener()
-    try await Self.send200Frames(from: wearable, to: out)
+    try await wearable.waitForSubscriber()
+    try await play(wearable, to: out)
     record.signal(SIGTERM)
     let (status, output, _) = await recorded
     #expect(status == 0)

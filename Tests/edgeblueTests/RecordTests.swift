@@ -3,13 +3,14 @@ import Foundation
 import Testing
 
 @testable import AudioIngest
+@testable import AudioWearables
 @testable import edgeblue
 
 @Suite struct RecordTests {
   private static let device = AudioDevice(address: "FA:0B:00:00:00:01", name: "Omi\u{1b}[2J")
 
   private static func status(
-    _ state: PhoneConnectionMachine.State, frames: Int = 0, lost: Int = 0, level: Double = -30
+    _ state: ConnectionMachine.State, frames: Int = 0, lost: Int = 0, level: Double = -30
   ) -> WearableRecorder.Status {
     var counters = StreamCounters()
     counters.frames = frames

@@ -1,3 +1,5 @@
+import AudioIngest
+import AudioIngestTesting
 import DeterministicTesting
 import Foundation
 import Streams
@@ -6,8 +8,6 @@ import Testing
 import Timing
 import Uploads
 
-@testable import AudioIngest
-@testable import AudioIngestTests
 @testable import edgeblue
 
 /// From a recorder's folder into the queue, and back: what the server has may go.
@@ -27,12 +27,12 @@ import Uploads
     try await sink.take(segment)
     try await sink.take(segment)
     let items = try store.items(in: [.waiting])
-    let device = segment.info.device.replacing(":", with: "-").lowercased()
-    let stem = "fleet/ada/\(device)/\(segment.info.localDate)/\(segment.info.name)"
+    let device = segment.info.device.address.replacing(":", with: "-").lowercased()
+    let stem = "fleet/ada/\(device)/\(segment.info.capture.localDate)/\(segment.info.name)"
     #expect(items.map(\.request.key) == [stem + ".json", stem + ".wav"])
-    let manifest = "fleet/ada/manifests/device=\(device)/date=\(segment.info.localDate)/manifest.ndjson"
+    let manifest = "fleet/ada/manifests/device=\(device)/date=\(segment.info.capture.localDate)/manifest.ndjson"
     #expect(items.allSatisfy { $0.request.manifest == manifest })
-    #expect(items[1].request.content.sha256 == segment.info.sha256)
+    #expect(items[1].request.content.sha256 == segment.info.measured.sha256)
     #expect(items[1].request.content.contentType == "audio/wav")
 
     // The server takes the sidecar first; that is not all of it.

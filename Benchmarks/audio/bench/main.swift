@@ -67,7 +67,7 @@ func play(_ packets: [[UInt8]], streams count: Int, seconds: Int, folder path: S
       let place = streams[index].next
       packets[place][0] = UInt8(truncatingIfNeeded: streams[index].number)
       packets[place][1] = UInt8(streams[index].number >> 8)
-      streams[index].recorder.take(packets[place], at: moment)
+      streams[index].recorder.receive(packets[place], at: moment)
       streams[index].number &+= 1
       streams[index].next = (place + 1) % packets.count
     }

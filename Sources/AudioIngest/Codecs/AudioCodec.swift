@@ -1,20 +1,26 @@
-/// What a device's frames are made with. All of it is one channel.
+/// A codec of a wearable's frames, with its sample rate; the audio has one channel.
+///
+/// ```swift
+/// let codec = try AudioCodec(omiIdentifier: 21)
+/// print(codec, codec.sampleRate, codec.frameDuration)  // opus20ms 16000 0.02 seconds
+/// ```
 public enum AudioCodec: String, Sendable, Hashable, Codable, CaseIterable {
-  /// 16 bit, little-endian, 16 kHz.
+  /// Linear PCM of 16 bits, little-endian, at 16 kHz.
   case pcm16k
-  /// 16 bit, little-endian, 8 kHz.
+  /// Linear PCM of 16 bits, little-endian, at 8 kHz.
   case pcm8k
-  /// µ-law (ITU-T G.711), 16 kHz.
+  /// The µ-law encoding of ITU-T G.711, at 16 kHz.
   case muLaw16k
-  /// µ-law (ITU-T G.711), 8 kHz.
+  /// The µ-law encoding of ITU-T G.711, at 8 kHz.
   case muLaw8k
-  /// Opus (RFC 6716), frames of 10 ms.
+  /// Opus (RFC 6716) in frames of 10 ms, at 16 kHz.
   case opus10ms
-  /// Opus (RFC 6716), frames of 20 ms.
+  /// Opus (RFC 6716) in frames of 20 ms, at 16 kHz.
   case opus20ms
 
-  /// What the Omi family's codec characteristic says. Its documents name 0, 1, 10, 11 and 20; 21 came with the CV1.
-  /// - Throws: ``AudioIngestError`` with code `.unknownCodec`: to guess would make noise of speech.
+  /// Creates the codec of an identifier in the Omi family's codec characteristic.
+  /// - Parameter omiIdentifier: 0, 1, 10, 11 or 20, as in the family's documents, or 21, which came with the CV1.
+  /// - Throws: ``AudioIngestError`` with code `.unknownCodec` for any other: a guess would turn speech into noise.
   public init(omiIdentifier: UInt8) throws(AudioIngestError) {
     switch omiIdentifier {
     case 0: self = .pcm16k
@@ -26,19 +32,22 @@ public enum AudioCodec: String, Sendable, Hashable, Codable, CaseIterable {
     case 21: self = .opus20ms
     default:
       throw AudioIngestError(
-        .unknownCodec, "the device names its codec \(omiIdentifier), which nobody here knows",
-        hint: "its frames are kept as they are; name the codec if you know it")
+        .unknownCodec, "the device reports codec \(omiIdentifier); supported: 0, 1, 10, 11, 20, 21",
+        hint: "its packets are stored undecoded; specify the codec if you know it")
     }
   }
 
-  /// What a codec characteristic holds: one byte, more are ignored.
-  /// - Throws: ``AudioIngestError`` with code `.unknownCodec`, also for nothing at all.
+  /// Creates the codec of a value of the Omi family's codec characteristic.
+  /// - Parameter omiValue: One byte with the identifier; further bytes are ignored.
+  /// - Throws: ``AudioIngestError`` with code `.unknownCodec`, also for an empty value.
   public init(omiValue value: [UInt8]) throws(AudioIngestError) {
-    guard let identifier = value.first else { throw AudioIngestError(.unknownCodec, "the device names no codec") }
+    guard let identifier = value.first else {
+      throw AudioIngestError(.unknownCodec, "the device reports no codec: the value is empty")
+    }
     try self.init(omiIdentifier: identifier)
   }
 
-  /// Samples a second, of what is decoded.
+  /// The number of decoded samples per second.
   public var sampleRate: Int {
     switch self {
     case .pcm16k, .muLaw16k, .opus10ms, .opus20ms: 16_000
@@ -46,7 +55,7 @@ public enum AudioCodec: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// The samples of a usual frame; what a frame really holds is known when it is decoded.
+  /// The number of samples in a usual frame; a decoded frame may have another number.
   public var frameSamples: Int {
     switch self {
     case .pcm16k, .muLaw16k, .opus10ms: 160
@@ -55,10 +64,10 @@ public enum AudioCodec: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// How long a usual frame lasts.
+  /// The duration of a usual frame.
   public var frameDuration: Duration { .nanoseconds(frameSamples * 1_000_000_000 / sampleRate) }
 
-  /// How many samples a frame has, without decoding it; the usual number for one that is damaged.
+  /// Returns the number of samples in a frame without decoding it; the usual number for a damaged frame.
   func samples(in frame: ArraySlice<UInt8>) -> Int {
     switch self {
     case .pcm16k, .pcm8k: frame.count.isMultiple(of: 2) ? frame.count / 2 : frameSamples
@@ -67,7 +76,7 @@ public enum AudioCodec: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// Makes what decodes its frames.
+  /// Creates a decoder for frames of this codec.
   /// - Throws: ``AudioIngestError`` with code `.codecFailed`.
   public func makeDecoder() throws(AudioIngestError) -> any FrameDecoder {
     switch self {

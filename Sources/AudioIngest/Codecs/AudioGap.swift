@@ -1,32 +1,37 @@
-/// A stretch of a recording that nobody heard.
+/// A range of a recording's samples that stand for audio that is missing.
+///
+/// ```swift
+/// let gap = AudioGap(start: 16_000, samples: 4800, concealed: 1600, reason: .lost)
+/// print("\(gap.samples - gap.concealed) samples of silence end at \(gap.end)")
+/// ```
 public struct AudioGap: Sendable, Hashable, Codable {
-  /// Why it is missing.
+  /// The reason why audio is missing.
   public enum Reason: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The numbers of the packets show that frames never came.
+    /// The packet numbers show that frames did not arrive.
     case lost
-    /// A frame came and could not be decoded.
+    /// A frame arrived and could not be decoded.
     case damaged
-    /// By the clock more time went by than the device sent: it dropped frames itself, or began anew.
+    /// More time passed than the device sent audio for: it dropped frames itself, or restarted.
     case unsent
-    /// There was no link.
+    /// The device was not connected.
     case linkLoss
-    /// There was no room to keep it.
+    /// The disk or the quota was full.
     case noSpace
   }
 
-  /// Its first sample, from the beginning of the recording.
+  /// The position of the first sample, from the start of the recording.
   public var start: Int
-  /// How many samples it has.
+  /// The number of samples in the gap.
   public var samples: Int
-  /// How many of them, at its beginning, the decoder made up from what was heard before; the rest is silence.
+  /// The number of samples, at the start of the gap, that are synthesized from the audio before; the rest is silence.
   public var concealed: Int
-  /// Why it is there.
+  /// The reason why the audio is missing.
   public var reason: Reason
-  /// Whether it was noticed when samples behind it were written already: they move when the segment is finished. Never
-  /// so in a finished one.
+  /// A Boolean value that indicates whether samples behind the gap were already written when it was found. They move when
+  /// the segment is finished; `nil` in a finished segment.
   var isLate: Bool?
 
-  /// Describes a gap.
+  /// Creates a gap from its range and reason.
   public init(start: Int, samples: Int, concealed: Int = 0, reason: Reason) {
     self.start = start
     self.samples = samples
@@ -34,10 +39,10 @@ public struct AudioGap: Sendable, Hashable, Codable {
     self.reason = reason
   }
 
-  /// The first sample behind it.
+  /// The position of the first sample behind the gap.
   public var end: Int { start + samples }
 
-  /// The part of it that lies in a range, as seen from the range's beginning.
+  /// Returns the part of the gap within a range, relative to the start of the range; `nil` if they do not overlap.
   func clipped(to range: Range<Int>) -> AudioGap? {
     let part = range.clamped(to: start..<end)
     guard !part.isEmpty else { return nil }

@@ -1,27 +1,27 @@
 internal import COpus
 
-/// Opus, by libopus, which also conceals what is missing.
+/// A decoder for Opus, by libopus, which also conceals missing frames.
 final class OpusFrameDecoder: FrameDecoder {
-  /// What a packet may hold at most: 120 ms (RFC 6716, 3.2.5).
+  /// The longest duration of a packet: 120 ms (RFC 6716, 3.2.5).
   private static let longestMilliseconds = 120
-  /// The most bytes that libopus makes of 120 ms.
+  /// The largest number of bytes that libopus produces for 120 ms.
   private static let longestPacket = 7680
 
   private let state: OpaquePointer
   private let scratch: UnsafeMutableBufferPointer<Int16>
-  /// The samples of the last frame: what is concealed comes in frames of this length.
+  /// The number of samples in the last frame: concealment comes in frames of this length.
   private var frameSamples: Int
   private let sampleRate: Int
 
-  /// Makes a decoder of one channel.
+  /// Creates a decoder of one channel.
   /// - Parameters:
   ///   - sampleRate: 8000, 12000, 16000, 24000 or 48000 samples a second.
-  ///   - usualSamples: of a frame, until the first one shows what they are.
-  /// - Throws: ``AudioIngestError`` with code `.codecFailed` for another rate, or without memory.
+  ///   - usualSamples: The number of samples in a frame until the first one has been decoded.
+  /// - Throws: ``AudioIngestError`` with code `.codecFailed` for another rate, or when memory is exhausted.
   init(sampleRate: Int, usualSamples: Int) throws(AudioIngestError) {
     var error: Int32 = 0
     guard let made = opus_decoder_create(opus_int32(clamping: sampleRate), 1, &error), error == OPUS_OK else {
-      throw AudioIngestError(.codecFailed, "no Opus decoder for \(sampleRate) Hz: \(Self.text(error))")
+      throw AudioIngestError(.codecFailed, "creating an Opus decoder for \(sampleRate) Hz: \(Self.text(error))")
     }
     state = made
     scratch = .allocate(capacity: sampleRate / 1000 * Self.longestMilliseconds)
@@ -34,7 +34,7 @@ final class OpusFrameDecoder: FrameDecoder {
     scratch.deallocate()
   }
 
-  /// How many samples a packet says that it has; `nil` for one that is damaged.
+  /// Returns the number of samples in a packet by its header; `nil` for a damaged packet.
   static func samples(in frame: ArraySlice<UInt8>, sampleRate: Int) -> Int? {
     guard !frame.isEmpty, frame.count <= longestPacket else { return nil }
     let count = frame.withUnsafeBufferPointer {
@@ -44,14 +44,15 @@ final class OpusFrameDecoder: FrameDecoder {
   }
 
   func decode(_ frame: ArraySlice<UInt8>, into samples: inout [Int16]) throws(AudioIngestError) {
-    // libopus takes an empty frame for a lost one.
+    // libopus treats an empty frame as a lost one.
     guard !frame.isEmpty, frame.count <= Self.longestPacket else {
-      throw AudioIngestError(.damagedFrame, "an Opus frame of \(frame.count) bytes")
+      throw AudioIngestError(
+        .damagedFrame, "the Opus frame has \(frame.count) bytes; allowed: 1 to \(Self.longestPacket)")
     }
     let count = frame.withUnsafeBufferPointer {
       opus_decode(state, $0.baseAddress, opus_int32($0.count), scratch.baseAddress!, Int32(scratch.count), 0)
     }
-    guard count > 0 else { throw AudioIngestError(.damagedFrame, "an Opus frame: \(Self.text(count))") }
+    guard count > 0 else { throw AudioIngestError(.damagedFrame, "decoding an Opus frame: \(Self.text(count))") }
     frameSamples = Int(count)
     samples.append(contentsOf: UnsafeBufferPointer(rebasing: scratch[..<frameSamples]))
   }
@@ -59,7 +60,7 @@ final class OpusFrameDecoder: FrameDecoder {
   func conceal(_ count: Int, into samples: inout [Int16]) {
     var missing = count
     while missing > 0 {
-      // libopus conceals multiples of 2.5 ms; of the last one only a part may be wanted.
+      // libopus conceals multiples of 2.5 ms; only a part of the last one may be needed.
       let made = opus_decode(state, nil, 0, scratch.baseAddress!, Int32(frameSamples), 0)
       guard made > 0 else { break }
       let used = min(Int(made), missing)

@@ -1,11 +1,11 @@
-/// PCM and µ-law: every sample stands for itself, and what is missing is the last frame again, more softly each time.
+/// A decoder for PCM and µ-law, which conceals by repeating the last frame, softer each time.
 final class SampleDecoder: FrameDecoder {
   enum Format { case pcm, muLaw }
 
   private let format: Format
   private let usualSamples: Int
   private var last: [Int16] = []
-  /// How many samples of the last frame were repeated so far.
+  /// The number of samples of the last frame that have been repeated.
   private var repeated = 0
 
   init(_ format: Format, usualSamples: Int) {
@@ -17,11 +17,11 @@ final class SampleDecoder: FrameDecoder {
     let start = samples.count
     switch format {
     case .muLaw:
-      guard !frame.isEmpty else { throw AudioIngestError(.damagedFrame, "an empty frame") }
+      guard !frame.isEmpty else { throw AudioIngestError(.damagedFrame, "the µ-law frame is empty") }
       samples.append(contentsOf: frame.lazy.map { MuLaw.table[Int($0)] })
     case .pcm:
       guard !frame.isEmpty, frame.count.isMultiple(of: 2) else {
-        throw AudioIngestError(.damagedFrame, "a frame of \(frame.count) bytes, which are no whole samples")
+        throw AudioIngestError(.damagedFrame, "the PCM frame has \(frame.count) bytes; allowed: an even number above 0")
       }
       frame.withUnsafeBytes { bytes in
         samples.append(
@@ -35,7 +35,7 @@ final class SampleDecoder: FrameDecoder {
   }
 
   func conceal(_ count: Int, into samples: inout [Int16]) {
-    // It is gone after ten frames, 100 ms.
+    // Silent after ten frames, 100 ms.
     let end = last.count * 10
     for _ in 0..<count {
       guard repeated < end else {
@@ -53,7 +53,7 @@ final class SampleDecoder: FrameDecoder {
   }
 }
 
-/// ITU-T G.711: eight bits, a sign, an exponent and a mantissa, all of them inverted.
+/// The decoding table of ITU-T G.711: eight inverted bits with a sign, an exponent and a mantissa.
 enum MuLaw {
   static let table: [Int16] = (0...255).map { code in
     let bits = ~UInt8(code)

@@ -1,25 +1,26 @@
 import FoundationEssentials
 import Glibc
 
-/// A moment on the wall, here and in UTC.
+/// A wall-clock time in local time and in UTC.
 struct CaptureTime {
   let iso8601: String
   let localDate: String
   let zone: String
   let utcOffset: Int
 
-  /// - Parameter milliseconds: since 1970, UTC.
+  /// - Parameter milliseconds: The time in Unix milliseconds.
   init(_ milliseconds: Int64) {
-    let (there, here) = (Self.fields(milliseconds, gmtime_r), Self.fields(milliseconds, localtime_r))
+    let utc = Self.fields(milliseconds, gmtime_r)
+    let local = Self.fields(milliseconds, localtime_r)
     iso8601 =
-      Self.date(there) + "T\(Self.digits(there.tm_hour)):\(Self.digits(there.tm_min)):\(Self.digits(there.tm_sec))"
+      Self.date(utc) + "T\(Self.digits(utc.tm_hour)):\(Self.digits(utc.tm_min)):\(Self.digits(utc.tm_sec))"
       + ".\(Self.digits(Self.fraction(milliseconds), 3))Z"
-    localDate = Self.date(here)
-    utcOffset = here.tm_gmtoff
+    localDate = Self.date(local)
+    utcOffset = local.tm_gmtoff
     zone = TimeZone.current.identifier
   }
 
-  /// `20261122T004512.345Z`: sorts as time does, and is a file's name everywhere.
+  /// Returns a time as `20261122T004512.345Z`, which sorts by time and is a valid file name everywhere.
   static func compact(_ milliseconds: Int64) -> String {
     let time = fields(milliseconds, gmtime_r)
     let day = "\(digits(time.tm_year + 1900, 4))\(digits(time.tm_mon + 1))\(digits(time.tm_mday))"
@@ -43,7 +44,7 @@ struct CaptureTime {
   private static func fields(_ milliseconds: Int64, _ convert: Conversion) -> tm {
     var seconds = time_t((milliseconds - fraction(milliseconds)) / 1000)
     var result = tm()
-    // Fails only for years that do not fit; the zero of them is 1900.
+    // Fails only for years out of range; the result is then 1900.
     _ = convert(&seconds, &result)
     return result
   }

@@ -1,34 +1,36 @@
-/// A segment that is being written: samples go to the disk as they come, and a log says what a sidecar will need.
+internal import DurableFiles
+
+/// A segment that is being written: its samples, and a log with the contents of the later sidecar.
 ///
-/// What was appended reaches the kernel after 0.2 s of audio, or with ``flush()``, and the disk with the next ``sync()``.
+/// Appended samples reach the kernel after 0.2 s of audio, or with ``flush()``, and the disk with the next ``sync()``.
 final class PartFile {
-  /// What is known of it so far.
+  /// The description of the segment so far.
   private(set) var info: SegmentInfo
-  /// How many samples it has, with those of gaps that were noticed late.
+  /// The number of samples, those of gaps found late included.
   private(set) var samples = 0
-  /// How many of them belong to gaps that were noticed late: they come into the file when it is finished.
+  /// The number of samples in gaps found late: they enter the file when it is finished.
   private var late = 0
 
-  /// How many of them will be in the file.
+  /// The number of samples that the finished file will have.
   var written: Int { data.length > WAVHeader.length ? (data.length - WAVHeader.length) / 2 + late : 0 }
 
-  private let data: DiskFile
-  private let log: DiskFile
+  private let data: GrowingFile
+  private let log: GrowingFile
   private var waiting: [Int16] = []
   private let writeSize: Int
-  /// Whether the disk lacks some of the one file or the other.
-  private var isDirty = (data: false, log: false)
+  private var isDataDirty = false
+  private var isLogDirty = false
 
   init(_ info: SegmentInfo, _ paths: SegmentPaths, _ disk: Disk) throws(AudioIngestError) {
     self.info = info
     writeSize = info.sampleRate / 5
-    log = try DiskFile(paths.log(info.name), disk)
-    data = try DiskFile(paths.part(info.name), disk)
-    try log.append(SegmentLog(info: info).line)
-    try data.append(WAVHeader(sampleRate: info.sampleRate, dataBytes: 0).bytes)
-    try log.sync()
-    try data.sync()
-    try disk.sync(folder: paths.open)
+    log = try storage(GrowingFile(paths.log(info.name), on: disk))
+    data = try storage(GrowingFile(paths.part(info.name), on: disk))
+    try storage(log.append(SegmentLog(info: info).line))
+    try storage(data.append(WAVHeader(sampleRate: info.sampleRate, dataBytes: 0).bytes))
+    try storage(log.sync())
+    try storage(data.sync())
+    try storage(disk.sync(folder: paths.open))
     waiting.reserveCapacity(writeSize * 2)
   }
 
@@ -39,38 +41,39 @@ final class PartFile {
     if waiting.count >= writeSize { try flush() }
   }
 
-  /// Notes a gap, before its samples are appended: a crash then leaves no silence that nobody explains.
-  func note(_ gap: AudioGap) throws(AudioIngestError) {
-    try log.append(SegmentLog(gap: gap).line)
-    isDirty.log = true
-    info.note(gap)
+  /// Records a gap, before its samples are appended: after a crash no silence is left unexplained.
+  func add(_ gap: AudioGap) throws(AudioIngestError) {
+    try storage(log.append(SegmentLog(gap: gap).line))
+    isLogDirty = true
+    info.add(gap)
     guard gap.isLate == true else { return }
     samples += gap.samples
     late += gap.samples
   }
 
-  /// Notes a stretch of speech that has ended.
-  func note(_ speech: SegmentInfo.Speech) throws(AudioIngestError) {
+  /// Records a range of speech that has ended.
+  func add(_ speech: SegmentInfo.Speech) throws(AudioIngestError) {
     info.speech.append(speech)
-    try log.append(SegmentLog(speech: speech).line)
-    isDirty.log = true
+    try storage(log.append(SegmentLog(speech: speech).line))
+    isLogDirty = true
   }
 
-  /// Hands what waits to the kernel: a process that is killed does not take it along.
+  /// Passes the waiting samples to the kernel: they survive `kill -9`.
   func flush() throws(AudioIngestError) {
     guard !waiting.isEmpty else { return }
-    isDirty.data = true
-    try data.append(waiting)
+    isDataDirty = true
+    try storage(data.append(waiting))
     waiting.removeAll(keepingCapacity: true)
   }
 
-  /// Has what the kernel was given on disk: a power cut does not take it along.
+  /// Syncs what the kernel has to the disk: it survives a power cut.
   ///
-  /// It gives the kernel nothing more, so that with many streams one commit of the file system is good for all of them:
-  /// what another stream's sync has committed meanwhile needs no commit of its own.
+  /// Waiting samples are not passed to the kernel, so that with many streams one commit of the file system serves all of
+  /// them: data that another stream's sync has committed needs no commit of its own.
   func sync() throws(AudioIngestError) {
-    if isDirty.log { try log.sync() }
-    if isDirty.data { try data.sync() }
-    isDirty = (false, false)
+    if isLogDirty { try storage(log.sync()) }
+    if isDataDirty { try storage(data.sync()) }
+    isLogDirty = false
+    isDataDirty = false
   }
 }

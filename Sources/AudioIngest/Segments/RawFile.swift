@@ -1,18 +1,24 @@
-/// Notifications of a codec that nobody here knows, as they came: a line each, with the milliseconds since the first
-/// and the bytes in hexadecimal.
-final class RawFile {
-  /// Three hours of Opus.
-  static let limit = 128 << 20
+internal import DurableFiles
+internal import Timing
 
-  private let file: DiskFile
+/// A file of the notifications of an unsupported codec: a line each, with the milliseconds since the first one and the
+/// bytes in hexadecimal.
+package final class RawFile {
+  /// The largest size in bytes: three hours of Opus.
+  static let limit = 128 << 20
+  /// The time between a failure and the next attempt to open a file.
+  package static let retryInterval = Duration.seconds(1)
+
+  private let file: GrowingFile
   private var waiting: [UInt8] = []
   private var start: Duration?
 
-  init(_ path: String, _ disk: Disk) throws(AudioIngestError) { file = try DiskFile(path, disk) }
+  init(_ path: String, _ disk: Disk) throws(AudioIngestError) { file = try storage(GrowingFile(path, on: disk)) }
 
-  /// - Throws: ``AudioIngestError``: `.noSpace` when the file has its limit, or the disk is full; `.storage`.
-  func append(_ value: [UInt8], at instant: Duration) throws(AudioIngestError) {
-    let milliseconds = (instant - (start ?? instant)).wholeMilliseconds
+  /// Appends a notification.
+  /// - Throws: ``AudioIngestError``: `.noSpace` if the file has reached its limit or the disk is full, `.storage`.
+  package func append(_ value: [UInt8], at instant: Duration) throws(AudioIngestError) {
+    let milliseconds = (instant - (start ?? instant)).milliseconds(rounded: .toNearest)
     start = start ?? instant
     waiting += Array("\(milliseconds) ".utf8)
     for byte in value { waiting += [Self.digits[Int(byte >> 4)], Self.digits[Int(byte & 15)]] }
@@ -20,15 +26,17 @@ final class RawFile {
     if waiting.count >= 4096 { try flush() }
   }
 
-  func flush() throws(AudioIngestError) {
+  /// Writes the waiting lines to the disk.
+  /// - Throws: ``AudioIngestError``: `.noSpace` if the file has reached its limit or the disk is full, `.storage`.
+  package func flush() throws(AudioIngestError) {
     guard file.length + waiting.count <= Self.limit else {
       waiting.removeAll()
-      throw AudioIngestError(.noSpace, "\(file.path) has its \(Self.limit) bytes")
+      throw AudioIngestError(.noSpace, "\(file.path) has reached its limit of \(Self.limit) bytes")
     }
     guard !waiting.isEmpty else { return }
-    try file.append(waiting)
+    try storage(file.append(waiting))
     waiting.removeAll(keepingCapacity: true)
-    try file.sync()
+    try storage(file.sync())
   }
 
   private static let digits = Array("0123456789abcdef".utf8)

@@ -1,34 +1,44 @@
 internal import Crypto
+internal import DurableFiles
 
-/// The finished segments of a folder, for who looks at them; a recorder may be at work there meanwhile.
+/// A list of the finished segments in a folder, for readers; a recorder may write into the folder at the same time.
+///
+/// ```swift
+/// let catalog = try SegmentCatalog(path: "recordings")
+/// for entry in catalog.entries where !entry.isDelivered {
+///   try entry.segment.verify()
+///   print(entry.segment.path, try entry.segment.samples().count)
+/// }
+/// ```
 public struct SegmentCatalog: Sendable {
-  /// A finished segment as it is listed.
+  /// A finished segment in the list.
   public struct Entry: Sendable, Hashable {
-    /// What its sidecar says.
+    /// The segment, with the contents of its sidecar.
     public var segment: FinishedSegment
-    /// Whether it was delivered.
+    /// A Boolean value that indicates whether the segment was delivered.
     public var isDelivered: Bool
   }
 
-  /// Where the segments are.
+  /// The path of the folder.
   public let path: String
-  /// Their entries, the oldest first.
+  /// The finished segments, the oldest first.
   public private(set) var entries: [Entry] = []
-  /// WAV files whose sidecar is missing or does not belong to them, and what is wrong.
+  /// The errors of WAV files whose sidecar is missing, or does not describe them.
   public private(set) var problems: [AudioIngestError] = []
-  /// How many segments are being written, or were when a recorder ended.
+  /// The number of segments that are being written, or that a recorder left when it ended.
   public private(set) var openCount = 0
 
-  /// Reads a folder.
-  /// - Throws: ``AudioIngestError`` with code `.storage` when it cannot be read.
+  /// Reads a folder and the sidecars in it.
+  /// - Throws: ``AudioIngestError`` with code `.storage` if the folder cannot be read.
   public init(path: String) throws(AudioIngestError) {
-    let (disk, paths) = (Disk(), SegmentPaths(root: path))
+    let disk = Disk()
+    let paths = SegmentPaths(root: path)
     self.path = path
-    let names = Set(try disk.names(in: path))
+    let names = Set(try storage(disk.names(in: path)))
     for file in names.filter({ $0.hasSuffix(".wav") }).sorted() {
       let name = String(file.dropLast(4))
       do throws(AudioIngestError) {
-        let bytes = try disk.read(paths.sidecar(name), limit: SegmentJSON.limit)
+        let bytes = try disk.contents(of: paths.sidecar(name), limit: SegmentJSON.limit)
         guard let info = bytes.flatMap(SegmentJSON.info), info.name == name else {
           throw AudioIngestError(.damagedFile, "\(paths.wav(name)) has no sidecar that describes it")
         }
@@ -38,23 +48,24 @@ public struct SegmentCatalog: Sendable {
         problems.append(error)
       }
     }
-    if names.contains("open") { openCount = try disk.names(in: paths.open).count { $0.hasSuffix(".part") } }
+    guard names.contains("open") else { return }
+    openCount = try storage(disk.names(in: paths.open)).count { $0.hasSuffix(".part") }
   }
 
-  /// Finds a segment by its number, or by the name of its file.
+  /// Returns the entry with a number, or with the name of a file without its extension.
   /// - Throws: ``AudioIngestError`` with code `.noSuchSegment`.
   public func entry(_ name: String) throws(AudioIngestError) -> Entry {
     let found = entries.first { Int(name) == $0.segment.info.id || name == $0.segment.info.name }
-    guard let found else { throw AudioIngestError(.noSuchSegment, "there is no segment \(name) in \(path)") }
+    guard let found else { throw AudioIngestError(.noSuchSegment, "segment \(name) was not found in \(path)") }
     return found
   }
 }
 
 extension FinishedSegment {
-  /// Reads the samples.
-  /// - Throws: ``AudioIngestError``: `.damagedFile` when the file is not what the sidecar says, `.storage`.
+  /// Returns the samples of the WAV file.
+  /// - Throws: ``AudioIngestError``: `.damagedFile` if the file is not the one that the sidecar describes, `.storage`.
   public func samples() throws(AudioIngestError) -> [Int16] {
-    let bytes = try Disk().read(path, limit: WAVHeader.length + WAVHeader.longestData)
+    let bytes = try Disk().contents(of: path, limit: WAVHeader.length + WAVHeader.longestData)
     guard let bytes, let header = WAVHeader(bytes), header.sampleRate == info.sampleRate,
       header.samples == info.samples, bytes.count == WAVHeader.length + header.dataBytes
     else { throw AudioIngestError(.damagedFile, "\(path) is not the WAV file that its sidecar describes") }
@@ -65,11 +76,11 @@ extension FinishedSegment {
     }
   }
 
-  /// Whether the file is the one whose sum the sidecar has.
-  /// - Throws: ``AudioIngestError``: `.damagedFile`, `.storage`.
+  /// Compares the WAV file with the checksum in the sidecar.
+  /// - Throws: ``AudioIngestError``: `.damagedFile` if they differ, `.storage`.
   public func verify() throws(AudioIngestError) {
-    let bytes = try Disk().read(path, limit: WAVHeader.length + WAVHeader.longestData) ?? []
-    guard SHA256.hash(data: bytes).hexadecimal == info.sha256 else {
+    let bytes = try Disk().contents(of: path, limit: WAVHeader.length + WAVHeader.longestData) ?? []
+    guard SHA256.hash(data: bytes).hexadecimal == info.measured.sha256 else {
       throw AudioIngestError(.damagedFile, "\(path) was changed since it was recorded")
     }
   }

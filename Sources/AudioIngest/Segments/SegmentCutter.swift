@@ -1,47 +1,52 @@
-/// Why a segment ended.
+/// The reason why a segment ended.
 public enum SegmentEnd: String, Sendable, Hashable, Codable {
-  /// Nobody spoke any more.
+  /// No more speech followed within the time that the rules allow.
   case silence
-  /// It had the maximum length.
+  /// The segment reached its longest duration.
   case maximum
-  /// The link was gone.
+  /// The connection to the device was lost.
   case linkLoss
-  /// The device went on with another codec.
+  /// The device continued with another codec.
   case codecChange
-  /// The recorder was told to stop.
+  /// The user or the program stopped the recorder.
   case shutdown
-  /// It is all that the device had stored of it.
+  /// The segment holds all that the device had stored of this stretch.
   case storeEnd
-  /// There was no room for more.
+  /// The disk or the quota was full.
   case noSpace
   /// The disk failed for another reason.
   case diskFailed
-  /// The recorder had ended without closing it; the next one did.
+  /// The recorder ended without closing the segment, and a later one recovered it.
   case recovered
 }
 
-/// Decides where segments begin and end. A value without clock or files: blocks of samples go in, decisions come out.
+/// A state machine that decides where segments start and end, without a clock or files: blocks of samples go in, actions
+/// come out.
+///
+/// Each block has exactly one action, so it is returned alone: an array would cost an allocation for every 20 ms.
 struct SegmentCutter {
-  /// What is to be done with a block.
-  enum Decision: Hashable {
-    /// It may become the beginning of a segment.
+  /// The action to perform with a block.
+  enum Action: Hashable {
+    /// Hold the block: it may become the start of a segment.
     case hold
-    /// A segment begins with what was held and goes on with this block.
+    /// Open a segment with the held samples, and append the block.
     case open
-    /// It belongs to the open segment.
+    /// Append the block to the open segment.
     case append
-    /// The same, and then the segment ends.
+    /// Append the block to the open segment, and then close that.
     case close(SegmentEnd, keep: Bool)
+  }
+
+  private enum State {
+    case closed
+    case open(length: Int, sinceSpeech: Int, speech: Int)
   }
 
   let rules: SegmentRules
   private let maximum: Int
   private let silence: Int
   private let minimumSpeech: Int
-  private(set) var isOpen = false
-  private var length = 0
-  private var sinceSpeech = 0
-  private var speech = 0
+  private var state = State.closed
 
   init(_ rules: SegmentRules, sampleRate: Int) {
     self.rules = rules
@@ -50,40 +55,41 @@ struct SegmentCutter {
     minimumSpeech = rules.minimumSpeech.samples(at: sampleRate)
   }
 
-  /// Takes the next block.
+  /// Accepts the next block.
   /// - Parameters:
-  ///   - samples: its length.
-  ///   - isSpeech: whether somebody speaks in it.
-  ///   - held: how many samples are held, of which a segment that begins now takes all.
-  mutating func take(_ samples: Int, isSpeech: Bool, held: Int) -> Decision {
-    if !isOpen {
+  ///   - samples: The number of samples in the block.
+  ///   - isSpeech: A Boolean value that indicates whether the block has speech.
+  ///   - held: The number of held samples, which a segment that opens now starts with.
+  mutating func handle(_ samples: Int, isSpeech: Bool, held: Int) -> Action {
+    guard case .open(var length, var sinceSpeech, var speech) = state else {
       guard isSpeech || rules.mode == .everything else { return .hold }
-      isOpen = true
-      (length, sinceSpeech, speech) = (held + samples, 0, isSpeech ? samples : 0)
+      state = .open(length: held + samples, sinceSpeech: 0, speech: isSpeech ? samples : 0)
       return .open
     }
     length += samples
     speech += isSpeech ? samples : 0
     sinceSpeech = isSpeech ? 0 : sinceSpeech + samples
-    if rules.mode == .speech, sinceSpeech >= silence { return close(.silence) }
+    state = .open(length: length, sinceSpeech: sinceSpeech, speech: speech)
+    if rules.mode == .speech, sinceSpeech >= silence {
+      state = .closed
+      return .close(.silence, keep: speech >= minimumSpeech)
+    }
     // The next block must fit, too.
-    if length + samples > maximum { return close(.maximum) }
+    if length + samples > maximum {
+      state = .closed
+      return .close(.maximum, keep: true)
+    }
     return .append
   }
 
-  /// Puts samples into the open segment, between those that it has.
-  /// - Returns: `false` when it would become too long; then it is as it was.
+  /// Lengthens the open segment by samples that are inserted between those it has.
+  /// - Returns: `false` if no segment is open, or it would become too long; the state is then unchanged.
   mutating func grow(by samples: Int) -> Bool {
-    guard isOpen, length + samples <= maximum else { return false }
-    length += samples
+    guard case .open(let length, let sinceSpeech, let speech) = state, length + samples <= maximum else { return false }
+    state = .open(length: length + samples, sinceSpeech: sinceSpeech, speech: speech)
     return true
   }
 
-  /// Ends the open segment for another reason.
-  mutating func end() { isOpen = false }
-
-  private mutating func close(_ end: SegmentEnd) -> Decision {
-    isOpen = false
-    return .close(end, keep: end != .silence || speech >= minimumSpeech)
-  }
+  /// Closes the open segment for another reason.
+  mutating func end() { state = .closed }
 }

@@ -1,55 +1,57 @@
+internal import DurableFiles
 import Glibc
 
 extension SegmentFolder {
-  /// Says that a segment was delivered: from now on it may go when room is needed.
-  /// - Throws: ``AudioIngestError``: `.noSuchSegment`, `.storage`.
+  /// Marks a segment as delivered: from now on it may be removed when space is needed.
+  /// - Throws: ``AudioIngestError``: `.noSuchSegment`, `.storage`, `.noSpace`.
   public func markDelivered(_ id: Int) throws(AudioIngestError) {
-    guard let name = try disk.names(in: path).first(where: { $0.hasSuffix(".wav") && Self.number(of: $0) == id }) else {
-      throw AudioIngestError(.noSuchSegment, "there is no segment \(id) in \(path)")
+    let names = try storage(disk.names(in: path))
+    guard let name = names.first(where: { $0.hasSuffix(".wav") && Self.number(of: $0) == id }) else {
+      throw AudioIngestError(.noSuchSegment, "segment \(id) was not found in \(path)")
     }
-    _ = try DiskFile(paths.delivered(String(name.dropLast(4))), disk)
-    try disk.sync(folder: path)
+    _ = try storage(GrowingFile(paths.delivered(String(name.dropLast(4))), on: disk))
+    try storage(disk.sync(folder: path))
   }
 
-  /// How much room there is.
+  /// The space that a folder uses, and the free space of its disk.
   public struct Room: Sendable, Hashable {
-    /// The bytes of all files of the folder.
+    /// The total size of all files in the folder, in bytes.
     public var used: Int
-    /// The bytes that are free on its disk, for who is not root.
+    /// The free space of the folder's disk, in bytes, for users other than root.
     public var free: Int
   }
 
-  /// Looks at each file of the folder, and at its disk.
+  /// Returns the space that the folder uses, and the free space of its disk.
   /// - Throws: ``AudioIngestError`` with code `.storage`.
   public func room() throws(AudioIngestError) -> Room { Room(used: try usage(), free: try free()) }
 
-  /// Sees to it that there is room: delivered segments go, the oldest first, until what is left is within the limits.
-  /// - Throws: ``AudioIngestError``: `.noSpace` when the rest is not delivered yet, `.storage`.
+  /// Removes delivered segments, the oldest first, until the folder is within its limits.
+  /// - Throws: ``AudioIngestError``: `.noSpace` if the remaining segments are not delivered yet, `.storage`.
   public func makeRoom() throws(AudioIngestError) {
     if let parent { return try parent.makeRoom() }
     guard try !hasRoom() else { return }
-    // Names sort as time does.
-    for marker in try disk.names(in: path) where marker.hasSuffix(".delivered") {
+    // Names sort by time.
+    for marker in try storage(disk.names(in: path)) where marker.hasSuffix(".delivered") {
       let name = String(marker.dropLast(".delivered".count))
       // The WAV file first, so that none is ever without its sidecar.
-      for file in [paths.wav(name), paths.sidecar(name), paths.delivered(name)] { try disk.remove(file) }
+      for file in [paths.wav(name), paths.sidecar(name), paths.delivered(name)] { try storage(disk.remove(file)) }
       if try hasRoom() { return }
     }
     let used = try usage()
     throw AudioIngestError(
       .noSpace,
       used > limits.quota
-        ? "the recordings in \(path) take \(used.inMiB), more than their quota of \(limits.quota.inMiB)"
-        : "the disk of \(path) has less than \(limits.reserve.inMiB) left",
-      hint: "have them uploaded, remove some, or raise the limit")
+        ? "the recordings in \(path) use \(used.inMiB), more than their quota of \(limits.quota.inMiB)"
+        : "the disk of \(path) has less than \(limits.reserve.inMiB) of free space",
+      hint: "upload or remove recordings, or raise the limit")
   }
 
-  /// Whether the disk has more left than the reserve. Cheap enough to be asked every second.
+  /// Returns `true` if the disk has more free space than the reserve; cheap enough for a call every second.
   func hasReserve() throws(AudioIngestError) -> Bool { try free() > limits.reserve }
 
   private func free() throws(AudioIngestError) -> Int {
     var status = statvfs()
-    guard statvfs(path, &status) == 0 else { throw .disk("looking at the disk of \(path)") }
+    guard statvfs(path, &status) == 0 else { throw AudioIngestError(FileError("looking at the disk of \(path)")) }
     return Int(status.f_bavail) * Int(status.f_frsize)
   }
 
@@ -60,10 +62,10 @@ extension SegmentFolder {
 
   private func usage() throws(AudioIngestError) -> Int {
     var total = 0
-    for (folder, names) in [(path, try disk.names(in: path)), (paths.open, try disk.names(in: paths.open))] {
-      for name in names {
+    for folder in [path, paths.open] {
+      for name in try storage(disk.names(in: folder)) {
         var status = stat()
-        // It may be gone since its name was read.
+        // A file may have been removed since its name was read.
         if stat(folder + "/" + name, &status) == 0, status.st_mode & S_IFMT == S_IFREG { total += Int(status.st_size) }
       }
     }
@@ -72,6 +74,6 @@ extension SegmentFolder {
 }
 
 extension Int {
-  /// Bytes as a person reads them.
+  /// A number of bytes for display.
   fileprivate var inMiB: String { self < 1 << 20 ? "\(self) bytes" : "\(self >> 20) MiB" }
 }

@@ -1,97 +1,90 @@
-/// What is known of a segment: its sidecar, as JSON beside the WAV file.
-public struct SegmentInfo: Sendable, Hashable, Codable {
-  /// A stretch in which somebody speaks, in samples from the beginning of the segment.
+/// The description of a segment: the contents of its sidecar, a JSON file beside the WAV file.
+///
+/// The JSON object is flat: the values of ``capture-swift.property``, ``device`` and ``measured`` lie beside the others.
+///
+/// ```swift
+/// for entry in try SegmentCatalog(path: "recordings").entries {
+///   let info = entry.segment.info
+///   print(info.id, info.capture.iso8601, info.duration, "s,", info.missingSamples, "samples missing")
+/// }
+/// ```
+public struct SegmentInfo: Sendable, Hashable {
+  /// A range of samples with speech, from the start of the segment.
   public struct Speech: Sendable, Hashable, Codable {
-    /// Its first sample.
+    /// The position of the first sample.
     public var start: Int
-    /// How many it has.
+    /// The number of samples in the range.
     public var samples: Int
   }
 
-  /// What came before a segment in the same recording.
+  /// The segment before another one in the same recording.
   public struct Previous: Sendable, Hashable, Codable {
-    /// Its number.
+    /// The number of the earlier segment.
     public var id: Int
-    /// Why it ended.
+    /// The reason why the earlier segment ended.
     public var closedBy: SegmentEnd
-    /// How long nothing was kept between the two, in seconds.
+    /// The time between the two of which nothing was kept, in seconds.
     public var pause: Double
   }
 
-  /// What a segment that a device had stored, while nobody listened, has to do with those that were heard.
-  public struct Backfill: Sendable, Hashable, Codable {
-    /// How it is known when it was captured.
-    public enum Clock: String, Sendable, Hashable, Codable {
-      /// The device's clock, which was set at the last link: right to about a second.
-      case device
-      /// The device says nothing: by how much it had stored when somebody listened again.
-      case estimated
-    }
-
-    /// What was missing where it belongs.
-    public struct Gap: Sendable, Hashable, Codable {
-      /// The number of the segment with the gap in it or, without `start`, with the pause before it.
-      public var segment: Int
-      /// The first sample of the gap.
-      public var start: Int?
-      /// How long the gap or the pause is, in seconds.
-      public var duration: Double
-    }
-
-    /// How it is known when it was captured.
-    public var clock: Clock
-    /// What it fills of the segments of the same device, as far as they were there when it came.
-    public var fills: [Gap]
+  /// The time and place at which the first sample was captured.
+  public struct Capture: Sendable, Hashable {
+    /// The wall-clock time, in Unix milliseconds.
+    public var unixMs: Int64
+    /// The same time in UTC, in the format of ISO 8601.
+    public var iso8601: String
+    /// The local date of the first sample, as `yyyy-MM-dd`.
+    public var localDate: String
+    /// The identifier of the local time zone in the IANA database.
+    public var timeZone: String
+    /// The local offset from UTC in seconds, positive east of Greenwich.
+    public var utcOffset: Int
   }
 
-  /// The version of this format: 1.
+  /// The values measured from the finished WAV file.
+  public struct Measurement: Sendable, Hashable {
+    /// The loudest sample, in dBFS: −120…0.
+    public var peak = -120.0
+    /// The root mean square of all samples, in dBFS: −120…0.
+    public var rms = -120.0
+    /// The SHA-256 of the WAV file, in hexadecimal; empty until the segment is finished.
+    public var sha256 = ""
+  }
+
+  /// The version of the sidecar's format: 1.
   public var version = 1
-  /// Its number: each segment of a folder has a higher one than those before it.
+  /// The segment's number: higher than that of every earlier segment in the folder.
   public var id: Int
-  /// When its first sample was captured, in Unix milliseconds.
-  public var capturedAtMs: Int64
-  /// The same, in UTC as ISO 8601 writes it.
-  public var capturedAt: String
-  /// The day of the first sample, where it was captured: `yyyy-MM-dd`.
-  public var localDate: String
-  /// The time zone there, as IANA names it.
-  public var timeZone: String
-  /// How far east of UTC it was then, in seconds.
-  public var utcOffset: Int
-  /// The address of the device.
-  public var device: String
-  /// What the device calls itself.
-  public var deviceName: String?
-  /// What the device encoded it with.
+  /// The time and place at which the first sample was captured.
+  public var capture: Capture
+  /// The device that sent the audio.
+  public var device: AudioDevice
+  /// The codec that the device used.
   public var codec: AudioCodec
-  /// Samples a second in the WAV file.
+  /// The number of samples per second in the WAV file.
   public var sampleRate: Int
-  /// The segment before, unless this is the first since the recorder was started.
+  /// The segment before; `nil` for the first one since the recorder started.
   public var previous: Previous?
-  /// Only when it was not heard live, but stored by the device and fetched later.
+  /// The relation to other segments, if the device had stored this one; `nil` if it was received live.
   public var backfill: Backfill?
 
-  /// How many samples the WAV file has.
+  /// The number of samples in the WAV file.
   public var samples = 0
-  /// How long they last, in seconds.
+  /// The duration of the samples, in seconds.
   public var duration = 0.0
-  /// Why it ended.
+  /// The reason why the segment ended.
   public var closedBy = SegmentEnd.recovered
-  /// What nobody heard, in order.
+  /// The ranges of missing audio, in order.
   public var gaps: [AudioGap] = []
-  /// How many samples are in the gaps.
+  /// The number of samples in all gaps.
   public var missingSamples = 0
-  /// Where somebody speaks, in order.
+  /// The ranges with speech, in order.
   public var speech: [Speech] = []
-  /// The loudest sample, in dB of full scale.
-  public var peak = -120.0
-  /// The root of the mean square, in dB of full scale.
-  public var rms = -120.0
-  /// The SHA-256 of the WAV file, in hexadecimal.
-  public var sha256 = ""
+  /// The values measured from the finished WAV file.
+  public var measured = Measurement()
 
-  /// The name of its files, without what is behind the dot.
-  public var name: String { Self.name(id, capturedAtMs) }
+  /// The name of the segment's files without their extension.
+  public var name: String { Self.name(id, capture.unixMs) }
 
   static func name(_ id: Int, _ capturedAtMs: Int64) -> String {
     "\(CaptureTime.compact(capturedAtMs))-\(CaptureTime.digits(id, 6))"
@@ -99,24 +92,24 @@ public struct SegmentInfo: Sendable, Hashable, Codable {
 }
 
 extension SegmentInfo {
-  /// A segment that begins now.
-  init(id: Int, capturedAtMs: Int64, device: AudioDevice, codec: AudioCodec, previous: Previous?) {
+  /// Creates the description of a segment that starts.
+  package init(id: Int, capturedAtMs: Int64, device: AudioDevice, codec: AudioCodec, previous: Previous?) {
     let time = CaptureTime(capturedAtMs)
     self.id = id
-    self.capturedAtMs = capturedAtMs
-    capturedAt = time.iso8601
-    localDate = time.localDate
-    timeZone = time.zone
-    utcOffset = time.utcOffset
-    self.device = device.address
-    deviceName = device.name
+    capture = Capture(
+      unixMs: capturedAtMs, iso8601: time.iso8601, localDate: time.localDate, timeZone: time.zone,
+      utcOffset: time.utcOffset)
+    self.device = device
     self.codec = codec
     sampleRate = codec.sampleRate
     self.previous = previous
   }
 
-  /// Notes a gap. One that was noticed late moves what lies behind it.
-  mutating func note(_ gap: AudioGap) {
+  /// The end of the last sample, in Unix milliseconds.
+  var endMs: Int64 { capture.unixMs + Int64(samples) * 1000 / Int64(max(sampleRate, 1)) }
+
+  /// Adds a gap. A gap found late moves everything behind it.
+  mutating func add(_ gap: AudioGap) {
     guard gap.isLate == true else { return gaps.append(gap) }
     for index in gaps.indices where gaps[index].start >= gap.start { gaps[index].start += gap.samples }
     for index in speech.indices {
@@ -129,11 +122,11 @@ extension SegmentInfo {
     gaps.insert(gap, at: gaps.firstIndex { $0.start > gap.start } ?? gaps.endIndex)
   }
 
-  /// Cuts what was noted while the file was written to the samples that are in it.
+  /// Limits gaps and speech to the samples that the file really has.
   mutating func fit(to samples: Int) {
     self.samples = samples
     duration = Double(samples) / Double(sampleRate)
-    // What is clipped is no longer late: it is in the file.
+    // A clipped gap is no longer late: its samples are in the file.
     gaps = gaps.compactMap { $0.clipped(to: 0..<samples) }
     missingSamples = gaps.reduce(0) { $0 + $1.samples }
     speech = speech.compactMap { stretch in
@@ -141,34 +134,4 @@ extension SegmentInfo {
       return part.isEmpty ? nil : Speech(start: part.lowerBound, samples: part.count)
     }
   }
-}
-
-/// Who sends audio.
-public struct AudioDevice: Sendable, Hashable {
-  /// Its Bluetooth address.
-  public var address: String
-  /// What it calls itself.
-  public var name: String?
-
-  /// Names a device.
-  public init(address: String, name: String? = nil) {
-    self.address = address
-    self.name = name
-  }
-}
-
-/// A segment that is whole: its WAV file and its sidecar are on disk.
-public struct FinishedSegment: Sendable, Hashable {
-  /// What its sidecar says.
-  public var info: SegmentInfo
-  /// Where its WAV file is.
-  public var path: String
-}
-
-/// Where finished segments go.
-public protocol SegmentSink: Sendable {
-  /// Takes a segment over, which stays where it is until the folder's owner is told that it was delivered. Until then it
-  /// is offered again each time that a recorder begins: who has it already knows it by its number.
-  /// - Throws: when it could not.
-  func take(_ segment: FinishedSegment) async throws
 }

@@ -1,39 +1,39 @@
-/// Where the files of a folder of recordings are.
+/// The paths of the files in a folder of recordings.
 ///
-/// What lies in the folder itself is whole: first the sidecar appears, then the WAV file. What is being written lies in
-/// `open`, on the same file system, so that a rename moves it.
-struct SegmentPaths {
+/// The files in the folder itself are complete: first the sidecar appears, then the WAV file. Files that are being
+/// written lie in `open`, on the same file system, so that a rename moves them.
+package struct SegmentPaths: Sendable {
   let root: String
 
   var open: String { root + "/open" }
-  /// Locked by the recorder that has the folder.
+  /// The file that the folder's recorder locks.
   var lock: String { open + "/lock" }
   /// The number of the next segment.
   var counter: String { open + "/next" }
-  /// The devices that were chosen, one a line: the characteristic that sends the audio, and the address.
-  var devices: String { open + "/devices" }
+  /// The file of the chosen devices, one a line: the characteristic that sends the audio, and the address.
+  package var devices: String { open + "/devices" }
 
-  /// What a device had stored and was fetched, until it is segments: a label, the records in a file for each generation,
-  /// and a folder where segments are made of them.
+  /// The label of the records fetched from a device's store, until they become segments. Beside it lie a file of records
+  /// for each generation, and a scratch folder for the segments.
   func stored(_ device: String) -> String { "\(open)/\(Self.word(device)).stored" }
   func records(_ device: String, _ generation: Int) -> String { "\(open)/\(Self.word(device)).\(generation).records" }
   func scratch(_ device: String, _ generation: Int) -> String { "\(open)/\(Self.word(device)).\(generation).scratch" }
 
   func wav(_ name: String) -> String { "\(root)/\(name).wav" }
   func sidecar(_ name: String) -> String { "\(root)/\(name).json" }
-  /// Notifications that nobody here can decode.
+  /// The file of notifications that cannot be decoded.
   func raw(_ name: String) -> String { "\(root)/\(name).raw" }
-  /// Empty; there once the segment was delivered.
+  /// An empty file that exists once the segment was delivered.
   func delivered(_ name: String) -> String { "\(root)/\(name).delivered" }
 
-  /// The WAV file in the making: its header is not right yet.
+  /// The WAV file that is being written: its header is not complete.
   func part(_ name: String) -> String { "\(open)/\(name).part" }
-  /// What the sidecar will say, line by line as it happens.
+  /// The contents of the later sidecar, line by line.
   func log(_ name: String) -> String { "\(open)/\(name).log" }
-  /// The part once more, with the gaps that were noticed late.
+  /// The part again, with the gaps that were found late.
   func spread(_ name: String) -> String { "\(open)/\(name).spread" }
   func draft(_ name: String) -> String { "\(open)/\(name).json" }
 
-  /// An address as a part of a file's name.
+  /// Returns an address as a part of a file name.
   static func word(_ address: String) -> String { String(address.map { $0.isLetter || $0.isNumber ? $0 : "-" }) }
 }

@@ -1,27 +1,35 @@
-/// What is recorded, and where one segment ends and the next begins. All of it is counted in samples, so that neither a
-/// slow link nor a clock that is set changes where a cut is.
+/// The rules for what is kept of a stream, and where one segment ends and the next starts.
+///
+/// Everything is counted in samples, so that neither a slow connection nor a change of the wall clock moves a cut.
+///
+/// ```swift
+/// let rules = SegmentRules(mode: .speech, silence: .seconds(5), maximum: .seconds(60))
+/// print(rules.preRoll)  // 1.0 seconds
+/// ```
 public struct SegmentRules: Sendable, Hashable {
-  /// What of a stream is kept.
+  /// The part of a stream that is kept.
   public enum Mode: String, Sendable, Hashable, Codable, CaseIterable {
-    /// All of it; where speech is stands in the sidecar.
+    /// All audio is kept; the sidecar names the ranges with speech.
     case everything
-    /// Speech, with what was before and behind it.
+    /// Speech is kept, with the audio shortly before and behind it.
     case speech
   }
 
-  /// What is kept.
+  /// The part of a stream that is kept.
   public var mode: Mode
-  /// A segment of speech ends when nobody has spoken for so long.
+  /// The time without speech after which a segment of speech ends, 0.2 s to the maximum; 10 s by default.
   public var silence: Duration
-  /// No segment is longer.
+  /// The longest duration of a segment, 2 s to 1 h; 3 min by default.
   public var maximum: Duration
-  /// So much of what was heard before somebody spoke belongs to a segment of speech, 1 s or more.
+  /// The audio before the first speech that belongs to a segment of speech, 1 s to 10 s; 1 s by default.
   public var preRoll: Duration
-  /// A segment of speech with less speech than this is dropped, unless something other than silence ended it.
+  /// The duration of speech below which a segment ended by silence is dropped; 0.25 s by default.
   public var minimumSpeech: Duration
 
-  /// Makes rules; each value is brought into its range: maximum 2 s to 1 h, silence 0.2 s to
-  /// the maximum, pre-roll 1 s to half of the maximum and 10 s at most.
+  /// Creates rules, and moves each value into its range.
+  ///
+  /// The maximum is 2 s to 1 h, the silence 0.2 s to the maximum, the pre-roll 1 s to half of the maximum and at most
+  /// 10 s, the minimum of speech 0 s to the maximum.
   public init(
     mode: Mode = .everything, silence: Duration = .seconds(10), maximum: Duration = .seconds(180),
     preRoll: Duration = .seconds(1), minimumSpeech: Duration = .milliseconds(250)
@@ -31,23 +39,5 @@ public struct SegmentRules: Sendable, Hashable {
     self.silence = min(max(silence, .milliseconds(200)), self.maximum)
     self.preRoll = min(max(preRoll, .seconds(1)), .seconds(10), self.maximum / 2)
     self.minimumSpeech = min(max(minimumSpeech, .zero), self.maximum)
-  }
-}
-
-extension Duration {
-  /// Whole samples of a rate, rounded down.
-  func samples(at rate: Int) -> Int {
-    let (seconds, attoseconds) = components
-    return Int(seconds) * rate + Int(attoseconds / 1_000_000_000) * rate / 1_000_000_000
-  }
-
-  /// So many samples of a rate.
-  static func samples(_ count: Int, at rate: Int) -> Duration {
-    .seconds(count / rate) + .nanoseconds(count % rate * 1_000_000_000 / rate)
-  }
-
-  /// Rounded to the nearest.
-  var wholeMilliseconds: Int64 {
-    components.seconds * 1000 + (components.attoseconds + 500_000_000_000_000) / 1_000_000_000_000_000
   }
 }

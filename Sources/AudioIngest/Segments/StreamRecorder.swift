@@ -1,131 +1,153 @@
-/// Records the stream of one device: notifications go in, segments come out.
+/// A recorder of one device's stream: notifications go in, segments come out.
 ///
-/// It has no clock and no thread: the caller says when things happen, and its calls write files, which may take a
-/// moment. What it holds is bounded: the pre-roll, 0.2 s of samples that wait to be written, and what the reassembler
-/// keeps.
+/// It has no clock and no thread: the caller passes the moment of each call, and the calls write files, which may take
+/// some milliseconds. Its memory is bounded: the pre-roll, 0.2 s of samples that wait to be written, and the packets held
+/// by the reassembler.
+///
+/// ```swift
+/// let folder = try SegmentFolder(path: "recordings")
+/// let device = AudioDevice(address: "FA:0B:00:00:00:01", name: "Omi")
+/// let recorder = try StreamRecorder(device, .pcm16k, framing: .bare, into: folder)
+/// for frame in 1...100 {
+///   let now = Moment(instant: .milliseconds(frame * 10), wallMs: 1_795_308_300_000 + Int64(frame) * 10)
+///   recorder.receive([UInt8](repeating: 0, count: 320), at: now)
+/// }
+/// recorder.end(.shutdown, at: Moment(instant: .seconds(1), wallMs: 1_795_308_301_000))
+/// for case .finished(let segment) in recorder.takeEvents() { print(segment.path, segment.info.samples) }
+/// ```
 public final class StreamRecorder {
-  /// Something a person may want to know.
+  /// An event of a recording, for display or for further processing.
   public enum Event: Sendable, Hashable {
-    /// A segment was begun.
+    /// A segment was opened, with this description so far.
     case began(SegmentInfo)
-    /// A segment is in its folder.
+    /// A segment is complete, with its sidecar, in its folder.
     case finished(FinishedSegment)
-    /// A segment had too little speech and was dropped; so many samples.
+    /// A segment was dropped for too little speech; the value is its number of samples.
     case dropped(Int)
-    /// Nothing can be written now; it is tried again every second.
+    /// Nothing can be written now; the recorder retries every second.
     case stalled(AudioIngestError)
   }
 
-  /// Nothing longer is filled in: the segment ends instead.
+  /// The longest shortfall that is filled with silence; for a longer one the segment ends instead.
   static let longestFill = Duration.seconds(60)
-  /// How long a missing packet may hold up those behind it when nothing else comes.
+  /// The time without notifications after which missing packets are no longer waited for.
   static let idle = Duration.milliseconds(250)
 
-  /// What it encodes with.
+  /// The codec of the stream.
   public let codec: AudioCodec
-  /// What came from the device.
+  /// The counters of the packets and frames received.
   public var counters: StreamCounters { reassembler.counters }
-  /// How many samples of the stream are missing.
-  public var missingSamples: Int { decoder.missing }
-  /// How many samples the open segment has; `nil` when none is open.
+  /// The number of samples of the stream that are missing.
+  public var missingSamples: Int { timeline.missing }
+  /// The number of samples in the open segment; `nil` if none is open.
   public var openSamples: Int? { keeper.openSamples }
-  /// What is known so far of the open segment.
-  var openSegment: SegmentInfo? { keeper.openSegment }
-  /// What was recorded before, perhaps with another codec.
-  var previous: PrecedingSegment? {
+  /// The description so far of the open segment.
+  package var openSegment: SegmentInfo? { keeper.openSegment }
+  /// The segment before the next one, perhaps of another codec.
+  package var previous: PrecedingSegment? {
     get { keeper.previous }
     set { keeper.previous = newValue }
   }
-  /// How loud the last 20 ms were, in dB of full scale.
+  /// The level of the last 20 ms, in dBFS: −120…0.
   public private(set) var level = -120.0
-  /// Whether somebody speaks in them.
+  /// A Boolean value that indicates whether the last 20 ms contain speech.
   public private(set) var isSpeech = false
 
+  private var timeline: Timeline
   private var reassembler: FrameReassembler
   private var decoder: StreamDecoder
-  private var arrivals: ArrivalClock
   private var detector: any VoiceActivityDetector
   private let keeper: SegmentKeeper
 
-  /// Decoded samples that are not a whole block yet.
+  /// The decoded samples that are not a complete block yet.
   private var block: [Int16] = []
   private let blockSamples: Int
   private var frames: [FrameEvent] = []
   private var samples: [Int16] = []
   private var gaps: [AudioGap] = []
+  /// The instant of the last notification, until the reassembler has stopped waiting behind it.
   private var lastArrival: Duration?
-  /// When a notification came last, of this stream.
-  private var lastHeard: Duration?
+  /// The instant of the last notification of this stream.
+  private var lastReceived: Duration?
 
-  /// Records into a folder.
+  /// Creates a recorder that writes into a folder.
+  /// - Parameters:
+  ///   - device: The device that sends the stream, for the sidecars.
+  ///   - codec: The codec of the stream.
+  ///   - framing: The layout of the notifications.
+  ///   - folder: The folder for the segments.
+  ///   - rules: The rules for what is kept, and where it is cut.
+  ///   - detector: The detector of speech.
   /// - Throws: ``AudioIngestError`` with code `.codecFailed`.
   public init(
     _ device: AudioDevice, _ codec: AudioCodec, framing: PacketFraming, into folder: SegmentFolder,
     rules: SegmentRules = SegmentRules(), detector: any VoiceActivityDetector = EnergyDetector()
   ) throws(AudioIngestError) {
-    (self.codec, self.detector) = (codec, detector)
+    self.codec = codec
+    self.detector = detector
+    timeline = Timeline(sampleRate: codec.sampleRate)
     reassembler = FrameReassembler(framing)
     reassembler.frameDuration = codec.frameDuration
     decoder = try StreamDecoder(codec)
-    arrivals = ArrivalClock(sampleRate: codec.sampleRate)
     keeper = SegmentKeeper(device, codec, folder, rules)
     blockSamples = codec.sampleRate / 50
   }
 
-  /// Takes a notification.
-  public func take(_ value: [UInt8], at moment: Moment) {
-    // No device keeps so much for later: what comes is new, and belongs into a segment of its own.
-    if let lastHeard, moment.instant - lastHeard > Self.longestFill { end(.linkLoss, at: moment) }
-    (lastArrival, lastHeard) = (moment.instant, moment.instant)
-    reassembler.take(value, at: moment.instant, into: &frames)
-    hear(moment)
+  /// Records a notification of the stream.
+  public func receive(_ value: [UInt8], at moment: Moment) {
+    // No device buffers that much: what arrives now is new, and belongs to a segment of its own.
+    if let lastReceived, moment.instant - lastReceived > Self.longestFill { end(.linkLoss, at: moment) }
+    lastArrival = moment.instant
+    lastReceived = moment.instant
+    reassembler.receive(value, at: moment.instant, into: &frames)
+    decodeFrames(moment)
     keeper.syncIfDue(moment)
   }
 
-  /// Does what is due when nothing arrives; to be called four times a second.
+  /// Performs the work that is due while nothing arrives; call it four times a second.
   public func tick(at moment: Moment) {
     if let lastArrival, moment.instant - lastArrival >= Self.idle {
       self.lastArrival = nil
       reassembler.pause(at: moment.instant, into: &frames)
-      hear(moment)
+      decodeFrames(moment)
     }
     keeper.flush(moment)
     keeper.syncIfDue(moment)
   }
 
-  /// Ends the open segment: the link is gone, or the recorder is to stop. What comes next begins anew.
+  /// Ends the open segment: the connection is lost, or the recorder stops. The next notification starts a new stream.
   public func end(_ reason: SegmentEnd, at moment: Moment) {
     reassembler.flush(at: moment.instant, into: &frames)
-    hear(moment)
+    decodeFrames(moment)
     reassembler.restart()
     restart(reason, moment)
-    (lastArrival, lastHeard) = (nil, nil)
+    lastArrival = nil
+    lastReceived = nil
   }
 
-  /// Takes what happened since the last call.
+  /// Returns the events since the last call, and clears them.
   public func takeEvents() -> [Event] { keeper.takeEvents() }
 
-  /// Counts samples and time from 0 again.
+  /// Ends the open segment, and starts positions and time at 0 again.
   private func restart(_ reason: SegmentEnd, _ moment: Moment) {
-    // What is left is less than 20 ms, and is heard too.
+    // The rest is less than 20 ms, and belongs to the segment.
     if !block.isEmpty { keep(block[...], moment) }
     block.removeAll(keepingCapacity: true)
     keeper.end(reason, moment)
     decoder.restart()
-    arrivals = ArrivalClock(sampleRate: codec.sampleRate)
+    timeline.restart()
   }
 
-  private func hear(_ moment: Moment) {
+  private func decodeFrames(_ moment: Moment) {
     for frame in frames {
-      decoder.take(frame, into: &samples, gaps: &gaps)
-      if case .frame = frame {
-        let (missing, place) = arrivals.note(decoder.position, at: moment.instant)
-        if missing > Self.longestFill.samples(at: codec.sampleRate) {
-          // So long a silence would only be made up; the next segment says what is between the two.
+      decoder.decode(frame, on: &timeline, into: &samples, gaps: &gaps)
+      if case .frame = frame, let shortfall = timeline.arrived(at: moment.instant), shortfall.samples > 0 {
+        if shortfall.samples > Self.longestFill.samples(at: codec.sampleRate) {
+          // So long a silence would be synthetic; instead the next segment names the pause between the two.
           keepBlocks(moment)
           restart(.linkLoss, moment)
-        } else if missing > 0 {
-          fill(missing, at: place, moment)
+        } else {
+          fill(shortfall, moment)
         }
       }
       keepBlocks(moment)
@@ -133,19 +155,18 @@ public final class StreamRecorder {
     frames.removeAll(keepingCapacity: true)
   }
 
-  /// Accounts for what the device never sent: where it belongs or, when that segment is full or gone, here.
-  private func fill(_ missing: Int, at place: Int, _ moment: Moment) {
-    guard keeper.insert(missing, at: place, moment) else {
-      return decoder.fill(missing, .unsent, into: &samples, gaps: &gaps)
-    }
-    decoder.skip(missing)
-    // Those of the last frame lie behind it.
-    for index in gaps.indices { gaps[index].start += missing }
+  /// Accounts for audio that the device never sent: where it belongs or, if that segment is full or closed, here.
+  private func fill(_ shortfall: Timeline.Shortfall, _ moment: Moment) {
+    guard keeper.insert(shortfall.samples, at: min(shortfall.position, timeline.kept), before: timeline.kept, moment)
+    else { return decoder.fill(shortfall.samples, .unsent, on: &timeline, into: &samples, gaps: &gaps) }
+    timeline.insert(shortfall.samples)
+    // The gaps of the last frame lie behind it.
+    for index in gaps.indices { gaps[index].start += shortfall.samples }
   }
 
-  /// Passes on what is decoded, in blocks of 20 ms.
+  /// Passes the decoded samples on, in blocks of 20 ms.
   private func keepBlocks(_ moment: Moment) {
-    for gap in gaps { keeper.note(gap) }
+    for gap in gaps { keeper.add(gap) }
     gaps.removeAll(keepingCapacity: true)
     var rest = samples[...]
     if !block.isEmpty {
@@ -172,20 +193,8 @@ public final class StreamRecorder {
       level = loudness.rms
       isSpeech = detector.isSpeech($0)
     }
-    keeper.take(samples, isSpeech: isSpeech, moment, captured: arrivals.instant(of: keeper.position) ?? moment.instant)
-  }
-}
-
-/// When something happens, on both clocks.
-public struct Moment: Sendable, Hashable {
-  /// On a monotonic clock.
-  public var instant: Duration
-  /// On the wall: Unix milliseconds.
-  public var wallMs: Int64
-
-  /// Names a moment.
-  public init(instant: Duration, wallMs: Int64) {
-    self.instant = instant
-    self.wallMs = wallMs
+    let captured = timeline.instant(of: timeline.kept) ?? moment.instant
+    keeper.keep(.init(samples: samples, start: timeline.kept, isSpeech: isSpeech, captured: captured), moment)
+    timeline.keep(samples.count)
   }
 }

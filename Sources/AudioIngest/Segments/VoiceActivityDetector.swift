@@ -1,43 +1,55 @@
-/// Says in which blocks somebody speaks.
+/// A detector that decides which blocks of audio contain speech.
+///
+/// ```swift
+/// struct Everything: VoiceActivityDetector {
+///   mutating func isSpeech(_ block: UnsafeBufferPointer<Int16>) -> Bool { true }
+/// }
+/// ```
 public protocol VoiceActivityDetector {
-  /// Judges the next 20 ms.
-  /// - Parameter block: one channel, `sampleRate / 50` samples.
+  /// Returns `true` if the next 20 ms contain speech.
+  /// - Parameter block: One channel with `sampleRate / 50` samples.
   mutating func isSpeech(_ block: UnsafeBufferPointer<Int16>) -> Bool
 }
 
-/// Takes for speech what is clearly louder than the background, whose level it follows.
+/// A detector that treats audio as speech when it is clearly louder than the background.
 ///
-/// The background is followed while nobody speaks, quickly when it becomes softer and slowly when it becomes louder. A
-/// noise that begins and stays is therefore taken for speech for some seconds and then for background.
+/// The background level adapts while there is no speech, quickly when it falls and slowly when it rises. A noise that
+/// starts and stays therefore counts as speech for some seconds, and then as background.
+///
+/// ```swift
+/// var detector = EnergyDetector()
+/// let silence = [Int16](repeating: 0, count: 320)
+/// print(silence.withUnsafeBufferPointer { detector.isSpeech($0) })  // false
+/// ```
 public struct EnergyDetector: VoiceActivityDetector, Sendable {
-  /// How it decides.
+  /// The thresholds of the decision.
   public struct Settings: Sendable, Hashable {
-    /// The softest speech, as the root of the mean square, in dB below full scale.
+    /// The level of the softest speech: its root mean square in dBFS.
     public var softest = -36.9
-    /// How much louder than the background speech is, as a ratio of amplitudes.
+    /// The ratio of speech to background, in amplitudes.
     public var ratio = 2.2
-    /// By how much the threshold is lowered while somebody speaks, as a factor.
+    /// The factor by which the threshold is lowered during speech.
     public var release = 0.8
-    /// For how many blocks speech goes on behind the last loud one.
+    /// The number of blocks that count as speech behind the last loud one.
     public var hangover = 12
 
-    /// The values of Nirva's app: it had them from many recordings.
+    /// Creates the default thresholds, which Nirva's app derived from many recordings.
     public init() {}
   }
 
   private let settings: Settings
   private let softest: Double
-  /// The background, as an amplitude from 0 to 1; `nil` until the first block.
+  /// The background level as an amplitude, 0…1; `nil` until the first block.
   private var background: Double?
   private var remaining = 0
 
-  /// Makes a detector for one stream.
+  /// Creates a detector for one stream.
   public init(_ settings: Settings = Settings()) {
     self.settings = settings
     softest = SoundLevel.amplitude(ofDecibels: settings.softest)
   }
 
-  /// Judges the next 20 ms; an empty block is none.
+  /// Returns `true` if the next 20 ms contain speech; an empty block does not.
   public mutating func isSpeech(_ block: UnsafeBufferPointer<Int16>) -> Bool {
     guard !block.isEmpty else { return false }
     var level = SoundLevel()
@@ -47,7 +59,7 @@ public struct EnergyDetector: VoiceActivityDetector, Sendable {
     let threshold = max(floor * settings.ratio, softest) * (remaining > 0 ? settings.release : 1)
     let isLoud = amplitude > threshold
     remaining = isLoud ? settings.hangover : max(remaining - 1, 0)
-    // Down in a tenth of a second, up in a second, and in ten when it may be a voice.
+    // Time constants: 0.1 s down, 1 s up, and 10 s up when the sound may be a voice.
     let step = amplitude < floor ? 0.2 : isLoud ? 0.002 : 0.02
     background = floor + (amplitude - floor) * step
     return isLoud || remaining > 0

@@ -1,25 +1,30 @@
-/// The 44 bytes before the samples of a canonical WAV file: RIFF, `fmt ` and `data`, PCM of 16 bit, one channel.
+/// The header of a canonical WAV file: 44 bytes with RIFF, `fmt ` and `data`, for PCM of 16 bits and one channel.
+///
+/// ```swift
+/// let header = WAVHeader(sampleRate: 16_000, dataBytes: 32_000)
+/// print(header.samples, WAVHeader(header.bytes) == header)  // 16000 true
+/// ```
 public struct WAVHeader: Sendable, Hashable {
-  /// Its length in bytes.
+  /// The length of the header in bytes.
   public static let length = 44
-  /// The sizes in it are of 32 bit, so this is the longest file's bytes of samples.
+  /// The largest number of bytes of samples in a file: the header's sizes have 32 bits.
   public static let longestData = Int(UInt32.max) - 36
 
-  /// Samples a second.
+  /// The number of samples per second.
   public var sampleRate: Int
-  /// The bytes of the samples that follow.
+  /// The number of bytes of the samples that follow.
   public var dataBytes: Int
 
-  /// Describes a file.
+  /// Creates a header from the rate and size of the samples.
   public init(sampleRate: Int, dataBytes: Int) {
     self.sampleRate = sampleRate
     self.dataBytes = dataBytes
   }
 
-  /// How many samples follow.
+  /// The number of samples that follow.
   public var samples: Int { dataBytes / 2 }
 
-  /// The header as it stands in the file; sizes that do not fit are the largest that do.
+  /// The bytes of the header; sizes out of range are clamped.
   public var bytes: [UInt8] {
     let data = UInt32(clamping: min(dataBytes, Self.longestData))
     let rate = UInt32(clamping: sampleRate)
@@ -29,8 +34,8 @@ public struct WAVHeader: Sendable, Hashable {
       + Array("data".utf8) + data.littleEndianBytes
   }
 
-  /// Reads a header as it is written here.
-  /// - Returns: `nil` for any other kind of file.
+  /// Creates a header from the start of a file.
+  /// - Returns: `nil` if the bytes are not a canonical header as ``bytes`` returns it.
   public init?(_ bytes: some Sequence<UInt8>) {
     let bytes = Array(bytes.prefix(Self.length))
     guard bytes.count == Self.length else { return nil }

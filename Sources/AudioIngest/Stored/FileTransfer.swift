@@ -1,19 +1,19 @@
-/// Fetches the one file of an older device, to its end, and has it deleted once all of it is on disk.
+/// A state machine that fetches the one file of an older device, and deletes it there once all of it is on disk.
 ///
-/// The blocks have no numbers. One that is lost on the way shows when their count is wrong at the end, or when the block
-/// before the next one is not the one that is here.
+/// The blocks have no numbers. A lost block shows when the count is wrong at the end, or when the block before the next
+/// one is not the last one on disk.
 struct FileTransfer: StoreTransfer {
   private enum State: Hashable {
     case idle
     case sizing
     case reading(start: UInt64)
-    /// All has come; the device is asked whether there is more by now.
+    /// All blocks have arrived, and the size is read again.
     case checking
     case deleting
     case ended
   }
 
-  /// What a device is told, with the number of the file.
+  /// The commands to a device, with the number of the file.
   private enum Command {
     static let delete: [UInt8] = [1, 1]
     static let stop: [UInt8] = [3, 1]
@@ -21,27 +21,27 @@ struct FileTransfer: StoreTransfer {
     static func read(_ offset: UInt32) -> [UInt8] { [0, 1] + offset.bigEndianBytes }
   }
 
-  /// What a device says in one byte.
-  private enum Answer {
+  /// The responses of a device, of one byte.
+  private enum Response {
     static let ended: UInt8 = 100
     static let deleted: UInt8 = 200
   }
 
-  /// Blocks that are put on disk at once: about a second of radio.
+  /// The number of blocks written to the disk at once: about a second of transfer.
   static let piece = 10
-  /// After so many blocks the device is told that somebody still listens.
+  /// The number of blocks after which the device needs a heartbeat.
   private static let heartbeatInterval = 50
 
   private(set) var counters = StoredCounters()
   private var state = State.idle
   private var position: StoredPosition?
-  /// How many blocks the file has.
+  /// The number of blocks in the file.
   private var total: UInt64 = 0
-  /// How many came of this reading.
+  /// The number of blocks received since the last read command.
   private var received: UInt64 = 0
   private var hasCheck = false
   private var bytes: [UInt8] = []
-  /// The pieces that are being put on disk: how many blocks, and the last of them.
+  /// The groups of blocks being written to the disk: the number of blocks, and the hash of the last one.
   private var keeping: [(blocks: Int, tail: UInt64)] = []
   private var isAtEnd = false
 
@@ -50,24 +50,33 @@ struct FileTransfer: StoreTransfer {
   var remaining: Int? {
     state == .idle || state == .sizing ? nil : Int(total - min(position?.next ?? 0, total))
   }
-  /// How many bytes wait to be put on disk, for tests of the bound.
+  /// The number of bytes that wait to be written, for tests of the limit.
   var pendingBytes: Int { bytes.count }
 
-  mutating func begin() -> [TransferAction] {
-    state = .sizing
-    return [.readSize]
+  mutating func handle(_ event: TransferEvent) -> [TransferAction] {
+    switch event {
+    case .start:
+      state = .sizing
+      return [.readSize]
+    case .notification(let value): return receive(value)
+    case .size(let value): return receive(size: value)
+    case .kept: return kept()
+    case .timedOut:
+      guard case .reading = state else { return end(.unanswered) }
+      return TransferAction.write(Command.stop).then(end(.unanswered))
+    }
   }
 
-  /// The length of the file and the offset of the last stop, four bytes each, the least significant first.
-  mutating func take(size value: [UInt8]) -> [TransferAction] {
+  /// Accepts the length of the file and the offset of the last stop, four bytes each, little-endian.
+  private mutating func receive(size value: [UInt8]) -> [TransferAction] {
     guard value.count == 8 else { return end(.unknown(value.count)) }
     let size = value[..<4].reversed().reduce(0) { $0 << 8 | UInt64($1) }
-    // Firmware writes whole blocks; what is left over it has not ended.
+    // The firmware writes complete blocks; the rest is not complete yet.
     let blocks = size / UInt64(length)
     switch state {
     case .sizing:
       total = blocks
-      return goOn()
+      return resume()
     case .checking where blocks == total:
       state = .deleting
       return [.write(Command.delete)]
@@ -76,21 +85,22 @@ struct FileTransfer: StoreTransfer {
       return TransferAction.filled(to: total).then(read(position?.next ?? 0))
     case .checking:
       total = blocks
-      return beginAnew()
+      return startOver()
     default: return []
     }
   }
 
-  mutating func take(_ value: [UInt8]) -> [TransferAction] {
+  private mutating func receive(_ value: [UInt8]) -> [TransferAction] {
     counters.bytes += value.count
     switch (state, value.count) {
-    case (.reading, 1) where value[0] == Answer.ended: return ended()
-    case (.deleting, 1) where value[0] == Answer.deleted:
-      (position, total) = (StoredPosition(next: 0), 0)
+    case (.reading, 1) where value[0] == Response.ended: return ended()
+    case (.deleting, 1) where value[0] == Response.deleted:
+      position = StoredPosition(next: 0)
+      total = 0
       return TransferAction.cleared.then(end(.complete))
     case (.reading, 1) where value[0] != 0, (.deleting, 1) where value[0] != 0: return end(.refused(value[0]))
-    case (.reading(let start), length) where start + received < total: return take(block: value)
-    // The answer to a heartbeat, or to a command.
+    case (.reading(let start), length) where start + received < total: return receive(block: value)
+    // The response to a heartbeat, or to a command.
     case (_, 1) where value[0] == 0: break
     case (.ended, _): break
     default: counters.malformed += 1
@@ -98,7 +108,7 @@ struct FileTransfer: StoreTransfer {
     return []
   }
 
-  mutating func kept() -> [TransferAction] {
+  private mutating func kept() -> [TransferAction] {
     guard case .reading = state, let before = position, !keeping.isEmpty else { return [] }
     let (blocks, tail) = keeping.removeFirst()
     counters.records += blocks
@@ -106,23 +116,19 @@ struct FileTransfer: StoreTransfer {
     return isAtEnd && keeping.isEmpty ? check() : []
   }
 
-  mutating func timedOut() -> [TransferAction] {
-    guard case .reading = state else { return end(.unanswered) }
-    return TransferAction.write(Command.stop).then(end(.unanswered))
-  }
-
   // MARK: The steps
 
   private var length: Int { StoredFormat.file.recordLength }
 
-  /// Finds in the file the place where it was left.
-  private mutating func goOn() -> [TransferAction] {
-    guard let position, position.next <= total, position.next == 0 || position.tail != nil else { return beginAnew() }
+  /// Continues at the position of the last transfer, if the file is the same.
+  private mutating func resume() -> [TransferAction] {
+    guard let position, position.next <= total, position.next == 0 || position.tail != nil else { return startOver() }
     guard total > 0 else { return end(.complete) }
     return TransferAction.filled(to: total).then(read(position.next))
   }
 
-  private mutating func beginAnew() -> [TransferAction] {
+  /// Starts at the file's first block.
+  private mutating func startOver() -> [TransferAction] {
     if position == nil, total == 0 { return end(.complete) }
     if let position, position.next > 0 { counters.replaced += 1 }
     position = StoredPosition(next: 0)
@@ -130,21 +136,23 @@ struct FileTransfer: StoreTransfer {
     return TransferAction.restart(at: 0, ring: nil).then(next)
   }
 
-  /// Reads on; with the block before, if there is one, to know the file again.
+  /// Reads from a block on, preceded by the block before, if there is one, to recognize the file.
   private mutating func read(_ next: UInt64) -> [TransferAction] {
     hasCheck = next > 0
     let start = hasCheck ? next - 1 : 0
     state = .reading(start: start)
-    (received, isAtEnd, keeping) = (0, false, [])
+    received = 0
+    isAtEnd = false
+    keeping = []
     bytes.removeAll(keepingCapacity: true)
     return [.write(Command.read(UInt32(clamping: start * UInt64(length))))]
   }
 
-  private mutating func take(block: [UInt8]) -> [TransferAction] {
+  private mutating func receive(block: [UInt8]) -> [TransferAction] {
     received += 1
     if hasCheck, received == 1 {
       guard block.fnv1a == position?.tail else {
-        // Blocks of this reading are still on their way: it begins anew the next time.
+        // Blocks of this read are still in transit: the next transfer starts over.
         counters.replaced += 1
         return TransferAction.write(Command.stop).then(TransferAction.restart(at: 0, ring: nil).then(end(.unreliable)))
       }
@@ -159,7 +167,7 @@ struct FileTransfer: StoreTransfer {
   private mutating func ended() -> [TransferAction] {
     guard case .reading(let start) = state else { return [] }
     guard start + received == total else {
-      // Nobody knows which block it is.
+      // The missing block is unknown.
       counters.repeated += 1
       let from = hasCheck ? start + 1 : start
       return TransferAction.discard(from: from).then(end(.unreliable))

@@ -1,31 +1,33 @@
-/// What a device with a ring says on its storage characteristic. Numbers stand there with the most significant byte first.
+/// A message from a device with a ring, on its storage characteristic; numbers are big-endian.
 enum RingMessage: Hashable {
-  /// What is in a ring.
+  /// The contents of a ring.
   struct Info: Hashable {
-    /// The number of the first record that is still there.
+    /// The number of the first record that has not been freed.
     var read: UInt64
-    /// The number that the next record will get.
+    /// The number of the next record to be stored.
     var write: UInt64
     var recordLength: Int
-    /// Which ring it is, where the device says so: another one after the memory was formatted.
+    /// The identifier of the ring, if the device reports one; it changes when the memory is formatted.
     var ring: UInt64?
   }
 
-  /// A command was taken (0) or refused.
+  /// A command was accepted (0) or refused.
   case acknowledged(status: UInt8)
   case info(Info)
-  /// Bytes of records, cut anywhere.
+  /// Some bytes of records, divided anywhere.
   case data(ArraySlice<UInt8>)
+  /// All requested records were sent.
   case done(status: UInt8, next: UInt64)
-  /// So many records follow, from this number on.
+  /// A number of records follow, from this one on.
   case begins(start: UInt64, count: Int)
-  /// Where in the ring stands what was just sent live; only devices that store that, too, say so.
+  /// The position in the ring of the live audio just sent, from devices that store that, too.
   case liveMark
 
-  /// No device writes so many records: sums of such numbers fit.
+  /// The largest record number accepted: sums of such numbers do not overflow.
   static let limit: UInt64 = 1 << 48
 
-  /// - Returns: `nil` for what says nothing, or nothing that can be.
+  /// Parses a notification.
+  /// - Returns: `nil` if it is malformed.
   init?(_ value: [UInt8]) {
     let body = value.dropFirst()
     switch value.first {
@@ -44,14 +46,14 @@ enum RingMessage: Hashable {
     }
   }
 
-  /// What a device is told.
+  /// The commands to a device.
   enum Command {
     static let info: [UInt8] = [0x10]
     static let stop: [UInt8] = [0x03]
     static func read(_ start: UInt64, _ count: Int) -> [UInt8] {
       [0x11] + start.bigEndianBytes + UInt32(clamping: count).bigEndianBytes
     }
-    /// Frees all records before this one.
+    /// Returns the command that frees all records before this one.
     static func advance(_ next: UInt64) -> [UInt8] { [0x12] + next.bigEndianBytes }
   }
 }

@@ -1,34 +1,34 @@
-/// How a device stores what it hears while nobody listens.
+/// The format in which a device stores audio while it is not connected.
 public enum StoredFormat: String, Sendable, Hashable, Codable, CaseIterable {
-  /// One file that grows until it is deleted: blocks of 440 bytes, and no time. Omi DevKit, and Omi before 3.0.17.
+  /// One file that grows until it is deleted: blocks of 440 bytes without a time. Omi DevKit, and Omi before 3.0.17.
   case file
-  /// A ring of records with a number and a time each. Omi from 3.0.20 on.
+  /// A ring buffer of records with a number and a time each. Omi from 3.0.20 on.
   case ring
 
-  /// The bytes of a record: in a ring a time stands before the block.
-  var recordLength: Int { StoredRecord.blockLength + (self == .ring ? StoredRecord.stampLength : 0) }
+  /// The length of a record in bytes: in a ring, a time precedes the block.
+  package var recordLength: Int { StoredRecord.blockLength + (self == .ring ? StoredRecord.stampLength : 0) }
 }
 
-/// A record of what a device has stored, taken apart.
+/// A parsed record of a device's store.
 struct StoredRecord {
-  /// When it was stored, in whole seconds.
+  /// The time at which a record was stored, in whole seconds.
   enum Stamp: Hashable {
-    /// Since 1970, by the device's clock.
+    /// The Unix time by the device's clock.
     case unix(Int)
-    /// Since the device was switched on: nobody had told it the time.
+    /// The time since the device was switched on: its clock had not been set.
     case uptime(Int)
   }
 
-  /// The bytes of its frames, and of their lengths.
+  /// The length in bytes of the frames and their lengths.
   static let blockLength = 440
   static let stampLength = 4
-  /// September 2020: no device of the family is older. What says less than this was never told the time.
+  /// September 2020, before the first device of the family: an earlier time shows that the clock had not been set.
   private static let earliest = 1_600_000_000
 
   var stamp: Stamp?
   var frames: [ArraySlice<UInt8>]
 
-  /// Takes a record of the right length apart; whatever is in it, it has frames or none.
+  /// Parses a record of the right length; any contents are some frames or none.
   init(_ bytes: ArraySlice<UInt8>, _ format: StoredFormat) {
     guard format == .ring else {
       self.frames = Self.frames(in: bytes)
@@ -40,10 +40,10 @@ struct StoredRecord {
     frames = Self.frames(in: bytes.dropFirst(StoredRecord.stampLength))
   }
 
-  /// Each frame stands behind a byte with its length, and zeros behind the last.
+  /// Returns the frames of a block: each follows a byte with its length, and zeros follow the last.
   ///
-  /// A frame that would reach the end of the block is none: firmware puts it into the next block, and leaves its length
-  /// here, and behind it whatever was there before.
+  /// A frame that would reach the end of the block is ignored: the firmware stores it in the next block, and leaves its
+  /// length here, with old bytes behind it.
   private static func frames(in block: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
     var frames: [ArraySlice<UInt8>] = []
     var rest = block
@@ -58,20 +58,15 @@ struct StoredRecord {
 }
 
 extension ArraySlice<UInt8> {
-  /// The number in so many of its bytes, the most significant first. Bytes that are not there count as none.
-  func bigEndian(_ offset: Int, _ count: Int) -> UInt64 {
+  /// Returns the number in a range of the bytes, the most significant first; missing bytes are skipped.
+  package func bigEndian(_ offset: Int, _ count: Int) -> UInt64 {
     dropFirst(offset).prefix(count).reduce(0) { $0 << 8 | UInt64($1) }
   }
 }
 
 extension FixedWidthInteger {
-  /// Its bytes, the most significant first.
-  var bigEndianBytes: [UInt8] {
+  /// The bytes of the number, the most significant first.
+  package var bigEndianBytes: [UInt8] {
     stride(from: bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> $0) }
   }
-}
-
-extension Sequence<UInt8> {
-  /// FNV-1a, 64 bits: two different values are taken for one in 1 of 2⁶⁴ cases.
-  var fnv1a: UInt64 { reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 } }
 }

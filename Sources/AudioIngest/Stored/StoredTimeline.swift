@@ -1,51 +1,49 @@
-/// When records were captured: which of them follow each other without a pause, and when the first of those began.
+/// The capture times of records: the runs that follow each other without a pause, and the start of each run.
 ///
-/// A ring's records say in whole seconds when each was full. Sound has no pauses of its own, so all records of a run
-/// together say more: its beginning is the latest that any of them allows, which is right to a record's length once a
-/// run lasts a second. A file's blocks say nothing; what is known is when somebody listened again, and so the last
-/// block ends there.
+/// A ring's records carry the time, in whole seconds, at which each was full. Audio has no pauses of its own, so all
+/// records of a run together tell more: its start is the latest that any of them permits, which is accurate to a record's
+/// length once a run lasts a second. A file's blocks carry no time; the known time is that of the next connection, so the
+/// last block ends there.
 struct StoredTimeline {
-  /// What counts of a record.
+  /// The time and length of a record.
   struct Record: Hashable {
     var stamp: StoredRecord.Stamp?
     var samples: Int
   }
 
-  /// Up to this record a store was filled at a moment.
+  /// The time until which the store was filled up to a record.
   struct Anchor: Hashable, Codable {
-    /// Counted from the first of the records.
+    /// The number of records, from the first one on.
     var until: Int
     var atMs: Int64
   }
 
-  /// Records that follow each other.
+  /// A range of records without a pause.
   struct Run: Hashable {
     var records: Range<Int>
     var startMs: Int64
     var clock: SegmentInfo.Backfill.Clock
   }
 
-  /// A clock of whole seconds, and a pause that is none: the device was asked something.
+  /// The tolerance in seconds: the clock shows whole seconds, and a request may delay the device.
   private static let tolerance = 2.0
 
   let sampleRate: Int
 
-  /// Places records in time.
+  /// Returns the runs of records, with the time at which each starts.
   /// - Parameters:
-  ///   - records: in order.
-  ///   - anchors: when the store was filled up to where; the last one may lie behind the last record.
-  ///   - follows: when the record before the first was over, if they are of one stretch as far as is known.
-  ///   - latestMs: when nobody has said more, they ended before this.
+  ///   - records: The records, in order.
+  ///   - anchors: The times until which the store was filled; the last one may lie behind the last record.
+  ///   - follows: The end of the record before the first, if the two may be of one run.
+  ///   - latestMs: The time before which the records ended, if nothing else is known.
   func runs(_ records: [Record], anchors: [Anchor] = [], follows: Int64? = nil, latestMs: Int64) -> [Run] {
     guard records.contains(where: { $0.stamp != nil }) else { return anchored(records, anchors, follows, latestMs) }
     var runs: [Run] = []
     var start = 0
     while start < records.count {
-      let (end, seconds, isUptime) = stamped(records, from: start, follows: start == 0 ? follows : nil)
-      runs.append(
-        Run(
-          records: start..<end, startMs: Int64((seconds * 1000).rounded()), clock: isUptime ? .estimated : .device))
-      start = end
+      let run = stamped(records, from: start, follows: start == 0 ? follows : nil)
+      runs.append(run)
+      start = run.records.upperBound
     }
     return placingUptimes(runs, records, latestMs)
   }
@@ -54,14 +52,12 @@ struct StoredTimeline {
 
   // MARK: By stamps
 
-  /// The run that begins with a record: its end, and when it began, by the clock of its stamps.
-  private func stamped(
-    _ records: [Record], from start: Int, follows: Int64?
-  ) -> (end: Int, start: Double, isUptime: Bool) {
+  /// Returns the run that starts with a record, by the clock of its stamps.
+  private func stamped(_ records: [Record], from start: Int, follows: Int64?) -> Run {
     let (first, isUptime) = Self.value(records[start].stamp)
     var samples = records[start].samples
     var began = first - seconds(samples)
-    // It goes on where the one before has ended: to the sample.
+    // It continues where the run before ended, to the sample.
     let known = follows.map { Double($0) / 1000 }.flatMap { !isUptime && abs($0 - began) < Self.tolerance ? $0 : nil }
     began = known ?? began
     var end = start + 1
@@ -73,7 +69,8 @@ struct StoredTimeline {
       samples += records[end].samples
       end += 1
     }
-    return (end, began, isUptime)
+    return Run(
+      records: start..<end, startMs: Int64((began * 1000).rounded()), clock: isUptime ? .estimated : .device)
   }
 
   private static func value(_ stamp: StoredRecord.Stamp?) -> (seconds: Double, isUptime: Bool) {
@@ -84,20 +81,21 @@ struct StoredTimeline {
     }
   }
 
-  /// An uptime says how long a pause was, and not when: the last such run ends where the next one with a time begins, or
-  /// when it was fetched at the latest.
+  /// Places runs with an uptime, which tells the length of a pause but not the time: the last such run ends where the next
+  /// one with a time starts, or at the latest when it was fetched.
   private func placingUptimes(_ runs: [Run], _ records: [Record], _ latestMs: Int64) -> [Run] {
     var runs = runs
     var limit = latestMs
     var following: (uptimeMs: Int64, offset: Int64)?
     for index in runs.indices.reversed() {
       guard runs[index].clock == .estimated else {
-        (limit, following) = (runs[index].startMs, nil)
+        limit = runs[index].startMs
+        following = nil
         continue
       }
       let uptime = runs[index].startMs
       let length = Int64(seconds(records[runs[index].records].reduce(0) { $0 + $1.samples }) * 1000)
-      // Switched off and on again, it counts from 0.
+      // After a restart of the device the uptime starts at 0.
       let offset = following.flatMap { uptime <= $0.uptimeMs ? $0.offset : nil } ?? limit - length - uptime
       following = (uptime, offset)
       runs[index].startMs = uptime + offset
@@ -120,7 +118,7 @@ struct StoredTimeline {
     for anchor in (ends.last?.until ?? 0) < records.count ? ends + [last] : ends where start < records.count {
       let end = min(anchor.until, records.count)
       guard end > start else { continue }
-      // What has not come yet lasts about as long as what has.
+      // Records still on the device last about as long as the others.
       let behind = Double(anchor.until - end) * mean
       let length = seconds(records[start..<end].reduce(0) { $0 + $1.samples }) + behind
       let estimate = anchor.atMs - Int64((length * 1000).rounded())

@@ -1,5 +1,6 @@
 import ArgumentParser
 import AudioIngest
+import AudioWearables
 import BlueZ
 
 /// `edgeblue record`
@@ -79,8 +80,8 @@ struct RecordCommand: AsyncParsableCommand {
       let radio = try await Radio.open(adapter, terminal)
       let recorders = addresses.map {
         WearableRecorder(
-          wearable, at: radio.adapter, address: $0, into: folder, rules: rules.rules, sink: sink,
-          fetchesStored: !leaveStored)
+          wearable, at: radio.adapter, address: $0, into: folder,
+          settings: .init(rules: rules.rules, fetchesStored: !leaveStored), sink: sink)
       }
       terminal.whisper("Recording on \(radio.title) to \(folder.path). Ctrl-C stops it.")
       try await diary.follow(recorders, uploads)

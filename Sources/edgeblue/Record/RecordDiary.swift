@@ -1,4 +1,5 @@
 import AudioIngest
+import AudioWearables
 import Foundation
 import Timing
 import Uploads

@@ -1,4 +1,5 @@
 import AudioIngest
+import AudioWearables
 import Uploads
 
 /// An event of a recording, for display and as JSON.

@@ -1,4 +1,5 @@
 import AudioIngest
+import AudioWearables
 
 /// The status of a recording, as lines in a terminal.
 struct RecordView: Sendable {
@@ -189,7 +190,7 @@ extension StoredStatus {
   }
 }
 
-extension PhoneConnectionMachine.State {
+extension ConnectionMachine.State {
   var words: String {
     switch self {
     case .idle: "not started"

@@ -1,5 +1,6 @@
 import ArgumentParser
 import AudioIngest
+import AudioWearables
 import BlueZ
 
 /// The options that describe the wearable; the default is the Omi family.
@@ -54,7 +55,7 @@ struct WearableOptions: ParsableArguments {
     do {
       _ = try framing()
     } catch {
-      throw ValidationError("Packets have no \(error.message).")
+      throw ValidationError("The packets cannot be described: \(error.message).")
     }
   }
 

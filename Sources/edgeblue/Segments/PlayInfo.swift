@@ -21,8 +21,10 @@ struct PlayInfo {
   init(_ segment: FinishedSegment, in catalog: SegmentCatalog) {
     self.segment = segment
     let info = segment.info
-    next = catalog.entries.map(\.segment).first { $0.info.previous?.id == info.id && $0.info.device == info.device }
-      .map { ($0, $0.info.previous?.pause ?? 0) }
+    next = catalog.entries.map(\.segment).first {
+      $0.info.previous?.id == info.id && $0.info.device.address == info.device.address
+    }
+    .map { ($0, $0.info.previous?.pause ?? 0) }
     let speech = info.speech.map { Cue(start: $0.start, samples: $0.samples, kind: "speech", words: "speech") }
     let gaps = info.gaps.map {
       Cue(start: $0.start, samples: $0.samples, kind: $0.reason.rawValue, words: "gap: \($0.reason.words)")
@@ -58,7 +60,7 @@ struct PlayInfo {
     return [
       "path": .string(segment.path), "format": "wav", "encoding": "pcm_s16le", "sampleRate": .number(info.sampleRate),
       "channels": 1, "samples": .number(info.samples), "duration": .decimal(info.duration),
-      "capturedAt": .string(info.capturedAt),
+      "capturedAt": .string(info.capture.iso8601),
       "cues": .list(
         cues.map {
           .object(["start": .number($0.start), "samples": .number($0.samples), "kind": .string($0.kind)])

@@ -69,14 +69,14 @@ struct SegmentPicture {
     """
   }
 
-  private var who: String { info.deviceName?.printable ?? info.device.printable }
-  private var day: String { "\(info.localDate), \(info.clock(at: 0)) (\(info.timeZone.printable))" }
+  private var who: String { info.device.name?.printable ?? info.device.address.printable }
+  private var day: String { "\(info.capture.localDate), \(info.clock(at: 0)) (\(info.capture.timeZone.printable))" }
 
   private var facts: [String] {
     let missing = Amounts.fixed(info.seconds(info.missingSamples), 2)
     return [
       Amounts.clock(info.duration, digits: 1), info.codec.words,
-      "\(Amounts.decibels(info.peak)) peak, \(Amounts.decibels(info.rms)) RMS",
+      "\(Amounts.decibels(info.measured.peak)) peak, \(Amounts.decibels(info.measured.rms)) RMS",
       info.gaps.isEmpty
         ? "no gaps" : "\(missing) s missing in \(info.gaps.count) gap\(info.gaps.count == 1 ? "" : "s")",
     ] + (info.backfill == nil ? [] : ["stored by the device"])

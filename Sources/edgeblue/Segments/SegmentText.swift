@@ -27,10 +27,11 @@ extension SegmentCatalog.Entry {
     let info = segment.info
     let number = "\(info.id)"
     return String(repeating: " ", count: max(6 - number.count, 0)) + number + "  "
-      + "\(info.localDate) \(info.clock(at: 0))".padded(to: 21) + Amounts.clock(info.duration).padded(to: 10)
-      + (info.deviceName?.printable ?? info.device.printable).cut(to: 19).padded(to: 20)
+      + "\(info.capture.localDate) \(info.clock(at: 0))".padded(to: 21) + Amounts.clock(info.duration).padded(to: 10)
+      + (info.device.name?.printable ?? info.device.address.printable).cut(to: 19).padded(to: 20)
       + (info.missingSamples > 0 ? "\(Amounts.fixed(info.seconds(info.missingSamples), 2)) s" : "–").padded(to: 10)
-      + Amounts.decibels(info.peak).padded(to: 10) + info.closedBy.words.padded(to: 14) + (isDelivered ? "yes" : "no")
+      + Amounts.decibels(info.measured.peak).padded(to: 10) + info.closedBy.words.padded(to: 14)
+      + (isDelivered ? "yes" : "no")
   }
 
   /// All fields of the segment, for display.
@@ -41,11 +42,11 @@ extension SegmentCatalog.Entry {
       row("Segment", "\(info.id), \(info.name)"),
       row(
         "Recorded",
-        "\(info.localDate) \(info.clock(at: 0)) (\(info.timeZone.printable)), \(Amounts.clock(info.duration, digits: 3))"
+        "\(info.capture.localDate) \(info.clock(at: 0)) (\(info.capture.timeZone.printable)), \(Amounts.clock(info.duration, digits: 3))"
       ),
-      row("Device", (info.deviceName.map { "\($0.printable), " } ?? "") + info.device.printable),
+      row("Device", (info.device.name.map { "\($0.printable), " } ?? "") + info.device.address.printable),
       row("Audio", "\(info.codec.words); WAV file: \(info.sampleRate) Hz, 16 bit, mono"),
-      row("Level", "\(Amounts.decibels(info.peak)) peak, \(Amounts.decibels(info.rms)) RMS"),
+      row("Level", "\(Amounts.decibels(info.measured.peak)) peak, \(Amounts.decibels(info.measured.rms)) RMS"),
       row("Ended by", info.closedBy.words),
     ]
     if let backfill = info.backfill {
@@ -60,7 +61,9 @@ extension SegmentCatalog.Entry {
     lines.append(row("Delivered", isDelivered ? "yes" : "no"))
     lines.append(row("File", segment.path.printable))
     lines.append(
-      row("SHA-256", "\(info.sha256), " + (segment.problem.map { "corrupt: \($0.message.printable)" } ?? "intact")))
+      row(
+        "SHA-256", "\(info.measured.sha256), " + (segment.problem.map { "corrupt: \($0.message.printable)" } ?? "intact"))
+    )
     let missing = Amounts.fixed(info.seconds(info.missingSamples), 3)
     lines.append(
       row(
@@ -139,9 +142,11 @@ extension FinishedSegment {
   var json: [String: JSON] {
     [
       "path": .string(path), "id": .number(info.id), "name": .string(info.name),
-      "capturedAt": .string(info.capturedAt), "capturedAtMs": .number(Int(info.capturedAtMs)),
-      "localDate": .string(info.localDate), "timeZone": .string(info.timeZone), "utcOffset": .number(info.utcOffset),
-      "device": .string(info.device), "deviceName": JSON(info.deviceName), "codec": .string(info.codec.rawValue),
+      "capturedAt": .string(info.capture.iso8601), "capturedAtMs": .number(Int(info.capture.unixMs)),
+      "localDate": .string(info.capture.localDate), "timeZone": .string(info.capture.timeZone),
+      "utcOffset": .number(info.capture.utcOffset),
+      "device": .string(info.device.address), "deviceName": JSON(info.device.name),
+      "codec": .string(info.codec.rawValue),
       "sampleRate": .number(info.sampleRate), "samples": .number(info.samples), "duration": .decimal(info.duration),
       "closedBy": .string(info.closedBy.rawValue), "missingSamples": .number(info.missingSamples),
       "gaps": .list(
@@ -159,7 +164,7 @@ extension FinishedSegment {
         ])
       } ?? .null,
       "backfill": info.backfill?.json ?? .null,
-      "peak": .decimal(info.peak), "rms": .decimal(info.rms), "sha256": .string(info.sha256),
+      "peak": .decimal(info.measured.peak), "rms": .decimal(info.measured.rms), "sha256": .string(info.measured.sha256),
     ]
   }
 }
@@ -170,7 +175,7 @@ extension SegmentInfo {
 
   /// Returns the local time of day of a sample, in the time zone of the recording.
   func clock(at sample: Int, digits: Int = 0) -> String {
-    Amounts.timeOfDay(Double(capturedAtMs) / 1000 + Double(utcOffset) + seconds(sample), digits: digits)
+    Amounts.timeOfDay(Double(capture.unixMs) / 1000 + Double(capture.utcOffset) + seconds(sample), digits: digits)
   }
 }
 

@@ -32,7 +32,7 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
     let sidecar = String(segment.path.dropLast(4)) + ".json"
     let requests = [
       try request(segment, sidecar, contentType: "application/json"),
-      try request(segment, segment.path, contentType: "audio/wav", sha256: segment.info.sha256),
+      try request(segment, segment.path, contentType: "audio/wav", sha256: segment.info.measured.sha256),
     ]
     var isTold = false
     while true {
@@ -95,17 +95,17 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
       throw UploadsError(.fileChanged, "\(path) was changed after the recording")
     }
     content.metadata = [
-      Self.number: "\(info.id)", "captured-at": info.capturedAt, "local-date": info.localDate,
-      "time-zone": info.timeZone, "utc-offset": "\(info.utcOffset)", "device": info.device,
+      Self.number: "\(info.id)", "captured-at": info.capture.iso8601, "local-date": info.capture.localDate,
+      "time-zone": info.capture.timeZone, "utc-offset": "\(info.capture.utcOffset)", "device": info.device.address,
       "duration": "\(info.duration)", "missing-samples": "\(info.missingSamples)",
     ]
-    let device = info.device.replacing(":", with: "-").lowercased()
+    let device = info.device.address.replacing(":", with: "-").lowercased()
     let end = path.split(separator: ".").last ?? "wav"
     var request = UploadRequest(
-      content, bucket: bucket, key: "\(prefix)\(account)/\(device)/\(info.localDate)/\(info.name).\(end)",
+      content, bucket: bucket, key: "\(prefix)\(account)/\(device)/\(info.capture.localDate)/\(info.name).\(end)",
       account: account)
     // A name that a reader can construct without listing, with its parts named as engines that read partitions expect.
-    request.manifest = "\(prefix)\(account)/manifests/device=\(device)/date=\(info.localDate)/manifest.ndjson"
+    request.manifest = "\(prefix)\(account)/manifests/device=\(device)/date=\(info.capture.localDate)/manifest.ndjson"
     return request
   }
 }

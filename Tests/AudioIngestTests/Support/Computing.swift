@@ -1,6 +1,5 @@
+import AudioWearables
 import Testing
-
-@testable import AudioIngest
 
 /// Has tests compute on one thread of their own, one after the other.
 ///

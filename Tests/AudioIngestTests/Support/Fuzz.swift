@@ -1,3 +1,4 @@
+import AudioIngestTesting
 import Foundation
 
 /// How many inputs are tried where anything may come in: packets, what a device says of its store, codecs and frames.
