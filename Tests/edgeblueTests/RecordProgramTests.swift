@@ -29,7 +29,7 @@ struct RecordProgramTests {
     // Also when the test fails or its time is over: otherwise nobody ends it.
     defer { record.signal(SIGKILL) }
     try await wearable.waitForSubscriber()
-    try await play(wearable, to: out)
+    try await Self.send200Frames(from: wearable, to: out)
     record.signal(SIGTERM)
     let (status, output, _) = await recorded
     #expect(status == 0)
@@ -42,7 +42,7 @@ struct RecordProgramTests {
   }
 
   /// Sends 200 frames, five of which are lost, in batches of 50.
-  private static func send200Frames(from wearable: AirWearable, to out: String) async throws {
+  private static func send200Frames(from wearable: FakeWearable, to out: String) async throws {
     for first in stride(from: 0, to: 200, by: 50) {
       let lost = first == 100 ? 5 : 0
       wearable.lose(lost)
