@@ -53,6 +53,6 @@ import Testing
       (["b"], "a"), (["c", "b"], "a"), ([""], "abc"), ([], "abc"), (["x"], "abc"), (["abc"], ""),
     ])
   func stops(stops: [String], text: String) {
-    #expect(ReplyText.cut("abc", atFirstOf: stops) == text)
+    #expect(ReplyText.truncate("abc", atFirstOf: stops) == text)
   }
 }

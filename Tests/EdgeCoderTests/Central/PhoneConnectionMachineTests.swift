@@ -4,6 +4,7 @@ import Testing
 
 // So that the tables below read as reasons.
 extension PhoneConnectionFailure: ExpressibleByStringLiteral {
+  /// Creates a failure of the code `failed`.
   public init(stringLiteral message: String) { self.init(.failed, message) }
 }
 

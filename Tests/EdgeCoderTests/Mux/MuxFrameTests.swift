@@ -90,19 +90,19 @@ import Testing
   @Test("Text is cut between characters") func textIsCutBetweenCharacters() {
     let text = "aé€😀" + "x😀é"
     for size in 1...5 {
-      var pieces = UTF8Pieces()
+      var pieces = UTF8Decoder()
       let bytes = Array(text.utf8)
       var read = ""
       for start in stride(from: 0, to: bytes.count, by: size) {
-        let piece = pieces.take(Array(bytes[start..<min(start + size, bytes.count)]))
+        let piece = pieces.decode(Array(bytes[start..<min(start + size, bytes.count)]))
         #expect(!piece.unicodeScalars.contains("\u{fffd}"))
         read += piece
       }
-      #expect(read + pieces.rest() == text)
+      #expect(read + pieces.finish() == text)
     }
-    var pieces = UTF8Pieces()
-    #expect(pieces.take([0x61, 0xf0, 0x9f]) == "a")
-    #expect(pieces.rest() == "\u{fffd}")
-    #expect(pieces.take([0xff, 0x62]) == "\u{fffd}b")
+    var pieces = UTF8Decoder()
+    #expect(pieces.decode([0x61, 0xf0, 0x9f]) == "a")
+    #expect(pieces.finish() == "\u{fffd}")
+    #expect(pieces.decode([0xff, 0x62]) == "\u{fffd}b")
   }
 }

@@ -72,7 +72,7 @@ import Testing
     let channel = GATTMuxChannel(
       mux: 7, peer: PeerID("x"),
       bearer: .init(
-        valueLimit: { 20 }, sonClose: { bytes in sent.withLock { $0 += [MuxValue(bytes)].compactMap { $0 } } },
+        valueLimit: { 20 }, send: { bytes in sent.withLock { $0 += [MuxValue(bytes)].compactMap { $0 } } },
         onClose: { ends.increment() }))
     // 40 values of 16 bytes.
     let sending = Task { try await channel.send(Array(repeating: 1, count: 640)) }
@@ -91,7 +91,7 @@ import Testing
   @Test("Each value belongs to the mux of its writer", arguments: [false, true]) func whoseALinkIs(
     addressesSinglePeer: Bool
   ) async throws {
-    let phone = LoopbackPhone(addressesSinglePeer: addressesSinglePeer, muxBearers: [.l2cap], over: [.gatt])
+    let phone = LoopbackPhone(addressesSinglePeer: addressesSinglePeer, muxBearers: [.gatt])
     let service = PhoneService(transport: phone, engine: EchoEngine())
     try await running([service.run]) {
       let centrals = try await withThrowingTaskGroup(of: String.self) { group in
@@ -103,7 +103,7 @@ import Testing
             let run = Task { await client.run() }
             try await client.waitUntilReady()
             let prompt = String(repeating: name, count: 1000)
-            let reply = try await client.exchange(prompt: prompt, maxTokens: 4096).text
+            let reply = try await client.exchange(prompt: prompt, maxTokens: 4096).answer.text
             #expect(reply == EchoEngine.prefix + prompt)
             // A stranger uses the number of this link: nobody answers, and the link goes on.
             let number = try #require(channel as? GATTMuxChannel).mux
