@@ -37,49 +37,54 @@ extension SegmentCatalog.Entry {
   /// All fields of the segment, for display.
   var lines: [String] {
     let info = segment.info
-    func row(_ name: String, _ text: String) -> String { name.padded(to: 11) + text }
     var lines = [
-      row("Segment", "\(info.id), \(info.name)"),
-      row(
+      Self.row("Segment", "\(info.id), \(info.name)"),
+      Self.row(
         "Recorded",
         "\(info.capture.localDate) \(info.clock(at: 0)) (\(info.capture.timeZone.printable)), \(Amounts.clock(info.duration, digits: 3))"
       ),
-      row("Device", (info.device.name.map { "\($0.printable), " } ?? "") + info.device.address.printable),
-      row("Audio", "\(info.codec.words); WAV file: \(info.sampleRate) Hz, 16 bit, mono"),
-      row("Level", "\(Amounts.decibels(info.measured.peak)) peak, \(Amounts.decibels(info.measured.rms)) RMS"),
-      row("Ended by", info.closedBy.words),
+      Self.row("Device", (info.device.name.map { "\($0.printable), " } ?? "") + info.device.address.printable),
+      Self.row("Audio", "\(info.codec.words); WAV file: \(info.sampleRate) Hz, 16 bit, mono"),
+      Self.row("Level", "\(Amounts.decibels(info.measured.peak)) peak, \(Amounts.decibels(info.measured.rms)) RMS"),
+      Self.row("Ended by", info.closedBy.words),
     ]
     if let backfill = info.backfill {
-      lines.append(row("Stored", "by the device while it was not connected; \(backfill.clock.words)"))
-      for gap in backfill.fills { lines.append(row("", gap.words)) }
+      lines.append(Self.row("Stored", "by the device while it was not connected; \(backfill.clock.words)"))
+      for gap in backfill.fills { lines.append(Self.row("", gap.words)) }
     }
     if let before = info.previous {
       let pause = Amounts.clock(before.pause, digits: 1)
       lines.append(
-        row("Previous", "segment \(before.id), ended by \(before.closedBy.words), \(pause) earlier"))
+        Self.row("Previous", "segment \(before.id), ended by \(before.closedBy.words), \(pause) earlier"))
     }
-    lines.append(row("Delivered", isDelivered ? "yes" : "no"))
-    lines.append(row("File", segment.path.printable))
+    return lines + contents
+  }
+
+  /// The state of the files, the gaps and the speech, for display.
+  private var contents: [String] {
+    let info = segment.info
+    var lines = [Self.row("Delivered", isDelivered ? "yes" : "no"), Self.row("File", segment.path.printable)]
     lines.append(
-      row(
-        "SHA-256", "\(info.measured.sha256), " + (segment.problem.map { "corrupt: \($0.message.printable)" } ?? "intact"))
+      Self.row(
+        "SHA-256",
+        "\(info.measured.sha256), " + (segment.problem.map { "corrupt: \($0.message.printable)" } ?? "intact"))
     )
     let missing = Amounts.fixed(info.seconds(info.missingSamples), 3)
     lines.append(
-      row(
+      Self.row(
         "Missing",
         info.gaps.isEmpty ? "none" : "\(missing) s in \(info.gaps.count) gap\(info.gaps.count == 1 ? "" : "s")"))
     for gap in info.gaps {
       let made = gap.concealed > 0 ? "; \(Amounts.fixed(info.seconds(gap.concealed), 3)) s of it concealed" : ""
       lines.append(
-        row(
+        Self.row(
           "",
           "\(Amounts.clock(info.seconds(gap.start), digits: 3))  \(Amounts.fixed(info.seconds(gap.samples), 3)) s  \(gap.reason.words)\(made)"
         ))
     }
     let spoken = info.speech.reduce(0) { $0 + $1.samples }
     lines.append(
-      row(
+      Self.row(
         "Speech",
         info.speech.isEmpty
           ? "none"
@@ -87,6 +92,8 @@ extension SegmentCatalog.Entry {
       ))
     return lines
   }
+
+  private static func row(_ name: String, _ text: String) -> String { name.padded(to: 11) + text }
 }
 
 extension SegmentInfo.Backfill {

@@ -167,7 +167,8 @@ private actor FollowedUploads {
     guard isOver, failures > 0 else { return }
     throw Failure(
       "\(failures) of \(reported.count) could not be uploaded",
-      hint: "`edgeblue uploads list --all` shows the reasons; `edgeblue uploads retry ID` retries an item", status: .failed)
+      hint: "`edgeblue uploads list --all` shows the reasons; `edgeblue uploads retry ID` retries an item",
+      status: .failed)
   }
 
   /// Reports the events and finished items that the store has and no update has reported.
