@@ -23,7 +23,7 @@ import Timing
     let clock = clock
     return Central(
       scanner: air, connector: air, configuration: configuration, time: TimeSource(clock),
-      wallClock: { 1_700_000_000_000 + clock.now.offset.milliseconds }, random: { 0 }, logger: log.logger)
+      wallClock: { 1_700_000_000_000 + clock.now.offset.milliseconds(rounded: .towardZero) }, random: { 0 }, logger: log.logger)
   }
 
   private func service(_ phone: LoopbackPhone, _ engine: any Engine = EchoEngine(), battery: Int? = nil) -> PhoneService
@@ -311,7 +311,7 @@ import Timing
       try await ready(central)
       let tasks = (1...3).map { number in Task { try await central.generate(prompt: "\(number)", maxTokens: 1) } }
       let first = try await engine.next()
-      try await eventually { await central.waiters.count == 2 }
+      try await eventually { await central.waiting.count == 2 }
       let error = await #expect(throws: InferenceError.self) { try await central.generate(prompt: "4", maxTokens: 1) }
       #expect(error?.code == .busy)
       first.end()
@@ -333,7 +333,7 @@ import Timing
       let sent = Task { try await central.generate(prompt: "1", maxTokens: 1) }
       _ = try await engine.next()
       let waiting = Task { try await central.generate(prompt: "2", maxTokens: 1) }
-      try await eventually { await central.waiters.count == 1 }
+      try await eventually { await central.waiting.count == 1 }
       phone.dropAll("radio lost")
       let first = await #expect(throws: InferenceError.self) { try await sent.value }
       #expect(first?.code == .disconnected)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import EdgeCoder
+@testable public import EdgeCoder
 
 // So that the tables below read as reasons.
 extension PhoneConnectionFailure: ExpressibleByStringLiteral {
