@@ -110,8 +110,8 @@ import Testing
             let number = try #require(channel as? GATTMuxChannel).mux
             let hello = MuxFrame.hello(channel.terms(inflates: false)).encoded()
             let value = MuxValue(mux: number, kind: .last, bytes: Array(hello))
-            phone.receive(linkValue: value.encoded, mtu: 185, from: PeerID("stranger"))
-            #expect(try await client.exchange(prompt: "still", maxTokens: nil).text == EchoEngine.prefix + "still")
+            phone.receive(muxValue: value.encoded, mtu: 185, from: PeerID("stranger"))
+            #expect(try await client.exchange(prompt: "still", maxTokens: nil).answer.text == EchoEngine.prefix + "still")
             run.cancel()
             return await run.value
           }
