@@ -148,7 +148,7 @@ public final class LoopbackPhone: PhoneTransport {
   }
 
   /// Receives a value of a v2 mux over GATT.
-  package func receive(muxValue: [UInt8], mtu: Int, from peer: PeerID) {
+  public func receive(muxValue: [UInt8], mtu: Int, from peer: PeerID) {
     let isAccepted = hub.withLock { $0 }?.receive(muxValue, mtu: mtu, from: peer)
     if isAccepted != true { state.withLock { $0.writesRefused += 1 } }
   }

@@ -23,7 +23,7 @@ import Timing
     let clock = clock
     return Central(
       scanner: air, connector: air, configuration: configuration, time: TimeSource(clock),
-      wallClock: { 1_700_000_000_000 + clock.now.offset.milliseconds(rounded: .towardZero) }, random: { 0 }, logger: log.logger)
+      wallClock: { 1_700_000_000_000 + clock.now.offset.milliseconds(rounded: .towardZero) }, random: { 0.5 }, logger: log.logger)
   }
 
   private func service(_ phone: LoopbackPhone, _ engine: any Engine = EchoEngine(), battery: Int? = nil) -> PhoneService

@@ -1,11 +1,11 @@
 import Testing
 
-@testable public import EdgeCoder
+@testable import EdgeCoder
 
 // So that the tables below read as reasons.
 extension PhoneConnectionFailure: ExpressibleByStringLiteral {
   /// Creates a failure of the code `failed`.
-  public init(stringLiteral message: String) { self.init(.failed, message) }
+  init(stringLiteral message: String) { self.init(.failed, message) }
 }
 
 @Suite struct PhoneConnectionMachineTests {
