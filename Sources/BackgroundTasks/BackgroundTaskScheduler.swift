@@ -1,4 +1,3 @@
-import FoundationEssentials
 public import Logging
 internal import Streams
 public import Timing
@@ -17,11 +16,24 @@ public import Timing
 /// try await scheduler.run()  // until the task is cancelled
 /// ```
 public actor BackgroundTaskScheduler {
+  /// The settings of a scheduler.
+  public struct Options: Sendable {
+    /// The longest durations of runs, by kind of task.
+    public var budget = BackgroundTaskBudget()
+    /// The clock for delays and budgets.
+    public var time = TimeSource.continuous
+    /// The wall clock, in Unix milliseconds; it counts only for requests in the store.
+    public var wallClock: @Sendable () -> Int64 = WallClock.unixMilliseconds
+    /// The logger for finished runs and failures.
+    public var logger = Logger(label: "edgeblue.background")
+
+    /// Creates settings with their defaults.
+    public init() {}
+  }
+
   private let handlers: [String: BackgroundTaskDefinition.Handler]
   private let store: BackgroundTaskStore?
-  private let time: TimeSource
-  private let wallClock: @Sendable () -> Int64
-  private let logger: Logger
+  private let options: Options
   private let onEvent: @Sendable (BackgroundTaskEvent) -> Void
   private var machine: SchedulerMachine
   private var runs: [Int: Task<Void, Never>] = [:]
@@ -35,34 +47,24 @@ public actor BackgroundTaskScheduler {
   /// - Parameters:
   ///   - tasks: All tasks. A request for another task is refused.
   ///   - store: The store of pending requests; `nil` to keep them in memory only.
-  ///   - budget: The longest durations of runs.
-  ///   - time: The clock for delays and budgets.
-  ///   - wallClock: The wall clock, in Unix milliseconds; it counts only for requests from the store.
-  ///   - logger: The logger for finished runs and failures.
+  ///   - options: The other settings.
   ///   - onEvent: A closure that receives every event, in order; it must not block.
   /// - Throws: ``BackgroundTasksError`` with code `.storage` if the pending requests cannot be read.
   public init(
-    _ tasks: [BackgroundTaskDefinition], store: BackgroundTaskStore?,
-    budget: BackgroundTaskBudget = BackgroundTaskBudget(), time: TimeSource = .continuous,
-    wallClock: @Sendable @escaping () -> Int64 = BackgroundTaskScheduler.systemWallClock,
-    logger: Logger = Logger(label: "edgeblue.background"),
+    _ tasks: [BackgroundTaskDefinition], store: BackgroundTaskStore?, options: Options = Options(),
     onEvent: @Sendable @escaping (BackgroundTaskEvent) -> Void = { _ in }
   ) throws(BackgroundTasksError) {
     handlers = Dictionary(tasks.map { ($0.identifier, $0.handler) }) { _, last in last }
     let kinds = Dictionary(tasks.map { ($0.identifier, $0.kind) }) { _, last in last }
-    machine = SchedulerMachine(registered: kinds, budget: budget)
+    machine = SchedulerMachine(registered: kinds, budget: options.budget)
     if let store {
-      _ = try machine.handle(.restore(Self.load(store, kinds, wallClock(), logger)), at: time.now)
+      let loaded = try Self.load(store, kinds, options.wallClock(), options.logger)
+      _ = try machine.handle(.restore(loaded), at: options.time.now)
     }
     self.store = store
-    self.time = time
-    self.wallClock = wallClock
-    self.logger = logger
+    self.options = options
     self.onEvent = onEvent
   }
-
-  /// The wall clock of the system, in Unix milliseconds.
-  public static let systemWallClock: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
 
   /// Runs tasks until the calling task is cancelled.
   ///
@@ -104,7 +106,7 @@ public actor BackgroundTaskScheduler {
 
   /// A snapshot of the pending and running tasks.
   public var snapshot: BackgroundTaskSnapshot {
-    let now = time.now
+    let now = options.time.now
     let pending = machine.pending.values.sorted { ($0.due, $0.request.identifier) < ($1.due, $1.request.identifier) }
     return BackgroundTaskSnapshot(
       registered: machine.registered.keys.sorted(),
@@ -132,7 +134,7 @@ public actor BackgroundTaskScheduler {
     if machine.current != nil { await withCheckedContinuation { idle = $0 } }
     timer?.cancel()
     for (identifier, run) in machine.overdue {
-      logger.error("overdue task still running", metadata: ["task": "\(identifier)", "run": "\(run)"])
+      options.logger.error("overdue task still running", metadata: ["task": "\(identifier)", "run": "\(run)"])
     }
   }
 
@@ -147,7 +149,7 @@ public actor BackgroundTaskScheduler {
 
   private func step(_ event: SchedulerMachine.Event) throws(BackgroundTasksError) {
     var next = machine
-    let actions = try next.handle(event, at: time.now)
+    let actions = try next.handle(event, at: options.time.now)
     try save(next, isAnswered: event.isAnswered)
     machine = next
     for action in actions { perform(action) }
@@ -162,8 +164,8 @@ public actor BackgroundTaskScheduler {
   private func save(_ next: SchedulerMachine, isAnswered: Bool) throws(BackgroundTasksError) {
     let tasks = next.remembered
     guard let store, isUnsaved || tasks != machine.remembered else { return }
-    let now = time.now
-    let wall = wallClock()
+    let now = options.time.now
+    let wall = options.wallClock()
     do {
       try store.save(
         tasks.values.sorted { $0.request.identifier < $1.request.identifier }.map {
@@ -173,7 +175,7 @@ public actor BackgroundTaskScheduler {
     } catch {
       if isAnswered { throw error }
       isUnsaved = true
-      logger.error("pending requests not saved", metadata: ["reason": "\(error)"])
+      options.logger.error("pending requests not saved", metadata: ["reason": "\(error)"])
       onEvent(.notSaved(error))
     }
   }
@@ -201,7 +203,7 @@ public actor BackgroundTaskScheduler {
       }
     case .record(let run, let outcome):
       if outcome == .completed { counts.completed += 1 } else { counts.failed += 1 }
-      logger.info(
+      options.logger.info(
         "background task finished", metadata: ["task": "\(run.request.identifier)", "outcome": "\(outcome)"])
       onEvent(.ended(identifier: run.request.identifier, run: run.number, outcome))
     }
@@ -217,7 +219,7 @@ public actor BackgroundTaskScheduler {
     guard let wake = machine.wake else { return }
     timer = Task {
       do {
-        try await time.sleep(until: wake)
+        try await options.time.sleep(until: wake)
         perform(.timePassed)
       } catch {
         // Something else has happened first.

@@ -25,10 +25,12 @@ import Timing
   private func scheduler(
     _ handler: @escaping BackgroundTaskDefinition.Handler
   ) throws -> BackgroundTaskScheduler {
-    try BackgroundTaskScheduler(
+    var options = BackgroundTaskScheduler.Options()
+    options.time = TimeSource(clock)
+    options.wallClock = { [wall] in wall.withLock { $0 } }
+    return try BackgroundTaskScheduler(
       [.init("runtime", .processing, handler), .init("heartbeat", .refresh, handler)], store: store,
-      time: TimeSource(clock), wallClock: { [wall] in wall.withLock { $0 } },
-      onEvent: { [eventsIn] in eventsIn.yield($0) })
+      options: options, onEvent: { [eventsIn] in eventsIn.yield($0) })
   }
 
   private func running(

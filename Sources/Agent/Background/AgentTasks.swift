@@ -67,10 +67,15 @@ public actor AgentTasks {
     let wake = WakeSignal()
     let heartbeats = AgentHeartbeats(
       sender: sender, status: status, options: options, onRequest: { wake.signal() })
+    var settings = BackgroundTaskScheduler.Options()
+    settings.budget = options.budget
+    settings.time = options.time
+    settings.wallClock = options.wallClock
+    settings.logger = options.logger
     do {
       scheduler = try BackgroundTaskScheduler(
-        AgentTask.allCases.map { heartbeats.definition(of: $0) }, store: store, budget: options.budget,
-        time: options.time, wallClock: options.wallClock, logger: options.logger, onEvent: { source.yield($0) })
+        AgentTask.allCases.map { heartbeats.definition(of: $0) }, store: store, options: settings,
+        onEvent: { source.yield($0) })
     } catch {
       throw AgentError(.storage, error.message, errno: error.errno, hint: error.hint)
     }
