@@ -109,17 +109,15 @@ struct DescriptorTests {
     withExtendedLifetime((object, write)) {}
   }
 
-  @Test("descriptors that nobody takes are closed: refused calls, unwanted types, late and dropped replies, signals")
-  func notTaken() async throws {
-    let bus = try PrivateBus()
-    let server = try await NamedPeer(bus)
-    let (gate, open) = AsyncStream.makeStream(of: Void.self)
-    let (read, write) = try Self.pipe()
-    let object = try server.connection.export(
+  /// Exports a method that returns its descriptor, and one that returns another descriptor when the gate lets it.
+  private static func exportEcho(
+    _ server: NamedPeer, late read: FileDescriptor, when gate: AsyncStream<Void>
+  ) throws -> ExportedObject {
+    try server.connection.export(
       "/echo",
       [
         Interface(
-          Self.interface,
+          interface,
           methods: [
             .init("Echo", in: [.init("fd", "h")], out: [.init("fd", "h")]) { $0.arguments },
             .init("Late", out: [.init("fd", "h")]) { _ in
@@ -128,6 +126,15 @@ struct DescriptorTests {
             },
           ])
       ])
+  }
+
+  @Test("descriptors that nobody takes are closed: refused calls, unwanted types, late and dropped replies, signals")
+  func notTaken() async throws {
+    let bus = try PrivateBus()
+    let server = try await NamedPeer(bus)
+    let (gate, open) = AsyncStream.makeStream(of: Void.self)
+    let (read, write) = try Self.pipe()
+    let object = try Self.exportEcho(server, late: read, when: gate)
     let client = try await bus.connect()
     try await client.call(server.name, "/echo", Self.interface, "Echo", [.fileDescriptor(read)])
     let signals = try await client.signals(MatchRule(interface: Self.interface), limit: 2)

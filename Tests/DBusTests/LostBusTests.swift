@@ -6,6 +6,18 @@ import Testing
 
 @Suite("A bus that goes away", .timeLimit(.minutes(5)))
 struct LostBusTests {
+  /// Checks that everything that a closed connection is asked to do fails at once.
+  private static func laterUseFails(_ client: Connection, _ stuck: ExportedObject) async throws {
+    #expect(!client.isOpen)
+    let later = try await dbusError { try await client.call("org.x.Y", "/", "org.x.Y", "M") }
+    #expect(later?.code == .disconnected)
+    #expect(later?.name == "org.freedesktop.DBus.Error.Disconnected")
+    #expect(throws: DBusError.self) { try client.emit("/", "org.x.Y", "S") }
+    #expect(throws: DBusError.self) { try client.export("/late") }
+    #expect(try await dbusError { try await client.signals(MatchRule()) }?.code == .disconnected)
+    #expect(throws: DBusError.self) { try stuck.emit("org.x.Y", "S") }
+  }
+
   @Test("a killed bus: waiting calls fail typed, streams end, the event comes, later calls fail at once")
   func killed() async throws {
     let bus = try PrivateBus()
@@ -36,14 +48,7 @@ struct LostBusTests {
       #expect(try await server.connection.waitUntilClosed().code == .disconnected)
     }
     #expect(ended.value == 1)
-    #expect(!client.isOpen)
-    let later = try await dbusError { try await client.call("org.x.Y", "/", "org.x.Y", "M") }
-    #expect(later?.code == .disconnected)
-    #expect(later?.name == "org.freedesktop.DBus.Error.Disconnected")
-    #expect(throws: DBusError.self) { try client.emit("/", "org.x.Y", "S") }
-    #expect(throws: DBusError.self) { try client.export("/late") }
-    #expect(try await dbusError { try await client.signals(MatchRule()) }?.code == .disconnected)
-    #expect(throws: DBusError.self) { try stuck.emit("org.x.Y", "S") }
+    try await Self.laterUseFails(client, stuck)
     // What is left takes its end calmly.
     subscription.cancel()
     stuck.remove()

@@ -75,7 +75,8 @@ struct ObjectTests {
     let ours = try Contract(xml: result.output)
     for name in ["ObjectManager", "Properties", "Introspectable"].map({ "org.freedesktop.DBus.\($0)" }) {
       let declared = try Contract(file: "\(name).xml")
-      #expect(ours.interfaces[name] != nil && ours.interfaces[name] == declared.interfaces[name], "\(name)")
+      #expect(ours.interfaces[name] != nil, "\(name)")
+      #expect(ours.interfaces[name] == declared.interfaces[name], "\(name)")
     }
     withExtendedLifetime(object) {}
   }

@@ -63,6 +63,22 @@ struct SignalTests {
     withExtendedLifetime(subscriptions) {}
   }
 
+  /// Subscribes with a rule of its own each time, and ends the subscriptions in each of the possible ways.
+  private static func subscribeAndEnd(_ client: Connection, times: Int) async throws {
+    for number in 0..<times {
+      let rule = MatchRule(interface: "org.edgeblue.Numbered\(number)")
+      switch number % 3 {
+      case 0: try await client.observe(rule) { _ in }.cancel()
+      case 1: _ = try await client.observe(rule) { _ in }
+      default:
+        let stream = try await client.signals(rule)
+        let reader = Task { for await _ in stream {} }
+        reader.cancel()
+        await reader.value
+      }
+    }
+  }
+
   @Test("equal rules are one at the bus, and the last subscription takes it away")
   func countedRules() async throws {
     // A bus that allows eight rules per connection would refuse the ninth.
@@ -85,18 +101,7 @@ struct SignalTests {
     try await Self.settle(sender, client)
     #expect(seen.value == 51)
     // Ended subscriptions leave no rule behind, however they end.
-    for number in 0..<40 {
-      let other = MatchRule(interface: "org.edgeblue.Numbered\(number)")
-      switch number % 3 {
-      case 0: try await client.observe(other) { _ in }.cancel()
-      case 1: _ = try await client.observe(other) { _ in }
-      default:
-        let stream = try await client.signals(other)
-        let reader = Task { for await _ in stream {} }
-        reader.cancel()
-        await reader.value
-      }
-    }
+    try await Self.subscribeAndEnd(client, times: 40)
     // Followed names have rules of their own; they go too.
     for _ in 0..<20 { _ = try await client.observe(MatchRule(sender: "org.edgeblue.Followed")) { _ in } }
     var held: [Subscription] = []

@@ -31,18 +31,21 @@ struct AWSTests {
       account: account, isReplacing: replacing)
   }
 
+  /// A queue that looks for new items only when it is told of them.
+  private func queue(_ client: S3Client, _ accounts: [String: S3Credentials]) throws -> QueueRun {
+    var options = UploadQueue.Options()
+    options.pollInterval = .seconds(1000)
+    let providers = accounts.mapValues { StaticCredentials($0) }
+    return try QueueRun(folder, client, providers, clock: TimeSource(FastClock()), options: options)
+  }
+
   @Test("The documented policy permits uploads and nothing else") func theDocumentedPolicyIsEnoughAndHolds()
     async throws
   {
     let aws = try await Moto(policy: try Self.policy())
     defer { aws.end() }
     let client = try aws.client()
-    let session = try await aws.session()
-    var options = UploadQueue.Options()
-    options.pollInterval = .seconds(1000)
-    let run = try QueueRun(
-      folder, client, ["ada": StaticCredentials(aws.ada), "session": StaticCredentials(session)],
-      clock: TimeSource(FastClock()), options: options)
+    let run = try queue(client, ["ada": aws.ada, "session": try await aws.session()])
     var wanted = [
       try request("ada/small", 1000), try request("ada/parts", 17 << 20), try request("ada/empty", 0),
       try request("ada/a b+c&d=e'f(g)h*i!j~k/ü/日本/🎙.wav", 10), try request("ada/session", 2000, account: "session"),
@@ -104,8 +107,12 @@ struct AWSTests {
     let token = await #expect(throws: UploadsError.self) { try await put("ada/two", 100, session) }
     #expect(token?.code == .badCredentials)
     #expect(token?.serverCode == "InvalidToken")
+  }
 
-    // One that nobody goes on with is found and forgotten.
+  @Test("An unfinished multipart upload is found and aborted") func unfinishedUploadsAreAborted() async throws {
+    let aws = try await Moto(policy: try Self.policy())
+    defer { aws.end() }
+    let client = try aws.client()
     let content = try request("ada/parts", 17 << 20).content
     let upload = try await client.createMultipart(content, bucket: Moto.bucket, key: "ada/parts", credentials: aws.ada)
     let found = try await client.unfinishedUploads(bucket: Moto.bucket, credentials: aws.ada)

@@ -14,13 +14,8 @@ struct CredentialsTests {
   private let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 
-  /// TLS with a certificate of one's own, and session tokens from a service that gives good ones the third time.
-  @Test(
-    "Expired sessions of a token service are replaced, and its scope holds",
-    .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"))
-  func aTokenServiceGivesSessionsThatEnd() async throws {
-    let server = try await SeaweedFS(isSecured: true)
-    let session = try await server.session()
+  /// A service of tokens that refuses, then gives an expired session, and then always a good one.
+  private func tokenService(_ session: S3Credentials) throws -> FaultProxy {
     func reply(_ credentials: S3Credentials, _ end: String) -> FaultProxy.Fault {
       .answer(
         200,
@@ -36,35 +31,18 @@ struct CredentialsTests {
       reply(session, #""expiration": "2099-01-01T00:00:00Z""#),
     ])
     // It answers by itself: nobody is behind it.
-    let service = try FaultProxy(before: 1) { _, _ in
+    return try FaultProxy(before: 1) { _, _ in
       answers.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
     }
-    let provider = try TokenServiceCredentials(
-      url: "http://127.0.0.1:\(service.port)/action/auth/s3-upload-token/v1/", transport: try S3HTTPTransport()
-    ) { "who I am" }
-    var options = UploadQueue.Options()
-    options.pollInterval = .seconds(1000)
-    let run = try QueueRun(
-      folder, try server.client(), ["a": provider], clock: TimeSource(FastClock()), options: options)
-    let ids = try await run.queue.add(
-      [1000, 17 << 20].map { size in
-        UploadRequest(
-          try ObjectContent(readingFile: try folder.file("\(size)", size, seed: 1)), bucket: SeaweedFS.bucket,
-          key: "session/\(size)", account: "a")
-      })
-    // Not below what the service says they are good for: it waits, and nobody asks the server.
-    let outside = try await run.queue.add([
-      UploadRequest(
-        try ObjectContent(readingFile: try folder.file("outside", 10, seed: 1)), bucket: SeaweedFS.bucket,
-        key: "elsewhere", account: "a")
-    ])[0]
-    let running = run.start()
-    try await run.until { try $0.item(outside)?.failure == .permission }
-    try await run.untilFinished(ids, running)
-    let waiting = try #require(try run.store.item(outside))
-    #expect(waiting.state == .waiting)
-    #expect(waiting.attempts == 0)
-    #expect(waiting.problem?.contains("are for \(SeaweedFS.bucket)/session/…") == true, "\(waiting.problem ?? "")")
+  }
+
+  private func request(_ file: String, _ size: Int, key: String) throws -> UploadRequest {
+    let content = try ObjectContent(readingFile: try folder.file(file, size, seed: 1))
+    return UploadRequest(content, bucket: SeaweedFS.bucket, key: key, account: "a")
+  }
+
+  /// Checks that items are uploaded completely, without a failed attempt.
+  private func areUploaded(_ ids: [Int64], _ run: QueueRun, to server: SeaweedFS) async throws {
     for id in ids {
       let item = try #require(try run.store.item(id))
       #expect(item.state == .done, "\(item.problem ?? "")")
@@ -72,12 +50,14 @@ struct CredentialsTests {
       let bytes = try await server.bytes(of: item.request.key)
       #expect(try bytes == Data(contentsOf: URL(filePath: item.request.content.path)))
     }
-    #expect(service.seen.count >= 3)
-    #expect(service.seen.allSatisfy { $0.method == "POST" })
-    #expect(service.seen.allSatisfy { $0.authorization == "Bearer who I am" })
+  }
+
+  /// Checks that the keys of a session need its token, and the server a trusted certificate.
+  private func othersAreRefused(_ session: S3Credentials, by server: SeaweedFS) async throws {
     // Without the token the same keys are worth nothing.
-    var bare = session
-    bare.sessionToken = nil
+    var keys = session
+    keys.sessionToken = nil
+    let bare = keys
     await #expect(throws: UploadsError.self) {
       try await server.client().head(bucket: SeaweedFS.bucket, key: "session/1000", credentials: bare)
     }
@@ -88,6 +68,39 @@ struct CredentialsTests {
     }
     #expect(error?.code == .unreachable)
     #expect(error?.message.contains("is not trusted") == true)
+  }
+
+  /// TLS with a certificate of one's own, and session tokens from a service that gives good ones the third time.
+  @Test(
+    "Expired sessions of a token service are replaced, and its scope holds",
+    .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"))
+  func aTokenServiceGivesSessionsThatEnd() async throws {
+    let server = try await SeaweedFS(isSecured: true)
+    let session = try await server.session()
+    let service = try tokenService(session)
+    let provider = try TokenServiceCredentials(
+      url: "http://127.0.0.1:\(service.port)/action/auth/s3-upload-token/v1/", transport: try S3HTTPTransport()
+    ) { "who I am" }
+    var options = UploadQueue.Options()
+    options.pollInterval = .seconds(1000)
+    let run = try QueueRun(
+      folder, try server.client(), ["a": provider], clock: TimeSource(FastClock()), options: options)
+    let ids = try await run.queue.add(
+      [1000, 17 << 20].map { size in try request("\(size)", size, key: "session/\(size)") })
+    // Not below what the service says they are good for: it waits, and nobody asks the server.
+    let outside = try await run.queue.add([try request("outside", 10, key: "elsewhere")])[0]
+    let running = run.start()
+    try await run.until { try $0.item(outside)?.failure == .permission }
+    try await run.untilFinished(ids, running)
+    let waiting = try #require(try run.store.item(outside))
+    #expect(waiting.state == .waiting)
+    #expect(waiting.attempts == 0)
+    #expect(waiting.problem?.contains("are for \(SeaweedFS.bucket)/session/…") == true, "\(waiting.problem ?? "")")
+    try await areUploaded(ids, run, to: server)
+    #expect(service.seen.count >= 3)
+    #expect(service.seen.allSatisfy { $0.method == "POST" })
+    #expect(service.seen.allSatisfy { $0.authorization == "Bearer who I am" })
+    try await othersAreRefused(session, by: server)
   }
 
   /// As systemd gives it to a service with `LoadCredential=s3:…`: a file in a folder that a variable names.

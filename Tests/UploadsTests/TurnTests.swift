@@ -10,6 +10,14 @@ import UploadsTesting
 
 /// Two processes that would upload the same queue.
 @Suite("The lock of a queue", .timeLimit(.minutes(5))) struct TurnTests {
+  /// Advances the clock until some items are released.
+  private func released(_ count: Int, _ keys: Lock<[String]>, _ clock: ManualClock) async throws {
+    try await eventually("\(count) items are released") {
+      clock.advance(by: .seconds(5))
+      return keys.withLock { $0.count } == count
+    }
+  }
+
   @Test("A waiting process releases files that the first has uploaded, and continues after it")
   func theSecondHearsOfWhatTheFirstDeliversAndGoesOnAfterIt() async throws {
     let folder = try TemporaryFolder()
@@ -18,12 +26,6 @@ import UploadsTesting
     let path = try folder.file("f", 100, seed: 1)
     let content = try ObjectContent(readingFile: path)
     func request(_ key: String) -> UploadRequest { UploadRequest(content, bucket: "bucket", key: key, account: "a") }
-    func released(_ count: Int, _ keys: Lock<[String]>) async throws {
-      try await eventually("\(count) items are released") {
-        clock.advance(by: .seconds(5))
-        return keys.withLock { $0.count } == count
-      }
-    }
     let first = try QueueRun(
       folder, S3Client(try S3Endpoint("http://host"), transport: server),
       ["a": StaticCredentials(MemoryServer.credentials)], clock: TimeSource(clock))
@@ -45,11 +47,11 @@ import UploadsTesting
     try await eventually("the second waits") { await second.queue.status.isUploadedElsewhere }
 
     try await first.queue.add([request("one"), request("two")])
-    try await released(2, keys)
+    try await released(2, keys, clock)
     running.cancel()
     try await running.value
     try second.store.add([request("three")])
-    try await released(3, keys)
+    try await released(3, keys, clock)
     #expect(keys.withLock { $0.sorted() } == ["one", "three", "two"])
     #expect(await !second.queue.status.isUploadedElsewhere)
     try await second.until { try $0.totals().items == [.done: 4] }

@@ -83,62 +83,89 @@ final class FaultProxy: Sendable {
 
   deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
+  /// A request: its head, and as much of its body as came with that.
+  private struct Request {
+    let lines: [Substring]
+    let method: String
+    let target: String
+    let authorization: String
+    /// The length of the whole body, in bytes.
+    let length: Int
+    let body: [UInt8]
+
+    /// Reads the head of a request; `nil` if the client goes before its end.
+    init?(from client: Int32) {
+      var bytes = [UInt8]()
+      var found: Int?
+      while found == nil, let more = FaultProxy.read(client) {
+        bytes += more
+        found = FaultProxy.headEnd(bytes)
+      }
+      guard let end = found else { return nil }
+      let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
+      let words = lines[0].split(separator: " ")
+      self.lines = lines
+      method = String(words[0])
+      target = String(words[1])
+      authorization =
+        lines.first { $0.lowercased().hasPrefix("authorization:") }
+        .map { $0.dropFirst(14).trimmingCharacters(in: .whitespaces) } ?? ""
+      length =
+        lines.first { $0.lowercased().hasPrefix("content-length:") }
+        .flatMap { Int($0.drop { $0 != ":" }.dropFirst().trimmingCharacters(in: .whitespaces)) } ?? 0
+      body = Array(bytes[(end + 4)...])
+    }
+  }
+
   /// One request for each connection.
   private func serve(_ client: Int32) {
     defer { close(client) }
-    var bytes = [UInt8]()
-    var end: Int?
-    while end == nil, let more = Self.read(client) {
-      bytes += more
-      end = Self.headEnd(bytes)
-    }
-    guard let end else { return }
-    let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
-    let words = lines[0].split(separator: " ")
-    let method = String(words[0])
-    let target = String(words[1])
-    let authorization =
-      lines.first { $0.lowercased().hasPrefix("authorization:") }
-      .map { $0.dropFirst(14).trimmingCharacters(in: .whitespaces) } ?? ""
-    func note(_ status: Int) {
-      log.withLock {
-        $0.append(Seen(method: method, target: target, authorization: authorization, status: status))
-      }
-    }
-    let length =
-      lines.first { $0.lowercased().hasPrefix("content-length:") }
-      .flatMap { Int($0.drop { $0 != ":" }.dropFirst().trimmingCharacters(in: .whitespaces)) } ?? 0
-    var body = Array(bytes[(end + 4)...])
-    func answer(_ status: Int, _ text: String, _ more: String = "") {
-      var rest = length - body.count
-      while rest > 0, let more = Self.read(client) { rest -= more.count }
-      note(0)
-      let head = "HTTP/1.1 \(status) Bad\r\nContent-Length: \(text.utf8.count)\r\nConnection: close\r\n\(more)\r\n"
-      Self.write(client, Array((head + (method == "HEAD" ? "" : text)).utf8))
-    }
-    var fault = decide(method, target)
-    if case .elsewhere(_, let region) = fault, authorization.contains("/\(region)/s3/") { fault = .none }
+    guard let request = Request(from: client) else { return }
+    var fault = decide(request.method, request.target)
+    if case .elsewhere(_, let region) = fault, request.authorization.contains("/\(region)/s3/") { fault = .none }
     switch fault {
-    case .refused: return Self.reset(client)
+    case .refused: Self.reset(client)
     case .stall:
       while Self.read(client) != nil {}
-      return note(0)
+      note(request, 0)
     case .answer(let status, let text):
-      return answer(status, text)
+      answer(request, from: client, status, text)
     case .elsewhere(400, let region):
-      return answer(400, "<Error><Code>AuthorizationHeaderMalformed</Code><Region>\(region)</Region></Error>")
+      let text = "<Error><Code>AuthorizationHeaderMalformed</Code><Region>\(region)</Region></Error>"
+      answer(request, from: client, 400, text)
     case .elsewhere(let status, let region):
-      return answer(status, "<Error><Code>PermanentRedirect</Code></Error>", "x-amz-bucket-region: \(region)\r\n")
-    default: break
+      let text = "<Error><Code>PermanentRedirect</Code></Error>"
+      answer(request, from: client, status, text, "x-amz-bucket-region: \(region)\r\n")
+    default: pass(request, from: client, fault)
     }
+  }
+
+  private func note(_ request: Request, _ status: Int) {
+    let seen = Seen(
+      method: request.method, target: request.target, authorization: request.authorization, status: status)
+    log.withLock { $0.append(seen) }
+  }
+
+  /// Answers in place of the server, when the whole body has come.
+  private func answer(_ request: Request, from client: Int32, _ status: Int, _ text: String, _ header: String = "") {
+    var rest = request.length - request.body.count
+    while rest > 0, let more = Self.read(client) { rest -= more.count }
+    note(request, 0)
+    let head = "HTTP/1.1 \(status) Bad\r\nContent-Length: \(text.utf8.count)\r\nConnection: close\r\n\(header)\r\n"
+    Self.write(client, Array((head + (request.method == "HEAD" ? "" : text)).utf8))
+  }
+
+  /// Sends a request on to the server, and what it answers back.
+  private func pass(_ request: Request, from client: Int32, _ fault: Fault) {
     let backend = Socket.make()
     defer { close(backend) }
     guard Socket.withAddress(server, { connect(backend, $0, $1) }) == 0 else { return Self.reset(client) }
-    let head = lines.filter { !$0.lowercased().hasPrefix("connection:") } + ["Connection: close", "", ""]
+    let head = request.lines.filter { !$0.lowercased().hasPrefix("connection:") } + ["Connection: close", "", ""]
     Self.write(backend, Array(head.joined(separator: "\r\n").utf8))
-    var rest = length
+    var body = request.body
+    var rest = request.length
     while true {
-      if case .resetAfter(let count) = fault, length - rest + body.count > count {
+      if case .resetAfter(let count) = fault, request.length - rest + body.count > count {
         Self.reset(backend)
         return Self.reset(client)
       }
@@ -150,7 +177,7 @@ final class FaultProxy: Sendable {
     guard rest == 0 else { return Self.reset(backend) }
     var reply = [UInt8]()
     while let more = Self.read(backend) { reply += more }
-    note(Int(String(decoding: reply.dropFirst(9).prefix(3), as: UTF8.self)) ?? 0)
+    note(request, Int(String(decoding: reply.dropFirst(9).prefix(3), as: UTF8.self)) ?? 0)
     forward(reply, to: client, fault)
   }
 
