@@ -58,7 +58,8 @@ func play(_ packets: [[UInt8]], streams count: Int, seconds: Int, folder path: S
       next: index * 37 % packets.count)
   }
   var counted: (frames: Int, allocations: Int)?
-  let (begin, cpuBegin) = (ContinuousClock.now, cpu())
+  let begin = ContinuousClock.now
+  let cpuBegin = cpu()
   let frames = seconds * 50
   // Nobody's wearable begins in the same instant as all others: they come within the first second.
   for frame in 0..<(frames + 50) {

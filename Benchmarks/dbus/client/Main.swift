@@ -33,7 +33,8 @@ struct Main {
 
   private func measure(_ what: String, _ count: Int) async throws {
     try await run(what, count / 10 + 1)
-    let (wall, cpu) = (ContinuousClock.now, Self.cpuSeconds())
+    let wall = ContinuousClock.now
+    let cpu = Self.cpuSeconds()
     try await run(what, count)
     let seconds = (ContinuousClock.now - wall) / .seconds(1)
     print(count, seconds, Self.cpuSeconds() - cpu)

@@ -28,7 +28,8 @@ extension Main {
     let transport = try await BlueZPhoneTransport.start(
       on: phoneAdapter, name: "bench", access: .open, muxBearers: link.map { [$0] } ?? [])
     var limits = PhoneConfiguration()
-    (limits.rates.requestsPerMinute, limits.rates.bytesPerMinute) = (.max, .max)
+    limits.rates.requestsPerMinute = .max
+    limits.rates.bytesPerMinute = .max
     let phone = PhoneService(transport: transport, engine: SizedEcho(), configuration: limits)
     let radio = BlueZPhoneRadio(adapter: centralAdapter)
     var configuration = CentralConfiguration()

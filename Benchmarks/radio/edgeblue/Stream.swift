@@ -20,7 +20,9 @@ extension Main {
 
   /// - Parameter sizes: how many values, of how many bytes, and the milliseconds to stall.
   static func stream(on adapter: Adapter, _ address: String, _ sizes: [Int]) async throws {
-    let (count, size, stall) = (sizes[0], sizes[1], sizes[2])
+    let count = sizes[0]
+    let size = sizes[1]
+    let stall = sizes[2]
     let (values, writer) = try await sockets(of: address, on: adapter, limit: count)
     start()
     try await writer.write(Array("stream \(count) \(size)".utf8))
