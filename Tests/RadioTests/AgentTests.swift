@@ -75,7 +75,7 @@ extension RadioTests {
       let again = try start(state)
       _ = try await again.line(with: "mode Bluetooth Local, state in")
       _ = try await again.line(with: "the phone service works")
-      #expect(try await central.askUntilAnswered("again", within: .seconds(60)).output.contains("again"))
+      #expect(try await central.askUntilAnswered("again", within: .seconds(60)).answer.output.contains("again"))
       #expect(try await client.events().contains { $0.kind == .downgraded })
       #expect(try await again.end() == 0)
       await #expect(throws: AgentError.self) { try await client.status() }

@@ -18,7 +18,7 @@ extension RadioTests {
         }
         // That central is gone with its links; a new one must be served at once.
         try await withCentral(on: Radio.mac) { central in
-          let got = try await central.askUntilAnswered("next", within: .seconds(60)).output
+          let got = try await central.askUntilAnswered("next", within: .seconds(60)).answer.output
           #expect(got == "next")
         }
         #expect(await phone.snapshot().isUp)
@@ -41,7 +41,7 @@ extension RadioTests {
           }
           #expect(error?.code == .disconnected)
           try await Radio.fault("bluetoothd", "start")
-          let got = try await central.askUntilAnswered("back", within: .seconds(90)).output
+          let got = try await central.askUntilAnswered("back", within: .seconds(90)).answer.output
           #expect(got == "back")
         }
       }
@@ -59,7 +59,7 @@ extension RadioTests {
           try await switcher.setPowered(false)
           try await ContinuousClock().sleep(for: time)
           try await switcher.setPowered(true)
-          let got = try await central.askUntilAnswered("on again", within: .seconds(60)).output
+          let got = try await central.askUntilAnswered("on again", within: .seconds(60)).answer.output
           #expect(got == "on again")
         }
       }
@@ -76,7 +76,7 @@ extension RadioTests {
           let events = session.events()
           try await Radio.fault("controllers", "kill")
           try await Radio.fault("controllers", "start")
-          let got = try await central.askUntilAnswered("plugged", within: .seconds(90)).output
+          let got = try await central.askUntilAnswered("plugged", within: .seconds(90)).answer.output
           #expect(got == "plugged")
           try await bounded(.seconds(10), "the adapters' going and coming") {
             var gone: Set<ObjectPath> = []

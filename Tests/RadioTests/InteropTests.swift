@@ -104,7 +104,7 @@ extension RadioTests {
           try await bounded(.seconds(30), "the failure") { try await central.generate(prompt: "x", maxTokens: nil) }
         }
         #expect(error?.code == .disconnected)
-        let got = try await central.askUntilAnswered("again", within: .seconds(90)).output.utf8.count
+        let got = try await central.askUntilAnswered("again", within: .seconds(90)).answer.output.utf8.count
         #expect(got == 9000)
       }
     }
@@ -127,7 +127,7 @@ extension RadioTests {
           try await bounded(.seconds(30), "the failure") { try await central.generate(prompt: "x", maxTokens: nil) }
         }
         #expect(error?.code == .badReply)
-        let got = try await central.askUntilAnswered("again", within: .seconds(90)).output.utf8.count
+        let got = try await central.askUntilAnswered("again", within: .seconds(90)).answer.output.utf8.count
         #expect(got == 3000)
       }
     }

@@ -48,7 +48,7 @@ extension RadioTests {
         }
         let last = try await replies.next()
         #expect(last.id == "c")
-        #expect(last.output == String(repeating: "ü", count: 40))
+        #expect(last.answer.output == String(repeating: "ü", count: 40))
       }
     }
 
@@ -62,7 +62,7 @@ extension RadioTests {
         for _ in 0..<560 { try await writer.write(Array(repeating: UInt8(ascii: "x"), count: 500)) }
         let refusal = try await replies.next()
         #expect(refusal.id == "endless")
-        #expect(!refusal.ok)
+        #expect(!refusal.answer.ok)
         // What is left of it ends with this write; then a request of its own.
         try await writer.write(Array("\"}".utf8))
         try await writer.write(Self.message("next", "ok"))
@@ -78,7 +78,7 @@ extension RadioTests {
         // Nobody reads for three seconds, while some 300 values come.
         try await ContinuousClock().sleep(for: .seconds(3))
         var replies = Replies(values)
-        let got = try await replies.next().output
+        let got = try await replies.next().answer.output
         #expect(got == SizedEngine.text(200_000))
         #expect(values.dropped == 0)
       }

@@ -46,14 +46,14 @@ enum PhoneFinder {
           switch event {
           case .scanning:
             progress("scanning for phones …")
-          case .notScanning(let reason): await state.set("the adapter cannot scan: \(reason)")
+          case .notScanning(let reason): await last.set("the adapter cannot scan: \(reason)")
           case .found(let phone):
             progress("found \(phone.name.printable)")
-            await state.set("\(phone.name.printable) was found, but could not be connected")
+            await last.set("\(phone.name.printable) was found, but could not be connected")
           case .connection(_, let name, let connection, let failure):
             progress("\(name.printable): \(CentralDiary.words(for: connection))")
             if connection == .ready { return }
-            if let failure { await state.set("\(name.printable): \(failure.shown)") }
+            if let failure { await last.set("\(name.printable): \(failure.shown)") }
           case .status: break
           }
         }
@@ -63,7 +63,7 @@ enum PhoneFinder {
       group.addTask {
         try await Task.sleep(for: wait, clock: .steady)
         throw Failure(
-          await state.text ?? "no phone was found within \(Int(wait / .seconds(1))) s",
+          await last.text ?? "no phone was found within \(Int(wait / .seconds(1))) s",
           hint: "start `edgeblue phone` on another machine or adapter, or open EdgeCoder on a phone in range",
           status: .unavailable)
       }
