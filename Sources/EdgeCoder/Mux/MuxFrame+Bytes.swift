@@ -71,14 +71,7 @@ extension MuxFrame {
       throw MalformedFrame(description: "a frame of unknown type \(type)")
     }
     guard flags & ~deflated == 0 else { throw MalformedFrame(description: "a frame with unknown flags \(flags)") }
-    func text() throws(MalformedFrame) -> [UInt8] {
-      let rest = reader.rest()
-      guard flags & deflated != 0 else { return rest }
-      guard let text = Deflate.expanded(rest, limit: Int(UInt16.max)) else {
-        throw MalformedFrame(description: "a frame whose text cannot be decompressed")
-      }
-      return text
-    }
+    let isDeflated = flags & deflated != 0
     let frame: MuxFrame
     switch kind {
     case .hello: frame = .hello(try MuxTerms(&reader))
@@ -86,9 +79,9 @@ extension MuxFrame {
     case .open:
       let maxTokens = try reader.number(UInt32.self)
       let length = try reader.number(UInt32.self)
-      frame = .open(stream: stream, maxTokens: maxTokens, length: length, text: try text())
+      frame = .open(stream: stream, maxTokens: maxTokens, length: length, text: try reader.text(isDeflated: isDeflated))
     case .data:
-      let text = try text()
+      let text = try reader.text(isDeflated: isDeflated)
       // An empty DATA needs no credit, so it could be repeated without end.
       guard !text.isEmpty else { throw MalformedFrame(description: "DATA without text") }
       frame = .data(stream: stream, text: text)
@@ -96,7 +89,9 @@ extension MuxFrame {
       let number = try reader.number(UInt8.self)
       // A status of a later version is not a success either.
       let status = MuxStatus(rawValue: number) ?? .failed
-      frame = .end(stream: stream, status: status, durationMs: try reader.number(UInt32.self), text: try text())
+      let durationMs = try reader.number(UInt32.self)
+      let text = try reader.text(isDeflated: isDeflated)
+      frame = .end(stream: stream, status: status, durationMs: durationMs, text: text)
     case .credit: frame = .credit(stream: stream, bytes: try reader.number(UInt32.self))
     case .cancel: frame = .cancel(stream: stream)
     case .progress: frame = .progress(stream: stream, ahead: try reader.number(UInt16.self))
@@ -144,6 +139,16 @@ private struct FrameReader {
   mutating func rest() -> [UInt8] {
     defer { bytes = [] }
     return Array(bytes)
+  }
+
+  /// Reads the rest as text, which it decompresses if it is compressed.
+  mutating func text(isDeflated: Bool) throws(MalformedFrame) -> [UInt8] {
+    let rest = rest()
+    guard isDeflated else { return rest }
+    guard let text = Deflate.expanded(rest, limit: Int(UInt16.max)) else {
+      throw MalformedFrame(description: "a frame whose text cannot be decompressed")
+    }
+    return text
   }
 }
 

@@ -9,19 +9,28 @@ import Timing
 
 /// A central's and a phone's end of a link in memory.
 @Suite(.timeLimit(.minutes(5))) struct MuxSessionTests {
+  /// The properties of a link that a test changes.
+  struct LinkOptions: Sendable {
+    /// The limit on a frame in bytes.
+    var limit = 600
+    var deflates = false
+    var requestLimit = 100_000
+    var replyLimit = 1_000_000
+  }
+
   /// Runs a link whose phone does what `answer` says with each request.
   static func withLink<Value: Sendable>(
-    limit: Int = 600, deflates: Bool = false, requestLimit: Int = 100_000, replyLimit: Int = 1_000_000,
+    options: LinkOptions = LinkOptions(),
     answer: @Sendable @escaping (MuxServer, UInt32, String) async -> Void,
     onCancel: @Sendable @escaping (UInt32) -> Void = { _ in },
     _ body: @Sendable @escaping (MuxClient, (central: MemoryChannel, phone: MemoryChannel)) async throws -> Value
   ) async throws -> Value {
-    let (near, far) = MemoryChannel.pair(limit: limit)
+    let (near, far) = MemoryChannel.pair(limit: options.limit)
     // Nobody moves it: however long a busy machine takes, neither end gives the other up.
     let time = TimeSource(ManualClock())
     let (actions, feed) = BoundedStream.make(of: MuxServerMachine.Action.self, limit: 4096, policy: .dropNewest)
-    let server = MuxServer(far, requestLimit: requestLimit, time: time) { feed.yield($0) }
-    let client = MuxClient(near, deflates: deflates, replyLimit: replyLimit, time: time)
+    let server = MuxServer(far, requestLimit: options.requestLimit, time: time) { feed.yield($0) }
+    let client = MuxClient(near, deflates: options.deflates, replyLimit: options.replyLimit, time: time)
     return try await withThrowingTaskGroup(of: Value?.self) { group in
       group.addTask {
         _ = await server.run()
@@ -62,14 +71,14 @@ import Timing
   @Test("A prompt of any length comes back", arguments: [0, 1, 100, 65_535, 65_536, 65_537, 99_999], [false, true])
   func aPromptOfAnyLengthComesBack(length: Int, deflates: Bool) async throws {
     let prompt = String((0..<length).map { _ in Character(UnicodeScalar(UInt8.random(in: 97...122))) })
-    let reply = try await Self.withLink(deflates: deflates, answer: Self.echo) { client, _ in
+    let reply = try await Self.withLink(options: LinkOptions(deflates: deflates), answer: Self.echo) { client, _ in
       try await client.exchange(prompt: prompt, maxTokens: nil)
     }
     #expect(reply == MuxClient.Reply(answer: .text(prompt), durationMs: 5))
   }
 
   @Test("A reply comes piece by piece and many at once") func aReplyComesPieceByPieceAndManyAtOnce() async throws {
-    let replies = try await Self.withLink(limit: 700) { server, stream, prompt in
+    let replies = try await Self.withLink(options: LinkOptions(limit: 700)) { server, stream, prompt in
       for number in 0..<300 { await server.append(stream, "\(prompt)\(number)é ") }
       await server.finish(stream, durationMs: 1)
     } _: { client, _ in
@@ -136,7 +145,7 @@ import Timing
   }
 
   @Test("Refusals and failures carry their reason") func refusalsAndFailuresCarryTheirReason() async throws {
-    try await Self.withLink(requestLimit: 50, replyLimit: 20) { server, stream, prompt in
+    try await Self.withLink(options: LinkOptions(requestLimit: 50, replyLimit: 20)) { server, stream, prompt in
       switch prompt {
       case "fail":
         await server.append(stream, "half an")

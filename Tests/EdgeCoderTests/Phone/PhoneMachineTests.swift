@@ -24,6 +24,24 @@ import Testing
     .write(PhoneWrite(peer: peer, bytes: Wire.Request(id: id, prompt: "p").encoded(), mtu: mtu))
   }
 
+  /// Returns a random event of the transport that concerns the peer.
+  private func randomPeerEvent(of peer: PeerID, using generator: inout SeededGenerator) -> PhoneTransportEvent {
+    let characteristic = EdgeCoderCharacteristic.allCases.randomElement(using: &generator) ?? .status
+    switch Int.random(in: 0...7, using: &generator) {
+    case 0: return .connected(peer)
+    case 1: return .disconnected(peer)
+    case 2: return .mtu(peer, Int.random(in: -5...600, using: &generator))
+    case 3: return .subscribed(Bool.random(using: &generator) ? peer : nil, characteristic, mtu: 23)
+    case 4: return .unsubscribed(Bool.random(using: &generator) ? peer : nil, characteristic)
+    case 5, 6: return request(peer, "\(Int.random(in: 0...3, using: &generator))")
+    default:
+      let alphabet = Array(#"{}":,\id1 "#.utf8)
+      var bytes: [UInt8] = []
+      for _ in 0..<40 { bytes.append(alphabet.randomElement(using: &generator) ?? 0) }
+      return .write(PhoneWrite(peer: peer, bytes: bytes, offset: Int.random(in: -1...600, using: &generator)))
+    }
+  }
+
   // MARK: Receiving
 
   @Test("Interleaved centrals are kept apart") func interleavedCentralsAreKeptApart() {
@@ -101,19 +119,8 @@ import Testing
       for _ in 0..<500 {
         let peer = PeerID(["a", "b", "c", "d"].randomElement(using: &generator) ?? "a")
         now += .milliseconds(Int.random(in: 0...400, using: &generator))
-        let characteristic = EdgeCoderCharacteristic.allCases.randomElement(using: &generator) ?? .status
         switch Int.random(in: 0...11, using: &generator) {
-        case 0: _ = machine.handle(.connected(peer), at: now)
-        case 1: _ = machine.handle(.disconnected(peer), at: now)
-        case 2: _ = machine.handle(.mtu(peer, Int.random(in: -5...600, using: &generator)), at: now)
-        case 3:
-          _ = machine.handle(.subscribed(.random(using: &generator) ? peer : nil, characteristic, mtu: 23), at: now)
-        case 4: _ = machine.handle(.unsubscribed(.random(using: &generator) ? peer : nil, characteristic), at: now)
-        case 5, 6: _ = machine.handle(request(peer, "\(Int.random(in: 0...3, using: &generator))"), at: now)
-        case 7:
-          let bytes = (0..<40).map { _ in Array(#"{}":,\id1 "#.utf8).randomElement(using: &generator) ?? 0 }
-          _ = machine.handle(
-            .write(PhoneWrite(peer: peer, bytes: bytes, offset: Int.random(in: -1...600, using: &generator))), at: now)
+        case 0...7: _ = machine.handle(randomPeerEvent(of: peer, using: &generator), at: now)
         case 8: if job == nil { job = machine.startJob() }
         case 9:
           if let number = job?.number {
