@@ -38,7 +38,8 @@ import Testing
     let chunks = try events.dropLast().map { try jsonObject($0.utf8) }
     #expect(chunks.allSatisfy { $0["object"] as? String == "chat.completion.chunk" })
     let ids = Set(chunks.compactMap { $0["id"] as? String })
-    #expect(ids.count == 1 && ids.allSatisfy { $0.hasPrefix("chatcmpl-") })
+    #expect(ids.count == 1)
+    #expect(ids.allSatisfy { $0.hasPrefix("chatcmpl-") })
     let choices = chunks.compactMap { ($0["choices"] as? [[String: Any]])?.first }
     let deltas = choices.compactMap { $0["delta"] as? [String: Any] }
     #expect(deltas.first?["role"] as? String == "assistant")
@@ -69,7 +70,8 @@ import Testing
     let chunks = try response.events().dropLast().map { try jsonObject($0.utf8) }
     let texts = chunks.compactMap { ($0["choices"] as? [[String: Any]])?.first?["text"] as? String }
     #expect(texts.joined() == "ja")
-    #expect(chunks.allSatisfy { $0["object"] as? String == "text_completion" && $0["usage"] == nil })
+    #expect(chunks.allSatisfy { $0["object"] as? String == "text_completion" })
+    #expect(chunks.allSatisfy { $0["usage"] == nil })
   }
 
   @Test("The newer token limit has precedence") func theNewerTokenLimitGoesFirst() async throws {

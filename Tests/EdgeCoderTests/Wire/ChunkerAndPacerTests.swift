@@ -25,7 +25,8 @@ import Testing
     let chunks = Chunker.chunks(of: message, size: 512)
     #expect(Array(chunks.joined()) == message)
     #expect(chunks.count == (length + 511) / 512)
-    #expect(chunks.allSatisfy { !$0.isEmpty && $0.count <= 512 })
+    #expect(chunks.allSatisfy { !$0.isEmpty })
+    #expect(chunks.allSatisfy { $0.count <= 512 })
   }
 }
 
