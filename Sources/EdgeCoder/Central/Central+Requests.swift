@@ -137,28 +137,37 @@ extension Central {
     let order = Router.order(candidates).map(\.id)
     var known = order.compactMap { id in current[id].map { status(of: $0) } }
     for found in list.results.values.sorted(by: { $0.id < $1.id }) where current[found.id] == nil {
-      known.append(
-        PhoneStatus(
-          id: found.id.rawValue, name: found.name, state: PhoneConnectionState.discovered.rawValue, rssi: found.rssi))
+      var discovered = PhoneStatus(
+        id: found.id.rawValue, name: found.name, state: PhoneConnectionState.discovered.rawValue)
+      discovered.rssi = found.rssi
+      known.append(discovered)
     }
     let isConnected = candidates.contains(where: \.isReady)
     if let best = known.first, isConnected || lastBest == nil { lastBest = best }
     let best = lastBest
     var isScanning = false
     if case .running = scan { isScanning = true }
-    return CentralStatus(
-      connected: isConnected, scanning: isScanning, modelState: best?.modelState ?? "unknown",
-      lastSeenMs: known.compactMap(\.lastSeenMs).max() ?? best?.lastSeenMs, deviceName: best?.name,
-      deviceId: best?.id, batteryPct: best?.batteryPct, rssi: best?.rssi, phones: known, route: .bluetooth)
+    var summary = CentralStatus(
+      connected: isConnected, scanning: isScanning, modelState: best?.modelState ?? "unknown", phones: known)
+    summary.lastSeenMs = known.compactMap(\.lastSeenMs).max() ?? best?.lastSeenMs
+    summary.deviceName = best?.name
+    summary.deviceId = best?.id
+    summary.batteryPct = best?.batteryPct
+    summary.rssi = best?.rssi
+    summary.route = .bluetooth
+    return summary
   }
 
   private func status(of report: PhoneConnectionReport) -> PhoneStatus {
     let readings = report.readings
-    return PhoneStatus(
+    var status = PhoneStatus(
       id: report.id.rawValue, name: phones[report.id]?.name ?? report.id.rawValue, state: report.state.rawValue,
-      modelState: readings.status?.modelState ?? "unknown", batteryPct: readings.status?.batteryPct,
-      rssi: readings.rssi, pending: (held[report.id] ?? 0) + report.abandoned, lastSeenMs: readings.lastSeenMs,
-      linkBearer: report.muxBearer)
+      modelState: readings.status?.modelState ?? "unknown", linkBearer: report.muxBearer)
+    status.batteryPct = readings.status?.batteryPct
+    status.rssi = readings.rssi
+    status.pending = (held[report.id] ?? 0) + report.abandoned
+    status.lastSeenMs = readings.lastSeenMs
+    return status
   }
 }
 

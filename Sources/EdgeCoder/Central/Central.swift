@@ -22,6 +22,26 @@ public import Timing
 /// running.cancel()
 /// ```
 public actor Central: InferenceService {
+  /// The clocks and the random numbers of a central, which tests replace.
+  public struct Environment: Sendable {
+    /// The monotonic clock of timeouts and delays. Default: the clock of the system.
+    public var time: TimeSource
+    /// A closure that returns the wall-clock time in Unix milliseconds, for `lastSeenMs`.
+    public var wallClock: @Sendable () -> Int64
+    /// A closure that returns a random number, 0 to 1, for the jitter of connection attempts.
+    public var random: @Sendable () -> Double
+
+    /// Creates an environment; each part that is left out is that of the system.
+    public init(
+      time: TimeSource = .continuous, wallClock: @Sendable @escaping () -> Int64 = WallClock.unixMilliseconds,
+      random: @Sendable @escaping () -> Double = { .random(in: 0...1) }
+    ) {
+      self.time = time
+      self.wallClock = wallClock
+      self.random = random
+    }
+  }
+
   /// The state of the scan for phones.
   enum Scan {
     /// The scan has not started, or has ended.
@@ -53,22 +73,19 @@ public actor Central: InferenceService {
   ///   - scanner: The scanner that finds phones.
   ///   - connector: The connector that connects to phones.
   ///   - configuration: The limits and intervals.
-  ///   - time: The monotonic clock.
-  ///   - wallClock: Returns the wall-clock time in Unix milliseconds, for `lastSeenMs`.
-  ///   - random: Returns a random number, 0 to 1, for the jitter of connection attempts.
+  ///   - environment: The clocks and the random numbers.
   ///   - logger: The logger, which never receives text of a prompt or a reply.
   public init(
     scanner: any PhoneScanner, connector: any PhoneConnector,
-    configuration: CentralConfiguration = CentralConfiguration(), time: TimeSource = .continuous,
-    wallClock: @Sendable @escaping () -> Int64 = WallClock.unixMilliseconds,
-    random: @Sendable @escaping () -> Double = { .random(in: 0...1) },
+    configuration: CentralConfiguration = CentralConfiguration(), environment: Environment = Environment(),
     logger: Logger = Logger(label: "edgeblue.central")
   ) {
     self.scanner = scanner
     self.connector = SerialConnector(base: connector)
     self.configuration = configuration
     context = CentralContext(
-      time: time, wallClock: wallClock, random: random, counters: Lock(CentralCounters()), logger: logger)
+      time: environment.time, wallClock: environment.wallClock, random: environment.random,
+      counters: Lock(CentralCounters()), logger: logger)
     list = PhoneList(phoneLimit: configuration.phoneLimit, capacity: configuration.phoneListLimit)
   }
 

@@ -76,23 +76,12 @@ public struct CentralStatus: Sendable, Hashable, Codable {
   /// The reason for the destination, for display; `nil` if there is only one destination.
   public var routeReason: String?
 
-  /// Creates a status from its fields.
-  public init(
-    connected: Bool, scanning: Bool, modelState: String = "unknown", lastSeenMs: Int? = nil, deviceName: String? = nil,
-    deviceId: String? = nil, batteryPct: Int? = nil, rssi: Int? = nil, phones: [PhoneStatus] = [],
-    route: InferenceRoute? = nil, routeReason: String? = nil
-  ) {
+  /// Creates a status from its fields that are never `nil`; the others are `nil`.
+  public init(connected: Bool, scanning: Bool, modelState: String = "unknown", phones: [PhoneStatus] = []) {
     self.connected = connected
     self.scanning = scanning
     self.modelState = modelState
-    self.lastSeenMs = lastSeenMs
-    self.deviceName = deviceName
-    self.deviceId = deviceId
-    self.batteryPct = batteryPct
-    self.rssi = rssi
     self.phones = phones
-    self.route = route
-    self.routeReason = routeReason
   }
 }
 
@@ -111,7 +100,7 @@ public struct PhoneStatus: Sendable, Hashable, Codable {
   /// The signal strength in dBm; `nil` when unknown.
   public var rssi: Int?
   /// The number of requests that the phone has not answered yet.
-  public var pending: Int
+  public var pending = 0
   /// The wall-clock time of the last sign of life, in Unix milliseconds.
   public var lastSeenMs: Int?
   /// The version of the protocol: 2 when requests use a v2 mux, 1 when they use the characteristics.
@@ -119,19 +108,14 @@ public struct PhoneStatus: Sendable, Hashable, Codable {
   /// The bearer of the v2 mux; `nil` without a mux.
   public var linkBearer: MuxBearer?
 
-  /// Creates a phone status from its fields; ``linkVersion`` follows from the bearer.
+  /// Creates the status of a phone without requests; ``linkVersion`` follows from the bearer.
   public init(
-    id: String, name: String, state: String, modelState: String = "unknown", batteryPct: Int? = nil, rssi: Int? = nil,
-    pending: Int = 0, lastSeenMs: Int? = nil, linkBearer: MuxBearer? = nil
+    id: String, name: String, state: String, modelState: String = "unknown", linkBearer: MuxBearer? = nil
   ) {
     self.id = id
     self.name = name
     self.state = state
     self.modelState = modelState
-    self.batteryPct = batteryPct
-    self.rssi = rssi
-    self.pending = pending
-    self.lastSeenMs = lastSeenMs
     self.linkBearer = linkBearer
     linkVersion = linkBearer == nil ? 1 : 2
   }

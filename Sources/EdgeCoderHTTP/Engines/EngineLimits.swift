@@ -13,23 +13,20 @@ public struct EngineLimits: Sendable, Hashable {
   /// The timeout of one call of `Engine.modelState()`. Default: 2 s, as the protocol `Engine` requires.
   public var state: Duration
   /// The limit on a line that the engine sends, in bytes. Default: 1 MiB.
-  public var lineBytes: Int
+  public var lineBytes = 1 << 20
   /// The limit on the text of a reply, in bytes. Default: 1 MiB.
-  public var replyBytes: Int
+  public var replyBytes = 1 << 20
   /// The limit on a reply as sent, framing included, in bytes. Default: 64 MiB.
-  public var wireBytes: Int
+  public var wireBytes = 64 << 20
 
-  /// Creates limits; each property describes its default.
+  /// Creates limits from the timeouts; the size limits, and each timeout that is left out, have their defaults.
   public init(
     connect: Duration = .seconds(2), firstPiece: Duration = .seconds(90), idle: Duration = .seconds(30),
-    state: Duration = .seconds(2), lineBytes: Int = 1 << 20, replyBytes: Int = 1 << 20, wireBytes: Int = 64 << 20
+    state: Duration = .seconds(2)
   ) {
     self.connect = connect
     self.firstPiece = firstPiece
     self.idle = idle
     self.state = state
-    self.lineBytes = lineBytes
-    self.replyBytes = replyBytes
-    self.wireBytes = wireBytes
   }
 }

@@ -114,7 +114,9 @@ import Testing
   }
 
   @Test("A line without an end is refused", arguments: Kind.allCases) func aLineWithoutEnd(kind: Kind) async throws {
-    let error = try await failure(kind, limits: EngineLimits(lineBytes: 100_000)) { _, connection in
+    var limits = EngineLimits()
+    limits.lineBytes = 100_000
+    let error = try await failure(kind, limits: limits) { _, connection in
       try await connection.head()
       while true { try await connection.send(String(repeating: "x", count: 20_000)) }
     }
@@ -122,7 +124,9 @@ import Testing
   }
 
   @Test("A reply without an end is refused", arguments: Kind.allCases) func aReplyWithoutEnd(kind: Kind) async throws {
-    let error = try await failure(kind, limits: EngineLimits(replyBytes: 10_000)) { _, connection in
+    var limits = EngineLimits()
+    limits.replyBytes = 10_000
+    let error = try await failure(kind, limits: limits) { _, connection in
       try await connection.head()
       while true { try await connection.send(kind.piece(String(repeating: "x", count: 1000))) }
     }
@@ -132,7 +136,9 @@ import Testing
   @Test("An endless reply without text times out", arguments: Kind.allCases) func anEndlessReplyOfNothing(kind: Kind)
     async throws
   {
-    let error = try await failure(kind, limits: EngineLimits(wireBytes: 100_000)) { _, connection in
+    var limits = EngineLimits()
+    limits.wireBytes = 100_000
+    let error = try await failure(kind, limits: limits) { _, connection in
       try await connection.head()
       let nothing = String(repeating: kind.piece(""), count: 200)
       while true { try await connection.send(nothing) }

@@ -88,9 +88,12 @@ import Testing
   }
 
   @Test("The status comes back whole") func theStatusComesBackWhole() async throws {
-    let status = CentralStatus(
-      connected: true, scanning: true, modelState: "ready", lastSeenMs: 1, deviceName: "Pixel", rssi: -40,
+    var status = CentralStatus(
+      connected: true, scanning: true, modelState: "ready",
       phones: [PhoneStatus(id: "1", name: "Pixel", state: "ready")])
+    status.lastSeenMs = 1
+    status.deviceName = "Pixel"
+    status.rssi = -40
     let service = FakeService(status: status) { _ in throw CancellationError() }
     #expect(try await withClient(service) { try await $0.fetchStatus() } == status)
   }

@@ -12,10 +12,14 @@ import Testing
     "The status is returned for any method",
     arguments: [HTTPMethodName.get, .post, .put, .delete, .head, .options, .patch, .custom])
   func statusInAnyMethod(method: HTTPMethodName) async throws {
-    let status = CentralStatus(
-      connected: true, scanning: false, modelState: "ready", lastSeenMs: 1_700_000_000_123, deviceName: "Pixel",
-      deviceId: "AA:BB", batteryPct: 87, rssi: -50,
-      phones: [PhoneStatus(id: "AA:BB", name: "Pixel", state: "ready", modelState: "ready", pending: 1)])
+    var phone = PhoneStatus(id: "AA:BB", name: "Pixel", state: "ready", modelState: "ready")
+    phone.pending = 1
+    var status = CentralStatus(connected: true, scanning: false, modelState: "ready", phones: [phone])
+    status.lastSeenMs = 1_700_000_000_123
+    status.deviceName = "Pixel"
+    status.deviceId = "AA:BB"
+    status.batteryPct = 87
+    status.rssi = -50
     let response = try await withAPI(FakeService(status: status) { _ in throw CancellationError() }) { client in
       try await client.request(method.method, "/status")
     }

@@ -18,10 +18,11 @@ import Timing
     configuration.reconnection.backoff.jitter = 1...1
     change(&configuration)
     let clock = clock
+    let environment = Central.Environment(
+      time: TimeSource(clock),
+      wallClock: { 1_700_000_000_000 + clock.now.offset.milliseconds(rounded: .towardZero) }, random: { 0.5 })
     return Central(
-      scanner: air, connector: air, configuration: configuration, time: TimeSource(clock),
-      wallClock: { 1_700_000_000_000 + clock.now.offset.milliseconds(rounded: .towardZero) }, random: { 0.5 },
-      logger: log.logger)
+      scanner: air, connector: air, configuration: configuration, environment: environment, logger: log.logger)
   }
 
   private func states(_ central: Central) async -> [String: String] {
@@ -174,7 +175,9 @@ import Timing
     await far.setValue(Wire.Status(modelState: "idle").encoded(), of: .status)
     let central = central()
     try await running([central.run]) {
-      let idle = CentralStatus(connected: false, scanning: true, route: .bluetooth)
+      var scanning = CentralStatus(connected: false, scanning: true)
+      scanning.route = .bluetooth
+      let idle = scanning
       try await eventually { await central.status() == idle }
       air.see(near, rssi: -45)
       air.see(far, rssi: -80)

@@ -21,9 +21,11 @@ import Timing
     change(&configuration)
     let air = air ?? self.air
     let clock = clock
+    let environment = Central.Environment(
+      time: TimeSource(clock),
+      wallClock: { 1_700_000_000_000 + clock.now.offset.milliseconds(rounded: .towardZero) }, random: { 0.5 })
     return Central(
-      scanner: air, connector: air, configuration: configuration, time: TimeSource(clock),
-      wallClock: { 1_700_000_000_000 + clock.now.offset.milliseconds(rounded: .towardZero) }, random: { 0.5 }, logger: log.logger)
+      scanner: air, connector: air, configuration: configuration, environment: environment, logger: log.logger)
   }
 
   private func service(_ phone: LoopbackPhone, _ engine: any Engine = EchoEngine(), battery: Int? = nil) -> PhoneService

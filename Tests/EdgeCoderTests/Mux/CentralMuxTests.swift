@@ -24,7 +24,8 @@ import Timing
     limits.central.map { configuration.requests.timeout = $0 }
     var phoneConfiguration = PhoneConfiguration()
     limits.phone.map { phoneConfiguration.timeouts.text = $0 }
-    let central = Central(scanner: air, connector: air, configuration: configuration, time: time)
+    let central = Central(
+      scanner: air, connector: air, configuration: configuration, environment: Central.Environment(time: time))
     let service = PhoneService(transport: phone, engine: engine, configuration: phoneConfiguration, time: time)
     try await running([service.run, central.run]) {
       air.see(phone)
