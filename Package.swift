@@ -70,7 +70,7 @@ var targets: [Target] = [
   .testTarget(name: "DurableFilesTests", dependencies: ["DurableFiles"], swiftSettings: settings),
   .testTarget(
     name: "DBusTests",
-    dependencies: ["Streams", "Timing", "DeterministicTesting", "SystemTesting", "DBus", "DBusTesting"],
+    dependencies: ["Streams", "DeterministicTesting", "SystemTesting", "DBus", "DBusTesting"],
     exclude: ["Peers"], swiftSettings: settings),
   .target(
     name: "NetworkPath", dependencies: ["ErrorReporting", "Streams", "Timing", "DurableFiles", "CNetlink", log],
@@ -103,7 +103,7 @@ var targets: [Target] = [
     ],
     swiftSettings: settings),
   .target(
-    name: "AudioWearables", dependencies: ["Streams", "Timing", "DurableFiles", "AudioIngest", "BlueZ"],
+    name: "AudioWearables", dependencies: ["Streams", "Timing", "AudioIngest", "BlueZ"],
     swiftSettings: settings),
   .target(
     name: "AudioIngestTesting",
@@ -122,7 +122,7 @@ var targets: [Target] = [
   .testTarget(
     name: "AudioWearablesTests",
     dependencies: [
-      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "AudioIngest",
+      "BlueZTesting", "Timing", "DeterministicTesting", "SystemTesting", "AudioIngest",
       "AudioIngestTesting", "AudioWearables", "BlueZ",
     ],
     swiftSettings: settings),
@@ -297,8 +297,9 @@ if !lean {
       dependencies: [
         "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams", "Timing", "DeterministicTesting",
         "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables",
-        "BlueZ", "BlueZTesting", "DBus", "DBusTesting", "edgeblue",
+        "BlueZ", "DBus", "DBusTesting", "edgeblue",
         "EdgeCoder", "NetworkPath", "SystemState", "Uploads",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
   ]

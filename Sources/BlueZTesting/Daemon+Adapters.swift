@@ -1,4 +1,3 @@
-import BlueZ
 import DBus
 
 /// The interface `org.bluez.Adapter1`, and the events of adapters.

@@ -1,4 +1,3 @@
-import BlueZ
 import DBus
 
 /// The interface `org.bluez.AgentManager1`, and pairing by Just Works or numeric comparison.

@@ -1,4 +1,3 @@
-import BlueZ
 import DBus
 
 /// The interface `org.bluez.GattManager1`, and the services as the peer sees them.

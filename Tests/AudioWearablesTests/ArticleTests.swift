@@ -1,5 +1,4 @@
 import AudioIngestTesting
-import BlueZ
 import SystemTesting
 import Testing
 import Timing

@@ -2,7 +2,6 @@ import DeterministicTesting
 import Testing
 import Timing
 
-@testable import AudioIngest
 @testable import AudioWearables
 
 @Suite struct ConnectionMachineTests {

@@ -1,5 +1,4 @@
 import AudioIngestTesting
-import BlueZ
 import BlueZTesting
 import SystemTesting
 import Testing

@@ -1,6 +1,5 @@
 import AudioIngest
 import AudioIngestTesting
-import BlueZ
 import Foundation
 import Streams
 import Testing

@@ -1,4 +1,3 @@
-import BlueZ
 import EdgeCoder
 import Testing
 

@@ -1,6 +1,5 @@
 import AudioIngest
 import AudioWearables
-import BlueZ
 import Foundation
 import Streams
 import Testing

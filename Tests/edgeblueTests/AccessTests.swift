@@ -1,4 +1,3 @@
-import EdgeCoder
 import Foundation
 import Testing
 

@@ -1,6 +1,5 @@
 import AudioIngest
 import AudioIngestTesting
-import BlueZTesting
 import Foundation
 import SystemTesting
 import Testing

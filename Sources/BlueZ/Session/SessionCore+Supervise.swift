@@ -1,5 +1,4 @@
 import DBus
-import Streams
 import Timing
 
 /// Restores what was declared whenever bluetoothd, the adapter or the bus comes back.

@@ -1,5 +1,4 @@
 import EdgeCoder
-import Streams
 
 /// Prints the events of a phone.
 struct PhoneDiary: Sendable {

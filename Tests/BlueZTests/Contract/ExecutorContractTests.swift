@@ -1,4 +1,3 @@
-import BlueZ
 import BlueZTesting
 import Glibc
 import Testing

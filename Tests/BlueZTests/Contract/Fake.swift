@@ -1,5 +1,4 @@
 import BlueZ
-import BlueZTesting
 import Streams
 import Testing
 
