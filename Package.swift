@@ -122,7 +122,7 @@ var targets: [Target] = [
   .testTarget(
     name: "AudioWearablesTests",
     dependencies: [
-      "BlueZTesting", "Timing", "DeterministicTesting", "SystemTesting", "AudioIngest",
+      "Timing", "DeterministicTesting", "SystemTesting", "AudioIngest",
       "AudioIngestTesting", "AudioWearables", "BlueZ",
     ],
     swiftSettings: settings),

@@ -1,5 +1,4 @@
 import AudioIngestTesting
-import BlueZTesting
 import SystemTesting
 import Testing
 import Timing

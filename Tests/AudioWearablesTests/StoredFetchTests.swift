@@ -1,5 +1,4 @@
 import AudioIngestTesting
-import BlueZTesting
 import Foundation
 import SystemTesting
 import Testing

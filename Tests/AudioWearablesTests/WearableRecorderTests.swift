@@ -1,6 +1,5 @@
 import AudioIngestTesting
 import BlueZ
-import BlueZTesting
 import Foundation
 import SystemTesting
 import Testing
