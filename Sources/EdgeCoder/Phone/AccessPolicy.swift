@@ -7,7 +7,8 @@ public import BlueZ
 /// central.
 ///
 /// ```swift
-/// let policy = AccessPolicy.authenticated(allowed: ["00:AA:01:00:00:42"])
+/// let desktop = BluetoothAddress("00:AA:01:00:00:42")
+/// let policy = AccessPolicy.authenticated(allowed: desktop.map { [$0] })
 /// ```
 public struct AccessPolicy: Sendable, Hashable {
   /// The security that connections must have.
