@@ -149,7 +149,7 @@ struct AgentControlTests {
     for call in calls {
       let error = await #expect(throws: AgentError.self) { try await call() }
       #expect(error?.code == .notRunning)
-      #expect(error?.hint != nil)
+      #expect(error?.message == "no agent runs")
     }
   }
 

@@ -116,7 +116,7 @@ import Timing
       #expect(await fixture.next() == .began(identifier: runtime, run: 1))
       await fixture.clock.advance(toSleeperAt: .seconds(1 + 597))
       #expect(await fixture.next() == .expired(identifier: runtime, run: 1, .budget))
-      let reason = "interrupted: it was told to end before the heartbeat got through"
+      let reason = "interrupted: the task was cancelled before the heartbeat was sent"
       #expect(await fixture.next() == .ended(identifier: runtime, run: 1, .failed(reason)))
     }
   }

@@ -54,7 +54,7 @@ struct BackgroundControlTests {
       try await client.runTask(AgentTask.heartbeat.rawValue)
     }
     #expect(busy?.code == .notNow)
-    #expect(busy?.message.contains("runs") == true)
+    #expect(busy?.message.contains("\(AgentTask.runtime.rawValue) is running") == true)
     let unknown = await #expect(throws: AgentError.self) { try await client.runTask("org.example.nothing") }
     #expect(unknown?.code == .invalidArgument)
     #expect(unknown?.message.contains(AgentTask.runtime.rawValue) == true)

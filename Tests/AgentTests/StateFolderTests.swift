@@ -22,7 +22,7 @@ import Testing
     let blocked = #expect(throws: AgentError.self) { try StateFolder(path: path + "/mode.json/state") }
     #expect(blocked?.code == .storage)
     #expect(blocked?.errno == ENOTDIR)
-    #expect(blocked?.hint != nil)
+    #expect(blocked?.message == "creating the folder \(path)/mode.json/state: Not a directory")
   }
 
   @Test(

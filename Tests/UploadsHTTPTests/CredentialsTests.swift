@@ -95,7 +95,10 @@ struct CredentialsTests {
     let waiting = try #require(try run.store.item(outside))
     #expect(waiting.state == .waiting)
     #expect(waiting.attempts == 0)
-    #expect(waiting.problem?.contains("are for \(SeaweedFS.bucket)/session/…") == true, "\(waiting.problem ?? "")")
+    #expect(
+      waiting.problem?.contains(
+        "do not permit \(SeaweedFS.bucket)/elsewhere; allowed: \(SeaweedFS.bucket)/session/…") == true,
+      "\(waiting.problem ?? "")")
     try await areUploaded(ids, run, to: server)
     #expect(service.seen.count >= 3)
     #expect(service.seen.allSatisfy { $0.method == "POST" })

@@ -40,8 +40,8 @@ import Testing
     #expect(on.lines[3] == "Network       default route on eth0")
     let asleep = LifecycleSnapshot(phase: .suspending, reason: .sleep, choice: .background)
     let suspending = AgentStatus(mode: .on, lifecycle: asleep)
-    #expect(suspending.lines[2] == "Phase         suspending: the machine is about to sleep; background is selected")
-    #expect(asleep.text == "suspending: the machine is about to sleep; background is selected")
+    #expect(suspending.lines[2] == "Phase         suspending: the host is about to sleep; background is selected")
+    #expect(asleep.text == "suspending: the host is about to sleep; background is selected")
   }
 
   @Test("A background task is printed on one line, and as JSON") func tasksForPeopleAndPrograms() {
@@ -200,7 +200,7 @@ struct AgentProgramTests {
     #expect(await logind.nextUnit() == "suspend.target")
     #expect(try await logind.inhibitors().isEmpty)
     let phase = try await run(logind.bus, ["lifecycle"]).output
-    #expect(phase == "suspending: the machine is about to sleep; background is selected\n")
+    #expect(phase == "suspending: the host is about to sleep; background is selected\n")
     let tasks = try await run(logind.bus, ["tasks"]).output
     #expect(tasks.contains("waits: the machine is about to sleep; 1 completed, 0 failed"))
     #expect(try await run(logind.bus, ["tasks", "run", "runtime"]).status == ExitStatus.tryAgain.rawValue)

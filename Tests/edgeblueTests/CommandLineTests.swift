@@ -4,6 +4,7 @@ import BlueZ
 import EdgeCoder
 import Glibc
 import Testing
+import Uploads
 
 @testable import edgeblue
 
@@ -70,7 +71,11 @@ import Testing
     #expect(Failure(InferenceError(.timedOut, "x")).status == .tryAgain)
     #expect(Failure(InferenceError(.requestTooLarge, "x")).status == .badInput)
     #expect(Failure(BlueZError(.notPermitted, "x")).status == .notPermitted)
-    #expect(Failure(BlueZError(.noAdapter, "x", hint: "h")).hint == "h")
+    #expect(Failure(BlueZError(.noAdapter, "x", hint: "h")).hint == "h; `edgeblue doctor` checks what is missing")
+    // Only the message tells an untrusted certificate apart from other reasons.
+    let untrusted = UploadsError(.unreachable, "connect to s: the certificate is not trusted: x", hint: "h")
+    #expect(Failure(untrusted).hint == "h; --ca names a certificate to trust")
+    #expect(Failure(UploadsError(.unreachable, "connect to s: timed out")).hint == nil)
     #expect(Failure(EngineError(.unreachable, "x")).status == .unavailable)
     #expect(Failure(AgentError(.notRunning, "x")).status == .unavailable)
     #expect(Failure(AgentError(.notPermitted, "x")).status == .notPermitted)

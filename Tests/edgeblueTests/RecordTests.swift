@@ -38,7 +38,7 @@ import Testing
     view.say("hello", at: "00:00:01")
     #expect(
       view.lines(paint: plain) == [
-        "Omi\u{fffd}[2J (FA:0B:00:00:00:01) · streaming · battery 87 % · Opus, frames of 20 ms",
+        "Omi\u{fffd}[2J (FA:0B:00:00:00:01) · streaming · battery 87 % · Opus, 20 ms frames",
         "  ▕████████████████████│                   ▏ −30.0 dB  speech",
         "  49.5 frames/s · 1 of 200 lost (0.50 %) · 0.02 s missing",
         "  segment 3: 0:04 of 3:00 · 20261122T004500.000Z-000003", "",
@@ -47,7 +47,7 @@ import Testing
     view.say("no audio comes and the device does not answer", at: "00:00:02")
     #expect(
       view.lines(width: 40, height: 13, paint: plain) == [
-        "Omi\u{fffd}[2J (FA:0B:00:00:00:01) · streaming", "  battery 87 % · Opus, frames of 20 ms",
+        "Omi\u{fffd}[2J (FA:0B:00:00:00:01) · streaming", "  battery 87 % · Opus, 20 ms frames",
         "  ▕█████████│        ▏ −30.0 dB  speech", "  49.5 frames/s · 1 of 200 lost (0.50 %)",
         "    0.02 s missing", "  segment 3: 0:04 of 3:00", "    20261122T004500.000Z-000003", "", "0 segments, 0:00",
         "  5.0 MiB of 8.0 GiB in /r · 12 GiB free", "", "00:00:02  no audio comes and the device",

@@ -17,7 +17,7 @@ enum Hints {
     case let error as CentralClientError: centralClient[error.code]
     case let error as EngineError: engine[error.code]
     case let error as InferenceError: inference[error.code]
-    case let error as UploadsError: uploads[error.code]
+    case let error as UploadsError: error.isUntrusted ? certificate : uploads[error.code]
     default: nil
     }
   }
@@ -48,7 +48,15 @@ enum Hints {
     .noPhoneReady: "`edgeblue phone` starts a phone on another machine or adapter"
   ]
 
+  private static let certificate = "--ca names a certificate to trust"
+
   private static let uploads: [UploadsError.Code: String] = [
     .noSuchItem: "`edgeblue uploads list --all` lists the items"
   ]
+}
+
+extension UploadsError {
+  /// A Boolean value that indicates whether the server's certificate is not trusted; its code is that of every server
+  /// that is unreachable.
+  fileprivate var isUntrusted: Bool { code == .unreachable && message.contains("the certificate is not trusted") }
 }
