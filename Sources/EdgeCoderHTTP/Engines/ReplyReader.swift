@@ -28,13 +28,7 @@ struct ReplyReader: Sendable {
       throw EngineError(.badReply, "the engine sent more than \(limits.wireBytes) bytes for one reply")
     }
     var progress = Progress()
-    let complete: [String]
-    do {
-      complete = try lines.append(bytes)
-    } catch let error as LineTooLong {
-      throw EngineError(.badReply, "the engine sent a line of more than \(error.limit) bytes")
-    }
-    for line in complete {
+    for line in try lines.append(bytes) {
       try take(decoder.decode(line: line), into: &progress)
       if progress.finished { break }
     }

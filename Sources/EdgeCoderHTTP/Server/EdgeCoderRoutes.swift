@@ -9,15 +9,8 @@ internal import Hummingbird
 struct EdgeCoderRoutes: Sendable {
   let runner: PromptRunner
 
-  private static let statusMethods: [HTTPRequest.Method] = [
-    .get, .head, .post, .put, .patch, .delete, .options, .trace, .connect,
-  ]
-
   func add(to router: APIRouter) {
-    // The EdgeCoder proxy answers every method at this path.
-    for method in Self.statusMethods {
-      router.on("/status", method: method) { _, _ in Response.json(await runner.service.status()) }
-    }
+    // ``RouteFallback`` answers `/status`, which has no route because it accepts every method.
     router.post("/api/generate") { request, context in
       let body = try await runner.decode(GenerateRequest.self, from: request)
       return body.model == nil

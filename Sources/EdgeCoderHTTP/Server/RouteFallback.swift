@@ -1,11 +1,14 @@
+internal import EdgeCoder
 internal import HTTPTypes
 internal import Hummingbird
 
-/// A middleware for requests without a route: a known path with a wrong method gets 405, an unknown path 404.
+/// A middleware for requests without a route: `/status` with any method, a known path with a wrong method (405), and an
+/// unknown path (404).
 struct RouteFallback: RouterMiddleware {
+  let service: any InferenceService
+
   private static let methods: [String: String] = [
-    "/": "GET, HEAD", "/status": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE, CONNECT",
-    "/api/generate": "POST", "/api/chat": "POST", "/api/show": "POST", "/api/tags": "GET, HEAD",
+    "/": "GET, HEAD", "/api/generate": "POST", "/api/chat": "POST", "/api/show": "POST", "/api/tags": "GET, HEAD",
     "/api/ps": "GET, HEAD", "/api/version": "GET, HEAD", "/v1/models": "GET, HEAD",
     "/v1/models/\(HTTPAPI.modelName)": "GET, HEAD", "/v1/chat/completions": "POST", "/v1/completions": "POST",
   ]
@@ -18,6 +21,8 @@ struct RouteFallback: RouterMiddleware {
       return try await next(request, context)
     } catch let error as HTTPError where error.status == .notFound {
       let path = request.uri.path
+      // The EdgeCoder proxy answers every method at this path, also one without a name here.
+      if path == "/status" { return .json(await service.status()) }
       guard let methods = Self.methods[path] else {
         throw APIError(.notFound, "not found", code: "not_found")
       }

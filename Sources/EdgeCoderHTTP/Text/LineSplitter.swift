@@ -1,7 +1,4 @@
-/// The error of a line that exceeds the limit of a ``LineSplitter``.
-struct LineTooLong: Error {
-  let limit: Int
-}
+internal import EdgeCoder
 
 /// A splitter of a byte stream into lines.
 ///
@@ -16,7 +13,7 @@ struct LineSplitter: Sendable {
   }
 
   /// Adds bytes and returns the lines that they complete.
-  /// - Throws: ``LineTooLong``, after which no bytes may be added.
+  /// - Throws: ``EngineError`` `.badReply` for a line over the limit, after which no bytes may be added.
   mutating func append(_ bytes: some Collection<UInt8>) throws -> [String] {
     var lines: [String] = []
     var rest = bytes[...]
@@ -45,7 +42,7 @@ struct LineSplitter: Sendable {
 
   private func checkLimit(for count: Int) throws {
     guard pending.count + count <= limit else {
-      throw LineTooLong(limit: limit)
+      throw EngineError(.badReply, "the engine sent a line of more than \(limit) bytes")
     }
   }
 }

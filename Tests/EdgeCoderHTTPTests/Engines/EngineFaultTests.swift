@@ -48,7 +48,7 @@ import Testing
       _ = try await collect(engine.generate(prompt: "hi", maxTokens: 5))
     }
     #expect(error?.code == .unreachable)
-    #expect(error?.message == "nothing answers at http://127.0.0.1:\(port)")
+    #expect(error?.message == "no server answers at http://127.0.0.1:\(port)")
     #expect(await engine.modelState() == .notInstalled)
   }
 

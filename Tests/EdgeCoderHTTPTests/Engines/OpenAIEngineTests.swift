@@ -115,7 +115,7 @@ import Testing
         "shorten"
       ),
       (401, #"{"error":{"message":"Invalid API Key"}}"#, "Invalid API Key", "API key"),
-      (404, #"{"error":{"message":"The model `m` does not exist."}}"#, "does not exist", "name right"),
+      (404, #"{"error":{"message":"The model `m` does not exist."}}"#, "does not exist", "check the name of the model"),
       (500, #"{"error":"boom"}"#, "boom", "log"), (503, "", "status 503", "again"),
     ])
   func refusalsInTheServersWords(status: Int, body: String, message: String, hint: String) async throws {

@@ -95,8 +95,8 @@ import Testing
     arguments: [
       ("", "not valid JSON"), ("{", "not valid JSON"), ("[]", "not a JSON object"), ("{}", "`prompt` is missing"),
       (#"{"prompt":""}"#, "`prompt` is missing or empty"), (#"{"prompt":7}"#, "`prompt` is not a string"),
-      (#"{"prompt":"hi","maxTokens":0}"#, "`maxTokens` must be from 1"),
-      (#"{"prompt":"hi","maxTokens":-5}"#, "`maxTokens` must be from 1"),
+      (#"{"prompt":"hi","maxTokens":0}"#, "`maxTokens` is 0; allowed: 1 to 1000000"),
+      (#"{"prompt":"hi","maxTokens":-5}"#, "`maxTokens` is -5; allowed: 1 to 1000000"),
       (#"{"prompt":"hi","maxTokens":1e30}"#, "number that is too large"),
       (#"{"prompt":"hi","maxTokens":"7"}"#, "`maxTokens` is not a"),
       (#"{"prompt":"hi","stream":1}"#, "`stream` is not a boolean"),

@@ -54,7 +54,7 @@ import Testing
       for (path, body) in Self.prompts {
         let response = try await client.post(path, body)
         #expect(response.status.code == 504)
-        #expect(try response.errorText() == "nothing came within 0 s")
+        #expect(try response.errorText() == "no text arrived within 0 s")
       }
     }
     #expect(cancelled.withLockedValue { $0 } == Self.prompts.count)
@@ -86,7 +86,7 @@ import Testing
     try await withAPI(service, setup, configuration: configuration) { client in
       let response = try await client.post("/v1/completions", #"{"prompt":"\#(String(repeating: "x", count: 988))"}"#)
       #expect(response.status.code == 413)
-      #expect(try response.errorText() == "the body is larger than 1000 bytes")
+      #expect(try response.errorText() == "the body exceeds 1000 bytes")
     }
     #expect(service.calls.count == 1)
   }
@@ -107,7 +107,7 @@ import Testing
         let response = try await client.request(.get, path)
         #expect(response.status == .methodNotAllowed)
         #expect(response.headers[.allow] == "POST")
-        #expect(try response.errorText() == "\(path) takes POST")
+        #expect(try response.errorText() == "\(path) accepts POST")
       }
       for path in ["/api/tags", "/api/ps", "/api/version", "/v1/models", "/v1/models/edgecoder", "/"] {
         #expect(try await client.post(path, "{}").status == .methodNotAllowed)

@@ -265,7 +265,7 @@ import Timing
       await clock.advance(toSleeperAt: .seconds(90))
       let error = await #expect(throws: InferenceError.self) { try await reply.value }
       #expect(error?.code == .timedOut)
-      #expect(error?.message == "no reply within 90000 ms, waiting for the reply of phone")
+      #expect(error?.message == "no reply within 90000 ms: waiting for the reply of phone")
       slow.end()
       try await eventually { await central.counters().lateReplies == 1 }
       async let next = central.generate(prompt: "y", maxTokens: 1)

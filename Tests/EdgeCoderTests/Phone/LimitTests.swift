@@ -155,6 +155,7 @@ import Testing
     ask(&machine, a, "1")
     let write = PhoneWrite(peer: a, bytes: Wire.Request(id: "2", prompt: "secret").encoded(), mtu: 517)
     let actions = machine.handle(.write(write), at: .zero)
-    #expect(actions == [.logRefusal(a, .tooManyRequests), .wakeSender])
+    let report = PhoneEvent.request(number: 2, bytes: write.bytes.count, waiting: 0)
+    #expect(actions == [.logRefusal(a, .tooManyRequests), .wakeSender, .report(report), .report(.busy)])
   }
 }

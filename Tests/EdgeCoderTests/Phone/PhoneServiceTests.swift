@@ -228,7 +228,7 @@ import Timing
       try await central.request("1", "a")
       _ = try await engine.next()
       await clock.advance(toSleeperAt: .seconds(60))
-      #expect(await central.reply()?.output == "[engine timed out: no complete answer within 60 s]")
+      #expect(await central.reply()?.output == "[engine timed out: no complete reply within 60 s]")
       #expect(engine.cancelled == 1)
     }
   }

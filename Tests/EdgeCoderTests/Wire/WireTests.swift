@@ -31,14 +31,15 @@ import Testing
   @Test("Foundation reads every character back") func foundationReadsEveryCharacterBack() throws {
     let output =
       String(String.UnicodeScalarView((0...0x2ff).compactMap { Unicode.Scalar($0) })) + "€😀\u{2028}\u{10ffff}"
-    let encoded = Wire.Response(id: output, output: output, ok: false, durationMs: -3).encoded()
+    // A refusal has brackets around its reason.
+    let bracketed = "[\(output)]"
+    let encoded = Wire.Response(id: output, output: bracketed, ok: false, durationMs: -3).encoded()
     let object = try JSONSerialization.jsonObject(with: Data(encoded)) as? [String: Any]
-    #expect(object?["output"] as? String == output)
+    #expect(object?["output"] as? String == bracketed)
     #expect(object?["id"] as? String == output)
     #expect(object?["ok"] as? Bool == false)
-    #expect(
-      JSONObjectWriter.encodedLength(of: output) + 2 == bytes(text(encoded).components(separatedBy: ",\"output\":")[1])
-        .count - 1)
+    let written = bytes(text(encoded).components(separatedBy: ",\"output\":")[1]).count - 1
+    #expect(JSONObjectWriter.encodedLength(of: bracketed) + 2 == written)
   }
 
   // MARK: Requests
