@@ -10,7 +10,7 @@ struct EdgeCoderRoutes: Sendable {
   let runner: PromptRunner
 
   func add(to router: APIRouter) {
-    // ``RouteFallback`` answers `/status`, which has no route because it accepts every method.
+    router.add(middleware: StatusRoute(service: runner.service))
     router.post("/api/generate") { request, context in
       let body = try await runner.decode(GenerateRequest.self, from: request)
       return body.model == nil

@@ -151,7 +151,7 @@ public struct HTTPAPI: Service {
   private func router() -> APIRouter {
     let router = APIRouter(context: APIContext.self)
     router.add(middleware: RequestGate(logger: logger))
-    router.add(middleware: RouteFallback(service: service))
+    router.add(middleware: RouteFallback())
     let runner = PromptRunner(service: service, configuration: configuration)
     EdgeCoderRoutes(runner: runner).add(to: router)
     OllamaRoutes(runner: runner).add(to: router)

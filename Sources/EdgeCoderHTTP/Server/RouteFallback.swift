@@ -1,12 +1,8 @@
-internal import EdgeCoder
 internal import HTTPTypes
 internal import Hummingbird
 
-/// A middleware for requests without a route: `/status` with any method, a known path with a wrong method (405), and an
-/// unknown path (404).
+/// A middleware for requests without a route: a known path with a wrong method (405), and an unknown path (404).
 struct RouteFallback: RouterMiddleware {
-  let service: any InferenceService
-
   private static let methods: [String: String] = [
     "/": "GET, HEAD", "/api/generate": "POST", "/api/chat": "POST", "/api/show": "POST", "/api/tags": "GET, HEAD",
     "/api/ps": "GET, HEAD", "/api/version": "GET, HEAD", "/v1/models": "GET, HEAD",
@@ -21,8 +17,6 @@ struct RouteFallback: RouterMiddleware {
       return try await next(request, context)
     } catch let error as HTTPError where error.status == .notFound {
       let path = request.uri.path
-      // The EdgeCoder proxy answers every method at this path, also one without a name here.
-      if path == "/status" { return .json(await service.status()) }
       guard let methods = Self.methods[path] else {
         throw APIError(.notFound, "not found", code: "not_found")
       }
