@@ -30,7 +30,7 @@ extension RadioTests {
         _ = try await agent.line(with: "mode Off, state in")
         #expect(try await edgeblue("mode on") == 0)
         // It does not claim to run what it cannot.
-        _ = try await agent.line(with: "there is no coordinator to work for")
+        _ = try await agent.line(with: "no coordinator is configured")
         let client = try await AgentClient.open()
         let on = try await client.status()
         #expect(on.mode == .on)

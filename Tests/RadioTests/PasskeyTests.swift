@@ -39,14 +39,14 @@ extension RadioTests {
     private func answer(_ terminal: Subprocess, _ peer: LabPeer, _ method: String) async throws {
       switch method {
       case "just-works":
-        _ = try await terminal.line(with: "can neither show nor compare a number")
+        _ = try await terminal.line(with: "requests pairing without a number to compare")
         try terminal.type("y")
       case "display":
         let number = try #require(try await peer.next("number")["number"] as? Int)
         _ = try await terminal.line(with: "shows a passkey of six digits")
         try terminal.type("\(Passkey(UInt32(number))!)")
       case "keyboard":
-        let shown = try await terminal.line(with: "is to be given this passkey: ")
+        let shown = try await terminal.line(with: "needs this passkey: ")
         _ = try await peer.next("asked")
         try peer.type(String(shown.filter(\.isNumber).suffix(6)))
       default:

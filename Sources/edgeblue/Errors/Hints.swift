@@ -26,7 +26,6 @@ enum Hints {
 
   private static let agent: [AgentError.Code: String] = [
     .alreadyRunning: "`edgeblue status` shows the running agent; --state selects another folder",
-    .notConfigured: "name a coordinator with --coordinator",
     .notRunning: "start it with `edgeblue agent`",
     .refused: "`edgeblue status` shows the time of the next attempt",
     .storage: "--state selects another folder",
