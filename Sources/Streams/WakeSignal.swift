@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let wake = WakeSignal()
-/// Task { for await _ in wake.signals { processPendingWork() } }
+/// Task { for await _ in wake.signals { print("look again") } }
 /// wake.signal()
 /// ```
 package struct WakeSignal: Sendable {
