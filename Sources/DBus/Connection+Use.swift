@@ -102,7 +102,7 @@ extension Connection {
   /// Returns a stream of the matching signals, which ends with the connection.
   ///
   /// When this returns, the bus has accepted the rule: no later signal is missed, except those that a slow reader drops,
-  /// which ``BoundedStream/dropped`` counts.
+  /// which `BoundedStream.dropped` counts.
   ///
   /// ```swift
   /// let connection = try await Connection.open()

@@ -16,7 +16,7 @@ public final class PrivateBus: Sendable {
   ///   - limits: limits of the daemon's configuration, by name, such as `max_match_rules_per_connection`.
   ///   - policies: configuration files that say who may do what; all else is then forbidden, as on a system bus.
   ///     Without any, everybody may do everything.
-  /// - Throws: ``MissingProgram``; what the file system says.
+  /// - Throws: `MissingProgram`; the errors of the file system.
   public init(limits: [String: Int] = [:], policies: [URL] = []) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "edgeblue-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

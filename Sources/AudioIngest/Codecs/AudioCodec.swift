@@ -38,7 +38,7 @@ public enum AudioCodec: String, Sendable, Hashable, Codable, CaseIterable {
   }
 
   /// Creates the codec of a value of the Omi family's codec characteristic.
-  /// - Parameter omiValue: One byte with the identifier; further bytes are ignored.
+  /// - Parameter value: One byte with the identifier; further bytes are ignored.
   /// - Throws: ``AudioIngestError`` with code `.unknownCodec`, also for an empty value.
   public init(omiValue value: [UInt8]) throws(AudioIngestError) {
     guard let identifier = value.first else {
