@@ -15,9 +15,7 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "agent-radio",
-      dependencies: [
-        .product(name: "BlueZTesting", package: "EdgeBlue"), .product(name: "DBus", package: "EdgeBlue"),
-      ],
+      dependencies: [.product(name: "BlueZTesting", package: "EdgeBlue")],
       path: "agent/radio",
       swiftSettings: settings),
     .executableTarget(
@@ -38,8 +36,8 @@ let package = Package(
     .executableTarget(
       name: "radio-bench",
       dependencies: [
-        .product(name: "BlueZ", package: "EdgeBlue"), .product(name: "DBus", package: "EdgeBlue"),
-        .product(name: "EdgeCoder", package: "EdgeBlue"),
+        .product(name: "BlueZ", package: "EdgeBlue"), .product(name: "EdgeCoder", package: "EdgeBlue"),
+        .product(name: "Streams", package: "EdgeBlue"),
       ],
       path: "radio/edgeblue",
       swiftSettings: settings),
