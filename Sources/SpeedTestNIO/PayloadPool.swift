@@ -1,0 +1,111 @@
+internal import NIOCore
+internal import SpeedTest
+internal import Streams
+
+/// Chunks of random bytes, made once for each size and shared by all connections.
+///
+/// Random payload cannot be compressed on the way, and slices of a shared buffer cost no copy.
+final class PayloadPool: Sendable {
+  private struct Chunks {
+    var plain: ByteBuffer
+    var last: ByteBuffer
+    var bytes: Int { plain.readableBytes + last.readableBytes }
+  }
+
+  static let shared = PayloadPool()
+
+  /// The smallest amount of plain chunks, so that payload does not repeat within the window of a compressor.
+  private static let poolSize = 1 << 20
+  /// The bytes of cached chunks above which they are made anew.
+  private static let cacheLimit = 40 << 20
+
+  private let noise: ByteBuffer
+  private let cache = Lock<[Int: Chunks]>([:])
+
+  init() {
+    var generator = SystemRandomNumberGenerator()
+    // A generator of our own in front of the system's: a system call for every eight bytes takes a second.
+    var state = generator.next()
+    var buffer = ByteBufferAllocator().buffer(capacity: RMBT.chunkSizes.upperBound)
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: RMBT.chunkSizes.upperBound) { bytes in
+      let words = bytes.bindMemory(to: UInt64.self)
+      for index in words.indices {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        words[index] = state
+      }
+      return words.count * 8
+    }
+    noise = buffer
+  }
+
+  /// Returns the bytes of a payload: buffers to write one after the other.
+  /// - Parameter turn: A number that changes with every call, which selects the place in the pool.
+  func buffers(for payload: Payload, turn: Int) -> [ByteBuffer] {
+    let chunks = chunks(of: payload.size)
+    var buffers: [ByteBuffer] = []
+    if payload.count > 0 {
+      let places = chunks.plain.readableBytes / payload.size - payload.count + 1
+      let start = chunks.plain.readerIndex + turn % places * payload.size
+      buffers += [chunks.plain.getSlice(at: start, length: payload.count * payload.size)].compactMap(\.self)
+    }
+    return payload.endsWithLast ? buffers + [chunks.last] : buffers
+  }
+
+  private func chunks(of size: Int) -> Chunks {
+    cache.withLock { cache in
+      if let chunks = cache[size] { return chunks }
+      if cache.values.reduce(0, { $0 + $1.bytes }) > Self.cacheLimit { cache = [:] }
+      let count = max(65_536 / size, Self.poolSize / size, 1)
+      var plain = noise
+      plain.moveWriterIndex(to: plain.readerIndex + count * size)
+      for number in 1...count {
+        plain.setInteger(RMBT.moreMarker, at: plain.readerIndex + number * size - 1)
+      }
+      var last = noise
+      last.moveReaderIndex(to: last.writerIndex - size)
+      last.setInteger(RMBT.lastMarker, at: last.writerIndex - 1)
+      let chunks = Chunks(plain: plain, last: last)
+      cache[size] = chunks
+      return chunks
+    }
+  }
+}
+
+/// Writes payload for as long as the socket takes it.
+final class PayloadPump {
+  enum Outcome {
+    /// All payload has been handed over.
+    case finished
+    /// The socket is full; go on when it is writable.
+    case full
+    /// Other connections of the same event loop have their turn now.
+    case yield
+  }
+
+  /// The bytes to write in one turn.
+  private static let turnLimit = 1 << 20
+
+  private var turn = 0
+  private var isRunning = false
+
+  /// A flush may report at once that the socket is writable again; the run that flushed goes on then by itself.
+  func run(_ context: ChannelHandlerContext, next: () -> Payload?) -> Outcome {
+    guard !isRunning else { return .full }
+    isRunning = true
+    defer { isRunning = false }
+    var written = 0
+    while context.channel.isWritable {
+      guard written < Self.turnLimit else { return .yield }
+      guard let payload = next() else { return .finished }
+      turn &+= 1
+      for buffer in PayloadPool.shared.buffers(for: payload, turn: turn & .max) {
+        context.write(NIOAny(buffer), promise: nil)
+      }
+      context.flush()
+      written += payload.bytes
+    }
+    return .full
+  }
+}

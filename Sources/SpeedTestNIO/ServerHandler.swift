@@ -1,0 +1,128 @@
+internal import NIOCore
+internal import NIOTLS
+internal import SpeedTest
+internal import Timing
+
+/// The channel handler of a server's connection: it performs the actions of ``ServerConnection``.
+final class ServerHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private let server: ServerState
+  private let time: TimeSource
+  private var connection: ServerConnection?
+  private var context: ChannelHandlerContext?
+  private let pump = PayloadPump()
+  private var timer: Scheduled<Void>?
+
+  private let isSecured: Bool
+
+  /// The timeout of a TLS handshake.
+  private static let handshakeLimit = TimeAmount.seconds(10)
+
+  init(server: ServerState, isSecured: Bool, time: TimeSource) {
+    self.server = server
+    self.isSecured = isSecured
+    self.time = time
+  }
+
+  // MARK: The channel
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    if context.channel.isActive { channelActive(context: context) }
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    guard self.context == nil else { return }
+    self.context = context
+    guard isSecured else { return start() }
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    timer = context.eventLoop.scheduleTask(in: Self.handshakeLimit) { bound.value.close(promise: nil) }
+  }
+
+  /// The time in which a client shows that it speaks HTTP starts after the handshake, which may take longer.
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case .handshakeCompleted? = event as? TLSUserEvent { start() }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  private func start() {
+    connection = ServerConnection(at: time.now)
+    schedule()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let buffer = unwrapInboundIn(data)
+    let isWritable = context.channel.isWritable
+    perform { connection, now in
+      buffer.withUnsafeReadableBytes { connection.receive($0, at: now, isWritable: isWritable) }
+    }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable { sendPayload() }
+    context.fireChannelWritabilityChanged()
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    end()
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    server.failed(error, from: context.remoteAddress)
+    end()
+    context.close(promise: nil)
+  }
+
+  // MARK: The machine
+
+  private func perform(_ event: (inout ServerConnection, Duration) -> [ServerConnection.Action]) {
+    guard connection != nil else { return }
+    // Taken anew for each action: an action may end the connection.
+    for action in event(&connection!, time.now) where connection != nil { perform(action) }
+    schedule()
+  }
+
+  private func perform(_ action: ServerConnection.Action) {
+    guard let context else { return }
+    switch action {
+    case .send(let text):
+      context.writeAndFlush(wrapOutboundOut(context.channel.allocator.buffer(string: text)), promise: nil)
+    case .startPayload: sendPayload()
+    case .verify(let token):
+      let verdict = server.verify(token, from: context.remoteAddress)
+      perform { connection, now in connection.tokenVerified(verdict, at: now) }
+    case .close:
+      end()
+      context.close(promise: nil)
+    }
+  }
+
+  private func sendPayload() {
+    guard let context, connection?.hasPayload == true else { return }
+    switch pump.run(context, next: { connection?.nextPayload(at: time.now) }) {
+    case .finished: perform { connection, now in connection.resume(at: now) }
+    case .full: break
+    case .yield:
+      let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+      context.eventLoop.execute { bound.value.sendPayload() }
+    }
+  }
+
+  private func schedule() {
+    timer?.cancel()
+    timer = nil
+    guard let context, let deadline = connection?.deadline else { return }
+    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+    timer = context.eventLoop.scheduleTask(in: TimeAmount(max(.zero, deadline - time.now) + .milliseconds(1))) {
+      bound.value.perform { connection, now in connection.timeOut(at: now) }
+    }
+  }
+
+  private func end() {
+    timer?.cancel()
+    timer = nil
+    connection = nil
+  }
+}

@@ -1,0 +1,30 @@
+internal import Glibc
+internal import NIOCore
+
+/// The settings of sockets that both ends use, and their addresses.
+enum Sockets {
+  /// The most unsent bytes in the kernel's buffer: what waits there for seconds would spoil the end of a test.
+  static let unsentLimit = 131_072
+  /// The buffered bytes above which a channel counts as full, and below which it is writable again.
+  static let watermarks = ChannelOptions.Types.WriteBufferWaterMark(low: 64 << 10, high: 256 << 10)
+  /// A read buffer that grows to 256 KiB on a fast link and stays small on an idle connection.
+  static let reading = AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 4096, maximum: 256 << 10)
+  static let noDelay = ChannelOptions.tcpOption(.tcp_nodelay)
+  static let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
+
+  /// Returns the 16 bytes of an address; those of IPv4 are mapped into IPv6. `nil` for other families.
+  static func bytes(of address: SocketAddress?) -> [UInt8]? {
+    switch address {
+    case .v4(let address):
+      return withUnsafeBytes(of: address.address.sin_addr) { [UInt8](repeating: 0, count: 10) + [0xff, 0xff] + $0 }
+    case .v6(let address): return withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
+    default: return nil
+    }
+  }
+
+  /// Returns the address without its port, in the form that a user writes.
+  static func text(of address: SocketAddress?) -> String {
+    let text = address?.ipAddress ?? "unknown"
+    return text.hasPrefix("::ffff:") ? String(text.dropFirst(7)) : text
+  }
+}

@@ -1,0 +1,130 @@
+internal import Glibc
+public import Logging
+internal import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+public import SpeedTest
+
+/// A measurement server of the RMBT protocol.
+///
+/// It serves both variants on one port: a client that sends an HTTP request within 300 ms gets the upgrade, another one
+/// gets the greeting.
+///
+/// ```swift
+/// import Logging
+/// import SpeedTest
+///
+/// let options = SpeedTestServer.Options(port: 5231, access: .keys([try SpeedTestKey("topsecret")]))
+/// let server = try await SpeedTestServer.start(options, logger: Logger(label: "speedtest"))
+/// print("listening on port", server.port)
+/// await server.stop()
+/// ```
+public final class SpeedTestServer: Sendable {
+  /// The clients that a server admits.
+  public enum Access: Sendable {
+    /// Every client, whatever its token.
+    case open
+    /// Clients whose token was made with one of these keys.
+    case keys([SpeedTestKey])
+  }
+
+  /// The settings of a server.
+  public struct Options: Sendable {
+    /// The address to listen on; `nil` for all addresses of IPv6 and IPv4.
+    public var address: String?
+    /// The port to listen on; 0 for a free one.
+    public var port: Int
+    /// The clients that the server admits.
+    public var access: Access
+    /// The certificate for TLS; `nil` for plain TCP.
+    public var certificate: SpeedTestCertificate?
+    /// The largest number of connections in all; the server closes others at once.
+    public var connectionLimit = 1000
+    /// The largest number of connections from one address; the server closes others at once.
+    public var connectionsPerAddress = 128
+
+    /// Creates settings with the standard limits.
+    public init(address: String? = nil, port: Int, access: Access, certificate: SpeedTestCertificate? = nil) {
+      self.address = address
+      self.port = port
+      self.access = access
+      self.certificate = certificate
+    }
+  }
+
+  /// The counts of a server since its start.
+  public struct Statistics: Sendable, Hashable {
+    /// The connections that are open now.
+    public var open = 0
+    /// The connections that were accepted.
+    public var accepted = 0
+    /// The connections that were closed at once because of a limit.
+    public var refused = 0
+    /// The tokens that were not valid.
+    public var rejectedTokens = 0
+  }
+
+  private let listener: any Channel
+  private let state: ServerState
+
+  private init(listener: any Channel, state: ServerState) {
+    self.listener = listener
+    self.state = state
+  }
+
+  /// Starts a server, which listens when the call returns.
+  /// - Throws: `SpeedTestError` with code `.invalidArgument` for a certificate that cannot be read, and
+  ///   `.unreachable` when the address or the port cannot be used.
+  public static func start(_ options: Options, logger: Logger) async throws(SpeedTestError) -> SpeedTestServer {
+    let tls = try options.certificate?.context()
+    let state = ServerState(options, logger: logger)
+    var failure: (any Error)?
+    // A machine without IPv6 has no "::".
+    for address in options.address.map({ [$0] }) ?? ["::", "0.0.0.0"] {
+      do {
+        let listener = try await bootstrap(state, tls).bind(host: address, port: options.port).get()
+        return SpeedTestServer(listener: listener, state: state)
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    let reason = (failure as? IOError).map { "\($0.errnoCode == EADDRINUSE ? "the port is in use" : "\($0)")" }
+    throw SpeedTestError(
+      .unreachable, "listen on port \(options.port): \(reason ?? failure.map { "\($0)" } ?? "no address")")
+  }
+
+  private static func bootstrap(_ state: ServerState, _ tls: NIOSSLContext?) -> ServerBootstrap {
+    ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      .serverChannelOption(.backlog, value: 256)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(Sockets.noDelay, value: 1)
+      .childChannelOption(Sockets.unsent, value: Sockets.unsentLimit)
+      .childChannelOption(.writeBufferWaterMark, value: Sockets.watermarks)
+      .childChannelOption(.recvAllocator, value: Sockets.reading)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          // Thrown errors close the channel.
+          guard state.admit(channel) else { throw ChannelError.eof }
+          if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
+          try channel.pipeline.syncOperations.addHandler(
+            ServerHandler(server: state, isSecured: tls != nil, time: .continuous))
+        }
+      }
+  }
+
+  /// The port that the server listens on.
+  public var port: Int { listener.localAddress?.port ?? 0 }
+
+  /// The counts up to now.
+  public var statistics: Statistics { state.statistics }
+
+  /// Stops listening and closes all connections; returns when they are closed.
+  public func stop() async {
+    // A listener that has failed is closed already.
+    _ = try? await listener.close().get()
+    for channel in state.stop() {
+      channel.close(promise: nil)
+      _ = try? await channel.closeFuture.get()
+    }
+  }
+}

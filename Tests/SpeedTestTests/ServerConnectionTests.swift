@@ -1,0 +1,150 @@
+import Testing
+
+@testable import SpeedTest
+
+@Suite struct ServerConnectionTests {
+  private let greeting = "RMBTv1.6.0\nACCEPT TOKEN QUIT\n"
+
+  @Test("A client that is silent gets the greeting") func silence() {
+    var connection = ServerConnection(at: .zero)
+    #expect(connection.timeOut(at: .milliseconds(100)).isEmpty)
+    #expect(connection.timeOut(at: .milliseconds(300)) == [.send(greeting)])
+  }
+
+  @Test("A client that sends an HTTP request gets the upgrade first, also in pieces") func theUpgrade() {
+    var connection = ServerConnection(at: .zero)
+    let request = "GET /rmbt HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: RMBT\r\nRMBT-Version: 1.2.0@\r\n\r\n\n"
+    var actions: [ServerConnection.Action] = []
+    for byte in request.utf8 { actions += connection.receive([byte]) }
+    let answer = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: RMBT\r\n\r\n"
+    #expect(actions == [.send(answer), .send(greeting)])
+    #expect(connection.receive("TOKEN t\n") == [.verify("t")])
+  }
+
+  @Test(
+    "An HTTP request without an upgrade gets a status and is closed",
+    arguments: [("GET / HTTP/1.1", "426"), ("POST / HTTP/1.1", "405"), ("X", "405")])
+  func noUpgrade(request: String, status: String) throws {
+    var connection = ServerConnection(at: .zero)
+    let actions = connection.receive("\(request)\r\nHost: x\r\n\r\n")
+    #expect("\(try #require(actions.first))".contains("HTTP/1.1 \(status) "))
+    #expect(actions.last == .close)
+  }
+
+  @Test("An endless HTTP header is refused") func anEndlessHeader() {
+    var connection = ServerConnection(at: .zero)
+    let line = "X: \(String(repeating: "x", count: 900))\r\n"
+    let actions = connection.receive("GET / HTTP/1.1\r\n" + String(repeating: line, count: 20))
+    #expect(actions.last == .close)
+  }
+
+  @Test("An accepted token is followed by the chunk sizes and the commands") func aToken() {
+    var connection = ServerConnection(at: .zero)
+    #expect(connection.receive("TOKEN a_b\n") == [.send(greeting), .verify("a_b")])
+    #expect(!connection.isAuthorised)
+    let answer = "OK\nCHUNKSIZE 4096 4096 4194304\n" + accept
+    #expect(connection.tokenVerified(.accepted(delay: .zero), at: .zero) == [.send(answer)])
+    #expect(connection.isAuthorised)
+  }
+
+  @Test("An early token waits until it is valid") func anEarlyToken() {
+    var connection = ServerConnection(at: .zero)
+    _ = connection.receive("TOKEN t\n")
+    #expect(connection.tokenVerified(.accepted(delay: .seconds(3)), at: .zero).isEmpty)
+    #expect(connection.timeOut(at: .seconds(2)).isEmpty)
+    #expect(connection.timeOut(at: .seconds(3)).count == 1)
+    #expect(connection.isAuthorised)
+  }
+
+  @Test("A rejected token is answered by ERR and closed") func aRejectedToken() {
+    var connection = ServerConnection(at: .zero)
+    _ = connection.receive("TOKEN t\n")
+    #expect(connection.tokenVerified(.rejected, at: .zero) == [.send("ERR\n"), .close])
+  }
+
+  @Test(
+    "What is out of range or unknown is answered by ERR and the commands",
+    arguments: [
+      "GETCHUNKS 0", "GETCHUNKS 300001", "GETCHUNKS", "GETCHUNKS x", "GETCHUNKS 1 4095", "GETTIME 31", "GETTIME 0",
+      "PUT 4194305", "PUTNORESULT 1", "ping", "OK", "TOKEN t", "GETCHUNKS 1 4096 1", "",
+    ])
+  func refusals(line: String) {
+    var connection = ServerConnection.ready()
+    #expect(connection.receive(line + "\n") == [.send("ERR\n"), .send(accept)])
+    #expect(connection.receive("PING\n") == [.send("PONG\n")])
+  }
+
+  @Test("A chunk size holds until another one is selected") func stickySizes() {
+    var connection = ServerConnection.ready()
+    for (command, size) in [("GETCHUNKS 1 5001", 5001), ("GETCHUNKS 1", 5001), ("GETCHUNKS 1 4096", 4096)] {
+      #expect(connection.receive(command + "\n") == [.startPayload])
+      #expect(connection.nextPayload(at: .zero) == Payload(size: size, count: 0, endsWithLast: true))
+      #expect(connection.nextPayload(at: .zero) == nil)
+      #expect(connection.receive("OK\n", at: .nanoseconds(77)) == [.send("TIME 77\n"), .send(accept)])
+    }
+    #expect(connection.receive("PUT\n") == [.send("OK\n")])
+  }
+
+  @Test("A timed download sends until its time has passed") func aTimedDownload() {
+    var connection = ServerConnection.ready()
+    #expect(connection.receive("GETTIME 2 65536\n", at: .seconds(1)) == [.startPayload])
+    #expect(connection.nextPayload(at: .seconds(2)) == Payload(size: 65_536, count: 1, endsWithLast: false))
+    #expect(connection.nextPayload(at: .seconds(3)) == Payload(size: 65_536, count: 0, endsWithLast: true))
+  }
+
+  @Test("An upload is reported at once, then every millisecond, and at its end") func reports() {
+    var connection = ServerConnection.ready()
+    _ = connection.receive("PUT\n")
+    #expect(connection.receive([UInt8](repeating: 9, count: 100), at: .nanoseconds(5)) == [.send("TIME 5 BYTES 100\n")])
+    #expect(connection.receive([UInt8](repeating: 9, count: 3995), at: .nanoseconds(900)).isEmpty)
+    let last = connection.receive([0] + chunks(1, of: 4096), at: .milliseconds(2))
+    #expect(last == [.send("TIME 2000000 BYTES 8192\nTIME 2000000\n"), .send(accept)])
+  }
+
+  @Test("An upload without reports has the final time alone") func noReports() {
+    var connection = ServerConnection.ready()
+    _ = connection.receive("PUTNORESULT\n")
+    #expect(connection.receive(chunks(3, of: 4096), at: .nanoseconds(8)) == [.send("TIME 8\n"), .send(accept)])
+  }
+
+  @Test("A chunk with a wrong marker closes the connection") func aWrongMarker() {
+    var connection = ServerConnection.ready()
+    _ = connection.receive("PUT\n")
+    #expect(connection.receive(chunks(1, of: 4096, last: 3)) == [.send("ERR\n"), .close])
+  }
+
+  @Test("A wrong answer to PONG is refused") func aWrongAnswer() {
+    var connection = ServerConnection.ready()
+    _ = connection.receive("PING\n")
+    #expect(connection.receive("WHAT\n") == [.send("ERR\n"), .send(accept)])
+  }
+
+  @Test("A confirmation that arrives before the last chunk is sent is kept, and too much is refused")
+  func pipelining() {
+    var connection = ServerConnection.ready()
+    #expect(connection.receive("GETCHUNKS 1\nOK\nPING\n") == [.startPayload])
+    _ = connection.nextPayload(at: .zero)
+    #expect(connection.resume(at: .zero) == [.send("TIME 0\n"), .send(accept), .send("PONG\n")])
+    connection = .ready()
+    _ = connection.receive("GETTIME 9\n")
+    #expect(connection.receive(String(repeating: "x", count: 4097)) == [.send("ERR\n"), .close])
+  }
+
+  @Test("QUIT is answered and ends the connection, before and after the token") func quit() {
+    var connection = ServerConnection.ready()
+    #expect(connection.receive("QUIT\n") == [.send("BYE\n"), .close])
+    #expect(connection.receive("PING\n").isEmpty)
+    connection = ServerConnection(at: .zero)
+    #expect(connection.receive("QUIT\n") == [.send(greeting), .send("BYE\n"), .close])
+  }
+
+  @Test("Every state has a deadline, after which the connection is closed") func deadlines() {
+    for lines in [["TOKEN t\n"], [], ["PING\n"], ["GETCHUNKS 5\n"], ["GETTIME 3\n"], ["PUT\n"]] {
+      var connection = lines == ["TOKEN t\n"] ? ServerConnection(at: .zero) : .ready()
+      for line in lines { _ = connection.receive(line) }
+      #expect(connection.deadline != nil)
+      #expect(connection.timeOut(at: .seconds(100)) == [.close])
+      #expect(connection.deadline == nil)
+    }
+  }
+}
