@@ -39,6 +39,8 @@ var products: [Product] = [
   .library(name: "AudioIngestTesting", targets: ["AudioIngestTesting"]),
   .library(name: "Uploads", targets: ["Uploads"]),
   .library(name: "UploadsTesting", targets: ["UploadsTesting"]),
+  .library(name: "MessageSending", targets: ["MessageSending"]),
+  .library(name: "SpeedTest", targets: ["SpeedTest"]),
 ]
 
 var dependencies: [Package.Dependency] = [
@@ -52,6 +54,7 @@ var targets: [Target] = [
   .systemLibrary(name: "CLinux"),
   .systemLibrary(name: "CNetlink"),
   .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+  .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
   .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
   .target(name: "ErrorReporting", swiftSettings: settings),
   .target(name: "Streams", dependencies: ["CLinux", "ErrorReporting"], swiftSettings: settings),
@@ -92,7 +95,7 @@ var targets: [Target] = [
     ],
     swiftSettings: settings),
   .target(
-    name: "EdgeCoder", dependencies: ["ErrorReporting", "Streams", "Timing", "BlueZ", "CZlib", log],
+    name: "EdgeCoder", dependencies: ["ErrorReporting", "Streams", "Timing", "DurableFiles", "BlueZ", "CZlib", log],
     swiftSettings: settings),
   .target(
     name: "EdgeCoderTesting", dependencies: ["Streams", "EdgeCoder", log], swiftSettings: settings),
@@ -122,7 +125,7 @@ var targets: [Target] = [
   .testTarget(
     name: "AudioWearablesTests",
     dependencies: [
-      "Timing", "DeterministicTesting", "SystemTesting", "AudioIngest",
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "AudioIngest",
       "AudioIngestTesting", "AudioWearables", "BlueZ",
     ],
     swiftSettings: settings),
@@ -144,7 +147,31 @@ var targets: [Target] = [
       .product(name: "GRDB", package: "GRDB.swift"),
     ],
     swiftSettings: settings),
-  .testTarget(name: "BlueZTests", dependencies: ["Streams", "BlueZ", "BlueZTesting", "DBus"], swiftSettings: settings),
+  .target(
+    name: "MessageSending",
+    dependencies: ["ErrorReporting", "Streams", "Timing", "DurableFiles", "CLinux", "CSodium", "CZlib", log],
+    swiftSettings: settings),
+  .testTarget(
+    name: "MessageSendingTests",
+    dependencies: [
+      "Streams", "Timing", "DurableFiles", "DeterministicTesting", "SystemTesting", "MessageSending", log,
+    ],
+    exclude: ["Peers"], swiftSettings: settings),
+  // What uses a queue of messages beside the tests, and is killed at it.
+  .executableTarget(
+    name: "message-queue-process", dependencies: ["MessageSending"], path: "Tests/MessageQueueProcess",
+    swiftSettings: settings),
+  .target(
+    name: "SpeedTest",
+    dependencies: [
+      "ErrorReporting", "Timing", "DurableFiles", .product(name: "Crypto", package: "swift-crypto"),
+    ],
+    swiftSettings: settings),
+  .testTarget(
+    name: "SpeedTestTests", dependencies: ["DeterministicTesting", "SpeedTest"], swiftSettings: settings),
+  .testTarget(
+    name: "BlueZTests", dependencies: ["Streams", "DeterministicTesting", "BlueZ", "BlueZTesting", "DBus"],
+    swiftSettings: settings),
   .testTarget(
     name: "NetworkPathTests",
     dependencies: [
@@ -158,13 +185,14 @@ var targets: [Target] = [
       "Streams", "Timing", "DeterministicTesting", "SystemTesting", "DBus", "DBusTesting", "SystemState", log,
     ], swiftSettings: settings),
   .testTarget(
-    name: "BackgroundTasksTests", dependencies: ["Streams", "Timing", "DeterministicTesting", "BackgroundTasks"],
+    name: "BackgroundTasksTests",
+    dependencies: ["Streams", "Timing", "DurableFiles", "DeterministicTesting", "BackgroundTasks"],
     swiftSettings: settings),
   .testTarget(
     name: "AgentTests",
     dependencies: [
-      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Agent", "BackgroundTasks", "DBus", "DBusTesting",
-      "NetworkPath", "SystemState",
+      "Streams", "Timing", "DurableFiles", "DeterministicTesting", "SystemTesting", "Agent", "BackgroundTasks", "DBus",
+      "DBusTesting", "NetworkPath", "SystemState",
     ],
     swiftSettings: settings),
   // A day of an agent's life in a second: a program of its own, because it takes over Swift's executor.
@@ -202,9 +230,13 @@ if !lean {
     .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
   ]
   products += [
+    .library(name: "OutgoingHTTP", targets: ["OutgoingHTTP"]),
     .library(name: "AgentHTTP", targets: ["AgentHTTP"]),
     .library(name: "EdgeCoderHTTP", targets: ["EdgeCoderHTTP"]),
+    .library(name: "LoopbackHTTP", targets: ["LoopbackHTTP"]),
     .library(name: "UploadsHTTP", targets: ["UploadsHTTP"]),
+    .library(name: "MessageSendingHTTP", targets: ["MessageSendingHTTP"]),
+    .library(name: "SpeedTestNIO", targets: ["SpeedTestNIO"]),
     .executable(name: "edgeblue", targets: ["edgeblue"]),
   ]
   dependencies += [
@@ -219,12 +251,34 @@ if !lean {
   ]
   targets += [
     .target(
-      name: "EdgeCoderHTTP", dependencies: ["ErrorReporting", "Timing", "EdgeCoder", log] + http,
+      name: "OutgoingHTTP",
+      dependencies: [
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ],
+      swiftSettings: settings),
+    .target(
+      name: "LoopbackHTTP",
+      dependencies: [
+        log,
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdCore", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: settings),
+    .target(
+      name: "EdgeCoderHTTP",
+      dependencies: ["ErrorReporting", "Timing", "OutgoingHTTP", "LoopbackHTTP", "EdgeCoder", log] + http,
       swiftSettings: settings),
     .testTarget(
       name: "EdgeCoderHTTPTests",
       dependencies: [
-        "SystemTesting", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", log,
+        "SystemTesting", "LoopbackHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", log,
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ] + http,
@@ -233,7 +287,7 @@ if !lean {
     .target(
       name: "AgentHTTP",
       dependencies: [
-        "Agent", log,
+        "OutgoingHTTP", "LoopbackHTTP", "Agent", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -241,9 +295,7 @@ if !lean {
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOFoundationCompat", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: settings),
     .testTarget(
@@ -262,13 +314,11 @@ if !lean {
     .target(
       name: "UploadsHTTP",
       dependencies: [
-        "Timing", "Uploads",
+        "Timing", "OutgoingHTTP", "Uploads",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOFoundationCompat", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: settings),
     .testTarget(
@@ -278,11 +328,48 @@ if !lean {
         "UploadsTesting",
       ],
       swiftSettings: settings),
+    .target(
+      name: "MessageSendingHTTP",
+      dependencies: [
+        "Streams", "Timing", "MessageSending", log,
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdCore", package: "hummingbird"),
+        .product(name: "HummingbirdTLS", package: "hummingbird"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "MessageSendingHTTPTests",
+      dependencies: [
+        "Streams", "Timing", "DeterministicTesting", "SystemTesting", "MessageSending", "MessageSendingHTTP", log,
+      ],
+      swiftSettings: settings),
+    .target(
+      name: "SpeedTestNIO",
+      dependencies: [
+        "Streams", "Timing", "SpeedTest", log,
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SpeedTestNIOTests",
+      dependencies: ["SystemTesting", "SpeedTest", "SpeedTestNIO", log],
+      exclude: ["Peers"], swiftSettings: settings),
     .executableTarget(
       name: "edgeblue",
       dependencies: [
-        "ErrorReporting", "Streams", "Timing", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables", "BlueZ", "DBus",
-        "EdgeCoder", "EdgeCoderHTTP", "NetworkPath", "NetworkPathNetworkManager", "SystemState", "Uploads",
+        "ErrorReporting", "Streams", "Timing", "DurableFiles", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables",
+        "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "LoopbackHTTP", "MessageSending", "MessageSendingHTTP",
+        "NetworkPath", "NetworkPathNetworkManager", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads",
         "UploadsHTTP", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

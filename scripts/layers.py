@@ -8,20 +8,21 @@ import re
 
 # Lowest first, each with a title. A new target is added to its layer here; a target in no layer is an error.
 LAYERS = [
-    ("C maps", {"CDBus", "CBluetooth", "CLinux", "CNetlink", "COpus", "CZlib"}),
+    ("C maps", {"CDBus", "CBluetooth", "CLinux", "CNetlink", "COpus", "CSodium", "CZlib"}),
     ("Floor: errors", {"ErrorReporting"}),
     ("Floor: streams and synchronization", {"Streams"}),
     ("Floor: time", {"Timing"}),
     ("Floor: files", {"DurableFiles"}),
     ("Test kits of the floor", {"DeterministicTesting", "SystemTesting"}),
     ("Bus", {"DBus"}),
+    ("HTTP", {"LoopbackHTTP", "OutgoingHTTP"}),
     ("Platform kits", {"BlueZ", "NetworkPath", "NetworkPathNetworkManager", "SystemState", "BackgroundTasks"}),
     (
         "Features",
         {"EdgeCoder", "EdgeCoderHTTP", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables", "Uploads", "UploadsHTTP"}
-        | {"SpeedTest", "Coverage", "MessageSending"},
+        | {"SpeedTest", "SpeedTestNIO", "Coverage", "MessageSending", "MessageSendingHTTP"},
     ),
-    ("Programs", {"edgeblue", "agent-simulation"}),
+    ("Programs", {"edgeblue", "agent-simulation", "message-queue-process"}),
 ]
 
 # Features and kits in several targets, so that the half without SwiftNIO, or without a bus, builds in seconds: from a
@@ -31,42 +32,48 @@ HALVES = {
     "EdgeCoderHTTP": {"EdgeCoder"},
     "AgentHTTP": {"Agent"},
     "UploadsHTTP": {"Uploads"},
+    "MessageSendingHTTP": {"MessageSending"},
     "AudioWearables": {"AudioIngest"},
+    "SpeedTestNIO": {"SpeedTest"},
 }
 
 # C maps with few owners: nobody else may see the types behind them.
 OWNED = {
     "CDBus": {"DBus"},
-    "CLinux": {"Streams", "Timing"},
+    "CLinux": {"MessageSending", "Streams", "Timing"},
     "CNetlink": {"NetworkPath"},
     "COpus": {"AudioIngest", "AudioIngestTesting"},
-    "CZlib": {"EdgeCoder"},
+    "CSodium": {"MessageSending"},
+    "CZlib": {"EdgeCoder", "MessageSending"},
 }
 
 # Modules of others that only some targets may import.
-HTTP = {"AgentHTTP", "EdgeCoderHTTP", "UploadsHTTP", "edgeblue"}
+HTTP = {"AgentHTTP", "EdgeCoderHTTP", "LoopbackHTTP", "MessageSendingHTTP", "OutgoingHTTP", "SpeedTestNIO", "UploadsHTTP"}
+HTTP |= {"edgeblue"}
 RESTRICTED = [
     (re.compile(r"^_?NIO|^Hummingbird|^AsyncHTTPClient$|^HTTPTypes"), HTTP, "SwiftNIO"),
-    (re.compile(r"^Crypto$"), {"AgentHTTP", "AudioIngest", "Uploads"}, "cryptography"),
+    (re.compile(r"^Crypto$"), {"AgentHTTP", "AudioIngest", "SpeedTest", "Uploads"}, "cryptography"),
     (re.compile(r"^GRDB$"), {"Uploads"}, "SQLite"),
     (re.compile(r"^ArgumentParser$"), {"edgeblue"}, "the command line"),
 ]
 
 # Targets that build on a machine without libdbus: no path of dependencies leads from them to DBus.
-WITHOUT_BUS = {"AudioIngest", "NetworkPath", "Uploads"}
+WITHOUT_BUS = {"AudioIngest", "NetworkPath", "SpeedTest", "Uploads"}
 
 # Programs that are a test.
-TEST_PROGRAMS = {"agent-simulation"}
+TEST_PROGRAMS = {"agent-simulation", "message-queue-process"}
 
 # What a target without a documentation catalog holds.
 HOLDS = {
     "CDBus": "The headers of libdbus-1.",
-    "CLinux": "The calls of Linux that the Glibc module leaves out: events and timers as file descriptors.",
+    "CLinux": "The calls of Linux that the Glibc module leaves out: events and timers as file descriptors, core dumps.",
     "CNetlink": "The kernel's headers of rtnetlink.",
     "COpus": "The headers of libopus.",
+    "CSodium": "The headers of libsodium.",
     "CZlib": "The headers of zlib.",
     "edgeblue": "The command: a folder for each subcommand, and the only place that composes the libraries.",
     "agent-simulation": "Days of the agent's life in seconds, with faults, on one thread and a simulated clock.",
+    "message-queue-process": "A process that writes to a queue of messages or sends from it, and that a test kills.",
 }
 
 

@@ -31,6 +31,22 @@ struct KeptContents<Contents: Codable & Versioned>: Sendable {
     }
   }
 
+  /// Reads the value of the file.
+  /// - Parameters:
+  ///   - usual: The value without a file, and with a corrupt one.
+  ///   - value: A function that returns the value of the contents.
+  ///   - damaged: The problem to report for a corrupt file.
+  /// - Throws: ``AgentError`` with code `.storage` when the file exists and cannot be read.
+  func restore<Value>(
+    orElse usual: Value, _ value: (Contents) -> Value, damaged: AgentError
+  ) throws(AgentError) -> Restored<Value> {
+    switch try load() {
+    case .nothing: Restored(value: usual)
+    case .contents(let contents): Restored(value: value(contents))
+    case .damaged: Restored(value: usual, problem: damaged)
+    }
+  }
+
   /// Replaces the file durably. After an error it has the old contents or the new ones.
   /// - Parameter isForPeople: Whether each value gets a line of its own.
   /// - Throws: ``AgentError`` with code `.storage`.

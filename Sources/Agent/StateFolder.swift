@@ -10,7 +10,7 @@ import Glibc
 /// let environment = ["HOME": "/home/user"]
 /// guard let path = StateFolder.usualPath(environment: environment, isRoot: false) else { return }
 /// let folder = try StateFolder(path: path)
-/// print(try folder.modes.load().record.mode)
+/// print(try folder.modes.load().value.mode)
 /// ```
 public final class StateFolder: Sendable {
   /// The path of the folder.

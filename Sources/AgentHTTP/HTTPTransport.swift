@@ -4,8 +4,7 @@ public import Foundation
 internal import NIOCore
 internal import NIOFoundationCompat
 internal import NIOHTTP1
-internal import NIOPosix
-internal import NIOSSL
+internal import OutgoingHTTP
 
 /// A transport to a coordinator over HTTP or HTTPS, with limits on time and size. It logs nothing, so that no token
 /// reaches a log.
@@ -18,7 +17,7 @@ internal import NIOSSL
 public final class HTTPTransport: CoordinatorTransport {
   /// The scheme, host and port, and the path that precedes every other, if there is one.
   public let address: String
-  private let client: HTTPClient
+  private let outgoing: OutgoingHTTPClient
 
   /// The largest response: 4 MiB.
   static let answerLimit = 4 << 20
@@ -30,30 +29,11 @@ public final class HTTPTransport: CoordinatorTransport {
   /// - Throws: `AgentError` with code `.invalidArgument`.
   public init(url: String, certificates: String? = nil) throws(AgentError) {
     address = try Self.address(url)
-    var configuration = HTTPClient.Configuration()
-    configuration.timeout = .init(connect: .seconds(5))
-    // A token is sent to the coordinator that issued it, and nowhere else.
-    configuration.redirectConfiguration = .disallow
-    configuration.httpVersion = .http1Only
-    // The caller decides when to try again.
-    configuration.connectionPool.retryConnectionEstablishment = false
-    // Shorter than the 5 s after which Node.js ends an idle connection: a request must not meet that end.
-    configuration.connectionPool.idleTimeout = .seconds(4)
-    if let certificates {
-      do {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(certificates))]
-        configuration.tlsConfiguration = tls
-      } catch {
-        throw AgentError(.invalidArgument, "\(certificates) does not contain readable certificates: \(error)")
-      }
+    do throws(OutgoingHTTPClient.UnreadableCertificates) {
+      outgoing = try OutgoingHTTPClient(connectTimeout: .seconds(5), certificates: certificates)
+    } catch {
+      throw AgentError(.invalidArgument, "\(error.path) does not contain readable certificates: \(error)")
     }
-    client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-  }
-
-  deinit {
-    // The client outlives this object until its connections are closed; no caller is left for an error.
-    client.shutdown { _ in }
   }
 
   /// Posts a JSON document; see `CoordinatorTransport`.
@@ -67,7 +47,7 @@ public final class HTTPTransport: CoordinatorTransport {
     request.body = .bytes(ByteBuffer(data: body))
     do {
       // The caller's limit is the effective one; this one only has to be longer.
-      let response = try await client.execute(request, timeout: .seconds(20))
+      let response = try await outgoing.client.execute(request, timeout: .seconds(20))
       let bytes = try await response.body.collect(upTo: Self.answerLimit)
       return CoordinatorAnswer(status: Int(response.status.code), body: Data(buffer: bytes))
     } catch let error as CancellationError {
@@ -96,22 +76,17 @@ public final class HTTPTransport: CoordinatorTransport {
   }
 
   private static func failure(_ error: any Error, _ address: String) -> CoordinatorTransportError {
-    switch error {
-    case let error as NIOConnectionError:
-      let reason = error.dnsAError == nil && error.dnsAAAAError == nil ? "nothing answers" : "the name is not known"
-      return CoordinatorTransportError("\(reason) at \(address)", mayHaveArrived: false)
-    case let error as IOError where [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH].contains(error.errnoCode):
-      return CoordinatorTransportError("nothing answers at \(address)", mayHaveArrived: false)
-    case is NIOSSLError, is BoringSSLError:
-      return CoordinatorTransportError(
-        "\(address) cannot be trusted: \(error)", mayHaveArrived: false, isUntrusted: true)
-    case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout:
-      return CoordinatorTransportError("nothing answers at \(address) in time", mayHaveArrived: false)
-    case is NIOTooManyBytesError:
-      return CoordinatorTransportError("\(address) answers with more than \(answerLimit) bytes", mayHaveArrived: true)
-    case let error as HTTPParserError where error != .invalidEOFState:
-      return CoordinatorTransportError("\(address) does not speak HTTP", mayHaveArrived: true)
-    default: return CoordinatorTransportError("\(address) has broken off: \(error)", mayHaveArrived: true)
+    switch ConnectionFailure(error) {
+    case .unknownHost: CoordinatorTransportError("the name is not known at \(address)", mayHaveArrived: false)
+    case .noServer: CoordinatorTransportError("nothing answers at \(address)", mayHaveArrived: false)
+    case .untrusted(let reason):
+      CoordinatorTransportError("\(address) cannot be trusted: \(reason)", mayHaveArrived: false, isUntrusted: true)
+    case .timedOut: CoordinatorTransportError("nothing answers at \(address) in time", mayHaveArrived: false)
+    case .tooLong:
+      CoordinatorTransportError("\(address) answers with more than \(answerLimit) bytes", mayHaveArrived: true)
+    case .notHTTP: CoordinatorTransportError("\(address) does not speak HTTP", mayHaveArrived: true)
+    case .interrupted(let reason):
+      CoordinatorTransportError("\(address) has broken off: \(reason)", mayHaveArrived: true)
     }
   }
 }

@@ -2,10 +2,14 @@ public import Agent
 internal import HTTPTypes
 internal import Hummingbird
 public import Logging
+internal import LoopbackHTTP
 internal import NIOCore
 public import ServiceLifecycle
 
 /// A server of metrics in Prometheus's text format: `GET /metrics` on 127.0.0.1.
+///
+/// It has the limits of the HTTP API: idle connections are closed after 30 s, at most 128 are open, and requests with the
+/// `Host` or `Origin` of another host are refused with 403.
 ///
 /// ```swift
 /// let server = MetricsServer(port: 9100, logger: Logger(label: "metrics")) {
@@ -29,8 +33,6 @@ public struct MetricsServer: Service {
     port: Int, logger: Logger, onListening: @escaping @Sendable (Int) async -> Void = { _ in },
     metrics: @escaping @Sendable () async -> [Metric]
   ) {
-    var logger = logger
-    logger.logLevel = max(logger.logLevel, .notice)
     self.port = port
     self.logger = logger
     self.onListening = onListening
@@ -41,17 +43,13 @@ public struct MetricsServer: Service {
   /// - Throws: An error of the socket layer when the port is in use.
   public func run() async throws {
     let router = Router()
+    router.add(middleware: LoopbackGate())
     router.get("/metrics") { [metrics] _, _ in
       Response(
         status: .ok, headers: [.contentType: Metric.contentType],
         body: ResponseBody(byteBuffer: ByteBuffer(string: Metric.text(of: await metrics()))))
     }
-    let application = Application(
-      router: router, configuration: .init(address: .hostname("127.0.0.1", port: port), serverName: "edgeblue"),
-      onServerRunning: { [onListening] channel in
-        if let port = channel.localAddress?.port { await onListening(port) }
-      },
-      logger: logger)
-    try await application.run()
+    let server = LoopbackServer(port: port, logger: logger, onListening: onListening)
+    try await server.run(server.application(router))
   }
 }

@@ -1,6 +1,7 @@
 public import AudioIngest
 public import BlueZ
 public import Streams
+internal import Timing
 
 /// A recorder that finds a wearable, keeps the connection to it, and records its audio for as long as it runs.
 ///
@@ -84,6 +85,10 @@ public final class WearableRecorder: Sendable {
     public var rules: SegmentRules
     /// A Boolean value that indicates whether audio that the device stored while not connected is fetched, and freed there.
     public var fetchesStored: Bool
+    /// The timeout after the recording for passing the last segments to the sink; 10 s by default.
+    ///
+    /// What the sink has not accepted by then is offered again by the next recorder.
+    public var deliveryLimit = Duration.seconds(10)
     package var storedTiming = StoredTiming()
     /// A closure that returns the present moment.
     package var now: @Sendable () -> Moment = { .now }
@@ -161,7 +166,8 @@ public final class WearableRecorder: Sendable {
   /// Publishes an event to the subscribers.
   func publish(_ event: Event) { output.publish(event) }
 
-  /// Records until the task is cancelled; then the open segment is finished, and the device disconnected.
+  /// Records until the task is cancelled; then the open segment is finished, the device disconnected, and the last segment
+  /// passed to the sink.
   /// - Throws: `SystemCallError` if no thread can be started; `AudioIngestError` with code `.storage` or `.damagedFile` if
   ///   the folder cannot be read.
   public func run() async throws {
@@ -171,11 +177,17 @@ public final class WearableRecorder: Sendable {
     let earlier = sink == nil ? [] : try SegmentCatalog(path: folder.path).entries.filter { !$0.isDelivered }
     let thread = try RecordingThread()
     await withTaskExecutorPreference(thread.executor) {
-      await withTaskGroup { group in
-        group.addTask { await self.passOn(earlier.map(\.segment)) }
-        await self.record()
-        self.output.endSegments()
+      // No child of this task: the last segments are finished, and passed on, after its cancellation.
+      let delivery = Task(executorPreference: thread.executor) { await self.passOn(earlier.map(\.segment)) }
+      await self.record()
+      self.output.endSegments()
+      let limit = Task { [limit = settings.deliveryLimit] in
+        // Cancelled when all are passed on.
+        do { try await Task.sleep(for: limit, clock: .steady) } catch { return }
+        delivery.cancel()
       }
+      await delivery.value
+      limit.cancel()
     }
     withExtendedLifetime(thread) {}
   }
@@ -189,6 +201,8 @@ public final class WearableRecorder: Sendable {
   private func passOn(_ segment: FinishedSegment) async {
     do {
       try await sink?.take(segment)
+    } catch is CancellationError {
+      publish(.problem("segment \(segment.info.id) was not passed on in time; the next recorder offers it again"))
     } catch {
       publish(.problem("the sink did not accept segment \(segment.info.id): \(error)"))
     }

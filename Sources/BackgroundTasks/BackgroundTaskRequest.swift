@@ -107,7 +107,7 @@ public enum ExpirationReason: String, Sendable, Hashable, CaseIterable, CustomSt
     switch self {
     case .budget: "its time is nearly over"
     case .foreground: "the program is in the foreground"
-    case .sleep: "the machine is about to sleep"
+    case .sleep: "the host is about to sleep"
     case .networkLost: "it requires the network, and there is no way out"
     case .powerLost: "it requires external power, and there is none"
     case .person: "a person has ended it"

@@ -1,4 +1,4 @@
-import DurableFiles
+package import DurableFiles
 import FoundationEssentials
 import Glibc
 internal import Timing
@@ -52,7 +52,10 @@ public struct BackgroundTaskStore: Sendable {
   private let file: WholeFile
 
   /// Creates a store without reading its file, whose folder must exist.
-  public init(path: String) { file = WholeFile(path: path, limit: 1 << 20) }
+  public init(path: String) { self.init(path: path, disk: Disk()) }
+
+  /// Creates a store on a disk whose steps a test can make fail.
+  package init(path: String, disk: Disk) { file = WholeFile(path: path, limit: 1 << 20, disk: disk) }
 
   /// Returns the requests in the file.
   ///

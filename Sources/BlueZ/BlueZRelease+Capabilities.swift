@@ -13,7 +13,8 @@ extension BlueZRelease {
     public let title: String
     /// The first release that has the capability; `nil` when no release has it yet.
     public let since: BlueZRelease?
-    /// The later releases in which a fault makes the capability unusable; `nil` when there are none.
+    /// The later releases in which a fault makes the capability unusable; `nil` when there are none. The range ends with
+    /// ``BlueZRelease/latest`` when no release has corrected the fault yet.
     public let lostIn: ClosedRange<BlueZRelease>?
     /// The consequence for a program where the capability is missing.
     public let limitation: String
@@ -97,6 +98,29 @@ extension BlueZRelease {
       "the instance of an advertisement", since: BlueZRelease(5, 87), limitation: "not reported",
       source: "commit b55c055")
 
+    /// Scans that bluetoothd filters by service. In 5.87 the first matching advertisement crashes it.
+    public static let filtersByService = Capability(
+      "scans that bluetoothd filters by service", since: BlueZRelease(5, 0),
+      lostIn: BlueZRelease(5, 87)...BlueZRelease(5, 87),
+      limitation:
+        "a scan with a service UUID crashes bluetoothd: this library compares in the program, other programs may crash it",
+      source: "bluez #2282, corrected by 82af2be after 5.87")
+
+    /// Advertisement monitors for services, service data and names.
+    public static let monitorsServicesAndNames = Capability(
+      "advertisement monitors for services, service data and names", since: BlueZRelease(5, 0),
+      lostIn: BlueZRelease(5, 69)...BlueZRelease.latest,
+      limitation: "such a monitor is refused, because bluetoothd would never report a device",
+      source: "bluez #652, #901, #2110")
+
+    /// The capability of the caller's agent for `Pair` on a connection, instead of that of the agent that was the default
+    /// one when the connection began.
+    public static let pairsAsTheCaller = Capability(
+      "pairing with the capability of the caller's agent", since: BlueZRelease(5, 0),
+      lostIn: BlueZRelease(5, 81)...BlueZRelease.latest,
+      limitation: "a session's agent with display or input becomes the default one when the session connects",
+      source: "measured on 5.82")
+
     /// Subscriptions that persist when another central disconnects.
     public static let keepsOthersSubscribed = Capability(
       "subscriptions that survive another central", since: nil,
@@ -108,6 +132,7 @@ extension BlueZRelease {
       registersServices, confirmsIndications, reportsMTU, reportsBonded, socketPerPeer, fullLengthWrites,
       notifiesOnePeer,
       advertisingInterval, indicationSockets, scanResponses, reportsDisconnectReason, reportsAdvertisingInstance,
+      filtersByService, monitorsServicesAndNames, pairsAsTheCaller,
       keepsOthersSubscribed,
     ]
   }

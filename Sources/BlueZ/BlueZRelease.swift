@@ -11,6 +11,9 @@ public struct BlueZRelease: Sendable, Hashable, Comparable, CustomStringConverti
   /// The minor version, 66 in 5.66.
   public var minor: Int
 
+  /// The end of all releases, for a range that no release has ended yet.
+  public static let latest = BlueZRelease(.max, .max)
+
   /// Creates a release from its two numbers.
   public init(_ major: Int, _ minor: Int) {
     self.major = major

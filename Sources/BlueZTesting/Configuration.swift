@@ -10,7 +10,7 @@ extension FakeBlueZ {
   /// let lab = try await FakeBlueZ.start(adapters: 3, old)
   /// ```
   public struct Configuration: Sendable, Hashable {
-    /// The release whose behaviour the fake imitates, where releases differ for a GATT server. Sessions of
+    /// The release whose behaviour the fake imitates, where releases differ for what it serves. Sessions of
     /// ``FakeBlueZ/session(logger:)`` receive it.
     public var version: BlueZRelease
     /// The ATT MTU of every connection, in bytes, 23 to 517.
@@ -59,4 +59,9 @@ extension BlueZRelease {
   var tellsDisconnectReasons: Bool { self >= BlueZRelease(5, 83) }
   /// The longest value in one write with response, and in a long write, in bytes (commit 8bf3a4a26).
   var longestWrite: (whole: Int, inPieces: Int) { self >= BlueZRelease(5, 70) ? (512, 512) : (510, 508) }
+  /// A filter by service makes the first advertisement that is compared with it crash bluetoothd (bluez #2282).
+  var crashesOnServiceFilters: Bool { self == BlueZRelease(5, 87) }
+  /// `Pair` uses the capability of the agent that was the default one when the connection began, not that of the
+  /// caller's (measured on 5.82).
+  var pairsAsDefaultAgent: Bool { self >= BlueZRelease(5, 81) }
 }

@@ -20,7 +20,13 @@ extension Daemon {
         "Roles": .strings(["central", "peripheral", "central-peripheral"]),
       ],
       setters: [
-        "Powered": setter(index) { $0.setPowered($1.bool ?? false, $0.adapters[index]) },
+        "Powered": setter(index) { daemon, value in
+          let adapter = daemon.adapters[index]
+          if value.bool == true, adapter.faults.has(.blocked) {
+            throw DBusError.bluez("Blocked", "Blocked through rfkill")
+          }
+          daemon.setPowered(value.bool ?? false, adapter)
+        },
         "Alias": property("Alias", index), "Discoverable": property("Discoverable", index),
         "DiscoverableTimeout": property("DiscoverableTimeout", index), "Pairable": property("Pairable", index),
         "PairableTimeout": property("PairableTimeout", index),
@@ -63,11 +69,11 @@ extension Daemon {
   static let ownServices = ["00001800-0000-1000-8000-00805f9b34fb", "00001801-0000-1000-8000-00805f9b34fb"]
 
   private nonisolated func setter(
-    _ index: Int, _ body: @escaping @Sendable (isolated Daemon, Value) -> Void
+    _ index: Int, _ body: @escaping @Sendable (isolated Daemon, Value) throws -> Void
   ) -> @Sendable (Value) async throws -> Void {
     { [weak self] value in
       guard let self else { throw DBusError.doesNotExist }
-      await body(self, value)
+      try await body(self, value)
     }
   }
 

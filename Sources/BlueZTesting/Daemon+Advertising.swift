@@ -37,7 +37,10 @@ extension Daemon {
     guard adapter.clients.advertisements.count < Self.instances else {
       throw DBusError.bluez("NotPermitted", "Maximum advertisements reached")
     }
+    let addressee = addressee(adapter.index)
     let properties = try await RemoteObject(try living(), client.name, client.path).getAll(Names.advertisement)
+    try expect(addressee)
+    try expect(client.name)
     guard adapter.isPowered else { throw DBusError.bluez("Failed", "Failed to register advertisement") }
     let content = try AirAdvertisement(properties, alias: adapter.alias)
     adapter.clients.advertisements[client] = .init(content: content, isOnAir: true)

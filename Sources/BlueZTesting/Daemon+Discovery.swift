@@ -5,6 +5,7 @@ import DBus
 extension Daemon {
   func startScan(of client: String, at adapter: VirtualAdapter) throws -> [Value] {
     guard adapter.isPowered else { throw DBusError.notReady }
+    try expect(client)
     guard adapter.clients.scans[client] == nil, !adapter.faults.refusesDiscovery() else { throw DBusError.inProgress }
     adapter.clients.scans[client] = adapter.clients.filters[client] ?? ScanFilter()
     adapter.object?.set(Names.adapter, ["Discovering": true])
@@ -59,7 +60,13 @@ extension Daemon {
   }
 
   private func hear(_ air: AirAdvertisement, from address: BluetoothAddress, rssi: Int16, at adapter: VirtualAdapter) {
-    guard adapter.clients.scans.values.contains(where: { $0.matches(air, address, rssi: rssi) }) else { return }
+    let filters = adapter.clients.scans.values
+    if configuration.version.crashesOnServiceFilters, !air.services.isEmpty,
+      filters.contains(where: { !$0.services.isEmpty })
+    {
+      return crash()
+    }
+    guard filters.contains(where: { $0.matches(air, address, rssi: rssi) }) else { return }
     var properties = air.properties(rssi: rssi)
     guard let known = adapter.devices[address] else {
       addDevice(address, properties, at: adapter)

@@ -102,7 +102,7 @@ extension Daemon {
 
   private func link(_ device: VirtualDevice, at adapter: VirtualAdapter, to peer: VirtualAdapter) {
     guard let other = peer.devices[adapter.address] ?? addDevice(adapter.address, [:], at: peer) else { return }
-    let link = Link(mtu: configuration.mtu)
+    let link = Link(mtu: configuration.mtu, defaultAgent: defaultAgents.last)
     let sides = [(other, peer), (device, adapter)]
     // Before a client learns of the connection, and repairs the fault.
     let readable = sides.filter { !$0.1.faults.leavesServicesUnresolved() }

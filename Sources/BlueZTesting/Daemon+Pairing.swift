@@ -9,6 +9,7 @@ extension Daemon {
       methods: [
         method("RegisterAgent", [agent, .init("capability", "s")]) { daemon, call in
           let client = try client(of: call)
+          try daemon.expect(client.name)
           guard !daemon.agents.keys.contains(where: { $0.name == client.name }) else { throw DBusError.alreadyExists }
           daemon.agents[client] = call.arguments[1].string ?? ""
           return []
@@ -65,7 +66,8 @@ extension Daemon {
     let own = agents.keys.first { $0.name == client } ?? defaultAgents.last
     let mine = device.object.path
     let theirs = other.object.path
-    let questions = questions(own, mine, defaultAgents.last, theirs)
+    let shown = configuration.version.pairsAsDefaultAgent ? link.defaultAgent : own
+    let questions = questions(own, as: shown, mine, defaultAgents.last, theirs)
     let connection = try living()
     let pairing = Task { try await Self.ask(questions, over: connection) }
     device.pairing = pairing
@@ -101,15 +103,17 @@ extension Daemon {
 
   /// Returns the requests to agents: to both sides for the same number where both can display one, otherwise to the
   /// side that did not start.
+  /// - Parameter shown: The agent whose capability the side that starts tells the other; `own` answers.
   private func questions(
-    _ own: VirtualAdapter.Client?, _ device: ObjectPath, _ other: VirtualAdapter.Client?, _ seen: ObjectPath
+    _ own: VirtualAdapter.Client?, as shown: VirtualAdapter.Client?, _ device: ObjectPath,
+    _ other: VirtualAdapter.Client?, _ seen: ObjectPath
   ) -> [Question] {
     func compares(_ agent: VirtualAdapter.Client?) -> Bool {
       // The empty capability is KeyboardDisplay.
       agent.flatMap { agents[$0] }.map { ["DisplayYesNo", "KeyboardDisplay", ""].contains($0) } ?? false
     }
     guard let other else { return [] }
-    guard let own, compares(own), compares(other) else {
+    guard let own, compares(shown), compares(other) else {
       return [Question(agent: other, member: "RequestAuthorization", arguments: [.objectPath(seen)])]
     }
     let passkey = Value.uint32(.random(in: 0...999_999))
@@ -118,15 +122,18 @@ extension Daemon {
     }
   }
 
-  /// Sends all requests at once. When one is refused, or the pairing is cancelled, the others are withdrawn.
+  /// Sends all requests at once; those to the same agent, which has one at a time, in turn. When one is refused, or the
+  /// pairing is cancelled, the others are withdrawn.
   private static func ask(_ questions: [Question], over connection: Connection) async throws {
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
-        for question in questions {
+        for (_, own) in Dictionary(grouping: questions, by: \.agent) {
           group.addTask {
-            try await connection.call(
-              question.agent.name, question.agent.path, Names.agent, question.member, question.arguments,
-              options: .init(returning: "", timeout: .seconds(30)))
+            for question in own {
+              try await connection.call(
+                question.agent.name, question.agent.path, Names.agent, question.member, question.arguments,
+                options: .init(returning: "", timeout: .seconds(30)))
+            }
           }
         }
         try await group.waitForAll()

@@ -20,7 +20,10 @@ extension Daemon {
 
   private func offer(_ client: VirtualAdapter.Client, at adapter: VirtualAdapter) async throws {
     guard !adapter.server.applications.contains(where: { $0.client == client }) else { throw DBusError.alreadyExists }
+    let addressee = addressee(adapter.index)
     let objects = try await RemoteObject(try living(), client.name, client.path).managedObjects()
+    try expect(addressee)
+    try expect(client.name)
     var handle = adapter.server.nextHandle
     let services = try AttributeService.read(objects, of: client.name, from: &handle)
     adapter.server.nextHandle = handle

@@ -12,6 +12,8 @@ actor Daemon {
   private var root: ExportedObject?
   private var service: ServedObject?
   private var departures: Subscription?
+  /// The programs that have left the bus; their names are never used again.
+  private var departed: Set<String> = []
   let adapters: [VirtualAdapter]
   /// The agents, and which of them decide for programs without an agent: the last one does.
   var agents: [VirtualAdapter.Client: String] = [:]
@@ -58,6 +60,11 @@ actor Daemon {
     for await change in changes where change.arguments.last?.string == "" { return }
   }
 
+  /// Dies of a fault of its own, without a reply to the call that is being served.
+  func crash() {
+    if let connection { end(connection) }
+  }
+
   /// Ends the daemon together with the fake.
   func end() {
     if let connection { end(connection) }
@@ -76,6 +83,7 @@ actor Daemon {
 
   /// A program left the bus; what it had registered goes.
   private func clientLeft(_ name: String) {
+    departed.insert(name)
     for agent in agents.keys where agent.name == name { drop(agent) }
     for adapter in adapters {
       for advertisement in adapter.clients.advertisements.keys where advertisement.name == name {
@@ -112,7 +120,8 @@ actor Daemon {
     .init(
       name,
       deferred: { [weak self] call, reply in
-        Task { [weak self] in
+        // At once, so that the calls of a program reach the actor in their order.
+        Task.immediate { [weak self] in
           do {
             reply.finish(.success(try await self?.serve(call, of: adapter, body) ?? []))
           } catch {
@@ -123,9 +132,40 @@ actor Daemon {
   }
 
   private func serve(_ call: Interface.Call, of adapter: Int?, _ body: Body) async throws -> [Value] {
-    let delay = adapter.map { adapters[$0].faults.delay } ?? .zero
-    if delay > .zero { try await Task.sleep(for: delay, clock: .steady) }
-    return try await body(self, call)
+    let faults = (adapter ?? adapters.indices.first).map { adapters[$0].faults }
+    let addressee = addressee(adapter)
+    if let delay = faults?.delay, delay > .zero { try await Task.sleep(for: delay, clock: .steady) }
+    try expect(addressee)
+    let lateness = faults?.lateness ?? .zero
+    do {
+      let result = try await body(self, call)
+      if lateness > .zero { try await Task.sleep(for: lateness, clock: .steady) }
+      return result
+    } catch {
+      if lateness > .zero { try await Task.sleep(for: lateness, clock: .steady) }
+      throw error
+    }
+  }
+
+  /// The presence of bluetoothd, or of one of its adapters, that a call reached.
+  struct Addressee {
+    fileprivate let adapter: Int?
+    fileprivate let object: ServedObject?
+  }
+
+  func addressee(_ adapter: Int?) -> Addressee {
+    Addressee(adapter: adapter, object: adapter.map { adapters[$0].object } ?? service)
+  }
+
+  /// Refuses a call that its addressee did not survive.
+  func expect(_ addressee: Addressee) throws {
+    guard addressee.object === self.addressee(addressee.adapter).object else { throw DBusError.doesNotExist }
+  }
+
+  /// Refuses what a program that has left the bus wants to have: bluetoothd had it for a moment, and it went with the
+  /// program.
+  func expect(_ client: String) throws {
+    if departed.contains(client) { throw DBusError.doesNotExist }
   }
 
   /// The connection of the present instance.

@@ -45,6 +45,45 @@ public struct FakeAdapter: Sendable {
   /// Ends all connections of the adapter, as when the peers go out of range.
   public func loseConnections() async { await daemon.loseConnections(index) }
 
+  // MARK: Inspection
+
+  /// The things that bluetoothd has for programs at one adapter.
+  ///
+  /// ```swift
+  /// let lab = try await FakeBlueZ.start()
+  /// if await lab.adapters[0].holdings() == .init() { print("everything was withdrawn") }
+  /// ```
+  public struct Holdings: Sendable, Hashable {
+    /// The number of advertisements, of all programs.
+    public var advertisements = 0
+    /// The number of registered applications of GATT services.
+    public var applications = 0
+    /// The number of programs that scan.
+    public var scans = 0
+    /// The number of links to other adapters, and of attempts to make one.
+    public var links = 0
+    /// The number of agents; they belong to bluetoothd itself, whatever the adapter.
+    public var agents = 0
+    /// A Boolean value that indicates whether the adapter is pairable.
+    public var isPairable = false
+
+    /// Creates the holdings of an adapter that no program uses.
+    public init(
+      advertisements: Int = 0, applications: Int = 0, scans: Int = 0, links: Int = 0, agents: Int = 0,
+      isPairable: Bool = false
+    ) {
+      self.advertisements = advertisements
+      self.applications = applications
+      self.scans = scans
+      self.links = links
+      self.agents = agents
+      self.isPairable = isPairable
+    }
+  }
+
+  /// Returns the things that bluetoothd has at this adapter now.
+  public func holdings() async -> Holdings { await daemon.holdings(at: index) }
+
   // MARK: Other devices
 
   /// Simulates a device that advertises, once for each scan, until ``forget(_:)``. It does not accept connections.
@@ -66,6 +105,15 @@ public struct FakeAdapter: Sendable {
 extension Daemon {
   func handles() -> [FakeAdapter] {
     adapters.map { FakeAdapter(name: $0.name, address: $0.address, index: $0.index, daemon: self, faults: $0.faults) }
+  }
+
+  func holdings(at index: Int) -> FakeAdapter.Holdings {
+    let adapter = adapters[index]
+    return FakeAdapter.Holdings(
+      advertisements: adapter.clients.advertisements.count, applications: adapter.server.applications.count,
+      scans: adapter.clients.scans.count,
+      links: adapter.devices.values.count { $0.link != nil || $0.attempt != nil }, agents: agents.count,
+      isPairable: adapter.object?[Names.adapter, "Pairable"]?.bool == true)
   }
 
   func setPowered(_ on: Bool, at index: Int) { setPowered(on, adapters[index]) }

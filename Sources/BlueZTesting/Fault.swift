@@ -28,8 +28,13 @@ public enum Fault: Sendable, Hashable {
   case discoveryInProgress(times: Int)
   /// The next calls of `StopDiscovery` fail and the scan continues, as when the kernel is between two rounds.
   case discoveryGoesOn(times: Int)
-  /// Every reply to a call takes this much longer.
+  /// Every call is served this much later. For the calls of bluetoothd's own object, those of agents, the first
+  /// adapter's fault counts.
   case slowReplies(Duration)
+  /// Every call is served at once and answered this much later, so that a caller that does not wait has had it done.
+  case lateReplies(Duration)
+  /// The adapter cannot be switched on, as when `rfkill` blocks it.
+  case blocked
   /// Notifications to this adapter wait, at most ``Fault/stalledLimit`` of each characteristic, and arrive at once
   /// after the repair.
   case notificationsStall
@@ -103,6 +108,9 @@ final class Faults: Sendable {
   }
 
   func has(_ fault: Fault) -> Bool { state.withLock { $0.active.contains(fault) } }
+
+  /// The time between the work of a call and its reply.
+  var lateness: Duration { sum { if case .lateReplies(let delay) = $0 { delay } else { nil } } }
 
   /// The additional time of a reply.
   var delay: Duration { sum { if case .slowReplies(let delay) = $0 { delay } else { nil } } }

@@ -144,7 +144,12 @@ final class VirtualDevice {
 /// A connection between two adapters.
 final class Link {
   let mtu: UInt16
+  /// The default agent when the connection began.
+  let defaultAgent: VirtualAdapter.Client?
   var isEncrypted = false
 
-  init(mtu: UInt16) { self.mtu = mtu }
+  init(mtu: UInt16, defaultAgent: VirtualAdapter.Client?) {
+    self.mtu = mtu
+    self.defaultAgent = defaultAgent
+  }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The Linux calls that Swift's Glibc module leaves out: events and timers as file descriptors.
+// The Linux calls that Swift's Glibc module leaves out: events and timers as file descriptors, core dumps.
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -7,3 +7,8 @@
 // Declared by <pthread.h> and <unistd.h> only under _GNU_SOURCE, which the Glibc module is not built with.
 extern int pthread_setname_np(pthread_t thread, const char *name);
 extern int pipe2(int ends[2], int flags);
+
+// Swift cannot call functions with a variable number of arguments.
+#include <sys/prctl.h>
+static inline int edgeblue_set_dumpable(int dumpable) { return prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); }
+static inline int edgeblue_is_dumpable(void) { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0); }

@@ -88,13 +88,7 @@ final class ConnectionCore: @unchecked Sendable {
     let this = Unmanaged.passUnretained(self)
     let loopPointer = Unmanaged.passUnretained(loop)
     dbus_connection_set_watch_functions(
-      raw,
-      { watch, loop in
-        Unmanaged<WatchLoop>.fromOpaque(loop!).takeUnretainedValue().add(watch!)
-        return 1
-      },
-      { watch, loop in Unmanaged<WatchLoop>.fromOpaque(loop!).takeUnretainedValue().remove(watch!) },
-      { _, loop in Unmanaged<WatchLoop>.fromOpaque(loop!).takeUnretainedValue().wake() },
+      raw, addWatch, removeWatch, toggleWatch,
       loopPointer.toOpaque(), nil)
     dbus_connection_add_filter(
       raw,

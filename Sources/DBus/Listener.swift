@@ -69,13 +69,7 @@ private final class ListenerCore: @unchecked Sendable {
 
   func run() {
     dbus_server_set_watch_functions(
-      raw,
-      { watch, loop in
-        Unmanaged<WatchLoop>.fromOpaque(loop!).takeUnretainedValue().add(watch!)
-        return 1
-      },
-      { watch, loop in Unmanaged<WatchLoop>.fromOpaque(loop!).takeUnretainedValue().remove(watch!) },
-      { _, loop in Unmanaged<WatchLoop>.fromOpaque(loop!).takeUnretainedValue().wake() },
+      raw, addWatch, removeWatch, toggleWatch,
       Unmanaged.passUnretained(loop).toOpaque(), nil)
     dbus_server_set_new_connection_function(
       raw,

@@ -110,3 +110,18 @@ final class RecursiveLock: @unchecked Sendable {
     return try body()
   }
 }
+
+// libdbus calls these with the loop as their data; a C function pointer cannot be made of a method.
+
+func addWatch(_ watch: OpaquePointer?, _ loop: UnsafeMutableRawPointer?) -> dbus_bool_t {
+  Unmanaged<WatchLoop>.fromOpaque(loop!).takeUnretainedValue().add(watch!)
+  return 1
+}
+
+func removeWatch(_ watch: OpaquePointer?, _ loop: UnsafeMutableRawPointer?) {
+  Unmanaged<WatchLoop>.fromOpaque(loop!).takeUnretainedValue().remove(watch!)
+}
+
+func toggleWatch(_: OpaquePointer?, _ loop: UnsafeMutableRawPointer?) {
+  Unmanaged<WatchLoop>.fromOpaque(loop!).takeUnretainedValue().wake()
+}

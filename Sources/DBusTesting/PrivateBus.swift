@@ -54,7 +54,7 @@ public final class PrivateBus: Sendable {
 
   deinit {
     daemon.kill()
-    // A left-over folder in the temporary directory harms nobody.
+    // A folder left in the temporary directory does no harm.
     try? FileManager.default.removeItem(at: folder)
   }
 

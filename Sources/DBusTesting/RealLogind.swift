@@ -73,7 +73,7 @@ package final class RealLogind: Sendable {
 
   package func kill() { process.withLock { $0?.kill() } }
 
-  /// As a person who closes the lid.
+  /// Requests that the host sleeps, as for a user who closes the lid.
   package func suspend() async throws {
     _ = try await connection.call(
       Self.name, "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "Suspend", [false],

@@ -17,14 +17,18 @@ public final class FileLock: Sendable {
   private let file: FileDescriptor
 
   /// Takes the lock, and creates the file for its user only (mode 0600) if it does not exist.
+  ///
+  /// A symbolic link is not followed. A file that root creates belongs to the owner of its folder.
   /// - Parameters:
   ///   - path: The file to lock.
   ///   - attempts: The number of attempts, 5 ms apart: a process that only looks holds the lock for an instant.
   /// - Returns: `nil` if another process, or another lock of this one, holds it.
   /// - Throws: ``FileError`` when the file cannot be opened or locked.
   public init?(path: String, attempts: Int = 1) throws(FileError) {
-    let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    // A symbolic link in its place would let the contents of any other file be replaced.
+    let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { throw FileError("opening \(path)") }
+    FolderOwner.adopt(file, at: path)
     var left = max(attempts, 1)
     while flock(file, LOCK_EX | LOCK_NB) != 0 {
       let number = errno
@@ -45,7 +49,7 @@ public final class FileLock: Sendable {
   /// Returns whether a process, which may be this one, holds the lock of a file.
   /// - Throws: ``FileError`` when the file exists and cannot be opened.
   public static func isHeld(path: String) throws(FileError) -> Bool {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else {
       if errno == ENOENT { return false }
       throw FileError("opening \(path)")

@@ -10,14 +10,18 @@ package final class GrowingFile {
   private let file: Int32
 
   /// Opens a file for reading and appending, and creates it for its user only (mode 0600) if it does not exist.
+  ///
+  /// A symbolic link is not followed. A file that root creates belongs to the owner of its folder.
   /// - Parameters:
   ///   - path: The file.
   ///   - disk: The disk, on which a test can make steps fail.
-  ///   - isContinued: Whether existing contents stay; otherwise the file is truncated.
+  ///   - isContinued: Whether existing contents stay; otherwise a new file replaces an existing one.
   package init(_ path: String, on disk: Disk, isContinued: Bool = false) throws(FileError) {
     try disk.check(.open, path)
-    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (isContinued ? 0 : O_TRUNC), 0o600)
+    if !isContinued, unlink(path) != 0, errno != ENOENT { throw FileError("replacing \(path)") }
+    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (isContinued ? 0 : O_EXCL), 0o600)
     guard file >= 0 else { throw FileError("opening \(path)") }
+    FolderOwner.adopt(file, at: path)
     self.path = path
     self.disk = disk
     length = Int(lseek(file, 0, SEEK_END))

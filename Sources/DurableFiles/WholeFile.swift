@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import Glibc
 
 /// A small file that is whole at every moment, also after `kill -9`, a power cut and on a full disk.
 ///
@@ -28,6 +29,27 @@ public struct WholeFile: Sendable {
     self.path = path
     self.limit = limit
     self.disk = disk
+  }
+
+  /// The identity of the contents: a file that was replaced has another one.
+  package struct Stamp: Sendable, Hashable {
+    var inode: UInt64
+    var seconds: Int
+    var nanoseconds: Int
+    var size: Int
+  }
+
+  /// Returns the identity of the present contents; `nil` if the file does not exist.
+  /// - Throws: ``FileError`` when the file exists and cannot be looked at.
+  package func stamp() throws(FileError) -> Stamp? {
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      if errno == ENOENT { return nil }
+      throw FileError("looking at \(path)")
+    }
+    return Stamp(
+      inode: UInt64(status.st_ino), seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec,
+      size: Int(status.st_size))
   }
 
   /// The path that ``setAside()`` gives a damaged file; a newer damaged file replaces an older one.

@@ -93,7 +93,7 @@ public final class LoopbackConnection: PhoneConnection {
     let phone = try openPhone()
     if phone.faults.hangingSubscription == characteristic { try await hang() }
     state.withLock { _ = $0.subscriptions.insert(characteristic) }
-    // Where one socket serves all, the phone is not told who subscribes, and MTU only of the first.
+    // Where one socket serves all, the phone knows no subscriber, and the MTU of the first one only.
     try phone.receive(
       phone.addressesSinglePeer
         ? .subscribed(peer, characteristic, mtu: attMTU) : .subscribed(nil, characteristic, mtu: attMTU))
@@ -109,7 +109,7 @@ public final class LoopbackConnection: PhoneConnection {
   public func read(_ characteristic: EdgeCoderCharacteristic) async throws -> [UInt8] {
     let phone = try openPhone()
     try phone.receive(.mtu(peer, attMTU))
-    return phone.value(of: characteristic)
+    return phone.value(of: characteristic, for: peer)
   }
 
   /// Writes one chunk of a request.

@@ -45,7 +45,7 @@ public final class LoopbackPhone: PhoneTransport {
 
   private struct State {
     var connections: [PeerID: LoopbackConnection] = [:]
-    var values: [EdgeCoderCharacteristic: [UInt8]] = [:]
+    var values = ReadableValues()
     /// The notifications that the phone has sent.
     public var sent: [Sent] = []
     var replyChunks = 0
@@ -114,9 +114,9 @@ public final class LoopbackPhone: PhoneTransport {
     hook?(count)
   }
 
-  /// Sets the value that reads of a characteristic return.
-  public func setValue(_ value: [UInt8], of characteristic: EdgeCoderCharacteristic) async {
-    state.withLock { $0.values[characteristic] = value }
+  /// Sets the value that reads of a characteristic return, for one central or for all.
+  public func setValue(_ value: [UInt8], of characteristic: EdgeCoderCharacteristic, for peer: PeerID?) async {
+    state.withLock { $0.values.set(value, of: characteristic, for: peer) }
   }
 
   // MARK: Connections
@@ -172,6 +172,7 @@ public final class LoopbackPhone: PhoneTransport {
     let wasThere = state.withLock { $0.connections.removeValue(forKey: connection.peer) != nil }
     guard wasThere else { return }
     hub.withLock { $0 }?.end(connection.peer)
+    state.withLock { $0.values.forget(connection.peer) }
     source.yield(.disconnected(connection.peer))
   }
 
@@ -180,9 +181,9 @@ public final class LoopbackPhone: PhoneTransport {
     guard source.yield(event) else { throw LoopbackError("the event stream of the phone is full") }
   }
 
-  /// Returns the value that a read of a characteristic returns.
-  public func value(of characteristic: EdgeCoderCharacteristic) -> [UInt8] {
-    state.withLock { $0.values[characteristic] ?? [] }
+  /// Returns the value that a read of a characteristic by a central returns.
+  public func value(of characteristic: EdgeCoderCharacteristic, for peer: PeerID) -> [UInt8] {
+    state.withLock { $0.values.value(of: characteristic, for: peer) }
   }
 
   // MARK: For tests

@@ -22,8 +22,8 @@ public struct MissingProgram: Error, Sendable, CustomStringConvertible {
 /// echo.wait()
 /// ```
 ///
-/// Foundation's `Process` hears of a child's end over a socket that every program inherits which another thread starts
-/// in the same instant: it waits for those to end too, on a thread of whoever waits. Two buses that waited for each
+/// Foundation's `Process` learns of a child's end over a socket that every program inherits which another thread starts
+/// in the same instant: it waits for those to end too, on the thread of the caller. Two buses that waited for each
 /// other in this way took both threads that a small machine has for tasks.
 public final class ChildProcess: Sendable {
   /// The destination of a stream that the program writes.
@@ -114,7 +114,7 @@ public final class ChildProcess: Sendable {
 
   deinit { kill() }
 
-  /// Reads the first line of the program's output, for example the one that says that it is ready. Blocks the thread.
+  /// Reads the first line of the program's output, for example the one that reports that it is ready. Blocks the thread.
   public func firstLine() throws -> String {
     var line: [UInt8] = []
     while let byte = read(output, 1).first, byte != UInt8(ascii: "\n") { line.append(byte) }

@@ -42,6 +42,14 @@ public final class SmallDisk: Sendable {
     }
   }
 
+  /// Makes the file system one that can only be read.
+  /// - Throws: `POSIXError`, for example while a file is open for writing.
+  public func protect() throws {
+    guard mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT) | UInt(MS_RDONLY), nil) == 0 else {
+      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EPERM)
+    }
+  }
+
   /// Writes a file of zeros until there is no room left.
   /// - Returns: The path of that file.
   @discardableResult public func fill() throws -> String {

@@ -22,6 +22,8 @@ public struct UploadsError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let invalidArgument = Code("invalid argument")
     /// The server is unreachable and has certainly not received the request.
     public static let unreachable = Code("unreachable")
+    /// The server's certificate is not trusted; the server has certainly not received the request.
+    public static let untrusted = Code("untrusted server")
     /// The response is missing or truncated; the server may have received the request.
     public static let interrupted = Code("interrupted")
     /// The server is temporarily unable to serve the request: status 408, 429, 5xx, `SlowDown` and so on.
@@ -34,6 +36,8 @@ public struct UploadsError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let badCredentials = Code("credentials refused")
     /// The server accepts the credentials, which do not permit the request.
     public static let forbidden = Code("forbidden")
+    /// The account or bucket has used up its quota on the server.
+    public static let quotaExceeded = Code("quota of the server exceeded")
     /// The object or item exists and must not be replaced.
     public static let alreadyExists = Code("already exists")
     /// The server has no such object, bucket or multipart upload.

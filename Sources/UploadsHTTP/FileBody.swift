@@ -5,6 +5,9 @@ internal import Uploads
 struct FileBody: AsyncSequence, Sendable {
   typealias Element = ByteBuffer
 
+  /// The length of a piece, 64 KiB: on a slow connection each is a step of progress.
+  static let pieceLength: Int64 = 64 << 10
+
   let slice: FileSlice
   /// Receives each piece before it is sent.
   let sent: @Sendable (UnsafeRawBufferPointer) -> Void
@@ -29,7 +32,7 @@ struct FileBody: AsyncSequence, Sendable {
       guard rest > 0 else { return nil }
       let file = try self.file ?? OpenFile(slice.path)
       self.file = file
-      let length = Int(Swift.min(rest, Int64(FileReading.pieceLength)))
+      let length = Int(Swift.min(rest, FileBody.pieceLength))
       let offset = slice.offset + done
       buffers.swapAt(0, 1)
       buffers[0].clear(minimumCapacity: length)

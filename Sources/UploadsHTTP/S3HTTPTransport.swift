@@ -3,8 +3,7 @@ internal import FoundationEssentials
 internal import NIOCore
 internal import NIOFoundationCompat
 internal import NIOHTTP1
-internal import NIOPosix
-internal import NIOSSL
+internal import OutgoingHTTP
 internal import Timing
 public import Uploads
 
@@ -22,7 +21,7 @@ public import Uploads
 /// for entry in page.entries { print(entry.key, entry.size) }
 /// ```
 public final class S3HTTPTransport: S3Transport {
-  private let client: HTTPClient
+  private let outgoing: OutgoingHTTPClient
   private let stallLimit: Duration
 
   /// The largest response that is kept, in bytes: 8 MiB. A page of a thousand keys of 1 KB each has 2 MiB.
@@ -38,30 +37,15 @@ public final class S3HTTPTransport: S3Transport {
   /// - Throws: `UploadsError` with code `.invalidArgument` if the file contains no certificates.
   public init(certificates: String? = nil, stallLimit: Duration = .seconds(60)) throws(UploadsError) {
     self.stallLimit = stallLimit
-    var configuration = HTTPClient.Configuration()
-    configuration.timeout = .init(connect: .seconds(10))
-    // A signature is valid for one host.
-    configuration.redirectConfiguration = .disallow
-    configuration.httpVersion = .http1Only
-    // The queue decides when to retry.
-    configuration.connectionPool.retryConnectionEstablishment = false
-    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
-    configuration.connectionPool.idleTimeout = .seconds(4)
-    if let certificates {
-      do {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(certificates))]
-        configuration.tlsConfiguration = tls
-      } catch {
-        throw UploadsError(.invalidArgument, "read the certificates in \(certificates): \(error)")
-      }
+    var connections = OutgoingHTTPClient.Connections()
+    connections.keptPerHost = 64
+    connections.acknowledgementLimit = stallLimit
+    do throws(OutgoingHTTPClient.UnreadableCertificates) {
+      outgoing = try OutgoingHTTPClient(
+        connectTimeout: .seconds(10), certificates: certificates, connections: connections)
+    } catch {
+      throw UploadsError(.invalidArgument, "read the certificates in \(error.path): \(error)")
     }
-    client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-  }
-
-  deinit {
-    // The client outlives this object until its connections are closed; nothing is left that could report an error.
-    client.shutdown { _ in }
   }
 
   /// Sends a request and returns the complete response, without following redirects or repeating the request.
@@ -73,8 +57,8 @@ public final class S3HTTPTransport: S3Transport {
       return try await TimeSource.continuous.withLimits(
         limits,
         orThrow: { [stallLimit] in UploadsError(.interrupted, "no progress with \(place) for \(stallLimit)") }
-      ) { [client] step in
-        try await Self.send(request, progress, through: client, step)
+      ) { [outgoing] step in
+        try await Self.send(request, progress, through: outgoing.client, step)
       }
     } catch let error as CancellationError {
       throw error
@@ -107,9 +91,14 @@ public final class S3HTTPTransport: S3Transport {
     let status = Int(response.status.code)
     let headers = Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }) { "\($0),\($1)" }
     var kept = ByteBuffer()
+    var count: Int64 = 0
     for try await bytes in response.body {
       step()
       if let received = progress.received, (200..<300).contains(status) {
+        count += Int64(bytes.readableBytes)
+        if let limit = progress.receivedLimit, count > limit {
+          throw UploadsError(.unexpectedResponse, "the response has more than \(limit) bytes", status: status)
+        }
         bytes.withUnsafeReadableBytes(received)
       } else {
         guard kept.readableBytes + bytes.readableBytes <= responseLimit else {
@@ -123,22 +112,38 @@ public final class S3HTTPTransport: S3Transport {
   }
 
   private static func failure(_ error: any Error, _ place: String) -> UploadsError {
-    switch error {
-    case let error as UploadsError: return error
-    case let error as NIOConnectionError:
-      let reason = error.dnsAError == nil && error.dnsAAAAError == nil ? "no server responds" : "unknown host name"
-      return UploadsError(.unreachable, "connect to \(place): \(reason)")
-    case let error as IOError where [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH].contains(error.errnoCode):
-      return UploadsError(.unreachable, "connect to \(place): no server responds", errno: error.errnoCode)
-    case is NIOSSLError, is BoringSSLError:
-      return UploadsError(
-        .unreachable, "connect to \(place): the certificate is not trusted: \(error)",
-        hint: "trust the certificate of the server's authority")
-    case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout:
-      return UploadsError(.unreachable, "connect to \(place): timed out")
-    case let error as HTTPParserError where error != .invalidEOFState:
-      return UploadsError(.unexpectedResponse, "\(place) does not respond in HTTP")
-    default: return UploadsError(.interrupted, "the connection to \(place) was interrupted: \(error)")
+    if let error = error as? UploadsError { return error }
+    switch ConnectionFailure(error) {
+    case .unknownHost: return UploadsError(.unreachable, "connect to \(place): unknown host name")
+    case .noServer(let errno):
+      return UploadsError(.unreachable, "connect to \(place): no server responds", errno: errno)
+    case .untrusted(let reason): return tlsFailure(reason, place)
+    case .timedOut: return UploadsError(.unreachable, "connect to \(place): timed out")
+    case .notHTTP: return UploadsError(.unexpectedResponse, "\(place) does not respond in HTTP")
+    case .tooLong:
+      return UploadsError(.interrupted, "the connection to \(place) was interrupted: a response is too long")
+    // Names of a library's errors mean nothing to a user.
+    case .interrupted: return UploadsError(.interrupted, "the connection to \(place) was interrupted")
     }
+  }
+
+  /// Returns the error for a failure of TLS, whose kind is in the library's text alone.
+  private static func tlsFailure(_ text: String, _ place: String) -> UploadsError {
+    let failures: [(word: String, said: String, advice: String)] = [
+      (
+        "failedToValidateHostname", "the certificate is one for another host name",
+        "use the name in the certificate, or give the server one for this name"
+      ),
+      (
+        "CERTIFICATE_VERIFY_FAILED", "the certificate is not trusted, or has expired",
+        "renew it if it has expired; trust an authority of your own with --ca or AWS_CA_BUNDLE"
+      ),
+      ("WRONG_VERSION_NUMBER", "the server does not speak TLS", "use a URL that begins with http://"),
+      ("HTTP_REQUEST", "the server does not speak TLS", "use a URL that begins with http://"),
+    ]
+    guard let failure = failures.first(where: { text.contains($0.word) }) else {
+      return UploadsError(.untrusted, "connect to \(place): TLS cannot be agreed on")
+    }
+    return UploadsError(.untrusted, "connect to \(place): \(failure.said)", hint: failure.advice)
   }
 }

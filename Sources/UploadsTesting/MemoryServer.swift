@@ -2,9 +2,9 @@ internal import Foundation
 internal import Streams
 public import Uploads
 
-/// An S3 server in memory: it stores whole objects and their ETags, and honours conditional requests.
+/// An S3 server in memory: it stores objects and their ETags, also in parts, and keeps conditions or ignores them.
 ///
-/// It does not check signatures and has no multipart uploads.
+/// It does not check signatures.
 ///
 /// ```swift
 /// import Uploads
@@ -16,8 +16,20 @@ public import Uploads
 /// print(object == nil, server.writes(of: "bucket/key"))  // true 0
 /// ```
 public final class MemoryServer: S3Transport {
+  /// A kind of request beside which a server may ignore the condition that no object exists.
+  public enum Creation: Sendable, Hashable, CaseIterable {
+    /// `PUT` of a whole object, as `rclone serve s3` ignores the condition.
+    case put
+    /// `CompleteMultipartUpload`, as Ceph ignores the condition.
+    case complete
+  }
+
   private struct State {
-    var objects: [String: [UInt8]] = [:]
+    var objects: [String: (bytes: [UInt8], etag: String)] = [:]
+    /// The parts of each multipart upload that is not complete, by its ID.
+    var uploads: [String: [Int: [UInt8]]] = [:]
+    var uploadCount = 0
+    var ignored: Set<Creation> = []
     var writes: [String: Int] = [:]
     var before: @Sendable (S3Request) throws -> S3Response? = { _ in nil }
     var after: @Sendable (S3Request) throws -> Void = { _ in }
@@ -32,7 +44,17 @@ public final class MemoryServer: S3Transport {
 
   /// Returns the bytes of an object; `nil` if it does not exist.
   /// - Parameter name: The bucket and the key, joined by a slash.
-  public func object(_ name: String) -> [UInt8]? { state.withLock { $0.objects["/\(name)"] } }
+  public func object(_ name: String) -> [UInt8]? { state.withLock { $0.objects["/\(name)"]?.bytes } }
+
+  /// The number of multipart uploads that are neither complete nor aborted.
+  public var unfinishedUploads: Int { state.withLock { $0.uploads.count } }
+
+  /// Ignores the condition that no object exists beside some kinds of requests from now on.
+  public func ignoreConditions(of creations: Set<Creation>) { state.withLock { $0.ignored = creations } }
+
+  /// Removes an object as another client would.
+  /// - Parameter name: The bucket and the key, joined by a slash.
+  public func remove(_ name: String) { state.withLock { $0.objects["/\(name)"] = nil } }
 
   /// Returns the number of times that clients have created or replaced an object.
   /// - Parameter name: The bucket and the key, joined by a slash.
@@ -44,7 +66,7 @@ public final class MemoryServer: S3Transport {
   ///   - name: The bucket and the key, joined by a slash.
   public func put(_ bytes: some Sequence<UInt8>, as name: String) {
     let bytes = Array(bytes)
-    state.withLock { $0.objects["/\(name)"] = bytes }
+    state.withLock { $0.objects["/\(name)"] = (bytes, Self.etag(bytes)) }
   }
 
   /// Sets a closure that runs before each request; its response or error takes the place of the server's.
@@ -66,26 +88,80 @@ public final class MemoryServer: S3Transport {
   }
 
   private func carryOut(_ request: S3Request, _ progress: S3Progress) throws -> S3Response {
+    let query = Dictionary(request.query.map { ($0.name, $0.value) }) { first, _ in first }
     let present = state.withLock { $0.objects[request.path] }
-    switch request.method {
-    case "PUT":
-      let condition = request.headers.first { ["If-None-Match", "If-Match"].contains($0.name) }
-      let isMet =
-        condition.map { $0.name == "If-Match" ? $0.value == present.map(Self.etag) : present == nil } ?? true
-      guard isMet else { return Self.refusal(412, "PreconditionFailed") }
+    switch (request.method, query["uploadId"]) {
+    case ("POST", nil): return beginUpload()
+    case (_, let id?): return try carryOut(request, upload: id, part: query["partNumber"].flatMap { Int($0) }, progress)
+    case ("PUT", nil):
+      guard isAllowed(request, .put) else { return Self.refusal(412, "PreconditionFailed") }
       let bytes = try Self.bytes(of: request.body)
-      state.withLock { state in
-        state.objects[request.path] = bytes
-        state.writes[request.path, default: 0] += 1
-      }
+      store(bytes, etag: Self.etag(bytes), as: request.path)
       bytes.withUnsafeBytes(progress.sent)
       return S3Response(status: 200, headers: ["etag": Self.etag(bytes)])
-    case "GET" where request.query.isEmpty, "HEAD":
+    case ("GET", _) where request.query.isEmpty, ("HEAD", _):
       guard let present else { return Self.refusal(404, "NoSuchKey") }
-      if request.method == "GET", let received = progress.received { present.withUnsafeBytes(received) }
-      return S3Response(status: 200, headers: ["etag": Self.etag(present), "content-length": "\(present.count)"])
-    default: return S3Response(status: 200, body: Data("<ListMultipartUploadsResult/>".utf8))
+      if let limit = progress.receivedLimit, Int64(present.bytes.count) > limit {
+        throw UploadsError(.unexpectedResponse, "the response has more than \(limit) bytes", status: 200)
+      }
+      if request.method == "GET", let received = progress.received { present.bytes.withUnsafeBytes(received) }
+      return S3Response(
+        status: 200, headers: ["etag": present.etag, "content-length": "\(present.bytes.count)"])
+    default:
+      let text = "<ListMultipartUploadsResult><IsTruncated>false</IsTruncated></ListMultipartUploadsResult>"
+      return S3Response(status: 200, body: Data(text.utf8))
     }
+  }
+
+  /// Returns whether the conditions beside a request are met, or ignored.
+  private func isAllowed(_ request: S3Request, _ creation: Creation) -> Bool {
+    let (present, isIgnored) = state.withLock { ($0.objects[request.path], $0.ignored.contains(creation)) }
+    guard let condition = request.headers.first(where: { ["If-None-Match", "If-Match"].contains($0.name) }) else {
+      return true
+    }
+    if condition.name == "If-Match" { return condition.value == present?.etag }
+    return isIgnored || present == nil
+  }
+
+  private func store(_ bytes: [UInt8], etag: String, as path: String) {
+    state.withLock { state in
+      state.objects[path] = (bytes, etag)
+      state.writes[path, default: 0] += 1
+    }
+  }
+
+  private func beginUpload() -> S3Response {
+    let id = state.withLock { state in
+      state.uploadCount += 1
+      state.uploads["upload\(state.uploadCount)"] = [:]
+      return "upload\(state.uploadCount)"
+    }
+    let text = "<InitiateMultipartUploadResult><UploadId>\(id)</UploadId></InitiateMultipartUploadResult>"
+    return S3Response(status: 200, body: Data(text.utf8))
+  }
+
+  /// Carries out a request that belongs to a multipart upload.
+  private func carryOut(
+    _ request: S3Request, upload id: String, part number: Int?, _ progress: S3Progress
+  ) throws -> S3Response {
+    guard let parts = state.withLock({ $0.uploads[id] }) else { return Self.refusal(404, "NoSuchUpload") }
+    if request.method == "PUT", let number {
+      let bytes = try Self.bytes(of: request.body)
+      state.withLock { $0.uploads[id]?[number] = bytes }
+      bytes.withUnsafeBytes(progress.sent)
+      return S3Response(status: 200, headers: ["etag": Self.etag(bytes)])
+    }
+    if request.method == "POST" {
+      guard isAllowed(request, .complete) else { return Self.refusal(412, "PreconditionFailed") }
+      let ordered = parts.sorted { $0.key < $1.key }.map(\.value)
+      let etag = "\"\(Digests.md5(of: ordered.flatMap { Digests.md5(of: $0) }).hex)-\(ordered.count)\""
+      store(ordered.flatMap { $0 }, etag: etag, as: request.path)
+      state.withLock { $0.uploads[id] = nil }
+      let text = "<CompleteMultipartUploadResult><ETag>\(etag)</ETag></CompleteMultipartUploadResult>"
+      return S3Response(status: 200, body: Data(text.utf8))
+    }
+    state.withLock { $0.uploads[id] = nil }
+    return S3Response(status: 204)
   }
 
   private static func bytes(of body: S3Request.Body) throws -> [UInt8] {

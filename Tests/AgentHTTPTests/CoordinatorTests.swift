@@ -8,8 +8,7 @@ import Timing
 
 @testable import AgentHTTP
 
-/// The agent at a coordinator over HTTP, as the program puts the two together.
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The agent at a coordinator, over HTTP", .timeLimit(.minutes(5)))
 struct CoordinatorTests {
   @Test("The agent registers once and the coordinator accepts its heartbeats")
   func itRegistersOnceAndItsHeartbeatIsTaken() async throws {

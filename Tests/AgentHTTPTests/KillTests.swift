@@ -8,8 +8,8 @@ import SystemTesting
 import Testing
 import Timing
 
-/// The program as it was built, killed at random moments, and started again.
 @Suite(
+  "The built program, killed at random moments and restarted",
   .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
   .enabled(if: FileManager.default.isExecutableFile(atPath: KilledAgent.program), "needs the command: swift build"),
   .timeLimit(.minutes(5)))
@@ -173,9 +173,9 @@ private struct KilledAgent {
       let json = try? JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: "\(state)/\(name)")))
       #expect(json is [String: Any], "life \(life), seed \(seed): \(name) is damaged")
     }
-    modes = modes.intersection([try ModeStore(path: state + "/mode.json").load().record.mode])
+    modes = modes.intersection([try ModeStore(path: state + "/mode.json").load().value.mode])
     #expect(modes.count == 1, "life \(life), seed \(seed): another mode")
-    phases = phases.intersection([try LifecycleStore(path: state + "/lifecycle.json").load().choice])
+    phases = phases.intersection([try LifecycleStore(path: state + "/lifecycle.json").load().value])
     #expect(phases.count == 1, "life \(life), seed \(seed): another phase")
     let tasks = Set(try BackgroundTaskStore(path: state + "/tasks.json").load().tasks.map(\.request.identifier))
     #expect(pending.isSubset(of: tasks), "life \(life), seed \(seed): \(tasks) are pending")

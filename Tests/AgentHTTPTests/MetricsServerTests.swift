@@ -7,7 +7,7 @@ import ServiceLifecycle
 import Streams
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct MetricsServerTests {
+@Suite("The metrics server", .timeLimit(.minutes(5))) struct MetricsServerTests {
   @Test("The server returns the present metrics") func theNumbersOfTheMomentAreServed() async throws {
     let count = Lock(0)
     let (ports, opened) = BoundedStream.make(of: Int.self, limit: 1)

@@ -3,8 +3,8 @@ import Foundation
 import SystemTesting
 import Testing
 
-/// The program as it was built, on a bus of its own, at a coordinator.
 @Suite(
+  "The built program at a coordinator, on a bus of its own",
   .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
   .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
   .timeLimit(.minutes(5)))

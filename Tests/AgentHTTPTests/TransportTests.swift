@@ -6,7 +6,7 @@ import Testing
 
 @testable import AgentHTTP
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("The HTTP transport to a coordinator", .timeLimit(.minutes(5)))
 struct TransportTests {
   @Test(
     "An invalid address of a coordinator is rejected",
@@ -81,7 +81,7 @@ struct TransportTests {
   }
 }
 
-@Suite struct SignerTests {
+@Suite("Signatures of requests to a coordinator") struct SignerTests {
   /// The first test vector of RFC 8032: its seed makes its public key.
   @Test("The public key belongs to the seed") func theKeyIsTheOneOfItsSeed() throws {
     let identity = try identity(seed: "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")

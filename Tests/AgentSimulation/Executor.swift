@@ -44,7 +44,7 @@ enum Executor {
     return true
   }
 
-  /// What would still run never will: the program was killed. What it had in memory stays there, and nobody looks at it.
+  /// Drops the pending jobs, because the program was killed. Its memory stays allocated and unused.
   static func kill() { ready = [] }
 
   private static func take(_ job: UnownedJob) {

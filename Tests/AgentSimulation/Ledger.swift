@@ -30,7 +30,7 @@ final class Ledger: @unchecked Sendable {
   private var sentAt: Duration = .zero
   private(set) var restores = 0
 
-  /// What the person chose is on disk.
+  /// Records that the choice of the user is on disk.
   func chose(_ choice: LifecycleChoice) { self.choice = choice }
 
   /// What is pending at this moment, while nothing goes on.
@@ -72,7 +72,7 @@ final class Ledger: @unchecked Sendable {
     }
   }
 
-  /// What the agent says is on disk.
+  /// Records that the reported state is on disk.
   func keep(_ status: AgentStatus) {
     let said = ModeRecord(mode: status.mode, cause: status.cause, runOnlyWhileCharging: status.runOnlyWhileCharging)
     if status.storageProblem == nil {
@@ -106,7 +106,7 @@ final class Ledger: @unchecked Sendable {
     return world.now
   }
 
-  /// The agent hears the answer.
+  /// Records an answer that the agent receives.
   func hears(_ path: String, _ body: Data, _ answer: CoordinatorAnswer, _ world: World) {
     struct Result: Decodable { var subtaskId: String }
     if path != "/heartbeat" {

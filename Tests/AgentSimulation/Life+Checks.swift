@@ -20,7 +20,7 @@ extension Life {
     if isHeld == runs.isEmpty { world.fault("the inhibitor is \(activity.state) with the runs \(runs)") }
   }
 
-  /// Only a person goes to On, and by itself the mode goes from there to Bluetooth Local, and nowhere else.
+  /// Checks that only the user selects On, and that the mode changes by itself from On to Bluetooth Local alone.
   private func checkMode(_ status: AgentStatus, before: AgentStatus) {
     if status.mode != before.mode {
       world.tell("\(before.mode) → \(status.mode), \(status.cause)")
@@ -34,7 +34,7 @@ extension Life {
     world.ledger.keep(status)
     guard status.storageProblem == nil else { return }
     if (status.mode, status.cause) != (before.mode, before.cause) || before.storageProblem != nil {
-      let kept = (try? ModeStore(path: world.folder + "/mode.json").load())?.record
+      let kept = (try? ModeStore(path: world.folder + "/mode.json").load())?.value
       if kept?.mode != status.mode || kept?.cause != status.cause {
         world.fault("the mode is \(status.mode), and on disk is \(String(describing: kept))")
       }

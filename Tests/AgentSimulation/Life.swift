@@ -97,7 +97,7 @@ final class Life: @unchecked Sendable {
     tasks = try AgentTasks(store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: taskOptions)
   }
 
-  /// Runs it, until it is told to end or breaks.
+  /// Runs the program until it is stopped or fails.
   func begin() {
     run = Task {
       do {
@@ -158,7 +158,7 @@ final class Life: @unchecked Sendable {
 
   func say(_ power: PowerSnapshot) { inputs.powers.source.yield(PowerUpdate(number: 1, snapshot: power)) }
 
-  /// A person, or the system, does something, and it is done when this returns, unless the program is killed before.
+  /// Performs an action of the user or the system, which is complete on return unless the program is killed before.
   func act(_ action: @escaping @Sendable (Life) async -> Void) {
     Task { await action(self) }
     world.settle()

@@ -9,7 +9,7 @@ final class Services: @unchecked Sendable {
   var unwantedSince: Duration?
 }
 
-/// A service with somebody beside it who writes down when it works.
+/// A service whose times of work are recorded.
 struct Watched: ComputeRunner {
   let service: ComputeService
   let inner: any ComputeRunner

@@ -38,7 +38,7 @@ final class SimulatedClock: Clock, @unchecked Sendable {
     }
   }
 
-  /// When somebody is to be woken next.
+  /// The instant of the next wake-up.
   var next: Duration? { sleepers.last?.deadline }
 
   /// Moves on, and wakes all who are due by then.

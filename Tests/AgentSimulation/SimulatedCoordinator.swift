@@ -41,7 +41,7 @@ struct SimulatedCoordinator {
   private var nextTask = 1
   /// How many tasks, or plain answers, there are until it has none for a while.
   private var burst = 0
-  // What a person there, or the weather, has set.
+  // Settings of the coordinator's operator, or of the weather.
   var isSkewed = false
   var isBanned = false
   var hasWork = true

@@ -18,7 +18,7 @@ struct SimulatedPhone: ComputeRunner {
       try await time.sleep(for: .seconds(Int.random(in: 60...40_000, using: &world.random)))
       if world.chance(0.5) { throw Broken(description: "the adapter was pulled") }
     } catch is CancellationError {
-      // It takes its advertisement down, whoever is in a hurry; one in a hundred hangs.
+      // The phone takes its advertisement down even when cancelled; one in a hundred hangs.
       let lingers = world.chance(0.01) ? .seconds(60) : world.milliseconds(0...4000)
       let time = time
       await Task { try? await time.sleep(for: lingers) }.value

@@ -25,7 +25,7 @@ struct SimulatedTransport: CoordinatorTransport {
     }
     try await time.sleep(for: world.milliseconds(1...150))
     if fate < world.weather.loss { return CoordinatorAnswer(status: 502, body: Data("<html>".utf8)) }
-    // After a sleep of the machine nobody waits any longer.
+    // After a sleep of the host no caller waits any longer.
     if world.now - askedAt < CoordinatorRunner.answerLimit { world.ledger.hears(path, body, answer, world) }
     return answer
   }

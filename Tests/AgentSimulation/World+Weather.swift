@@ -29,7 +29,7 @@ extension World {
     if isFaultless { clear() }
   }
 
-  /// Whatever was, a person can have it work, and the coordinator gets what it is to get.
+  /// Clears the weather: after any history the user can make the agent work, and the coordinator receives all results.
   private func clear() {
     tell("good weather")
     weather.loss = 0
@@ -77,7 +77,7 @@ extension World {
         ? PathSnapshot(status: .satisfied) : PathSnapshot(status: .unsatisfied, unsatisfiedReason: .noCarrier)
       life?.say(weather.path)
       settle()
-      // Who is told that the network is back often chooses On.
+      // A user who is notified of the network's return often selects On.
       if weather.path.status == .satisfied, chance(0.7) { choose(.on) }
     case .power:
       weather.power = PowerTelemetry(
@@ -143,7 +143,7 @@ extension World {
   private func rest() {
     let pause = pick([1, 5, 60, 600, 3 * 3600])
     pass(.seconds(pause))
-    // What a clock says that was set meanwhile, after a start of the machine, nobody can know.
+    // The time of a clock that was set meanwhile is unknown after a start of the host.
     if life == nil, !weather.happenings.contains(.wallClock), chance(0.3) { boot(awayFor: pause) }
   }
 
@@ -178,7 +178,7 @@ extension World {
     }
   }
 
-  /// The phase as logind and a person have it.
+  /// The phase that follows from logind and the user's choice.
   func phase(_ chosen: LifecycleSnapshot) -> LifecycleSnapshot {
     if weather.isSuspending { return LifecycleSnapshot(phase: .suspending, reason: .sleep, choice: chosen.choice) }
     return chosen.choice == .auto && weather.isIdle ? LifecycleSnapshot(phase: .background, reason: .idle) : chosen

@@ -41,7 +41,7 @@ final class World: @unchecked Sendable {
   var life: Life?
   /// The instances that have ended: they are never released, because deinitializers have effects.
   private var graves: [Life] = []
-  /// What happened, for a person who plays a seed again.
+  /// A Boolean value that indicates whether every event is printed, for a developer who repeats a seed.
   let isTelling: Bool
   var faults: [String] = []
 
@@ -58,7 +58,7 @@ final class World: @unchecked Sendable {
   /// Jobs until the program is killed; `nil` for not at all.
   var jobsToLive: Int?
 
-  // What a person chose, and what was acknowledged.
+  // The ledger of what the user chose, and of what was acknowledged.
   let ledger = Ledger()
 
   init(seed: UInt64, folder: String, isTelling: Bool) {

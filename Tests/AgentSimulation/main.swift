@@ -4,7 +4,7 @@ import Foundation
 //
 //   agent-simulation FIRST LAST [--hours N] [--tell]
 //
-// Prints what broke a promise, and the seed that shows it again. `--tell` says what happens.
+// Prints each broken promise, and the seed that repeats it. `--tell` prints every event.
 
 // The order of a dictionary is a part of what a seed decides.
 if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
@@ -48,6 +48,6 @@ for seed in first...last {
 }
 fflush(nil)
 print("\(last - first + 1) seeds of \(hours) h, \(failed.count) failed" + (failed.isEmpty ? "" : ": \(failed)"))
-// Without what a program does at its end: there is still somebody asleep.
+// Without the program's normal end: some tasks are still asleep.
 fflush(nil)
 _exit(failed.isEmpty ? 0 : 1)

@@ -7,8 +7,9 @@ import Testing
 
 @testable import Agent
 
-/// The agent on a bus of its own, as we see it and as others do.
-@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
+@Suite(
+  "The agent's D-Bus interface, as our client and other programs see it",
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
 struct AgentControlTests {
   /// A bus, an agent on it, and a client.
   private func served(

@@ -6,8 +6,8 @@ import Timing
 
 @testable import Agent
 
-/// What is promised of the background tasks, whatever happens in whatever order.
-@Suite(.timeLimit(.minutes(10))) struct AgentTasksSeedTests {
+@Suite("The promises of background tasks, in random orders of events", .timeLimit(.minutes(10)))
+struct AgentTasksSeedTests {
   @Test("Simulated days break no guarantee", arguments: [UInt64](1...100)) func thePromisesHold(seed: UInt64)
     async throws
   {

@@ -9,7 +9,7 @@ private func power(
   PowerTelemetry(onExternalPower: external, batteryLevelPct: level, lowPowerMode: saving, updatedAtMs: 0)
 }
 
-@Suite struct FlowChartTests {
+@Suite("The flow chart of assignments") struct FlowChartTests {
   struct Row: Sendable {
     var power: PowerTelemetry?
     var reason: AssignmentReason
@@ -51,7 +51,7 @@ private func power(
   }
 }
 
-@Suite struct CoordinatorPhoneTableTests {
+@Suite("The coordinator's table for phones") struct CoordinatorPhoneTableTests {
   struct Row: Sendable {
     var input: AssignmentPolicy.Input
     var reason: AssignmentReason
@@ -98,7 +98,7 @@ private func power(
   }
 }
 
-@Suite struct CoordinatorMachineTableTests {
+@Suite("The coordinator's table for machines") struct CoordinatorMachineTableTests {
   struct Row: Sendable {
     var power: PowerTelemetry?
     var machine: MachineTelemetry
@@ -151,7 +151,7 @@ private func power(
   }
 }
 
-@Suite struct DropReasonsTests {
+@Suite("The reasons for dropped tasks") struct DropReasonsTests {
   private let short = AssignmentDecision.Work.coordinatorTask(timeLimit: .seconds(10))
   private let long = AssignmentDecision.Work.coordinatorTask(timeLimit: .milliseconds(10_001))
 

@@ -9,8 +9,9 @@ import Testing
 
 @testable import Agent
 
-/// The agent's background tasks and its phase, on a bus of its own.
-@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
+@Suite(
+  "Background tasks and the lifecycle phase, over D-Bus",
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
 struct BackgroundControlTests {
   @Test("A client sends the agent to the background and runs tasks") func aPersonSendsItToTheBackgroundAndRunsTasks()
     async throws
@@ -74,13 +75,12 @@ struct BackgroundControlTests {
     let background = try TasksFixture()
     let lifecycle = try await background.lifecycle()
     let file = background.folder.appending(path: "lifecycle.json")
-    let link = file.path + ".new"
-    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/full")
+    background.isDiskFull.withLock { $0 = true }
     let full = #expect(throws: AgentError.self) { try lifecycle.choose(.background) }
     #expect(full?.code == .storage)
     #expect(full?.errno == ENOSPC)
     #expect(lifecycle.snapshot.choice == .auto)
-    try FileManager.default.removeItem(atPath: link)
+    background.isDiskFull.withLock { $0 = false }
     #expect(try lifecycle.choose(.background).phase == .background)
     #expect(try lifecycle.choose(.background).choice == .background)
     #expect(background.log.newest().map(\.text) == ["the user chose the phase: background"])

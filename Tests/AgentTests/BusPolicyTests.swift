@@ -5,9 +5,8 @@ import Testing
 
 @testable import Agent
 
-/// What `dbus/io.edgecoder.Agent1.conf` lets whom do, on a bus that forbids all else.
 @Suite(
-  .enabled(if: geteuid() == 0, "needs root, to be somebody else"),
+  "The bus policy dbus/io.edgecoder.Agent1.conf", .enabled(if: geteuid() == 0, "needs root, to be somebody else"),
   .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
   .enabled(if: ChildProcess.path(of: "gdbus") != nil, "needs gdbus"),
   .enabled(if: ChildProcess.path(of: "setpriv") != nil, "needs setpriv"), .timeLimit(.minutes(5)))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Agent
 
-@Suite struct EventLogTests {
+@Suite("The event log") struct EventLogTests {
   private let folder: URL
   private let path: String
 
@@ -73,12 +73,13 @@ import Testing
     #expect(numbers.count > 100)
   }
 
+  /// A symbolic link is not followed.
   @Test("An event that cannot be written is reported") func whatCannotBeWrittenIsSaid() throws {
     defer { remove() }
-    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/full")
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/null")
     let log = EventLog(path: path)
     log.append(.applied, "one")
-    #expect(log.problem?.errno == ENOSPC)
+    #expect(log.problem?.errno == ELOOP)
     #expect(log.unwritten == 1)
     #expect(log.newest().count == 1)
     try FileManager.default.removeItem(atPath: path)

@@ -4,7 +4,7 @@ import SystemState
 import SystemTesting
 import Testing
 
-@Suite struct MetricTests {
+@Suite("Metrics") struct MetricTests {
   @Test("The text has the format of Prometheus") func theTextIsPrometheuss() {
     let metrics = [
       Metric(

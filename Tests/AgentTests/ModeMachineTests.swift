@@ -3,8 +3,7 @@ import Testing
 
 @testable import Agent
 
-/// What holds in every state that can be reached, and along every way there.
-@Suite struct ModeMachineTests {
+@Suite("The rules that hold in every reachable state of the mode") struct ModeMachineTests {
   typealias Event = ModeMachine.Event
   typealias Action = ModeMachine.Action
 

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Agent
 
-/// The rules of ``ModeMachine`` at the runner's level, whatever happens in whatever order.
-@Suite(.timeLimit(.minutes(10))) struct ModeRunnerSeedTests {
+@Suite("The rules of the mode at the runner, in random orders of events", .timeLimit(.minutes(10)))
+struct ModeRunnerSeedTests {
   /// Eight times 125 seeds; one that fails is named, and can be run alone.
   @Test("The rules hold for random sequences of events", arguments: 0..<8) func theRulesHold(share: UInt64) async throws
   {

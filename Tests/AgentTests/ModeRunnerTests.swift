@@ -6,8 +6,7 @@ import Testing
 
 @testable import Agent
 
-/// What the runner does with its services, step by step.
-@Suite(.timeLimit(.minutes(5))) struct ModeRunnerTests {
+@Suite("The mode runner and its services", .timeLimit(.minutes(5))) struct ModeRunnerTests {
   private let on = ModeRecord(mode: .on)
   private let local = ModeRecord(mode: .bluetoothLocal)
 

@@ -1,9 +1,10 @@
+import DurableFiles
 import Foundation
 import Testing
 
 @testable import Agent
 
-@Suite struct ModeStoreTests {
+@Suite("The mode on disk") struct ModeStoreTests {
   private let folder: URL
   private let store: ModeStore
 
@@ -17,12 +18,12 @@ import Testing
 
   @Test("A saved mode is restored") func whatIsSavedIsRestored() throws {
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
-    #expect(try store.load() == .init(record: ModeRecord(), problem: nil))
+    #expect(try store.load() == .init(value: ModeRecord(), problem: nil))
     for mode in ComputeMode.allCases {
       for cause in ModeRecord.Cause.allCases {
         let record = ModeRecord(mode: mode, cause: cause, runOnlyWhileCharging: mode == .on)
         try store.save(record)
-        #expect(try store.load() == .init(record: record, problem: nil))
+        #expect(try store.load() == .init(value: record, problem: nil))
         #expect(try files() == ["mode.json"])
       }
     }
@@ -43,7 +44,7 @@ import Testing
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     try Data(text.utf8).write(to: URL(filePath: store.path))
     let loaded = try store.load()
-    #expect(loaded.record == ModeRecord())
+    #expect(loaded.value == ModeRecord())
     #expect(loaded.problem?.code == .damagedFile)
     #expect(loaded.problem?.hint?.contains(store.damagedPath) == true)
     #expect(try files() == ["mode.json.damaged"])
@@ -58,7 +59,7 @@ import Testing
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     let text = #"{"version":1,"record":{"mode":"on","cause":"network-loss","runOnlyWhileCharging":true}}"#
     try Data(text.utf8).write(to: URL(filePath: store.path))
-    #expect(try store.load().record == ModeRecord(mode: .on, cause: .person, runOnlyWhileCharging: true))
+    #expect(try store.load().value == ModeRecord(mode: .on, cause: .person, runOnlyWhileCharging: true))
   }
 
   @Test("A file that cannot be read or written throws an error") func whatCannotBeReadOrWrittenIsSaid() throws {
@@ -80,19 +81,18 @@ import Testing
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     try store.save(ModeRecord(mode: .on))
     try Data(repeating: 0x7b, count: 9000).write(to: folder.appending(path: "mode.json.new"))
-    #expect(try store.load().record.mode == .on)
+    #expect(try store.load().value.mode == .on)
     try store.save(ModeRecord(mode: .bluetoothLocal, cause: .networkLoss))
-    #expect(try store.load().record == ModeRecord(mode: .bluetoothLocal, cause: .networkLoss))
+    #expect(try store.load().value == ModeRecord(mode: .bluetoothLocal, cause: .networkLoss))
     #expect(try files() == ["mode.json"])
   }
 
-  /// /dev/full takes nothing, as a full disk does.
   @Test("A full disk leaves the old mode in the file") func aFullDiskLeavesWhatWasThere() throws {
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     try store.save(ModeRecord(mode: .on))
-    try FileManager.default.createSymbolicLink(atPath: store.path + ".new", withDestinationPath: "/dev/full")
-    let error = #expect(throws: AgentError.self) { try store.save(ModeRecord()) }
+    let full = ModeStore(path: store.path, disk: Disk { step, _ in step == .write ? ENOSPC : nil })
+    let error = #expect(throws: AgentError.self) { try full.save(ModeRecord()) }
     #expect(error?.errno == ENOSPC)
-    #expect(try store.load().record.mode == .on)
+    #expect(try store.load().value.mode == .on)
   }
 }

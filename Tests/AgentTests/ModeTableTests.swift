@@ -2,8 +2,7 @@ import Testing
 
 @testable import Agent
 
-/// What happens in each state at each event, written down.
-@Suite struct ModeTableTests {
+@Suite("The table of states and events of the mode") struct ModeTableTests {
   typealias Event = ModeMachine.Event
   typealias Action = ModeMachine.Action
 

@@ -2,8 +2,7 @@ import Foundation
 import SystemTesting
 import Testing
 
-/// Days of an agent's life, with everything that can happen: see Tests/AgentSimulation.
-@Suite(.timeLimit(.minutes(10)))
+@Suite("Simulated days of an agent", .timeLimit(.minutes(10)))
 struct SimulationTests {
   /// `EDGEBLUE_SEEDS="17 17"` plays one again, `"1 1000"` many.
   @Test("Simulated days break no guarantee") func noPromiseIsBroken() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Agent
 
-@Suite struct StateFolderTests {
+@Suite("The state folder") struct StateFolderTests {
   @Test("Only one agent at a time owns the folder") func oneAgentAtATimeHasIt() throws {
     let base = FileManager.default.temporaryDirectory.appending(path: "edgeblue-state-\(UUID().uuidString.prefix(8))")
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: base) } }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite(.computing) struct CodecTests {
+@Suite("Audio codecs", .computing) struct CodecTests {
   @Test("The identifiers of codecs are those of the Omi family") func identifiersAreThoseOfTheOmiFamily() throws {
     let known: [UInt8: AudioCodec] = [
       0: .pcm16k, 1: .pcm8k, 10: .muLaw16k, 11: .muLaw8k, 20: .opus10ms, 21: .opus20ms,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite(.computing) struct FrameReassemblerPropertyTests {
+@Suite("Properties of the frame reassembler", .computing) struct FrameReassemblerPropertyTests {
   /// Whatever a channel loses, doubles and reorders: each frame that arrived whole comes out once and in order, and all
   /// others are counted as lost where they are missing.
   @Test(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite(.computing) struct FrameReassemblerTests {
+@Suite("The frame reassembler", .computing) struct FrameReassemblerTests {
   /// The document's example: 320 bytes of PCM in values of 251 and 75 bytes.
   @Test("A frame of two fragments is reassembled", arguments: FakeSender.Numbering.allCases)
   func aFrameOfTwoPiecesIsOneFrame(_ numbering: FakeSender.Numbering) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite(.computing) struct FullDiskTests {
+@Suite("A full disk at every write", .computing) struct FullDiskTests {
   /// The kernel refuses, and not a double: what was kept is right, what is missing is told, and it goes on when there is
   /// room again.
   @Test(

@@ -38,7 +38,7 @@ private struct TellingStore<Store: FakeStore>: FakeStore {
   }
 }
 
-@Suite(.computing) struct KilledFetchTests {
+@Suite("A transfer of stored recordings that is killed", .computing) struct KilledFetchTests {
   /// What a device has stored: three seconds, in more than one piece, of which segments are made twice on the way.
   private static let count = 150
 

@@ -8,7 +8,7 @@ import Testing
 /// Where a recorder that is to be killed records; set only in the process that is started for that.
 private let victimFolder = ProcessInfo.processInfo.environment["EDGEBLUE_AUDIO_VICTIM"]
 
-@Suite(.computing) struct KilledRecorderTests {
+@Suite("A recorder that is killed", .computing) struct KilledRecorderTests {
   /// With `EDGEBLUE_KILLS=200` as often.
   @Test("A recorder killed at any moment loses at most one second") func killedAtAnyMomentItLosesASecondAtMost() throws
   {

@@ -6,8 +6,7 @@ import Testing
 
 @testable import AudioIngest
 
-/// What a power cut leaves: of each file that was being written no more than was on disk when it was last synced.
-@Suite(.computing) struct PowerCutTests {
+@Suite("Power cuts", .computing) struct PowerCutTests {
   let temporary: TemporaryFolder
 
   // In memory: what would be lost there is what this test takes away itself.

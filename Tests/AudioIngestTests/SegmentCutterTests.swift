@@ -2,7 +2,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite(.computing) struct SegmentCutterTests {
+@Suite("The division of audio into segments", .computing) struct SegmentCutterTests {
   /// Blocks of 320 samples, one character each: `s` speech, `-` none. What is decided: `.` hold, `o` open, `a` append,
   /// `S` and `M` close for silence and maximum, `x` close and drop.
   private func actions(_ rules: SegmentRules, _ blocks: String) -> String {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite(.computing) struct SegmentFolderTests {
+@Suite("The folder of segments", .computing) struct SegmentFolderTests {
   let temporary: TemporaryFolder
 
   init() throws { temporary = try TemporaryFolder() }

@@ -3,8 +3,7 @@ import Testing
 
 @testable import AudioIngest
 
-/// The JSON of a sidecar, which other programs read.
-@Suite struct SidecarTests {
+@Suite("The JSON of a sidecar") struct SidecarTests {
   /// A sidecar that version 0.1.0 wrote for a segment received live.
   private static let live = """
     {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite(.computing) struct StoreTransferTests {
+@Suite("The transfer of stored recordings", .computing) struct StoreTransferTests {
   // MARK: A ring
 
   @Test("A ring is fetched in groups of records, which are then freed") func aRingIsFetchedAPieceAtATimeAndFreed() {

@@ -6,8 +6,7 @@ import Timing
 
 @testable import AudioIngest
 
-/// From a device's store to segments, with every fault of a disk, and over links that end.
-@Suite(.computing, .timeLimit(.minutes(10))) struct StoredKeeperTests {
+@Suite("Stored recordings on their way to segments", .computing, .timeLimit(.minutes(10))) struct StoredKeeperTests {
   private let temporary: TemporaryFolder
 
   // In memory: none of these tests is about a power cut, and there are thousands of syncs.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite(.computing) struct StoredRecordTests {
+@Suite("Records of a device's store", .computing) struct StoredRecordTests {
   @Test("A block consists of frames and padding") func aBlockHasFramesAndPadding() {
     let block: [UInt8] = [3, 1, 2, 3, 0, 0, 1, 9] + [UInt8](repeating: 0, count: 432)
     #expect(StoredRecord(block[...], .file).frames.map(Array.init) == [[1, 2, 3], [9]])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite(.computing) struct StoredTimelineTests {
+@Suite("The timeline of stored recordings", .computing) struct StoredTimelineTests {
   private let timeline = StoredTimeline(sampleRate: 16_000)
   /// 2026-11-22 00:45:00 UTC, and a part of a second that no stamp shows.
   private let start: Int64 = 1_795_308_300_370

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite(.computing) struct StreamDecoderTests {
+@Suite("The stream decoder", .computing) struct StreamDecoderTests {
   /// Ten frames of 10 ms are made up, the rest is silence, and the next loss begins anew.
   @Test(
     "A loss has as many samples as the missing frames", arguments: [AudioCodec.opus10ms, .opus20ms, .pcm16k, .muLaw8k])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite(.computing) struct StreamRecorderTests {
+@Suite("The stream recorder", .computing) struct StreamRecorderTests {
   let temporary: TemporaryFolder
 
   // In memory: none of these tests is about a power cut, and there are thousands of syncs.

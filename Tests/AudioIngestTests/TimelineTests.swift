@@ -3,7 +3,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite(.computing) struct TimelineTests {
+@Suite("The timeline", .computing) struct TimelineTests {
   /// A day of frames, one in five seconds, from a device whose clock is 100 ppm off; the radio delays each by up to half
   /// a second.
   @Test("Clocks that drift apart cause no loss", arguments: [-100, 0, 100])

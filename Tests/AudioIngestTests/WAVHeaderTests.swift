@@ -2,7 +2,7 @@ import Testing
 
 @testable import AudioIngest
 
-@Suite(.computing) struct WAVHeaderTests {
+@Suite("Headers of WAV files", .computing) struct WAVHeaderTests {
   @Test("The header is the canonical one of 44 bytes") func itIsTheCanonicalOne() {
     let bytes = WAVHeader(sampleRate: 16_000, dataBytes: 0x0102_0304).bytes
     let expected =

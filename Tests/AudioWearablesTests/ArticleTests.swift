@@ -6,8 +6,9 @@ import Timing
 @testable import AudioIngest
 @testable import AudioWearables
 
-/// The code of the library's articles, as it stands there.
-@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
+@Suite(
+  "The code of the library's articles", .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
+  .timeLimit(.minutes(5)))
 struct ArticleTests {
   struct Mailbox: SegmentSink {
     let folder: SegmentFolder

@@ -4,7 +4,7 @@ import Timing
 
 @testable import AudioWearables
 
-@Suite struct ConnectionMachineTests {
+@Suite("The state machine of a wearable's connection") struct ConnectionMachineTests {
   private func streaming(at instant: Duration = .zero) -> ConnectionMachine {
     var machine = ConnectionMachine(random: { 0.5 })
     _ = machine.handle(.start(isKnown: true), at: instant)

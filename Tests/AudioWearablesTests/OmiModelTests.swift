@@ -6,7 +6,7 @@ import Timing
 @testable import AudioIngest
 @testable import AudioWearables
 
-@Suite struct OmiModelTests {
+@Suite("Models of Omi devices") struct OmiModelTests {
   private static func model(_ services: [Int], _ characteristics: [Int], _ names: String...) -> OmiModel {
     OmiModel(
       services: Set(services.map(OmiWearable.uuid) + ["180f", "180a"]),

@@ -5,7 +5,7 @@ import Testing
 @testable import AudioIngest
 @testable import AudioWearables
 
-@Suite struct RecordingFeedTests {
+@Suite("The feed from a wearable to its recording") struct RecordingFeedTests {
   @Test("Packets of an unsupported codec are stored again after a full disk, and the failure is published once")
   func whatNobodyKnowsIsKeptAgain() async throws {
     let temporary = try TemporaryFolder()

@@ -9,7 +9,9 @@ import Timing
 
 /// A recorder that fetches what a wearable has stored, over a bluetoothd of the test's own. A ring on a stack nobody here
 /// wrote is in the radio lab.
-@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
+@Suite(
+  "A recorder that fetches stored recordings, over a fake BlueZ",
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
 struct StoredFetchTests {
   private static let count = 250
   private let temporary: TemporaryFolder

@@ -1,6 +1,7 @@
 import AudioIngestTesting
 import BlueZ
 import Foundation
+import Streams
 import SystemTesting
 import Testing
 import Timing
@@ -10,7 +11,9 @@ import Timing
 
 /// Recorders over a bluetoothd of the test's own, which is restarted, and an adapter that is pulled. The wearables are of
 /// this program, too; one on a stack nobody here wrote is in the radio lab.
-@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
+@Suite(
+  "Recorders over a fake BlueZ that restarts",
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
 struct WearableRecorderTests {
   private let temporary: TemporaryFolder
   private let folder: SegmentFolder
@@ -166,6 +169,58 @@ struct WearableRecorderTests {
     }
     func setClock(of device: Device, unixSeconds: UInt32) async throws {}
     func probe(_ device: Device) async throws -> AudioCodec? { try await omi.probe(device) }
+  }
+
+  /// A sink that accepts as slowly as a disk, or never.
+  private struct Sink: SegmentSink {
+    let accepted = Lock<[Int]>([])
+    var accepts = true
+
+    func take(_ segment: FinishedSegment) async throws {
+      // As a queue in a database does it: nothing is written for a cancelled task.
+      try Task.checkCancellation()
+      if !accepts { try await Task.sleep(for: .seconds(3600), clock: .steady) }
+      accepted.withLock { $0.append(segment.info.id) }
+    }
+  }
+
+  /// What ends the recording finishes the last segment, often the only one.
+  @Test("The last segment of a recording is passed to the sink") func theLastSegmentIsPassedOn() async throws {
+    let lab = try await FakeRadio()
+    let wearable = try await FakeWearable(on: lab.adapters[0])
+    let sink = Sink()
+    let recorder = WearableRecorder(
+      OmiWearable(), at: lab.adapters[1], into: folder, settings: .standing(time), sink: sink)
+    let running = Task { try await recorder.run() }
+    try await wearable.waitForSubscriber()
+    try await wearable.send(Self.frames(0..<100))
+    try await recorder.waitForNotifications(100)
+    running.cancel()
+    try await running.value
+    #expect(try SegmentCatalog(path: folder.path).entries.map(\.segment.info.id) == [1])
+    #expect(sink.accepted.withLock { $0 } == [1])
+    try await lab.stop()
+  }
+
+  @Test("A sink that accepts nothing does not keep a recorder from ending") func aStuckSinkEndsInTime() async throws {
+    let lab = try await FakeRadio()
+    let wearable = try await FakeWearable(on: lab.adapters[0])
+    var settings = WearableRecorder.Settings.standing(time)
+    settings.deliveryLimit = .milliseconds(50)
+    let recorder = WearableRecorder(
+      OmiWearable(), at: lab.adapters[1], into: folder, settings: settings, sink: Sink(accepts: false))
+    let events = recorder.events()
+    let running = Task { try await recorder.run() }
+    try await wearable.waitForSubscriber()
+    try await wearable.send(Self.frames(0..<100))
+    try await recorder.waitForNotifications(100)
+    running.cancel()
+    try await running.value
+    var problems: [String] = []
+    for await event in events { if case .problem(let text) = event { problems.append(text) } }
+    #expect(problems.contains { $0.hasPrefix("segment 1 was not passed on in time") })
+    #expect(try SegmentCatalog(path: folder.path).entries.map(\.isDelivered) == [false])
+    try await lab.stop()
   }
 
   /// What need not be known to keep audio is not waited for.

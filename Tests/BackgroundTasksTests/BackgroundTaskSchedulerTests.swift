@@ -1,4 +1,5 @@
 import DeterministicTesting
+import DurableFiles
 import Foundation
 import Streams
 import Testing
@@ -6,10 +7,10 @@ import Timing
 
 @testable import BackgroundTasks
 
-/// The scheduler with a real file and a clock that the test moves.
-@Suite(.timeLimit(.minutes(5))) struct BackgroundTaskSchedulerTests {
+@Suite("The scheduler of background tasks", .timeLimit(.minutes(5))) struct BackgroundTaskSchedulerTests {
   private let folder: URL
   private let store: BackgroundTaskStore
+  private let isDiskFull = Lock(false)
   private let clock = ManualClock()
   private let wall = Lock<Int64>(1_700_000_000_000)
   private let events: BoundedStream<BackgroundTaskEvent>
@@ -18,7 +19,9 @@ import Timing
   init() throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "edgeblue-tasks-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    store = BackgroundTaskStore(path: folder.appending(path: "tasks.json").path)
+    store = BackgroundTaskStore(
+      path: folder.appending(path: "tasks.json").path,
+      disk: Disk { [isDiskFull] step, _ in step == .write && isDiskFull.withLock { $0 } ? ENOSPC : nil })
     (events, eventsIn) = BoundedStream.make(limit: 100)
   }
 
@@ -123,15 +126,14 @@ import Timing
   @Test("A request that cannot be stored is refused") func whatCannotBeStoredIsRefused() async throws {
     let scheduler = try scheduler { _ in }
     try await running(scheduler) {
-      let link = folder.appending(path: "tasks.json.new").path
-      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/full")
+      isDiskFull.withLock { $0 = true }
       let error = await #expect(throws: BackgroundTasksError.self) {
         try await scheduler.submit(.init("heartbeat", .refresh))
       }
       #expect(error?.code == .storage)
       #expect(error?.errno == ENOSPC)
       #expect(await scheduler.snapshot.pending.isEmpty)
-      try FileManager.default.removeItem(atPath: link)
+      isDiskFull.withLock { $0 = false }
       try await scheduler.submit(.init("heartbeat", .refresh))
       #expect(await scheduler.snapshot.pending.count == 1)
     }

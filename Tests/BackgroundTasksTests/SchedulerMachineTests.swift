@@ -2,7 +2,7 @@ import Testing
 
 @testable import BackgroundTasks
 
-@Suite struct SchedulerMachineTests {
+@Suite("The state machine of the scheduler") struct SchedulerMachineTests {
   private static let registered: [String: BackgroundTaskRequest.Kind] = [
     "refresh": .refresh, "process": .processing, "upload": .processing,
   ]

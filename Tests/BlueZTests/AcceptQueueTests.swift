@@ -3,8 +3,8 @@ import Testing
 
 @testable import BlueZ
 
-/// The tests queue errors in place of channels, which need a radio.
-@Suite(.timeLimit(.minutes(5))) struct AcceptQueueTests {
+/// Errors are queued in place of channels, which need a radio.
+@Suite("The queue of accepted channels", .timeLimit(.minutes(5))) struct AcceptQueueTests {
   private func refusal(_ number: Int) -> Result<L2CAPChannel, BlueZError> { .failure(BlueZError(.failed, "\(number)")) }
 
   private func take(from queue: AcceptQueue) async -> String {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BlueZ
 
-@Suite struct AdvertisementBudgetTests {
+@Suite("The space in an advertisement") struct AdvertisementBudgetTests {
   private let edgeCoder: BluetoothUUID = "ec0d0001-ec0d-ec0d-ec0d-ec0d0001ec0d"
 
   @Test("The advertisement of an EdgeCoder phone fits") func anEdgeCoderPhoneFits() throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BlueZ
 
-@Suite struct AdvertisementDataTests {
+@Suite("The data of received advertisements") struct AdvertisementDataTests {
   @Test("Every property of a device is read by its type") func everyPropertyHasItsType() {
     let data = AdvertisementData(
       [

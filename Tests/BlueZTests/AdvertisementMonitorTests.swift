@@ -3,7 +3,7 @@ import Testing
 
 @testable import BlueZ
 
-@Suite struct AdvertisementMonitorTests {
+@Suite("Advertisement monitors") struct AdvertisementMonitorTests {
   typealias Content = AdvertisementMonitor.Content
   typealias Pattern = AdvertisementPattern
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BlueZ
 
-@Suite struct AdvertisementPlanTests {
+@Suite("The plan of an advertisement") struct AdvertisementPlanTests {
   typealias Content = Advertisement.Content
   typealias Parameters = Advertisement.Parameters
 

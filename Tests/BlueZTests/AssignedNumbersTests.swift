@@ -2,7 +2,7 @@ import Testing
 
 @testable import BlueZ
 
-@Suite struct AssignedNumbersTests {
+@Suite("Assigned numbers") struct AssignedNumbersTests {
   @Test("Frequent services, characteristics and companies have names") func namesOneMeets() {
     #expect(AssignedNumbers.service("180d") == "Heart Rate")
     #expect(AssignedNumbers.service("180f") == "Battery")

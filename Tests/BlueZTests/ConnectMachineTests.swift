@@ -2,8 +2,7 @@ import Testing
 
 @testable import BlueZ
 
-/// Tests of the connection policy under a clock that the test moves.
-@Suite struct ConnectMachineTests {
+@Suite("The connection policy") struct ConnectMachineTests {
   private typealias Machine = ConnectMachine
 
   private static let refused = BlueZError(.connectFailed, "le-connection-abort-by-local")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BlueZ
 
-@Suite struct LinkInfoTests {
+@Suite("Facts about connections") struct LinkInfoTests {
   /// `struct hci_conn_info`: handle 0x0040, 00:AA:01:00:00:42, type, incoming, state, mode.
   private func bytes(type: UInt8 = 0x80, state: UInt8 = 1, mode: UInt8) -> [UInt8] {
     [0x40, 0, 0x42, 0, 0, 1, 0xaa, 0, type, 0, state, 0, mode, 0, 0, 0]

@@ -1,41 +1,50 @@
+import DBus
 import Testing
 
 @testable import BlueZ
 
-@Suite struct DiscoveryFilterTests {
+@Suite("Discovery filters") struct DiscoveryFilterTests {
   typealias Filter = Adapter.DiscoveryFilter
+
+  private func options(_ filters: [Filter], byService: Bool = true) -> [String: Value] {
+    Filter.options(serving: filters, byService: byService)
+  }
 
   @Test("Each condition of a filter reaches bluetoothd") func eachConditionIsToldToBluetoothd() {
     var filter = Filter(services: ["180f"], minimumRSSI: -70, pattern: "Lamp", duplicates: true)
     filter.discoverable = true
     #expect(
-      Filter.options(serving: [filter]) == [
+      options([filter]) == [
         "UUIDs": .strings(["0000180f-0000-1000-8000-00805f9b34fb"]), "RSSI": .int16(-70), "Pattern": "Lamp",
         "Transport": "le", "DuplicateData": true, "Discoverable": true,
       ])
-    #expect(Filter.options(serving: [Filter(maximumPathLoss: 90)])["Pathloss"] == .uint16(90))
+    #expect(options([Filter(maximumPathLoss: 90)])["Pathloss"] == .uint16(90))
     // bluetoothd refuses the two together; the scan applies the other one itself.
-    #expect(Filter.options(serving: [Filter(minimumRSSI: -70, maximumPathLoss: 90)])["Pathloss"] == nil)
-    #expect(Filter.options(serving: []) == ["Transport": "le", "DuplicateData": false])
+    #expect(options([Filter(minimumRSSI: -70, maximumPathLoss: 90)])["Pathloss"] == nil)
+    #expect(options([]) == ["Transport": "le", "DuplicateData": false])
   }
 
   @Test("The filter in bluetoothd serves all scans of a session") func whatIsToldServesAllScans() {
     let narrow = Filter(services: ["180f"], minimumRSSI: -50, pattern: "Lamp 1")
     let wide = Filter(services: ["180a"], minimumRSSI: -80, pattern: "Lamp 2", transport: .bredr)
-    let both = Filter.options(serving: [narrow, wide])
+    let both = options([narrow, wide])
     #expect(both["UUIDs"]?.strings?.count == 2)
     #expect(both["RSSI"] == .int16(-80))
     #expect(both["Pattern"] == "Lamp ")
     #expect(both["Transport"] == "auto")
-    let loss = Filter.options(serving: [Filter(maximumPathLoss: 60), Filter(maximumPathLoss: 90)])
+    let loss = options([Filter(maximumPathLoss: 60), Filter(maximumPathLoss: 90)])
     #expect(loss["Pathloss"] == .uint16(90))
 
-    let withAll = Filter.options(serving: [narrow, wide, Filter()])
+    let compared = options([narrow, wide], byService: false)
+    #expect(compared["UUIDs"] == nil)
+    #expect(compared["RSSI"] == .int16(-80))
+
+    let withAll = options([narrow, wide, Filter()])
     #expect(withAll["UUIDs"] == nil)
     #expect(withAll["RSSI"] == nil)
     #expect(withAll["Pattern"] == "")
     #expect(
-      Filter.options(serving: [narrow, Filter(maximumPathLoss: 90)]).keys.sorted() == [
+      options([narrow, Filter(maximumPathLoss: 90)]).keys.sorted() == [
         "DuplicateData", "Pattern", "Transport",
       ])
   }

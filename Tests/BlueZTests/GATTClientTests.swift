@@ -4,8 +4,7 @@ import Testing
 
 @testable import BlueZ
 
-/// Tests of the GATT client without a bus: values that are not read, and names.
-@Suite struct GATTClientTests {
+@Suite("The GATT client, without a bus") struct GATTClientTests {
   private func read(_ notifications: Notifications) async throws -> [UInt8] {
     try await notifications.reduce(into: []) { $0 += $1 }
   }

@@ -5,8 +5,7 @@ import Testing
 
 @testable import BlueZ
 
-/// Tests of the GATT server's value types and sockets, without a bus.
-@Suite struct GATTServerTests {
+@Suite("The GATT server's values and sockets, without a bus") struct GATTServerTests {
   private func peer(_ number: Int) -> Peer { Peer(path: ObjectPath(stringLiteral: "/org/bluez/hci0/dev_\(number)")) }
 
   /// Returns the next packet of a socket without blocking a thread, which the sender needs.

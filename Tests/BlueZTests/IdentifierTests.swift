@@ -2,7 +2,7 @@ import Testing
 
 @testable import BlueZ
 
-@Suite struct IdentifierTests {
+@Suite("Addresses and UUIDs") struct IdentifierTests {
   @Test(
     "A UUID is read in each of its forms",
     arguments: [
@@ -95,14 +95,16 @@ import Testing
       (
         BlueZRelease(5, 72), 512, 512,
         [
-          .notifiesOnePeer, .advertisingInterval, .indicationSockets, .scanResponses, .reportsDisconnectReason,
+          .monitorsServicesAndNames, .notifiesOnePeer, .advertisingInterval, .indicationSockets, .scanResponses,
+          .reportsDisconnectReason,
           .reportsAdvertisingInstance,
         ]
       ),
       (
         BlueZRelease(5, 74), 512, 512,
         [
-          .registersServices, .confirmsIndications, .notifiesOnePeer, .advertisingInterval, .indicationSockets,
+          .monitorsServicesAndNames, .registersServices, .confirmsIndications, .notifiesOnePeer, .advertisingInterval,
+          .indicationSockets,
           .scanResponses,
           .reportsDisconnectReason, .reportsAdvertisingInstance,
         ]
@@ -110,12 +112,16 @@ import Testing
       (
         BlueZRelease(5, 79), 512, 512,
         [
-          .confirmsIndications, .indicationSockets, .scanResponses, .reportsDisconnectReason,
+          .monitorsServicesAndNames, .confirmsIndications, .indicationSockets, .scanResponses, .reportsDisconnectReason,
           .reportsAdvertisingInstance,
         ]
       ),
-      (BlueZRelease(5, 82), 512, 512, [.reportsDisconnectReason, .reportsAdvertisingInstance]),
-      (BlueZRelease(5, 87), 512, 512, []),
+      (
+        BlueZRelease(5, 82), 512, 512,
+        [.monitorsServicesAndNames, .pairsAsTheCaller, .reportsDisconnectReason, .reportsAdvertisingInstance]
+      ),
+      (BlueZRelease(5, 87), 512, 512, [.monitorsServicesAndNames, .pairsAsTheCaller, .filtersByService]),
+      (BlueZRelease(5, 88), 512, 512, [.monitorsServicesAndNames, .pairsAsTheCaller]),
     ])
   func whatAVersionLacks(_ version: BlueZRelease, _ write: Int, _ long: Int, _ lacks: [Capability]) {
     // No release has that capability yet.

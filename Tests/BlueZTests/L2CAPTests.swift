@@ -3,7 +3,7 @@ import Testing
 
 @testable import BlueZ
 
-@Suite struct L2CAPTests {
+@Suite("L2CAP addresses and options") struct L2CAPTests {
   /// The bytes that C has for the same `struct sockaddr_l2` with libbluetooth-dev's l2cap.h.
   @Test("A socket address has the kernel's layout") func aSocketAddressIsTheKernels() throws {
     let address = L2CAPSocketAddress(psm: 0x0285, address: try #require(.init("C0:01:02:03:04:FF")), type: .random)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BlueZ
 
-@Suite struct ObjectCacheTests {
+@Suite("The cache of bluetoothd's objects") struct ObjectCacheTests {
   private func signal(_ path: ObjectPath, _ member: String, _ arguments: [Value]) -> Signal {
     let interface =
       member == "PropertiesChanged" ? "org.freedesktop.DBus.Properties" : "org.freedesktop.DBus.ObjectManager"

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BlueZ
 
-@Suite struct PacketBurstsTests {
+@Suite("Bursts of packets") struct PacketBurstsTests {
   /// Sends packets at a distance, and reads them when the socket does not rest.
   /// - Parameter answering: `true` if the next packet comes only after the last one was read.
   /// - Returns: The number of readings, and the number of packets that had to wait.

@@ -4,8 +4,7 @@ import Testing
 
 @testable import BlueZ
 
-/// Tests of waiting for a socket that its user reads.
-@Suite struct PacketLoopTests {
+@Suite("The wait for a socket that its user reads") struct PacketLoopTests {
   private let loop: PacketLoop
   private let near: FileDescriptor
   private let far: FileDescriptor

@@ -1,6 +1,7 @@
 import DBus
 import DBusTesting
 import Foundation
+import Streams
 import SystemTesting
 import Testing
 
@@ -73,7 +74,7 @@ struct CallTests {
     withExtendedLifetime(peer) {}
   }
 
-  @Test("a refusal carries its name and its text")
+  @Test("A D-Bus error carries its name and its message")
   func refusal() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -89,7 +90,9 @@ struct CallTests {
     withExtendedLifetime(object) {}
   }
 
-  @Test("dbus-fast's refusal is ours", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
+  @Test(
+    "An error of dbus-fast arrives with its name and its message",
+    .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
   func refusalPython() async throws {
     let bus = try PrivateBus()
     let peer = try PythonPeer(bus)
@@ -102,7 +105,7 @@ struct CallTests {
     withExtendedLifetime(peer) {}
   }
 
-  @Test("nobody there, no such object, no such method, wrong arguments: each has its standard name")
+  @Test("An absent peer, object or method and wrong arguments each have their standard error name")
   func standardErrors() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -124,7 +127,7 @@ struct CallTests {
     withExtendedLifetime(object) {}
   }
 
-  @Test("a reply of another type than expected is an error, and says both")
+  @Test("A reply of an unexpected type is an error that names both types")
   func unexpectedReply() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -139,7 +142,7 @@ struct CallTests {
     withExtendedLifetime(object) {}
   }
 
-  @Test("a peer that never answers: the call's own time-out ends it, others go on")
+  @Test("A call to a peer that never replies ends at its own timeout, and other calls continue")
   func timeout() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -169,7 +172,7 @@ struct CallTests {
     withExtendedLifetime((object, stuck)) {}
   }
 
-  @Test("a call without a time-out outlives the others' time-outs")
+  @Test("A call without a timeout outlasts the timeouts of other calls")
   func noTimeout() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -198,7 +201,7 @@ struct CallTests {
     withExtendedLifetime((slow, stuck)) {}
   }
 
-  @Test("cancelling the task ends the wait at once, and only that call")
+  @Test("A cancelled task ends its own call at once, and no other call")
   func cancellation() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -219,7 +222,7 @@ struct CallTests {
     withExtendedLifetime((stuck, object)) {}
   }
 
-  @Test("cancelling at any moment never loses or doubles a result")
+  @Test("A cancellation at any point loses no result and delivers none twice")
   func cancellationRaces() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -249,11 +252,11 @@ struct CallTests {
     withExtendedLifetime(object) {}
   }
 
-  @Test("a call without a reply is served, and nothing comes back")
+  @Test("A call that expects no reply is served, and nothing is returned")
   func withoutReply() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
-    let seen = Box(0)
+    let seen = Lock(0)
     let object = try server.connection.export(
       "/quiet",
       [
@@ -261,7 +264,7 @@ struct CallTests {
           Self.interface,
           methods: [
             .init("Poke") { _ in
-              seen.update { $0 += 1 }
+              seen.withLock { $0 += 1 }
               return []
             }
           ])
@@ -269,7 +272,7 @@ struct CallTests {
     let client = try await bus.connect()
     for _ in 0..<10 { try client.callWithoutReply(server.name, "/quiet", Self.interface, "Poke") }
     try await client.call(server.name, "/quiet", Self.interface, "Poke")
-    #expect(seen.value == 11)
+    #expect(seen.withLock { $0 } == 11)
     withExtendedLifetime(object) {}
   }
 }

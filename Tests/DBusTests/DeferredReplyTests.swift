@@ -1,5 +1,6 @@
 import DBus
 import DBusTesting
+import Streams
 import SystemTesting
 import Testing
 
@@ -8,7 +9,7 @@ struct DeferredReplyTests {
   /// Puts questions to a person who answers through a later call.
   private final class Questions: Sendable {
     static let interface = "org.edgeblue.Questions1"
-    let open = Box<[Reply]>([])
+    let open = Lock<[Reply]>([])
 
     var interfaces: [Interface] {
       [
@@ -18,14 +19,14 @@ struct DeferredReplyTests {
             .init(
               "Ask", out: [.init("answer", "s")],
               deferred: { [open] _, reply in
-                open.update { $0.append(reply) }
+                open.withLock { $0.append(reply) }
               }),
             .init("Answer", in: [.init("answer", "v")]) { [open] call in
-              for reply in open.value { reply.finish(.success([call.arguments[0].unwrapped])) }
+              for reply in (open.withLock { $0 }) { reply.finish(.success([call.arguments[0].unwrapped])) }
               return []
             },
             .init("Forget") { [open] _ in
-              open.set([])
+              open.withLock { $0 = [] }
               return []
             },
           ])
@@ -52,28 +53,28 @@ struct DeferredReplyTests {
     }
   }
 
-  @Test("a later call answers one that is still out, and the first answer counts")
+  @Test("A later call can reply to an earlier one, and the first reply counts")
   func answered() async throws {
     try await withQuestions { remote, questions in
       let asked = [ask(remote), ask(remote)]
-      try await eventually("both questions are out") { questions.open.value.count == 2 }
+      try await eventually("both questions are out") { questions.open.withLock { $0 }.count == 2 }
       try await remote.call(Questions.interface, "Answer", .variant("yes"))
       try await remote.call(Questions.interface, "Answer", .variant("no"))
       for question in asked { #expect(try await question.value == "yes") }
     }
   }
 
-  @Test("no caller waits for an answer of the wrong type, or for one that is never given")
+  @Test("No caller waits for a reply of the wrong type, or for one that was released unused")
   func unanswered() async throws {
     try await withQuestions { remote, questions in
       let wrong = ask(remote)
-      try await eventually("the question is out") { questions.open.value.count == 1 }
+      try await eventually("the question is out") { questions.open.withLock { $0 }.count == 1 }
       try await remote.call(Questions.interface, "Answer", .variant(.uint32(7)))
       #expect(try await wrong.value == "org.freedesktop.DBus.Error.Failed")
       try await remote.call(Questions.interface, "Forget")
 
       let forgotten = ask(remote)
-      try await eventually("the question is out") { questions.open.value.count == 1 }
+      try await eventually("the question is out") { questions.open.withLock { $0 }.count == 1 }
       try await remote.call(Questions.interface, "Forget")
       #expect(try await forgotten.value == "org.freedesktop.DBus.Error.Failed")
     }

@@ -27,7 +27,7 @@ struct DescriptorTests {
     }
   }
 
-  @Test("what is written at one end of the bus is read at the other")
+  @Test("Bytes written to a descriptor at one end of the bus are read at the other")
   func through() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -58,7 +58,7 @@ struct DescriptorTests {
     withExtendedLifetime(object) {}
   }
 
-  @Test("dbus-fast gets our descriptor, and we get it back", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
+  @Test("A descriptor passes to dbus-fast and back", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
   func python() async throws {
     let bus = try PrivateBus()
     let peer = try PythonPeer(bus)
@@ -128,7 +128,7 @@ struct DescriptorTests {
       ])
   }
 
-  @Test("descriptors that nobody takes are closed: refused calls, unwanted types, late and dropped replies, signals")
+  @Test("Unused descriptors are closed: of refused calls, unexpected types, late and dropped replies, and signals")
   func notTaken() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -164,7 +164,7 @@ struct DescriptorTests {
     withExtendedLifetime((object, write, signals)) {}
   }
 
-  @Test("a descriptor is closed once, by whoever has it")
+  @Test("A descriptor is closed once, by its owner")
   func ownership() throws {
     let (read, write) = try Self.pipe()
     let number = try #require(read.take())
@@ -178,7 +178,7 @@ struct DescriptorTests {
     #expect(write.withNumber { _ in } == nil)
   }
 
-  @Test("sending a closed descriptor is an error, not a crash")
+  @Test("A closed descriptor cannot be sent, which is an error")
   func closedDescriptor() async throws {
     let bus = try PrivateBus()
     let client = try await bus.connect()

@@ -2,6 +2,7 @@ import DBus
 import DBusTesting
 import Foundation
 import Glibc
+import Streams
 import SystemTesting
 import Testing
 
@@ -10,15 +11,15 @@ struct ExecutorTests {
   /// What tells the thread that runs this from all others.
   private static func thread() -> pthread_t { pthread_self() }
 
-  @Test("calls, streams and child tasks there all run on one thread")
+  @Test("Calls, streams and child tasks on the connection's executor all run on one thread")
   func oneThread() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
     let object = try CallTests.export(server)
     let client = try await bus.connect()
-    let own = Box<pthread_t?>(nil)
+    let own = Lock<pthread_t?>(nil)
     let observer = try await client.observe(MatchRule(interface: "org.edgeblue.Tick1")) { _ in
-      own.update { $0 = Self.thread() }
+      own.withLock { $0 = Self.thread() }
     }
     let ticks = try await client.signals(MatchRule(interface: "org.edgeblue.Tick1"), limit: 100)
     let threads = try await within {
@@ -47,12 +48,12 @@ struct ExecutorTests {
         }
       }
     }
-    #expect(threads == [try #require(own.value)])
+    #expect(threads == [try #require(own.withLock { $0 })])
     observer.cancel()
     withExtendedLifetime(object) {}
   }
 
-  @Test("a task that never rests there does not keep the bus waiting")
+  @Test("A task that never suspends on the executor does not block the bus")
   func restless() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -70,7 +71,7 @@ struct ExecutorTests {
     withExtendedLifetime(object) {}
   }
 
-  @Test("tasks outlive the connection: waiting calls fail, and what comes after runs elsewhere")
+  @Test("Tasks outlast the connection: pending calls fail, and later work runs on another thread")
   func afterTheEnd() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)

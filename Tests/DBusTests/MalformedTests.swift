@@ -1,5 +1,6 @@
 import DBus
 import DeterministicTesting
+import Streams
 import SystemTesting
 import Testing
 
@@ -19,7 +20,7 @@ struct MalformedTests {
     }
   }
 
-  @Test("well-formed bytes are understood, so the others fail for what is wrong with them")
+  @Test("Well-formed bytes are accepted, so malformed ones fail for their fault alone")
   func wellFormed() async throws {
     let peer = try RawPeer { RawMessages.reply(to: $0, signature: "s", body: RawMessages.text("hello")) }
     #expect(try await Self.call(peer, returning: "s").get() == ["hello"])
@@ -27,7 +28,7 @@ struct MalformedTests {
     #expect(try await Self.call(empty, returning: "").get() == [])
   }
 
-  @Test("a reply of the wrong type is an unexpected reply, and the connection lives")
+  @Test("A reply of the wrong type is an unexpected reply, and the connection stays open")
   func wrongSignature() async throws {
     let peer = try RawPeer { RawMessages.reply(to: $0, signature: "u", body: [1, 0, 0, 0]) }
     let client = try await Connection.open(.peer(peer.address))
@@ -41,7 +42,7 @@ struct MalformedTests {
     #expect(client.isOpen)
   }
 
-  @Test("replies to calls that nobody made are ignored")
+  @Test("Replies to calls that were never made are ignored")
   func unknownSerial() async throws {
     let peer = try RawPeer { serial in
       RawMessages.reply(to: serial &+ 1000, signature: "s", body: RawMessages.text("not yours"))
@@ -95,7 +96,7 @@ struct MalformedTests {
     ),
   ]
 
-  @Test("nonsense ends the connection, typed", arguments: nonsense.map(\.0))
+  @Test("Malformed bytes end the connection with a typed error", arguments: nonsense.map(\.0))
   func refused(name: String) async throws {
     let bytes = try #require(Self.nonsense.first { $0.0 == name }?.1)
     let peer = try RawPeer { bytes($0) }
@@ -110,7 +111,7 @@ struct MalformedTests {
     #expect(reason.code == .disconnected)
   }
 
-  @Test("a descriptor that was not sent is a closed one")
+  @Test("A descriptor that was announced but not sent reads as closed")
   func missingDescriptor() async throws {
     let peer = try RawPeer { RawMessages.reply(to: $0, signature: "h", body: [0, 0, 0, 0]) }
     let reply = try await Self.call(peer, returning: "h").get()
@@ -119,27 +120,27 @@ struct MalformedTests {
     #expect(descriptor.take() == nil)
   }
 
-  @Test("a peer that hangs up in the middle of a message")
+  @Test("A peer that disconnects in the middle of a message ends the call with an error")
   func truncated() async throws {
-    let calls = Box(0)
+    let calls = Lock(0)
     let peer = try RawPeer { serial in
-      guard
-        calls.update({
-          $0 += 1; return $0
-        }) == 1
-      else { return nil }
+      let call = calls.withLock { calls in
+        calls += 1
+        return calls
+      }
+      guard call == 1 else { return nil }
       return Array(RawMessages.reply(to: serial, signature: "s", body: RawMessages.text("hello")).dropLast(3))
     }
     let client = try await Connection.open(.peer(peer.address))
     let first = Task { try await dbusError { try await client.call(nil, "/x", "org.edgeblue.Raw1", "M") } }
-    try await eventually("the first call is answered in part") { calls.value == 1 }
+    try await eventually("the first call is answered in part") { calls.withLock { $0 } == 1 }
     // The second call makes the peer hang up.
     let second = try await dbusError { try await client.call(nil, "/x", "org.edgeblue.Raw1", "M") }
     #expect(second?.code == .disconnected)
     #expect(try await first.value?.code == .disconnected)
   }
 
-  @Test("600 replies with bytes changed at random: each call ends, nothing traps")
+  @Test("Of 600 replies with bytes changed at random, each ends its call, and none traps")
   func mutations() async throws {
     var random = SeededGenerator(seed: 20)
     var outcomes: [String: Int] = [:]

@@ -1,6 +1,7 @@
 import DBus
 import DBusTesting
 import Foundation
+import Streams
 import SystemTesting
 import Testing
 
@@ -9,8 +10,8 @@ struct ObjectTests {
   /// An object like those BlueZ wants of us: methods, properties, a signal.
   final class Lamp: Sendable {
     static let interface = "org.edgeblue.Lamp1"
-    let brightness = Box<UInt16>(10)
-    let label = Box<String?>(nil)
+    let brightness = Lock<UInt16>(10)
+    let label = Lock<String?>(nil)
 
     var interfaces: [Interface] {
       [
@@ -23,13 +24,13 @@ struct ObjectTests {
             .init("Off") { _ in [] },
           ],
           properties: [
-            .init("Brightness", "q", get: { [brightness] in .uint16(brightness.value) }) { [brightness] new in
+            .init("Brightness", "q", get: { [brightness] in .uint16(brightness.withLock { $0 }) }) { [brightness] new in
               guard let value: UInt16 = new.integer(), value <= 100 else {
                 throw DBusError(name: "org.edgeblue.Error.TooBright", message: "0 to 100")
               }
-              brightness.set(value)
+              brightness.withLock { $0 = value }
             },
-            .init("Label", "s", get: { [label] in label.value.map(Value.string) }),
+            .init("Label", "s", get: { [label] in label.withLock { $0 }.map(Value.string) }),
             .init("Kind", .strings(["led", "red"])),
           ],
           signals: [.init("Flickered", [.init("count", "u"), .init("why", "s")])])
@@ -38,7 +39,7 @@ struct ObjectTests {
   }
 
   @Test(
-    "gdbus reads from Introspect what we declared, and nothing else",
+    "The introspection data that gdbus reads is exactly the declared interfaces",
     .enabled(if: Tool.isInstalled("gdbus"), "no gdbus"))
   func introspection() async throws {
     let bus = try PrivateBus()
@@ -66,7 +67,7 @@ struct ObjectTests {
     withExtendedLifetime((object, child)) {}
   }
 
-  @Test("the standard interfaces are those of dbus/", .enabled(if: Tool.isInstalled("gdbus"), "no gdbus"))
+  @Test("The standard interfaces are those of the folder dbus", .enabled(if: Tool.isInstalled("gdbus"), "no gdbus"))
   func standardInterfaces() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -81,7 +82,7 @@ struct ObjectTests {
     withExtendedLifetime(object) {}
   }
 
-  @Test("one can walk down to an object from the root", .enabled(if: Tool.isInstalled("busctl"), "no busctl"))
+  @Test("Introspection leads from the root to each object", .enabled(if: Tool.isInstalled("busctl"), "no busctl"))
   func tree() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -92,7 +93,7 @@ struct ObjectTests {
   }
 
   @Test(
-    "busctl and gdbus read, write and call",
+    "The programs busctl and gdbus read and write properties and call methods",
     .enabled(if: Tool.isInstalled("busctl") && Tool.isInstalled("gdbus"), "no busctl or gdbus"))
   func fromOutside() async throws {
     let bus = try PrivateBus()
@@ -107,13 +108,13 @@ struct ObjectTests {
     #expect(try await busctl("get-property", "Brightness") == "q 10")
     #expect(try await busctl("get-property", "Kind") == #"as 2 "led" "red""#)
     #expect(try await busctl("set-property", "Brightness", "q", "77") == "")
-    #expect(lamp.brightness.value == 77)
+    #expect(lamp.brightness.withLock { $0 } == 77)
     #expect(try await busctl("set-property", "Brightness", "q", "101").contains("0 to 100"))
     #expect(try await busctl("set-property", "Brightness", "s", "x").contains("'q'"))
     #expect(try await busctl("set-property", "Kind", "as", "0").contains("read-only"))
     #expect(try await busctl("get-property", "Label").contains("no property Label"))
     #expect(try await busctl("get-property", "Nothing").contains("no property Nothing"))
-    #expect(lamp.brightness.value == 77)
+    #expect(lamp.brightness.withLock { $0 } == 77)
     let called = try await bus.gdbus(
       "call", "--dest", server.name, "--object-path", "/lamp", "--method", "\(Lamp.interface).Blink", "uint32 2",
       "{'speed': <uint16 3>}")
@@ -130,7 +131,7 @@ struct ObjectTests {
     withExtendedLifetime(object) {}
   }
 
-  @Test("our own client reads and writes, and sees PropertiesChanged")
+  @Test("Our client reads and writes properties, and receives PropertiesChanged")
   func properties() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -153,20 +154,20 @@ struct ObjectTests {
     #expect(change?.2 == ["Label"])
   }
 
-  @Test("an object manager lists what is below it and tells of what comes and goes")
+  @Test("An object manager lists the objects below it, and signals added and removed ones")
   func objectManager() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
     let client = try await bus.connect()
     let manager = try server.connection.export("/app", objectManager: true)
     let outside = try server.connection.export("/apple", Lamp().interfaces)
-    let signals = Box<[String]>([])
+    let signals = Lock<[String]>([])
     let subscription = try await client.observe(
       MatchRule(sender: server.name, path: "/app", interface: "org.freedesktop.DBus.ObjectManager")
     ) { signal in
       let path = signal.arguments[0].objectPath?.description ?? "?"
       let what = signal.arguments[1].strings ?? signal.arguments[1].interfaces.keys.sorted()
-      signals.update { $0.append("\(signal.member) \(path) \(what)") }
+      signals.withLock { $0.append("\(signal.member) \(path) \(what)") }
     }
     let first = try server.connection.export("/app/one", Lamp().interfaces)
     let second = try server.connection.export("/app/one/deep", Lamp().interfaces)
@@ -177,7 +178,7 @@ struct ObjectTests {
     second.remove()
     #expect(Set(try await remote.managedObjects().keys) == ["/app/one"])
     #expect(
-      signals.value == [
+      signals.withLock { $0 } == [
         "InterfacesAdded /app/one [\"\(Lamp.interface)\"]", "InterfacesAdded /app/one/deep [\"\(Lamp.interface)\"]",
         "InterfacesRemoved /app/one/deep [\"\(Lamp.interface)\"]",
       ])
@@ -186,11 +187,11 @@ struct ObjectTests {
     withExtendedLifetime((manager, outside, first, subscription)) {}
   }
 
-  @Test("removing an object answers every call that waits for it")
+  @Test("A removed object replies to every call that waits for it")
   func removal() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
-    let entered = Box(false)
+    let entered = Lock(false)
     let object = try server.connection.export(
       "/going",
       [
@@ -198,7 +199,7 @@ struct ObjectTests {
           "org.edgeblue.Going1",
           methods: [
             .init("Wait") { _ in
-              entered.set(true)
+              entered.withLock { $0 = true }
               try await Task.sleep(for: .seconds(3600))
               return []
             }
@@ -208,7 +209,7 @@ struct ObjectTests {
     let calls = (0..<5).map { _ in
       Task { try await dbusError { try await client.call(server.name, "/going", "org.edgeblue.Going1", "Wait") } }
     }
-    try await eventually("the first call is served") { entered.value }
+    try await eventually("the first call is served") { entered.withLock { $0 } }
     try await SignalTests.settle(client, server.connection)
     object.remove()
     let errors = try await within(.seconds(60), "the refusals") {
@@ -224,7 +225,7 @@ struct ObjectTests {
     withExtendedLifetime(again) {}
   }
 
-  @Test("an object goes with its last reference, a path is taken once")
+  @Test("An object is removed with its last reference, and a path holds one object")
   func lifetime() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -238,7 +239,7 @@ struct ObjectTests {
     #expect(gone?.name == "org.freedesktop.DBus.Error.UnknownObject")
   }
 
-  @Test("a flood of calls to one slow object is refused beyond the limit, not stored")
+  @Test("Calls to one slow object are refused beyond the limit, and are not queued without bound")
   func flood() async throws {
     // The bus has a limit of its own, which must not be the one that is tested here.
     let bus = try PrivateBus(limits: ["max_replies_per_connection": 5000])

@@ -1,5 +1,6 @@
 import DBus
 import DBusTesting
+import Streams
 import SystemTesting
 import Testing
 
@@ -8,13 +9,13 @@ import Testing
 struct OrderTests {
   static let interface = "org.edgeblue.Order1"
 
-  @Test("calls to one object are served in the order they came, also when the handler suspends")
+  @Test("Calls to one object are served in the order of arrival, also when the handler suspends")
   func arrivalOrder() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
-    let seen = Box<[UInt32]>([])
-    let running = Box(0)
-    let overlapped = Box(false)
+    let seen = Lock<[UInt32]>([])
+    let running = Lock(0)
+    let overlapped = Lock(false)
     let object = try server.connection.export(
       "/order",
       [
@@ -22,16 +23,16 @@ struct OrderTests {
           Self.interface,
           methods: [
             .init("Add", in: [.init("n", "u")]) { call in
-              if running.update({
-                $0 += 1; return $0
-              }) > 1 {
-                overlapped.set(true)
+              let calls = running.withLock { running in
+                running += 1
+                return running
               }
+              if calls > 1 { overlapped.withLock { $0 = true } }
               let number = call.arguments[0].integer(as: UInt32.self) ?? .max
-              // Later calls finish sooner, if they are let.
+              // Later calls would finish sooner, if they ran concurrently.
               for _ in 0..<(number % 7) * 3 { await Task.yield() }
-              seen.update { $0.append(number) }
-              running.update { $0 -= 1 }
+              seen.withLock { $0.append(number) }
+              running.withLock { $0 -= 1 }
               return []
             },
             .init("Done") { _ in [] },
@@ -43,12 +44,12 @@ struct OrderTests {
     }
     // Thousands of times the handlers let all the other tests go first: the suite's own limit is the bound.
     try await client.call(server.name, "/order", Self.interface, "Done", options: .init(timeout: nil))
-    #expect(seen.value == Array(0..<800))
-    #expect(!overlapped.value)
+    #expect(seen.withLock { $0 } == Array(0..<800))
+    #expect(!overlapped.withLock { $0 })
     withExtendedLifetime(object) {}
   }
 
-  @Test("calls to different objects run side by side")
+  @Test("Calls to different objects run concurrently")
   func sideBySide() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -84,7 +85,7 @@ struct OrderTests {
     withExtendedLifetime((waiting, opening)) {}
   }
 
-  @Test("a signal sent before the reply has been observed when the caller goes on")
+  @Test("A signal sent before a reply is observed before the caller continues")
   func cacheBeforeReply() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -102,40 +103,44 @@ struct OrderTests {
           ])
       ])
     let client = try await bus.connect()
-    let cache = Box<UInt32>(0)
+    let cache = Lock<UInt32>(0)
     let subscription = try await client.observe(MatchRule(sender: server.name, path: "/cache")) { signal in
-      if let number = signal.propertiesChanged?.changed["Number"]?.integer(as: UInt32.self) { cache.set(number) }
+      if let number = signal.propertiesChanged?.changed["Number"]?.integer(as: UInt32.self) {
+        cache.withLock { $0 = number }
+      }
     }
     var stale = 0
     for number in 1...1000 as ClosedRange<UInt32> {
       try await client.call(server.name, "/cache/setter", Self.interface, "Set", [.uint32(number)])
-      if cache.value != number { stale += 1 }
+      if cache.withLock({ $0 }) != number { stale += 1 }
     }
     #expect(stale == 0)
     withExtendedLifetime((object, served, subscription)) {}
   }
 
-  @Test("the same with dbus-fast's signals", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
+  @Test(
+    "A signal that dbus-fast sends before a reply is observed before the caller continues",
+    .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
   func cacheBeforeReplyPython() async throws {
     let bus = try PrivateBus()
     let peer = try PythonPeer(bus)
     let client = try await bus.connect()
-    let cache = Box<UInt32>(0)
+    let cache = Lock<UInt32>(0)
     let subscription = try await client.observe(
       MatchRule(sender: PythonPeer.name, interface: PythonPeer.interface, member: "Changed")
     ) { signal in
-      cache.set(signal.arguments.first?.integer() ?? .max)
+      cache.withLock { $0 = signal.arguments.first?.integer() ?? .max }
     }
     var stale = 0
     for number in 1...300 as ClosedRange<UInt32> {
       try await client.call(PythonPeer.name, "/peer", PythonPeer.interface, "SignalThenReply", [.uint32(number)])
-      if cache.value != number { stale += 1 }
+      if cache.withLock({ $0 }) != number { stale += 1 }
     }
     #expect(stale == 0)
     withExtendedLifetime((peer, subscription)) {}
   }
 
-  @Test("replies from two senders in one burst are told apart and in order")
+  @Test("Replies of two senders in one burst are distinguished and in order")
   func streamOrder() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)

@@ -1,4 +1,5 @@
 import DBus
+import Streams
 import SystemTesting
 import Testing
 
@@ -15,41 +16,42 @@ struct PeerToPeerTests {
     return (listener, client, server)
   }
 
-  @Test("calls, signals and errors go both ways without a bus")
+  @Test("Calls, signals and errors pass in both directions without a bus")
   func bothWays() async throws {
     let (listener, client, server) = try await Self.pair()
     #expect(client.uniqueName == nil)
     #expect(server.uniqueName == nil)
-    let sender = Box<String?>("unset")
+    let sender = Lock<String?>("unset")
     let interface = Interface(
       CallTests.interface,
       methods: [
         .init("Double", in: [.init("n", "u")], out: [.init("n", "u")]) { call in
-          sender.set(call.sender)
+          sender.withLock { $0 = call.sender }
           return [.uint32((call.arguments[0].integer() ?? 0) * 2)]
         }
       ])
     let atServer = try server.export("/here", [interface])
     let atClient = try client.export("/there", [interface])
     #expect(try await client.call(nil, "/here", CallTests.interface, "Double", [.uint32(4)]) == [.uint32(8)])
-    #expect(sender.value == nil)
+    #expect(sender.withLock { $0 } == nil)
     #expect(try await server.call(nil, "/there", CallTests.interface, "Double", [.uint32(5)]) == [.uint32(10)])
     let missing = try await dbusError { try await client.call(nil, "/nowhere", CallTests.interface, "Double") }
     #expect(missing?.name == "org.freedesktop.DBus.Error.UnknownObject")
-    let seen = Box(0)
+    let seen = Lock(0)
     let subscription = try await client.observe(MatchRule(interface: "org.edgeblue.Any1")) { _ in
-      seen.update { $0 += 1 }
+      seen.withLock { $0 += 1 }
     }
     try server.emit("/here", "org.edgeblue.Any1", "Tick")
     try server.emit("/here", "org.edgeblue.Other1", "Tick")
     try await client.call(nil, "/here", CallTests.interface, "Double", [.uint32(1)])
-    #expect(seen.value == 1)
+    #expect(seen.withLock { $0 } == 1)
     withExtendedLifetime((listener, atServer, atClient, subscription)) {}
   }
 
-  @Test("when one end goes, the other is told")
+  @Test("When one end closes, pending calls and the connection of the other end finish")
   func oneEndGoes() async throws {
     let (listener, client, server) = try await Self.pair()
+    let called = WakeSignal()
     let object = try server.export(
       "/stuck",
       [
@@ -57,13 +59,14 @@ struct PeerToPeerTests {
           CallTests.interface,
           methods: [
             .init("Never") { _ in
+              called.signal()
               try await Task.sleep(for: .seconds(3600))
               return []
             }
           ])
       ])
     let call = Task { try await dbusError { try await client.call(nil, "/stuck", CallTests.interface, "Never") } }
-    try await Task.sleep(for: .milliseconds(20))
+    for await _ in called.signals { break }
     server.close()
     let failure = try await within { try await call.value }
     #expect(failure?.code == .disconnected)
@@ -72,7 +75,7 @@ struct PeerToPeerTests {
     withExtendedLifetime((listener, object)) {}
   }
 
-  @Test("a closed listener ends its stream and takes nobody more")
+  @Test("A closed listener ends its stream and accepts no further connection")
   func closedListener() async throws {
     let (listener, client, server) = try await Self.pair()
     let address = listener.address

@@ -6,7 +6,7 @@ import Testing
 /// Who keeps a cache must be able to trust what comes last.
 @Suite("Property order", .timeLimit(.minutes(5)))
 struct PropertyOrderTests {
-  @Test("No answer is older than a change that was told before it")
+  @Test("No reply is older than a change that was signalled before it")
   func answersAreNotStale() async throws {
     let bus = try PrivateBus()
     let peer = try await NamedPeer(bus)

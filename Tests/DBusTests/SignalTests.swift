@@ -1,6 +1,7 @@
 import DBus
 import DBusTesting
 import Glibc
+import Streams
 import SystemTesting
 import Testing
 
@@ -14,7 +15,7 @@ struct SignalTests {
     _ = try await client.owner(of: "org.freedesktop.DBus")
   }
 
-  @Test("a slow reader loses the oldest, and is told how many")
+  @Test("A slow subscriber loses the oldest signals, and the stream counts them")
   func bounded() async throws {
     let bus = try PrivateBus()
     let sender = try await bus.connect()
@@ -34,14 +35,14 @@ struct SignalTests {
     #expect(kept == [96, 97, 98, 99])
   }
 
-  @Test("only what the rule names comes")
+  @Test("A subscription delivers exactly the signals that match its rule")
   func filter() async throws {
     let bus = try PrivateBus()
     let sender = try await bus.connect()
     let client = try await bus.connect()
-    let seen = Box<[String: Int]>([:])
+    let seen = Lock<[String: Int]>([:])
     func count(_ name: String, _ rule: MatchRule) async throws -> Subscription {
-      try await client.observe(rule) { _ in seen.update { $0[name, default: 0] += 1 } }
+      try await client.observe(rule) { _ in seen.withLock { $0[name, default: 0] += 1 } }
     }
     let subscriptions = [
       try await count("all", MatchRule(interface: Self.interface)),
@@ -59,7 +60,7 @@ struct SignalTests {
     try sender.emit("/a/b", Self.interface, "C", ["yes"], to: client.uniqueName)
     try await Self.settle(sender, client)
     #expect(
-      seen.value == ["all": 4, "member": 2, "path": 2, "namespace": 3, "argument": 2, "sender": 4])
+      seen.withLock { $0 } == ["all": 4, "member": 2, "path": 2, "namespace": 3, "argument": 2, "sender": 4])
     withExtendedLifetime(subscriptions) {}
   }
 
@@ -79,27 +80,27 @@ struct SignalTests {
     }
   }
 
-  @Test("equal rules are one at the bus, and the last subscription takes it away")
+  @Test("Equal rules are one rule at the bus, which the last subscription removes")
   func countedRules() async throws {
     // A bus that allows eight rules per connection would refuse the ninth.
     let bus = try PrivateBus(limits: ["max_match_rules_per_connection": 8])
     let sender = try await bus.connect()
     let client = try await bus.connect()
-    let seen = Box(0)
+    let seen = Lock(0)
     let rule = MatchRule(interface: Self.interface)
     var subscriptions: [Subscription] = []
-    for _ in 0..<50 { subscriptions.append(try await client.observe(rule) { _ in seen.update { $0 += 1 } }) }
+    for _ in 0..<50 { subscriptions.append(try await client.observe(rule) { _ in seen.withLock { $0 += 1 } }) }
     try sender.emit("/s", Self.interface, "Tick")
     try await Self.settle(sender, client)
-    #expect(seen.value == 50)
+    #expect(seen.withLock { $0 } == 50)
     subscriptions.removeLast(49)
     try sender.emit("/s", Self.interface, "Tick")
     try await Self.settle(sender, client)
-    #expect(seen.value == 51)
+    #expect(seen.withLock { $0 } == 51)
     subscriptions[0].cancel()
     try sender.emit("/s", Self.interface, "Tick")
     try await Self.settle(sender, client)
-    #expect(seen.value == 51)
+    #expect(seen.withLock { $0 } == 51)
     // Ended subscriptions leave no rule behind, however they end.
     try await Self.subscribeAndEnd(client, times: 40)
     // Followed names have rules of their own; they go too.
@@ -113,7 +114,7 @@ struct SignalTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test("many subscribe and unsubscribe to one rule at once, and none misses what comes after")
+  @Test("Concurrent subscriptions to one rule each receive every signal that follows")
   func subscriptionRaces() async throws {
     let bus = try PrivateBus()
     let sender = try await bus.connect()
@@ -122,13 +123,13 @@ struct SignalTests {
       for worker in 0..<16 {
         group.addTask {
           for step in 0..<20 {
-            let seen = Box(false)
+            let seen = Lock(false)
             let subscription = try await client.observe(MatchRule(interface: Self.interface)) { signal in
-              if signal.arguments == [.uint32(UInt32(worker * 100 + step))] { seen.set(true) }
+              if signal.arguments == [.uint32(UInt32(worker * 100 + step))] { seen.withLock { $0 = true } }
             }
             try sender.emit("/s", Self.interface, "Tick", [.uint32(UInt32(worker * 100 + step))])
             try await Self.settle(sender, client)
-            #expect(seen.value, "worker \(worker), step \(step)")
+            #expect(seen.withLock { $0 }, "worker \(worker), step \(step)")
             subscription.cancel()
           }
         }
@@ -137,7 +138,7 @@ struct SignalTests {
     }
   }
 
-  @Test("a rule with a well-known sender follows the name, and nobody else is taken for it")
+  @Test("A rule with a well-known sender follows the owner of the name, and accepts no other sender")
   func wellKnownSender() async throws {
     let bus = try PrivateBus()
     let first = try await bus.connect()
@@ -145,9 +146,9 @@ struct SignalTests {
     let impostor = try await bus.connect()
     let client = try await bus.connect()
     let name = "org.edgeblue.Moving"
-    let seen = Box<[String]>([])
+    let seen = Lock<[String]>([])
     let subscription = try await client.observe(MatchRule(sender: name, interface: Self.interface)) { signal in
-      seen.update { $0.append(signal.arguments.first?.string ?? "") }
+      seen.withLock { $0.append(signal.arguments.first?.string ?? "") }
     }
     func everyoneSays(_ text: String) async throws {
       for (who, connection) in [("first", first), ("second", second), ("impostor", impostor)] {
@@ -163,19 +164,19 @@ struct SignalTests {
     try await everyoneSays("two")
     try await second.releaseName(name)
     try await everyoneSays("three")
-    #expect(seen.value == ["first one", "second two"])
+    #expect(seen.withLock { $0 } == ["first one", "second two"])
     withExtendedLifetime(subscription) {}
   }
 
-  @Test("names: taken, queued, replaced, released; everyone is told")
+  @Test("Taken, queued, replaced and released names are reported to every observer")
   func names() async throws {
     let bus = try PrivateBus()
     let first = try await bus.connect()
     let second = try await bus.connect()
     let watcher = try await bus.connect()
     let name = "org.edgeblue.Name"
-    let changes = Box<[NameOwnerChange]>([])
-    let watch = try await watcher.observeOwner(of: name) { change in changes.update { $0.append(change) } }
+    let changes = Lock<[NameOwnerChange]>([])
+    let watch = try await watcher.observeOwner(of: name) { change in changes.withLock { $0.append(change) } }
     #expect(try await watcher.owner(of: name) == nil)
     #expect(try await first.requestName(name) == .owner)
     #expect(try await first.requestName(name) == .alreadyOwner)
@@ -187,26 +188,26 @@ struct SignalTests {
     #expect(try await watcher.owner(of: name) == second.uniqueName)
     second.close()
     try await eventually("the name is free") { try await watcher.owner(of: name) == nil }
-    #expect(changes.value.map(\.oldOwner) == [nil, first.uniqueName, second.uniqueName])
-    #expect(changes.value.map(\.newOwner) == [first.uniqueName, second.uniqueName, nil])
+    #expect(changes.withLock { $0 }.map(\.oldOwner) == [nil, first.uniqueName, second.uniqueName])
+    #expect(changes.withLock { $0 }.map(\.newOwner) == [first.uniqueName, second.uniqueName, nil])
     let nobody = try await dbusError { try await watcher.processID(of: name) }
     #expect(nobody?.name == "org.freedesktop.DBus.Error.NameHasNoOwner")
     withExtendedLifetime(watch) {}
   }
 
-  @Test("dbus-fast's signals arrive, all of them, in order", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
+  @Test("All signals of dbus-fast arrive, in order", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
   func python() async throws {
     let bus = try PrivateBus()
     let peer = try PythonPeer(bus)
     let client = try await bus.connect()
-    let numbers = Box<[UInt32]>([])
+    let numbers = Lock<[UInt32]>([])
     let subscription = try await client.observe(
       MatchRule(sender: PythonPeer.name, interface: PythonPeer.interface, member: "Tick")
     ) { signal in
-      numbers.update { $0.append(signal.arguments.first?.integer() ?? .max) }
+      numbers.withLock { $0.append(signal.arguments.first?.integer() ?? .max) }
     }
     try await client.call(PythonPeer.name, "/peer", PythonPeer.interface, "Burst", [.uint32(2000)])
-    #expect(numbers.value == Array(0..<2000))
+    #expect(numbers.withLock { $0 } == Array(0..<2000))
     withExtendedLifetime((peer, subscription)) {}
   }
 }

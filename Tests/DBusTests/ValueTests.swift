@@ -1,6 +1,7 @@
 import DBus
 import DBusTesting
 import Foundation
+import Streams
 import Testing
 
 @Suite("Values of every type", .timeLimit(.minutes(5)))
@@ -39,7 +40,7 @@ struct ValueTests {
     .variant("inside"), .variant(.structure([.strings([])])),
   ]
 
-  @Test("our client and our object: every value comes back as it was")
+  @Test("Every value survives the way from our client to our object and back")
   func ownRoundTrip() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -62,7 +63,7 @@ struct ValueTests {
     }
   }
 
-  @Test("dbus-fast decodes and encodes every value to the same", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
+  @Test("Every value survives the way to dbus-fast and back", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
   func pythonRoundTrip() async throws {
     let bus = try PrivateBus()
     let peer = try PythonPeer(bus)
@@ -80,7 +81,9 @@ struct ValueTests {
     withExtendedLifetime(peer) {}
   }
 
-  @Test("dbus-fast understands what we mean", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
+  @Test(
+    "The values that dbus-fast decodes are those that were sent", .enabled(if: PythonPeer.isInstalled, "no .venv-peers")
+  )
   func pythonUnderstands() async throws {
     let bus = try PrivateBus()
     let peer = try PythonPeer(bus)
@@ -108,12 +111,12 @@ struct ValueTests {
     withExtendedLifetime(peer) {}
   }
 
-  @Test("busctl's values arrive, and ours print", .enabled(if: Tool.isInstalled("busctl"), "no busctl"))
+  @Test("Values of busctl arrive, and busctl prints ours", .enabled(if: Tool.isInstalled("busctl"), "no busctl"))
   func busctlBothWays() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
     let types: Signature = "ybnqiuxtdsogayasa{sv}(iu)v"
-    let seen = Box<[Value]>([])
+    let seen = Lock<[Value]>([])
     let object = try server.connection.export(
       "/all",
       [
@@ -121,7 +124,7 @@ struct ValueTests {
           "org.edgeblue.Echo1",
           methods: [
             .init("Echo", in: [.init("all", types)], out: [.init("all", types)]) { call in
-              seen.set(call.arguments)
+              seen.withLock { $0 = call.arguments }
               return call.arguments
             }
           ])
@@ -136,7 +139,7 @@ struct ValueTests {
         == #"ybnqiuxtdsogayasa{sv}(iu)v 7 true -2 3 -4 5 -6 8 1.5 "text" "/a/b" "as" 3 1 2 255 2 "x" "y" 1 "Key" u 9 -1 10 s "in a variant""#
     )
     #expect(
-      seen.value == [
+      seen.withLock { $0 } == [
         .byte(7), .bool(true), .int16(-2), .uint16(3), .int32(-4), .uint32(5), .int64(-6), .uint64(8), .double(1.5),
         "text", .objectPath("/a/b"), .signature("as"), .bytes([1, 2, 255]), .strings(["x", "y"]),
         .properties(["Key": .uint32(9)]), .structure([.int32(-1), .uint32(10)]), .variant("in a variant"),
@@ -145,7 +148,7 @@ struct ValueTests {
   }
 
   @Test(
-    "what D-Bus cannot carry is refused before it is sent",
+    "Values that D-Bus cannot carry are refused before they are sent",
     arguments: [
       Value.string("a\0b"), .structure([]), .array(of: "s", [.int32(1)]), .array(of: "", []), .array(of: "su", []),
       .dictionary(of: "sv", [.init("k", "not a variant")]), .dictionary(of: "vs", []), .dictionary(of: "s", []),
@@ -161,7 +164,7 @@ struct ValueTests {
     #expect(try await client.owner(of: "org.freedesktop.DBus") == "org.freedesktop.DBus")
   }
 
-  @Test("nesting ends at the specification's limit, with an error")
+  @Test("Values nested beyond the specification's limit are refused")
   func depth() async throws {
     let bus = try PrivateBus()
     let server = try await NamedPeer(bus)
@@ -186,7 +189,7 @@ struct ValueTests {
   }
 
   @Test(
-    "malformed names are refused",
+    "Malformed bus, interface and member names are refused",
     arguments: [
       ("no dots", "/", "org.x.Y", "M"), ("org.x", "/", "nodots", "M"), ("org.x", "/", "org.x.Y", "has space"),
       ("org.x", "/", "org.x.Y", ""), ("org.x\0", "/", "org.x.Y", "M"), ("", "/", "org.x.Y", "M"),
@@ -199,18 +202,19 @@ struct ValueTests {
   }
 
   @Test(
-    "malformed object paths and signatures are refused",
+    "Malformed object paths and signatures are refused",
     arguments: ["", "a", "/a/", "//", "/a//b", "/a-b", "/ä", "/a\0"])
   func paths(text: String) {
     #expect(throws: DBusError.self) { try ObjectPath(text) }
   }
 
-  @Test("malformed signatures are refused", arguments: ["a", "()", "{sv}", "a{vs}", "(s", "z", "a{s}", "s\0"])
+  @Test(
+    "Malformed signatures of values are refused", arguments: ["a", "()", "{sv}", "a{vs}", "(s", "z", "a{s}", "s\0"])
   func signatures(text: String) {
     #expect(throws: DBusError.self) { try Signature(text) }
   }
 
-  @Test("paths know their parents")
+  @Test("The parent of an object path is the path without its last element")
   func ancestry() throws {
     #expect(ObjectPath("/a/bc").isWithin("/a"))
     #expect(ObjectPath("/a").isWithin("/a"))

@@ -4,7 +4,7 @@ import Timing
 
 @testable import EdgeCoder
 
-@Suite(.timeLimit(.minutes(5))) struct EchoEngineTests {
+@Suite("The echo engine", .timeLimit(.minutes(5))) struct EchoEngineTests {
   private func pieces(_ engine: EchoEngine, _ prompt: String, maxTokens: Int = 512) async throws -> [String] {
     var pieces: [String] = []
     for try await piece in engine.generate(prompt: prompt, maxTokens: maxTokens) { pieces.append(piece) }

@@ -14,7 +14,7 @@ struct FakeBlueZTests {
     let transport = try await BlueZPhoneTransport.start(
       on: try await lab.adapter(0), name: "EdgeCoder-fake", access: .open, muxBearers: link.map { [$0] } ?? [])
     let phone = PhoneService(transport: transport, engine: EchoEngine())
-    let radio = BlueZPhoneRadio(adapter: try await lab.adapter(1))
+    let radio = BlueZPhoneRadio(adapter: try await lab.adapter(1), access: .open)
     var configuration = CentralConfiguration()
     configuration.reconnection.backoff.limit = .milliseconds(200)
     let central = Central(scanner: radio, connector: radio, configuration: configuration)

@@ -7,7 +7,7 @@ import Timing
 
 @testable import EdgeCoder
 
-@Suite(.timeLimit(.minutes(5))) struct SupportTests {
+@Suite("The test kit", .timeLimit(.minutes(5))) struct SupportTests {
   @Test("A limit throws its error and cancels the work") func aLimitThrowsItsErrorAndCancelsTheWork() async throws {
     let clock = ManualClock()
     let time = TimeSource(clock)

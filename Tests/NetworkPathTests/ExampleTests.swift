@@ -4,8 +4,8 @@ import Testing
 private let wayOut = URL(filePath: #filePath).deletingLastPathComponent()
   .appending(path: "../../.build-examples/debug/WayOut").standardized.path
 
-/// The program people copy from, as somebody runs it who has just built it.
 @Suite(
+  "The built example program of NetworkPath",
   .enabled(if: Namespace.isPermitted, "needs root, or to run under: unshare --user --map-root-user --net"),
   .enabled(if: FileManager.default.isExecutableFile(atPath: wayOut), "needs the examples: scripts/build-examples")
 )

@@ -1,7 +1,7 @@
 import NetworkPath
 import Testing
 
-@Suite struct IPAddressTests {
+@Suite("IP addresses") struct IPAddressTests {
   @Test(
     "An address survives the conversion to text and back",
     arguments: ["0.0.0.0", "192.0.2.1", "255.255.255.255", "::", "::1", "fe80::1", "2001:db8::ff00:42:8329"])

@@ -7,8 +7,9 @@ import Testing
 @testable import NetworkPath
 @testable import NetworkPathNetworkManager
 
-/// Against an object that answers as NetworkManager does, on a bus of its own.
-@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"))
+@Suite(
+  "NetworkManager's estimate of the cost",
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"))
 struct MeteredTests {
   private static let name = "org.freedesktop.NetworkManager"
 

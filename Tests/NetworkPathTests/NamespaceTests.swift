@@ -4,8 +4,9 @@ import Testing
 
 @testable import NetworkPath
 
-/// The real kernel, in a network namespace for each test.
-@Suite(.enabled(if: Namespace.isPermitted, "needs root, or to run under: unshare --user --map-root-user --net"))
+@Suite(
+  "The real kernel, in network namespaces",
+  .enabled(if: Namespace.isPermitted, "needs root, or to run under: unshare --user --map-root-user --net"))
 struct NamespaceTests {
   /// A namespace with a cable that leads out.
   private func wired() async throws -> Namespace {

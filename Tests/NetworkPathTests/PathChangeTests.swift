@@ -2,7 +2,7 @@ import Testing
 
 @testable import NetworkPath
 
-@Suite struct PathChangeTests {
+@Suite("Changes between two paths") struct PathChangeTests {
   private func changes(from old: [RouteMessage], to new: [RouteMessage]) -> [String] {
     Say.path(new).changes(since: Say.path(old)).map(\.description)
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NetworkPath
 
-@Suite struct PathMachineTests {
+@Suite("The state machine of the network path") struct PathMachineTests {
   private let start = ContinuousClock.now
 
   private func at(_ milliseconds: Int) -> ContinuousClock.Instant { start + .milliseconds(milliseconds) }
@@ -38,6 +38,18 @@ import Testing
         "the network is not available",
       ])
     #expect(machine.value.deadline == nil)
+  }
+
+  @Test("Changes that come together are one update, also without a settle time")
+  func changesThatComeTogetherAreOneUpdate() {
+    let machine = Held(PathMachine(settleDown: .zero, settleUp: .zero))
+    _ = machine { $0.handle([.nameServers([]), .dump(Say.wired)], at: start) }
+    let events: [PathMachine.Event] = [
+      .timer, .metered(.yes), .messages([Say.address(2, "192.0.2.77")]), .nameServers([IPAddress("192.0.2.53")!]),
+    ]
+    let updates = machine { $0.handle(events, at: at(1000)) }.compactMap { published([$0]) }
+    #expect(updates.map(\.number) == [2])
+    #expect(updates.first?.changes.count == 3)
   }
 
   @Test("Two dumps are at least 100 ms apart")

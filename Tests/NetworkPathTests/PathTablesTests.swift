@@ -3,7 +3,7 @@ import Testing
 @testable import NetworkPath
 @testable import NetworkPathNetworkManager
 
-@Suite struct PathTablesTests {
+@Suite("The kernel's tables and the path that follows from them") struct PathTablesTests {
   @Test("A host with a cable, an address and a default route is online") func aWiredMachine() throws {
     let path = Say.path(Say.wired)
     #expect(path.status == .satisfied)

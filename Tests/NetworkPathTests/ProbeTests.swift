@@ -5,7 +5,7 @@ import Timing
 
 @testable import NetworkPath
 
-@Suite struct ProbeTests {
+@Suite("Probes of a route") struct ProbeTests {
   private struct Probe: ReachabilityProbe {
     let asked: @Sendable () async throws -> Reachability
     func probe() async throws -> Reachability { try await asked() }

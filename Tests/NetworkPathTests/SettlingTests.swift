@@ -2,7 +2,7 @@ import Testing
 
 @testable import NetworkPath
 
-@Suite struct SettlingTests {
+@Suite("Settle times") struct SettlingTests {
   private let start = ContinuousClock.now
   private let good = Say.path(Say.wired)
   private let bad = Say.path([Say.lo, Say.link(2, "eth0", isUp: false)])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NetworkPath
 
-@Suite struct SystemFilesTests {
+@Suite("The files of devices and of the resolver") struct SystemFilesTests {
   @Test("Name servers are read from resolv.conf") func nameServers() {
     let text =
       "# a comment\nnameserver 192.0.2.53\n  nameserver\t2001:db8::53 # mine\nnameserver nowhere\nsearch a b\nnameserver 192.0.2.53"

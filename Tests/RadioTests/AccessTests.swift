@@ -7,20 +7,22 @@ import Timing
 
 /// Who may use a phone in its closed modes.
 extension RadioTests {
-  @Suite(.enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
+  @Suite("Access to a phone, over the radio", .enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
   struct Access {
     /// What the stranger tries; of a write without response nobody learns what became of it.
     private static let attempts = 10
 
-    /// First a stranger without a bond tries everything. Then our central is told to pair, does it when a window opens,
-    /// and so does a guest who is not on the list: it may be subscribed while the central gets a reply.
-    @Test("A closed phone answers the central on its list and nobody else", .timeLimit(.minutes(5)))
+    /// First a stranger without a bond tries everything. Then our central, which sends nothing to a phone that it does not
+    /// know, is paired by its user while a window is open, and so is a guest who is not on the list: it may be subscribed
+    /// while the central gets a reply.
+    @Test("A closed phone answers the central on its list and no other central", .timeLimit(.minutes(5)))
     func aClosedPhoneAnswersWhoIsOnItsListAndNobodyElse() async throws {
       let peer = try LabPeer("edgecoder_stranger.py", ["--adapters", "2", "--timeout", "290"])
       defer { peer.terminate() }
       let phoneName = try await peer.adapterName()
       let macName = try await peer.adapterName()
       let mac = try await Radio.adapter(macName)
+      let phoneAddress = try await Radio.adapter(phoneName).address
       try await withPhone(on: phoneName, access: .encrypted(allowed: [mac.address])) { phone in
         try await refusesTheStranger(peer, phone)
 
@@ -28,12 +30,12 @@ extension RadioTests {
         // pairing ends, bluetoothd 5.66 takes back what it asks that agent just then about another device, which gets no
         // answer.
         let own = try await mac.session.register(PairingAgent())
-        try await withCentral(at: mac) { central in
-          let reason = try await refusal(of: central)
-          #expect(reason.contains("requires pairing"))
+        try await withCentral(at: mac, access: .encrypted()) { central in
+          try await refusesThePhone(central)
           let isOpen = Lock(false)
           let agent = PairingAgent(authorizePairing: { $0.address == mac.address || isOpen.withLock { $0 } })
           try await withWindow(on: phoneName, agent) {
+            try await mac.find(phoneAddress, timeout: .seconds(60)).pair()
             try await central.waitForPhones()
             isOpen.withLock { $0 = true }
             _ = try await peer.next("paired")
@@ -46,9 +48,21 @@ extension RadioTests {
         }
         try await own.unregister()
         try await Radio.fault("bluetoothd", "restart")
-        try await withCentral(on: macName) { central in
+        try await withCentral(on: macName, access: .encrypted()) { central in
           let reply = try await central.askUntilAnswered("still me", within: .seconds(60))
           #expect(reply.answer.output == "still me")
+        }
+      }
+    }
+
+    @Test("A closed central sends nothing to a stranger that advertises the service", .timeLimit(.minutes(5)))
+    func aClosedCentralSendsNothingToAStranger() async throws {
+      try await withPhone(on: Radio.phone) { phone in
+        try await withCentral(on: Radio.mac, access: .encrypted()) { central in
+          try await refusesThePhone(central)
+          let snapshot = await phone.snapshot()
+          #expect(snapshot.peers == 0)
+          #expect(snapshot.counters.requests == 0)
         }
       }
     }
@@ -130,12 +144,16 @@ extension RadioTests {
       try await registration.unregister()
     }
 
-    /// Why the central's link did not come up.
-    private func refusal(of central: Central) async throws -> String {
-      let events = await central.events()
-      return try await bounded(.seconds(60), "the phone's refusal") {
-        for await case .connection(_, _, .waiting, let failure?) in events { return failure.message }
-        throw TestTimeout(phase: "the central ended")
+    /// Waits until the central has found the phone, and does not use it.
+    private func refusesThePhone(_ central: Central) async throws {
+      try await bounded(.seconds(60), "the central's refusal") {
+        while true {
+          let error = await #expect(throws: InferenceError.self) {
+            try await central.generate(prompt: "for nobody", maxTokens: nil)
+          }
+          if error?.message.contains("is not paired with this central") == true { return }
+          try await Task.sleep(for: .milliseconds(200), clock: .steady)
+        }
       }
     }
   }

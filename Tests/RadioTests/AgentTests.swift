@@ -6,7 +6,7 @@ import Testing
 
 /// The agent as a person runs it, with a network of its own that goes away.
 extension RadioTests {
-  @Suite struct AgentModes {
+  @Suite("The agent's modes, over the radio") struct AgentModes {
     private static let policy = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../dbus/io.edgecoder.Agent1.conf").standardized.path
 

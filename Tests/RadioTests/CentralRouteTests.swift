@@ -3,7 +3,7 @@ import Testing
 
 /// The Mac role as a person runs it, with a model server and a network of its own that goes away.
 extension RadioTests {
-  @Suite struct CentralRoute {
+  @Suite("Routes of prompts, over the radio") struct CentralRoute {
     /// At the desk: the model server, and a client that sends each line it reads to the central and says who answered.
     /// The server never answers "stall".
     private static let desk = """
@@ -42,7 +42,8 @@ extension RadioTests {
     func withoutANetworkEveryPromptGoesToThePhone() async throws {
       try await withNamespace("desk") {
         try await withPhone(on: Radio.phone) { _ in
-          let central = try Self.start(Command.path, "central", "--adapter", Radio.mac, "--engine", "ollama", "--json")
+          let central = try Self.start(
+            Command.path, "central", "--adapter", Radio.mac, "--access", "open", "--engine", "ollama", "--json")
           _ = try await central.line(with: "\"ready\"")
           let desk = try Self.start("/usr/bin/python3", "-c", Self.desk, hasKeyboard: true)
           func answer(to prompt: String) async throws -> String {

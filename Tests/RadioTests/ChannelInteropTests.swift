@@ -3,7 +3,7 @@ import Testing
 
 /// L2CAP channels with a stack nobody here wrote: Bumble.
 extension RadioTests {
-  @Suite(.enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
+  @Suite("L2CAP channels with other stacks", .enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
   struct ChannelInteroperability {
     static let service: BluetoothUUID = "c0c00002-c0c0-c0c0-c0c0-c0c0c0c00002"
 

@@ -3,7 +3,7 @@ import Testing
 
 /// What the link under an L2CAP channel does to it.
 extension RadioTests {
-  @Suite struct ChannelLinks {
+  @Suite("Connections below L2CAP channels") struct ChannelLinks {
     @Test("The kernel makes a link for a channel, or uses the one that exists", .timeLimit(.minutes(5)))
     func theKernelMakesALinkAndUsesOneThatIsThere() async throws {
       try await ChannelPair.with { pair in

@@ -4,7 +4,7 @@ import Testing
 
 /// L2CAP channels between two adapters.
 extension RadioTests {
-  @Suite(.paired) struct Channels {
+  @Suite("L2CAP channels", .paired) struct Channels {
     private func pair() throws -> ChannelPair { try #require(Paired.pair) }
 
     @Test("A channel carries one MiB each way", .timeLimit(.minutes(5)))

@@ -4,7 +4,7 @@ import Testing
 /// Devices nobody here wrote, with lives of their own: one that stalls and one that changes its services, one behind
 /// private addresses, and a central that comes to see us meanwhile.
 extension RadioTests {
-  @Suite(.enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
+  @Suite("Devices of other stacks", .enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
   struct DeviceInteroperability {
     private static func uuid(_ number: Int) -> BluetoothUUID {
       let pair = (number < 16 ? "0" : "") + String(number, radix: 16)

@@ -2,8 +2,7 @@ import Foundation
 import Testing
 
 extension RadioTests {
-  /// The programs people copy from, and the command, as somebody runs them who has just built them.
-  @Suite struct Examples {
+  @Suite("The built example programs, over the radio") struct Examples {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../..").standardized.path
     private static let folder = root + "/.build-examples/debug/"
@@ -89,7 +88,7 @@ extension RadioTests {
       #expect(frames.contains { $0.contains("Mirror") }, "\(frames)")
 
       let answer = try await output(
-        of: Self.edgeblue, ["ask", "--direct", "--adapter", Radio.mac, "one two three"])
+        of: Self.edgeblue, ["ask", "--direct", "--adapter", Radio.mac, "--access", "open", "one two three"])
       #expect(answer.last?.hasPrefix("three two one") == true, "\(answer)")
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// What goes wrong on real boards, done on purpose.
 extension RadioTests {
-  @Suite struct Faults {
+  @Suite("Faults of bluetoothd, adapters and connections") struct Faults {
     @Test("A central that leaves in the middle of a reply cancels only its own job", .timeLimit(.minutes(5)))
     func aCentralThatLeavesInMidReplyStopsItsJobOnly() async throws {
       try await withPhone(on: Radio.phone) { phone in

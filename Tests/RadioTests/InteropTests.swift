@@ -3,7 +3,7 @@ import Testing
 
 /// Against a stack nobody here wrote: Bumble as the central of our phone, and as the phone of our central.
 extension RadioTests {
-  @Suite(.enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
+  @Suite("EdgeCoder with other stacks", .enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
   struct Interoperability {
     /// Runs our phone on the adapter the peer gives to BlueZ, and expects the peer to be content.
     private func central(

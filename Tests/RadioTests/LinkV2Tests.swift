@@ -4,7 +4,7 @@ import Testing
 
 /// The v2 link over an L2CAP channel and over GATT, between two radios.
 extension RadioTests {
-  @Suite struct LinkV2 {
+  @Suite("The v2 mux, over the radio") struct LinkV2 {
     @Test("Prompts use the v2 mux, and fall back to the raw protocol without it", .timeLimit(.minutes(5)))
     func everythingGoesOverTheLinkAndFallsBackWithoutIt() async throws {
       try await withCentral(on: Radio.mac) { central in
@@ -45,7 +45,8 @@ extension RadioTests {
     func anHTTPClientReadsAlongAndHangsUp() async throws {
       let engine = SpokenEngine()
       let central = try Subprocess(
-        Command.path, ["central", "--json", "--port", "0", "--adapter", Radio.mac, "--max-phones", "1"])
+        Command.path,
+        ["central", "--json", "--port", "0", "--adapter", Radio.mac, "--access", "open", "--max-phones", "1"])
       defer { central.terminate() }
       let port = try await central.line(with: "serving").components(separatedBy: #""port":"#)[1]
         .prefix { $0.isNumber }

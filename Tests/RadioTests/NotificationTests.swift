@@ -4,7 +4,7 @@ import Testing
 
 /// Notifications between two EdgeBlue ends: none is missed at the beginning, and none is lost unseen under load.
 extension RadioTests {
-  @Suite struct NotificationTests {
+  @Suite("Notifications") struct NotificationTests {
     static let service: BluetoothUUID = "ec0d0401-ec0d-ec0d-ec0d-ec0d0401ec0d"
     static let source: BluetoothUUID = "ec0d0402-ec0d-ec0d-ec0d-ec0d0402ec0d"
 

@@ -9,7 +9,9 @@ import Testing
 /// A wearable on our own GATT server, over bluetoothd and the air. Nothing is lost on its way, so that what is recorded is
 /// what libopus hears, to the bit, whatever happens between the links.
 extension RadioTests {
-  @Suite(.enabled(if: Radio.isThere, Radio.needed), .enabled(if: Radio.isLab, Radio.labNeeded))
+  @Suite(
+    "A wearable of our own GATT server", .enabled(if: Radio.isThere, Radio.needed),
+    .enabled(if: Radio.isLab, Radio.labNeeded))
   struct OwnWearable {
     private let temporary: TemporaryFolder
     private let folder: SegmentFolder

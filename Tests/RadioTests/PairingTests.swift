@@ -5,7 +5,7 @@ import Timing
 
 /// Pairing by every method of LE, through agents at both ends.
 extension RadioTests {
-  @Suite struct Pairing {
+  @Suite("Pairing") struct Pairing {
     @Test("A protected value needs a bond, and a bond needs the pairing window", .timeLimit(.minutes(5)))
     func aSecretIsForPairedDevicesAndPairingForItsWindow() async throws {
       let asked = Lock<[Device]>([])
@@ -132,7 +132,13 @@ extension RadioTests {
       }
     }
 
-    @Test("A passkey is displayed at one end and entered at the other", .timeLimit(.minutes(5)))
+    /// Later ones have one capability for both ends of a bluetoothd; PairingInteroperability has a peer that displays.
+    @Test(
+      "A passkey is displayed at one end and entered at the other",
+      .enabled("needs BlueZ before 5.81, which has a capability for each end") {
+        try await Radio.has(.pairsAsTheCaller)
+      },
+      .timeLimit(.minutes(5)))
     func aPasskeyIsShownAtOneEndAndEnteredAtTheOther() async throws {
       let (shown, source) = BoundedStream.make(of: Passkey.self, limit: 4)
       let (hidden, hiding) = BoundedStream.make(of: Void.self, limit: 4)
@@ -162,7 +168,7 @@ extension RadioTests {
       }
     }
 
-    @Test("A pairing question that nobody answers times out", .timeLimit(.minutes(5)))
+    @Test("A pairing question without an answer times out", .timeLimit(.minutes(5)))
     func nobodyWaitsForADecisionForEver() async throws {
       let (events, event) = BoundedStream.make(of: String.self, limit: 8)
       let slow = PairingAgent(

@@ -4,7 +4,7 @@ import Testing
 
 /// A phone that answers only who has paired by a passkey or a comparison.
 extension RadioTests {
-  @Suite struct Passkeys {
+  @Suite("Pairing with passkeys") struct Passkeys {
     /// Centrals of Bumble pair in every way there is, and a person answers for the phone in a terminal.
     @Test(
       "A central that paired by a passkey is served",
@@ -64,8 +64,11 @@ extension RadioTests {
       try await PairingPair.with(central: anybody, peripheral: anybody) { pair in
         try await pair.forget()
         let window = try await pair.peripheral.openPairingWindow(for: .seconds(60))
-        let reason = try await withCentral(on: Radio.mac) { central in
-          try await withPhone(on: Radio.phone, access: .encrypted()) { _ in try await central.waitForPhones() }
+        let reason = try await withCentral(on: Radio.mac, access: .encrypted()) { central in
+          try await withPhone(on: Radio.phone, access: .encrypted()) { _ in
+            try await pair.central.find(pair.peripheral.address, timeout: .seconds(60)).pair()
+            try await central.waitForPhones()
+          }
           try await window.close()
           let events = await central.events()
           return try await withPhone(on: Radio.phone, access: .authenticated()) { _ in
@@ -88,7 +91,7 @@ extension RadioTests {
           let window = try await pair.peripheral.openPairingWindow(for: .seconds(60))
           try await sightings.firstDevice("the phone's advertisement").pair()
           try await window.close()
-          try await withCentral(on: Radio.mac) { central in
+          try await withCentral(on: Radio.mac, access: .authenticated()) { central in
             let reply = try await central.askUntilAnswered("2000", within: .seconds(60))
             #expect(reply.answer.output == SizedEngine.text(2000))
             #expect(await central.status().phones.first?.linkBearer == .gatt)

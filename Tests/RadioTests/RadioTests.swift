@@ -1,5 +1,5 @@
 import Testing
 
-/// Everything that needs two radios. One after the other: they share the air.
-@Suite(.serialized, .enabled(if: Radio.isThere, Radio.needed))
+// One after the other: they share the air.
+@Suite("Tests that need two radios", .serialized, .enabled(if: Radio.isThere, Radio.needed))
 struct RadioTests {}

@@ -3,7 +3,7 @@ import Testing
 
 /// EdgeBlue's phone and EdgeBlue's central, over two radios.
 extension RadioTests {
-  @Suite struct RoundTrips {
+  @Suite("Prompts and replies, over the radio") struct RoundTrips {
     @Test("Prompts and replies of every size arrive whole", .timeLimit(.minutes(5)))
     func promptsAndRepliesOfEverySize() async throws {
       try await withCentral(on: Radio.mac) { central in

@@ -5,7 +5,7 @@ import Testing
 /// What must be there after bluetoothd was killed, and what must not be left behind. `Benchmarks/radio/run` does the same
 /// a hundred and a thousand times.
 extension RadioTests {
-  @Suite struct Survival {
+  @Suite("Restarts and lost connections") struct Survival {
     private static let service: BluetoothUUID = "ec0d0201-ec0d-ec0d-ec0d-ec0d0201ec0d"
     private static let value: BluetoothUUID = "ec0d0202-ec0d-ec0d-ec0d-ec0d0202ec0d"
 
@@ -22,8 +22,9 @@ extension RadioTests {
       let application = try await phone.offer([LocalService(Self.service, characteristics: [value])])
       let agent = try await session.register(PairingAgent())
       let sightings = try await mac.discover(.init(services: [Self.service]))
-      let monitor = try await mac.monitor(.init(patterns: AdvertisementPattern.firstService(Self.service)))
-      let advertisement = try await phone.advertise(.init(services: [Self.service]))
+      let monitor = try await mac.monitor(.init(patterns: [.manufacturerData(0xffff, beginsWith: [2])]))
+      let content = Advertisement.Content(services: [Self.service], manufacturerData: [0xffff: [2]])
+      let advertisement = try await phone.advertise(content)
       let before = try await sightings.firstDevice("the advertisement", within: .seconds(30))
 
       var descriptors = 0

@@ -7,7 +7,7 @@ import Timing
 
 /// A wearable on a stack nobody here wrote, which speaks, and has every fault of a radio and a firmware.
 extension RadioTests {
-  @Suite(.enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
+  @Suite("Wearables, over the radio", .enabled(if: Radio.isLab && Radio.python != nil, Radio.peersNeeded))
   struct Wearables {
     /// Makes a folder with a file `speech`: 16 bit, one channel, 16 kHz.
     private static func folderWithSpeech() throws -> String {

@@ -12,7 +12,7 @@ struct BoundedStreamTests {
     deinit { gone.withLock { $0 += 1 } }
   }
 
-  @Test("either end is dropped, as the policy says, and counted")
+  @Test("The overflow policy drops the oldest or the newest elements, and counts them")
   func policies() async {
     let (oldest, first) = BoundedStream.make(of: Int.self, limit: 3, policy: .dropOldest)
     let (newest, second) = BoundedStream.make(of: Int.self, limit: 3, policy: .dropNewest)
@@ -27,7 +27,7 @@ struct BoundedStreamTests {
     #expect(await newest.reduce(into: []) { $0.append($1) } == [0, 1, 2])
   }
 
-  @Test("a stream that must be complete ends with its marker, wherever it was full", arguments: [false, true])
+  @Test("A stream that must be complete ends with its marker, wherever it was full", arguments: [false, true])
   func marker(isFull: Bool) async {
     let ended = Lock(0)
     let (stream, source) = BoundedStream.make(
@@ -43,7 +43,7 @@ struct BoundedStreamTests {
     #expect(ended.withLock { $0 } == 1)
   }
 
-  @Test("the ring wraps and grows without losing the order", arguments: [1, 2, 7, 8, 9, 100])
+  @Test("The ring buffer wraps and grows without a change of the order", arguments: [1, 2, 7, 8, 9, 100])
   func ring(limit: Int) async {
     let (stream, source) = BoundedStream.make(of: Int.self, limit: limit)
     var iterator = stream.makeAsyncIterator()
@@ -67,7 +67,7 @@ struct BoundedStreamTests {
     #expect(stream.dropped == dropped)
   }
 
-  @Test("a waiting reader gets every element from another task, in order")
+  @Test("A waiting consumer gets every element of another task, in order")
   func handOver() async {
     let (stream, source) = BoundedStream.make(of: Int.self, limit: 10_000)
     let feeder = Task {
@@ -86,7 +86,7 @@ struct BoundedStreamTests {
     await feeder.value
   }
 
-  @Test("the end is told once, whether by the reader, by cancellation or by the source")
+  @Test("The end is reported once, whether by the consumer, by cancellation or by the source")
   func termination() async {
     let ended = Lock(0)
     do {
@@ -109,7 +109,7 @@ struct BoundedStreamTests {
     #expect(ended.withLock { $0 } == 3)
   }
 
-  @Test("elements that nobody takes are let go: those dropped at once, those waiting with the stream")
+  @Test("Unread elements are released: dropped ones at once, waiting ones with the stream")
   func release() async {
     let gone = Lock(0)
     var stream: BoundedStream<Token>?
@@ -129,7 +129,7 @@ struct BoundedStreamTests {
     #expect(gone.withLock { $0 } == 6)
   }
 
-  @Test("a reader on an actor does not leave it for what is already there")
+  @Test("A consumer on an actor does not leave the actor for elements that are there already")
   func staysOnItsActor() async {
     let (stream, source) = BoundedStream.make(of: Int.self, limit: 1000)
     for number in 0..<1000 { source.yield(number) }

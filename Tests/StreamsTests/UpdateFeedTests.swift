@@ -1,8 +1,8 @@
 import Streams
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct UpdateFeedTests {
-  @Test func whoComesLaterBeginsWithTheNewest() async {
+@Suite("Update feeds", .timeLimit(.minutes(5))) struct UpdateFeedTests {
+  @Test("A later subscriber begins with the newest element") func whoComesLaterBeginsWithTheNewest() async {
     let feed = UpdateFeed<Int>()
     #expect(feed.newest == nil)
     let early = feed.updates(limit: 8)
@@ -21,7 +21,8 @@ import Testing
     #expect(await Self.all(feed.updates(limit: 8)) == [4])
   }
 
-  @Test func aSlowReaderLosesTheOldestAndHoldsNobodyUp() async {
+  @Test("A slow subscriber loses the oldest elements and delays no other")
+  func aSlowReaderLosesTheOldestAndHoldsNobodyUp() async {
     let feed = UpdateFeed(0)
     let slow = feed.updates(limit: 2)
     let gone = feed.updates(limit: 2)

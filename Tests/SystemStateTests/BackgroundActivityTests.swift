@@ -8,8 +8,9 @@ import Timing
 
 @testable import SystemState
 
-/// Against an object that grants inhibitors as systemd-logind does, on a bus of its own.
-@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
+@Suite(
+  "Background activities at a fake logind",
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
 struct BackgroundActivityTests {
   private let warnings = Lock(0)
 

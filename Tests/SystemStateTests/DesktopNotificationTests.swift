@@ -5,8 +5,9 @@ import SystemState
 import SystemTesting
 import Testing
 
-/// Against an object that takes notifications as a desktop does, on a bus of its own.
-@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
+@Suite(
+  "Desktop notifications at a fake desktop",
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
 struct DesktopNotificationTests {
   private static let name = "org.freedesktop.Notifications"
   private static let arguments: [Interface.Argument] = [

@@ -8,8 +8,8 @@ private let examples = URL(filePath: #filePath).deletingLastPathComponent()
 private let plugged = examples.appending(path: "Plugged").path
 private let bedtime = examples.appending(path: "Bedtime").path
 
-/// The programs people copy from, as somebody runs them who has just built them.
 @Suite(
+  "The built example programs of SystemState",
   .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
   .enabled(if: FileManager.default.isExecutableFile(atPath: plugged), "needs the examples: scripts/build-examples")
 )

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SystemState
 
-@Suite struct InhibitorMachineTests {
+@Suite("The state machine of the inhibitor") struct InhibitorMachineTests {
   private func machine(_ events: InhibitorMachine.Event...) -> InhibitorMachine {
     var machine = InhibitorMachine()
     for event in events { _ = machine.handle(event) }

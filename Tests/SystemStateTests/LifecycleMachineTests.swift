@@ -2,7 +2,7 @@ import Testing
 
 @testable import SystemState
 
-@Suite struct LifecycleMachineTests {
+@Suite("The state machine of the lifecycle") struct LifecycleMachineTests {
   /// The published update as `number phase reason`, if one is.
   private func published(_ machine: inout LifecycleMachine, _ event: LifecycleMachine.Event) -> String? {
     for case .publish(let update) in machine.handle(event) {

@@ -5,8 +5,9 @@ import Testing
 
 @testable import SystemState
 
-/// Against objects that answer as systemd-logind does, on a bus of their own.
-@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"))
+@Suite(
+  "The lifecycle monitor at a fake logind",
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"))
 struct LifecycleMonitorTests {
   private func options(_ bus: PrivateBus?) -> LifecycleMonitor.Options {
     var options = LifecycleMonitor.Options()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SystemState
 
-@Suite struct MachineSensorTests {
+@Suite("The sensors of the host") struct MachineSensorTests {
   /// A machine of files: `sys` and `proc` in a folder.
   private func sensor(_ folder: Folder) -> MachineSensor {
     MachineSensor(proc: folder.path + "/proc", sys: folder.path + "/sys")

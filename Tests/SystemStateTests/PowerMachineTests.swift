@@ -3,7 +3,7 @@ import Testing
 
 @testable import SystemState
 
-@Suite struct PowerMachineTests {
+@Suite("The state machine of power") struct PowerMachineTests {
   private let wired = SupplyReading(source: .upower, externalPower: .supply, batteryLevelPct: 80)
 
   private func published(_ actions: [PowerMachine.Action]) -> PowerUpdate? {

@@ -6,8 +6,8 @@ import Testing
 
 @testable import SystemState
 
-/// Against objects that answer as UPower and power-profiles-daemon do, on a bus of their own.
-@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"))
+@Suite(
+  "The power monitor at fake daemons", .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"))
 struct PowerMonitorTests {
   /// No reading of its own accord within a test's life, so that what is seen was told, or asked for.
   private func options(_ bus: PrivateBus?, _ folder: Folder) -> PowerMonitor.Options {

@@ -3,8 +3,9 @@ import Testing
 
 @testable import SystemState
 
-/// Against the systemd-logind of this machine.
-@Suite(.enabled(if: RealLogind.isPermitted, "needs root and systemd-logind"), .timeLimit(.minutes(5)))
+@Suite(
+  "The real systemd-logind of this host", .enabled(if: RealLogind.isPermitted, "needs root and systemd-logind"),
+  .timeLimit(.minutes(5)))
 struct RealLogindTests {
   @Test("Sleep waits for the work that is under way") func sleepWaitsForWhatIsUnderWay() async throws {
     let logind = try await RealLogind()

@@ -5,8 +5,7 @@ import Testing
 
 @testable import SystemState
 
-/// Against a socket such as systemd gives to a service.
-@Suite(.timeLimit(.minutes(5))) struct ServiceManagerTests {
+@Suite("The notifications to systemd", .timeLimit(.minutes(5))) struct ServiceManagerTests {
   private func manager(
     _ address: String?, watchdog: String? = nil, process: String? = nil
   ) -> ServiceManager? {

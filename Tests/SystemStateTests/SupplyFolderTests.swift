@@ -2,7 +2,7 @@ import Testing
 
 @testable import SystemState
 
-@Suite struct SupplyFolderTests {
+@Suite("The kernel's files of power supplies") struct SupplyFolderTests {
   typealias Files = [String: String]
 
   /// Supplies as kernels list them, and what they amount to.
@@ -152,7 +152,7 @@ import Testing
         == SupplyReading(source: .sysfs, externalPower: .battery, batteryLevelPct: 50, faults: [broken.fault]))
   }
 
-  @Test func aLongTextIsCut() {
+  @Test("The description of a fault truncates a long text") func aLongTextIsCut() {
     let fault = SupplyFault(supply: "x", file: "capacity", text: String(repeating: "9", count: 4000))
     #expect(fault.text?.count == 64)
   }

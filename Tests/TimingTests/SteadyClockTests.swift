@@ -2,8 +2,8 @@ import Testing
 
 @testable import Timing
 
-@Suite(.timeLimit(.minutes(5))) struct SteadyClockTests {
-  @Test func sleepsUntilTheInstant() async throws {
+@Suite("The steady clock", .timeLimit(.minutes(5))) struct SteadyClockTests {
+  @Test("A sleep lasts until its deadline") func sleepsUntilTheInstant() async throws {
     let clock = SteadyClock()
     let deadline = clock.now + .milliseconds(30)
     try await clock.sleep(until: deadline, tolerance: nil)
@@ -13,7 +13,8 @@ import Testing
   }
 
   /// An earlier instant may come after a later one: the timer must be set back.
-  @Test func everyInstantIsKeptInWhateverOrderTheyCome() async throws {
+  @Test("Each of many sleeps ends at its own deadline, in whatever order they were started")
+  func everyInstantIsKeptInWhateverOrderTheyCome() async throws {
     let begin = SteadyClock().now
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in [3, 1, 4, 2, 0, 2] {
@@ -27,7 +28,9 @@ import Testing
     }
   }
 
-  @Test func aCancelledSleepEndsAtOnceAndLetsTheOthersSleep() async throws {
+  @Test("A cancelled sleep ends at once and delays no other") func aCancelledSleepEndsAtOnceAndLetsTheOthersSleep()
+    async throws
+  {
     let deadline = SteadyClock().now + .milliseconds(50)
     let long = Task { try await Task.sleep(for: .seconds(3600), clock: .steady) }
     let longer = (0..<100).map { _ in Task { try await Task.sleep(for: .seconds(7200), clock: .steady) } }
@@ -40,7 +43,7 @@ import Testing
     #expect(SteadyClock().now >= deadline)
   }
 
-  @Test func aTaskCancelledBeforeDoesNotSleep() async throws {
+  @Test("A task that was cancelled before does not sleep") func aTaskCancelledBeforeDoesNotSleep() async throws {
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       try await Task.sleep(for: .seconds(3600), clock: .steady)
@@ -49,7 +52,7 @@ import Testing
   }
 
   /// Swift's own clock keeps about a kilobyte of each until its hour is over.
-  @Test func aCancelledSleepLeavesNothingBehind() async throws {
+  @Test("A cancelled sleep leaves nothing behind") func aCancelledSleepLeavesNothingBehind() async throws {
     let alarms = try #require(Alarms())
     for number in 0..<2000 {
       let task = Task { try await alarms.wait(until: .now + .seconds(3600)) }

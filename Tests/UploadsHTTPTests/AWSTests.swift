@@ -7,7 +7,9 @@ import UploadsTesting
 
 /// What is written for AWS, against a second server: buckets in host names, signatures that AWS's own library checks,
 /// accounts with the policy of docs/uploads.md and nothing beyond it.
-@Suite(.enabled(if: Moto.isThere, "needs moto: scripts/python-peers"), .timeLimit(.minutes(5)))
+@Suite(
+  "The forms of requests that AWS requires, at a second server",
+  .enabled(if: Moto.isThere, "needs moto: scripts/python-peers"), .timeLimit(.minutes(5)))
 struct AWSTests {
   private let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
@@ -61,7 +63,8 @@ struct AWSTests {
     running.cancel()
     try await running.value
     for request in wanted {
-      let bytes = try await client.bytes(bucket: Moto.bucket, key: request.key, credentials: aws.ada)
+      let bytes = try await client.bytes(
+        bucket: Moto.bucket, key: request.key, limit: 64 << 20, credentials: aws.ada)
       #expect(try bytes == Data(contentsOf: URL(filePath: request.content.path)), "\(request.key)")
     }
     #expect(try run.store.item(outside)?.attempts == 0)

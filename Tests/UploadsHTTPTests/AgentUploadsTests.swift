@@ -2,11 +2,10 @@ import DBusTesting
 import Foundation
 import SystemTesting
 import Testing
-import Timing
 import UploadsTesting
 
-/// The agent as it was built, which runs the queue that other commands fill.
 @Suite(
+  "The built agent, which uploads what other commands queue",
   .enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"),
   .enabled(if: Program.isThere, "needs the command: swift build"),
   .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
@@ -64,18 +63,18 @@ struct AgentUploadsTests {
         "agent", "--bus", bus.address, "--state", state, "--json", "--metrics-port", "0", "--uploads", "--endpoint",
         server.address,
       ], environment: environment)
-    // It says where numbers are served.
-    var news = ""
-    while !news.contains(#""port":"#) { news = try agent.firstLine() }
-    let port = try #require(news.firstMatch(of: /"port":([0-9]+)/)).1
+    // One of the first lines reports the port of the metrics.
+    var line = ""
+    while !line.contains(#""port":"#) { line = try agent.firstLine() }
+    let port = try #require(line.firstMatch(of: /"port":([0-9]+)/)).1
     let path = try folder.file("queued.wav", 1000, seed: 4)
     let queued = try await run(
       "upload", path, "--bucket", SeaweedFS.bucket, "--key", "agent/queued.wav", "--later", "--state", state)
     #expect(queued.contains("queued as item 1"))
     var status = ""
-    while !status.contains(#""uploaded":1,"#) {
+    try await eventually("the item is uploaded") {
       status = try await run("status", "--json", "--bus", bus.address)
-      try await Task.sleep(for: .milliseconds(100), clock: .steady)
+      return status.contains(#""uploaded":1,"#)
     }
     #expect(status.contains(#""items":{"done":1}"#))
     #expect(status.contains(#""attempts":1,"#))

@@ -5,8 +5,9 @@ import UploadsTesting
 
 @testable import Uploads
 
-/// A store on several machines, of which one dies.
-@Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(5)))
+@Suite(
+  "A store on several hosts, of which one fails",
+  .enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(5)))
 struct ClusterTests {
   @Test("The death of a storage node loses no object") func aNodeThatDiesMeanwhileCostsNothing() async throws {
     let folder = try TemporaryFolder()
@@ -41,7 +42,8 @@ struct ClusterTests {
   private func expectTheSame(_ item: UploadItem, _ client: S3Client) async throws {
     let request = item.request
     let credentials = SeaweedFS.writer
-    let bytes = try await client.bytes(bucket: request.bucket, key: request.key, credentials: credentials)
+    let bytes = try await client.bytes(
+      bucket: request.bucket, key: request.key, limit: 64 << 20, credentials: credentials)
     #expect(try bytes == Data(contentsOf: URL(filePath: request.content.path)), "\(request.key)")
   }
 }

@@ -6,6 +6,7 @@ import Timing
 /// The program as it was built, killed at single calls of the kernel: as it makes something last, as it writes to the
 /// queue, as it sends a body, as it removes a file.
 @Suite(
+  "The built program, killed at single system calls",
   .enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"),
   .enabled(if: Program.isThere, "needs the command: swift build"),
   .enabled(if: Strace.isPermitted, "needs strace, and leave to trace"), .timeLimit(.minutes(20)))

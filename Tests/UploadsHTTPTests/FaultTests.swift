@@ -5,8 +5,9 @@ import Timing
 import Uploads
 import UploadsTesting
 
-/// Bad days between the queue and a real server: in the end each object is there once, with the right bytes.
-@Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(5)))
+@Suite(
+  "Faults between the queue and a real server",
+  .enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(5)))
 struct FaultTests {
   private let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
@@ -103,7 +104,9 @@ struct FaultTests {
     func isRight(_ seen: FaultProxy.Seen) -> Bool { seen.authorization.contains("/eu-central-1/s3/aws4_request") }
     // It is told once; the look for forgotten uploads may have heard it before.
     #expect(proxy.seen.contains { !isRight($0) })
-    #expect(proxy.seen.filter { $0.target.contains(key) }.dropFirst().allSatisfy(isRight))
+    // A 400 names the region in its body, which a response to HEAD lacks: the question for the reason hears it.
+    let learning = status == 400 ? 2 : 1
+    #expect(proxy.seen.filter { $0.target.contains(key) }.dropFirst(learning).allSatisfy(isRight))
   }
 
   @discardableResult private func upload(

@@ -4,8 +4,8 @@ import Streams
 import Testing
 import Timing
 
-/// The program as it was built, killed at random moments, and started again.
 @Suite(
+  "The built program, killed at random moments and restarted",
   .enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"),
   .enabled(if: Program.isThere, "needs the command: swift build"), .timeLimit(.minutes(20)))
 struct KillTests {

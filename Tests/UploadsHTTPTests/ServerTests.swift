@@ -8,8 +8,9 @@ import UploadsTesting
 
 @testable import Uploads
 
-/// The client and the queue against a real server of S3.
-@Suite(.enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(5)))
+@Suite(
+  "The client and the queue at a real S3 server",
+  .enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"), .timeLimit(.minutes(5)))
 struct ServerTests {
   private let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }

@@ -6,8 +6,8 @@ import UploadsTesting
 
 @testable import Uploads
 
-/// `edgeblue upload` as it was built, at a real server.
 @Suite(
+  "The built command `edgeblue upload`, at a real server",
   .enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"),
   .enabled(if: Program.isThere, "needs the command: swift build"), .timeLimit(.minutes(5)))
 struct UploadProgramTests {
@@ -41,10 +41,58 @@ struct UploadProgramTests {
       let name = URL(filePath: file).lastPathComponent
       #expect(try await server.bytes(of: "many/" + name) == Data(contentsOf: URL(filePath: file)), "\(name)")
     }
-    // Again: they are there, and nobody is asked.
-    let again = try await upload(files, "--prefix", "many/", "--endpoint", "http://127.0.0.1:1")
+    // Again: they are there, and nothing is sent.
+    let proxy = try FaultProxy(before: server.port)
+    let again = try await upload(files, "--prefix", "many/", "--endpoint", "http://127.0.0.1:\(proxy.port)")
     #expect(again.status == 0, "\(again.errors)")
-    #expect(again.output.split(separator: "\n").count == 40, "\(again.errors)")
+    #expect(again.output.split(separator: "\n").count { $0.contains(#""event":"uploaded""#) } == 40, "\(again.errors)")
+    let written = proxy.seen.filter { $0.method == "PUT" && $0.status == 200 }
+    #expect(written.isEmpty)
+    // A server that cannot be reached has nothing, whatever another one has.
+    let nowhere = try await upload([files[0]], "--prefix", "many/", "--endpoint", "http://127.0.0.1:1", "--wait", "1")
+    #expect(nowhere.status == 75, "\(nowhere.output)")
+    #expect(!nowhere.output.contains(#""event":"uploaded""#))
+  }
+
+  @Test("A file whose name is not UTF-8 keeps no other from being uploaded")
+  func anOddNameStopsNoOther() async throws {
+    let server = try await SeaweedFS.running()
+    let file = try folder.file("one.bin", 100, seed: 1)
+    // A shell hands the bytes over as they are.
+    let shell = try ChildProcess(
+      "sh",
+      [
+        "-c", #"touch "$1/$(printf 'caf\351')"; shift; exec "$@" "$0/one.bin" "$0/$(printf 'caf\351')""#, folder.path,
+        folder.path, Program.path, "upload", "--bucket", SeaweedFS.bucket, "--prefix", "odd/", "--endpoint",
+        server.address, "--state", folder.path + "/state",
+      ],
+      environment: [
+        "AWS_ACCESS_KEY_ID": SeaweedFS.writer.accessKey, "AWS_SECRET_ACCESS_KEY": SeaweedFS.writer.secretKey,
+        "HOME": folder.path, "PATH": "/usr/bin:/bin",
+      ], errors: .kept)
+    let outcome = await shell.outcome()
+    #expect(outcome.status == 65)
+    #expect(outcome.errors.contains("not UTF-8"), "\(outcome.errors)")
+    #expect(try await server.bytes(of: "odd/one.bin") == Data(contentsOf: URL(filePath: file)))
+  }
+
+  /// Root may write everywhere; a folder that is mounted for reading only stays as it is for root, too.
+  @Test(
+    "A folder that cannot be written to does not keep --remove waiting",
+    .enabled(if: SmallDisk.isPossible, "needs to be allowed to mount a disk in memory"))
+  func anUnwritableFolderEndsTheWait() async throws {
+    let server = try await SeaweedFS.running()
+    let disk = try SmallDisk(megabytes: 1)
+    let file = disk.path + "/stays.bin"
+    try Data("it stays".utf8).write(to: URL(filePath: file))
+    try disk.protect()
+    let outcome = try await upload([file], "--remove", "--prefix", "stays/", "--endpoint", server.address)
+    #expect(outcome.status == 70, "\(outcome.output)")
+    #expect(outcome.output.contains(#""event":"unsettled""#))
+    let store = try QueueStore(path: folder.path + "/state/uploads.sqlite")
+    #expect(try store.items(in: [.delivered]).first?.problem?.contains("Read-only file system") == true)
+    #expect(try store.events().contains { $0.kind == .unsettled })
+    #expect(try await server.bytes(of: "stays/stays.bin") == Data("it stays".utf8))
   }
 
   @Test("Invalid input and failed items are reported") func whatCannotBeIsSaidSo() async throws {

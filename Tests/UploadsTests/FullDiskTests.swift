@@ -72,6 +72,26 @@ struct FullDiskTests {
     #expect((0..<4).allSatisfy { FileManager.default.fileExists(atPath: disk.path + "/\($0).wav") })
   }
 
+  /// The index of SQLite's write-ahead log is a file that the last process has removed.
+  @Test("A queue on a full disk can be opened and read", arguments: [true, false])
+  func aFullDiskCanBeRead(_ hasReserve: Bool) throws {
+    let path = disk.path + "/uploads.sqlite"
+    let ids = try QueueStore(path: path).add(try requests(2, .keep))
+    if !hasReserve { try FileManager.default.removeItem(atPath: path + ".reserve") }
+    try disk.fill()
+    let store = try QueueStore(path: path)
+    #expect(try store.items(in: [.waiting]).map(\.id) == ids)
+    #expect(try store.events() == [])
+    if !hasReserve { expectFull(store) }
+  }
+
+  @Test("A full disk is named when a queue cannot be created on it") func aFullDiskIsNamed() throws {
+    try disk.fill()
+    let error = #expect(throws: UploadsError.self) { try QueueStore(path: disk.path + "/uploads.sqlite") }
+    #expect(error?.code == .noSpace)
+    #expect(error?.message.contains("the disk is full") == true)
+  }
+
   /// A kill between removing the file and recording that leaves such an item.
   @Test("An item whose file is missing is done if the server has the object") func aMissingFileThatTheServerHasIsDone()
     async throws

@@ -68,6 +68,8 @@ import UploadsTesting
       #expect(transport.attempts == before + 1)
       delay = min(delay * 2, .seconds(30))
     }
+    // A failure that the queue handles only after the network's return waits for a clock that stands still.
+    await clock.waitForSleeper(until: now + delay)
     return settled
   }
 }
@@ -85,7 +87,14 @@ private enum Memory {
 
 /// A network that is down, and then up. The first three attempts fail together, because each failure lengthens the delay.
 private final class Offline: S3Transport {
-  private let state = Lock((attempts: 0, isBack: false))
+  private struct State {
+    var attempts = 0
+    var isBack = false
+    /// The headers of each object.
+    var stored: [String: [String: String]] = [:]
+  }
+
+  private let state = Lock(State())
 
   var attempts: Int { state.withLock { $0.attempts } }
   var isBack: Bool {
@@ -108,8 +117,20 @@ private final class Offline: S3Transport {
       }
       throw UploadsError(.unreachable, "nothing answers")
     }
-    if request.method == "HEAD" { return S3Response(status: 404) }
+    if request.method == "HEAD" {
+      guard let headers = state.withLock({ $0.stored[request.path] }) else { return S3Response(status: 404) }
+      return S3Response(status: 200, headers: headers)
+    }
     let checksum = request.headers.first { $0.name == "x-amz-checksum-sha256" }?.value ?? ""
-    return S3Response(status: 200, headers: ["etag": "\"x\"", "x-amz-checksum-sha256": checksum])
+    let headers = [
+      "etag": "\"x\"", "x-amz-checksum-sha256": checksum, "content-length": "\(request.body.length)",
+    ]
+    return state.withLock { state in
+      guard state.stored.updateValue(headers, forKey: request.path) == nil else {
+        // With the body that S3 has: without it the response could be anybody's.
+        return S3Response(status: 412, body: Data("<Error><Code>PreconditionFailed</Code></Error>".utf8))
+      }
+      return S3Response(status: 200, headers: headers)
+    }
   }
 }

@@ -26,7 +26,7 @@ import Testing
   }
 
   private func started(_ actions: [QueueMachine.Action]) -> [Int64] {
-    actions.compactMap { if case .start(let id, _, _) = $0 { id } else { nil } }
+    actions.compactMap { if case .start(let id, _) = $0 { id } else { nil } }
   }
 
   @Test("The oldest item is first, and every fourth time the newest") func theOldestFirstAndEveryFourthTimeTheNewest() {
@@ -95,7 +95,7 @@ import Testing
     #expect(started(machine.handle(.networkReturned, at: .milliseconds(1))) == [1, 2])
   }
 
-  @Test("Refused credentials are requested anew once and count as no attempt")
+  @Test("Refused credentials are requested again once and count as no attempt")
   func refusedCredentialsAreAskedForOnceAndCountAsNoAttempt() {
     var machine = machine(5)
     #expect(started(machine.handle(.paused(false), at: .zero)) == [1, 2, 3])
@@ -108,10 +108,10 @@ import Testing
     #expect(machine.handle(.networkReturned, at: .seconds(60)) == [])
     let actions = machine.handle(.credentials("a", generation: 2), at: .seconds(61))
     // It is the turn of the newest item.
-    #expect(actions == [.start(5, generation: 2, mayBeStored: false), .start(1, generation: 2, mayBeStored: true)])
+    #expect(actions == [.start(5, generation: 2), .start(1, generation: 2)])
     // The third attempt had the old credentials: its failure requests no others.
     let late = machine.handle(failed(3, .credentials), at: .seconds(62))
-    #expect(late == [postpone(3, .credentials, failures: 0), .start(2, generation: 2, mayBeStored: true)])
+    #expect(late == [postpone(3, .credentials, failures: 0), .start(2, generation: 2)])
   }
 
   @Test("An item without permission does not delay others and waits for newer credentials")
@@ -126,7 +126,7 @@ import Testing
     #expect(started(machine.handle(.succeeded(3), at: .zero)) == [])
     #expect(machine.nextInstant == QueueMachine.refusalDelay)
     #expect(
-      machine.handle(.credentials("a", generation: 2), at: .seconds(1)) == [.start(1, generation: 2, mayBeStored: true)]
+      machine.handle(.credentials("a", generation: 2), at: .seconds(1)) == [.start(1, generation: 2)]
     )
   }
 
@@ -136,10 +136,10 @@ import Testing
       #expect(machine.handle(.added(Int64(id), account: account, failures: 0), at: .zero) == [])
     }
     #expect(
-      machine.handle(.credentials("b", generation: 1), at: .zero) == [.start(2, generation: 1, mayBeStored: false)])
+      machine.handle(.credentials("b", generation: 1), at: .zero) == [.start(2, generation: 1)])
     #expect(
       machine.handle(.credentials("a", generation: 7), at: .zero)
-        == [.start(1, generation: 7, mayBeStored: false), .start(3, generation: 7, mayBeStored: false)])
+        == [.start(1, generation: 7), .start(3, generation: 7)])
     #expect(machine.handle(.succeeded(1), at: .zero) == [])
     #expect(machine.lacksCredentials("c"))
     #expect(!machine.lacksCredentials("a"))
@@ -148,7 +148,7 @@ import Testing
   @Test("A removed item is cancelled, and its late result ignored") func whatAPersonTakesAwayIsStopped() {
     var machine = machine(5)
     #expect(started(machine.handle(.paused(false), at: .zero)) == [1, 2, 3])
-    #expect(machine.handle(.removed(2), at: .zero) == [.cancel(2), .start(5, generation: 1, mayBeStored: false)])
+    #expect(machine.handle(.removed(2), at: .zero) == [.cancel(2), .start(5, generation: 1)])
     #expect(machine.handle(.removed(4), at: .zero) == [])
     #expect(machine.handle(failed(2, .temporary), at: .zero) == [])
     #expect(machine.ids.sorted() == [1, 3, 5])
@@ -161,13 +161,13 @@ import Testing
     #expect(machine.handle(.removed(1), at: .zero) == [.cancel(1)])
     #expect(
       machine.handle(.added(1, account: "a", failures: 0), at: .zero)
-        == [.start(1, generation: 1, mayBeStored: true)])
+        == [.start(1, generation: 1)])
     #expect(
       machine.handle(failed(1, .final), at: .zero)
         == [.giveUp(1, UploadFailure(kind: .final, reason: Self.failure))])
     #expect(
       machine.handle(.added(1, account: "a", failures: 0), at: .zero)
-        == [.start(1, generation: 1, mayBeStored: true)])
+        == [.start(1, generation: 1)])
   }
 
   @Test(
@@ -237,7 +237,7 @@ private struct QueueModel {
 
   private mutating func handle(_ event: QueueMachine.Event) {
     let jitter = Double.random(in: 0...1, using: &random)
-    for case .start(let id, _, _) in machine.handle(event, at: now, random: jitter) {
+    for case .start(let id, _) in machine.handle(event, at: now, random: jitter) {
       #expect(open.contains(id))
       let isNew = uploading.insert(id).inserted
       #expect(isNew)

@@ -3,8 +3,7 @@ import Testing
 
 @testable import edgeblue
 
-/// Who may ask a phone when nothing else is said, and what the person is told of it.
-@Suite struct AccessOptionTests {
+@Suite("The default access to a phone, and the text about it") struct AccessOptionTests {
   private func options(_ arguments: String...) throws -> AccessOptions { try AccessOptions.parse(arguments) }
 
   @Test("Without options, a real controller admits bonded centrals, and a virtual one admits all")

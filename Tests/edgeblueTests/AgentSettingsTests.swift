@@ -4,8 +4,7 @@ import Testing
 
 @testable import edgeblue
 
-/// The agent's settings: the same ones in the table, the options and the documentation.
-@Suite struct AgentSettingsTests {
+@Suite("The agent's settings in the table, the options and the documentation") struct AgentSettingsTests {
   private func configured(
     _ given: [String] = [], file text: String = "{}", _ environment: [String: String] = [:]
   ) throws -> AgentCommand {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import edgeblue
 
-@Suite struct AgentTextTests {
+@Suite("The text of the agent's status") struct AgentTextTests {
   private var status: AgentStatus {
     var counters = AgentStatus.Counters()
     counters.starts = 3
@@ -106,8 +106,8 @@ import Testing
   }
 }
 
-/// The program as it was built, on a bus of its own and without a radio.
 @Suite(
+  "The built program, on a bus of its own and without a radio",
   .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
   .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
   .timeLimit(.minutes(5)))
@@ -202,7 +202,7 @@ struct AgentProgramTests {
     let phase = try await run(logind.bus, ["lifecycle"]).output
     #expect(phase == "suspending: the host is about to sleep; background is selected\n")
     let tasks = try await run(logind.bus, ["tasks"]).output
-    #expect(tasks.contains("waits: the machine is about to sleep; 1 completed, 0 failed"))
+    #expect(tasks.contains("waits: the host is about to sleep; 1 completed, 0 failed"))
     #expect(try await run(logind.bus, ["tasks", "run", "runtime"]).status == ExitStatus.tryAgain.rawValue)
     try logind.wake()
     while try await run(logind.bus, ["lifecycle"]).output != "background: the user has chosen it\n" {}

@@ -8,7 +8,7 @@ import Uploads
 
 @testable import edgeblue
 
-@Suite struct CommandLineTests {
+@Suite("The command line") struct CommandLineTests {
   @Test(
     "The examples of the help can be parsed",
     arguments: [
@@ -31,9 +31,21 @@ import Uploads
       ["agent", "--uploads", "--endpoint", "http://127.0.0.1:8333", "--account", "ada", "--metrics-port", "0"],
       ["uploads", "run", "--metrics-port", "9100", "--concurrency", "8"], ["upload", "f", "--bucket", "b", "--later"],
       ["segments"], ["segments", "list", "--json"], ["segments", "show", "42"], ["segments", "play-info", "42"],
-      ["segments", "plot", "waveform.svg", "42"], ["segments", "repair", "--in", "recordings"],
+      ["segments", "plot", "42", "-o", "waveform.svg"], ["segments", "repair", "--in", "recordings"],
+      ["messages"], ["messages", "status", "--unlock", "--json"], ["messages", "write", "--to", "desk"],
+      [
+        "messages", "setup", "--server", "https://host", "--keys", "keys.json", "--root", "KEY", "--passphrase-fd", "3",
+      ],
+      ["messages", "run", "--once"], ["messages", "collect", "--to", "collected", "--bucket", "b"],
+      ["messages", "open", "collected", "--keys", "keys"], ["messages", "keys", "make", "keys", "--recipient", "desk"],
       ["pair"], ["pair", "--for", "120s"], ["pair", "open", "--for", "2m", "--yes", "--adapter", "hci0"],
       ["pair", "with", "00:AA:01:00:00:42"], ["pair", "list", "--json"], ["pair", "remove", "00:AA:01:00:00:42"],
+      ["pair", "adopt", "00:AA:01:00:00:42", "--as", "central"], ["central", "--access", "open", "--state", "/tmp/s"],
+      ["ask", "--allow", "00:AA:01:00:00:42", "--insecure", "--", "Hello"],
+      ["speedtest", "--server", "192.0.2.1"], ["speedtest", "serve", "--open"],
+      ["speedtest", "--server", "speed.example.org:443", "--tls", "--http", "--key-file", "speed.key", "--json"],
+      ["speedtest", "--server", "h", "--threads", "120", "--seconds", "30", "--no-upload", "--token", "combined"],
+      ["speedtest", "serve", "--key-file", "k", "--port", "443", "--certificate", "c", "--certificate-key", "k"],
     ])
   func whatTheHelpPromises(arguments: [String]) throws {
     _ = try EdgeBlueCommand.parseAsRoot(arguments)
@@ -54,11 +66,17 @@ import Uploads
       ["record", "--device", "me"], ["record", "--forget", "--device", "FA:0B:00:00:00:01"],
       ["record", "--maximum", "1"],
       ["record", "--keep", "silence"], ["record", "--quota", "9223372036854775807"], ["record", "--header", "3"],
-      ["segments", "plot"], ["segments", "lose"],
+      ["segments", "plot", "1", "waveform.svg"], ["segments", "lose"],
+      ["speedtest"], ["speedtest", "--server", "h:x"], ["speedtest", "--server", "h", "--threads", "121"],
+      ["speedtest", "--server", "h", "--seconds", "0"], ["speedtest", "--server", "h", "--insecure"],
+      ["speedtest", "--server", "h", "--key", "secret"], ["speedtest", "serve"],
+      ["speedtest", "serve", "--open", "--key-file", "k"], ["speedtest", "serve", "--open", "--certificate", "c"],
       ["mode"], ["mode", "turbo"], ["mode", "on", "--only-while-charging", "sometimes"], ["events", "--limit", "0"],
       ["uploads", "run", "--metrics-port", "65536"], ["upload", "f"],
       ["upload", "a", "b", "--bucket", "b", "--key", "k"],
-      ["status", "--bus", "bus"], ["agent", "--pace-ms", "-1"],
+      ["status", "--bus", "bus"], ["agent", "--pace-ms", "-1"], ["messages", "write"],
+      ["messages", "keys", "make", "k"],
+      ["messages", "collect", "--to", "c", "--host", "0.0.0.0"], ["messages", "collect", "--to", "c", "--rate", "0"],
       ["pair", "--for", "9223372036854775807m"], ["pair", "--for", "long"], ["pair", "remove"], ["pair", "with", "it"],
     ])
   func mistakesEndWithStatus64(arguments: [String]) {
@@ -72,14 +90,26 @@ import Uploads
     #expect(Failure(InferenceError(.requestTooLarge, "x")).status == .badInput)
     #expect(Failure(BlueZError(.notPermitted, "x")).status == .notPermitted)
     #expect(Failure(BlueZError(.noAdapter, "x", hint: "h")).hint == "h; `edgeblue doctor` checks what is missing")
-    // Only the message tells an untrusted certificate apart from other reasons.
-    let untrusted = UploadsError(.unreachable, "connect to s: the certificate is not trusted: x", hint: "h")
-    #expect(Failure(untrusted).hint == "h; --ca names a certificate to trust")
+    #expect(Failure(UploadsError(.untrusted, "x", hint: "h")).hint == "h; --ca names a certificate to trust")
+    #expect(Failure(UploadsError(.untrusted, "x")).status == .unavailable)
     #expect(Failure(UploadsError(.unreachable, "connect to s: timed out")).hint == nil)
+    #expect(Failure(AgentError(.storage, "opening events.jsonl: x", hint: "h")).hint == "h")
+    #expect(Failure(AgentError(.storage, "x")).hint == nil)
     #expect(Failure(EngineError(.unreachable, "x")).status == .unavailable)
     #expect(Failure(AgentError(.notRunning, "x")).status == .unavailable)
     #expect(Failure(AgentError(.notPermitted, "x")).status == .notPermitted)
     #expect(Failure(CancellationError()).status == .interrupted)
+  }
+
+  @Test("A refusal of a phone is printed with its reason, without brackets")
+  func aRefusalIsPrintedWithItsReason() {
+    #expect(Failure(.init(.noModel, "no model"), by: "").message == "the phone could not answer: no model")
+    #expect(Failure(.init(.failed, ""), by: "Mia").message == "Mia could not answer: no reason given")
+  }
+
+  @Test("An engine's error names the engine", arguments: [EngineError.Code.unreachable, .timedOut, .badReply])
+  func anEnginesErrorNamesTheEngine(code: EngineError.Code) {
+    #expect(EngineError(code, "x").description.hasPrefix("engine "))
   }
 
   @Test("Names from the air cannot control the terminal") func namesFromTheAirCannotDriveTheTerminal() {

@@ -4,8 +4,7 @@ import Testing
 
 @testable import edgeblue
 
-/// The checks that read files, on a file system of their own.
-@Suite struct SystemChecksTests {
+@Suite("The checks of doctor that read files") struct SystemChecksTests {
   private func findings(_ files: [String: String]) throws -> [Finding] {
     let root = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UUID().uuidString)")
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: root) } }
@@ -93,12 +92,25 @@ import Testing
   }
 }
 
-@Suite struct CapabilityChecksTests {
+@Suite("The checks of doctor for capabilities of BlueZ") struct CapabilityChecksTests {
   @Test("The features and gaps of a BlueZ release are listed") func whatAReleaseHasAndLacks() {
     let found = BlueZChecks.capabilities(of: BlueZRelease(5, 79)).map(\.message)
     #expect(found.first?.contains("a socket for each central") == true)
     #expect(found.contains { $0.hasPrefix("lacks confirmations of indications (missing in 5.74–5.79): ") })
     #expect(found.contains { $0.hasPrefix("lacks the reason why a connection ended (since 5.83): ") })
     #expect(found.contains { $0.contains("(in no release yet)") })
+    #expect(
+      found.contains {
+        $0.hasPrefix("lacks advertisement monitors for services, service data and names (missing in 5.69 and later): ")
+      })
+  }
+
+  @Test("Only the release that a scan by service crashes gets a warning, with what to do", arguments: [66, 86, 87, 88])
+  func aCrash(minor: Int) {
+    let warnings = BlueZChecks.capabilities(of: BlueZRelease(5, minor)).filter { $0.level != .ok }
+    let levels: [Finding.Level] = minor == 87 ? [.warn] : []
+    #expect(warnings.map(\.level) == levels)
+    #expect(warnings.allSatisfy { $0.message.contains("(missing in 5.87)") })
+    #expect(warnings.allSatisfy { $0.fix?.contains("another release") == true })
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import edgeblue
 
-@Suite struct InspectTests {
+@Suite("The command inspect") struct InspectTests {
   @Test(
     "Values of well-known attributes are decoded",
     arguments: [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import edgeblue
 
-@Suite struct PathTests {
+@Suite("The command path") struct PathTests {
   private var wired: PathSnapshot {
     let gateway = PathSnapshot.Gateway(address: IPAddress("192.0.2.1"), family: .v4, interface: "eth0")
     return PathSnapshot(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import edgeblue
 
-@Suite struct PowerTests {
+@Suite("The command power") struct PowerTests {
   private let laptop = PowerSnapshot(
     telemetry: PowerTelemetry(onExternalPower: false, batteryLevelPct: 41, lowPowerMode: true, updatedAtMs: 1_000),
     externalPower: .battery, source: .upower, profileSource: .hadess)

@@ -7,8 +7,8 @@ import Timing
 
 @testable import edgeblue
 
-/// The program as it was built, with a bluetoothd of the test's own; the wearable is the test.
 @Suite(
+  "The built command `edgeblue record`, with a fake BlueZ",
   .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
   .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
   .timeLimit(.minutes(5)))
@@ -92,9 +92,9 @@ struct RecordProgramTests {
     let cues = try #require(Self.object(play)?["cues"] as? [[String: Any]])
     let lost = cues.filter { $0["kind"] as? String == "lost" }
     #expect(lost.contains { $0["start"] is Int })
-    #expect(try await run("plot", "--in", out, temporary + "/it.svg", "2").status == 0)
+    #expect(try await run("plot", "--in", out, "2", "-o", temporary + "/it.svg").status == 0)
     #expect(try String(contentsOfFile: temporary + "/it.svg", encoding: .utf8).contains("lost packets"))
-    #expect(try await run("plot", "--in", out, temporary + "/it.svg", "9").status == ExitStatus.badInput.rawValue)
+    #expect(try await run("plot", "--in", out, "9", "-o", temporary + "/it.svg").status == ExitStatus.badInput.rawValue)
     #expect(try await run("repair", "--in", out).output.contains("2 segments are intact"))
 
     let path = try SegmentCatalog(path: out).entries[0].segment.path

@@ -5,7 +5,7 @@ import Testing
 @testable import AudioWearables
 @testable import edgeblue
 
-@Suite struct RecordTests {
+@Suite("The command record") struct RecordTests {
   private static let device = AudioDevice(address: "FA:0B:00:00:00:01", name: "Omi\u{1b}[2J")
 
   private static func status(

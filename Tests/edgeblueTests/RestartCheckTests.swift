@@ -5,8 +5,9 @@ import Testing
 
 @testable import edgeblue
 
-/// What doctor says of systemd, which is one of the test's own.
-@Suite(.enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"))
+@Suite(
+  "The check of doctor for restarts by systemd",
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"))
 struct RestartCheckTests {
   private static let systemd = "org.freedesktop.systemd1"
 

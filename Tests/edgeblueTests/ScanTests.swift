@@ -3,7 +3,7 @@ import Testing
 
 @testable import edgeblue
 
-@Suite struct ScanTests {
+@Suite("The command scan") struct ScanTests {
   private let start = ContinuousClock.now
 
   private func row(

@@ -10,8 +10,7 @@ import Uploads
 
 @testable import edgeblue
 
-/// From a recorder's folder into the queue, and back: what the server has may go.
-@Suite(.timeLimit(.minutes(5))) struct SegmentUploadsTests {
+@Suite("Segments on their way from the recorder to the queue", .timeLimit(.minutes(5))) struct SegmentUploadsTests {
   @Test("A segment is delivered once the server has both of its files")
   func aSegmentMayGoOnceTheServerHasBothOfItsFiles() async throws {
     let temporary = try TemporaryFolder()
@@ -20,7 +19,7 @@ import Uploads
     let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
     let arrived = Lock<[Int]>([])
     let sink = SegmentUploads(
-      store: store, folder: folder, bucket: "bucket", prefix: "fleet/", account: "ada",
+      store: store, folder: folder, requests: Self.requests(folder, prefix: "fleet/"),
       told: { news in
         if case .uploaded(let id, _) = news { arrived.withLock { $0.append(id) } }
       })
@@ -61,7 +60,7 @@ import Uploads
     let temporary = try TemporaryFolder()
     let folder = try SegmentFolder(path: temporary.path + "/recordings", limits: .init(reserve: 0))
     let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
-    let sink = SegmentUploads(store: store, folder: folder, bucket: "bucket", prefix: "", account: "ada")
+    let sink = SegmentUploads(store: store, folder: folder, requests: Self.requests(folder))
     let clock = ManualClock()
     let queue = UploadQueue(
       store, client: S3Client(try S3Endpoint("http://host"), transport: Server(refusing: "nothing")),
@@ -96,7 +95,7 @@ import Uploads
     let clock = ManualClock()
     let waits = Lock<[Int]>([])
     let sink = SegmentUploads(
-      store: store, folder: folder, bucket: "bucket", prefix: "", account: "ada", clock: TimeSource(clock),
+      store: store, folder: folder, requests: Self.requests(folder), clock: TimeSource(clock),
       told: { news in
         if case .waits(let id, _) = news { waits.withLock { $0.append(id) } }
       })
@@ -121,6 +120,12 @@ import Uploads
     #expect(waits.withLock { $0 }.count == 1)
   }
 
+  private static func requests(_ folder: SegmentFolder, prefix: String = "") -> SegmentRequests {
+    SegmentRequests(
+      source: UploadSource(
+        folder: folder.path, endpoint: "http://host", bucket: "bucket", prefix: prefix, account: "ada"))
+  }
+
   /// Records one segment of 2 s.
   private static func record(in folder: SegmentFolder) throws -> FinishedSegment {
     var recording = try Recording(folder)
@@ -137,13 +142,24 @@ import Uploads
 /// A server that takes what it is sent, but for some.
 private final class Server: S3Transport {
   let refused: Lock<String>
+  private let stored = Lock<[String: [String: String]]>([:])
 
   init(refusing end: String) { refused = Lock(end) }
 
   func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Response {
-    if request.method == "HEAD" { return S3Response(status: 404) }
+    if request.method == "HEAD" {
+      guard let headers = stored.withLock({ $0[request.path] }) else { return S3Response(status: 404) }
+      return S3Response(status: 200, headers: headers)
+    }
     guard !request.path.hasSuffix(refused.withLock { $0 }) else { return S3Response(status: 503) }
+    guard
+      stored.withLock({ $0[request.path] == nil }) || !request.headers.contains(where: { $0.name == "If-None-Match" })
+    else { return S3Response(status: 412) }
     let checksum = request.headers.first { $0.name == "x-amz-checksum-sha256" }?.value ?? ""
-    return S3Response(status: 200, headers: ["etag": "\"x\"", "x-amz-checksum-sha256": checksum])
+    let headers = [
+      "etag": "\"x\"", "x-amz-checksum-sha256": checksum, "content-length": "\(request.body.length)",
+    ]
+    stored.withLock { $0[request.path] = headers }
+    return S3Response(status: 200, headers: headers)
   }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import AudioIngest
 @testable import edgeblue
 
-@Suite struct SegmentsTests {
+@Suite("The commands for segments") struct SegmentsTests {
   private static func segment(_ change: (inout SegmentInfo) -> Void = { _ in }) throws -> FinishedSegment {
     var info = try RecordTests.info()
     change(&info)

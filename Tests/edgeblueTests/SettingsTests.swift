@@ -3,8 +3,7 @@ import Testing
 
 @testable import edgeblue
 
-/// What a file and the environment add to a command line.
-@Suite struct SettingsTests {
+@Suite("Settings from a file and the environment") struct SettingsTests {
   private let settings = Settings(
     prefix: "EDGEBLUE_TEST_",
     known: [

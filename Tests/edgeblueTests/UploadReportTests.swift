@@ -6,8 +6,7 @@ import Testing
 @testable import Uploads
 @testable import edgeblue
 
-/// The queue's numbers, as Prometheus, the bus and a person get them.
-@Suite struct UploadReportTests {
+@Suite("The numbers of the queue") struct UploadReportTests {
   private var report: UploadReport {
     var status = UploadQueue.Status()
     status.counters.uploaded = 3

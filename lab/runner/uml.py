@@ -7,13 +7,16 @@ import time
 from pathlib import Path
 
 from . import cache
+from .apt import Apt
 from .debian import LAB, install_line, missing_packages, package_list
 from .job import Job
 from .terminal import LabError, say
 
 CONFIG = LAB / "guest" / "uml.config"
 PATCH = LAB / "guest" / "uml-xstate.patch"
-SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
+# The configuration and the patch are for this version, which only this release of Debian has.
+SOURCE_PACKAGE, SOURCE_SUITE = "linux-source-6.1", "bookworm"
+SOURCE = Path(f"/usr/src/{SOURCE_PACKAGE}.tar.xz")
 DISK_SPACE = 3 << 30
 REPORT_INTERVAL = 30
 
@@ -51,14 +54,29 @@ def build() -> int:
         return 0
 
 
+def find_source(folder: Path) -> Path:
+    """The kernel's source: of the package, where the host has it, or fetched from the release that has the package."""
+    if SOURCE.exists():
+        return SOURCE
+    folder.mkdir()
+    apt = Apt(SOURCE_SUITE, folder)
+    size = apt.update()
+    archives = apt.archives(SOURCE_PACKAGE)
+    size += sum(archive.size for archive in archives)
+    say(f"fetching {SOURCE_PACKAGE} of Debian's {SOURCE_SUITE}, {size / 1e6:.0f} MB with its lists; nothing is installed")
+    apt.unpack(archives, folder / "root")
+    return folder / "root" / SOURCE.relative_to("/")
+
+
 def _build() -> Path:
     cache.folder().mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(cache.folder()).free < DISK_SPACE:
         raise LabError(f"building needs {DISK_SPACE >> 30} GB free below {cache.folder()} for a while")
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix=".uml.", dir=cache.folder()) as work:
-        say(f"1/3 unpacking {SOURCE}")
-        _run(["tar", "--extract", "--file", str(SOURCE), "--strip-components", "1"], Path(work))
+        source = find_source(Path(work) / ".source")
+        say(f"1/3 unpacking {source.name}")
+        _run(["tar", "--extract", "--file", str(source), "--strip-components", "1"], Path(work))
         _run(["patch", "--strip", "1", "--input", str(PATCH)], Path(work))
         say("2/3 configuring")
         _configure(Path(work))

@@ -15,7 +15,7 @@ from tests.guests import Guests
 LAB = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(LAB))
 
-from runner import apt, cache, doctor, guestkernel, release  # noqa: E402
+from runner import apt, cache, doctor, guestkernel, release, uml  # noqa: E402
 from runner.apt import Apt, Archive, Mirrors  # noqa: E402
 from runner.cli import main, parse_run  # noqa: E402
 from runner.debian import missing_tools  # noqa: E402
@@ -149,6 +149,13 @@ class FromAMirror(Folder):
         mine.unpack(archives, self.folder / "root")
         self.assertEqual((self.folder / "root/usr/bluez").read_text(), "5.82-1.1")
         self.assertEqual((self.folder / "root/usr/libc6").read_text(), "2.41-12")
+
+    def test_the_source_of_user_mode_linux_comes_from_the_release_that_has_it(self):
+        names = {"SOURCE_SUITE": "trixie", "SOURCE_PACKAGE": "bluez", "SOURCE": Path("/usr/bluez")}
+        with unittest.mock.patch.multiple(uml, **names), contextlib.redirect_stderr(io.StringIO()) as spoken:
+            source = uml.find_source(self.folder / "source")
+        self.assertEqual(source.read_text(), "5.82-1.1")
+        self.assertIn("fetching bluez of Debian's trixie", spoken.getvalue())
 
     def test_a_missing_package_is_named(self):
         mine = self.apt()

@@ -169,9 +169,14 @@ class Package(unittest.TestCase):
 class Unit(unittest.TestCase):
     def test_it_is_locked_up_well(self):
         unit = ROOT / "packaging/systemd/edgeblue-agent.service"
-        command = ["systemd-analyze", "security", "--offline=true", "--threshold=30", unit]
+        command = ["systemd-analyze", "security", "--offline=true", "--threshold=15", unit]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout[-500:] + done.stderr)
+
+    def test_it_has_bounds(self):
+        unit = (ROOT / "packaging/systemd/edgeblue-agent.service").read_text()
+        for setting in ("MemoryMax", "TasksMax", "LimitNOFILE", "OOMPolicy"):
+            self.assertRegex(unit, rf"(?m)^{setting}=\S+$")
 
 
 if __name__ == "__main__":

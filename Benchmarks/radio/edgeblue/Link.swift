@@ -31,7 +31,7 @@ extension Main {
     limits.rates.requestsPerMinute = .max
     limits.rates.bytesPerMinute = .max
     let phone = PhoneService(transport: transport, engine: SizedEcho(), configuration: limits)
-    let radio = BlueZPhoneRadio(adapter: centralAdapter)
+    let radio = BlueZPhoneRadio(adapter: centralAdapter, access: .open)
     var configuration = CentralConfiguration()
     // What a text shrinks by says nothing about the link.
     configuration.mux.compressesText = false

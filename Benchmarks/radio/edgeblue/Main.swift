@@ -103,7 +103,7 @@ struct Main {
   }
 
   private static func ask(on adapter: Adapter, _ count: Int) async throws {
-    let radio = BlueZPhoneRadio(adapter: adapter)
+    let radio = BlueZPhoneRadio(adapter: adapter, access: .open)
     let central = Central(scanner: radio, connector: radio)
     let work = Task { await central.run() }
     say("scanning")

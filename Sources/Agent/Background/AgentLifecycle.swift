@@ -34,7 +34,7 @@ public final class AgentLifecycle: Sendable {
     let loaded = try store.load()
     if let problem = loaded.problem { log.append(.storage, problem.description) }
     var options = options
-    options.choice = loaded.choice
+    options.choice = loaded.value
     return AgentLifecycle(store, log, try await .start(options))
   }
 

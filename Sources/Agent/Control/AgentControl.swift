@@ -45,7 +45,7 @@ public final class AgentControl: Sendable {
       switch try await connection.requestName(AgentBus.name) {
       case .owner, .alreadyOwner: return control
       case .taken, .queued:
-        throw AgentError(.alreadyRunning, "another agent runs on this bus")
+        throw AgentError(.alreadyRunning, "another agent runs on this bus", hint: "stop it first")
       }
     } catch let error as DBusError where error.name == "org.freedesktop.DBus.Error.AccessDenied" {
       throw AgentError(
@@ -109,13 +109,7 @@ public final class AgentControl: Sendable {
       AgentBus.interface,
       methods: [
         .init("SetMode", in: [.init("mode", "s")]) { call in
-          let text = call.arguments[0].string ?? ""
-          guard let mode = ComputeMode(rawValue: text) else {
-            throw DBusError(
-              name: AgentBus.invalidArgument,
-              message: "the mode is “\(text.prefix(40))”; allowed: off, on and bluetooth-local")
-          }
-          await runner.choose(mode)
+          await runner.choose(try call.choice(of: "mode", allowed: "off, on and bluetooth-local"))
           return []
         },
         .init("SetRunOnlyWhileCharging", in: [.init("only", "b")]) { call in
@@ -123,12 +117,7 @@ public final class AgentControl: Sendable {
           return []
         },
         .init("SetLifecycle", in: [.init("choice", "s")]) { call in
-          let text = call.arguments[0].string ?? ""
-          guard let choice = LifecycleChoice(rawValue: text) else {
-            throw DBusError(
-              name: AgentBus.invalidArgument,
-              message: "the phase is “\(text.prefix(40))”; allowed: foreground, background and auto")
-          }
+          let choice: LifecycleChoice = try call.choice(of: "phase", allowed: "foreground, background and auto")
           do throws(AgentError) {
             await runner.take(try lifecycle.choose(choice))
           } catch {
@@ -147,5 +136,18 @@ public final class AgentControl: Sendable {
         }
       },
       signals: [.init("Event", [.init("number", "t"), .init("atMs", "x"), .init("kind", "s"), .init("text", "s")])])
+  }
+}
+
+extension Interface.Call {
+  /// Returns the first argument as one of a fixed set of values.
+  /// - Throws: `DBusError`, which names the allowed values.
+  fileprivate func choice<Choice: RawRepresentable<String>>(of noun: String, allowed: String) throws -> Choice {
+    let text = arguments[0].string ?? ""
+    guard let choice = Choice(rawValue: text) else {
+      throw DBusError(
+        name: AgentBus.invalidArgument, message: "the \(noun) is “\(text.prefix(40))”; allowed: \(allowed)")
+    }
+    return choice
   }
 }

@@ -157,7 +157,8 @@ struct CoordinatorMachine: Sendable {
       case .register, .heartbeat: enrolment.state == .registered
       case .pull, .result: true
       }
-    return .send(call, isSigned: mayBeSigned && signing.take(call, importance, at: now))
+    // A rejected signature that cannot be written down is forgotten by a restart, and five in an hour are a ban.
+    return .send(call, isSigned: mayBeSigned && storage.isStored && signing.take(call, importance, at: now))
   }
 }
 

@@ -9,14 +9,6 @@ import DurableFiles
 /// try store.save(ModeRecord(mode: .bluetoothLocal))
 /// ```
 public struct ModeStore: Sendable {
-  /// The mode on disk, and a problem of its file.
-  public struct Loaded: Sendable, Hashable {
-    /// The mode to restore; Off if there is no file or it is corrupt.
-    public var record: ModeRecord
-    /// The problem of a corrupt file, to report to the user; `nil` if there is none.
-    public var problem: AgentError?
-  }
-
   /// The file as it is written.
   private struct Contents: Codable, Versioned {
     var version = 1
@@ -29,29 +21,27 @@ public struct ModeStore: Sendable {
   public var path: String { kept.file.path }
 
   /// Creates a reference to a file in an existing folder without accessing the disk.
-  public init(path: String) { kept = KeptContents(file: WholeFile(path: path, limit: 4096)) }
+  public init(path: String) { self.init(path: path, disk: Disk()) }
+
+  /// Creates a reference to a file on a disk whose steps a test can make fail.
+  init(path: String, disk: Disk) { kept = KeptContents(file: WholeFile(path: path, limit: 4096, disk: disk)) }
 
   /// The path that a corrupt file is renamed to; a newer one replaces an older one.
   public var damagedPath: String { kept.file.damagedPath }
 
   /// Reads the mode from disk. A corrupt file is renamed to ``damagedPath``, and the mode is Off.
   /// - Throws: ``AgentError`` with code `.storage` when the file exists and cannot be read.
-  public func load() throws(AgentError) -> Loaded {
-    switch try kept.load() {
-    case .nothing: return Loaded(record: ModeRecord())
-    case .contents(let contents):
-      let record = contents.record
-      // By way of the initializer, which corrects an impossible combination.
-      return Loaded(
-        record: ModeRecord(
-          mode: record.mode, cause: record.cause, runOnlyWhileCharging: record.runOnlyWhileCharging))
-    case .damaged:
-      return Loaded(
-        record: ModeRecord(),
-        problem: AgentError(
-          .damagedFile, "\(path) does not hold a mode; the mode is Off",
-          hint: "the file is kept as \(damagedPath); choose a mode again"))
-    }
+  public func load() throws(AgentError) -> Restored<ModeRecord> {
+    try kept.restore(
+      orElse: ModeRecord(),
+      { contents in
+        let record = contents.record
+        // By way of the initializer, which corrects an impossible combination.
+        return ModeRecord(mode: record.mode, cause: record.cause, runOnlyWhileCharging: record.runOnlyWhileCharging)
+      },
+      damaged: AgentError(
+        .damagedFile, "\(path) does not hold a mode; the mode is Off",
+        hint: "the file is kept as \(damagedPath); choose a mode again"))
   }
 
   /// Replaces the mode on disk durably. After an error the file has the old mode or the new one.

@@ -117,10 +117,10 @@ public actor ModeRunner {
   }
 
   init(
-    restored: ModeStore.Loaded, log: EventLog, services: Services, options: Options,
+    restored: Restored<ModeRecord>, log: EventLog, services: Services, options: Options,
     save: @escaping @Sendable (ModeRecord) throws(AgentError) -> Void
   ) {
-    machine = ModeMachine(restored.record)
+    machine = ModeMachine(restored.value)
     self.log = log
     self.options = options
     self.services = services

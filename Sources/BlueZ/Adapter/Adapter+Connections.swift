@@ -22,17 +22,14 @@ extension Adapter {
   /// ```
   /// - Parameter limit: The capacity of the stream; when it is full the oldest events are dropped.
   public func connectionEvents(limit: Int = 256) -> BoundedStream<ConnectionEvent> {
-    let core = core
-    let address = address
-    let linked = Lock(core.state.withLock { Self.connectedPeers(of: address, in: $0) })
-    return core.streams(limit: limit) { _ in
-      let now = core.state.withLock { Self.connectedPeers(of: address, in: $0) }
-      return linked.withLock { linked in
-        guard linked != now else { return [] }
-        defer { linked = now }
-        let reasons = core.state.withLock { $0.cache.disconnectReasons }
-        return linked.subtracting(now).map { .disconnected($0, reasons[$0.path]) }
-          + now.subtracting(linked).map(ConnectionEvent.connected)
+    let tracker = DeviceTracker(core, address) { $0["Connected"]?.bool == true }
+    return core.streams(limit: limit) { [core] change in
+      tracker.note(change).map { change in
+        switch change {
+        case .began(let path): .connected(Peer(path: path))
+        case .ended(let path):
+          .disconnected(Peer(path: path), core.state.withLock { $0.cache.disconnectReasons[path] })
+        }
       }
     }
   }

@@ -98,7 +98,7 @@ extension Adapter {
   /// for await isOn in adapter.values(of: \.isPowered) { print(isOn ? "on" : "off") }
   /// ```
   ///
-  /// While the adapter is absent a property has its value for that case: `nil`, `false`, or empty.
+  /// The stream finishes when the session is closed. While the adapter is absent a property has its value for that case: `nil`, `false`, or empty.
   /// - Parameters:
   ///   - property: The property of the adapter.
   ///   - limit: The capacity of the stream; when it is full the oldest values are dropped.
@@ -106,10 +106,10 @@ extension Adapter {
     of property: any KeyPath<Adapter, V> & Sendable, limit: Int = 16
   ) -> BoundedStream<V> {
     let last = Lock<V?>(nil)
-    let id = Lock<Int?>(nil)
+    let ids = Lock<[Int]>([])
     let core = core
     let (stream, source) = BoundedStream.make(
-      of: V.self, limit: limit, onTermination: { if let id = id.withLock({ $0 }) { core.stopObserving(id) } })
+      of: V.self, limit: limit, onTermination: { for id in ids.withLock({ $0 }) { core.stopObserving(id) } })
     let look: @Sendable () -> Void = {
       last.withLock { last in
         let now = self[keyPath: property]
@@ -127,8 +127,9 @@ extension Adapter {
       case .serviceUp, .serviceDown, .restored: look()
       }
     }
-    id.withLock { $0 = observer }
+    ids.withLock { $0 = [observer] }
     look()
+    if let ending = core.onClose({ source.finish() }) { ids.withLock { $0.append(ending) } }
     return stream
   }
 }

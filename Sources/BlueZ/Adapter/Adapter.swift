@@ -28,7 +28,7 @@ public struct Adapter: Sendable, Hashable {
 
   /// Switches the adapter on or off, and waits until bluetoothd reports it.
   ///
-  /// Switching on is a declaration: when the adapter comes back switched off, after it was unplugged or bluetoothd
+  /// Switching on, once it has succeeded, is a declaration: when the adapter comes back switched off, after it was unplugged or bluetoothd
   /// restarted, the session switches it on again.
   /// - Parameters:
   ///   - on: `true` to switch on.
@@ -39,9 +39,8 @@ public struct Adapter: Sendable, Hashable {
   public func setPowered(_ on: Bool, timeout: Duration = .seconds(5)) async throws {
     let core = core
     let address = address
-    core.state.withLock { state in
-      state.adapters.setKeptOn(on, address)
-    }
+    // The end of a wish counts at once, a new one when it is granted: a refused one must not come true hours later.
+    if !on { core.state.withLock { $0.adapters.setKeptOn(false, address) } }
     let path = try await core.whenPresent(address)
     let doing = "switching \(path.lastElement) \(on ? "on" : "off")"
     try await withTimeout(timeout, doing, hint: "`rfkill list` shows whether it is blocked") {
@@ -54,6 +53,7 @@ public struct Adapter: Sendable, Hashable {
       }
     }
     try await wait(doing, timeout, until: "Powered", is: on, at: path)
+    if on { core.state.withLock { $0.adapters.setKeptOn(true, address) } }
   }
 
   /// Changes the name that the adapter presents to other devices; an empty one restores ``systemName``.

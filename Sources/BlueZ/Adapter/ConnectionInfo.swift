@@ -19,6 +19,14 @@ public struct ConnectionInfo: Sendable, Hashable {
   /// A Boolean value that indicates whether this host is the central of the connection.
   public var isCentral: Bool
 
+  /// Creates a connection from its fields, for tests of code that decides by them.
+  package init(address: BluetoothAddress, isEncrypted: Bool, isCentral: Bool) {
+    type = .le
+    self.address = address
+    self.isEncrypted = isEncrypted
+    self.isCentral = isCentral
+  }
+
   /// `sizeof(struct hci_conn_info)` (include/net/bluetooth/hci_sock.h): handle, address, type, direction, state and
   /// mode, in the machine's byte order.
   static let size = 16

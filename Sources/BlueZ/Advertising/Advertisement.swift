@@ -39,7 +39,7 @@ public final class Advertisement: Registration {
     var isRunning = true
   }
 
-  private static let counter = Lock(0)
+  private static let paths = ObjectPathCounter("advertisement")
 
   init(session: Session, adapter: BluetoothAddress, content: Content, parameters: Parameters) {
     self.session = session
@@ -47,18 +47,11 @@ public final class Advertisement: Registration {
     self.content = content
     self.parameters = parameters
     deadline = parameters.timeout.map { SteadyClock.steady.now + $0 }
-    let number = Self.counter.withLock { counter in
-      counter += 1
-      return counter
-    }
-    path = ObjectPath(stringLiteral: "/org/edgeblue/advertisement\(number)")
+    path = Self.paths.next()
   }
 
   deinit {
-    let core = session.core
-    let id = end()
-    let placement = placement
-    Task { await core.takeDownQuietly(id, placement) }
+    session.core.takeDownQuietly(end())
   }
 
   /// The fallbacks that were necessary, in the order in which they were applied. The list may change when bluetoothd
@@ -76,19 +69,22 @@ public final class Advertisement: Registration {
     let entry = ForwardingRegistration(self)
     state.withLock { $0.entry = entry }
     let id = try await session.core.register(entry)
-    state.withLock { $0.id = id }
+    let isRunning = state.withLock { state in
+      state.id = id
+      return state.isRunning
+    }
+    // Its timeout has passed meanwhile.
+    if !isRunning { giveUp() }
   }
 
   /// Stops the advertisement and unregisters it. Where bluetoothd, the adapter or the advertisement is gone there is
   /// nothing to stop.
   /// - Throws: ``BlueZError`` when bluetoothd refuses.
   public func stop() async throws {
-    try await session.core.takeDown(end(), placement)
+    try await session.core.takeDown(end())
   }
 
-  private var placement: Placement {
-    Placement(manager: manager, member: "UnregisterAdvertisement", object: path, title: title)
-  }
+  var undoing: Undoing { Undoing(manager, "UnregisterAdvertisement", path, title) }
 
   /// - Returns: The identifier to unregister the advertisement with.
   private func end() -> Int? {
@@ -101,7 +97,7 @@ public final class Advertisement: Registration {
 
   /// Removes the advertisement from the registry: its timeout has passed, and bluetoothd does not have it.
   private func giveUp() {
-    if let id = end() { _ = session.core.unregister(id) }
+    if let id = end() { session.core.forget(id) }
   }
 
   func establish(on connection: Connection, at adapter: ObjectPath) async throws {

@@ -33,7 +33,7 @@ public final class BatteryProvider: Registration {
     var objects: [ExportedObject] = []
   }
 
-  private static let counter = Lock(0)
+  private static let paths = ObjectPathCounter("battery")
 
   init(_ device: Device, adapter: BluetoothAddress, level: Int, source: String?) throws {
     try Self.check(level)
@@ -43,18 +43,11 @@ public final class BatteryProvider: Registration {
     place = .adapter(adapter)
     title = "the battery level of \(device.peer)"
     state = Lock(State(level: level))
-    let number = Self.counter.withLock { counter in
-      counter += 1
-      return counter
-    }
-    root = ObjectPath(stringLiteral: "/org/edgeblue/battery\(number)")
+    root = Self.paths.next()
   }
 
   deinit {
-    let core = session.core
-    let id = state.withLock { $0.id }
-    let placement = placement
-    Task { await core.takeDownQuietly(id, placement) }
+    session.core.takeDownQuietly(state.withLock { $0.id })
   }
 
   func start() async throws {
@@ -79,12 +72,9 @@ public final class BatteryProvider: Registration {
   /// to withdraw.
   /// - Throws: ``BlueZError`` when bluetoothd refuses.
   public func stop() async throws {
-    let id = state.withLock { state in
-      defer { state.id = nil }
-      return state.id
-    }
+    let id = state.withLock { $0.id.take() }
     defer { state.withLock { $0.objects = [] } }
-    try await session.core.takeDown(id, placement)
+    try await session.core.takeDown(id)
   }
 
   func establish(on connection: Connection, at adapter: ObjectPath) async throws {
@@ -104,9 +94,7 @@ public final class BatteryProvider: Registration {
       SessionCore.service, adapter, manager, "RegisterBatteryProvider", [.objectPath(root)], returning: "")
   }
 
-  private var placement: Placement {
-    Placement(manager: manager, member: "UnregisterBatteryProvider", object: root, title: title)
-  }
+  var undoing: Undoing { Undoing(manager, "UnregisterBatteryProvider", root, title) }
 
   private static func check(_ level: Int) throws(BlueZError) {
     guard (0...100).contains(level) else {

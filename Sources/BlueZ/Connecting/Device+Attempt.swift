@@ -1,10 +1,13 @@
+import DBus
 import Streams
 import Timing
 
 /// The phases of one connection attempt.
 extension Device {
   /// Connects, waits until the services can be used, and checks for those that are required.
-  func attempt(_ timeout: Duration, requiring required: [BluetoothUUID: Set<BluetoothUUID>]) async throws {
+  func attempt(
+    _ timeout: Duration, _ lifetime: LinkLifetime, requiring required: [BluetoothUUID: Set<BluetoothUUID>]
+  ) async throws {
     try await ConnectFailure.in(.connection) {
       try await untilNoLinkEnds(timeout)
       try check()
@@ -12,8 +15,8 @@ extension Device {
       guard !isBlocked else {
         throw BlueZError(.notPermitted, "\(peer) is blocked", hint: "setBlocked(false) admits it again")
       }
-      guard !isConnected else { return }
-      try await link(timeout)
+      guard !isConnected else { return core.state.withLock { $0.leases.join(path, lifetime) } }
+      try await link(timeout, lifetime)
     }
     try await ConnectFailure.in(.services) {
       do {
@@ -74,13 +77,15 @@ extension Device {
   }
 
   /// Connects while the session does not scan.
-  private func link(_ timeout: Duration) async throws {
+  private func link(_ timeout: Duration, _ lifetime: LinkLifetime) async throws {
     do {
+      await core.claimCapability()
       try await withRadioToItself {
+        core.state.withLock { $0.leases.begin(path, lifetime) }
         try await core.call(path, Self.interface, "Connect", timeout: timeout, doing: "connecting to \(peer)")
       }
     } catch let error as BlueZError {
-      if error.code == .timedOut { try await giveUpAttempt() }
+      if error.code == .timedOut { try await giveUpAttempt() } else { core.state.withLock { $0.leases.end(path) } }
       throw error.code == .failed || error.code == .attributeError
         ? BlueZError(.connectFailed, error.message, underlying: error.underlying) : error
     } catch {
@@ -96,9 +101,10 @@ extension Device {
   }
 
   /// Pauses the session's scans while a connection is established; without effect when there is one.
-  func withRadioToItself(_ body: () async throws -> Void) async throws {
+  /// - Parameter adapter: The adapter's object; `nil` for the one of the device that bluetoothd knows.
+  func withRadioToItself(at adapter: ObjectPath? = nil, _ body: () async throws -> Void) async throws {
     guard !isConnected else { return try await body() }
-    let discovery = property("Adapter")?.objectPath.flatMap(core.discovery(at:))
+    let discovery = (adapter ?? property("Adapter")?.objectPath).flatMap(core.discovery(at:))
     await discovery?.pause()
     defer { discovery?.resume() }
     try await body()

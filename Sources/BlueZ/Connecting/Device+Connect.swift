@@ -3,9 +3,9 @@ extension Device {
   /// ``ConnectOptions/direct(timeout:attempts:backoff:)``. Returns at once when both is the case already.
   ///
   /// Cancelling the task ends the attempt.
-  /// - Throws: The errors of ``connect(_:requiring:)``.
+  /// - Throws: The errors of ``connect(_:lifetime:requiring:)``.
   public func connect() async throws {
-    _ = try await dial(.direct(), [:]).connect()
+    _ = try await dial(.direct(), .session, [:]).connect()
   }
 
   /// Connects according to a policy, and waits until the services can be used; with `.keepConnected` it returns at
@@ -22,22 +22,26 @@ extension Device {
   /// ```
   /// - Parameters:
   ///   - options: The policy: the number of attempts and the timeouts.
+  ///   - lifetime: The end of the link: by default with the session, when the session makes it.
   ///   - required: The characteristics, by service, without which the connection is of no use.
   /// - Throws: ``BlueZError``: `.staleHandle`; and with `.direct` `.timedOut` and `.deviceNotFound` with the phase,
   ///   `.connectFailed`, `.notPermitted` when the device is blocked here, `.notSupported` when something required is
   ///   missing, `.notConnected` when the connection ended meanwhile, `.serviceUnavailable`; or `CancellationError`.
   public func connect(
-    _ options: ConnectOptions, requiring required: [BluetoothUUID: Set<BluetoothUUID>] = [:]
+    _ options: ConnectOptions, lifetime: LinkLifetime = .session,
+    requiring required: [BluetoothUUID: Set<BluetoothUUID>] = [:]
   ) async throws -> DeviceConnection {
-    try await DeviceConnection.start(dial(options, required), options)
+    try await DeviceConnection.start(dial(options, lifetime, required), options)
   }
 
-  private func dial(_ options: ConnectOptions, _ required: [BluetoothUUID: Set<BluetoothUUID>]) throws -> Dial {
+  private func dial(
+    _ options: ConnectOptions, _ lifetime: LinkLifetime, _ required: [BluetoothUUID: Set<BluetoothUUID>]
+  ) throws -> Dial {
     try check()
     guard let address, let path = property("Adapter")?.objectPath,
       let adapter = session.adapters.first(where: { $0.path == path })
     else { throw BlueZError(.staleHandle, "\(peer) belongs to no adapter") }
-    return Dial(adapter, address, options, requiring: required)
+    return Dial(adapter, address, options, lifetime, requiring: required)
   }
 
   /// Disconnects, and waits until the connection has ended, also when the task is cancelled. Returns at once without a
@@ -87,12 +91,13 @@ extension Adapter {
   /// - Parameters:
   ///   - address: The public or static address; for a bonded device its identity address.
   ///   - options: The policy: once, or again whenever the connection is lost.
+  ///   - lifetime: The end of the link: by default with the session, when the session makes it.
   ///   - required: The characteristics, by service, without which the connection is of no use.
-  /// - Throws: The errors of ``Device/connect(_:requiring:)``.
+  /// - Throws: The errors of ``Device/connect(_:lifetime:requiring:)``.
   public func connect(
-    to address: BluetoothAddress, _ options: ConnectOptions = .direct(),
+    to address: BluetoothAddress, _ options: ConnectOptions = .direct(), lifetime: LinkLifetime = .session,
     requiring required: [BluetoothUUID: Set<BluetoothUUID>] = [:]
   ) async throws -> DeviceConnection {
-    try await DeviceConnection.start(Dial(self, address, options, requiring: required), options)
+    try await DeviceConnection.start(Dial(self, address, options, lifetime, requiring: required), options)
   }
 }

@@ -12,7 +12,7 @@ public import Streams
 /// ```
 ///
 /// With `.keepConnected`, releasing the object ends the connection, as ``end()`` does; with `.direct` the device stays
-/// connected.
+/// connected until the session ends, see ``LinkLifetime``.
 public final class DeviceConnection: Sendable {
   /// The state of a connection that follows a policy.
   public enum State: Sendable, Hashable {
@@ -22,7 +22,7 @@ public final class DeviceConnection: Sendable {
     case connected(Device)
     /// The delay between two attempts, or the wait for the adapter; the error is that of the last attempt.
     case waiting(BlueZError)
-    /// The connection ended for good: by ``end()`` when there is no error.
+    /// The connection ended for good: by ``end()`` when there is no error, and with the session.
     case ended(BlueZError?)
   }
 
@@ -61,10 +61,11 @@ public final class DeviceConnection: Sendable {
         case .connecting, .waiting: continue
         }
       }
-      throw CancellationError()
+      throw self.dial.adapter.core.errorOfAnEndedStream()
     }
   }
 
-  /// Disconnects and stops all attempts to connect; returns when both is done. Without effect after the end.
+  /// Disconnects and stops all attempts to connect; returns when both is done. Without effect after the end. A link
+  /// that another program made stays, unless it was taken over, see ``LinkLifetime``.
   public func end() async { await dial.end() }
 }

@@ -10,20 +10,24 @@ final class Dial: Sendable {
     var observers: [Int: BoundedStream<DeviceConnection.State>.Source] = [:]
     var nextObserver = 0
     var work: Task<Void, Never>?
+    /// The observation of the session's end.
+    var ending: Int?
   }
 
   let adapter: Adapter
   private let options: ConnectOptions
+  private let lifetime: LinkLifetime
   private let required: [BluetoothUUID: Set<BluetoothUUID>]
   let shared: Lock<Shared>
   private let begun = ContinuousClock.now
 
   init(
-    _ adapter: Adapter, _ target: BluetoothAddress, _ options: ConnectOptions,
+    _ adapter: Adapter, _ target: BluetoothAddress, _ options: ConnectOptions, _ lifetime: LinkLifetime,
     requiring required: [BluetoothUUID: Set<BluetoothUUID>]
   ) {
     self.adapter = adapter
     self.options = options
+    self.lifetime = lifetime
     self.required = required
     shared = Lock(Shared(target: target))
   }
@@ -93,7 +97,14 @@ final class Dial: Sendable {
         // Cancelled: `end` publishes the state when the device is disconnected, too.
       }
     }
-    shared.withLock { $0.work = work }
+    let ending = adapter.core.onClose { [weak self] in
+      work.cancel()
+      self?.enter(.ended(SessionCore.closed))
+    }
+    shared.withLock { shared in
+      shared.work = work
+      shared.ending = ending
+    }
   }
 
   private func step(
@@ -135,7 +146,7 @@ final class Dial: Sendable {
         if afresh { try await forget() }
         return try await adapter.find(target, timeout: options.timeout)
       }
-      try await device.attempt(options.timeout, requiring: required)
+      try await device.attempt(options.timeout, lifetime, requiring: required)
       enter(.connected(device))
       return .connected
     } catch let failure as ConnectFailure {
@@ -154,17 +165,16 @@ final class Dial: Sendable {
     let changes = adapter.core.stream(of: Bool.self, limit: 1) { _ in true }
     if adapter.isPowered { return }
     for await _ in changes where adapter.isPowered { return }
-    throw CancellationError()
+    throw adapter.core.errorOfAnEndedStream()
   }
 
   // MARK: The end
 
   func end() async {
-    let work = shared.withLock { $0.work }
-    work?.cancel()
-    await work?.value
+    await endWork()
     if case .ended = state { return }
-    if let device = adapter.device(target) {
+    // A link that another program made is not for this one to end.
+    if let device = adapter.device(target), adapter.core.state.withLock({ $0.leases.contains(device.path) }) {
       do {
         try await device.disconnect()
       } catch {
@@ -174,13 +184,22 @@ final class Dial: Sendable {
     enter(.ended(nil))
   }
 
+  /// Ends the supervision of the link.
+  private func endWork() async {
+    let (work, ending) = shared.withLock { ($0.work, $0.ending) }
+    if let ending { adapter.core.stopObserving(ending) }
+    work?.cancel()
+    await work?.value
+  }
+
   /// Ends the work when the last reference to the connection is released.
   func abandon() {
     switch options {
-    case .direct: shared.withLock { $0.work }?.cancel()
+    case .direct: Task { await endWork() }
     case .keepConnected:
       // From now on, so that the next caller does not reuse the connection that is ending.
-      let ending = adapter.device(target)?.path
+      let device = adapter.device(target)?.path
+      let ending = device.flatMap { path in adapter.core.state.withLock { $0.leases.contains(path) } ? path : nil }
       if let ending { adapter.core.beginDisconnection(ending) }
       Task {
         await end()

@@ -36,17 +36,20 @@ extension Adapter {
     let core = core
     let address = address
     let registration = core.sharedDiscovery(of: address)
-    let observer = Lock<Int?>(nil)
+    try Task.checkCancellation()
+    let observers = Lock<[Int]>([])
     let user = registration.newUser()
     let (stream, source) = BoundedStream.make(
       of: ScanResult.self, limit: limit,
       onTermination: {
-        if let id = observer.withLock({ $0 }) { core.stopObserving(id) }
+        for id in observers.withLock({ $0 }) { core.stopObserving(id) }
         registration.remove(user)
       })
-    let feed = ScanFeed(adapter: self, filter: filter, source: source)
+    let feed = ScanFeed(adapter: self, filter: filter, discovery: registration, source: source)
     let id = core.observe(feed.note)
-    observer.withLock { $0 = id }
+    observers.withLock { $0 = [id] }
+    guard let ending = core.onClose({ source.finish() }) else { throw SessionCore.closed }
+    observers.withLock { $0.append(ending) }
     do {
       try await registration.add(user, filter)
     } catch {

@@ -69,7 +69,8 @@ extension Adapter.DiscoveryFilter {
   }
 
   /// Returns the argument of `SetDiscoveryFilter` with which every one of the scans gets its devices.
-  static func options(serving filters: [Self]) -> [String: Value] {
+  /// - Parameter byService: `false` where bluetoothd must not receive services; each scan compares them in any case.
+  static func options(serving filters: [Self], byService: Bool) -> [String: Value] {
     let transports = Set(filters.map(\.transport))
     let transport = transports.count > 1 ? .auto : transports.first ?? .le
     var options: [String: Value] = [
@@ -78,7 +79,7 @@ extension Adapter.DiscoveryFilter {
     if filters.contains(where: \.discoverable) { options["Discoverable"] = true }
     // A condition that one scan lacks must not restrict the common filter.
     guard !filters.isEmpty else { return options }
-    if filters.allSatisfy({ !$0.services.isEmpty }) {
+    if byService, filters.allSatisfy({ !$0.services.isEmpty }) {
       options["UUIDs"] = .strings(Set(filters.flatMap(\.services)).map(\.description).sorted())
     }
     let strengths = filters.compactMap(\.minimumRSSI)

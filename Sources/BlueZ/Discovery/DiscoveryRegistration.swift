@@ -10,8 +10,12 @@ final class DiscoveryRegistration: Registration {
     var id: Int?
     /// The number of connection attempts for which scanning is paused.
     var pauses = 0
+    /// A Boolean value that indicates whether bluetoothd itself compares services.
+    var comparesServices = false
     /// A Boolean value that indicates whether bluetoothd scans for this session, as far as it was requested.
     var isRunning = false
+    /// A Boolean value that indicates whether bluetoothd scans for nobody else, as far as it is known.
+    var isAlone = false
   }
 
   let adapter: BluetoothAddress
@@ -41,7 +45,25 @@ final class DiscoveryRegistration: Registration {
     }
   }
 
-  /// Adds a scan and returns when bluetoothd scans for it.
+  /// Returns `true` if a device that bluetoothd has just received must have advertised one of the services: this session
+  /// scans for nothing else, and no other program scans.
+  func isHeardOnly(with services: Set<BluetoothUUID>) -> Bool {
+    state.withLock { state in
+      // Before it scans, everything that is received is for others.
+      state.isRunning && state.isAlone && state.comparesServices
+        && state.users.values.allSatisfy { filter in
+          filter.map { !$0.services.isEmpty && $0.services.isSubset(of: services) } ?? true
+        }
+    }
+  }
+
+  /// Records that bluetoothd received a device that this session does not scan for.
+  func heardAnother() { state.withLock { $0.isAlone = false } }
+
+  /// Scanning stops in the queue of the radio, see ``remove(_:)``.
+  var undoing: Undoing { Undoing { _, _ in } }
+
+  /// Adds a scan and returns when bluetoothd scans for it. When the task is cancelled, ``remove(_:)`` must follow.
   func add(_ user: Int, _ filter: Adapter.DiscoveryFilter) async throws {
     let known = state.withLock { state in
       guard state.users[user] != nil else { return false }
@@ -49,7 +71,8 @@ final class DiscoveryRegistration: Registration {
       return true
     }
     guard known else { throw CancellationError() }
-    try await membership.run { [self] in
+    try await membership.runUnlessCancelled { [self] in
+      guard state.withLock({ $0.users[user] != nil }) else { throw CancellationError() }
       if state.withLock({ $0.id }) == nil {
         let id = try await core.register(self)
         state.withLock { $0.id = id }
@@ -72,8 +95,9 @@ final class DiscoveryRegistration: Registration {
         defer { state.id = nil }
         return (state.id, true)
       }
-      if let id { _ = core.unregister(id) }
       do {
+        // After a restoration that is under way, which would start the scan again.
+        try await core.takeDown(id)
         try await radio.run { [self] in
           guard state.withLock({ $0.isRunning }), let path = core.path(of: adapter) else { return }
           if isLast { try await stop(at: path) } else { try await setFilter(try core.connection(), at: path) }
@@ -113,6 +137,7 @@ final class DiscoveryRegistration: Registration {
     try await radio.run { [self] in
       // An earlier scan ended with the earlier instance of the adapter.
       state.withLock { $0.isRunning = false }
+      guard state.withLock({ !$0.users.isEmpty }) else { return }
       // Otherwise `resume` starts it.
       if state.withLock({ $0.pauses == 0 }) { try await start(connection, at: path) }
     }
@@ -120,15 +145,18 @@ final class DiscoveryRegistration: Registration {
 
   private func start(_ connection: Connection, at path: ObjectPath) async throws {
     try await setFilter(connection, at: path)
+    // After a reply, when the cache is as new as it.
+    let isScanning = core.property(path, Adapter.interface, "Discovering")?.bool == true
+    state.withLock { $0.isAlone = !isScanning }
     do {
-      try await connection.call(SessionCore.service, path, Adapter.interface, "StartDiscovery", returning: "")
+      try await request(connection, at: path)
     } catch let error as DBusError where error.name == "org.bluez.Error.InProgress" {
       // bluetoothd assumes that this connection scans already, or the kernel still runs a scan of a bluetoothd that was
       // killed: stop and start again; if that does not suffice, the supervisor retries later.
       try await stop(at: path)
       await endStrayScan(at: path)
       do {
-        try await connection.call(SessionCore.service, path, Adapter.interface, "StartDiscovery", returning: "")
+        try await request(connection, at: path)
       } catch let error as DBusError where error.name == "org.bluez.Error.InProgress" {
         throw BlueZError(
           .inProgress, "starting \(title)",
@@ -136,7 +164,17 @@ final class DiscoveryRegistration: Registration {
           underlying: error)
       }
     }
+  }
+
+  private func request(_ connection: Connection, at path: ObjectPath) async throws {
+    // Also while the outcome is unknown, so that the scan is stopped in any case.
     state.withLock { $0.isRunning = true }
+    do {
+      try await connection.call(SessionCore.service, path, Adapter.interface, "StartDiscovery", returning: "")
+    } catch let error as DBusError where error.name.hasPrefix("org.bluez.Error.") {
+      state.withLock { $0.isRunning = false }
+      throw error
+    }
   }
 
   private func stop(at path: ObjectPath) async throws {
@@ -173,8 +211,13 @@ final class DiscoveryRegistration: Registration {
   }
 
   private func setFilter(_ connection: Connection, at path: ObjectPath) async throws {
-    let filters = state.withLock { $0.users.values.compactMap { $0 } }
-    let options = Adapter.DiscoveryFilter.options(serving: filters)
+    // bluetoothd of an unknown release may be the one that a filter by service crashes.
+    let byService = await core.release()?.has(.filtersByService) ?? false
+    let filters = state.withLock { state in
+      state.comparesServices = byService
+      return state.users.values.compactMap { $0 }
+    }
+    let options = Adapter.DiscoveryFilter.options(serving: filters, byService: byService)
     try await connection.call(
       SessionCore.service, path, Adapter.interface, "SetDiscoveryFilter", [.properties(options)], returning: "")
   }

@@ -7,10 +7,15 @@ final class ScanFeed: Sendable {
   private let filter: Adapter.DiscoveryFilter
   private let source: BoundedStream<Adapter.ScanResult>.Source
   private let history = Lock(ScanHistory())
+  private let discovery: DiscoveryRegistration
 
-  init(adapter: Adapter, filter: Adapter.DiscoveryFilter, source: BoundedStream<Adapter.ScanResult>.Source) {
+  init(
+    adapter: Adapter, filter: Adapter.DiscoveryFilter, discovery: DiscoveryRegistration,
+    source: BoundedStream<Adapter.ScanResult>.Source
+  ) {
     self.adapter = adapter
     self.filter = filter
+    self.discovery = discovery
     self.source = source
   }
 
@@ -36,9 +41,10 @@ final class ScanFeed: Sendable {
     }
   }
 
-  /// Delivers the devices that are being received: they have an RSSI; the rest of the cache may be days old.
+  /// Delivers the devices that are being received: they have an RSSI; the rest of the cache may be days old. A device
+  /// that is linked may not advertise, and is present all the same.
   func showPresent() {
-    for device in adapter.devices where device.property("RSSI") != nil { see(device.path) }
+    for device in adapter.devices where device.property("RSSI") != nil || device.isConnected { see(device.path) }
   }
 
   /// - Parameter isHeard: `true` if the device advertised just now.
@@ -49,14 +55,25 @@ final class ScanFeed: Sendable {
       adapter.core.property(root, Adapter.interface, "Address")?.string == adapter.address.description
     else { return }
     let data = device.advertisement
-    // A service that a device provides only at times may be missing in a list that was read. The device matches when
-    // it was just received through bluetoothd's filter; a connection shows whether the service is there.
-    let mayHaveForgotten = isHeard && !device.isConnected && data.servicesWereRead
+    let mayHaveForgotten = isHeard && !device.isConnected && isOnlyHeard(with: data)
     guard filter.matches(data, address: device.address, mayHaveForgotten: mayHaveForgotten) else { return }
     history.withLock { history in
       guard history.recordIfNew(device, data) || filter.duplicates else { return }
       source.yield(Adapter.ScanResult(device: device, advertisement: data))
     }
+  }
+
+  /// Decides about a device that lacks the services of the filter.
+  ///
+  /// A service that a device provides only at times may be missing in a list that was read. The device has it if it was
+  /// received through bluetoothd's filter, which is certain only while nobody else scans; a connection shows the rest.
+  private func isOnlyHeard(with data: AdvertisementData) -> Bool {
+    guard !filter.services.isEmpty, filter.services.isDisjoint(with: data.services),
+      discovery.isHeardOnly(with: filter.services)
+    else { return false }
+    // The list of this one is up to date: it was received for another program.
+    if !data.servicesWereRead { discovery.heardAnother() }
+    return data.servicesWereRead
   }
 
   private func lose(_ device: Device) { source.yield(Adapter.ScanResult(device: device, advertisement: nil)) }

@@ -19,7 +19,7 @@ extension RemoteCharacteristic {
   /// - Returns: This end of the socket, and the ATT MTU of the connection.
   func acquire(_ member: String) async throws -> (FileDescriptor, Int) {
     do {
-      let reply = try await device.core.call(
+      let reply = try await device.core.callPeer(
         .init(path, Self.interface, member, returning: "hq"), [.properties([:])], timeout: .seconds(35),
         doing: "\(member) of \(uuid)")
       guard let descriptor = reply[0].fileDescriptor, let mtu = reply[1].integer(as: Int.self) else {

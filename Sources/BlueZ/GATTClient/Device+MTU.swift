@@ -17,8 +17,10 @@ extension Device {
   /// The largest length of a notification, and of a write without response, in bytes: MTU − 3, at most 512; 20 until
   /// the MTU is known.
   public var longestValue: Int {
-    min((mtu ?? AttributeLimits.smallestMTU) - 3, AttributeLimits.value)
+    Self.longestValue(mtu ?? AttributeLimits.smallestMTU)
   }
+
+  static func longestValue(_ mtu: Int) -> Int { min(mtu - 3, AttributeLimits.value) }
 
   /// Returns the ATT MTU of this connection and of all later ones, in bytes: first the present one, if it is known, and
   /// then each that differs from its predecessor. The stream finishes when bluetoothd stops.
@@ -64,7 +66,8 @@ extension Device {
   }
 
   private static func characteristicWithMTU(of device: ObjectPath, in cache: ObjectCache) -> ObjectPath? {
-    cache.paths(with: RemoteCharacteristic.interface, below: device).first { mtu(cache, $0) != nil }
+    // Always the same one, which is the one that is read again.
+    cache.firstPath(with: RemoteCharacteristic.interface, below: device) { mtu(cache, $0) != nil }
   }
 
   private static func mtu(_ cache: ObjectCache, _ path: ObjectPath) -> Int? {

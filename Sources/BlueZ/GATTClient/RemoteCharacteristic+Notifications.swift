@@ -48,11 +48,19 @@ extension RemoteCharacteristic {
   private func socketNotifications(_ limit: Int, _ overflow: Notifications.Overflow) async throws -> Notifications {
     let (descriptor, _) = try await acquire("AcquireNotify")
     let socket = Lock<PacketSocket?>(nil)
+    let ending = Lock<Int?>(nil)
+    let core = device.core
     let (notifications, source) = Notifications.make(
-      of: uuid, limit: limit, overflow: overflow, onTermination: { socket.withLock { $0 = nil } })
+      of: uuid, limit: limit, overflow: overflow,
+      onTermination: {
+        if let id = ending.withLock({ $0 }) { core.stopObserving(id) }
+        socket.withLock { $0 = nil }
+      })
     let opened = try PacketSocket(
       owning: descriptor, onPacket: { source.yield($0) }, onBurst: { source.wake() }, onClose: { source.finish() })
     socket.withLock { $0 = opened }
+    let id = core.onClose { source.finish() }
+    ending.withLock { $0 = id }
     return notifications
   }
 
@@ -81,7 +89,8 @@ extension RemoteCharacteristic {
     }
     observer.withLock { $0 = id }
     do {
-      try await core.call(path, Self.interface, "StartNotify", timeout: .seconds(35), doing: "subscribing to \(uuid)")
+      try await core.callPeer(
+        .init(path, Self.interface, "StartNotify"), [], timeout: .seconds(35), doing: "subscribing to \(uuid)")
     } catch {
       source.finish()
       throw error

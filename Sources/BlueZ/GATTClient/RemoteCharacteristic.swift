@@ -103,7 +103,8 @@ public struct RemoteCharacteristic: Sendable, Hashable {
     if type == .withoutResponse, offset > 0 {
       throw BlueZError(.invalidArgument, "the offset of a write without response is \(offset); allowed: 0")
     }
-    let limit = type == .withoutResponse && device.mtu != nil ? device.longestValue : AttributeLimits.value
+    let limit =
+      type == .withoutResponse ? device.mtu.map(Device.longestValue) ?? AttributeLimits.value : AttributeLimits.value
     guard Int(offset) + value.count <= limit else {
       throw BlueZError(
         .invalidArgument, "the value for \(uuid) has \(value.count) bytes; allowed: at most \(limit) minus the offset")

@@ -64,26 +64,6 @@ extension UInt16 {
   var writeOptions: [String: Value] { self > 0 ? ["offset": .uint16(self)] : [:] }
 }
 
-/// The operations that characteristics and descriptors share.
-extension SessionCore {
-  func readValue(
-    _ path: ObjectPath, _ interface: String, _ offset: UInt16, _ timeout: Duration, doing: String
-  ) async throws -> [UInt8] {
-    let reply = try await call(
-      Method(path, interface, "ReadValue", returning: "ay"),
-      [.properties(offset == 0 ? [:] : ["offset": .uint16(offset)])], timeout: timeout, doing: doing)
-    return reply[0].bytes ?? []
-  }
-
-  func writeValue(
-    _ path: ObjectPath, _ interface: String, _ value: [UInt8], _ options: [String: Value], timeout: Duration,
-    doing: String
-  ) async throws {
-    try await call(
-      path, interface, "WriteValue", [.bytes(value), .properties(options)], timeout: timeout, doing: doing)
-  }
-}
-
 extension ObjectPath {
   /// The handle at the end of the name that bluetoothd gives a remote attribute: `service001a`, `char001b`, `desc001d`.
   var attributeHandle: UInt16? {

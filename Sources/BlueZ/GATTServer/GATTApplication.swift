@@ -35,26 +35,20 @@ public final class GATTApplication: Registration {
     var observer: Int?
   }
 
-  private static let counter = Lock(0)
+  private static let paths = ObjectPathCounter("application")
 
   init(session: Session, adapter: BluetoothAddress, services: [LocalService]) {
     self.session = session
     self.adapter = adapter
     place = .adapter(adapter)
     offered = services.withIncluded
-    let number = Self.counter.withLock { counter in
-      counter += 1
-      return counter
-    }
-    root = ObjectPath(stringLiteral: "/org/edgeblue/application\(number)")
+    root = Self.paths.next()
   }
 
   deinit {
     let (id, observer) = state.withLock { ($0.id, $0.observer) }
     if let observer { session.core.stopObserving(observer) }
-    let core = session.core
-    let placement = placement
-    Task { await core.takeDownQuietly(id, placement) }
+    session.core.takeDownQuietly(id)
     reset()
   }
 
@@ -98,26 +92,37 @@ public final class GATTApplication: Registration {
     try await addition.unregister()
   }
 
-  private var placement: Placement {
-    Placement(manager: manager, member: "UnregisterApplication", object: root, title: title)
-  }
+  var undoing: Undoing { Undoing(manager, "UnregisterApplication", root, title) }
 
   /// Unregisters the services of the application. Centrals that use them lose them. Where the adapter or bluetoothd is
   /// gone, the services are gone too.
   /// - Throws: ``BlueZError`` when bluetoothd refuses; this program no longer provides the services in any case.
   public func unregister() async throws {
-    for addition in additions.withLock({ $0 }) { try await addition.unregister() }
-    additions.withLock { $0 = [] }
-    let id = state.withLock { state in
-      defer { state.id = nil }
-      return state.id
+    let added = additions.withLock { additions in
+      defer { additions = [] }
+      return additions
     }
+    // Every part, also when bluetoothd refuses one.
+    var failure: (any Error)?
+    for part in added.map({ $0.unregisterOffered }) + [unregisterOffered] {
+      do {
+        try await part()
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  /// Unregisters the services of this registration, without the additions.
+  private func unregisterOffered() async throws {
+    let id = state.withLock { $0.id.take() }
     guard let id else { return }
     defer {
       state.withLock { $0.objects = [] }
       reset()
     }
-    try await session.core.takeDown(id, placement)
+    try await session.core.takeDown(id)
   }
 
   private func reset() {

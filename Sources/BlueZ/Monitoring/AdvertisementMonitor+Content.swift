@@ -85,4 +85,16 @@ extension AdvertisementMonitor.Content {
       throw BlueZError(.invalidArgument, "the sampling is \(sampling); allowed: 100 ms to 25.4 s")
     }
   }
+
+  /// Checks that bluetoothd of a release can match the patterns. It reads services, service data and names out of an
+  /// advertisement before it compares, and what is left of them matches nothing.
+  func check(for release: BlueZRelease) throws {
+    guard !release.has(.monitorsServicesAndNames),
+      let deaf = patterns.first(where: { AdvertisementPattern.separateTypes.contains($0.type) })
+    else { return }
+    let type = "0x" + (deaf.type < 16 ? "0" : "") + String(deaf.type, radix: 16)
+    throw BlueZError(
+      .notSupported, "BlueZ \(release) never matches a monitor's pattern of type \(type)",
+      hint: "monitor manufacturer data, or scan: discover(_:) filters by service and by name")
+  }
 }

@@ -8,8 +8,8 @@ public import Streams
 /// again.
 ///
 /// ```swift
-/// let patterns = AdvertisementPattern.name(beginsWith: "Lamp")
-/// let monitor = try await adapter.monitor(.init(patterns: patterns, thresholds: .init(high: -60, low: -80)))
+/// let lamp = AdvertisementPattern.manufacturerData(0xffff, beginsWith: [1])
+/// let monitor = try await adapter.monitor(.init(patterns: [lamp], thresholds: .init(high: -60, low: -80)))
 /// for await case .found(let device) in monitor.events { print(device, "is in range") }
 /// ```
 public final class AdvertisementMonitor: Registration {
@@ -42,55 +42,51 @@ public final class AdvertisementMonitor: Registration {
   private struct State {
     var id: Int?
     var entry: ForwardingRegistration?
+    /// The observation of the session's end.
+    var ending: Int?
     var objects: [ExportedObject] = []
     /// The place where bluetoothd's acceptance or rejection is awaited.
     var verdict: BoundedStream<Bool>.Source?
   }
 
-  private static let counter = Lock(0)
+  private static let paths = ObjectPathCounter("monitor")
 
   init(session: Session, adapter: BluetoothAddress, content: Content, limit: Int) {
     self.session = session
     self.content = content
     place = .adapter(adapter)
     (events, source) = BoundedStream.make(of: Event.self, limit: limit)
-    let number = Self.counter.withLock { counter in
-      counter += 1
-      return counter
-    }
-    root = ObjectPath(stringLiteral: "/org/edgeblue/monitor\(number)")
+    root = Self.paths.next()
   }
 
   deinit {
     source.finish()
-    let core = session.core
-    let id = state.withLock { $0.id }
-    let placement = placement
-    Task { await core.takeDownQuietly(id, placement) }
+    let (id, ending) = state.withLock { ($0.id, $0.ending) }
+    if let ending { session.core.stopObserving(ending) }
+    session.core.takeDownQuietly(id)
   }
 
   func start() async throws {
     let entry = ForwardingRegistration(self)
-    state.withLock { $0.entry = entry }
+    let ending = session.core.onClose { [source] in source.finish() }
+    state.withLock { state in
+      state.entry = entry
+      state.ending = ending
+    }
     let id = try await session.core.register(entry)
     state.withLock { $0.id = id }
   }
 
-  private var placement: Placement {
-    Placement(manager: manager, member: "UnregisterMonitor", object: root, title: title)
-  }
+  var undoing: Undoing { Undoing(manager, "UnregisterMonitor", root, title) }
 
   /// Stops the monitor and finishes ``events``. Where bluetoothd, the adapter or the monitor is gone there is nothing
   /// to stop.
   /// - Throws: ``BlueZError`` when bluetoothd refuses.
   public func stop() async throws {
-    let id = state.withLock { state in
-      defer { state.id = nil }
-      return state.id
-    }
+    let id = state.withLock { $0.id.take() }
     source.finish()
     defer { state.withLock { $0.objects = [] } }
-    try await session.core.takeDown(id, placement)
+    try await session.core.takeDown(id)
   }
 
   func establish(on connection: Connection, at adapter: ObjectPath) async throws {
@@ -188,10 +184,12 @@ extension Adapter {
   ///   - content: The conditions.
   ///   - limit: The capacity of the stream of events; when it is full the oldest are dropped.
   /// - Throws: ``BlueZError``: `.invalidArgument` when the content is outside bluetoothd's ranges, `.notSupported` when
-  ///   this bluetoothd has no monitors (they need `bluetoothd -E`, and Linux 5.10 or later), `.notPowered`,
+  ///   this bluetoothd has no monitors (they need `bluetoothd -E`, and Linux 5.10 or later), and from BlueZ 5.69 on for
+  ///   a pattern of services, service data or names, which no release since then matches; `.notPowered`,
   ///   `.notPermitted`, `.noAdapter`, `.serviceUnavailable`.
   public func monitor(_ content: AdvertisementMonitor.Content, limit: Int = 256) async throws -> AdvertisementMonitor {
     try content.check()
+    if let release = await core.release() { try content.check(for: release) }
     let monitor = AdvertisementMonitor(session: session, adapter: address, content: content, limit: limit)
     try await monitor.start()
     return monitor

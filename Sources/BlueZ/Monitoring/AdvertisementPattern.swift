@@ -2,8 +2,8 @@
 ///
 /// ```swift
 /// let apple = AdvertisementPattern.manufacturerData(0x004c)
-/// let lamps = AdvertisementPattern.name(beginsWith: "Lamp")
-/// let monitor = try await adapter.monitor(.init(patterns: [apple] + lamps))
+/// let lamps = AdvertisementPattern.manufacturerData(0xffff, beginsWith: Array("Lamp".utf8))
+/// let monitor = try await adapter.monitor(.init(patterns: [apple, lamps]))
 /// ```
 public struct AdvertisementPattern: Sendable, Hashable {
   /// The position of the first byte in the element's content, from 0.
@@ -28,7 +28,7 @@ public struct AdvertisementPattern: Sendable, Hashable {
     AdvertisementPattern(type: 0xff, bytes: [UInt8(company & 0xff), UInt8(company >> 8)] + bytes)
   }
 
-  /// Returns a pattern for service data with a prefix.
+  /// Returns a pattern for service data with a prefix, which BlueZ matches before 5.69 only.
   /// - Parameters:
   ///   - service: The UUID of the service.
   ///   - bytes: The prefix of the data; empty matches all data of the service.
@@ -37,13 +37,15 @@ public struct AdvertisementPattern: Sendable, Hashable {
     return AdvertisementPattern(type: type, bytes: service.advertisedBytes + bytes)
   }
 
-  /// Returns the patterns for a service that is the first of its list, whether the list is complete or not.
+  /// Returns the patterns for a service that is the first of its list, whether the list is complete or not. BlueZ
+  /// matches them before 5.69 only.
   public static func firstService(_ service: BluetoothUUID) -> [AdvertisementPattern] {
     let types: [UInt8] = [2: [0x02, 0x03], 4: [0x04, 0x05]][service.advertisedSize] ?? [0x06, 0x07]
     return types.map { AdvertisementPattern(type: $0, bytes: service.advertisedBytes) }
   }
 
-  /// Returns the patterns for a name with a prefix, whether the advertised name is complete or shortened.
+  /// Returns the patterns for a name with a prefix, whether the advertised name is complete or shortened. BlueZ matches
+  /// them before 5.69 only.
   public static func name(beginsWith text: String) -> [AdvertisementPattern] {
     [0x08, 0x09].map { AdvertisementPattern(type: $0, bytes: Array(text.utf8)) }
   }
@@ -51,6 +53,10 @@ public struct AdvertisementPattern: Sendable, Hashable {
   /// The largest sum of start and length, 31, as bluetoothd counts (src/shared/ad.h, BT_AD_MAX_DATA_LEN). bluetoothd
   /// did not always check this itself (GHSA-hhgc-hfgf-8m4x), so it must not receive more.
   public static let limit = 31
+
+  /// The types of services (0x02 to 0x07), names (0x08 and 0x09) and service data, which bluetoothd from 5.69 on keeps
+  /// apart from what it compares with patterns.
+  static let separateTypes: Set<UInt8> = Set(0x02...0x09).union([0x16, 0x20, 0x21])
 
   func check() throws {
     guard start >= 0, start < Self.limit, !bytes.isEmpty, start + bytes.count <= Self.limit else {

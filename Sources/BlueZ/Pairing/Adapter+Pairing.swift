@@ -7,14 +7,11 @@ extension Adapter {
   /// Returns the devices that bond with this adapter from now on, whichever side started it.
   /// - Parameter limit: The capacity of the stream; when it is full the oldest devices are dropped.
   public func newBonds(limit: Int = 64) -> BoundedStream<Device> {
-    let adapter = self
-    let known = Lock(Set(bondedDevices.map(\.path)))
-    return core.streams(limit: limit) { _ in
-      let bonded = adapter.bondedDevices
-      return known.withLock { known in
-        let new = bonded.filter { !known.contains($0.path) }
-        known = Set(bonded.map(\.path))
-        return new
+    let session = session
+    let tracker = DeviceTracker(core, address) { ($0["Bonded"] ?? $0["Paired"])?.bool == true }
+    return core.streams(limit: limit) { change in
+      tracker.note(change).compactMap { change in
+        if case .began(let path) = change { Device(session: session, path: path) } else { nil }
       }
     }
   }

@@ -45,6 +45,9 @@ extension Device {
   /// The session's ``PairingAgent`` decides; without an agent the method is Just Works. The keys are stored
   /// (``isBonded``) when the adapter is pairable, see ``Adapter/openPairingWindow(for:)``.
   ///
+  /// From BlueZ 5.81 on, a connection keeps the capability of the agent that was the default one when it began: register
+  /// the agent before connecting.
+  ///
   /// A failed pairing usually ends the connection. Cancelling the task cancels the pairing.
   ///
   /// ```swift
@@ -56,7 +59,7 @@ extension Device {
   /// - Parameter timeout: The longest time for pairing, including the decisions of users.
   /// - Throws: ``BlueZError``: `.authenticationFailed` when the keys do not match or the peer does not accept pairing
   ///   now, `.authenticationRejected` and `.authenticationCancelled` when one side refused, `.timedOut`, `.inProgress`
-  ///   when the device is being paired already, and the errors of ``connect(_:requiring:)``; or `CancellationError`.
+  ///   when the device is being paired already, and the errors of ``connect(_:lifetime:requiring:)``; or `CancellationError`.
   public func pair(timeout: Duration = .seconds(60)) async throws {
     try check()
     guard !isPaired else { return }

@@ -40,42 +40,44 @@ public final class PairingWindow: Registration {
   public var remaining: Duration { max(ContinuousClock.now.duration(to: end), .zero) }
 
   deinit {
-    guard takeDown() else { return }
-    let adapter = adapter
-    let former = formerTimeout
-    adapter.core.pairingSteps.enqueue { try await Self.shut(adapter, former) }
+    adapter.core.takeDownQuietly(takeBack())
   }
 
   /// Closes the window: the adapter is not pairable when this method returns.
   /// - Throws: ``BlueZError`` when bluetoothd refuses. Where bluetoothd or the adapter is gone there is nothing to
   ///   close.
   public func close() async throws {
-    guard takeDown() else { return }
-    let adapter = adapter
-    let former = formerTimeout
-    try await adapter.core.pairingSteps.run { try await Self.shut(adapter, former) }
+    try await adapter.core.takeDown(takeBack())
   }
 
   func open() async throws {
     let core = adapter.core
-    try await core.pairingSteps.run { [self] in
-      let id = try await core.register(ForwardingRegistration(self))
-      let observer = core.observe { [weak self] in self?.note($0) }
-      state.withLock { $0 = State(id: id, observer: observer) }
-    }
+    let id = try await core.register(ForwardingRegistration(self))
+    let observer = core.observe { [weak self] in self?.note($0) }
+    state.withLock { $0 = State(id: id, observer: observer) }
   }
 
-  /// - Returns: `true` if the window must still be closed in bluetoothd.
-  private func takeDown() -> Bool {
+  var lane: RegistrationLane { .pairing }
+
+  var undoing: Undoing {
+    let adapter = adapter
+    let former = formerTimeout
+    var leftovers = [Undoing.Leftover(interface: manager, property: "Pairable", value: false)]
+    if let former { leftovers.append(.init(interface: manager, property: "PairableTimeout", value: former)) }
+    return Undoing(leftovers: leftovers) { _, _ in try await Self.shut(adapter, former) }
+  }
+
+  /// - Returns: The identifier of the window's registration; `nil` when it was closed before.
+  private func takeBack() -> Int? {
     let old = state.withLock { state in
       defer { state = State() }
       return state
     }
     let core = adapter.core
     if let observer = old.observer { core.stopObserving(observer) }
-    guard let id = old.id else { return false }
+    guard let id = old.id else { return nil }
     core.state.withLock { _ = $0.pairing.windows.remove(adapter.address) }
-    return core.unregister(id) != nil
+    return id
   }
 
   private static func shut(_ adapter: Adapter, _ formerTimeout: Value?) async throws {

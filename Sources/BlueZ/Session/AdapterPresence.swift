@@ -20,6 +20,8 @@ struct AdapterPresence: Sendable {
   private(set) var unchecked: Set<ObjectPath> = []
   /// The adapters that this session switched on and keeps on.
   private(set) var keptOn: Set<BluetoothAddress> = []
+  /// The number of failures in a row to switch on an adapter again.
+  private var powerFailures: [ObjectPath: Int] = [:]
 
   func counts(of path: ObjectPath) -> Counts { counts[path] ?? Counts() }
 
@@ -37,11 +39,20 @@ struct AdapterPresence: Sendable {
 
   mutating func appeared(_ path: ObjectPath, _ power: AdapterPower?) {
     counts[path, default: Counts()].appearances += 1
+    powerFailures[path] = nil
     unchecked.insert(path)
     cameBack(power)
   }
 
+  /// Records that an adapter could not be switched on again.
+  /// - Returns: The number of failures in a row.
+  mutating func failedToSwitchOn(_ path: ObjectPath) -> Int {
+    powerFailures[path, default: 0] += 1
+    return powerFailures[path, default: 1]
+  }
+
   mutating func switchedOn(_ path: ObjectPath, _ power: AdapterPower?) {
+    powerFailures[path] = nil
     counts[path, default: Counts()].powerUps += 1
     cameBack(power)
   }

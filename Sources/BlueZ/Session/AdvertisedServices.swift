@@ -16,5 +16,8 @@ struct AdvertisedServices: Sendable {
     services[path, default: []].formUnion(list.compactMap(BluetoothUUID.init))
   }
 
+  /// Forgets all devices but some.
+  mutating func keep(_ isKept: (ObjectPath) -> Bool) { services = services.filter { isKept($0.key) } }
+
   mutating func forget(_ path: ObjectPath) { services[path] = nil }
 }

@@ -29,6 +29,8 @@ struct ObjectCache: Sendable {
   mutating func replaceAll(_ objects: [ObjectPath: Interfaces]) {
     removeAll()
     self.objects = objects
+    // What was heard stays known over a restart of bluetoothd, for the devices that bluetoothd still knows.
+    advertisedServices.keep { objects[$0]?[InterfaceName.device] != nil }
     for (path, interfaces) in objects {
       for interface in interfaces.keys { places[interface, default: []].insert(path) }
       if let device = interfaces[InterfaceName.device] { advertisedServices.note(path, device) }
@@ -38,7 +40,6 @@ struct ObjectCache: Sendable {
   mutating func removeAll() {
     objects = [:]
     places = [:]
-    advertisedServices = AdvertisedServices()
     disconnectReasons = [:]
   }
 
@@ -101,6 +102,15 @@ struct ObjectCache: Sendable {
 
   func properties(_ path: ObjectPath, _ interface: String) -> [String: Value]? {
     objects[path]?[interface]
+  }
+
+  /// Returns the first object in order with an interface below a path that satisfies a condition, without sorting all.
+  func firstPath(with interface: String, below root: ObjectPath, where isSo: (ObjectPath) -> Bool) -> ObjectPath? {
+    var first: ObjectPath?
+    for path in places[interface] ?? [] where path != root && path.isWithin(root) {
+      if first.map({ path < $0 }) ?? true, isSo(path) { first = path }
+    }
+    return first
   }
 
   /// Returns the objects with an interface below a path, in order.

@@ -12,9 +12,17 @@ protocol Registration: AnyObject, Sendable {
   var order: Int { get }
   /// A Boolean value that indicates whether the adapter must be switched on first.
   var needsPower: Bool { get }
+  /// The lane in which registrations of its kind begin and end, one after the other.
+  var lane: RegistrationLane { get }
+  /// The way to undo the registration, which outlives its handle.
+  var undoing: Undoing { get }
 
   /// Registers with bluetoothd unless that was done, at an adapter's object or at bluetoothd's own.
   func establish(on connection: Connection, at path: ObjectPath) async throws
+}
+
+extension Registration {
+  var lane: RegistrationLane { .manager(manager, place) }
 }
 
 /// The object of bluetoothd that a registration belongs to.
@@ -32,6 +40,47 @@ enum RegistrationPlace: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
+/// The registrations of which one begins or ends only after the step before it is over.
+///
+/// So the end of a registration waits for its beginning or restoration, and a registration that follows the end of
+/// another finds its place free.
+enum RegistrationLane: Sendable, Hashable {
+  /// Agents and pairing windows, which change the same property of the adapters.
+  case pairing
+  /// The registrations with one interface of one object.
+  case manager(String, RegistrationPlace)
+}
+
+/// The way to undo a registration at the object where it was made.
+struct Undoing: Sendable {
+  typealias Body = @Sendable (SessionCore, ObjectPath) async throws -> Void
+
+  let body: Body
+  /// The properties of the place that bluetoothd would keep after the program has left: they are set when the session
+  /// ends before this was undone.
+  let leftovers: [Leftover]
+
+  /// A property of the registration's place, and its value without the registration.
+  struct Leftover: Sendable {
+    let interface: String
+    let property: String
+    let value: Value
+  }
+
+  init(leftovers: [Leftover] = [], _ body: @escaping Body) {
+    self.leftovers = leftovers
+    self.body = body
+  }
+
+  /// Calls a method that takes the registered object.
+  init(_ manager: String, _ member: String, _ object: ObjectPath, _ title: String) {
+    leftovers = []
+    body = { core, path in
+      try await core.call(path, manager, member, [.objectPath(object)], doing: "unregistering \(title)")
+    }
+  }
+}
+
 /// Stands in for an object in the registry without keeping that object alive.
 final class ForwardingRegistration: Registration {
   private weak let target: (any Registration)?
@@ -40,6 +89,8 @@ final class ForwardingRegistration: Registration {
   let manager: String
   let needsPower: Bool
   let order: Int
+  let lane: RegistrationLane
+  let undoing: Undoing
 
   init(_ target: any Registration) {
     self.target = target
@@ -48,6 +99,8 @@ final class ForwardingRegistration: Registration {
     manager = target.manager
     needsPower = target.needsPower
     order = target.order
+    lane = target.lane
+    undoing = target.undoing
   }
 
   func establish(on connection: Connection, at path: ObjectPath) async throws {
@@ -62,59 +115,9 @@ struct AdapterInstance: Sendable, Hashable {
   let path: ObjectPath
   let appearance: Int
   let powerUp: Int
-}
 
-/// Everything that was declared and must be restored: applications, advertisements, agents, monitors, discoveries.
-struct Registry: Sendable {
-  struct Entry: Sendable {
-    /// The presence of a registration in bluetoothd.
-    enum Status: Sendable, Hashable {
-      case established(AdapterInstance)
-      /// The registration is missing, after so many failed attempts to restore it.
-      case missing(failures: Int)
-    }
-
-    let registration: any Registration
-    var status: Status
-
-    /// Returns `true` if the registration exists at this instance of its place.
-    func isEstablished(at instance: AdapterInstance?) -> Bool { instance.map { status == .established($0) } ?? false }
-  }
-
-  private(set) var entries: [Int: Entry] = [:]
-  private var nextID = 0
-  /// A Boolean value that indicates whether everything was in place at the last check, and nothing was lost since.
-  var isComplete = true
-  /// The discovery that all scans of an adapter share; it is registered while there are any.
-  var discoveries: [BluetoothAddress: any Registration] = [:]
-
-  /// Adds a registration that was just established.
-  /// - Returns: The identifier to remove it with.
-  mutating func add(_ registration: any Registration, at instance: AdapterInstance) -> Int {
-    defer { nextID += 1 }
-    entries[nextID] = Entry(registration: registration, status: .established(instance))
-    return nextID
-  }
-
-  mutating func remove(_ id: Int) -> Entry? { entries.removeValue(forKey: id) }
-
-  mutating func established(_ id: Int, at instance: AdapterInstance) {
-    entries[id]?.status = .established(instance)
-  }
-
-  /// Records a failed attempt to restore.
-  /// - Returns: The number of failures in a row.
-  mutating func failed(_ id: Int) -> Int {
-    guard let entry = entries[id] else { return 1 }
-    let failures = if case .missing(let failures) = entry.status { failures + 1 } else { 1 }
-    entries[id]?.status = .missing(failures: failures)
-    return failures
-  }
-
-  /// Records that bluetoothd dropped a registration.
-  mutating func dropped(_ registration: any Registration) {
-    for (id, entry) in entries where entry.registration === registration {
-      if case .established = entry.status { entries[id]?.status = .missing(failures: 0) }
-    }
+  /// Returns `true` if bluetoothd has kept its registrations from one to the other: a power cycle does not end them.
+  func isSameAppearance(as other: AdapterInstance) -> Bool {
+    generation == other.generation && path == other.path && appearance == other.appearance
   }
 }

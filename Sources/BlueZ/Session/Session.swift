@@ -48,7 +48,11 @@ public final class Session: Sendable {
     return Session(core: core)
   }
 
-  /// Closes the session and the connection to the bus; bluetoothd then removes everything that the session registered.
+  /// Ends the session for good, without waiting.
+  ///
+  /// bluetoothd removes everything that the session registered. Links that the session made are ended, see
+  /// ``LinkLifetime``; bluetoothd needs two seconds for that, and this program need not wait for it. All streams and
+  /// connections of the session finish, and whatever still waits throws ``BlueZError/Code/serviceUnavailable``.
   public func close() { core.close() }
 
   /// A Boolean value that indicates whether bluetoothd is running.

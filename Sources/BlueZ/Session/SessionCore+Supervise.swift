@@ -5,28 +5,59 @@ import Timing
 extension SessionCore {
   /// The delays between attempts to restore a registration or the bus connection.
   private static let backoff = Backoff(base: .milliseconds(100), limit: .seconds(5))
+  /// The delays between attempts to switch an adapter on again.
+  private static let powerBackoff = Backoff(base: .milliseconds(500), limit: .seconds(60))
 
   /// Establishes a registration now and keeps it established.
+  ///
+  /// A cancelled task does not wait for bluetoothd; what had left for the bus by then is undone.
   /// - Returns: The identifier to unregister it with.
-  /// - Throws: ``BlueZError`` when it cannot be established now; then nothing is kept.
+  /// - Throws: ``BlueZError`` when it cannot be established now; then nothing is kept. `CancellationError`.
   func register(_ registration: any Registration) async throws -> Int {
-    let (connection, instance) = try await whenReady(for: registration)
-    try await BlueZError.naming("registering \(registration.title)") {
-      try await registration.establish(on: connection, at: instance.path)
+    try Task.checkCancellation()
+    _ = try await whenReady(for: registration)
+    let id = state.withLock { $0.registry.declare(registration) }
+    do {
+      try await lane(registration.lane).runUnlessCancelled { [self] in try await establish(id) }
+    } catch {
+      takeDownQuietly(id)
+      throw error
     }
     // The adapter may have vanished by now.
-    defer { wake.signal() }
-    return state.withLock { $0.registry.add(registration, at: instance) }
+    wake.signal()
+    return id
   }
 
-  /// Removes a registration from the registry.
-  /// - Returns: The object at which it is still established, so that the caller can unregister it there.
-  func unregister(_ id: Int) -> ObjectPath? {
-    state.withLock { state in
-      guard let entry = state.registry.remove(id), let instance = Self.instance(for: entry.registration, in: state),
-        entry.isEstablished(at: instance)
-      else { return nil }
-      return instance.path
+  /// Makes the first attempt to establish a registration, in its lane.
+  private func establish(_ id: Int) async throws {
+    guard let registration = state.withLock({ $0.registry.entries[id]?.registration }) else { return }
+    let (connection, instance) = try await whenReady(for: registration)
+    try await attempt(id, registration, on: connection, instance)
+  }
+
+  /// Attempts to establish a registration, unless it was withdrawn.
+  private func attempt(
+    _ id: Int, _ registration: any Registration, on connection: Connection, _ instance: AdapterInstance
+  ) async throws {
+    let isDeclared = state.withLock { state in
+      guard state.registry.entries[id] != nil else { return false }
+      state.registry.attempts(id, at: instance)
+      return true
+    }
+    guard isDeclared else { return }
+    do {
+      try await BlueZError.naming("registering \(registration.title)") {
+        try await registration.establish(on: connection, at: instance.path)
+      }
+      state.withLock { state in
+        let present = Self.instance(for: registration, in: state)
+        state.registry.established(id, at: instance, present: present)
+      }
+    } catch {
+      // A call without a reply may have had its effect.
+      let isInDoubt = (error as? BlueZError)?.code == .timedOut
+      state.withLock { _ = $0.registry.failed(id, isInDoubt: isInDoubt) }
+      throw error
     }
   }
 
@@ -65,7 +96,7 @@ extension SessionCore {
       let wasComplete = state.registry.isComplete
       let isComplete =
         state.isServiceUp && state.adapters.unchecked.isEmpty
-        && state.registry.entries.values.allSatisfy { entry in
+        && state.registry.entries.values.filter { $0.status != .declared }.allSatisfy { entry in
           entry.isEstablished(at: Self.ready(for: entry.registration, in: state)?.1)
         }
       state.registry.isComplete = isComplete
@@ -82,23 +113,31 @@ extension SessionCore {
     for (id, entry) in entries.sorted(by: {
       ($0.value.registration.order, $0.key) < ($1.value.registration.order, $1.key)
     }) where !early.contains(entry.registration.place) {
-      guard let (connection, instance) = state.withLock({ Self.ready(for: entry.registration, in: $0) }) else {
+      guard let (_, instance) = state.withLock({ Self.ready(for: entry.registration, in: $0) }) else {
         early.insert(entry.registration.place)
         continue
       }
-      if !entry.isEstablished(at: instance) { await restore(id, entry.registration, on: connection, instance) }
+      if entry.status != .declared, !entry.isEstablished(at: instance) { await restore(id, entry.registration) }
     }
   }
 
-  private func restore(
-    _ id: Int, _ registration: any Registration, on connection: Connection, _ instance: AdapterInstance
-  ) async {
+  /// Restores a registration in its lane, unless it was withdrawn or restored when its turn comes.
+  private func restore(_ id: Int, _ registration: any Registration) async {
     do {
-      try await registration.establish(on: connection, at: instance.path)
-      state.withLock { $0.registry.established(id, at: instance) }
-      logger.info("restored \(registration.title)")
+      try await lane(registration.lane).run { [self] in
+        let ready = state.withLock { state -> (Connection, AdapterInstance)? in
+          guard let entry = state.registry.entries[id], let ready = Self.ready(for: registration, in: state),
+            !entry.isEstablished(at: ready.1)
+          else { return nil }
+          return ready
+        }
+        guard let (connection, instance) = ready else { return }
+        try await attempt(id, registration, on: connection, instance)
+        logger.info("restored \(registration.title)")
+      }
     } catch {
-      let failures = state.withLock { $0.registry.failed(id) }
+      guard let entry = state.withLock({ $0.registry.entries[id] }) else { return }
+      let failures = if case .missing(let failures) = entry.status { failures } else { 1 }
       logger.warning(
         "could not restore \(registration.title)", metadata: ["error": "\(error)", "attempt": "\(failures)"])
       wakeLater(after: Self.backoff.delay(afterFailures: failures, random: 0))
@@ -125,10 +164,12 @@ extension SessionCore {
       } catch {
         // bluetoothd may be switching the adapter on by itself (AutoEnable in main.conf).
         let isBusy = (error as? BlueZError)?.code == .inProgress
+        let failures = state.withLock { $0.adapters.failedToSwitchOn(path) }
+        // One warning: `rfkill` may block an adapter for days.
         logger.log(
-          level: isBusy ? .debug : .warning, "could not switch \(path.lastElement) on again",
-          metadata: ["error": "\(error)"])
-        wakeLater(after: .milliseconds(500))
+          level: isBusy || failures > 1 ? .debug : .warning, "could not switch \(path.lastElement) on again",
+          metadata: ["error": "\(error)", "attempt": "\(failures)"])
+        wakeLater(after: Self.powerBackoff.delay(afterFailures: failures, random: 0))
       }
     }
   }

@@ -7,6 +7,21 @@ extension SessionCore {
   /// - Returns: The identifier for ``stopObserving(_:)``.
   func observe(_ handler: @escaping Observers.Handler) -> Int { state.withLock { $0.observers.add(handler) } }
 
+  /// Registers a closure for the end of the session; it is called at once when the session has ended.
+  /// - Returns: The identifier for ``stopObserving(_:)``; `nil` after the end.
+  @discardableResult
+  func onClose(_ ending: @escaping @Sendable () -> Void) -> Int? {
+    let id = state.withLock { $0.isClosed ? nil : $0.observers.add(onClose: ending) }
+    if id == nil { ending() }
+    return id
+  }
+
+  /// The error of everything that is attempted, or still waits, after the end of the session.
+  static let closed = BlueZError(.serviceUnavailable, "the session is closed")
+
+  /// Returns the error of a stream that finished before it had what a caller waits for.
+  func errorOfAnEndedStream() -> any Error { state.withLock { $0.isClosed } ? Self.closed : CancellationError() }
+
   func stopObserving(_ id: Int) { state.withLock { $0.observers.remove(id) } }
 
   /// Returns a stream of the elements that `pick` makes of the cache's changes.
@@ -20,12 +35,13 @@ extension SessionCore {
   func streams<Element: Sendable>(
     of: Element.Type = Element.self, limit: Int, _ pick: @escaping @Sendable (ObjectCache.Change) -> [Element]
   ) -> BoundedStream<Element> {
-    let id = Lock<Int?>(nil)
+    let ids = Lock<[Int]>([])
     let (stream, source) = BoundedStream.make(
       of: Element.self, limit: limit,
-      onTermination: { [weak self] in if let id = id.withLock({ $0 }) { self?.stopObserving(id) } })
+      onTermination: { [weak self] in for id in ids.withLock({ $0 }) { self?.stopObserving(id) } })
     let observer = observe { change in for element in pick(change) { source.yield(element) } }
-    id.withLock { $0 = observer }
+    ids.withLock { $0 = [observer] }
+    if let ending = onClose({ source.finish() }) { ids.withLock { $0.append(ending) } }
     return stream
   }
 
@@ -41,7 +57,7 @@ extension SessionCore {
       for await _ in changes {
         if let found = try state.withLock({ try pick($0) }) { return found }
       }
-      throw CancellationError()
+      throw errorOfAnEndedStream()
     }
   }
 
@@ -53,7 +69,8 @@ extension SessionCore {
   /// - Throws: ``BlueZError`` with code `.serviceUnavailable` without one.
   func connection() throws -> Connection {
     guard let connection = state.withLock({ $0.bus.connection }) else {
-      throw BlueZError(.serviceUnavailable, "there is no connection to the message bus")
+      throw state.withLock({ $0.isClosed })
+        ? Self.closed : BlueZError(.serviceUnavailable, "there is no connection to the message bus")
     }
     return connection
   }

@@ -22,6 +22,9 @@ final class SessionCore: Sendable {
     var registry = Registry()
     var pairing = PairingState()
     var disconnections = Disconnections()
+    var channels = AttemptedChannels()
+    var leases = Leases()
+    var lanes: [RegistrationLane: SerialQueue] = [:]
   }
 
   let bus: Connection.Bus
@@ -40,16 +43,30 @@ final class SessionCore: Sendable {
     self.logger = logger
   }
 
+  /// Ends the session: its links, its streams, and with the connection to the bus all its registrations.
   func close() {
-    let (bus, observers) = state.withLock { state in
-      let bus = state.bus
-      state.bus = .closed
-      state.generation += 1
-      state.cache.removeAll()
-      return (bus, state.observers.all)
+    let end = state.withLock { state -> SessionEnd? in
+      guard !state.isClosed else { return nil }
+      defer {
+        state.bus = .closed
+        state.generation += 1
+        state.cache.removeAll()
+        state.leases.removeAll()
+        // The discoveries in it refer to this session.
+        state.registry = Registry()
+      }
+      return SessionEnd(
+        bus: state.bus, links: state.linksToEnd, leftovers: state.leftovers, observers: state.observers.removeAll())
     }
-    for observer in observers { observer(.serviceDown) }
-    bus.connection?.close()
+    guard let end else { return }
+    // Before the connection closes: bluetoothd keeps the links of a program that has ended.
+    if let connection = end.bus.connection {
+      endLinks(end.links, over: connection)
+      clear(end.leftovers, over: connection)
+    }
+    for handler in end.observers.handlers { handler(.serviceDown) }
+    for ending in end.observers.endings { ending() }
+    end.bus.connection?.close()
     wake.finish()
   }
 
@@ -106,8 +123,10 @@ final class SessionCore: Sendable {
     }
     let observers = state.withLock { state -> [Observers.Handler] in
       guard state.bus.serviceAppeared(on: connection) else { return [] }
+      // An adapter that was signalled before this reply has not appeared twice.
+      let known = Set(state.cache.paths(with: InterfaceName.adapter))
       state.cache.replaceAll(all)
-      for path in state.cache.paths(with: InterfaceName.adapter) {
+      for path in state.cache.paths(with: InterfaceName.adapter) where !known.contains(path) {
         state.adapters.appeared(path, state.adapterPower(at: path))
       }
       return state.observers.all
@@ -137,6 +156,7 @@ final class SessionCore: Sendable {
       }
       if isBusLost { state.bus.detach() } else { state.bus.serviceVanished() }
       state.cache.removeAll()
+      state.leases.removeAll()
       state.registry.isComplete = false
       state.generation += 1
       return (state.observers.all, former)
@@ -147,12 +167,18 @@ final class SessionCore: Sendable {
 
   private func apply(_ signal: Signal) {
     let (change, observers) = state.withLock { state -> (ObjectCache.Change?, [Observers.Handler]) in
+      let isKnownAdapter =
+        signal.arguments.first?.objectPath.map { state.cache.properties($0, InterfaceName.adapter) != nil } ?? false
       guard let change = state.cache.apply(signal) else { return (nil, []) }
       switch change {
-      case .added(let path, let interfaces) where interfaces.contains(InterfaceName.adapter):
+      case .added(let path, let interfaces)
+      where interfaces.contains(InterfaceName.adapter) && !isKnownAdapter:
         state.adapters.appeared(path, state.adapterPower(at: path))
       case .changed(let path, InterfaceName.adapter, let changed, _) where changed["Powered"]?.bool == true:
         state.adapters.switchedOn(path, state.adapterPower(at: path))
+      case .changed(let path, InterfaceName.device, let changed, _) where changed["Connected"]?.bool == false:
+        state.leases.end(path)
+      case .removed(let path, let interfaces) where interfaces.contains(InterfaceName.device): state.leases.end(path)
       default: break
       }
       return (change, state.observers.all)
@@ -172,6 +198,8 @@ final class SessionCore: Sendable {
 
 extension SessionCore.State {
   var isServiceUp: Bool { bus.isServiceUp }
+
+  var isClosed: Bool { bus.isClosed }
 
   /// Returns the object of the adapter with an address; `nil` while the adapter is absent.
   func path(of address: BluetoothAddress) -> ObjectPath? {

@@ -5,6 +5,7 @@ struct Observers: Sendable {
   typealias Handler = @Sendable (ObjectCache.Change) -> Void
 
   private var handlers: [Int: Handler] = [:]
+  private var endings: [Int: @Sendable () -> Void] = [:]
   private var nextID = 0
 
   /// The handlers that are registered now, to be called outside the lock.
@@ -16,15 +17,40 @@ struct Observers: Sendable {
     return nextID
   }
 
-  mutating func remove(_ id: Int) { handlers[id] = nil }
+  /// Adds a closure for the end of the session.
+  mutating func add(onClose ending: @escaping @Sendable () -> Void) -> Int {
+    defer { nextID += 1 }
+    endings[nextID] = ending
+    return nextID
+  }
+
+  mutating func remove(_ id: Int) {
+    handlers[id] = nil
+    endings[id] = nil
+  }
+
+  /// Removes everything, at the end of the session.
+  /// - Returns: The handlers, and the closures for the end, to be called outside the lock.
+  mutating func removeAll() -> (handlers: [Handler], endings: [@Sendable () -> Void]) {
+    defer { self = Observers(nextID: nextID) }
+    return (all, Array(endings.values))
+  }
+
+  init() {}
+
+  private init(nextID: Int) { self.nextID = nextID }
 }
 
 /// The pairings that this session starts or admits.
 struct PairingState: Sendable {
   /// The adapters with an open pairing window of this session.
   var windows: Set<BluetoothAddress> = []
+  /// The object of the agent of this session, of which bluetoothd accepts one.
+  var agentPlace: ObjectPath?
   /// The devices that this session is pairing with on its own initiative.
   var devices: Set<ObjectPath> = []
+  /// The object of the session's agent, if that displays or enters something.
+  var agent: ObjectPath?
 }
 
 /// The connections that this session is closing.

@@ -8,6 +8,8 @@ final class BlueZPhoneConnection: PhoneConnection {
   let events: BoundedStream<PhoneConnectionEvent>
 
   private let device: Device
+  private let adapter: Adapter
+  private let admission: PhoneAdmission
   private let logger: Logger
   private let characteristics: [EdgeCoderCharacteristic: RemoteCharacteristic]
   private let source: BoundedStream<PhoneConnectionEvent>.Source
@@ -18,8 +20,10 @@ final class BlueZPhoneConnection: PhoneConnection {
   private static let backlog = 4096
 
   /// - Throws: `BlueZError` when the device has no EdgeCoder service, or has disconnected.
-  init(_ device: Device, logger: Logger) throws {
+  init(_ device: Device, at adapter: Adapter, _ admission: PhoneAdmission, logger: Logger) throws {
     self.device = device
+    self.adapter = adapter
+    self.admission = admission
     self.logger = logger
     let service = BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)
     var characteristics: [EdgeCoderCharacteristic: RemoteCharacteristic] = [:]
@@ -57,26 +61,15 @@ final class BlueZPhoneConnection: PhoneConnection {
 
   var mtu: Int? { device.mtu }
 
-  /// - Throws: ``PhoneConnectionFailure`` when a user must act; `BlueZError` as `Device.pair`.
+  /// - Throws: ``PhoneConnectionFailure`` when a user must act; `BlueZError` when the connection failed.
   func secure() async throws {
-    guard let access = try addition(EdgeCoderUUIDs.access) else { return }
-    let mode = AccessMode(rawValue: String(decoding: try await access.read(), as: UTF8.self))
-    guard !device.isPaired else {
-      if mode == .authenticated { try await checkAuthentication() }
-      return
+    var mode: AccessMode?
+    if let access = try addition(EdgeCoderUUIDs.access) {
+      // A mode of a later version demands no less than encryption.
+      mode = AccessMode(rawValue: String(decoding: try await access.read(), as: UTF8.self)) ?? .encrypted
     }
-    guard mode != .authenticated else {
-      throw failure(.authenticationRequired, "requires pairing by passkey entry or numeric comparison")
-    }
-    do {
-      try await device.pair()
-    } catch let error as BlueZError where Self.refusals.contains(error.code) {
-      throw failure(.pairingRequired, "requires pairing, and is not pairable now")
-    }
-  }
-
-  private func failure(_ code: PhoneConnectionFailure.Code, _ reason: String) -> PhoneConnectionFailure {
-    PhoneConnectionFailure(code, "\(device) \(reason)", address: "\(device.peer)")
+    if let refusal = try admission.refusal(of: device, at: adapter, demanding: mode) { throw refusal }
+    if mode == .authenticated { try await checkAuthentication() }
   }
 
   /// Checks that the bond is authenticated, which BlueZ does not report.
@@ -85,8 +78,8 @@ final class BlueZPhoneConnection: PhoneConnection {
   /// and bluetoothd 5.66 leaves the read that caused it without a reply.
   private func checkAuthentication() async throws {
     let status = try remote(.status)
-    let rejected = failure(
-      .bondRejected, "requires pairing by passkey entry or numeric comparison, and rejects the present bond")
+    let rejected = PhoneAdmission.failure(
+      device, .bondRejected, "requires pairing by passkey entry or numeric comparison, and rejects the present bond")
     do {
       // Long enough for a user who is asked to confirm the new pairing.
       _ = try await TimeSource.continuous.withLimit(.seconds(15), orThrow: rejected) { try await status.read() }
@@ -94,10 +87,6 @@ final class BlueZPhoneConnection: PhoneConnection {
       throw rejected
     }
   }
-
-  private static let refusals: [BlueZError.Code] = [
-    .authenticationFailed, .authenticationRejected, .authenticationCancelled,
-  ]
 
   func subscribe(to characteristic: EdgeCoderCharacteristic) async throws {
     let values = try await remote(characteristic).notifications(limit: Self.backlog)

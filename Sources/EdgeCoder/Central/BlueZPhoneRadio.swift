@@ -5,6 +5,10 @@ internal import Timing
 
 /// A scanner and connector over BlueZ: finds phones and connects to them with an adapter.
 ///
+/// Without an argument it uses only phones that are bonded with the adapter, over encrypted connections. It never pairs:
+/// a user does that with `Device.pair`, and the phone is used from then on. Every other device that advertises the
+/// service is reported with ``PhoneScanResult/refusal``, is not connected, and receives nothing.
+///
 /// ```swift
 /// import BlueZ
 ///
@@ -14,13 +18,32 @@ internal import Timing
 /// ```
 public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
   private let adapter: Adapter
+  private let admission: PhoneAdmission
   private let logger: Logger
   /// The newest handle of each phone in range; older ones are stale after a restart of bluetoothd.
   private let devices = Lock<[PhoneID: Device]>([:])
 
   /// Creates a radio that uses an adapter, and is idle until ``scan()``.
-  public init(adapter: Adapter, logger: Logger = Logger(label: "edgeblue.central")) {
+  /// - Parameters:
+  ///   - adapter: The adapter that scans and connects.
+  ///   - access: The phones that may receive prompts. In the modes `encrypted` and `authenticated` these are bonded
+  ///     phones that demand this security; `open` uses every device that advertises the service.
+  ///   - bonds: The bonds that a user made with phones; `nil` admits every bond of the adapter.
+  ///   - logger: The logger, which never receives text of a prompt or a reply.
+  public convenience init(
+    adapter: Adapter, access: AccessPolicy = .encrypted(), bonds: BondStore? = nil,
+    logger: Logger = Logger(label: "edgeblue.central")
+  ) {
+    self.init(adapter: adapter, access: access, bonds: bonds, logger: logger) { try $0.connections() }
+  }
+
+  /// Creates a radio with a source of the kernel's connections.
+  package init(
+    adapter: Adapter, access: AccessPolicy, bonds: BondStore?, logger: Logger,
+    connections: @escaping KernelConnections
+  ) {
     self.adapter = adapter
+    admission = PhoneAdmission(policy: access, bonds: bonds, connections: connections)
     self.logger = logger
   }
 
@@ -34,7 +57,9 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
     let (stream, source) = BoundedStream.make(
       of: ScanEvent.self, limit: 256, onTermination: { for task in tasks.withLock({ $0 }) { task.cancel() } })
     let states = AdapterState.changes(of: adapter)
+    let bonds = adapter.newBonds()
     let work = [
+      Task { for await _ in bonds { await reportBond(source) } },
       Task { await keepScanning(into: source) },
       Task {
         for await state in states {
@@ -87,14 +112,30 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
       source.yield(.lost(id))
     } else {
       devices.withLock { $0[id] = device }
-      source.yield(.found(PhoneScanResult(id: id, name: device.name ?? device.peer.description, rssi: sighting.rssi)))
+      source.yield(.found(result(id, device, rssi: sighting.rssi)))
     }
+  }
+
+  private func result(_ id: PhoneID, _ device: Device, rssi: Int?) -> PhoneScanResult {
+    PhoneScanResult(
+      id: id, name: device.name ?? device.peer.description, rssi: rssi,
+      refusal: admission.refusal(of: device, at: adapter))
+  }
+
+  /// Reports a phone again that was bonded meanwhile.
+  ///
+  /// The program that pairs adds the bond to the list when bluetoothd has reported it, so there is a second look.
+  private func reportBond(_ source: BoundedStream<ScanEvent>.Source) async {
+    reportAgain(source)
+    guard admission.bonds != nil else { return }
+    do { try await TimeSource.continuous.sleep(for: .seconds(2)) } catch { return }
+    reportAgain(source)
   }
 
   /// Reports the phones that bluetoothd still has: it does not report an unchanged device again.
   private func reportAgain(_ source: BoundedStream<ScanEvent>.Source) {
     for (id, device) in devices.withLock({ $0 }) where device.address != nil {
-      source.yield(.found(PhoneScanResult(id: id, name: device.name ?? device.peer.description, rssi: device.rssi)))
+      source.yield(.found(result(id, device, rssi: device.rssi)))
     }
   }
 
@@ -109,15 +150,16 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
   // MARK: PhoneConnector
 
   /// Connects to a phone and discovers the service; see ``PhoneConnector/connect(to:)``.
-  /// - Throws: `BlueZError`, or `CancellationError`.
+  /// - Throws: ``PhoneConnectionFailure`` for a phone that is not admitted; `BlueZError`, or `CancellationError`.
   public func connect(to phone: PhoneID) async throws -> any PhoneConnection {
     guard let device = devices.withLock({ $0[phone] }) else {
       throw BlueZError(.deviceNotFound, "\(phone) is out of range")
     }
+    if let refusal = admission.refusal(of: device, at: adapter) { throw refusal }
     // One attempt: the caller has a back-off of its own.
     _ = try await device.connect(.direct(attempts: 1))
     do {
-      return try BlueZPhoneConnection(device, logger: logger)
+      return try BlueZPhoneConnection(device, at: adapter, admission, logger: logger)
     } catch {
       // In a task of its own, because this one may be cancelled.
       await Task { [logger] in await BlueZPhoneConnection.end(device, logger) }.value

@@ -38,21 +38,14 @@ extension Central {
       limits,
       orThrow: { phase.withLock { $0.timedOut(after: self.context.time.now - started, limits) } }
     ) { step in
-      let phone = try await self.acquire()
-      phase.withLock { $0 = .sent(phone.name) }
-      do {
-        let response = try await phone.send(request) { piece in
-          phase.withLock { $0 = .streaming(phone.name) }
-          step()
-          await onText(piece)
-          // A slow consumer delays the phone, so the end of its delay counts as progress, too.
-          step()
-        }
-        await self.release(phone.id)
-        return (response, phone.name)
-      } catch {
-        await self.release(phone.id)
-        throw error
+      try await self.deliver(request) { phone in
+        phase.withLock { $0 = .sent(phone) }
+      } onText: { piece, phone in
+        phase.withLock { $0 = .streaming(phone) }
+        step()
+        await onText(piece)
+        // A slow consumer delays the phone, so the end of its delay counts as progress, too.
+        step()
       }
     }
   }
@@ -70,7 +63,7 @@ extension Central {
   }
 
   /// Reserves a slot at the best phone, at once or when one becomes free; ``release(_:)`` returns it.
-  private func acquire() async throws -> ReconnectingPhone {
+  func acquire() async throws -> ReconnectingPhone {
     try Task.checkCancellation()
     if waiting.isEmpty, let phone = try reserve() { return phone }
     guard waiting.count < configuration.requests.waitingLimit else {
@@ -87,7 +80,7 @@ extension Central {
 
   private func cancel(_ ticket: Int) { waiting.cancel(ticket) }
 
-  private func release(_ id: PhoneID) {
+  func release(_ id: PhoneID) {
     let left = (held[id] ?? 1) - 1
     held[id] = left > 0 ? left : nil
     dispatch()
@@ -103,6 +96,16 @@ extension Central {
     case .wait: return nil
     case .none: throw noPhoneReady()
     }
+  }
+
+  /// Reserves a slot at the best phone but some; `nil` when none is ready and free, or other requests wait.
+  func reserve(excluding tried: Set<PhoneID>) -> ReconnectingPhone? {
+    let others = candidates.filter { !tried.contains($0.id) }
+    guard waiting.isEmpty, case .phone(let id) = Router.choose(from: others, slots: configuration.requests.perPhone),
+      let phone = phones[id]
+    else { return nil }
+    held[id, default: 0] += 1
+    return phone
   }
 
   /// Gives free slots to the waiting requests.
@@ -124,6 +127,10 @@ extension Central {
         + (report.failure.map { " (\($0.message))" } ?? "")
     }
     guard known.isEmpty else { return InferenceError(.noPhoneReady, known.joined(separator: ", ")) }
+    if let stranger = list.refused.min(by: { $0.id < $1.id }), let refusal = stranger.refusal {
+      return InferenceError(
+        .noPhoneReady, "no phone is in use: \(refusal.message)", hint: "pair with the phone, or choose open access")
+    }
     if case .stopped(let reason) = scan { return InferenceError(.noPhoneReady, "the scan has stopped: \(reason)") }
     return InferenceError(.noPhoneReady, "no phone was found", hint: "start a phone in range")
   }

@@ -61,6 +61,8 @@ public actor Central: InferenceService {
   var reports: [PhoneID: PhoneConnectionReport] = [:]
   /// The number of unanswered requests of each phone.
   var held: [PhoneID: Int] = [:]
+  /// The longest time that each phone has needed for the first sign of a reply, since it was connected.
+  var slowestSigns: [PhoneID: Duration] = [:]
   var waiting = RequestQueue()
   var scan = Scan.idle
   /// The phone that was best last, so that its name remains in the status after its loss.
@@ -135,8 +137,10 @@ public actor Central: InferenceService {
         publish(.notScanning(reason))
         context.logger.warning("scan stopped", metadata: ["reason": "\(reason)"])
       case .found(let found):
-        if list.results[found.id] == nil { publish(.found(found)) }
+        let known = list.results[found.id]
         list.add(found)
+        // A refused phone that does not fit into the list is not reported, or strangers could fill every log.
+        if list.results[found.id] != nil, known == nil || known?.refusal != found.refusal { publish(.found(found)) }
         await phones[found.id]?.update(from: found)
         if list.hasCandidates { admitWake.signal() }
       case .lost(let id):
@@ -173,6 +177,7 @@ public actor Central: InferenceService {
     guard let name = phones[report.id]?.name else { return }
     let old = reports[report.id]
     reports[report.id] = report
+    if report.state != .ready { slowestSigns[report.id] = nil }
     if old?.state != report.state {
       publish(.connection(report.id, name: name, report.state, failure: report.failure))
       context.logger.info(

@@ -23,6 +23,11 @@ public struct CentralConfiguration: Sendable, Hashable {
     /// The time for a reply, waiting included; over a v2 mux, the time to the first text and between two pieces.
     /// Default: 90 s, as in the EdgeCoder proxy.
     public var timeout = Duration.seconds(90)
+    /// The time without a sign of a reply after which another phone that is ready and free is asked, too. Default: 4 s.
+    ///
+    /// The first text, or complete reply, is used, and the other request is abandoned. A phone that has answered since it
+    /// was connected gets twice the longest time that it has needed, if that is more.
+    public var failoverDelay = Duration.seconds(4)
     /// The time for a whole reply over a v2 mux, at least ``timeout``. Default: 10 min.
     ///
     /// In this time a phone produces the largest number of tokens that a request may demand (8192) at 14 per second.

@@ -6,7 +6,7 @@ public enum CentralEvent: Sendable, Hashable {
   case scanning
   /// The adapter is not scanning, with the reason for display.
   case notScanning(String)
-  /// A phone was found for the first time, or again after it was lost.
+  /// A phone was found for the first time, or again after it was lost, or is now used or refused as it was not before.
   case found(PhoneScanResult)
   /// The state of the connection to a phone changed, with the failure that caused the change.
   case connection(PhoneID, name: String, PhoneConnectionState, failure: PhoneConnectionFailure?)

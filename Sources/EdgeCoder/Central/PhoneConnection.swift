@@ -25,12 +25,15 @@ public struct PhoneScanResult: Sendable, Hashable {
   public var name: String
   /// The signal strength in dBm; `nil` when unknown (127 in HCI).
   public var rssi: Int?
+  /// The reason why the central does not use the phone; `nil` if it may connect to it.
+  public var refusal: PhoneConnectionFailure?
 
   /// Creates a scan result from its fields.
-  public init(id: PhoneID, name: String, rssi: Int? = nil) {
+  public init(id: PhoneID, name: String, rssi: Int? = nil, refusal: PhoneConnectionFailure? = nil) {
     self.id = id
     self.name = name
     self.rssi = rssi
+    self.refusal = refusal
   }
 }
 
@@ -72,9 +75,9 @@ public protocol PhoneConnection: Sendable {
   var events: BoundedStream<PhoneConnectionEvent> { get }
   /// The ATT MTU of the connection; `nil` while unknown.
   var mtu: Int? { get async }
-  /// Pairs with a phone that requires pairing; has no effect with other phones.
+  /// Checks that the connection is as secure as the central and the phone require, before anything is sent.
   ///
-  /// The caller applies a timeout by cancelling the task.
+  /// It never pairs: a user does that. The caller applies a timeout by cancelling the task.
   /// - Throws: ``PhoneConnectionFailure``, or another error whose description is for display.
   func secure() async throws
   /// Subscribes to `response` or `status` and returns when the phone has confirmed it.

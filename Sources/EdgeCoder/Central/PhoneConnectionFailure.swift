@@ -12,7 +12,13 @@ public struct PhoneConnectionFailure: ReportableError, Hashable {
     let name: String
     /// The connection failed or was lost; a new attempt may succeed.
     public static let failed = Code(name: "failed")
-    /// The phone requires pairing, and is not pairable now.
+    /// The central is closed, and has not paired with the phone; a user pairs the two.
+    public static let notPaired = Code(name: "not paired")
+    /// The phone is bonded, but not on the allow list of the central.
+    public static let notListed = Code(name: "not listed")
+    /// The phone is bonded and does not demand the security that the central requires, so nothing was sent to it.
+    public static let encryptionMissing = Code(name: "encryption missing")
+    /// The phone requires pairing, which the central never starts by itself.
     public static let pairingRequired = Code(name: "pairing required")
     /// The phone requires authenticated pairing, for which a user must be present at both ends.
     public static let authenticationRequired = Code(name: "authentication required")

@@ -7,21 +7,38 @@ struct PhoneList: Sendable {
   /// The number of scan results ignored because the list was full.
   private(set) var dropped = 0
 
+  /// The number of refused phones that are remembered: devices in range can make up any number of them.
+  static let refusedLimit = 16
+
   init(phoneLimit: Int, capacity: Int) {
     self.phoneLimit = max(1, phoneLimit)
     self.capacity = max(phoneLimit, capacity)
   }
 
   /// A Boolean value that indicates whether another phone may be connected.
-  var hasCandidates: Bool { connected.count < phoneLimit && results.keys.contains { !connected.contains($0) } }
+  var hasCandidates: Bool { connected.count < phoneLimit && results.values.contains(where: isCandidate) }
 
-  /// Adds a scan result. In a full list the weakest phone without a connection is replaced by a stronger one.
+  /// The phones that the central does not use, with the reasons.
+  var refused: [PhoneScanResult] { results.values.filter { $0.refusal != nil } }
+
+  private func isCandidate(_ found: PhoneScanResult) -> Bool {
+    found.refusal == nil && !connected.contains(found.id)
+  }
+
+  /// Adds a scan result. In a full list the weakest phone without a connection is replaced by a stronger one, and a
+  /// refused one by any that may be used.
   mutating func add(_ found: PhoneScanResult) {
-    if results[found.id] == nil, results.count >= capacity {
-      dropped += 1
-      let weakest = results.values.filter { !connected.contains($0.id) }.min(by: Self.isWeaker)
-      guard let weakest, Self.isWeaker(weakest, found) else { return }
-      results[weakest.id] = nil
+    if results[found.id] == nil {
+      if found.refusal != nil, refused.count >= Self.refusedLimit {
+        dropped += 1
+        return
+      }
+      if results.count >= capacity {
+        dropped += 1
+        let weakest = results.values.filter { !connected.contains($0.id) }.min(by: Self.isWeaker)
+        guard let weakest, Self.isWeaker(weakest, found) else { return }
+        results[weakest.id] = nil
+      }
     }
     results[found.id] = found
   }
@@ -34,13 +51,14 @@ struct PhoneList: Sendable {
 
   /// Returns the strongest phones without a connection, within the limit; they count as connected from now on.
   mutating func admit() -> [PhoneScanResult] {
-    let candidates = results.values.filter { !connected.contains($0.id) }.sorted { Self.isWeaker($1, $0) }
+    let candidates = results.values.filter(isCandidate).sorted { Self.isWeaker($1, $0) }
     let admitted = Array(candidates.prefix(max(0, phoneLimit - connected.count)))
     connected.formUnion(admitted.map(\.id))
     return admitted
   }
 
   private static func isWeaker(_ left: PhoneScanResult, _ right: PhoneScanResult) -> Bool {
+    if (left.refusal == nil) != (right.refusal == nil) { return left.refusal != nil }
     let leftRSSI = left.rssi ?? -127
     let rightRSSI = right.rssi ?? -127
     return leftRSSI != rightRSSI ? leftRSSI < rightRSSI : left.id > right.id

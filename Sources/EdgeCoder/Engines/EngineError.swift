@@ -4,7 +4,7 @@ public import ErrorReporting
 ///
 /// ```swift
 /// let error = EngineError(.timedOut, "no text within 90 s")
-/// print(error)  // timed out: no text within 90 s
+/// print(error)  // engine timed out: no text within 90 s
 /// ```
 public typealias EngineError = CodedError<EngineErrorDomain>
 
@@ -13,13 +13,13 @@ public enum EngineErrorDomain {}
 
 extension CodedError.Code where Domain == EngineErrorDomain {
   /// No server accepts connections at the address of the engine.
-  public static var unreachable: Self { Self("unreachable", .unavailable) }
+  public static var unreachable: Self { Self("engine unreachable", .unavailable) }
   /// The engine returned an error of its own, for example for an unknown model.
-  public static var refused: Self { Self("refused", .unavailable) }
+  public static var refused: Self { Self("engine refused", .unavailable) }
   /// The engine did not answer, or stopped answering, within its timeout.
-  public static var timedOut: Self { Self("timed out", .unavailable) }
+  public static var timedOut: Self { Self("engine timed out", .unavailable) }
   /// The connection to the engine closed in the middle of a reply.
-  public static var interrupted: Self { Self("interrupted", .unavailable) }
+  public static var interrupted: Self { Self("engine interrupted", .unavailable) }
   /// The engine sent a malformed reply, or a reply over the limit.
-  public static var badReply: Self { Self("bad reply", .unavailable) }
+  public static var badReply: Self { Self("engine bad reply", .unavailable) }
 }

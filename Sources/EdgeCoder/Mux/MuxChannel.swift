@@ -38,11 +38,13 @@ extension MuxChannel {
   ///   - hasGreeted: Returns `true` if the peer has sent a valid frame.
   ///   - next: Returns the next frame to send; `nil` when there is none.
   ///   - receive: Handles each frame; throws ``MalformedFrame`` to close the mux.
+  ///   - watch: Runs beside the two, and returns a reason to close the mux; `nil` if there is none.
   /// - Returns: The reason why the mux closed, for display.
   func pump(
     _ wake: WakeSignal, _ time: TimeSource, hasGreeted: @Sendable @escaping () async -> Bool,
     next: @Sendable @escaping () async -> [UInt8]?,
-    receive: @Sendable @escaping (MuxFrame) async throws -> Void
+    receive: @Sendable @escaping (MuxFrame) async throws -> Void,
+    watch: @Sendable @escaping () async -> String? = { nil }
   ) async -> String {
     let reason = await withTaskGroup(of: String?.self) { group in
       group.addTask {
@@ -54,10 +56,11 @@ extension MuxChannel {
         }
       }
       group.addTask { await read(receive) }
+      group.addTask { await watch() }
       group.addTask {
         do {
           for await _ in wake.signals {
-            while let frame = await next() { try await send(frame) }
+            while let frame = await next() { try await send(frame, within: time) }
           }
           return "cancelled"
         } catch {
@@ -73,6 +76,14 @@ extension MuxChannel {
     // Also in a task that is cancelled.
     await Task { await close() }.value
     return reason
+  }
+
+  /// Sends a frame, and fails if the peer takes it more slowly than any radio.
+  private func send(_ frame: [UInt8], within time: TimeSource) async throws {
+    // 1 kB/s, and the time after which ATT gives a connection up.
+    let limit = Duration.seconds(30) + .milliseconds(frame.count)
+    let slow = MalformedFrame(description: "the peer took no frame of \(frame.count) bytes within \(limit)")
+    try await time.withLimit(limit, orThrow: slow) { try await send(frame) }
   }
 
   private func read(_ handle: (MuxFrame) async throws -> Void) async -> String {

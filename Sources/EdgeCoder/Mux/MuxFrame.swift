@@ -1,4 +1,4 @@
-/// One frame of the v2 mux; `docs/link-v2.md` is its specification.
+/// One frame of the v2 mux; `docs/v2-mux.md` is its specification.
 ///
 /// ```text
 /// type 1 · flags 1 · stream 4 · body … · CRC-32 4      all numbers little-endian

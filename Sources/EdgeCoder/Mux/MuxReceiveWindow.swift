@@ -2,7 +2,7 @@
 struct MuxReceiveWindow: Sendable {
   private let window: Int
   /// The number of bytes that the peer may still send.
-  private var granted: Int
+  private(set) var granted: Int
   /// The number of bytes consumed since the last credit.
   private var taken = 0
 

@@ -30,6 +30,8 @@ struct MuxSendQueue: Sendable {
     var text: [UInt8] = []
     /// The number of bytes of the text that were sent.
     var sent = 0
+    /// The number of bytes sent since the last sweep; `nil` if nothing was waiting at that time.
+    var sentSinceSweep: Int?
     var credit: Int
     var tail: Tail
 
@@ -54,6 +56,9 @@ struct MuxSendQueue: Sendable {
     self.window = window
     self.frameLimit = max(frameLimit, MuxFrame.smallestLimit)
   }
+
+  /// The number of frames about the mux that were not sent yet.
+  var urgentFrames: Int { urgent.count }
 
   /// The number of streams with something left to send.
   var openStreams: Int { streams.count }
@@ -94,6 +99,17 @@ struct MuxSendQueue: Sendable {
   mutating func drop(_ stream: UInt32) -> Bool {
     turns.removeAll { $0 == stream }
     return streams.removeValue(forKey: stream)?.opening != nil
+  }
+
+  /// Returns the streams whose text has waited since the last sweep, while the peer took less than a minimum of it.
+  mutating func sweep(minimum: Int) -> [UInt32] {
+    let stalled = streams.filter { !$0.value.isSpent && ($0.value.sentSinceSweep ?? .max) < minimum }.keys.sorted()
+    streams = streams.mapValues { stream in
+      var stream = stream
+      stream.sentSinceSweep = stream.isSpent ? nil : 0
+      return stream
+    }
+    return stalled
   }
 
   /// Adds credit from the peer.
@@ -154,6 +170,7 @@ struct MuxSendQueue: Sendable {
     let text = Array(stream.text[stream.sent..<stream.sent + count])
     stream.sent += count
     stream.credit -= count
+    if let before = stream.sentSinceSweep { stream.sentSinceSweep = before + count }
     // Sent text is released in bulk, so that a long reply takes linear time.
     if stream.sent > 65536 {
       stream.text.removeFirst(stream.sent)

@@ -33,6 +33,27 @@ actor MuxServer {
       await self.next()
     } receive: { frame in
       try await self.receive(frame)
+    } watch: {
+      await self.watch()
+    }
+  }
+
+  /// Ends replies that their central does not read, until the task is cancelled.
+  /// - Returns: The reason to close the mux; `nil` when cancelled.
+  private func watch() async -> String? {
+    while true {
+      do {
+        try await time.sleep(for: .seconds(60))
+      } catch {
+        return nil  // cancelled
+      }
+      do throws(MalformedFrame) {
+        let actions = try machine.sweep()
+        wake.signal()
+        for action in actions { await onAction(action) }
+      } catch {
+        return error.description
+      }
     }
   }
 

@@ -23,6 +23,10 @@ struct MuxServerMachine: Sendable {
     let deflates: Bool
     var lastStream: UInt32 = 0
     var incoming: [UInt32: Incoming] = [:]
+    /// The text that may still arrive on streams that were refused or cancelled, in bytes.
+    var dead: [UInt32: Int] = [:]
+    /// The number of refused and cancelled requests since the last complete one.
+    var refusals = 0
 
     /// The number of requests that are incomplete or not fully answered.
     var requests: Int { incoming.count + queue.openStreams }
@@ -30,6 +34,15 @@ struct MuxServerMachine: Sendable {
 
   /// The number of requests that one mux may have at a time, replies in flight included.
   static let streamLimit = 16
+
+  /// The number of requests in a row that may be refused or cancelled before they are complete.
+  ///
+  /// Complete requests are charged to their central; these would cost it nothing.
+  static let refusalLimit = 256
+  /// The number of frames about the mux that may wait while the central reads too slowly.
+  static let urgentLimit = 512
+  /// The text that the central must take between two sweeps of a stream that has some, in bytes.
+  static let slowest = 1024
 
   private let terms: MuxTerms
   private let requestLimit: Int
@@ -63,11 +76,7 @@ struct MuxServerMachine: Sendable {
     case .open(let stream, let maxTokens, let length, let text):
       return try open(stream, maxTokens, Int(length), text)
     case .data(let stream, let text):
-      // The rest of a refused or cancelled request may still be in flight.
-      guard session?.incoming[stream] != nil else {
-        guard stream <= lastStream else { throw MalformedFrame(description: "DATA before OPEN") }
-        return []
-      }
+      guard session?.incoming[stream] != nil else { return try discard(text.count, on: stream) }
       return try receive(text, on: stream)
     case .credit(let stream, let bytes):
       session?.queue.grant(stream, Int(bytes))
@@ -75,9 +84,11 @@ struct MuxServerMachine: Sendable {
     case .cancel(let stream):
       guard stream <= lastStream else { throw MalformedFrame(description: "CANCEL before OPEN") }
       guard session?.incoming[stream] != nil || session?.queue.isOpen(stream) == true else { return [] }
-      session?.incoming[stream] = nil
+      if let incoming = session?.incoming.removeValue(forKey: stream) {
+        try bury(stream, window: incoming.window.granted)
+      }
       session?.queue.drop(stream)
-      session?.queue.send(.end(stream: stream, status: .cancelled, durationMs: 0, text: []))
+      try sendUrgent(.end(stream: stream, status: .cancelled, durationMs: 0, text: []))
       return [.cancel(stream: stream)]
     case .fail(let reason): throw MalformedFrame(description: "the central closed the mux: \(reason)")
     case .hello, .welcome, .end, .progress: throw MalformedFrame(description: "a frame that only a phone may send")
@@ -92,10 +103,10 @@ struct MuxServerMachine: Sendable {
     }
     session?.lastStream = stream
     guard length <= requestLimit else {
-      return refuse(stream, .refused, "the prompt has \(length) bytes; allowed: \(requestLimit)")
+      return try refuse(stream, .refused, "the prompt has \(length) bytes; allowed: \(requestLimit)")
     }
     guard (session?.requests ?? 0) < Self.streamLimit else {
-      return refuse(stream, .busy, "this mux has \(Self.streamLimit) open requests, the most allowed")
+      return try refuse(stream, .busy, "this mux has \(Self.streamLimit) open requests, the most allowed")
     }
     session?.incoming[stream] = Incoming(
       maxTokens: maxTokens, length: length, window: MuxReceiveWindow(window: Int(terms.window)))
@@ -112,22 +123,69 @@ struct MuxServerMachine: Sendable {
     }
     guard request.text.count == request.length else {
       if let credit = request.window.consume(text.count) {
-        session?.queue.send(.credit(stream: stream, bytes: credit))
+        try sendUrgent(.credit(stream: stream, bytes: credit))
       }
       session?.incoming[stream] = request
       return []
     }
     guard let prompt = String(validating: request.text, as: UTF8.self) else {
-      return refuse(stream, .refused, "the prompt is not UTF-8")
+      return try refuse(stream, .refused, "the prompt is not UTF-8")
     }
+    session?.refusals = 0
     session?.queue.open(stream)
     let maxTokens = request.maxTokens == 0 ? nil : Int(request.maxTokens)
     return [.request(stream: stream, prompt: prompt, maxTokens: maxTokens)]
   }
 
-  private mutating func refuse(_ stream: UInt32, _ status: MuxStatus, _ reason: String) -> [Action] {
-    session?.queue.send(.end(stream: stream, status: status, durationMs: 0, text: Array(reason.utf8)))
+  private mutating func refuse(
+    _ stream: UInt32, _ status: MuxStatus, _ reason: String
+  ) throws(MalformedFrame) -> [Action] {
+    try bury(stream, window: Int(terms.window))
+    try sendUrgent(.end(stream: stream, status: status, durationMs: 0, text: Array(reason.utf8)))
     return []
+  }
+
+  // MARK: Limits
+
+  /// Counts a request that ended before it was complete, whose text may still be in flight as far as its credit goes.
+  private mutating func bury(_ stream: UInt32, window: Int) throws(MalformedFrame) {
+    session?.refusals += 1
+    guard (session?.refusals ?? 0) <= Self.refusalLimit else {
+      throw MalformedFrame(description: "more than \(Self.refusalLimit) refused or cancelled requests in a row")
+    }
+    session?.dead[stream] = window
+    // The oldest one has ended for the central, too: it may not have more streams than this.
+    if let dead = session?.dead, dead.count > Self.refusalLimit, let oldest = dead.keys.min() {
+      session?.dead[oldest] = nil
+    }
+  }
+
+  /// Discards text of a request that ended, which the central may have sent before it knew.
+  private mutating func discard(_ count: Int, on stream: UInt32) throws(MalformedFrame) -> [Action] {
+    guard stream <= lastStream else { throw MalformedFrame(description: "DATA before OPEN") }
+    let left = (session?.dead[stream] ?? 0) - count
+    guard left >= 0 else { throw MalformedFrame(description: "DATA after the end of its stream") }
+    session?.dead[stream] = left
+    return []
+  }
+
+  private mutating func sendUrgent(_ frame: MuxFrame) throws(MalformedFrame) {
+    guard (session?.queue.urgentFrames ?? 0) < Self.urgentLimit else {
+      throw MalformedFrame(description: "the central reads too slowly: \(Self.urgentLimit) frames wait")
+    }
+    session?.queue.send(frame)
+  }
+
+  /// Ends the replies of which the central took almost nothing since the last sweep.
+  mutating func sweep() throws(MalformedFrame) -> [Action] {
+    var actions: [Action] = []
+    for stream in session?.queue.sweep(minimum: Self.slowest) ?? [] {
+      session?.queue.drop(stream)
+      let reason = Array("the central took less than \(Self.slowest) bytes of the reply in a minute".utf8)
+      try sendUrgent(.end(stream: stream, status: .failed, durationMs: 0, text: reason))
+      actions.append(.cancel(stream: stream))
+    }
+    return actions
   }
 
   // MARK: Replies
@@ -142,7 +200,7 @@ struct MuxServerMachine: Sendable {
 
   /// Reports the number of requests ahead of this one.
   mutating func progress(_ stream: UInt32, ahead: Int) {
-    guard session?.queue.isOpen(stream) == true else { return }
+    guard let queue = session?.queue, queue.isOpen(stream), queue.urgentFrames < Self.urgentLimit else { return }
     session?.queue.send(.progress(stream: stream, ahead: UInt16(clamping: ahead)))
   }
 

@@ -1,4 +1,4 @@
-/// One value of a v2 mux over GATT, written or notified: `docs/link-v2.md`, section 4.
+/// One value of a v2 mux over GATT, written or notified: `docs/v2-mux.md`, section 4.
 ///
 /// ```text
 /// mux 2 · kind 1 · number 1 · bytes …      little-endian

@@ -1,5 +1,6 @@
 import BlueZ
 import Logging
+import Streams
 import Timing
 
 /// The enforcement of an access policy on the connections of an adapter.
@@ -9,19 +10,22 @@ import Timing
 /// characteristic (its flags), and this type checks that the peer is bonded and on the allow list.
 final class AccessControl: Sendable {
   private let adapter: Adapter
-  private let policy: AccessPolicy
+  let policy: AccessPolicy
+  private let bonds: BondStore?
+  private let connections: KernelConnections
   private let time: TimeSource
-  /// Called for each refusal.
-  private let onRefusal: @Sendable (Peer, AccessRefusal) -> Void
+  /// Called for each refusal; set once, before the service exists.
+  let onRefusal = Lock<@Sendable (Peer, AccessRefusal) -> Void>({ _, _ in })
 
   init(
-    _ adapter: Adapter, _ policy: AccessPolicy, time: TimeSource = .continuous,
-    onRefusal: @escaping @Sendable (Peer, AccessRefusal) -> Void
+    _ adapter: Adapter, _ policy: AccessPolicy, bonds: BondStore?, time: TimeSource = .continuous,
+    connections: @escaping KernelConnections
   ) {
     self.adapter = adapter
     self.policy = policy
+    self.bonds = bonds
     self.time = time
-    self.onRefusal = onRefusal
+    self.connections = connections
   }
 
   /// Checks an access of a peer.
@@ -29,15 +33,24 @@ final class AccessControl: Sendable {
   func check(_ peer: Peer) throws {
     guard policy.mode != .open else { return }
     guard let device = adapter.device(peer), device.isBonded else { return try refuse(peer, .neverPaired) }
-    guard admits(device) else { return try refuse(peer, .notAllowed) }
+    if let refusal = refusal(of: device) { return try refuse(peer, refusal) }
   }
 
   private func refuse(_ peer: Peer, _ reason: AccessRefusal) throws {
-    onRefusal(peer, reason)
+    report(peer, reason)
     throw AttributeRefusal.notAuthorized
   }
 
-  private func admits(_ device: Device) -> Bool { policy.admits(device.address, isBonded: device.isBonded) }
+  private func report(_ peer: Peer, _ reason: AccessRefusal) { onRefusal.withLock { $0 }(peer, reason) }
+
+  /// Returns the reason why a bonded device is not admitted; `nil` if it is.
+  private func refusal(of device: Device) -> AccessRefusal? {
+    guard policy.admits(device.address, isBonded: device.isBonded) else { return .notAllowed }
+    guard let bonds else { return nil }
+    return bonds.bond(of: device.address, at: adapter.address, as: .central) == nil ? .notAdmitted : nil
+  }
+
+  private func admits(_ device: Device) -> Bool { refusal(of: device) == nil }
 
   // MARK: Connections
 
@@ -45,7 +58,9 @@ final class AccessControl: Sendable {
   func watch() async {
     guard policy.mode != .open else { return }
     let connections = adapter.connectionEvents()
+    let made = adapter.newBonds()
     await withDiscardingTaskGroup { group in
+      if let bonds { group.addTask { await self.watch(made, bonds) } }
       for peer in adapter.connectedPeers { group.addTask { await self.tryConnection(of: peer) } }
       for await case .connected(let peer) in connections { group.addTask { await self.tryConnection(of: peer) } }
       group.cancelAll()
@@ -56,11 +71,11 @@ final class AccessControl: Sendable {
     var trial = ConnectionTrial(at: time.now)
     do {
       while let device = adapter.device(peer), device.isConnected {
-        let link = try adapter.connections().first { $0.address == device.address }
+        let link = try connections(adapter).first { $0.address == device.address }
         // A connection that this host initiated is not one to its service.
         guard link?.isCentral != true else { return }
         let evidence = ConnectionTrial.Evidence(
-          isBonded: device.isBonded, isAdmitted: admits(device), isEncrypted: link?.isEncrypted ?? false)
+          isBonded: device.isBonded, refusal: refusal(of: device), isEncrypted: link?.isEncrypted ?? false)
         switch trial.handle(evidence, at: time.now) {
         case .keep: return
         case .wait: try await time.sleep(for: .milliseconds(200))
@@ -72,8 +87,45 @@ final class AccessControl: Sendable {
     }
   }
 
+  // MARK: Bonds
+
+  /// Watches for bonds under the identity of an admitted central, until the task is cancelled.
+  ///
+  /// A peer states its identity address while it pairs, and bluetoothd replaces the keys that it had for this address.
+  /// Whoever made the new bond, it is not the one that the user admitted, so the admission ends.
+  private func watch(_ made: BoundedStream<Device>, _ bonds: BondStore) async {
+    var watch = BondWatch(bonds.admitted(at: adapter.address))
+    for await device in made {
+      guard let address = device.address else { continue }
+      let claimed = watch.handle(
+        bond: address, others: connectedUnderOtherAddresses(than: address),
+        admitted: bonds.admitted(at: adapter.address), nowMs: WallClock.unixMilliseconds())
+      for address in claimed { await revoke(address, device, bonds) }
+    }
+  }
+
+  private func revoke(_ address: BluetoothAddress, _ device: Device, _ bonds: BondStore) async {
+    do {
+      try bonds.remove(address, at: adapter.address, as: .central)
+      try await disconnect(device, .identityClaimed)
+    } catch {
+      report(device.peer, .identityClaimed)
+    }
+  }
+
+  /// Returns the addresses under which the kernel has a connection and bluetoothd has none: identities that a peer has
+  /// just stated. bluetoothd uses them from its next start on.
+  private func connectedUnderOtherAddresses(than address: BluetoothAddress) -> Set<BluetoothAddress> {
+    do {
+      let addresses = try connections(adapter).filter { !$0.isCentral }.map(\.address)
+      return Set(addresses.filter { $0 != address && adapter.device($0)?.isConnected != true })
+    } catch {
+      return []  // the adapter is gone, and its connections with it
+    }
+  }
+
   private func disconnect(_ device: Device, _ reason: AccessRefusal) async throws {
-    onRefusal(device.peer, reason)
+    report(device.peer, reason)
     try await device.disconnect()
   }
 
@@ -91,7 +143,7 @@ final class AccessControl: Sendable {
       let others = try unpermittedReceivers()
       if others.isEmpty { return }
       if time.now >= deadline {
-        for device in others { try await disconnect(device, .notAllowed) }
+        for device in others { try await disconnect(device, refusal(of: device) ?? .notAllowed) }
       } else {
         try await time.sleep(for: .milliseconds(20))
       }
@@ -99,6 +151,6 @@ final class AccessControl: Sendable {
   }
 
   private func unpermittedReceivers() throws -> [Device] {
-    try adapter.connections().filter(\.isEncrypted).compactMap { adapter.device($0.address) }.filter { !admits($0) }
+    try connections(adapter).filter(\.isEncrypted).compactMap { adapter.device($0.address) }.filter { !admits($0) }
   }
 }

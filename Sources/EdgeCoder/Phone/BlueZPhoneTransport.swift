@@ -42,7 +42,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
 
   // 1024 writes of 512 bytes are half a megabyte; the next one is refused with an ATT error.
   private let source: BoundedStream<PhoneTransportEvent>.Source
-  private let values: Lock<[EdgeCoderCharacteristic: [UInt8]]>
+  private let values = Lock(ReadableValues())
   private let control: AccessControl
   private let characteristics: [EdgeCoderCharacteristic: LocalCharacteristic]
   /// The characteristic that tells a central that it must pair; none in the open mode.
@@ -58,17 +58,33 @@ public final class BlueZPhoneTransport: PhoneTransport {
   ///   - name: The name to advertise, truncated to ``nameLimit`` bytes; `nil` advertises no name.
   ///   - access: The centrals that may send requests. In the modes `encrypted` and `authenticated` they must have paired
   ///     within a pairing window (`Adapter.openPairingWindow(for:)`) of this or another program.
-  ///   - muxBearers: The bearers over which v2 muxes are offered; see `docs/link-v2.md` and ``muxBearers``.
+  ///   - bonds: The bonds that a user made with centrals; `nil` admits every bond of the adapter, also one that this host
+  ///     made as a central, or that another pairing agent agreed to.
+  ///   - muxBearers: The bearers over which v2 muxes are offered; see `docs/v2-mux.md` and ``muxBearers``.
   /// - Throws: `BlueZError`, as `Adapter.offer`, `Adapter.advertise` and, in the closed modes, `Adapter.connections`.
   public static func start(
     on adapter: Adapter, name: String? = nil, access: AccessPolicy = .encrypted(),
-    muxBearers: Set<MuxBearer> = []
+    bonds: BondStore? = nil, muxBearers: Set<MuxBearer> = []
+  ) async throws -> BlueZPhoneTransport {
+    try await start(on: adapter, name: name, access: access, bonds: bonds, muxBearers: muxBearers) {
+      try $0.connections()
+    }
+  }
+
+  /// Registers the service on an adapter with a source of the kernel's connections.
+  package static func start(
+    on adapter: Adapter, name: String?, access: AccessPolicy, bonds: BondStore?, muxBearers: Set<MuxBearer>,
+    connections: @escaping KernelConnections
   ) async throws -> BlueZPhoneTransport {
     // Only the kernel knows whether a connection is encrypted; where it cannot be queried, no closed mode is enforced.
-    if access.mode != .open { _ = try adapter.connections() }
+    if access.mode != .open { _ = try connections(adapter) }
+    // A damaged list would admit no central, without a reason that a user sees.
+    if access.mode != .open { _ = try bonds?.bonds() }
     let version = await adapter.session.version()
+    let control = AccessControl(
+      adapter, access, bonds: access.mode == .open ? nil : bonds, connections: connections)
     let transport = try BlueZPhoneTransport(
-      addressesSinglePeer: version?.has(.notifiesOnePeer) ?? false, adapter: adapter, access: access,
+      addressesSinglePeer: version?.has(.notifiesOnePeer) ?? false, adapter: adapter, control: control,
       muxBearers: muxBearers)
     // Subscribed before the registration: a central may connect as soon as the service exists.
     transport.watch(adapter, reportsPeers: version?.has(.socketPerPeer) ?? false)
@@ -86,14 +102,16 @@ public final class BlueZPhoneTransport: PhoneTransport {
     return transport
   }
 
-  private init(addressesSinglePeer: Bool, adapter: Adapter, access: AccessPolicy, muxBearers: Set<MuxBearer>) throws {
+  private init(
+    addressesSinglePeer: Bool, adapter: Adapter, control: AccessControl, muxBearers: Set<MuxBearer>
+  ) throws {
+    let access = control.policy
     self.addressesSinglePeer = addressesSinglePeer
     let (events, source) = BoundedStream.make(of: PhoneTransportEvent.self, limit: 1024, policy: .dropNewest)
-    let values = Lock<[EdgeCoderCharacteristic: [UInt8]]>([:])
-    let control = AccessControl(adapter, access) { source.yield(.accessRefused(PeerID($0), $1)) }
+    let values = values
+    control.onRefusal.withLock { $0 = { source.yield(.accessRefused(PeerID($0), $1)) } }
     self.events = events
     self.source = source
-    self.values = values
     self.control = control
     let refusals = Counter()
     self.refusals = refusals
@@ -113,7 +131,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
         read: { request in
           try control.check(request.peer)
           source.yield(.mtu(PeerID(request.peer), request.mtu))
-          return values.withLock { $0[characteristic] ?? [] }
+          return values.withLock { $0.value(of: characteristic, for: PeerID(request.peer)) }
         })
     }
     let request = LocalCharacteristic(
@@ -160,9 +178,9 @@ public final class BlueZPhoneTransport: PhoneTransport {
     }
   }
 
-  /// Sets what a read returns; see ``PhoneTransport/setValue(_:of:)``.
-  public func setValue(_ value: [UInt8], of characteristic: EdgeCoderCharacteristic) async {
-    values.withLock { $0[characteristic] = value }
+  /// Sets what a read returns; see ``PhoneTransport/setValue(_:of:for:)``.
+  public func setValue(_ value: [UInt8], of characteristic: EdgeCoderCharacteristic, for peer: PeerID?) async {
+    values.withLock { $0.set(value, of: characteristic, for: peer) }
   }
 
   // MARK: Stopping
@@ -209,6 +227,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
     tasks.append(Task { [control] in await control.watch() })
     let connections = adapter.connectionEvents()
     let hub = muxAcceptor?.hub
+    let values = values
     for peer in adapter.connectedPeers { source.yield(.connected(PeerID(peer))) }
     tasks.append(
       Task {
@@ -217,6 +236,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
           case .connected(let peer): source.yield(.connected(PeerID(peer)))
           case .disconnected(let peer, _):
             hub?.end(PeerID(peer))
+            values.withLock { $0.forget(PeerID(peer)) }
             source.yield(.disconnected(PeerID(peer)))
           }
         }

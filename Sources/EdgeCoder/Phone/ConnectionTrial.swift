@@ -6,8 +6,8 @@ struct ConnectionTrial: Sendable {
   /// The properties of the connection at one instant.
   struct Evidence: Sendable, Hashable {
     var isBonded: Bool
-    /// A Boolean value that indicates whether the access policy admits the peer.
-    var isAdmitted: Bool
+    /// The reason why the access policy does not admit the bonded peer; `nil` if it does.
+    var refusal: AccessRefusal?
     var isEncrypted: Bool
   }
 
@@ -38,10 +38,13 @@ struct ConnectionTrial: Sendable {
     guard evidence.isBonded else {
       return now - started < Self.pairingTimeout ? .wait : .disconnect(.neverPaired)
     }
-    guard evidence.isAdmitted else { return .disconnect(.notAllowed) }
-    guard !evidence.isEncrypted else { return .keep }
     let since = bonded ?? now
     bonded = since
+    if let refusal = evidence.refusal {
+      // The program that pairs adds the bond to the list when it was made. Until then the peer has no access.
+      return refusal == .notAdmitted && now - since < Self.encryptionTimeout ? .wait : .disconnect(refusal)
+    }
+    guard !evidence.isEncrypted else { return .keep }
     return now - since < Self.encryptionTimeout ? .wait : .disconnect(.neverEncrypted)
   }
 }
@@ -54,4 +57,8 @@ public enum AccessRefusal: String, Sendable, Hashable, CaseIterable {
   case neverEncrypted = "it did not encrypt the link"
   /// The central is bonded and not on the allow list.
   case notAllowed = "it is not on the list"
+  /// The central is bonded, and a user has not admitted this bond.
+  case notAdmitted = "its bond was not made for this phone"
+  /// The central bonded anew under the identity of an admitted one, which is not admitted any more.
+  case identityClaimed = "it claimed the identity of an admitted device"
 }

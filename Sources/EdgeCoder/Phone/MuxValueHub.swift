@@ -29,10 +29,13 @@ package final class MuxValueHub: Sendable {
 
   /// The limit on the number of muxes, whose windows fit into a socket of bluetoothd; see ``MuxValueFlow/window``.
   static let limit = 5
+  /// The number of messages about unknown muxes that may be under way; beyond it their centrals wait in vain.
+  static let closingLimit = 8
 
   private let radio: Radio
   private let source: BoundedStream<any MuxChannel>.Source
   private let muxes = Lock<[PeerID: Mux]>([:])
+  private let closing = Lock(0)
 
   /// - Parameter source: The receiver of new channels.
   package init(_ radio: Radio, source: BoundedStream<any MuxChannel>.Source) {
@@ -81,8 +84,16 @@ package final class MuxValueHub: Sendable {
   }
 
   private func sendClose(_ number: UInt16, _ peer: PeerID) {
+    let mayClose = closing.withLock { count in
+      guard count < Self.closingLimit else { return false }
+      count += 1
+      return true
+    }
+    guard mayClose else { return }
     let radio = radio
+    let closing = closing
     Task {
+      defer { closing.withLock { $0 -= 1 } }
       do {
         try await radio.notify(MuxValue(mux: number, kind: .close).encoded, peer)
       } catch {

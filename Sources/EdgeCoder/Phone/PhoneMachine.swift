@@ -44,8 +44,8 @@ struct PhoneMachine: Sendable {
     case pushStatus
     /// Set the values for reads again, because the service was registered again.
     case restoreValues
-    /// Set the value of the response characteristic for reads.
-    case setResponse([UInt8])
+    /// Set the value that a read of the response characteristic by one central returns.
+    case setResponse([UInt8], of: PeerID)
     /// Finish a reply over a v2 mux.
     case finishReply(MuxStream, JobOutcome)
     /// Log that a request was refused.
@@ -69,11 +69,17 @@ struct PhoneMachine: Sendable {
   private(set) var isUp = false
   var counters = PhoneCounters()
   private(set) var peers: PeerTable
+  /// The centrals that may read the beginning of their last reply, with the instants at which it is forgotten.
+  private var readable: [PeerID: Duration] = [:]
   var queue: JobQueue
   var outbox: ReplyOutbox
   var rates: PeerRates
   /// The number of chunks sent before the present reply.
   private var chunksReported = 0
+
+  /// The time for which a central may read the beginning of its last reply. With the interval at which the phone looks,
+  /// it is forgotten within a minute.
+  static let readableTime = Duration.seconds(55)
 
   init(configuration: PhoneConfiguration, addressesSinglePeer: Bool) {
     self.configuration = configuration
@@ -131,12 +137,14 @@ struct PhoneMachine: Sendable {
   }
 
   private mutating func leave(_ peer: PeerID?) -> [Action] {
+    let forgotten = peer.map { readable.removeValue(forKey: $0) == nil ? [] : [$0] } ?? Array(readable.keys)
+    if peer == nil { readable = [:] }
     let cancelled = queue.cancel(peer)
     // A broadcast reaches the other centrals, too, and half an object would corrupt the next reply for them.
     let othersListen = isUp && !addressesSinglePeer && peers.isSubscribed(to: .response)
     let failed = outbox.drop(peer, finishing: othersListen)
     counters.repliesFailed += failed
-    return cancel(cancelled) + (failed > 0 ? [.report(.replyFailed)] : [])
+    return forgotten.map { .setResponse([], of: $0) } + cancel(cancelled) + (failed > 0 ? [.report(.replyFailed)] : [])
   }
 
   /// Counts cancelled jobs and cancels the one that runs.
@@ -167,9 +175,13 @@ struct PhoneMachine: Sendable {
     return [.report(.writeRefused)]
   }
 
-  /// Discards incomplete requests that did not grow for the idle limit, so that their memory is released.
-  mutating func expire(at now: Duration) {
+  /// Discards incomplete requests that did not grow for the idle limit, so that their memory is released, and replies
+  /// that were readable for long enough.
+  mutating func expire(at now: Duration) -> [Action] {
     for refusal in peers.expire(at: now) { counters.discardedBytes += refusal.bytes }
+    let old = readable.filter { $0.value <= now }.keys
+    for peer in old { readable[peer] = nil }
+    return old.map { .setResponse([], of: $0) }
   }
 
   // MARK: Jobs
@@ -208,8 +220,17 @@ struct PhoneMachine: Sendable {
   mutating func didSend(at now: Duration) -> [Action] {
     counters.chunks += 1
     guard let reply = outbox.didSend(at: now) else { return [] }
-    let value = Array(reply.bytes.prefix(WriteAssembler.valueLimit))
-    return [.setResponse(value)] + count(replyOf: reply.bytes.count) + [.wakeRunner]
+    return setReadable(reply, at: now) + count(replyOf: reply.bytes.count) + [.wakeRunner]
+  }
+
+  /// Lets a central, and no other, read the beginning of its reply.
+  ///
+  /// Where bluetoothd cannot tell the subscribers apart, a reply is readable by none: it would be one more way to another
+  /// central's text.
+  private mutating func setReadable(_ reply: PhoneReply, at now: Duration) -> [Action] {
+    guard addressesSinglePeer, peers.peers[reply.peer] != nil else { return [] }
+    readable[reply.peer] = now + Self.readableTime
+    return [.setResponse(Array(reply.bytes.prefix(WriteAssembler.valueLimit)), of: reply.peer)]
   }
 
   /// Counts a reply that was sent in full.

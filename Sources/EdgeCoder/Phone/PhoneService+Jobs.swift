@@ -49,7 +49,7 @@ extension PhoneService {
       guard !isEmpty else { return outcome(.refusal(Answer.Refusal(.failed, Self.emptyReason))) }
       return outcome(.text(output.text, isTruncated: output.isTruncated))
     } catch let error as EngineError {
-      return outcome(.engineFailure("engine \(error)"))
+      return outcome(.engineFailure("\(error)"))
     } catch let error as CancellationError {
       return outcome(.refusal(Answer.Refusal(.failed, "engine failed: \(error)")))
     } catch {

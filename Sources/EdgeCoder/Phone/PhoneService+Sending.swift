@@ -42,7 +42,7 @@ extension PhoneService {
   private func pollStatus() async {
     while !Task.isCancelled {
       statusWake.signal()
-      machine.expire(at: time.now)
+      await perform(machine.expire(at: time.now))
       do {
         try await time.sleep(for: configuration.status.pollInterval)
       } catch {
@@ -83,7 +83,7 @@ extension PhoneService {
 
   private func push(_ status: Wire.Status) async {
     let bytes = status.encoded()
-    await transport.setValue(bytes, of: .status)
+    await transport.setValue(bytes, of: .status, for: nil)
     for receiver in machine.statusReceivers {
       // One notification where it fits (an MTU of 49), because the EdgeCoder proxy parses each by itself. Below, chunks:
       // the proxy can use neither these nor a truncated notification, and our central joins them.

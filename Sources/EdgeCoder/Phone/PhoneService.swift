@@ -121,8 +121,8 @@ public actor PhoneService {
         logger.info("request refused", metadata: ["central": "\(peer)", "reason": "\(cause.rawValue)"])
       case .report(let event): feed.publish(event)
       case .restoreValues:
-        if let status = board.current { await transport.setValue(status.encoded(), of: .status) }
-      case .setResponse(let value): await transport.setValue(value, of: .response)
+        if let status = board.current { await transport.setValue(status.encoded(), of: .status, for: nil) }
+      case .setResponse(let value, let peer): await transport.setValue(value, of: .response, for: peer)
       case .finishReply(let stream, let outcome):
         await muxes[stream.mux]?.finish(
           stream.number, durationMs: outcome.durationMs, refusal: outcome.answer.refusal)

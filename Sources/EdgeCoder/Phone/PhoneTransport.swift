@@ -34,8 +34,12 @@ public protocol PhoneTransport: Sendable {
 
   /// Sets the value that a read of a characteristic returns, at most 512 bytes.
   ///
-  /// The transport handles the offsets of long reads.
-  func setValue(_ value: [UInt8], of characteristic: EdgeCoderCharacteristic) async
+  /// The transport handles the offsets of long reads, and forgets the values of a central that disconnects.
+  /// - Parameters:
+  ///   - value: The value; an empty one removes what was set before.
+  ///   - characteristic: The characteristic `response` or `status`.
+  ///   - peer: The central that reads the value; `nil` for all centrals without a value of their own.
+  func setValue(_ value: [UInt8], of characteristic: EdgeCoderCharacteristic, for peer: PeerID?) async
 }
 
 extension PhoneTransport {

@@ -31,7 +31,7 @@ public enum Answer: Sendable, Hashable {
 
     /// The kind of the refusal, for programs.
     public var kind: Kind
-    /// The reason for display, without brackets around it.
+    /// The reason for display, without brackets around it; empty if the phone sent none.
     public var reason: String
 
     /// Creates a refusal from its kind and its reason.
@@ -69,11 +69,11 @@ extension Answer {
     self = .refusal(Refusal(.failed, hasBrackets ? String(output.dropFirst().dropLast()) : output))
   }
 
-  /// The field `output` of a JSON message: the text, or the reason in brackets.
+  /// The field `output` of a JSON message: the text, or the reason in brackets; empty for a refusal without a reason.
   public var output: String {
     switch self {
     case .text(let text): text
-    case .refusal(let refusal): "[\(refusal.reason)]"
+    case .refusal(let refusal): refusal.reason.isEmpty ? "" : "[\(refusal.reason)]"
     }
   }
 

@@ -1,14 +1,10 @@
 internal import AsyncHTTPClient
 public import EdgeCoder
+internal import FoundationEssentials
 internal import NIOCore
 internal import NIOHTTP1
+internal import OutgoingHTTP
 internal import Timing
-
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
 
 /// A client of a central in another process, over its ``HTTPAPI``.
 ///
@@ -25,7 +21,7 @@ public final class CentralClient: InferenceService {
   private let url: String
   private let statusTimeout: Duration
   private let replyTimeout: Duration
-  private let client: HTTPClient
+  private let outgoing: OutgoingHTTPClient
 
   /// Creates a client; it connects with the first request.
   /// - Parameters:
@@ -41,17 +37,9 @@ public final class CentralClient: InferenceService {
     self.url = url
     self.statusTimeout = statusTimeout
     self.replyTimeout = replyTimeout
-    var configuration = HTTPClient.Configuration()
-    configuration.timeout = .init(connect: .seconds(2))
-    configuration.redirectConfiguration = .disallow
-    configuration.httpVersion = .http1Only
-    configuration.connectionPool.retryConnectionEstablishment = false
-    client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-  }
-
-  deinit {
-    // The client outlives this object until its connections are closed; no caller is left for an error.
-    client.shutdown { _ in }
+    var connections = OutgoingHTTPClient.Connections()
+    connections.idleTimeout = .seconds(60)
+    outgoing = OutgoingHTTPClient(connectTimeout: .seconds(2), connections: connections)
   }
 
   /// Returns `true` if a central answers at the address.
@@ -70,7 +58,7 @@ public final class CentralClient: InferenceService {
   public func fetchStatus() async throws -> CentralStatus {
     let body = try await TimeSource.continuous.withLimit(statusTimeout, orThrow: self.late(self.statusTimeout)) {
       do {
-        let response = try await self.client.execute(
+        let response = try await self.outgoing.client.execute(
           self.request(.GET, "/status"), timeout: TimeAmount(self.statusTimeout))
         guard response.status == .ok else { throw self.notACentral }
         return Data(try await response.body.collect(upTo: 1 << 20).readableBytesView)
@@ -106,7 +94,7 @@ public final class CentralClient: InferenceService {
     return try await TimeSource.continuous.withLimits(limits, orThrow: { self.late(self.replyTimeout) }) { step in
       var reader = CentralReplyReader(url: self.url)
       do {
-        let response = try await self.client.execute(request, timeout: TimeAmount(self.replyTimeout))
+        let response = try await self.outgoing.client.execute(request, timeout: TimeAmount(self.replyTimeout))
         for try await chunk in response.body {
           for event in try reader.append(chunk.readableBytesView) {
             step()

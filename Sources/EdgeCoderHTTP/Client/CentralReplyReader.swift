@@ -1,10 +1,5 @@
 internal import EdgeCoder
-
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
+internal import FoundationEssentials
 
 /// A reader of the reply of a central: lines of JSON with pieces of the text and a last line, or only that one.
 struct CentralReplyReader {

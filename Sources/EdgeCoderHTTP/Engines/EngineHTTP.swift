@@ -1,15 +1,11 @@
 internal import AsyncHTTPClient
 internal import EdgeCoder
+internal import FoundationEssentials
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
+internal import OutgoingHTTP
 internal import Timing
-
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
 
 /// The HTTP client of one engine, with timeouts and size limits; it logs no prompt, reply or key.
 final class EngineHTTP: Sendable {
@@ -18,7 +14,7 @@ final class EngineHTTP: Sendable {
   let limits: EngineLimits
   private let base: String
   private let apiKey: APIKey?
-  private let client: HTTPClient
+  private let outgoing: OutgoingHTTPClient
 
   /// - Throws: ``EngineError`` when `url` is no HTTP address.
   init(url: String, apiKey: APIKey? = nil, limits: EngineLimits) throws {
@@ -38,20 +34,10 @@ final class EngineHTTP: Sendable {
     self.apiKey = apiKey
     self.limits = limits
 
-    var configuration = HTTPClient.Configuration()
-    configuration.timeout = .init(connect: .init(limits.connect))
-    configuration.redirectConfiguration = .disallow
-    configuration.httpVersion = .http1Only
-    // An unreachable engine is reported at once; the caller may retry.
-    configuration.connectionPool.retryConnectionEstablishment = false
+    var connections = OutgoingHTTPClient.Connections()
     // A reused connection that the server closes while the next prompt is written would lose that prompt.
-    configuration.maximumUsesPerConnection = 1
-    client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-  }
-
-  deinit {
-    // The client outlives this object until its connections are closed; no caller is left for an error.
-    client.shutdown { _ in }
+    connections.requestsPerConnection = 1
+    outgoing = OutgoingHTTPClient(connectTimeout: limits.connect, connections: connections)
   }
 
   /// Fetches a small JSON document within the timeout of the state.
@@ -112,7 +98,7 @@ final class EngineHTTP: Sendable {
     do {
       // The timeouts of the caller apply first; this one only has to be later.
       let bound = limits.firstPiece + limits.connect + limits.state
-      return try await client.execute(request, timeout: TimeAmount(bound))
+      return try await outgoing.client.execute(request, timeout: TimeAmount(bound))
     } catch is CancellationError {
       throw CancellationError()
     } catch {
@@ -164,4 +150,9 @@ final class EngineHTTP: Sendable {
 struct RefusedReply: Error {
   let status: Int
   let body: Data
+
+  /// Returns the message in the body, or the status if the body has another form.
+  func message<Body: Decodable>(_ message: (Body) -> String) -> String {
+    do { return message(try JSONDecoder().decode(Body.self, from: body)) } catch { return "status \(status)" }
+  }
 }

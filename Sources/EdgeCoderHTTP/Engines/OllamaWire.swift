@@ -1,10 +1,5 @@
 internal import EdgeCoder
-
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
+internal import FoundationEssentials
 
 /// The messages between ``OllamaEngine`` and an Ollama server; property names are those of the protocol.
 enum OllamaWire {
@@ -52,12 +47,7 @@ enum OllamaWire {
   }
 
   static func error(_ reply: RefusedReply, address: String, model: String) -> EngineError {
-    let text: String
-    do {
-      text = try JSONDecoder().decode(Refusal.self, from: reply.body).error
-    } catch {
-      text = "status \(reply.status)"
-    }
+    let text = reply.message { (body: Refusal) in body.error }
     let hint =
       switch reply.status {
       case 404: "fetch the model: ollama pull \(model)"

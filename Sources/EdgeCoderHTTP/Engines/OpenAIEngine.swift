@@ -1,10 +1,5 @@
 public import EdgeCoder
-
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
+internal import FoundationEssentials
 
 /// An engine that runs prompts on an OpenAI-compatible server, for example that of llama.cpp.
 ///

@@ -1,10 +1,5 @@
 internal import EdgeCoder
-
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
+internal import FoundationEssentials
 
 /// A decoder of the events of `/v1/chat/completions` and `/v1/completions`, and of plain JSON from servers that do not
 /// stream.

@@ -1,10 +1,5 @@
 internal import EdgeCoder
-
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
+internal import FoundationEssentials
 
 /// The messages between ``OpenAIEngine`` and its server; property names are those of the protocol.
 enum OpenAIWire {
@@ -117,12 +112,7 @@ enum OpenAIWire {
   }
 
   static func error(_ reply: RefusedReply, address: String) -> EngineError {
-    let text: String
-    do {
-      text = try JSONDecoder().decode(Failure.self, from: reply.body).message
-    } catch {
-      text = "status \(reply.status)"
-    }
+    let text = reply.message { (body: Failure) in body.message }
     let hint =
       switch reply.status {
       case 400, 413:

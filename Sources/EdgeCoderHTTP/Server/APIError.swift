@@ -1,12 +1,7 @@
 internal import EdgeCoder
+internal import FoundationEssentials
 internal import HTTPTypes
 internal import Timing
-
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
 
 /// An error response; ``APIFamily`` encodes it in the form that the client expects.
 struct APIError: Error, Sendable {
@@ -44,7 +39,8 @@ struct APIError: Error, Sendable {
 
   /// Returns the error of a phone that refused a prompt or failed.
   static func phoneFailed(_ reply: InferenceReply, _ refusal: Answer.Refusal) -> APIError {
-    var error = APIError(.badGateway, "the phone could not answer: \(refusal.reason.excerpt)", code: "phone_failed")
+    let reason = refusal.reason.isEmpty ? "no reason given" : refusal.reason.excerpt
+    var error = APIError(.badGateway, "the phone could not answer: \(reason)", code: "phone_failed")
     error.reply = reply
     return error
   }

@@ -35,7 +35,7 @@ struct EdgeCoderRoutes: Sendable {
       let text = reply.answer.text.map { ReplyText.truncate($0, atFirstOf: prompt.stops) } ?? reply.answer.output
       let final = FinalFields(prompt: prompt.text, text: text, wall: start.duration(to: .now), reply: reply)
       return .json(
-        GenerateReply(model: HTTPAPI.modelName, response: text, done: true, final: final).answered(by: reply))
+        GenerateReply(model: HTTPAPI.modelName, response: text).answered(by: reply).closing(with: final))
     }
     guard body.stream == true else { return whole(try await runner.run(prompt, for: context)) }
     do {

@@ -1,11 +1,6 @@
 internal import EdgeCoder
+internal import FoundationEssentials
 internal import Timing
-
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
 
 /// The body of `POST /api/generate` from either family; names are those of the protocol.
 struct GenerateRequest: Decodable, Sendable {
@@ -33,7 +28,7 @@ struct GenerateRequest: Decodable, Sendable {
     return Prompt(
       text: PromptTemplate.join(system, prompt),
       maxTokens: try TokenLimit.checked(maxTokens, name: "maxTokens") ?? options?.tokenLimit(),
-      stops: options?.stop?.values ?? [])
+      stops: try StopSequences.checked(options?.stop))
   }
 }
 
@@ -63,12 +58,11 @@ enum TokenLimit {
 }
 
 /// A line of `/api/generate` of Ollama, with the fields of the EdgeCoder proxy in the last one.
-struct GenerateReply: Encodable, Sendable {
+struct GenerateReply: StreamedReply {
   let model: String
   var created_at = Timestamp.now()
   var response: String
   var done = false
-  var final: FinalFields?
 
   var id: String?
   var output: String?
@@ -77,11 +71,9 @@ struct GenerateReply: Encodable, Sendable {
   /// The phone that answered; the proxy never sent this field, but its clients read it.
   var deviceName: String?
 
-  init(model: String, response: String, done: Bool = false, final: FinalFields? = nil) {
+  init(model: String, response: String) {
     self.model = model
     self.response = response
-    self.done = done
-    self.final = final
   }
 
   /// Returns the line with the fields that only EdgeCoder clients read.
@@ -96,30 +88,38 @@ struct GenerateReply: Encodable, Sendable {
   }
 
   /// Returns the last line of a stream whose text was sent before.
-  static func end(model: String, of live: LiveReply) -> GenerateReply {
-    var last = GenerateReply(model: model, response: "", done: true, final: live.final)
+  static func end(model: String, of live: LiveReply) -> ClosingReply<GenerateReply> {
+    var last = GenerateReply(model: model, response: "")
     if let reply = live.reply { last = last.answered(by: reply) }
     last.ok = true
     last.output = nil
-    return last
+    return last.closing(with: live.final)
   }
+}
 
-  private enum CodingKeys: CodingKey {
-    case model, created_at, response, done, id, output, ok, durationMs, deviceName
+/// A reply of the Ollama family, whole or a piece of a stream.
+protocol StreamedReply: Encodable, Sendable {
+  /// A Boolean value that indicates whether the reply is the last one of its stream.
+  var done: Bool { get set }
+}
+
+extension StreamedReply {
+  /// Returns the reply as the last one of its stream.
+  func closing(with final: FinalFields) -> ClosingReply<Self> {
+    var last = self
+    last.done = true
+    return ClosingReply(reply: last, final: final)
   }
+}
+
+/// The last reply of a stream: its own fields and the counts of the whole in one object.
+struct ClosingReply<Reply: StreamedReply>: Encodable, Sendable {
+  let reply: Reply
+  let final: FinalFields
 
   func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(model, forKey: .model)
-    try container.encode(created_at, forKey: .created_at)
-    try container.encode(response, forKey: .response)
-    try container.encode(done, forKey: .done)
-    try container.encodeIfPresent(id, forKey: .id)
-    try container.encodeIfPresent(output, forKey: .output)
-    try container.encodeIfPresent(ok, forKey: .ok)
-    try container.encodeIfPresent(durationMs, forKey: .durationMs)
-    try container.encodeIfPresent(deviceName, forKey: .deviceName)
-    try final?.encode(to: encoder)
+    try reply.encode(to: encoder)
+    try final.encode(to: encoder)
   }
 }
 

@@ -1,8 +1,7 @@
 public import EdgeCoder
 internal import Hummingbird
-internal import HummingbirdCore
 public import Logging
-internal import NIOCore
+internal import LoopbackHTTP
 public import ServiceLifecycle
 
 /// An HTTP server that offers an `InferenceService` to the programs on this host, on one loopback port.
@@ -110,42 +109,17 @@ public struct HTTPAPI: Service {
   /// - Throws: An error of the socket layer if the port is in use.
   public func run() async throws {
     let connections = OpenConnections()
-    let group = ServiceGroup(services: [application(connections)], logger: quietLogger)
-    // A task of its own, which is never cancelled: SwiftNIO traps when a server is cancelled while it accepts a
-    // connection. A cancellation becomes a graceful shutdown that does not wait for requests.
-    let server = Task { try await group.run() }
-    try await withTaskCancellationHandler {
-      try await server.value
-    } onCancel: {
-      Task {
-        await group.triggerGracefulShutdown()
-        connections.closeAll()
-      }
-    }
+    try await server.run(application(connections)) { connections.closeAll() }
   }
 
   /// Returns the server with its router, which tests use directly.
   func application(_ connections: OpenConnections = OpenConnections()) -> some ApplicationProtocol {
-    Application(
-      router: router(),
-      server: .http1(
-        configuration: .init(
-          additionalChannelHandlers: [ClientDepartureHandler(connections)], idleTimeout: .seconds(30))),
-      configuration: ApplicationConfiguration(
-        address: .hostname("127.0.0.1", port: configuration.port),
-        serverName: "edgeblue",
-        availableConnectionsDelegate: MaximumAvailableConnections(configuration.connectionLimit, logger: quietLogger)),
-      onServerRunning: { [onListening] channel in
-        if let port = channel.localAddress?.port { await onListening(port) }
-      },
-      logger: quietLogger)
+    server.application(router()) { [ClientDepartureHandler(connections)] }
   }
 
-  /// The logger of the server, which is verbose only at `trace`.
-  private var quietLogger: Logger {
-    var logger = logger
-    logger.logLevel = max(logger.logLevel, logger.logLevel == .trace ? .trace : .notice)
-    return logger
+  private var server: LoopbackServer {
+    LoopbackServer(
+      port: configuration.port, connections: configuration.connectionLimit, logger: logger, onListening: onListening)
   }
 
   private func router() -> APIRouter {

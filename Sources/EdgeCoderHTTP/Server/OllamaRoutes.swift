@@ -37,12 +37,12 @@ struct OllamaRoutes: Sendable {
     if (body.prompt ?? "").isEmpty, body.images?.isSet != true {
       let reason = body.keep_alive?.isZero == true ? "unload" : "load"
       return Response.json(
-        GenerateReply(model: model, response: "", done: true, final: FinalFields(doneReason: reason)))
+        GenerateReply(model: model, response: "").closing(with: FinalFields(doneReason: reason)))
     }
     let prompt = try body.checkedPrompt()
     if body.stream ?? true { return try await runner.stream(prompt, for: context, as: .generate(model: model)) }
     let (text, final, reply) = try await run(prompt, context)
-    return .json(GenerateReply(model: model, response: text, done: true, final: final).answered(by: reply))
+    return .json(GenerateReply(model: model, response: text).answered(by: reply).closing(with: final))
   }
 
   private func chat(_ body: OllamaChatRequest, _ context: APIContext) async throws -> Response {
@@ -50,16 +50,16 @@ struct OllamaRoutes: Sendable {
     try ModelName.check(model)
     if body.messages.isEmpty, body.model != nil {
       return Response.json(
-        OllamaChatReply(model: model, content: "", done: true, final: FinalFields(doneReason: "load")))
+        OllamaChatReply(model: model, content: "").closing(with: FinalFields(doneReason: "load")))
     }
     try body.refuseUnsupported()
     let prompt = Prompt(
       text: try PromptTemplate.render(body.messages),
       maxTokens: try TokenLimit.checked(body.maxTokens, name: "maxTokens") ?? body.options?.tokenLimit(),
-      stops: body.options?.stop?.values ?? [])
+      stops: try StopSequences.checked(body.options?.stop))
     if body.stream ?? true { return try await runner.stream(prompt, for: context, as: .chat(model: model)) }
     let (text, final, _) = try await run(prompt, context)
-    return .json(OllamaChatReply(model: model, content: text, done: true, final: final))
+    return .json(OllamaChatReply(model: model, content: text).closing(with: final))
   }
 
   private func run(
@@ -84,7 +84,7 @@ extension StreamFormat {
   static func chat(model: String) -> StreamFormat {
     StreamFormat(
       family: .ollama, framing: .lines, piece: { OllamaChatReply(model: model, content: $0) },
-      closing: { [OllamaChatReply(model: model, content: "", done: true, final: $0.final)] })
+      closing: { [OllamaChatReply(model: model, content: "").closing(with: $0.final)] })
   }
 }
 

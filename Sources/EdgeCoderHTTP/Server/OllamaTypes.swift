@@ -16,7 +16,7 @@ struct OllamaChatRequest: Decodable, Sendable {
   }
 }
 
-struct OllamaChatReply: Encodable, Sendable {
+struct OllamaChatReply: StreamedReply {
   struct Message: Encodable, Sendable {
     let role = "assistant"
     let content: String
@@ -25,25 +25,11 @@ struct OllamaChatReply: Encodable, Sendable {
   let model: String
   let created_at = Timestamp.now()
   let message: Message
-  let done: Bool
-  let final: FinalFields?
+  var done = false
 
-  init(model: String, content: String, done: Bool = false, final: FinalFields? = nil) {
+  init(model: String, content: String) {
     self.model = model
     message = Message(content: content)
-    self.done = done
-    self.final = final
-  }
-
-  private enum CodingKeys: CodingKey { case model, created_at, message, done }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(model, forKey: .model)
-    try container.encode(created_at, forKey: .created_at)
-    try container.encode(message, forKey: .message)
-    try container.encode(done, forKey: .done)
-    try final?.encode(to: encoder)
   }
 }
 

@@ -1,11 +1,6 @@
+internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
-
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
 
 /// The routes for OpenAI clients; a refusal of a phone is 502 here.
 struct OpenAIRoutes: Sendable {
@@ -40,7 +35,7 @@ struct OpenAIRoutes: Sendable {
   private func answer(
     _ kind: OpenAIReply.Kind, prompt: String, _ common: OpenAICommonRequest, _ context: APIContext
   ) async throws -> Response {
-    let asked = Prompt(text: prompt, maxTokens: try common.tokenLimit(), stops: common.stop?.values ?? [])
+    let asked = Prompt(text: prompt, maxTokens: try common.tokenLimit(), stops: try StopSequences.checked(common.stop))
     func header(_ id: String) -> OpenAIReply.Header {
       OpenAIReply.Header(
         id: kind.idPrefix + id, created: Int(Date().timeIntervalSince1970), model: common.model ?? HTTPAPI.modelName,

@@ -1,14 +1,9 @@
 internal import EdgeCoder
+internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 internal import Timing
-
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
 
 /// A prompt for a phone, with its parameters.
 struct Prompt: Sendable {

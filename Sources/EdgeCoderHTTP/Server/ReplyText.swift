@@ -33,6 +33,25 @@ enum ReplyText {
   }
 }
 
+/// The stop sequences of a request, with their limits.
+enum StopSequences {
+  /// The number of sequences that a request may have.
+  static let countLimit = 16
+  /// The limit on a sequence, in bytes.
+  static let lengthLimit = 1024
+
+  /// Returns the sequences of a field.
+  /// - Throws: ``APIError`` 400 for too many or too long ones: each byte of a reply is compared with every sequence.
+  static func checked(_ field: StringOrList?) throws -> [String] {
+    let values = field?.values ?? []
+    guard values.count <= countLimit else {
+      throw APIError.badRequest("`stop` has \(values.count) sequences; allowed: \(countLimit)")
+    }
+    guard let longest = values.map(\.utf8.count).max(), longest > lengthLimit else { return values }
+    throw APIError.badRequest("a sequence of `stop` has \(longest) bytes; allowed: \(lengthLimit)")
+  }
+}
+
 /// A field that is a string or a list of strings.
 struct StringOrList: Decodable, Sendable {
   let values: [String]

@@ -1,6 +1,7 @@
 internal import HTTPTypes
 internal import Hummingbird
 internal import Logging
+internal import LoopbackHTTP
 internal import Timing
 
 /// The outermost middleware: checks the origin of each request and completes each response.

@@ -1,12 +1,7 @@
+internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
-
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
 
 extension Response {
   /// Returns a JSON document with a final line feed, for terminals.

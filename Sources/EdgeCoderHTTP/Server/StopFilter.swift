@@ -42,8 +42,12 @@ struct StopFilter: Sendable {
     guard !isStopped else { return "" }
     for byte in text.utf8 {
       held.append(byte)
-      for index in matchers.indices { matchers[index].take(byte) }
-      if let longest = matchers.filter(\.isComplete).map(\.matched).max() {
+      var longest = 0
+      for index in matchers.indices {
+        matchers[index].take(byte)
+        if matchers[index].isComplete { longest = max(longest, matchers[index].matched) }
+      }
+      if longest > 0 {
         isStopped = true
         held.removeLast(longest)
         return finish()

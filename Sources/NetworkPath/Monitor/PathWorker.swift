@@ -28,27 +28,32 @@ struct PathWorker: ~Copyable {
   /// Runs until the monitor is closed.
   /// - Throws: ``NetworkPathError`` when the kernel delivers no more events.
   mutating func run() throws(NetworkPathError) {
-    handle(.nameServers(core.resolver.read()))
+    handle([.nameServers(core.resolver.read())])
     while true {
       let ready = wait()
-      if ready.inputs, !handleInputs() { return }
-      if ready.events { try readEvents() }
-      if ready.resolver { handle(.nameServers(core.resolver.read())) }
-      handle(.timer)
+      // Handled together, so that changes that come together are one update, also without a settle time.
+      var events: [PathMachine.Event] = [.timer]
+      if ready.inputs {
+        guard let inputs = readInputs() else { return }
+        events += inputs
+      }
+      if ready.events, let event = try readEvents() { events.append(event) }
+      if ready.resolver { events.append(.nameServers(core.resolver.read())) }
+      handle(events)
       // Subscribers on this thread, before anything else.
       core.executor.runJobs()
     }
   }
 
-  private mutating func handle(_ event: PathMachine.Event) {
-    for action in machine.handle(event, at: .now) {
+  private mutating func handle(_ events: [PathMachine.Event]) {
+    for action in machine.handle(events, at: .now) {
       switch action {
       case .publish(let update): core.publish(update)
       case .probe(let route): core.probe(route)
       case .dump:
         // Subscribers on this thread first: a dump of a large table takes a while.
         core.executor.runJobs()
-        handle(readTables())
+        handle([readTables()])
       }
     }
   }
@@ -65,7 +70,7 @@ struct PathWorker: ~Copyable {
     }
   }
 
-  private mutating func readEvents() throws(NetworkPathError) {
+  private mutating func readEvents() throws(NetworkPathError) -> PathMachine.Event? {
     var messages: [RouteMessage] = []
     var hasLost = false
     loop: for _ in 0..<Self.batch {
@@ -82,7 +87,7 @@ struct PathWorker: ~Copyable {
       }
     }
     if hasLost { core.count { $0.overruns += 1 } }
-    if hasLost || !messages.isEmpty { handle(.messages(messages, areLost: hasLost)) }
+    return hasLost || !messages.isEmpty ? .messages(messages, areLost: hasLost) : nil
   }
 
   /// Returns a message about a link with the facts that only its driver has.
@@ -97,17 +102,18 @@ struct PathWorker: ~Copyable {
     return message
   }
 
-  /// - Returns: `false` when the monitor is closed.
-  private mutating func handleInputs() -> Bool {
+  /// - Returns: The inputs as events; `nil` when the monitor is closed.
+  private func readInputs() -> [PathMachine.Event]? {
     core.wakeUp.clear()
+    var events: [PathMachine.Event] = []
     for input in core.takeInputs() {
       switch input {
-      case .metered(let metered): handle(.metered(metered))
-      case .probed(let result, let route): handle(.probed(result, route: route))
-      case .close: return false
+      case .metered(let metered): events.append(.metered(metered))
+      case .probed(let result, let route): events.append(.probed(result, route: route))
+      case .close: return nil
       }
     }
-    return true
+    return events
   }
 
   private func wait() -> (inputs: Bool, events: Bool, resolver: Bool) {

@@ -79,8 +79,11 @@ struct PathMachine: Sendable {
   /// Whether the kernel has a usable default route.
   var hasRoute: Bool { !gateways.isEmpty }
 
-  mutating func handle(_ event: Event, at now: Instant) -> [Action] {
-    apply(event, at: now)
+  mutating func handle(_ event: Event, at now: Instant) -> [Action] { handle([event], at: now) }
+
+  /// Handles events that were read together: at most one update results, whatever the settle times are.
+  mutating func handle(_ events: [Event], at now: Instant) -> [Action] {
+    for event in events { apply(event, at: now) }
     var actions: [Action] = []
     if let update = takeUpdate(at: now) { actions.append(.publish(update)) }
     let route = hasRoute ? route : nil

@@ -45,9 +45,7 @@ public final class LifecycleMonitor: Sendable {
 
   private init(opening options: Options) {
     let core = LifecycleCore(options)
-    let worker = LifecycleWorker(core)
-    core.wake.signal()
-    tasks = [Task { await worker.run() }, Task { await core.wake.signal(every: options.interval) }]
+    tasks = core.wake.start(LifecycleWorker(core), every: options.interval) { core.feed.end() }
     self.core = core
   }
 

@@ -27,7 +27,7 @@ final class LifecycleCore: Sendable {
 }
 
 /// Reads logind whenever it may report something new.
-actor LifecycleWorker {
+actor LifecycleWorker: MonitorWorker {
   private let core: LifecycleCore
   private var bus: LifecycleBus?
   /// The logind from which the announcement of a sleep was read.
@@ -35,15 +35,9 @@ actor LifecycleWorker {
 
   init(_ core: LifecycleCore) { self.core = core }
 
-  /// Runs until the core is closed or the task is cancelled.
-  func run() async {
-    for await _ in core.wake.signals { await read() }
-    // A worker that has ended may still be referenced; its connection must not stay open.
-    bus = nil
-    core.feed.end()
-  }
+  func close() { bus = nil }
 
-  private func read() async {
+  func read() async {
     guard let address = core.options.bus else { return core.handle(.logindGone) }
     do {
       if bus == nil { bus = try await connect(address) }

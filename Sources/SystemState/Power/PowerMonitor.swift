@@ -24,9 +24,7 @@ public final class PowerMonitor: Sendable {
   private init(opening options: Options) throws(PowerError) {
     try options.check()
     let core = PowerCore(options)
-    let worker = PowerWorker(core)
-    core.wake.signal()
-    tasks = [Task { await worker.run() }, Task { await core.wake.signal(every: options.interval) }]
+    tasks = core.wake.start(PowerWorker(core), every: options.interval) { core.feed.end() }
     self.core = core
   }
 

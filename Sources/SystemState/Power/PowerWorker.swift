@@ -1,21 +1,15 @@
 internal import Logging
 
 /// Reads the sources of power whenever one of them may have changed.
-actor PowerWorker {
+actor PowerWorker: MonitorWorker {
   private let core: PowerCore
   private var bus: PowerBus?
 
   init(_ core: PowerCore) { self.core = core }
 
-  /// Runs until the core is closed or the task is cancelled.
-  func run() async {
-    for await _ in core.wake.signals { await read() }
-    // A worker that has ended may still be referenced; its connection must not stay open.
-    bus = nil
-    core.feed.end()
-  }
+  func close() { bus = nil }
 
-  private func read() async {
+  func read() async {
     let reading = await readBus()
     // A closed monitor publishes nothing.
     guard !Task.isCancelled else { return }

@@ -6,7 +6,7 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
   case temporary
   /// The server refuses the credentials: all items of the account wait for newer ones.
   case credentials
-  /// The credentials do not permit the request: the item waits for newer ones.
+  /// The credentials or the quota of the account do not permit the request: the item waits for newer ones, or 15 min.
   case permission
   /// A retry cannot succeed: the item waits for a user.
   case final
@@ -18,9 +18,9 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
       return
     }
     switch error.code {
-    case .unreachable: self = .network
+    case .unreachable, .untrusted: self = .network
     case .noCredentials, .badCredentials: self = .credentials
-    case .forbidden: self = .permission
+    case .forbidden, .quotaExceeded: self = .permission
     case .invalidArgument, .refused, .notFound, .alreadyExists, .fileMissing, .fileChanged, .noSuchItem: self = .final
     default: self = .temporary
     }

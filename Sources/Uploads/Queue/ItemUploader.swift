@@ -17,21 +17,19 @@ struct ItemUploader: Sendable {
   private var request: UploadRequest { item.request }
   private var content: ObjectContent { item.request.content }
 
-  /// Uploads the item.
-  /// - Parameter mayBeStored: A Boolean value that indicates whether an earlier attempt may have stored the object
-  ///   without our knowledge.
+  /// Uploads the item, unless the server has it.
   /// - Throws: ``UploadsError``, `CancellationError`.
-  func run(mayBeStored: Bool) async throws {
+  func run() async throws {
     var replacing = request.isReplacing
-    if mayBeStored || item.attempts > 0 || item.uploadID != nil {
-      switch try await presence() {
-      case .same: return
-      case .absent: break
-      // The object was meant to be this one: an upload of ours went wrong.
-      case .different(isOurs: true): replacing = true
-      case .different(isOurs: false):
-        guard replacing else { throw Self.exists(request.key) }
-      }
+    // Always: an earlier attempt may have stored it, and a server may ignore the condition beside the upload.
+    let first = try await firstPresence()
+    switch first {
+    case .same: return
+    case .absent, nil: break
+    // The object was meant to be this one: an upload of ours went wrong.
+    case .different(isOurs: true): replacing = true
+    case .different(isOurs: false):
+      guard replacing else { throw Self.exists(request.key) }
     }
     do {
       try checkFile()
@@ -50,6 +48,28 @@ struct ItemUploader: Sendable {
       case .different(isOurs: true): try await send(replacing: true)
       case .different(isOurs: false): throw Self.exists(request.key)
       }
+    }
+    if !request.isReplacing, first != nil { try await lookAgain() }
+  }
+
+  /// Looks for the object.
+  /// - Returns: `nil` if the credentials do not permit to look: then the condition beside the upload must do.
+  private func firstPresence() async throws -> ObjectPresence? {
+    do {
+      return try await presence()
+    } catch let error as UploadsError where error.code == .forbidden && client.mayKeepConditions {
+      return nil
+    }
+  }
+
+  /// Looks whether the object is still this one, unless the server has shown that it replaces none by mistake.
+  private func lookAgain() async throws {
+    guard client.condition != .kept || content.size >= plan.threshold else { return }
+    switch try await presence() {
+    // The bytes of ours were proven when they were sent.
+    case .same, .different(isOurs: true): return
+    case .absent: throw UploadsError(.busy, "\(request.key) was uploaded, and is gone")
+    case .different(isOurs: false): throw Self.exists(request.key)
     }
   }
 
@@ -147,13 +167,20 @@ struct ItemUploader: Sendable {
           }
         }
       }
+      var failure: (any Error)?
       repeat {
-        while !missing.isEmpty, inProgress < max(concurrency(), 1) { sendNext() }
-        guard let part = try await group.next() else { break }
+        while failure == nil, !missing.isEmpty, inProgress < max(concurrency(), 1) { sendNext() }
         inProgress -= 1
-        parts[part.number] = part
-        try record(upload, parts.values.sorted { $0.number < $1.number })
-      } while inProgress > 0 || !missing.isEmpty
+        do {
+          guard let part = try await group.next() else { break }
+          parts[part.number] = part
+          try record(upload, parts.values.sorted { $0.number < $1.number })
+        } catch {
+          // The other parts in progress are sent to their ends, so that the next attempt need not send them.
+          failure = failure ?? error
+        }
+      } while inProgress > 0 || failure == nil && !missing.isEmpty
+      if let failure { throw failure }
       return parts.values.sorted { $0.number < $1.number }
     }
   }

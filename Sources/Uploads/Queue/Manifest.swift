@@ -58,7 +58,7 @@ public struct ManifestEntry: Sendable, Hashable, Codable {
 /// It only ever grows: lines of other programs stay, also those that this program does not understand.
 struct Manifest: Hashable {
   /// The largest manifest that is read or written, in bytes: some 40,000 objects.
-  static let sizeLimit: Int64 = 16 << 20
+  static let sizeLimit = S3Client.smallObjectLimit
   static let contentType = "application/x-ndjson"
 
   private var lines: [String: String] = [:]

@@ -2,8 +2,7 @@ extension QueueMachine {
   /// The events that the machine handles.
   enum Event: Sendable, Hashable {
     /// An item is to be uploaded, or retried at a user's request.
-    /// - Parameter mayBeStored: A Boolean value that indicates whether an earlier attempt may have stored the object.
-    case added(Int64, account: String, failures: Int, mayBeStored: Bool = false)
+    case added(Int64, account: String, failures: Int)
     /// An item is paused, dropped or finished elsewhere.
     case removed(Int64)
     /// The attempt of an item has succeeded.
@@ -23,8 +22,7 @@ extension QueueMachine {
   /// The actions that the queue performs for the machine.
   enum Action: Sendable, Hashable {
     /// Upload an item, with the account's credentials of this generation.
-    /// - Parameter mayBeStored: A Boolean value that indicates whether to look for the object on the server first.
-    case start(Int64, generation: Int, mayBeStored: Bool)
+    case start(Int64, generation: Int)
     /// Cancel the attempt of an item.
     case cancel(Int64)
     /// Fetch newer credentials for an account: the server refused those of this generation.

@@ -12,8 +12,6 @@ struct QueueMachine: Sendable {
     let account: String
     /// The number of failures since the item was queued or a user retried it.
     var failures: Int
-    /// A Boolean value that indicates whether an earlier attempt may have stored the object without our knowledge.
-    var mayBeStored: Bool
     var state = State.waiting
 
     enum State: Hashable {
@@ -69,9 +67,6 @@ struct QueueMachine: Sendable {
   private var backingOff: [(until: Duration, id: Int64)] = []
   /// The items with an attempt in progress.
   private(set) var uploading: Set<Int64> = []
-  /// The items that are not active and that an attempt may have stored: paused by a user, or failed for good. They come
-  /// back when a user resumes or retries them.
-  private var inactiveButMaybeStored: Set<Int64> = []
   private var network = Network.reachable
   private var isPaused = false
   private var starts = 0
@@ -106,6 +101,14 @@ struct QueueMachine: Sendable {
     return credentials.refusedUntil != nil
   }
 
+  /// Returns `true` if items of an account wait for newer credentials, because the present ones do not permit them.
+  func awaitsNewerCredentials(_ account: String) -> Bool {
+    items.values.contains { item in
+      guard item.account == account, case .backingOff(_, let forbiddenTo) = item.state else { return false }
+      return forbiddenTo != nil
+    }
+  }
+
   /// Handles an event.
   /// - Parameters:
   ///   - event: The event.
@@ -115,15 +118,13 @@ struct QueueMachine: Sendable {
   mutating func handle(_ event: Event, at now: Duration, random: Double = 0.5) -> [Action] {
     var actions: [Action] = []
     switch event {
-    case .added(let id, let account, let failures, let mayBeStored):
-      add(id, account, failures: failures, mayBeStored: mayBeStored)
+    case .added(let id, let account, let failures): add(id, account, failures: failures)
     case .removed(let id):
       if uploading.contains(id) { actions.append(.cancel(id)) }
-      if let item = remove(id), item.mayBeStored { inactiveButMaybeStored.insert(id) }
+      remove(id)
     case .succeeded(let id):
       network = .reachable
       remove(id)
-      inactiveButMaybeStored.remove(id)
     case .failed(let id, let failure): actions += fail(id, failure, now, random)
     case .credentials(let name, let generation):
       if accounts[name]?.credentials?.generation != generation {
@@ -140,12 +141,10 @@ struct QueueMachine: Sendable {
     return actions + startNext(now)
   }
 
-  private mutating func add(_ id: Int64, _ account: String, failures: Int, mayBeStored: Bool) {
+  private mutating func add(_ id: Int64, _ account: String, failures: Int) {
     guard !uploading.contains(id) else { return }
-    let known = remove(id)
-    let wasMaybeStored = inactiveButMaybeStored.remove(id) != nil
-    items[id] = Item(
-      account: account, failures: failures, mayBeStored: mayBeStored || wasMaybeStored || known?.mayBeStored == true)
+    remove(id)
+    items[id] = Item(account: account, failures: failures)
     enqueue(id)
   }
 
@@ -153,13 +152,10 @@ struct QueueMachine: Sendable {
     guard var item = items[id], case .uploading(let generation) = item.state else { return [] }
     remove(id)
     if failure.kind != .network { network = .reachable }
-    item.mayBeStored = true
     var delay: Duration?
     var actions: [Action] = []
     switch failure.kind {
-    case .final:
-      inactiveButMaybeStored.insert(id)
-      return [.giveUp(id, failure)]
+    case .final: return [.giveUp(id, failure)]
     case .credentials:
       actions += refresh(item.account, generation)
       if accounts[item.account]?.credentials?.generation == generation {
@@ -215,9 +211,8 @@ struct QueueMachine: Sendable {
         let generation = accounts[account]?.generation(at: now), var item = remove(id)
       else { break }
       accounts[account]?.credentials?.refusedUntil = nil
-      let start = Action.start(id, generation: generation, mayBeStored: item.mayBeStored)
+      let start = Action.start(id, generation: generation)
       item.state = .uploading(generation: generation)
-      item.mayBeStored = true
       insert(id, item)
       starts += 1
       actions.append(start)

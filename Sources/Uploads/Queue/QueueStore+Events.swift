@@ -26,6 +26,12 @@ public struct UploadEvent: Sendable, Hashable, Identifiable {
     case resumed
     /// A user has dropped an item.
     case dropped
+    /// A user has moved an item to another server.
+    case moved
+    /// The server has an item, and its local files cannot be removed or released yet.
+    case unsettled
+    /// A server was found not to keep the condition that no object is replaced.
+    case conditionIgnored
     /// An account has no credentials, or the server refuses them.
     case credentialsMissing
     /// An account has accepted credentials again.

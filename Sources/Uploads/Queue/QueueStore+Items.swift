@@ -35,13 +35,14 @@ extension QueueStore {
     try read { try Self.item(id, $0) }
   }
 
-  /// Returns the item for an object; `nil` if there is none.
+  /// Returns the item for an object of a server; `nil` if there is none.
+  /// - Parameters:
+  ///   - endpoint: The URL of the server; `nil` for the items that belong to no server yet.
+  ///   - bucket: The bucket of the object.
+  ///   - key: The key of the object.
   /// - Throws: ``UploadsError`` with code `.storage`.
-  public func item(bucket: String, key: String) throws(UploadsError) -> UploadItem? {
-    try read { database in
-      try Row.fetchOne(database, sql: "SELECT * FROM item WHERE bucket = ? AND key = ?", arguments: [bucket, key])
-        .map { try UploadItem(row: $0) }
-    }
+  public func item(at endpoint: String?, bucket: String, key: String) throws(UploadsError) -> UploadItem? {
+    try read { try Self.item(at: endpoint, bucket: bucket, key: key, $0) }
   }
 
   /// Returns the numbers and bytes of all items, by state.
@@ -78,10 +79,12 @@ extension QueueStore {
     }
   }
 
-  /// Returns the buckets that items were added for, with their accounts.
-  func buckets() throws(UploadsError) -> [(bucket: String, account: String)] {
+  /// Returns the buckets of a server that items were added for, with their accounts.
+  func buckets(at endpoint: String) throws(UploadsError) -> [(bucket: String, account: String)] {
     try read { database in
-      try Row.fetchAll(database, sql: "SELECT DISTINCT bucket, account FROM item").map { ($0["bucket"], $0["account"]) }
+      try Row.fetchAll(
+        database, sql: "SELECT DISTINCT bucket, account FROM item WHERE endpoint = ?", arguments: [endpoint]
+      ).map { ($0["bucket"], $0["account"]) }
     }
   }
 
@@ -90,20 +93,19 @@ extension QueueStore {
     let id: Int64
     let account: String
     let failures: Int
-    /// A Boolean value that indicates whether its upload was begun and its end not recorded.
-    let isUploading: Bool
   }
 
-  /// Returns the items that are to be uploaded, the oldest first.
-  func activeItems() throws(UploadsError) -> [ActiveItem] {
+  /// Returns the items that are to be uploaded to a server, or belong to none yet, the oldest first.
+  func activeItems(at endpoint: String) throws(UploadsError) -> [ActiveItem] {
     try read { database in
       try Row.fetchAll(
         database,
-        sql: "SELECT id, account, attempts, state FROM item WHERE state IN ('waiting', 'uploading') ORDER BY id"
+        sql: """
+          SELECT id, account, attempts FROM item WHERE state IN ('waiting', 'uploading') AND endpoint IN ('', ?)
+          ORDER BY id
+          """, arguments: [endpoint]
       ).map { row in
-        ActiveItem(
-          id: row["id"], account: row["account"], failures: row["attempts"],
-          isUploading: row["state"] == UploadItem.State.uploading.rawValue)
+        ActiveItem(id: row["id"], account: row["account"], failures: row["attempts"])
       }
     }
   }
@@ -129,10 +131,12 @@ extension QueueStore {
     }
   }
 
-  /// Retries an item at once; it must be failed, waiting or paused.
+  /// Retries an item at once; it must be failed, waiting, paused or done.
+  ///
+  /// An item that is done is sent again unless the server still has it.
   /// - Throws: ``UploadsError`` with code `.noSuchItem`, `.invalidState`, `.storage` or `.noSpace`.
   public func retry(_ id: Int64) throws(UploadsError) {
-    try change(id, .retried, to: .waiting, from: [.failed, .waiting, .paused])
+    try change(id, .retried, to: .waiting, from: [.failed, .waiting, .paused, .done])
   }
 
   /// Pauses an item; it must be waiting, uploading or failed.
@@ -149,12 +153,18 @@ extension QueueStore {
     try change(id, .resumed, to: .waiting, from: [.paused])
   }
 
-  /// Removes an item from the queue; its local files and its object stay.
+  /// Removes an item from the queue; its local files and its object stay. Parts that the server has are removed by the
+  /// next program that uploads the queue.
   /// - Throws: ``UploadsError`` with code `.noSuchItem`, `.storage` or `.noSpace`.
   public func drop(_ id: Int64) throws(UploadsError) {
     try command("drop item \(id)") { database in
-      guard try Self.item(id, database) != nil else { throw Self.unknown(id) }
+      guard let item = try Self.item(id, database) else { throw Self.unknown(id) }
+      try self.abandonParts(of: item, database)
       try self.record(.dropped, item: id, database)
+      // So that no program that looks for unqueued files queues it again.
+      try database.execute(
+        sql: "INSERT OR IGNORE INTO dropped (endpoint, bucket, key) VALUES (?, ?, ?)",
+        arguments: [item.request.endpoint ?? "", item.request.bucket, item.request.key])
       try database.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [id])
     }
   }
@@ -252,11 +262,26 @@ extension QueueStore {
     }
   }
 
-  private static func item(_ id: Int64, _ database: Database) throws -> UploadItem? {
+  /// Records why the local files of a delivered item are not settled.
+  func recordUnsettled(_ id: Int64, _ reason: String) throws(UploadsError) {
+    try write("record a problem of item \(id)", isDurable: false) { database in
+      try database.execute(sql: "UPDATE item SET problem = ? WHERE id = ?", arguments: [reason, id])
+      try self.record(.unsettled, item: id, reason: reason, database)
+    }
+  }
+
+  static func item(at endpoint: String?, bucket: String, key: String, _ database: Database) throws -> UploadItem? {
+    try Row.fetchOne(
+      database, sql: "SELECT * FROM item WHERE endpoint = ? AND bucket = ? AND key = ?",
+      arguments: [endpoint ?? "", bucket, key]
+    ).map { try UploadItem(row: $0) }
+  }
+
+  static func item(_ id: Int64, _ database: Database) throws -> UploadItem? {
     try Row.fetchOne(database, sql: "SELECT * FROM item WHERE id = ?", arguments: [id]).map { try UploadItem(row: $0) }
   }
 
-  private static func unknown(_ id: Int64) -> UploadsError {
+  static func unknown(_ id: Int64) -> UploadsError {
     UploadsError(.noSuchItem, "item \(id) is not in the queue")
   }
 }
@@ -282,6 +307,8 @@ extension UploadItem {
       afterwards: afterwards)
     request.sidecar = row["sidecar"]
     request.manifest = row["manifest"]
+    let endpoint: String = row["endpoint"]
+    request.endpoint = endpoint.isEmpty ? nil : endpoint
     self.state = state
     attempts = row["attempts"]
     queuedAtMs = row["queuedAtMs"]

@@ -2,6 +2,8 @@ internal import GRDB
 
 /// A manifest that lacks lines.
 struct UnwrittenManifest: Sendable, Hashable {
+  /// The URL of the server that the objects are on.
+  let endpoint: String
   let bucket: String
   let key: String
   /// The account that it is written for.
@@ -17,16 +19,23 @@ extension QueueStore {
     guard let manifest = item.request.manifest else { return }
     let line = try Self.json(ManifestEntry(item.request, atMs: now))
     try database.execute(
-      sql: "INSERT INTO manifestEntry (bucket, manifest, account, line) VALUES (?, ?, ?, ?)",
-      arguments: [item.request.bucket, manifest, item.request.account, line])
+      sql: "INSERT INTO manifestEntry (endpoint, bucket, manifest, account, line) VALUES (?, ?, ?, ?, ?)",
+      arguments: [item.request.endpoint ?? "", item.request.bucket, manifest, item.request.account, line])
   }
 
   /// Returns the manifests that lack lines, the one that has waited longest first.
-  func unwrittenManifests() throws(UploadsError) -> [UnwrittenManifest] {
+  /// - Parameter endpoint: The URL of the server; `nil` for the manifests of all servers.
+  func unwrittenManifests(at endpoint: String? = nil) throws(UploadsError) -> [UnwrittenManifest] {
     try read { database in
       try Row.fetchAll(
-        database, sql: "SELECT bucket, manifest, account FROM manifestEntry GROUP BY 1, 2, 3 ORDER BY MIN(id)"
-      ).map { UnwrittenManifest(bucket: $0["bucket"], key: $0["manifest"], account: $0["account"]) }
+        database,
+        sql: """
+          SELECT endpoint, bucket, manifest, account FROM manifestEntry WHERE ?1 IS NULL OR endpoint = ?1
+          GROUP BY 1, 2, 3, 4 ORDER BY MIN(id)
+          """, arguments: [endpoint]
+      ).map {
+        UnwrittenManifest(endpoint: $0["endpoint"], bucket: $0["bucket"], key: $0["manifest"], account: $0["account"])
+      }
     }
   }
 
@@ -35,8 +44,11 @@ extension QueueStore {
     try read { database in
       try Row.fetchAll(
         database,
-        sql: "SELECT id, line FROM manifestEntry WHERE bucket = ? AND manifest = ? AND account = ? ORDER BY id LIMIT ?",
-        arguments: [manifest.bucket, manifest.key, manifest.account, Self.manifestBatch]
+        sql: """
+          SELECT id, line FROM manifestEntry WHERE endpoint = ? AND bucket = ? AND manifest = ? AND account = ?
+          ORDER BY id LIMIT ?
+          """,
+        arguments: [manifest.endpoint, manifest.bucket, manifest.key, manifest.account, Self.manifestBatch]
       ).map { ($0["id"], $0["line"]) }
     }
   }
@@ -45,8 +57,10 @@ extension QueueStore {
   func forgetLines(of manifest: UnwrittenManifest, through id: Int64) throws(UploadsError) {
     try write("record a manifest", isDurable: false) { database in
       try database.execute(
-        sql: "DELETE FROM manifestEntry WHERE bucket = ? AND manifest = ? AND account = ? AND id <= ?",
-        arguments: [manifest.bucket, manifest.key, manifest.account, id])
+        sql: """
+          DELETE FROM manifestEntry WHERE endpoint = ? AND bucket = ? AND manifest = ? AND account = ? AND id <= ?
+          """,
+        arguments: [manifest.endpoint, manifest.bucket, manifest.key, manifest.account, id])
     }
   }
 }

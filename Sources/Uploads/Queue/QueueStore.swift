@@ -32,21 +32,12 @@ public final class QueueStore: Sendable {
   /// - Parameters:
   ///   - path: The path of the file, in a folder that exists.
   ///   - unixMs: The wall clock, in Unix milliseconds.
-  /// - Throws: ``UploadsError`` with code `.storage` or `.noSpace`.
+  /// - Throws: ``UploadsError`` with code `.storage`; `.noSpace` if the disk is full and the file does not exist, or is one
+  ///   of an earlier version. The items of a full disk can be read.
   public init(path: String, unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMilliseconds) throws(UploadsError) {
     self.path = path
     self.unixMs = unixMs
-    database = try Self.caught("open \(path)") {
-      var configuration = Configuration()
-      configuration.journalMode = .wal
-      // Another process writes for a moment at a time.
-      configuration.busyMode = .timeout(10)
-      let queue = try DatabaseQueue(path: path, configuration: configuration)
-      // Afterwards: with a write-ahead log, GRDB sets NORMAL at first.
-      try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-      try Self.migrator.migrate(queue)
-      return queue
-    }
+    database = try Self.open(path)
   }
 
   deinit { feed.end() }
@@ -91,67 +82,9 @@ public final class QueueStore: Sendable {
       try database.execute(sql: "ALTER TABLE item ADD COLUMN partSums TEXT")
     }
     migrator.registerMigration("4: events with reasons") { try $0.execute(sql: eventTable) }
+    migrator.registerMigration("5: servers") { try $0.execute(sql: serverTables) }
     return migrator
   }()
-
-  // MARK: Adding
-
-  /// Adds uploads to the queue, all or none; they are on disk when this returns.
-  ///
-  /// A request that equals a queued or uploaded one in bucket, key, account and checksum adds nothing and returns the ID
-  /// of that item.
-  /// - Returns: The IDs of the items, in the order of the requests.
-  /// - Throws: ``UploadsError`` with code `.invalidArgument`; `.fileMissing`; `.alreadyExists` if another file is queued
-  ///   or uploaded under the same key (choose another key, or set ``UploadRequest/isReplacing`` once the first is done);
-  ///   `.storage`; `.noSpace`.
-  @discardableResult public func add(_ requests: [UploadRequest]) throws(UploadsError) -> [Int64] {
-    var prints: [String] = []
-    for request in requests {
-      try request.check()
-      prints.append(try Fingerprint.of(request.content.path))
-    }
-    return try command("add items") { database in
-      let ids = try zip(requests, prints).map { request, print in try self.add(request, print, database) }
-      database.afterNextTransaction { _ in self.feed.publish(.itemsChanged) }
-      return ids
-    }
-  }
-
-  private func add(_ request: UploadRequest, _ fingerprint: String, _ database: Database) throws -> Int64 {
-    if let id = try insert(request, fingerprint, database) { return id }
-    let known = try Row.fetchOne(
-      database, sql: "SELECT * FROM item WHERE bucket = ? AND key = ?", arguments: [request.bucket, request.key])
-    let item = try known.map { try UploadItem(row: $0) }
-    if let item, item.request.content.sha256 == request.content.sha256, item.request.account == request.account {
-      return item.id
-    }
-    let taken = UploadsError(
-      .alreadyExists, "another file is queued or uploaded as \(request.key) in \(request.bucket)",
-      hint: "choose another key, or replace the object once the first item is done")
-    guard let item, request.isReplacing, [.done, .failed].contains(item.state) else { throw taken }
-    try database.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [item.id])
-    guard let id = try insert(request, fingerprint, database) else { throw taken }
-    return id
-  }
-
-  /// - Returns: The ID; `nil` if an item with this key exists.
-  private func insert(_ request: UploadRequest, _ fingerprint: String, _ database: Database) throws -> Int64? {
-    // Preparing the statement takes longer than running it.
-    try database.cachedStatement(
-      sql: """
-        INSERT INTO item (bucket, key, account, path, sidecar, fingerprint, size, sha256, contentType, metadata,
-          partSums, isReplacing, afterwards, manifest, queuedAtMs)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (bucket, key) DO NOTHING
-        """
-    ).execute(
-      arguments: [
-        request.bucket, request.key, request.account, request.content.path, request.sidecar, fingerprint,
-        request.content.size, request.content.sha256, request.content.contentType,
-        try Self.json(request.content.metadata), try request.content.partSums.map(Self.json), request.isReplacing,
-        request.afterwards.rawValue, request.manifest, now,
-      ])
-    return database.changesCount == 1 ? database.lastInsertedRowID : nil
-  }
 
   // MARK: Access
 
@@ -201,7 +134,7 @@ public final class QueueStore: Sendable {
     try Self.caught("read \(path)") { try database.read(body) }
   }
 
-  private static func caught<Value>(_ phase: String, _ body: () throws -> Value) throws(UploadsError) -> Value {
+  static func caught<Value>(_ phase: String, _ body: () throws -> Value) throws(UploadsError) -> Value {
     do {
       return try body()
     } catch let error as UploadsError {

@@ -30,6 +30,11 @@ public struct UploadRequest: Sendable, Hashable {
   public var isReplacing: Bool
   /// The treatment of the local files once the server has the bytes.
   public var afterwards: Afterwards
+  /// The URL of the server to upload to, as ``S3Endpoint/url`` has it; `nil` for the server of the queue that uploads the
+  /// item first.
+  ///
+  /// An item goes to this server alone, until ``QueueStore/move(_:to:)`` names another one.
+  public var endpoint: String?
   /// The key of the manifest, in the same bucket, that lists the object once it is uploaded; `nil` by default.
   ///
   /// ``ManifestEntry`` describes its lines.
@@ -59,6 +64,10 @@ public struct UploadRequest: Sendable, Hashable {
     try S3Endpoint.check(bucket: bucket)
     try S3Endpoint.check(key: key)
     if let manifest { try S3Endpoint.check(key: manifest) }
+    if let endpoint, try S3Endpoint(endpoint).url != endpoint {
+      throw UploadsError(
+        .invalidArgument, "the endpoint of “\(key)” is “\(endpoint)”; allowed: the URL of an S3Endpoint")
+    }
     guard manifest != key else {
       throw UploadsError(.invalidArgument, "the manifest of “\(key)” has the same key; allowed: another key")
     }

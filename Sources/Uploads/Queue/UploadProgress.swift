@@ -25,6 +25,7 @@ final class UploadProgress: Sendable {
     var sentBytes: Int64 = 0
     var lock: QueueLock?
     var publishedAt = Duration.zero
+    var speed = LineSpeed()
 
     var uploader: QueueUploader {
       QueueUploader(processID: getpid(), sentBytes: sentBytes, running: attempts.compactMapValues(\.bytes))
@@ -43,6 +44,9 @@ final class UploadProgress: Sendable {
 
   /// The progress of this process.
   var now: QueueUploader { state.withLock { $0.uploader } }
+
+  /// A Boolean value that indicates whether one part at a time keeps the line busy.
+  var isSlow: Bool { state.withLock { $0.speed.isSlow } }
 
   /// Publishes the progress through a lock from now on; `nil` stops that.
   func publish(through lock: QueueLock?) {
@@ -71,6 +75,7 @@ final class UploadProgress: Sendable {
       guard case .sending(let task, let before) = state.attempts[id] else { return }
       state.attempts[id] = .sending(task, bytes: bytes)
       state.sentBytes += max(bytes - before, 0)
+      state.speed.add(state.sentBytes, at: instant)
       guard state.publishedAt + Self.interval <= instant else { return }
       state.publishedAt = instant
       state.publish()

@@ -1,7 +1,7 @@
 extension UploadQueue {
   /// Runs an attempt in a task of its own, which the machine can cancel.
-  func supervise(_ id: Int64, generation: Int, mayBeStored: Bool) async {
-    let task = Task { await self.attempt(id, mayBeStored: mayBeStored) }
+  func supervise(_ id: Int64) async {
+    let task = Task { await self.attempt(id) }
     progress.begin(id, task)
     await withTaskCancellationHandler {
       await task.value
@@ -11,7 +11,7 @@ extension UploadQueue {
     progress.end(id)
   }
 
-  private func attempt(_ id: Int64, mayBeStored: Bool) async {
+  private func attempt(_ id: Int64) async {
     do {
       guard let item = try await begin(id) else { return handle(.removed(id)) }
       let name = item.request.account
@@ -23,10 +23,13 @@ extension UploadQueue {
       progress.beginSending(id, after: item.parts.reduce(0) { $0 + $1.size })
       let uploader = ItemUploader(
         client: client, store: store, plan: options.plan, item: item, credentials: credentials,
-        // The slots that other items do not use.
-        concurrency: { [progress, options] in options.concurrency / max(progress.now.running.count, 1) },
+        // The slots that other items do not use; on a slow line one after the other, so that each ends soon.
+        concurrency: { [progress, options] in
+          progress.isSlow ? 1 : options.concurrency / max(progress.now.running.count, 1)
+        },
         onProgress: { [progress] bytes in progress.update(id, bytes) })
-      try await uploader.run(mayBeStored: mayBeStored)
+      try await uploader.run()
+      await probeCondition(with: item, credentials)
       let isDone = try await deliver(item)
       if isDone { report.counters.uploaded += 1 }
       report.counters.uploadedBytes += item.request.content.size
@@ -38,6 +41,26 @@ extension UploadQueue {
       report.counters.failures[failure.kind, default: 0] += 1
       logger.info("upload failed", metadata: ["item": "\(id)", "kind": "\(failure.kind.rawValue)"])
       handle(.failed(id, failure))
+    }
+  }
+
+  /// Finds out, with a small object and once for each server, whether the server keeps the condition that no object is
+  /// replaced, and records it.
+  private func probeCondition(with item: UploadItem, _ credentials: S3Credentials) async {
+    let request = item.request
+    do {
+      let found = try await client.probeCondition(
+        with: request.content, bucket: request.bucket, key: request.key, credentials: credentials)
+      guard let found else { return }
+      var server = UploadServer(client.endpoint)
+      server.condition = found
+      try store.remember(server)
+      guard found != .kept else { return }
+      try store.recordIgnoredCondition(of: server)
+    } catch is CancellationError {
+      // The next item is asked with.
+    } catch {
+      logger.info("condition not probed", metadata: ["reason": "\(error)"])
     }
   }
 }

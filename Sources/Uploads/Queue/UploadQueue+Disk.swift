@@ -56,6 +56,7 @@ extension UploadQueue {
     } catch {
       report.problem = "item \(item.id) is uploaded, but its local files are not settled: \(error)"
       logger.error("item not settled", metadata: ["item": "\(item.id)", "reason": "\(error)"])
+      try store.recordUnsettled(item.id, "\(error)")
       return false
     }
     try await freeingSpace { () throws(UploadsError) in try store.finish(item.id, as: .done) }

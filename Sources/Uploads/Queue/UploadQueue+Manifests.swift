@@ -32,7 +32,7 @@ extension UploadQueue {
     var isComplete = true
     var problem: String?
     do {
-      for manifest in try store.unwrittenManifests() {
+      for manifest in try store.unwrittenManifests(at: client.endpoint.url) {
         // The items find out when the server is reachable and the credentials are accepted again.
         guard !machine.isOffline, !machine.lacksCredentials(manifest.account),
           let credentials = accounts[manifest.account]?.current

@@ -4,12 +4,14 @@ extension UploadQueue {
   /// Continues what an earlier process left unfinished.
   func recover() async throws {
     version = try store.version()
+    keep("record the server") { () throws(UploadsError) in try store.remember(UploadServer(client.endpoint)) }
+    for server in try store.servers() where server.endpoint == client.endpoint.url { client.learn(server.condition) }
     for item in try store.items(in: [.delivered]) {
       do { _ = try await settle(item) } catch {
         logger.error("item not settled", metadata: ["item": "\(item.id)", "reason": "\(error)"])
       }
     }
-    if try !store.unwrittenManifests().isEmpty { manifestWake.signal() }
+    if try !store.unwrittenManifests(at: client.endpoint.url).isEmpty { manifestWake.signal() }
     try reconcile()
   }
 
@@ -29,15 +31,36 @@ extension UploadQueue {
 
   /// Brings the machine's items in line with the store's.
   private func reconcile() throws(UploadsError) {
+    abandonedWake.signal()
     handle(.paused(try store.isPaused))
-    let active = try store.activeItems()
+    // On a full disk they are uploaded all the same.
+    keep("give items to the server") { () throws(UploadsError) in try store.bind(to: client.endpoint.url) }
+    let active = try store.activeItems(at: client.endpoint.url)
     let ids = Set(active.map(\.id))
     for id in machine.ids where !ids.contains(id) { handle(.removed(id)) }
     for item in active {
       // A user who retries an item resets its failures.
       if let known = machine.failures(of: item.id), known <= item.failures { continue }
-      handle(
-        .added(item.id, account: item.account, failures: item.failures, mayBeStored: item.isUploading))
+      handle(.added(item.id, account: item.account, failures: item.failures))
+    }
+  }
+
+  /// Aborts the multipart uploads of items that users have dropped or moved, after each change by a user and when there
+  /// are credentials.
+  func abortAbandoned() async {
+    for await _ in abandonedWake.signals {
+      do {
+        for upload in try store.abandonedUploads(at: client.endpoint.url) {
+          guard !machine.isOffline, let credentials = accounts[upload.account]?.current else { continue }
+          try await client.abortMultipart(
+            upload.uploadID, bucket: upload.bucket, key: upload.key, credentials: credentials)
+          try store.forget(upload)
+        }
+      } catch is CancellationError {
+        return
+      } catch {
+        logger.info("parts not removed", metadata: ["reason": "\(error)"])
+      }
     }
   }
 
@@ -53,7 +76,7 @@ extension UploadQueue {
       // At the start there are no credentials yet, and the items come first.
       do { try await clock.sleep(for: .seconds(60)) } catch { return }
       do {
-        for (bucket, account) in try store.buckets() {
+        for (bucket, account) in try store.buckets(at: client.endpoint.url) {
           if let credentials = accounts[account]?.current { try await sweep(bucket, account, credentials) }
         }
       } catch is CancellationError {
@@ -69,7 +92,8 @@ extension UploadQueue {
     for upload in try await client.unfinishedUploads(bucket: bucket, credentials: credentials) {
       let age = store.now + client.clockSkew * 1000 - upload.startedAtMs
       guard age > Self.orphanAge.milliseconds(rounded: .towardZero),
-        let item = try store.item(bucket: bucket, key: upload.key), item.request.account == account,
+        let item = try store.item(at: client.endpoint.url, bucket: bucket, key: upload.key),
+        item.request.account == account,
         item.uploadID != upload.uploadID, !machine.uploading.contains(item.id)
       else { continue }
       try await client.abortMultipart(

@@ -34,6 +34,8 @@ public actor UploadQueue {
 
   /// The items of the queue, on disk.
   public nonisolated let store: QueueStore
+  /// The server that the queue uploads to; items of other servers wait.
+  public nonisolated var endpoint: S3Endpoint { client.endpoint }
   let client: S3Client
   let options: Options
   let clock: TimeSource
@@ -46,6 +48,7 @@ public actor UploadQueue {
   /// The store's version that the machine knows.
   var version: Int64 = -1
   let manifestWake = WakeSignal()
+  let abandonedWake = WakeSignal()
   private let wake = WakeSignal()
   private var pending: [QueueMachine.Action] = []
   /// The instant of the next timer.
@@ -82,8 +85,13 @@ public actor UploadQueue {
   /// - Returns: The IDs of the items, in order. An item that is queued or uploaded already keeps its ID.
   /// - Throws: ``UploadsError``, as ``QueueStore/add(_:)``.
   @discardableResult public func add(_ requests: [UploadRequest]) throws(UploadsError) -> [Int64] {
+    var requests = requests
+    for index in requests.indices where requests[index].endpoint == nil {
+      requests[index].endpoint = client.endpoint.url
+    }
     let ids = try store.add(requests)
-    for (id, request) in zip(ids, requests) where machine.failures(of: id) == nil {
+    for (id, request) in zip(ids, requests)
+    where request.endpoint == client.endpoint.url && machine.failures(of: id) == nil {
       if let item = try store.item(id), item.state == .waiting {
         handle(.added(id, account: request.account, failures: 0))
       }
@@ -109,6 +117,7 @@ public actor UploadQueue {
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followStore() }
       group.addTask { await self.sweep() }
+      group.addTask { await self.abortAbandoned() }
       group.addTask { await self.keepManifests() }
       var iterator = wake.signals.makeAsyncIterator()
       while !Task.isCancelled {
@@ -142,8 +151,7 @@ public actor UploadQueue {
 
   private func perform(_ action: QueueMachine.Action, _ group: inout DiscardingTaskGroup) {
     switch action {
-    case .start(let id, let generation, let mayBeStored):
-      group.addTask { await self.supervise(id, generation: generation, mayBeStored: mayBeStored) }
+    case .start(let id, _): group.addTask { await self.supervise(id) }
     case .cancel(let id): progress.cancel(id)
     case .refresh(let account, let generation):
       // A fetch starts with the next tick.
@@ -192,13 +200,16 @@ public actor UploadQueue {
       result = .failure(UploadsError(.noCredentials, "\(before.provider.name): \(error)"))
     }
     let refused = machine.lacksCredentials(name) && before.generation > 0 ? before.generation : nil
-    _ = accounts[name]?.handle(.fetched(result, refused: refused, unixMs: store.now), at: clock.now)
+    // Also for a missing permission: the credentials may be those of another account, and be corrected.
+    let outdated = refused ?? (machine.awaitsNewerCredentials(name) ? before.generation : nil)
+    _ = accounts[name]?.handle(.fetched(result, refused: outdated, unixMs: store.now), at: clock.now)
     if case .failure(let error) = result {
       logger.warning("credentials not fetched", metadata: ["account": "\(name)", "reason": "\(error.code)"])
     }
     let generation = accounts[name]?.generation ?? 0
     recordCredentials(of: name, before: before, refused: refused)
     if generation > before.generation {
+      abandonedWake.signal()
       handle(.credentials(name, generation: generation))
     } else {
       wake.signal()
@@ -226,8 +237,9 @@ public actor UploadQueue {
       try body()
       report.problem = nil
     } catch {
+      // Once: on a full disk every record fails, several times a second.
+      if report.problem != error.description { logger.error("\(operation): \(error)") }
       report.problem = error.description
-      logger.error("\(operation): \(error)")
     }
   }
 }

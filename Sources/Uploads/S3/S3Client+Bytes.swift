@@ -2,10 +2,16 @@ internal import FoundationEssentials
 internal import Streams
 
 extension S3Client {
-  /// Reads a small object into memory.
-  func bytes(bucket: String, key: String, credentials: S3Credentials) async throws -> Data {
+  /// The largest object that is read into memory, in bytes.
+  static let smallObjectLimit: Int64 = 16 << 20
+
+  /// Reads a small object, such as a manifest, into memory.
+  /// - Throws: ``UploadsError`` with code `.unexpectedResponse` for a larger object.
+  func bytes(
+    bucket: String, key: String, limit: Int64 = smallObjectLimit, credentials: S3Credentials
+  ) async throws -> Data {
     let data = Lock(Data())
-    try await get(bucket: bucket, key: key, credentials: credentials) { bytes in
+    try await get(bucket: bucket, key: key, limit: limit, credentials: credentials) { bytes in
       data.withLock { $0.append(contentsOf: bytes) }
     }
     return data.withLock { $0 }

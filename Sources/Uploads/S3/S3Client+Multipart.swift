@@ -42,7 +42,7 @@ extension S3Client {
       "POST", bucket: bucket, key: key, query: [("uploads", "")],
       headers: content.headers + [("x-amz-checksum-algorithm", "SHA256")])
     let response = try await perform(request, bucket: bucket, credentials: credentials)
-    let root = try Self.document(response, "InitiateMultipartUploadResult", request)
+    let root = try Self.document(response, having: ["UploadId"], request)
     guard let id = root["UploadId"], (1...4096).contains(id.utf8.count) else {
       throw UploadsError(.unexpectedResponse, "the server created a multipart upload and returned no ID of it")
     }
@@ -112,15 +112,14 @@ extension S3Client {
         "POST", bucket: bucket, key: key, query: [("uploadId", upload.id)],
         headers: [("Content-Type", "application/xml")] + headers, body: .bytes(body))
       let response = try await perform(request, bucket: bucket, payload: payload, credentials: credentials)
-      let root = try Self.document(response, "CompleteMultipartUploadResult", request)
+      let root = try Self.document(response, having: ["ETag", "Location"], request)
       etag.withLock { $0 = (root["ETag"] ?? "").unquoted.lowercased() }
       return response
     }
     if !replacing {
+      // Sending the parts took a while, and not every server keeps the condition here that it keeps elsewhere.
+      try await checkIsFree(key, in: bucket, credentials: credentials)
       if try await conditional(send) != nil { return etag.withLock { $0 } }
-      if try await head(bucket: bucket, key: key, credentials: credentials) != nil {
-        throw UploadsError(.alreadyExists, "an object \(key) exists")
-      }
     }
     _ = try await send([])
     return etag.withLock { $0 }
@@ -154,7 +153,8 @@ extension S3Client {
       let request = endpoint.request(
         "GET", bucket: bucket, query: [("uploads", ""), ("prefix", prefix), ("encoding-type", "url")] + markers)
       let response = try await perform(request, bucket: bucket, credentials: credentials)
-      let root = try Self.document(response, "ListMultipartUploadsResult", request)
+      let root = try Self.document(
+        response, having: ["IsTruncated", "Upload", "Bucket", "MaxUploads"], request)
       let isEncoded = root["EncodingType"] == "url"
       uploads += try root.all("Upload").map { item in
         guard let raw = item["Key"], let key = isEncoded ? raw.keyDecoded : raw, let id = item["UploadId"],

@@ -67,9 +67,7 @@ extension S3Client {
     var response: S3Response?
     if !replacing {
       response = try await conditional(send)
-      if response == nil, try await head(bucket: bucket, key: key, credentials: credentials) != nil {
-        throw UploadsError(.alreadyExists, "an object \(key) exists")
-      }
+      if response == nil { try await checkIsFree(key, in: bucket, credentials: credentials) }
     }
     let final = if let response { response } else { try await send([]) }
     let stored = try Self.stored(final, size: content.size, "PUT")
@@ -94,6 +92,17 @@ extension S3Client {
   /// Returns the properties of an object; `nil` if it does not exist.
   /// - Throws: ``UploadsError``; `CancellationError`.
   public func head(bucket: String, key: String, credentials: S3Credentials) async throws -> StoredObject? {
+    do {
+      return try await headOnce(bucket: bucket, key: key, credentials: credentials)
+    } catch let error as UploadsError where error.code == .forbidden && error.serverCode == nil {
+      // Without a body the response names no reason: a wrong secret is no missing permission.
+      if let reason = try await reasonOfRefusal(bucket: bucket, key: key, credentials: credentials) { throw reason }
+      // The other request is permitted, perhaps because its response has named the bucket's region.
+      return try await headOnce(bucket: bucket, key: key, credentials: credentials)
+    }
+  }
+
+  private func headOnce(bucket: String, key: String, credentials: S3Credentials) async throws -> StoredObject? {
     let request = endpoint.request(
       "HEAD", bucket: bucket, key: key, headers: [("x-amz-checksum-mode", "ENABLED")])
     do {
@@ -108,20 +117,42 @@ extension S3Client {
     }
   }
 
+  /// Asks for the first byte of an object, to learn why a look at it is refused.
+  /// - Returns: `nil` if this request is not refused, or the object does not exist.
+  private func reasonOfRefusal(bucket: String, key: String, credentials: S3Credentials) async throws -> UploadsError? {
+    let request = endpoint.request("GET", bucket: bucket, key: key, headers: [("Range", "bytes=0-0")])
+    do {
+      _ = try await perform(request, bucket: bucket, credentials: credentials) { S3Progress(received: { _ in }) }
+      return nil
+    } catch let named as UploadsError where named.code == .notFound {
+      return nil
+    } catch let named as UploadsError where named.serverCode != nil {
+      return named
+    }
+  }
+
   /// Reads an object and passes each piece of it to a closure.
+  /// - Parameters:
+  ///   - bucket: The bucket of the object.
+  ///   - key: The key of the object.
+  ///   - limit: The longest object that is read, in bytes; `nil` for any length.
+  ///   - credentials: The credentials to sign with.
+  ///   - onBytes: A closure that receives the pieces in order.
   /// - Returns: The length of the object in bytes.
-  /// - Throws: ``UploadsError``; with code `.interrupted` if the response is truncated; `CancellationError`.
+  /// - Throws: ``UploadsError``; with code `.interrupted` if the response is truncated, `.unexpectedResponse` if it is
+  ///   longer than the limit; `CancellationError`.
   @discardableResult public func get(
-    bucket: String, key: String, credentials: S3Credentials,
+    bucket: String, key: String, limit: Int64? = nil, credentials: S3Credentials,
     _ onBytes: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
   ) async throws -> Int64 {
     let count = Lock<Int64>(0)
     let request = endpoint.request("GET", bucket: bucket, key: key)
     let response = try await perform(request, bucket: bucket, credentials: credentials) {
-      S3Progress(received: { bytes in
-        count.withLock { $0 += Int64(bytes.count) }
-        onBytes(bytes)
-      })
+      S3Progress(
+        received: { bytes in
+          count.withLock { $0 += Int64(bytes.count) }
+          onBytes(bytes)
+        }, receivedLimit: limit)
     }
     let length = count.withLock { $0 }
     guard response.headers["content-length"].flatMap(Int64.init) ?? length == length else {
@@ -154,7 +185,8 @@ extension S3Client {
     if let token { query.append(("continuation-token", token)) }
     let request = endpoint.request("GET", bucket: bucket, query: query.map { (name: $0.0, value: $0.1) })
     let response = try await perform(request, bucket: bucket, credentials: credentials)
-    let root = try Self.document(response, "ListBucketResult", request)
+    let root = try Self.document(
+      response, having: ["IsTruncated", "KeyCount", "Contents", "Name"], request)
     let isEncoded = root["EncodingType"] == "url"
     let entries = try root.all("Contents").map { item in
       guard let raw = item["Key"], let key = isEncoded ? raw.keyDecoded : raw,
@@ -198,8 +230,12 @@ extension S3Client {
         || response.headers["x-amz-server-side-encryption-customer-algorithm"] != nil)
   }
 
-  /// Returns the root element of a response, which must have this name; an error may have status 200.
-  static func document(_ response: S3Response, _ name: String, _ request: S3Request) throws -> XMLElement {
+  /// Returns the root element of a response, which must have one of these elements; an error may have status 200.
+  ///
+  /// The name of the root does not matter: servers call it differently.
+  static func document(
+    _ response: S3Response, having names: [String], _ request: S3Request
+  ) throws -> XMLElement {
     guard let root = XMLElement(response.body) else {
       throw UploadsError(
         .unexpectedResponse, "the response to \(request.method) \(request.path) is no complete XML document")
@@ -207,9 +243,10 @@ extension S3Client {
     if root.name == "Error" {
       throw UploadsError(status: response.status, error: root, hasBody: true, to: request)
     }
-    guard root.name == name else {
+    guard names.contains(where: { root[$0] != nil }) else {
       throw UploadsError(
-        .unexpectedResponse, "the response to \(request.method) \(request.path) is a \(root.name), not a \(name)")
+        .unexpectedResponse,
+        "the response to \(request.method) \(request.path) is a \(root.name) without \(names.joined(separator: ", "))")
     }
     return root
   }

@@ -31,6 +31,8 @@ public final class S3Client: Sendable {
     var regions: [String: String] = [:]
     /// A Boolean value that indicates whether the server supports `If-None-Match` and `If-Match`.
     var hasConditions = true
+    /// The behaviour of the server under the condition that no object exists.
+    var condition = UploadServer.Condition.unknown
     /// A Boolean value that indicates whether the server has returned the SHA-256 of an upload.
     var returnsChecksums = false
   }
@@ -91,11 +93,11 @@ public final class S3Client: Sendable {
 
   /// - Returns: `true` if the request may succeed now.
   private func learn(from response: S3Response, _ error: UploadsError, _ bucket: String, _ region: String) -> Bool {
-    // The response to HEAD has no body to name the cause, but a date to compare.
-    if let server = response.headers["date"].flatMap(SignatureTime.seconds(ofDateHeader:)),
-      error.code == .clockSkew || response.status == 403
-    {
+    // A response without a body, as to HEAD, cannot name the cause; one that names another cause sets no clock.
+    let mayBeSkewed = error.code == .clockSkew || response.status == 403 && response.body.isEmpty
+    if mayBeSkewed, let server = response.headers["date"].flatMap(SignatureTime.seconds(ofDateHeader:)) {
       let skew = server - unixSeconds
+      guard abs(skew) <= Self.longestSkew else { return false }
       let isNew = abs(skew - learned.withLock { $0.skew }) > Self.skewLimit
       if isNew { learned.withLock { $0.skew = skew } }
       if isNew { return true }
@@ -111,6 +113,9 @@ public final class S3Client: Sendable {
     }
     return false
   }
+
+  /// The largest clock skew in seconds that is corrected: a day. A server must not make this host sign for another year.
+  private static let longestSkew: Int64 = 86400
 
   /// The clock skew in seconds that is ignored; AWS tolerates 15 minutes.
   private static let skewLimit: Int64 = 60
@@ -128,7 +133,10 @@ public final class S3Client: Sendable {
     do {
       return try await send([condition])
     } catch let error as UploadsError where error.status == 501 && error.code == .refused {
-      learned.withLock { $0.hasConditions = false }
+      learned.withLock {
+        $0.hasConditions = false
+        $0.condition = .refused
+      }
       return nil
     }
   }

@@ -63,6 +63,7 @@ extension UploadsError {
         ]
       ),
       (.alreadyExists, ["PreconditionFailed"]),
+      (.quotaExceeded, ["QuotaExceeded", "QuotaExceededException", "XMinioStorageFull", "TooManyBytes"]),
       (.notFound, ["NoSuchBucket", "NoSuchKey", "NoSuchUpload"]),
     ]
     return Dictionary(uniqueKeysWithValues: codes.flatMap { code, names in names.map { ($0, code) } })
@@ -72,6 +73,7 @@ extension UploadsError {
     switch code {
     case .badCredentials: "check the access key, the secret key and the session token, and their expiration"
     case .forbidden: "check the permissions of the account"
+    case .quotaExceeded: "remove objects, or raise the quota of the account or bucket on the server"
     case .clockSkew: "set the clock of this host"
     default: nil
     }

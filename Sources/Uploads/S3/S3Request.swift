@@ -109,14 +109,17 @@ public struct S3Progress: Sendable {
   public var sent: @Sendable (UnsafeRawBufferPointer) -> Void
   /// A closure that receives the body of a successful response, in order; `nil` to keep it in ``S3Response/body``.
   public var received: (@Sendable (UnsafeRawBufferPointer) -> Void)?
+  /// The limit on the body that ``received`` gets, in bytes; the transport fails a longer one. `nil` for none.
+  public var receivedLimit: Int64?
 
   /// Creates handlers; by default they ignore the bytes.
   public init(
     sent: @escaping @Sendable (UnsafeRawBufferPointer) -> Void = { _ in },
-    received: (@Sendable (UnsafeRawBufferPointer) -> Void)? = nil
+    received: (@Sendable (UnsafeRawBufferPointer) -> Void)? = nil, receivedLimit: Int64? = nil
   ) {
     self.sent = sent
     self.received = received
+    self.receivedLimit = receivedLimit
   }
 }
 
@@ -134,7 +137,7 @@ public struct S3Progress: Sendable {
 /// ```
 public protocol S3Transport: Sendable {
   /// Sends a request and returns the complete response, without following redirects or repeating the request.
-  /// - Throws: ``UploadsError`` with code `.unreachable` if the server has certainly not received the request,
+  /// - Throws: ``UploadsError`` with code `.unreachable` or `.untrusted` if the server has certainly not received the request,
   ///   `.interrupted` if it may have; `.fileMissing`, `.fileChanged` or `.storage` for the file of the body;
   ///   `CancellationError`.
   func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Response

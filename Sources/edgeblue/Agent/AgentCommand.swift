@@ -1,5 +1,6 @@
 import Agent
 import ArgumentParser
+import EdgeCoder
 import Foundation
 import Logging
 import NetworkPath
@@ -55,6 +56,7 @@ struct AgentCommand: AsyncParsableCommand {
   @OptionGroup(title: "Upload options") var store: StoreOptions
   @OptionGroup var coordinator: CoordinatorOptions
   @OptionGroup var bus: BusOptions
+  @OptionGroup var insecure: InsecureOptions
   @OptionGroup var phone: PhoneOptions
   @OptionGroup var common: CommonOptions
 
@@ -72,6 +74,11 @@ struct AgentCommand: AsyncParsableCommand {
 
   private func work() async throws {
     try await common.run { terminal in
+      try insecure.check(
+        [
+          "--engine-url": phone.engine.engineURL, "--coordinator": coordinator.coordinator,
+          "--endpoint": uploads ? store.endpoint : nil, "--token-service": uploads ? store.tokenService : nil,
+        ], terminal)
       let engine = try phone.engine.makeEngine()
       let folder = try openFolder()
       defer { withExtendedLifetime(folder) {} }
@@ -85,13 +92,14 @@ struct AgentCommand: AsyncParsableCommand {
       defer { lifecycle.close() }
       let swarm = try coordinator.makeRunner(
         folder: folder, log: log, engine: engine, chosen: phone.engine, power: power, environment: environment)
-      let phone = PhoneRunner(options: phone, engine: engine, power: power, terminal: terminal)
+      let phone = PhoneRunner(
+        options: phone, engine: engine, power: power, bonds: BondStore(folder: folder.path), terminal: terminal)
       let runner = try ModeRunner(
         store: folder.modes, log: log, phone: phone, heartbeat: HintedRunner(inner: swarm ?? NoCoordinator()),
         options: .notifying(terminal))
       let tasks = try AgentTasks(
         store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
-      let uploads = uploads ? AgentUploads(try store.queue(try QueueStore(in: folder.path))) : nil
+      let uploads = try uploads ? makeUploads(in: folder.path) : nil
       let control = try await AgentControl.open(runner, tasks: tasks, lifecycle: lifecycle, on: bus.bus)
       let role = AgentRole(
         runner: runner, tasks: tasks, uploads: uploads, control: control, lifecycle: lifecycle, path: path, power: power
@@ -115,6 +123,12 @@ struct AgentCommand: AsyncParsableCommand {
     }
   }
 
+  private func makeUploads(in folder: String) throws -> AgentUploads {
+    let items = try QueueStore(in: folder)
+    // An agent must start whatever is queued; it reports the items that wait for another server.
+    return AgentUploads(try store.queue(items, at: try store.serverInUse(items, picksFirst: true)))
+  }
+
   private var environment: [String: String] { ProcessInfo.processInfo.environment }
 
   private func openFolder() throws -> StateFolder {
@@ -124,13 +138,17 @@ struct AgentCommand: AsyncParsableCommand {
         "the state folder is unknown: HOME is not set", hint: "name a folder with --state",
         status: .unavailable)
     }
+    umask(0o077)
     do throws(AgentError) {
       return try StateFolder(path: path)
     } catch {
-      throw error.hinted(
+      // In place of the library's hint: another folder helps whatever the reason is.
+      var failure = error
+      failure.hint =
         error.code == .alreadyRunning
-          ? "end it first, or choose another folder with --state"
-          : "choose a folder that this program may write to, with --state")
+        ? "stop it first, or choose another folder with --state"
+        : "choose a folder that this program may write to, with --state"
+      throw failure
     }
   }
 }

@@ -17,7 +17,7 @@ enum AgentSettings {
       Setting("assignment"), Setting("battery-threshold", .number),
       Setting("uploads", .flag), Setting("endpoint"), Setting("region"), Setting("addressing"), Setting("ca"),
       Setting("account"), Setting("credentials"), Setting("profile"), Setting("token-service"), Setting("token-file"),
-      Setting("log-level"), Setting("json", .flag),
+      Setting("insecure", .flag), Setting("log-level"), Setting("json", .flag),
     ])
 }
 

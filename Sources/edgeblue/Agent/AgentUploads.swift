@@ -9,6 +9,8 @@ import Uploads
 /// The upload queue of the agent: uploads for as long as the agent runs, and reports its status.
 struct AgentUploads: Sendable {
   private let queue: UploadQueue
+  /// The last problem of a folder of recordings.
+  private let folderProblem = Lock<String?>(nil)
   /// The reason why the queue has stopped, if it has.
   private let failure = Lock<String?>(nil)
 
@@ -28,6 +30,7 @@ struct AgentUploads: Sendable {
       group.addTask { await upload() }
       group.addTask { await UploadWaker.wake(queue, by: paths) }
       group.addTask { await tell(runner) }
+      group.addTask { await SegmentSources(queue.store).run { problem in folderProblem.withLock { $0 = problem } } }
     }
   }
 
@@ -48,7 +51,7 @@ struct AgentUploads: Sendable {
 
   private func report() async -> UploadReport {
     var report = await UploadReport(of: queue)
-    if let failure = failure.withLock({ $0 }) { report.status.problem = failure }
+    if let failure = failure.withLock({ $0 }) ?? folderProblem.withLock({ $0 }) { report.status.problem = failure }
     return report
   }
 

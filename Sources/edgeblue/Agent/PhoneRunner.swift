@@ -13,15 +13,17 @@ struct PhoneRunner: ComputeRunner {
   let options: PhoneOptions
   let engine: any Engine
   let power: PowerMonitor
+  let bonds: BondStore
   let terminal: Terminal
   /// A Boolean value that indicates whether the user powered the adapter off; then only the user powers it on again.
   private let wasSwitchedOff = Lock(false)
   private let running = Lock<PhoneService?>(nil)
 
-  init(options: PhoneOptions, engine: any Engine, power: PowerMonitor, terminal: Terminal) {
+  init(options: PhoneOptions, engine: any Engine, power: PowerMonitor, bonds: BondStore, terminal: Terminal) {
     self.options = options
     self.engine = engine
     self.power = power
+    self.bonds = bonds
     self.terminal = terminal
   }
 
@@ -34,7 +36,7 @@ struct PhoneRunner: ComputeRunner {
     wasSwitchedOff.withLock { $0 = false }
     // Closing the session removes everything that bluetoothd holds for it.
     defer { radio.session.close() }
-    let (transport, phone) = try await options.start(on: radio, engine: engine, power: power)
+    let (transport, phone) = try await options.start(on: radio, engine: engine, power: power, bonds: bonds)
     running.withLock { $0 = phone }
     defer { running.withLock { $0 = nil } }
     let outcome: Result<Void, any Error>

@@ -43,11 +43,10 @@ struct TasksCommand: AsyncParsableCommand {
       discussion: "On the system bus, only root and members of the group edgeblue may do so. One task runs at a time.")
 
     @OptionGroup var task: TaskArgument
-    @OptionGroup var bus: BusOptions
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-      try await common.run { try await $0.printTasks(on: bus) { try await $0.runTask(task.identifier) } }
+      try await common.run { try await $0.printTasks(on: task.bus) { try await $0.runTask(task.identifier) } }
     }
   }
 
@@ -58,19 +57,19 @@ struct TasksCommand: AsyncParsableCommand {
       discussion: "On the system bus, only root and members of the group edgeblue may do so.")
 
     @OptionGroup var task: TaskArgument
-    @OptionGroup var bus: BusOptions
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-      try await common.run { try await $0.printTasks(on: bus) { try await $0.expireTask(task.identifier) } }
+      try await common.run { try await $0.printTasks(on: task.bus) { try await $0.expireTask(task.identifier) } }
     }
   }
 
-  /// The argument that names a task.
+  /// A task of an agent that the command line names.
   struct TaskArgument: ParsableArguments {
     @Argument(
       help: ArgumentHelp("The identifier of the task, or its last part: runtime or heartbeat.", valueName: "id"))
     var name: String
+    @OptionGroup var bus: BusOptions
 
     var identifier: String {
       AgentTask.allCases.map(\.rawValue).first { $0.split(separator: ".").last == name[...] } ?? name

@@ -10,8 +10,8 @@ struct AskCommand: AsyncParsableCommand {
     commandName: "ask",
     abstract: "Send one prompt to a phone and print the reply.",
     discussion: """
-      Sends the prompt through the central that runs on this machine or, if there is none, directly over the air. Only \
-      the reply is printed to standard output. In a terminal, the reply of a phone with the v2 mux streams; otherwise \
+      Sends the prompt through the central that runs on this machine or, if there is none, directly over the air. Over \
+      the air only paired phones receive it, unless --access sets another mode. Only the reply is printed to standard output. In a terminal, the reply of a phone with the v2 mux streams; otherwise \
       the reply is printed when it is complete. With `-` the prompt is read from standard input.
 
       EXAMPLES
@@ -30,6 +30,8 @@ struct AskCommand: AsyncParsableCommand {
       "The URL of the central. Default: \(CentralClient.defaultURL), if a central runs there.", valueName: "url"))
   var centralURL: String?
   @OptionGroup var adapter: AdapterOptions
+  @OptionGroup var choice: PhoneChoiceOptions
+  @OptionGroup var insecure: InsecureOptions
   @Option(
     help: ArgumentHelp(
       "The limit of the reply in tokens, 1 to 1000000. Default: 512, set by the phone.", valueName: "number"))
@@ -54,6 +56,7 @@ struct AskCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
+      try insecure.check(["--central-url": centralURL], terminal)
       let text = try readPrompt()
       let shown = Shown()
       let (reply, way) = try await untilInterrupted { try await ask(text, terminal, shown) }
@@ -64,15 +67,12 @@ struct AskCommand: AsyncParsableCommand {
             "durationMs": .number(reply.durationMs), "phone": .string(reply.phone), "via": .string(way),
           ]))
       } else if reply.answer.ok {
-        terminal.say(String(decoding: reply.answer.output.utf8.dropFirst(shown.text.utf8.count), as: UTF8.self))
+        terminal.say(
+          terminal.shown(String(decoding: reply.answer.output.utf8.dropFirst(shown.text.utf8.count), as: UTF8.self)))
       } else if !shown.text.isEmpty {
         terminal.say()
       }
-      guard reply.answer.ok else {
-        throw Failure(
-          "\(reply.phone.isEmpty ? "the phone" : reply.phone.printable) could not answer: \(reply.answer.output.printable)",
-          hint: "the log of the phone has more", status: .failed)
-      }
+      if let refusal = reply.answer.refusal { throw Failure(refusal, by: reply.phone) }
     }
   }
 
@@ -81,7 +81,7 @@ struct AskCommand: AsyncParsableCommand {
     _ prompt: String, _ terminal: Terminal, _ shown: Shown
   ) async throws -> (reply: InferenceReply, way: String) {
     // A user reads along; a program gets the reply when it is complete.
-    let read: @Sendable (String) async -> Void = { piece in if terminal.isLive { shown.show(piece) } }
+    let read: @Sendable (String) async -> Void = { piece in if terminal.isLive { shown.show(piece, on: terminal) } }
     if !direct {
       let client = CentralClient(url: centralURL ?? CentralClient.defaultURL, replyTimeout: .seconds(timeout))
       // A central that the user names must be reachable; the default one is optional.
@@ -95,7 +95,7 @@ struct AskCommand: AsyncParsableCommand {
     }
     let radio = try await Radio.open(adapter, terminal)
     let reply = try await PhoneFinder.withPhone(
-      on: radio, wait: .seconds(wait), replyTime: .seconds(timeout), progress: { terminal.whisper($0) }
+      on: radio, choice, wait: .seconds(wait), replyTime: .seconds(timeout), progress: { terminal.whisper($0) }
     ) {
       try await $0.generate(prompt: prompt, maxTokens: maxTokens, onText: read)
     }
@@ -108,9 +108,9 @@ struct AskCommand: AsyncParsableCommand {
 
     var text: String { state.withLock { $0 } }
 
-    func show(_ piece: String) {
+    func show(_ piece: String, on terminal: Terminal) {
       state.withLock { $0 += piece }
-      Output.write(piece)
+      Output.write(terminal.shown(piece))
     }
   }
 

@@ -10,7 +10,8 @@ struct CentralCommand: AsyncParsableCommand {
     abstract: "Find EdgeCoder phones and serve them to the programs on this machine.",
     discussion: """
       Serves http://127.0.0.1:11435 until Ctrl-C, to EdgeCoder, Ollama and OpenAI clients on this machine. The phones \
-      are the model `edgecoder`. The reply of a phone with the v2 mux streams as it is generated; the reply of another \
+      are the model `edgecoder`. Only paired phones receive prompts, unless --access sets another mode; \
+      `edgeblue pair with ADDRESS` pairs with one while its pairing window is open. The reply of a phone with the v2 mux streams as it is generated; the reply of another \
       phone arrives when it is complete.
 
       With --engine it also has a model server, for as long as there is a default route. Without one, every prompt goes \
@@ -26,7 +27,7 @@ struct CentralCommand: AsyncParsableCommand {
       EXAMPLES
         edgeblue central
         edgeblue central --adapter hci1 --port 8000 --max-phones 2
-        edgeblue central --engine ollama --engine-url http://studio.local:11434
+        edgeblue central --engine ollama --engine-url https://studio.local
         curl http://127.0.0.1:11435/status
         curl http://127.0.0.1:11435/api/generate -d '{"prompt": "Why is the sky blue?"}'
         curl -N http://127.0.0.1:11435/api/generate -d '{"prompt": "Why is the sky blue?", "stream": true}'
@@ -36,7 +37,9 @@ struct CentralCommand: AsyncParsableCommand {
   @OptionGroup var adapter: AdapterOptions
   @Option(help: "The port on 127.0.0.1, 0 to 65535; 0 selects a free port.") var port = 11435
   @Option(help: ArgumentHelp("The limit of connected phones, 1 to 16.", valueName: "number")) var maxPhones = 5
+  @OptionGroup var choice: PhoneChoiceOptions
   @OptionGroup var route: RouteOptions
+  @OptionGroup var insecure: InsecureOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
@@ -46,10 +49,14 @@ struct CentralCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
+      try insecure.check(["--engine-url": route.engineURL], terminal)
       let radio = try await Radio.open(adapter, terminal)
-      let central = PhoneFinder.makeCentral(on: radio, phones: maxPhones)
+      let central = try PhoneFinder.makeCentral(on: radio, choice, phones: maxPhones)
       let routes = try await route.routes(to: central)
       terminal.say("EdgeBlue central on \(radio.title). Ctrl-C stops it.")
+      let policy = choice.policy(isVirtual: radio.isVirtual)
+      terminal.happened(
+        choice.words(for: policy, isVirtual: radio.isVirtual), "access", ["mode": .string(policy.mode.rawValue)])
       let diary = CentralDiary(terminal: terminal)
       let work = Role {
         await withTaskGroup(of: Void.self) { group in

@@ -16,9 +16,13 @@ struct CentralDiary: Sendable {
       terminal.happened("not scanning: \(reason.printable)", "notScanning", ["reason": .string(reason)])
     case .found(let phone):
       let signal = phone.rssi.map { ", \($0) dBm" } ?? ""
+      let refusal = phone.refusal?.shown
       terminal.happened(
-        "found \(phone.name.printable)\(signal)", "found",
-        ["phone": .string(phone.name), "id": .string(phone.id.rawValue), "rssi": JSON(phone.rssi)])
+        "found \(phone.name.printable)\(signal)\(refusal.map { "; not used: \($0.printable)" } ?? "")", "found",
+        [
+          "phone": .string(phone.name), "id": .string(phone.id.rawValue), "rssi": JSON(phone.rssi),
+          "refusal": JSON(refusal),
+        ])
     case .connection(let id, let name, let state, let failure):
       let reason = failure.map { $0.shown }
       terminal.happened(
@@ -69,7 +73,11 @@ extension PhoneConnectionFailure {
   private var remedy: String? {
     let phone = address ?? "ADDRESS"
     return switch code {
-    case .pairingRequired: "run `edgeblue pair` at the phone; this central tries again by itself"
+    case .notPaired, .pairingRequired:
+      "to use it, run `edgeblue pair` at the phone, and here `edgeblue pair with \(phone)`"
+    case .notListed: "--allow names the phones to use"
+    case .encryptionMissing:
+      "nothing was sent; if the phone is meant to be open, choose --access open, otherwise check its --access"
     case .authenticationRequired: "run `edgeblue pair` at the phone, and here `edgeblue pair with \(phone)`"
     case .bondRejected:
       "forget the bond: `edgeblue pair remove \(phone)` here, and the same with this machine's address at the phone; "

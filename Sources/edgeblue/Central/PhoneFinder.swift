@@ -6,9 +6,11 @@ import Timing
 /// Creates a central for the duration of one command.
 enum PhoneFinder {
   static func makeCentral(
-    on radio: Radio, phones: Int, replyTime: Duration = CentralConfiguration().requests.timeout
-  ) -> Central {
-    let phoneRadio = BlueZPhoneRadio(adapter: radio.adapter)
+    on radio: Radio, _ choice: PhoneChoiceOptions, phones: Int,
+    replyTime: Duration = CentralConfiguration().requests.timeout
+  ) throws -> Central {
+    let phoneRadio = BlueZPhoneRadio(
+      adapter: radio.adapter, access: choice.policy(isVirtual: radio.isVirtual), bonds: try choice.bonds.store())
     var configuration = CentralConfiguration()
     configuration.phoneLimit = phones
     configuration.requests.timeout = replyTime
@@ -22,10 +24,11 @@ enum PhoneFinder {
   ///   - progress: receives the progress, for display.
   /// - Throws: ``Failure`` when no phone is ready in time, or what `work` throws.
   static func withPhone<Value: Sendable>(
-    on radio: Radio, wait: Duration, replyTime: Duration, progress: @escaping @Sendable (String) -> Void,
+    on radio: Radio, _ choice: PhoneChoiceOptions, wait: Duration, replyTime: Duration,
+    progress: @escaping @Sendable (String) -> Void,
     _ work: @escaping @Sendable (Central) async throws -> Value
   ) async throws -> Value {
-    let central = makeCentral(on: radio, phones: 1, replyTime: replyTime)
+    let central = try makeCentral(on: radio, choice, phones: 1, replyTime: replyTime)
     let events = await central.events()
     return try await withThrowingTaskGroup(of: Void.self) { group in
       // Cancelled at the end, so that the central disconnects before the group returns.
@@ -48,12 +51,17 @@ enum PhoneFinder {
             progress("scanning for phones …")
           case .notScanning(let reason): await last.set("the adapter cannot scan: \(reason)")
           case .found(let phone):
-            progress("found \(phone.name.printable)")
-            await last.set("\(phone.name.printable) was found, but could not be connected")
+            if let refusal = phone.refusal {
+              progress("not used: \(refusal.shown.printable)")
+              await last.set(refusal.shown)
+            } else {
+              progress("found \(phone.name.printable)")
+              await last.set("\(phone.name) was found, but could not be connected")
+            }
           case .connection(_, let name, let connection, let failure):
             progress("\(name.printable): \(CentralDiary.words(for: connection))")
             if connection == .ready { return }
-            if let failure { await last.set("\(name.printable): \(failure.shown)") }
+            if let failure { await last.set("\(name): \(failure.shown)") }
           case .status: break
           }
         }

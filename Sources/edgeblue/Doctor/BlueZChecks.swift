@@ -1,10 +1,13 @@
 import BlueZ
 import DBus
+import EdgeCoder
 
 /// The checks of bluetoothd and its adapters, over D-Bus.
 struct BlueZChecks {
   /// The adapter to check; `nil` checks all adapters.
   let adapter: String?
+  /// The bonds that the user made for EdgeBlue.
+  let bonds: BondStore
 
   func findings() async -> [Finding] {
     let session: Session
@@ -52,17 +55,31 @@ struct BlueZChecks {
     return [Finding("bluetoothd", .ok, "running, version \(version)")] + Self.capabilities(of: version)
   }
 
-  /// Returns one finding for the features of a release, and one for each feature that it lacks; none is an error.
+  /// Returns one finding for the features of a release, and one for each feature that it lacks; none is an error. The
+  /// lack by which any program on the host can crash bluetoothd is a warning.
   static func capabilities(of version: BlueZRelease) -> [Finding] {
     let all = BlueZRelease.Capability.all
     let present = all.filter(version.has).map(\.title).joined(separator: ", ")
     return [Finding("BlueZ \(version)", .ok, "has \(present)")]
-      + all.filter { !version.has($0) }.map { missing in
-        let since =
-          missing.lostIn.map { "missing in \($0.lowerBound)–\($0.upperBound)" }
-          ?? missing.since.map { "since \($0)" } ?? "in no release yet"
-        return Finding("BlueZ \(version)", .ok, "lacks \(missing.title) (\(since)): \(missing.limitation)")
-      }
+      + all.filter { !version.has($0) }.map { finding(of: $0, missingIn: version) }
+  }
+
+  private static func finding(of missing: BlueZRelease.Capability, missingIn version: BlueZRelease) -> Finding {
+    let since =
+      missing.lostIn.map { "missing in \(text($0))" } ?? missing.since.map { "since \($0)" } ?? "in no release yet"
+    let message = "lacks \(missing.title) (\(since)): \(missing.limitation)"
+    guard missing == .filtersByService else { return Finding("BlueZ \(version)", .ok, message) }
+    return Finding(
+      "BlueZ \(version)", .warn, message,
+      fix: "install another release of BlueZ; until then scan with no other program by service UUID")
+  }
+
+  private static func text(_ releases: ClosedRange<BlueZRelease>) -> String {
+    switch releases.upperBound {
+    case releases.lowerBound: "\(releases.lowerBound)"
+    case .latest: "\(releases.lowerBound) and later"
+    default: "\(releases.lowerBound)–\(releases.upperBound)"
+    }
   }
 
   private func adapters(_ session: Session) async -> [Finding] {
@@ -92,7 +109,7 @@ struct BlueZChecks {
             fix: "edgeblue powers it on when needed; manually: bluetoothctl power on"),
         roles(found, name),
         access(found, name),
-      ]
+      ] + Self.unused(found, name, bonds)
     }
   }
 
@@ -106,6 +123,26 @@ struct BlueZChecks {
     return Finding(
       name, .warn, "\(bonded); others can pair now, if a pairing agent accepts",
       fix: "unless a pairing window is open: bluetoothctl pairable off")
+  }
+
+  /// Checks that each bonded device was paired for EdgeBlue; others neither open a phone nor receive prompts.
+  static func unused(_ adapter: Adapter, _ name: String, _ bonds: BondStore) -> [Finding] {
+    do {
+      let used = try bonds.bonds().filter { $0.adapter == adapter.address }.map(\.peer)
+      return adapter.bondedDevices.filter { device in !used.contains { $0 == device.address } }.map { device in
+        let address = device.address.map(\.description) ?? "ADDRESS"
+        return Finding(
+          name, .ok, "\(device.description.printable) is bonded, but not for EdgeBlue: it has no access",
+          fix: "if you paired it for EdgeBlue: `edgeblue pair adopt \(address) --as central` (or phone); "
+            + "if you do not know it: `edgeblue pair remove \(address)`")
+      }
+    } catch {
+      return [
+        Finding(
+          name, .fail, "the list of bonds cannot be read: \(error)",
+          fix: "remove the file, and pair again or adopt the bonds")
+      ]
+    }
   }
 
   private func roles(_ adapter: Adapter, _ name: String) -> Finding {

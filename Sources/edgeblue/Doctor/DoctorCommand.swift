@@ -16,12 +16,15 @@ struct DoctorCommand: AsyncParsableCommand {
 
   @OptionGroup var adapter: AdapterOptions
   @OptionGroup var engine: EngineOptions
+  @OptionGroup var bonds: BondOptions
+  @OptionGroup var insecure: InsecureOptions
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
     try await common.run { terminal in
+      try insecure.check(["--engine-url": engine.engineURL], terminal)
       var findings = SystemChecks().findings()
-      findings += await BlueZChecks(adapter: adapter.adapter).findings()
+      findings += await BlueZChecks(adapter: adapter.adapter, bonds: try bonds.store()).findings()
       findings.append(await EngineChecks.finding(engine))
       let worst = findings.map(\.level).max() ?? .ok
       if common.json {

@@ -40,40 +40,41 @@ struct SystemChecks {
 
   /// The check for several ATT channels (EATT), which reorder bursts of writes.
   private var channels: Finding {
-    let file = configurationFile
-    let text = SystemFiles.text(of: root + file) ?? ""
-    if Self.value(of: "Channels", in: "GATT", of: text) == "1" {
-      return Finding("EATT", .ok, "one ATT channel: bursts keep their order")
-    }
-    return Finding(
-      "EATT", .warn,
-      "several ATT channels: notifications may be reordered in bursts, or on a busy host",
-      fix: "set Channels = 1 under [GATT] in \(file), then: systemctl restart bluetooth")
+    setting("Channels", in: "GATT", is: "1")
+      ? Finding("EATT", .ok, "one ATT channel: bursts keep their order")
+      : Finding(
+        "EATT", .warn, "several ATT channels: notifications may be reordered in bursts, or on a busy host",
+        fix: fix("set Channels = 1 under [GATT] in"))
   }
 
   /// The check that bluetoothd does not discover the services of every central that connects, as it does by default.
   private var reverseDiscovery: Finding {
-    let file = configurationFile
-    let text = SystemFiles.text(of: root + file) ?? ""
-    if Self.value(of: "ReverseServiceDiscovery", in: "General", of: text) == "false" {
-      return Finding("GATT", .ok, "services of connecting centrals are not discovered")
-    }
-    return Finding(
-      "GATT", .warn,
-      "bluetoothd discovers the services of every central that connects: the central may ask its user to pair, and requests wait meanwhile",
-      fix: "set ReverseServiceDiscovery = false under [General] in \(file), then: systemctl restart bluetooth")
+    setting("ReverseServiceDiscovery", in: "General", is: "false")
+      ? Finding("GATT", .ok, "services of connecting centrals are not discovered")
+      : Finding(
+        "GATT", .warn,
+        "bluetoothd discovers the services of every central that connects: the central may ask its user to pair, and requests wait meanwhile",
+        fix: fix("set ReverseServiceDiscovery = false under [General] in"))
   }
 
   /// The check that an unknown device cannot replace a bonded one, which is the default of bluetoothd.
   private var repairing: [Finding] {
-    let file = configurationFile
-    let text = SystemFiles.text(of: root + file) ?? ""
-    guard Self.value(of: "JustWorksRepairing", in: "General", of: text) == "always" else { return [] }
+    guard setting("JustWorksRepairing", in: "General", is: "always") else { return [] }
     return [
       Finding(
         "pairing", .warn, "a device that uses the address of a bonded device can replace its bond without confirmation",
-        fix: "remove JustWorksRepairing = always from \(file), then: systemctl restart bluetooth")
+        fix: fix("remove JustWorksRepairing = always from"))
     ]
+  }
+
+  /// Returns `true` if bluetoothd's settings file gives a key this value.
+  private func setting(_ key: String, in section: String, is value: String) -> Bool {
+    let text = SystemFiles.text(of: root + configurationFile) ?? ""
+    return Self.value(of: key, in: section, of: text) == value
+  }
+
+  private func fix(_ change: String) -> String {
+    "\(change) \(configurationFile), then: systemctl restart bluetooth"
   }
 
   /// The settings file of the running bluetoothd (`-f`, `--configfile`), or the default one.

@@ -1,3 +1,4 @@
+import EdgeCoder
 import ErrorReporting
 import Glibc
 import NIOCore
@@ -24,6 +25,14 @@ struct Failure: Error {
     case is CancellationError: self.init("interrupted", status: .interrupted)
     default: self.init("\(error)", status: .failed)
     }
+  }
+
+  /// Creates the failure of a prompt that a phone refused; the reason is in brackets in JSON alone.
+  init(_ refusal: Answer.Refusal, by phone: String) {
+    let reason = refusal.reason.isEmpty ? "no reason given" : refusal.reason.printable
+    self.init(
+      "\(phone.isEmpty ? "the phone" : phone.printable) could not answer: \(reason)",
+      hint: "the log of the phone has more", status: .failed)
   }
 
   private init(reporting error: any ReportableError) {

@@ -3,6 +3,7 @@ import BlueZ
 import EdgeCoder
 import EdgeCoderHTTP
 import ErrorReporting
+import SpeedTest
 import Uploads
 
 /// The advice that names commands and options of `edgeblue`.
@@ -17,7 +18,8 @@ enum Hints {
     case let error as CentralClientError: centralClient[error.code]
     case let error as EngineError: engine[error.code]
     case let error as InferenceError: inference[error.code]
-    case let error as UploadsError: error.isUntrusted ? certificate : uploads[error.code]
+    case let error as SpeedTestError: error.isUntrusted ? certificate : speedTest[error.code]
+    case let error as UploadsError: uploads[error.code]
     default: nil
     }
   }
@@ -25,10 +27,9 @@ enum Hints {
   private static let noBus = "is D-Bus running? `systemctl start dbus`; `edgeblue doctor` checks the rest"
 
   private static let agent: [AgentError.Code: String] = [
-    .alreadyRunning: "`edgeblue status` shows the running agent; --state selects another folder",
+    .alreadyRunning: "`edgeblue status` shows the running agent",
     .notRunning: "start it with `edgeblue agent`",
     .refused: "`edgeblue status` shows the time of the next attempt",
-    .storage: "--state selects another folder",
   ]
 
   private static let bluez: [BlueZError.Code: String] = [
@@ -47,15 +48,20 @@ enum Hints {
     .noPhoneReady: "`edgeblue phone` starts a phone on another machine or adapter"
   ]
 
+  private static let speedTest: [SpeedTestError.Code: String] = [
+    .refused: "--key-file names the key that the server accepts",
+    .connectionClosed: "a server of the type RMBThttp needs --http, and a server with TLS needs --tls",
+  ]
+
   private static let certificate = "--ca names a certificate to trust"
 
   private static let uploads: [UploadsError.Code: String] = [
-    .noSuchItem: "`edgeblue uploads list --all` lists the items"
+    .noSuchItem: "`edgeblue uploads list --all` lists the items",
+    .untrusted: "--ca names a certificate to trust",
   ]
 }
 
-extension UploadsError {
-  /// A Boolean value that indicates whether the server's certificate is not trusted; its code is that of every server
-  /// that is unreachable.
+extension SpeedTestError {
+  /// A Boolean value that indicates whether the server's certificate is not trusted.
   fileprivate var isUntrusted: Bool { code == .unreachable && message.contains("the certificate is not trusted") }
 }

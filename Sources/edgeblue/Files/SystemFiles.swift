@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads small files, such as those of /sys and /etc, and writes files that the user names.
+/// Reads small files, such as those of /sys and /etc.
 enum SystemFiles {
   /// Returns the sorted names of the files in a folder; none if the folder cannot be read.
   static func entries(of folder: String) -> [String] {
@@ -22,15 +22,5 @@ enum SystemFiles {
   /// Returns the first line of a file; `nil` if it cannot be read.
   static func line(of path: String) -> String? {
     text(of: path)?.split(separator: "\n").first.map(String.init)
-  }
-
-  /// Replaces a file atomically with new text.
-  /// - Throws: ``Failure`` that names the file.
-  static func write(_ text: String, to path: String) throws {
-    do {
-      try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
-    } catch {
-      throw Failure("write \(path): \(error.localizedDescription)", status: .failed)
-    }
   }
 }

@@ -18,10 +18,7 @@ struct InspectCommand: AsyncParsableCommand {
 
   @Argument(
     help: "The device's address, as `edgeblue scan --all` lists it.",
-    transform: { text in
-      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is not a Bluetooth address.") }
-      return address
-    })
+    transform: reading("a Bluetooth address") { BluetoothAddress($0) })
   var address: BluetoothAddress
 
   @Flag(name: .customLong("no-values"), help: "Print the services and characteristics without reading values.")

@@ -7,10 +7,7 @@ struct CommonOptions: ParsableArguments {
     help: ArgumentHelp(
       "The least severe level to log to standard error: trace, debug, info, notice, warning (the default), error or critical.",
       valueName: "level"),
-    transform: { text in
-      guard let level = Logger.Level(rawValue: text) else { throw ValidationError("'\(text)' is not a log level.") }
-      return level
-    })
+    transform: reading("a log level") { Logger.Level(rawValue: $0) })
   var logLevel = Logger.Level.warning
 
   @Flag(help: "Print JSON for programs instead of text.")

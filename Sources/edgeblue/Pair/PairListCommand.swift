@@ -3,14 +3,19 @@ import ArgumentParser
 /// `edgeblue pair list`
 struct PairListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List the bonded devices.")
+    commandName: "list", abstract: "List the bonded devices, and the roles in which they are used.",
+    discussion: """
+      A bond that is used as `central` opens `edgeblue phone`; one that is used as `phone` receives prompts of \
+      `edgeblue central`. Other bonds, such as those of headphones, do neither; `edgeblue pair adopt` changes that.
+      """)
 
   @OptionGroup var adapter: AdapterOptions
+  @OptionGroup var bonds: BondOptions
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
     try await common.run { terminal in
-      let bonds = try await Bonds.open(adapter).all
+      let bonds = try await Bonds.open(adapter, try self.bonds.store()).all
       if common.json {
         terminal.print(json: .object(["devices": .list(bonds.map(\.json))]))
         return
@@ -19,11 +24,13 @@ struct PairListCommand: AsyncParsableCommand {
       let names = bonds.map { $0.device.name?.printable ?? "(no name)" }
       let width = (names.map(\.count).max() ?? 0) + 2
       terminal.say(
-        terminal.paint("NAME".padded(to: max(width, 6)) + "ADDRESS".padded(to: 19) + "ADAPTER".padded(to: 9), .bold))
+        terminal.paint(
+          "NAME".padded(to: max(width, 6)) + "ADDRESS".padded(to: 19) + "ADAPTER".padded(to: 9) + "USED AS", .bold))
       for (bond, name) in zip(bonds, names) {
         terminal.say(
-          name.padded(to: max(width, 6)) + bond.address.padded(to: 19) + bond.adapter.padded(to: 9)
-            + (bond.device.isConnected ? "connected" : ""))
+          name.padded(to: max(width, 6)) + bond.address.padded(to: 19) + bond.adapterName.padded(to: 9)
+            + (bond.roles.isEmpty ? "not used" : bond.roles.map(\.rawValue).joined(separator: ", "))
+            + (bond.device.isConnected ? "  connected" : ""))
       }
     }
   }

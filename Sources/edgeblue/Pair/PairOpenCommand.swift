@@ -26,6 +26,7 @@ struct PairOpenCommand: AsyncParsableCommand {
       """)
   var yes = false
   @OptionGroup var adapter: AdapterOptions
+  @OptionGroup var bonds: BondOptions
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
@@ -35,7 +36,7 @@ struct PairOpenCommand: AsyncParsableCommand {
       guard let paired else {
         throw Failure(
           "no device paired within \(seconds) s",
-          hint: "the other device has to start, for example with `edgeblue central`",
+          hint: "the other device has to start, for example with `edgeblue pair with ADDRESS`",
           status: .tryAgain)
       }
       let name = paired.description.printable
@@ -64,7 +65,8 @@ struct PairOpenCommand: AsyncParsableCommand {
 
   /// - Returns: The device that has paired; `nil` if none has in time.
   private func letPair(_ radio: Radio, _ terminal: Terminal) async throws -> Paired? {
-    let bonds = radio.adapter.newBonds()
+    let made = radio.adapter.newBonds()
+    let former = Set(radio.adapter.bondedDevices.compactMap(\.address))
     let agent = TerminalAgent(terminal: terminal, acceptsAll: yes)
     let registration = try await radio.session.register(agent.agent)
     do {
@@ -72,24 +74,23 @@ struct PairOpenCommand: AsyncParsableCommand {
       terminal.happened(
         "\(radio.name) lets one device pair for \(seconds) s; Ctrl-C stops that", "open",
         ["adapter": .string(radio.name), "seconds": .number(seconds)])
-      let paired = await first(of: bonds)
+      let device = await first(of: made)
       // The agent first: for the agent before it, bluetoothd makes its adapters pairable again.
       try await registration.unregister()
       try await window.close()
       try Task.checkCancellation()
-      return paired
+      guard let device else { return nil }
+      return try await admit(device, radio, former: former)
     } catch {
       try await registration.unregister()
       throw error
     }
   }
 
-  private func first(of bonds: BoundedStream<Device>) async -> Paired? {
-    await withTaskGroup(of: Paired?.self) { group in
+  private func first(of bonds: BoundedStream<Device>) async -> Device? {
+    await withTaskGroup(of: Device?.self) { group in
       group.addTask {
-        for await device in bonds {
-          if let address = device.address { return Paired(address: address, description: device.description) }
-        }
+        for await device in bonds where device.address != nil { return device }
         return nil
       }
       group.addTask {
@@ -99,6 +100,24 @@ struct PairOpenCommand: AsyncParsableCommand {
       defer { group.cancelAll() }
       return await group.next() ?? nil
     }
+  }
+
+  /// Adds a new bond to the list of those that open the phone.
+  /// - Throws: ``Failure`` when the device states the identity of one that is bonded or admitted already: bluetoothd has
+  ///   replaced the keys of that one, and the two cannot be told apart. The new bond is removed.
+  private func admit(_ device: Device, _ radio: Radio, former: Set<BluetoothAddress>) async throws -> Paired? {
+    guard let address = device.address else { return nil }
+    let store = try bonds.store()
+    let admitted = try store.bonds().filter { $0.adapter == radio.adapter.address }.map(\.peer)
+    guard !former.contains(address), !admitted.contains(address) else {
+      try store.remove(address, at: radio.adapter.address)
+      try await device.remove()
+      throw Failure(
+        "\(device.description) claims the identity of a device that is bonded already; both bonds were removed",
+        hint: "if it is the same device, and has forgotten its old bond, pair again", status: .notPermitted)
+    }
+    try store.add(.init(adapter: radio.adapter.address, peer: address, role: .central))
+    return Paired(address: address, description: device.description)
   }
 
   /// Returns the seconds of `120`, `120s` or `2m`; `nil` outside 1 s to 1 h.

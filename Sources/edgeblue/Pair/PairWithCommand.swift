@@ -4,20 +4,19 @@ import BlueZ
 /// `edgeblue pair with`
 struct PairWithCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "with", abstract: "Pair with a device whose pairing window is open, for example a phone.")
+    commandName: "with", abstract: "Pair with a phone whose pairing window is open, and send prompts to it from now on."
+  )
 
   @Argument(
     help: "The device's address, as `edgeblue scan` lists it.",
-    transform: { text in
-      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is not a Bluetooth address.") }
-      return address
-    })
+    transform: reading("a Bluetooth address") { BluetoothAddress($0) })
   var address: BluetoothAddress
   @Flag(
     help: "Accept without a question or a number to compare: encrypted, but not protected against a man in the middle.")
   var yes = false
   @Option(help: ArgumentHelp("The timeout for finding the device, 1 to 3600 s.", valueName: "seconds")) var wait = 30
   @OptionGroup var adapter: AdapterOptions
+  @OptionGroup var bonds: BondOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
@@ -32,8 +31,12 @@ struct PairWithCommand: AsyncParsableCommand {
         if radio.adapter.device(address) == nil { terminal.whisper("scanning for \(address) …") }
         let device = try await radio.adapter.find(address, timeout: .seconds(wait))
         let name = device.description.printable
-        guard !device.isPaired else {
-          terminal.happened("already paired with \(name)", "paired", ["address": .string(address.description)])
+        let store = try bonds.store()
+        guard !device.isBonded else {
+          try store.add(.init(adapter: radio.adapter.address, peer: device.address ?? address, role: .phone))
+          terminal.happened(
+            "already paired with \(name); it is used as a phone now", "paired",
+            ["address": .string(address.description)])
           return
         }
         let registration = try await radio.session.register(agent.agent)
@@ -44,6 +47,13 @@ struct PairWithCommand: AsyncParsableCommand {
           throw error
         }
         try await registration.unregister()
+        guard device.isBonded else {
+          throw Failure(
+            "\(device.description) has paired for this connection only, and keeps no keys",
+            hint: "open its pairing window, for example with `edgeblue pair`", status: .tryAgain)
+        }
+        // The identity address, where a private one was resolved.
+        try store.add(.init(adapter: radio.adapter.address, peer: device.address ?? address, role: .phone))
         terminal.happened(
           "paired with \(name)", "paired", ["device": .string(name), "address": .string(address.description)])
       }

@@ -29,10 +29,7 @@ struct PathCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "Also probe this http or https URL, which must answer with a status of 200 to 299; a captive portal redirects.",
       valueName: "url"),
-    transform: { text in
-      guard let probe = HTTPProbe(text) else { throw ValidationError("'\(text)' is not an http or https URL.") }
-      return probe
-    })
+    transform: reading("an http or https URL") { HTTPProbe($0) })
   var probe: HTTPProbe?
   @OptionGroup var common: CommonOptions
 
@@ -83,11 +80,6 @@ struct PathCommand: AsyncParsableCommand {
 }
 
 extension Terminal {
-  fileprivate func print(_ path: PathSnapshot) {
-    if json { print(json: .object(path.json)) }
-    for line in path.lines { say(line) }
-  }
-
   fileprivate func report(_ update: PathUpdate) {
     guard update.number > 1, !json, !update.changes.isEmpty else {
       if json {
@@ -100,7 +92,7 @@ extension Terminal {
     }
     for change in update.changes {
       if case .status(_, let status) = change {
-        happened(paint(update.path.headline, status == .satisfied ? .green : .red), "path")
+        happened(update.path.headline, "path", paint: status == .satisfied ? .green : .red)
       } else {
         happened(change.description.printable, "path")
       }

@@ -1,6 +1,6 @@
 import NetworkPath
 
-extension PathSnapshot {
+extension PathSnapshot: Report {
   /// The path in one sentence, for display.
   var headline: String {
     if let reason = unsatisfiedReason {

@@ -23,14 +23,18 @@ struct PhoneCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var options: PhoneOptions
+  @OptionGroup var bonds: BondOptions
+  @OptionGroup var insecure: InsecureOptions
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
     try await common.run { terminal in
+      try insecure.check(["--engine-url": options.engine.engineURL], terminal)
       let engine = try options.engine.makeEngine()
       let radio = try await Radio.open(options.adapter, terminal)
       let power = try await PowerMonitor.start()
-      let (transport, phone) = try await options.start(on: radio, engine: engine, power: power)
+      let (transport, phone) = try await options.start(
+        on: radio, engine: engine, power: power, bonds: try bonds.store())
       terminal.say(
         "EdgeBlue phone “\(options.shownName)” on \(radio.title). Engine: \(options.engine.title). Ctrl-C stops it.")
       if options.engine.engine == .echo {

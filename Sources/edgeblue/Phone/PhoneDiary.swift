@@ -51,7 +51,11 @@ struct PhoneDiary: Sendable {
     case .replyFailed: terminal.happened("a reply could not be sent", "replyFailed")
     case .cancelled: terminal.happened("a central disconnected before its reply", "cancelled")
     case .busy: terminal.happened("a prompt was refused: the phone is busy", "busy")
-    case .accessRefused: terminal.happened("a central without access was refused", "accessRefused")
+    case .accessRefused(let reason):
+      let remedy = reason == .notAdmitted ? " (`edgeblue pair list` shows it, `edgeblue pair adopt` admits it)" : ""
+      terminal.happened(
+        "a central without access was refused: \(reason.rawValue)\(remedy)", "accessRefused",
+        ["reason": .string(reason.rawValue)])
     case .writeRefused: terminal.happened("a write was refused", "writeRefused")
     case .malformed: terminal.happened("a malformed request was rejected", "malformed")
     }

@@ -37,11 +37,11 @@ struct PhoneOptions: ParsableArguments {
 
   /// Registers the EdgeCoder service on an adapter, and creates the phone that answers there.
   func start(
-    on radio: Radio, engine: any Engine, power: PowerMonitor
+    on radio: Radio, engine: any Engine, power: PowerMonitor, bonds: BondStore
   ) async throws -> (transport: BlueZPhoneTransport, phone: PhoneService) {
     let transport = try await BlueZPhoneTransport.start(
       on: radio.adapter, name: shownName, access: access.policy(isVirtual: radio.isVirtual),
-      muxBearers: link.bearers)
+      bonds: bonds, muxBearers: link.bearers)
     var configuration = PhoneConfiguration()
     configuration.chunkInterval = .milliseconds(paceMs)
     configuration.replyLimit = maxOutput

@@ -38,11 +38,6 @@ struct PowerCommand: AsyncParsableCommand {
 }
 
 extension Terminal {
-  fileprivate func print(_ snapshot: PowerSnapshot) {
-    if json { print(json: .object(snapshot.json)) }
-    for line in snapshot.lines { say(line) }
-  }
-
   fileprivate func report(_ update: PowerUpdate) {
     if json { return happened(update.snapshot.headline, "power", update.json) }
     guard update.number > 1, !update.changes.isEmpty else {

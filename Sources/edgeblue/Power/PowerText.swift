@@ -1,6 +1,6 @@
 import SystemState
 
-extension PowerSnapshot {
+extension PowerSnapshot: Report {
   /// The power source in one sentence, for display.
   var headline: String {
     let level = telemetry.batteryLevelPct.map { ", at \($0) %" } ?? ""

@@ -2,6 +2,7 @@ import ArgumentParser
 import AudioIngest
 import AudioWearables
 import BlueZ
+import Uploads
 
 /// `edgeblue record`
 struct RecordCommand: AsyncParsableCommand {
@@ -21,9 +22,10 @@ struct RecordCommand: AsyncParsableCommand {
       their own, with their capture time; their sidecars name the gaps that they fill. The wearable frees them once they \
       are on this disk; with --leave-stored they stay in the wearable.
 
-      With --upload each segment and its sidecar are queued when they are finished, and uploaded as \
-      ACCOUNT/DEVICE/DATE/NAME (`edgeblue uploads`). They stay in the folder; once the server has both, they may be \
-      removed when space is needed.
+      With --upload each segment and its sidecar are queued when they are finished, the last ones at the end, and \
+      uploaded as ACCOUNT/DEVICE/DATE/NAME (`edgeblue uploads`). They stay in the folder; once the server has both, they \
+      may be removed when space is needed. What a killed recorder has not queued is queued by the next program that \
+      uploads the queue.
 
       EXAMPLES
         edgeblue record
@@ -38,10 +40,7 @@ struct RecordCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "The address of the wearable; may be repeated to record several. Default: the last one, or the first in range.",
       valueName: "address"),
-    transform: { text in
-      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is not a Bluetooth address.") }
-      return address
-    })
+    transform: reading("a Bluetooth address") { BluetoothAddress($0) })
   var device: [BluetoothAddress] = []
   @Flag(help: "Forget the last wearable, and record the first in range.") var forget = false
   @Flag(help: "Leave stored recordings in the wearable: neither fetch nor free them.")
@@ -53,6 +52,7 @@ struct RecordCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The prefix of the keys of uploaded segments.", valueName: "text")) var prefix = ""
   @OptionGroup(title: "Upload options") var queue: QueueOptions
   @OptionGroup(title: "Upload options") var store: StoreOptions
+  @OptionGroup var insecure: InsecureOptions
   @OptionGroup var rules: SegmentOptions
   @OptionGroup var wearable: WearableOptions
   @OptionGroup var adapter: AdapterOptions
@@ -65,18 +65,15 @@ struct RecordCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
+      try insecure.check(["--endpoint": store.endpoint, "--token-service": store.tokenService], terminal)
       let wearable = try wearable.wearable()
       let folder = try SegmentFolder(path: try Recordings.path(out), limits: rules.limits)
       if forget { try folder.forgetDevices() }
       let addresses: [BluetoothAddress?] = device.isEmpty ? [nil] : device
       let diary = RecordDiary(folder: folder, terminal, maximum: rules.rules.maximum, tracks: addresses.count)
       try await diary.recover()
-      let sink = try bucket.map {
-        SegmentUploads(
-          store: try queue.open(), folder: folder, bucket: $0, prefix: prefix, account: store.account,
-          told: { await diary.note($0) })
-      }
-      let uploads = try sink.map { try store.queue($0.store, disk: $0) }
+      let sink = try await sink(for: folder, diary)
+      let uploads = try sink.map { try store.queue($0.store, at: try store.server($0.store), disk: $0) }
       let radio = try await Radio.open(adapter, terminal)
       let recorders = addresses.map {
         WearableRecorder(
@@ -86,5 +83,26 @@ struct RecordCommand: AsyncParsableCommand {
       terminal.whisper("Recording on \(radio.title) to \(folder.path). Ctrl-C stops it.")
       try await diary.follow(recorders, uploads)
     }
+  }
+
+  /// Returns the queue's end of the recorder, if segments are uploaded, and has other programs know the folder.
+  private func sink(for folder: SegmentFolder, _ diary: RecordDiary) async throws -> SegmentUploads? {
+    let path = SegmentRequests.absolute(folder.path)
+    guard let bucket else {
+      // An earlier recording was uploaded; what it has left is queued, and this one stays here.
+      if let items = try queue.openIfExists(), try items.sources().contains(where: { $0.folder == path }) {
+        await SegmentSources(items).run(isRepeated: false) { await diary.note(problem: $0) }
+        try items.forgetSource(path)
+      }
+      return nil
+    }
+    let items = try queue.open()
+    let server = try store.server(items)
+    try items.remember(UploadServer(server))
+    let source = UploadSource(
+      folder: path, endpoint: server.url, bucket: bucket, prefix: prefix, account: store.account)
+    try items.remember(source)
+    return SegmentUploads(
+      store: items, folder: folder, requests: SegmentRequests(source: source), told: { await diary.note($0) })
   }
 }

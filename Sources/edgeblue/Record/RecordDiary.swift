@@ -46,6 +46,9 @@ actor RecordDiary {
     }
   }
 
+  /// Prints a problem that does not end the recording.
+  func note(problem: String) { say(.problem(problem)) }
+
   /// Uploads finished segments. If uploads fail, the recording continues, and the items stay queued.
   private func upload(_ uploads: UploadQueue) async {
     do {

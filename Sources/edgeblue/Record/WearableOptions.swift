@@ -74,10 +74,7 @@ struct WearableOptions: ParsableArguments {
       frameLength: frameLength)
   }
 
-  private static func uuid(_ text: String) throws -> BluetoothUUID {
-    guard let uuid = BluetoothUUID(text) else { throw ValidationError("'\(text)' is not a Bluetooth UUID.") }
-    return uuid
-  }
+  private static let uuid = reading("a Bluetooth UUID") { BluetoothUUID($0) }
 }
 
 /// Returns the case of an enumeration with a raw value.

@@ -26,10 +26,7 @@ struct ScanCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "List devices that advertise this service: four hexadecimal digits or a full UUID; may be repeated.",
       valueName: "uuid"),
-    transform: { text in
-      guard let uuid = BluetoothUUID(text) else { throw ValidationError("'\(text)' is not a Bluetooth UUID.") }
-      return uuid
-    })
+    transform: reading("a Bluetooth UUID") { BluetoothUUID($0) })
   var service: [BluetoothUUID] = []
   @OptionGroup var adapter: AdapterOptions
   @OptionGroup var common: CommonOptions

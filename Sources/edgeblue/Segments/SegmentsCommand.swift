@@ -1,5 +1,6 @@
 import ArgumentParser
 import AudioIngest
+import Foundation
 
 /// `edgeblue segments`
 struct SegmentsCommand: AsyncParsableCommand {
@@ -14,7 +15,7 @@ struct SegmentsCommand: AsyncParsableCommand {
         edgeblue segments list
         edgeblue segments show 42               its time, device and gaps
         edgeblue segments play-info 42          how to play it, and where speech is
-        edgeblue segments plot waveform.svg 42  draw its waveform and gaps
+        edgeblue segments plot 42 -o wave.svg   draw its waveform and gaps
         edgeblue segments repair                recover after a crash, verify all segments
         edgeblue segments list --json | jq -r '.segments[].path'
       """,
@@ -32,7 +33,12 @@ extension SegmentCatalog {
 
   /// Returns the segment that the user names, or the newest.
   func chosen(_ name: String?) throws -> Entry {
-    if let name { return try entry(name) }
+    if let name {
+      // Also as a path, which a shell completes.
+      let file = URL(filePath: name).lastPathComponent
+      let found = entries.first { file == $0.segment.info.name + ".wav" || file == $0.segment.info.name + ".json" }
+      return try found ?? entry(name)
+    }
     guard let newest = entries.last else {
       throw AudioIngestError(.noSuchSegment, "\(path) contains no segments", hint: "record one: `edgeblue record`")
     }

@@ -11,6 +11,22 @@ extension String {
         }))
   }
 
+  /// The text with its lines and tabs, but without other characters that control a terminal.
+  var printableLines: String {
+    var text = ""
+    var run = ""
+    for scalar in unicodeScalars {
+      if scalar == "\n" || scalar == "\t" {
+        text += run.printable
+        text.unicodeScalars.append(scalar)
+        run = ""
+      } else {
+        run.unicodeScalars.append(scalar)
+      }
+    }
+    return text + run.printable
+  }
+
   /// The number of characters, without control sequences for colours.
   var letters: Int {
     var count = 0

@@ -5,12 +5,15 @@ struct Terminal: Sendable {
   let json: Bool
   /// A Boolean value that indicates whether standard output is a terminal in which lines can be redrawn.
   let isLive: Bool
+  /// A Boolean value that indicates whether standard output is a terminal of any kind.
+  private let isTerminal: Bool
   private let isColoured: Bool
 
   init(json: Bool) {
     let environment = ProcessInfo.processInfo.environment
     self.json = json
-    isLive = !json && isatty(STDOUT_FILENO) == 1 && environment["TERM"] != "dumb"
+    isTerminal = isatty(STDOUT_FILENO) == 1
+    isLive = !json && isTerminal && environment["TERM"] != "dumb"
     isColoured = isLive && environment["NO_COLOR"] == nil
   }
 
@@ -20,17 +23,24 @@ struct Terminal: Sendable {
   }
 
   /// Prints an event: a line with the time in text mode, an object with all fields in JSON mode.
-  func happened(_ text: String, _ event: String, _ fields: [String: JSON] = [:]) {
+  func happened(_ text: String, _ event: String, _ fields: [String: JSON] = [:], paint colour: Paint? = nil) {
     if json {
       print(json: .object(fields.merging(["event": .string(event), "time": .string(Self.timestamp())]) { $1 }))
     } else {
-      Output.write("\(paint(Self.clock(), .dim))  \(text)\n")
+      let shown = text.printableLines
+      Output.write("\(paint(Self.clock(), .dim))  \(colour.map { paint(shown, $0) } ?? shown)\n")
     }
   }
 
   /// Prints one JSON object, in either mode.
   func print(json value: JSON) {
     Output.write(value.text + "\n")
+  }
+
+  /// Prints a report: as JSON in JSON mode, as lines otherwise.
+  func print(_ report: some Report) {
+    if json { print(json: .object(report.json)) }
+    for line in report.lines { say(line) }
   }
 
   /// Prints the reason why the command fails.
@@ -42,15 +52,21 @@ struct Terminal: Sendable {
           "exitStatus": .number(Int(failure.status.rawValue)),
         ]))
     }
-    let text = "edgeblue: \(failure.message)\n" + (failure.hint.map { "          \($0)\n" } ?? "")
+    // The text may come from a device or a server.
+    let text =
+      "edgeblue: \(failure.message.printableLines)\n"
+      + (failure.hint.map { "          \($0.printableLines)\n" } ?? "")
     Output.write(text, to: STDERR_FILENO)
   }
 
   /// Prints progress to standard error in text mode, so that it never mixes with the result.
   func whisper(_ text: String) {
     guard !json else { return }
-    Output.write("\(text)\n", to: STDERR_FILENO)
+    Output.write("\(text.printableLines)\n", to: STDERR_FILENO)
   }
+
+  /// Returns text of a device or server as a terminal may show it; a file or a pipe gets it unchanged.
+  func shown(_ text: String) -> String { isTerminal ? text.printableLines : text }
 
   enum Paint: String {
     case dim = "2"
@@ -88,4 +104,10 @@ struct Terminal: Sendable {
   private static func timestamp() -> String {
     Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
   }
+}
+
+/// A value that a command prints, as text or as a JSON object.
+protocol Report {
+  var json: [String: JSON] { get }
+  var lines: [String] { get }
 }

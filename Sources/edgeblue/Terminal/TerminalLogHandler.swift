@@ -21,6 +21,7 @@ struct TerminalLogHandler: LogHandler {
     let details = metadata.merging(event.metadata ?? [:]) { $1 }
       .sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
     let line = "\(Terminal.clock()) \(event.level) \(label): \(event.message)\(details)\n"
-    Output.write(line, to: STDERR_FILENO)
+    // Metadata may hold names and texts of devices and servers.
+    Output.write(line.printableLines, to: STDERR_FILENO)
   }
 }

@@ -1,5 +1,6 @@
 import Agent
 import ArgumentParser
+import DurableFiles
 import Foundation
 import Uploads
 
@@ -11,13 +12,18 @@ struct QueueOptions: ParsableArguments {
         + "~/.local/state/edgeblue for other users.", valueName: "folder"))
   var state: String?
 
+  /// The folder of the queue.
+  /// - Throws: ``Failure`` if it is unknown.
+  private var folder: String {
+    get throws { try StateFolder.path(named: state, of: "the queue") }
+  }
+
   /// Opens the queue, and creates it if it does not exist.
   func open() throws -> QueueStore {
-    let usual = StateFolder.usualPath(environment: ProcessInfo.processInfo.environment, isRoot: geteuid() == 0)
-    guard let folder = state ?? usual else {
-      throw Failure(
-        "the folder of the queue is unknown: HOME is not set", hint: "name one with --state", status: .badInput)
-    }
+    let folder = try folder
+    umask(0o077)
+    // SQLite creates its files itself: as root's they would stop the service whose folder this is.
+    do throws(FileError) { try FolderOwner.assume(folder) } catch { throw Failure(error) }
     do {
       try FileManager.default.createDirectory(
         atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -26,9 +32,18 @@ struct QueueOptions: ParsableArguments {
     }
     return try QueueStore(in: folder)
   }
+
+  /// Opens the queue, if it exists.
+  func openIfExists() throws -> QueueStore? {
+    let folder = try folder
+    return FileManager.default.fileExists(atPath: QueueStore.path(in: folder)) ? try open() : nil
+  }
 }
 
 extension QueueStore {
   /// Opens the queue in a state folder.
-  convenience init(in folder: String) throws { try self.init(path: folder + "/uploads.sqlite") }
+  convenience init(in folder: String) throws { try self.init(path: Self.path(in: folder)) }
+
+  /// Returns the path of the queue in a state folder.
+  static func path(in folder: String) -> String { folder + "/uploads.sqlite" }
 }

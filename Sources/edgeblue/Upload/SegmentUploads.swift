@@ -1,5 +1,4 @@
 import AudioIngest
-import Foundation
 import Timing
 import Uploads
 
@@ -16,48 +15,49 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
 
   let store: QueueStore
   let folder: SegmentFolder
-  let bucket: String
-  let prefix: String
-  let account: String
+  let requests: SegmentRequests
   var clock = TimeSource.continuous
   var told: @Sendable (News) async -> Void = { _ in }
 
-  /// The metadata key of a segment's number.
-  private static let number = "segment"
   /// The delay before a segment without disk space is queued again: 10 s.
   static let pause = Duration.seconds(10)
 
   /// Queues the sidecar and the WAV file of a segment, once. If the disk is full, the method waits for free space.
   func take(_ segment: FinishedSegment) async throws {
-    let sidecar = String(segment.path.dropLast(4)) + ".json"
-    let requests = [
-      try request(segment, sidecar, contentType: "application/json"),
-      try request(segment, segment.path, contentType: "audio/wav", sha256: segment.info.measured.sha256),
-    ]
+    let source = requests.source
+    let wav = try store.item(at: source.endpoint, bucket: source.bucket, key: requests.keys(of: segment)[1])
+    // Uploaded by a program that ended before it could say so, or by another one.
+    if let wav, wav.state == .done { return try await release(wav) }
+    let requests = try requests.requests(for: segment)
     var isTold = false
-    while true {
-      do {
-        let ids = try store.add(requests)
-        // Uploaded by a program that ended before it could say so, or by another one.
-        if let item = try store.item(ids[1]), item.state == .done { try await release(item) }
-        return
-      } catch let error as UploadsError where error.code == .noSpace {
-        if try await freeSpace() { continue }
-        if !isTold { await told(.waits(segment.info.id, error)) }
-        isTold = true
-        try await clock.sleep(for: Self.pause)
-      }
+    while let error = try addUnlessFull(requests) {
+      if try await freeSpace() { continue }
+      if !isTold { await told(.waits(segment.info.id, error)) }
+      isTold = true
+      try await clock.sleep(for: Self.pause)
+    }
+  }
+
+  /// Queues a segment.
+  /// - Returns: The error if the disk is full.
+  private func addUnlessFull(_ requests: [UploadRequest]) throws(UploadsError) -> UploadsError? {
+    do throws(UploadsError) {
+      try store.add(requests)
+      return nil
+    } catch {
+      guard error.code == .noSpace else { throw error }
+      return error
     }
   }
 
   /// Lets a segment's files go, when room is needed, once the server has both of them.
   func release(_ item: UploadItem) async throws {
-    guard let id = item.request.content.metadata[Self.number].flatMap({ Int($0) }),
-      item.request.content.path.hasPrefix(Self.absolute(folder.path) + "/")
+    guard let id = item.request.content.metadata[SegmentRequests.number].flatMap({ Int($0) }),
+      item.request.content.path.hasPrefix(SegmentRequests.absolute(folder.path) + "/")
     else { return }
     let key = item.request.key
     let sibling = key.hasSuffix(".wav") ? key.dropLast(4) + ".json" : key.dropLast(5) + ".wav"
-    let other = try store.item(bucket: item.request.bucket, key: String(sibling))
+    let other = try store.item(at: item.request.endpoint, bucket: item.request.bucket, key: String(sibling))
     guard let other, [.delivered, .done].contains(other.state) else { return }
     try letGo(id)
     await told(.uploaded(id, item))
@@ -80,32 +80,5 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
     } catch let error where error.code == .noSuchSegment {
       // The segment was removed meanwhile.
     }
-  }
-
-  private static func absolute(_ path: String) -> String {
-    URL(filePath: path).standardizedFileURL.path(percentEncoded: false)
-  }
-
-  private func request(
-    _ segment: FinishedSegment, _ path: String, contentType: String, sha256: String? = nil
-  ) throws -> UploadRequest {
-    let info = segment.info
-    var content = try ObjectContent(readingFile: Self.absolute(path), contentType: contentType)
-    guard sha256 == nil || sha256 == content.sha256 else {
-      throw UploadsError(.fileChanged, "\(path) was changed after the recording")
-    }
-    content.metadata = [
-      Self.number: "\(info.id)", "captured-at": info.capture.iso8601, "local-date": info.capture.localDate,
-      "time-zone": info.capture.timeZone, "utc-offset": "\(info.capture.utcOffset)", "device": info.device.address,
-      "duration": "\(info.duration)", "missing-samples": "\(info.missingSamples)",
-    ]
-    let device = info.device.address.replacing(":", with: "-").lowercased()
-    let end = path.split(separator: ".").last ?? "wav"
-    var request = UploadRequest(
-      content, bucket: bucket, key: "\(prefix)\(account)/\(device)/\(info.capture.localDate)/\(info.name).\(end)",
-      account: account)
-    // A name that a reader can construct without listing, with its parts named as engines that read partitions expect.
-    request.manifest = "\(prefix)\(account)/manifests/device=\(device)/date=\(info.capture.localDate)/manifest.ndjson"
-    return request
   }
 }

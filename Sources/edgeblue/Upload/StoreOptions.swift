@@ -8,10 +8,15 @@ import UploadsHTTP
 struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The URL of the server, such as http://127.0.0.1:8333. Default: AWS in the region.", valueName: "url"))
+      "The URL of the server, such as http://127.0.0.1:8333. Default: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL; else, for "
+        + "programs that upload the queue, the server that the items were queued for; else AWS in the region.",
+      valueName: "url"))
   var endpoint: String?
-  @Option(help: ArgumentHelp("The region for which requests are signed.", valueName: "name"))
-  var region = "us-east-1"
+  @Option(
+    help: ArgumentHelp(
+      "The region for which requests are signed. Default: AWS_REGION, AWS_DEFAULT_REGION or us-east-1.",
+      valueName: "name"))
+  var region: String?
   @Option(
     help: ArgumentHelp(
       "The position of the bucket in URLs: path or virtual-host. Default: virtual-host for AWS, path for other servers.",
@@ -23,7 +28,9 @@ struct StoreOptions: ParsableArguments {
       return style
     })
   var addressing: S3Endpoint.Addressing?
-  @Option(help: ArgumentHelp("A PEM file with certificates to trust in addition to the system's.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp(
+      "A PEM file with certificates to trust in addition to the system's. Default: AWS_CA_BUNDLE.", valueName: "file"))
   var ca: String?
   @Option(
     help: ArgumentHelp(
@@ -35,8 +42,9 @@ struct StoreOptions: ParsableArguments {
       "A credentials file in the format of AWS. Default: AWS_ACCESS_KEY_ID and related variables, the systemd "
         + "credential s3, or ~/.aws/credentials.", valueName: "file"))
   var credentials: String?
-  @Option(help: ArgumentHelp("The section of the credentials file.", valueName: "name"))
-  var profile = "default"
+  @Option(
+    help: ArgumentHelp("The section of the credentials file. Default: AWS_PROFILE or default.", valueName: "name"))
+  var profile: String?
   @Option(help: ArgumentHelp("The URL of a service that returns temporary credentials for a token.", valueName: "url"))
   var tokenService: String?
   @Option(
@@ -50,48 +58,91 @@ struct StoreOptions: ParsableArguments {
     }
   }
 
-  /// Returns a client of the server.
-  func client() throws -> S3Client {
-    let server =
-      if let endpoint {
-        try S3Endpoint(endpoint, region: region, addressing: addressing ?? .path)
-      } else {
-        try S3Endpoint(
-          "https://s3.\(region).amazonaws.com", region: region, addressing: addressing ?? .virtualHost)
-      }
-    return S3Client(server, transport: try S3HTTPTransport(certificates: ca))
+  private var environment: [String: String] { ProcessInfo.processInfo.environment }
+
+  /// Returns the first of some variables that is set.
+  private func variable(_ names: String...) -> String? {
+    names.compactMap { environment[$0] }.first { !$0.isEmpty }
+  }
+
+  /// The URL of the server that the user names, by the option or a variable.
+  private var namedEndpoint: String? { endpoint ?? variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL") }
+  private var certificates: String? { ca ?? variable("AWS_CA_BUNDLE") }
+
+  /// Returns the server for new items.
+  /// - Parameter store: The queue, which knows how a server was reached before.
+  func server(_ store: QueueStore) throws -> S3Endpoint { try server(namedEndpoint, store) }
+
+  /// A Boolean value that indicates whether the user names a server, by the option or a variable.
+  var namesServer: Bool { namedEndpoint != nil }
+
+  /// Returns the server whose items are uploaded: the one that the user names, or that they were queued for.
+  /// - Parameter picksFirst: `true` to take one of several, instead of failing.
+  /// - Throws: ``Failure`` if items were queued for several servers and the user names none.
+  func serverInUse(_ store: QueueStore, picksFirst: Bool = false) throws -> S3Endpoint {
+    if let namedEndpoint { return try server(namedEndpoint, store) }
+    let known = try store.serversInUse()
+    guard known.count <= 1 || picksFirst else {
+      throw Failure(
+        "items wait for several servers: \(known.joined(separator: ", "))",
+        hint: "name one with --endpoint; `edgeblue uploads move` moves items to another one",
+        status: .badInput)
+    }
+    return try server(known.first, store)
+  }
+
+  /// Returns a server.
+  /// - Parameter url: The URL of the server; `nil` for AWS.
+  func server(_ url: String?, _ store: QueueStore) throws -> S3Endpoint {
+    let named = region ?? variable("AWS_REGION", "AWS_DEFAULT_REGION")
+    guard let url else {
+      let region = named ?? "us-east-1"
+      return try S3Endpoint(
+        "https://s3.\(region).amazonaws.com", region: region, addressing: addressing ?? .virtualHost)
+    }
+    let plain = try S3Endpoint(url, region: named ?? "us-east-1", addressing: addressing ?? .path)
+    guard let known = try store.servers().first(where: { $0.endpoint == plain.url }) else { return plain }
+    return try S3Endpoint(url, region: named ?? known.region, addressing: addressing ?? known.addressing)
+  }
+
+  /// Returns a client of a server.
+  func client(of server: S3Endpoint) throws -> S3Client {
+    S3Client(server, transport: try S3HTTPTransport(certificates: certificates))
   }
 
   /// Returns the source of the account's credentials.
   func provider() throws -> any CredentialsProvider {
     if let tokenService, let tokenFile {
-      return try TokenServiceCredentials(url: tokenService, transport: try S3HTTPTransport(certificates: ca)) {
+      return try TokenServiceCredentials(url: tokenService, transport: try S3HTTPTransport(certificates: certificates))
+      {
         guard let token = SystemFiles.line(of: tokenFile) else {
           throw UploadsError(.noCredentials, "read the token from \(tokenFile): missing or empty")
         }
         return token
       }
     }
+    let profile = profile ?? variable("AWS_PROFILE") ?? "default"
     if let credentials { return FileCredentials(path: credentials, profile: profile) }
-    let environment = ProcessInfo.processInfo.environment
     let variables = EnvironmentCredentials(environment)
     guard !variables.isSet, let path = FileCredentials.defaultPath(environment: environment) else { return variables }
-    return FileCredentials(path: path, profile: environment["AWS_PROFILE"] ?? profile)
+    return FileCredentials(path: path, profile: profile)
   }
 
   /// Returns a queue with these options.
   /// - Parameters:
   ///   - store: the items of the queue.
+  ///   - server: the server whose items are uploaded.
   ///   - concurrency: the number of concurrent uploads.
   ///   - waitsForLock: `true` to wait while another process uploads the queue, `false` to fail.
   ///   - disk: the policy of the disk that contains the files.
   func queue(
-    _ store: QueueStore, concurrency: Int = 3, waitsForLock: Bool = true, disk: (any DiskPolicy)? = nil
+    _ store: QueueStore, at server: S3Endpoint, concurrency: Int = 3, waitsForLock: Bool = true,
+    disk: (any DiskPolicy)? = nil
   ) throws -> UploadQueue {
     var options = UploadQueue.Options()
     options.concurrency = concurrency
     options.waitsForLock = waitsForLock
     return UploadQueue(
-      store, client: try client(), accounts: [account: try provider()], options: options, disk: disk)
+      store, client: try client(of: server), accounts: [account: try provider()], options: options, disk: disk)
   }
 }

@@ -19,6 +19,7 @@ struct UploadCommand: AsyncParsableCommand {
         edgeblue upload *.wav --bucket recordings --prefix ada/desk/ --endpoint http://127.0.0.1:8333
         edgeblue upload big.iso --bucket backup --key isos/today.iso --replace
         edgeblue upload talk.wav --bucket recordings --later && edgeblue uploads list
+        edgeblue upload talk.wav --bucket recordings --wait 60 || echo "still queued"
       """)
 
   @Argument(help: ArgumentHelp("The files to upload.", valueName: "file")) var files: [String]
@@ -33,10 +34,15 @@ struct UploadCommand: AsyncParsableCommand {
   @Flag(help: "Replace existing objects.") var replace = false
   @Flag(help: "Remove each file once the server has it.") var remove = false
   @Flag(help: "Queue the files without uploading them now.") var later = false
+  @Option(
+    help: ArgumentHelp(
+      "End after this time with status 75, whatever is left; it stays queued.", valueName: "seconds"))
+  var wait: Int?
   // One more than the default of the queue, because a user waits.
   @Option(help: ArgumentHelp("The number of concurrent uploads, 1 to 64.", valueName: "n")) var concurrency = 4
   @OptionGroup var queue: QueueOptions
   @OptionGroup var store: StoreOptions
+  @OptionGroup var insecure: InsecureOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
@@ -45,34 +51,78 @@ struct UploadCommand: AsyncParsableCommand {
       throw ValidationError("--bucket or --token-service is required.")
     }
     guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency: allowed are 1 to 64.") }
+    try Self.check(wait: wait)
+  }
+
+  static func check(wait: Int?) throws {
+    guard wait.map({ (1...1_000_000).contains($0) }) ?? true else {
+      throw ValidationError("--wait: allowed are 1 to 1000000 s.")
+    }
   }
 
   func run() async throws {
     try await common.run { terminal in
+      try insecure.check(["--endpoint": store.endpoint, "--token-service": store.tokenService], terminal)
       // Wrong names are reported before anything is queued.
+      let (files, unreadable) = Self.sorted(files)
       for file in files { try check(file) }
-      let place = try await place()
+      for name in unreadable {
+        terminal.happened(
+          "\(name.printable): not queued, because its name is not UTF-8", "problem",
+          ["file": .string(name), "error": "the name is not UTF-8"])
+      }
+      guard !files.isEmpty else { throw Self.unnamed(unreadable.count) }
       let items = try queue.open()
-      guard !later else { return try queueOnly(items, place, terminal) }
-      let uploads = try store.queue(items, concurrency: concurrency)
+      let server = try store.server(items)
+      let place = try await place(at: server)
+      guard !later else {
+        if store.namesServer { try items.remember(UploadServer(server)) }
+        try queueOnly(files, items, place, terminal)
+        guard unreadable.isEmpty else { throw Self.unnamed(unreadable.count) }
+        return
+      }
+      let uploads = try store.queue(items, at: server, concurrency: concurrency)
       let requests: [@Sendable () throws -> UploadRequest] = files.map { file in { [self] in try request(file, place) }
       }
-      try await untilInterrupted { try await UploadFollower(items, uploads, terminal).run(queueing: requests) }
+      let follower = UploadFollower(items, uploads, terminal, limit: wait.map { .seconds($0) })
+      try await untilInterrupted { try await follower.run(queueing: requests) }
+      guard unreadable.isEmpty else { throw Self.unnamed(unreadable.count) }
     }
   }
 
+  /// The server and bucket that files are uploaded to, and the part of the bucket that the credentials cover.
+  private struct Place {
+    /// The URL of the server; `nil` to leave it to the program that uploads later.
+    let endpoint: String?
+    let bucket: String
+    let scope: S3Scope
+  }
+
   /// Returns the bucket and scope: those of the token service, if the user names no bucket.
-  private func place() async throws -> (bucket: String, scope: S3Scope) {
-    if let bucket { return (bucket, S3Scope()) }
+  private func place(at server: S3Endpoint) async throws -> Place {
+    let endpoint = later && !store.namesServer ? nil : server.url
+    if let bucket { return Place(endpoint: endpoint, bucket: bucket, scope: S3Scope()) }
     let scope = try await store.provider().credentials().scope
     guard let scope, let bucket = scope.bucket else {
       throw Failure("the token service returned no bucket", hint: "name one with --bucket", status: .badInput)
     }
-    return (bucket, scope)
+    return Place(endpoint: endpoint, bucket: bucket, scope: scope)
+  }
+
+  /// Separates the files whose names no key can have: they must not keep the others from being uploaded.
+  private static func sorted(_ files: [String]) -> (named: [String], unreadable: [String]) {
+    let unreadable = files.filter { $0.contains("\u{fffd}") && !FileManager.default.fileExists(atPath: $0) }
+    return (files.filter { !unreadable.contains($0) }, unreadable)
+  }
+
+  private static func unnamed(_ count: Int) -> Failure {
+    Failure(
+      "\(count) \(count == 1 ? "file was" : "files were") not queued, because the name is not UTF-8",
+      hint: "rename it, for example with convmv", status: .badInput)
   }
 
   private func queueOnly(
-    _ items: QueueStore, _ place: (bucket: String, scope: S3Scope), _ terminal: Terminal
+    _ files: [String], _ items: QueueStore, _ place: Place, _ terminal: Terminal
   ) throws {
     for (id, file) in zip(try items.add(try files.map { try request($0, place) }), files) {
       terminal.say("\(file.printable): queued as item \(id)")
@@ -91,13 +141,14 @@ struct UploadCommand: AsyncParsableCommand {
     }
   }
 
-  private func request(_ file: String, _ place: (bucket: String, scope: S3Scope)) throws -> UploadRequest {
+  private func request(_ file: String, _ place: Place) throws -> UploadRequest {
     let path = URL(filePath: file).standardizedFileURL.path(percentEncoded: false)
     let name = URL(filePath: file).lastPathComponent
     let content = try ObjectContent(readingFile: path, contentType: contentType ?? MediaType.of(name))
-    return UploadRequest(
+    var request = UploadRequest(
       content, bucket: place.bucket, key: place.scope.key(key ?? prefix + name), account: store.account,
-      isReplacing: replace,
-      afterwards: remove ? .remove : .keep)
+      isReplacing: replace, afterwards: remove ? .remove : .keep)
+    request.endpoint = place.endpoint
+    return request
   }
 }

@@ -7,6 +7,8 @@ struct UploadFollower: Sendable {
   private let store: QueueStore
   private let queue: UploadQueue
   private let terminal: Terminal
+  /// The time after which a command ends whatever is left; `nil` to wait without end.
+  var limit: Duration?
 
   /// The interval at which the screen is drawn, and at which another process's queue is polled.
   private static let frame = Duration.milliseconds(250)
@@ -14,15 +16,24 @@ struct UploadFollower: Sendable {
   /// file is queued at once.
   private static let batch = Duration.milliseconds(250)
 
-  init(_ store: QueueStore, _ queue: UploadQueue, _ terminal: Terminal) {
+  init(_ store: QueueStore, _ queue: UploadQueue, _ terminal: Terminal, limit: Duration? = nil) {
     self.store = store
     self.queue = queue
     self.terminal = terminal
+    self.limit = limit
   }
 
   /// Uploads until the task is cancelled.
-  func run() async throws {
-    try await run(FollowedUploads(store, queue, terminal, reportsAll: true)) { _ in false }
+  /// - Parameter once: `true` to end when nothing is left to be sent to the server.
+  /// - Throws: ``Failure`` if an item has failed, or the limit has passed.
+  func run(once: Bool = false) async throws {
+    try await run(FollowedUploads(store, queue, terminal, reportsAll: true)) { [store, queue] followed in
+      while once {
+        if try store.isIdle(at: queue.endpoint.url) { return try await followed.completeAll() }
+        try await Task.sleep(for: Self.frame, clock: .steady)
+      }
+      return false
+    }
   }
 
   /// Queues files, each read while earlier ones are uploaded, until each is done or has failed for good.
@@ -62,6 +73,18 @@ struct UploadFollower: Sendable {
         return true
       }
       group.addTask { try await queueing(followed) }
+      if let limit {
+        group.addTask {
+          try await Task.sleep(for: limit, clock: .steady)
+          throw await followed.unfinished(after: limit)
+        }
+      }
+      group.addTask { [store, terminal] in
+        await SegmentSources(store).run { problem in
+          terminal.happened(problem.printable, "problem", ["error": .string(problem)])
+        }
+        return false
+      }
       defer { group.cancelAll() }
       while let isOver = try await group.next(), !isOver {}
     }
@@ -107,7 +130,7 @@ private actor FollowedUploads {
     lastEvent = try store.events(limit: 1).last?.id ?? 0
   }
 
-  private var isOver: Bool { isComplete && wanted?.isSubset(of: reported) == true }
+  private var isOver: Bool { isComplete && wanted?.isSubset(of: reported) != false }
 
   /// Adds items to wait for.
   func add(_ ids: [Int64]) throws {
@@ -120,6 +143,23 @@ private actor FollowedUploads {
   func complete() -> Bool {
     isComplete = true
     return isOver
+  }
+
+  /// Declares that nothing is left to be sent.
+  func completeAll() throws -> Bool {
+    try catchUp()
+    isComplete = true
+    return true
+  }
+
+  /// Returns the failure of a command whose time has passed.
+  func unfinished(after limit: Duration) -> Failure {
+    let left = wanted.map { $0.subtracting(reported).count }
+    return Failure(
+      left.map { "\($0) of \($0 + reported.count) items are not uploaded after \(limit.components.seconds) s" }
+        ?? "items are not uploaded after \(limit.components.seconds) s",
+      hint: "they stay queued; `edgeblue uploads` lists the reasons, `edgeblue uploads run` continues",
+      status: .tryAgain)
   }
 
   /// Handles an update of the queue.
@@ -182,7 +222,9 @@ private actor FollowedUploads {
 
   private func report(_ event: UploadEvent) throws {
     noteRecent(event)
-    if [.done, .gaveUp].contains(event.kind), let id = event.item, let item = try store.item(id) { report(item) }
+    if [.done, .gaveUp, .unsettled].contains(event.kind), let id = event.item, let item = try store.item(id) {
+      report(item)
+    }
   }
 
   /// Reports why an item or account waits, once for each reason.
@@ -191,7 +233,9 @@ private actor FollowedUploads {
     recent = (recent + [event]).suffix(Self.recentLimit)
     guard event.id > lastEvent else { return }
     lastEvent = event.id
-    guard !terminal.isLive, [.failed, .credentialsMissing, .credentialsFound].contains(event.kind) else { return }
+    guard !terminal.isLive,
+      [.failed, .credentialsMissing, .credentialsFound, .conditionIgnored].contains(event.kind)
+    else { return }
     // An item that failed for good is reported as "failed".
     let name = event.kind == .failed ? "retrying" : event.kind.rawValue
     terminal.happened(UploadText.said(event), name, event.json)
@@ -199,13 +243,17 @@ private actor FollowedUploads {
 
   /// Reports an item that is done or has failed for good, once.
   private func report(_ item: UploadItem) {
-    guard [.done, .failed].contains(item.state), wanted?.contains(item.id) ?? true, reported.insert(item.id).inserted
+    // A delivered item with a problem: its file cannot be removed, and waiting does not help.
+    let isUnsettled = item.state == .delivered && item.problem != nil
+    guard isUnsettled || [.done, .failed].contains(item.state), wanted?.contains(item.id) ?? true,
+      reported.insert(item.id).inserted
     else { return }
     if terminal.isLive { Output.write(screen.frame([])) }
-    if item.state == .failed {
+    if item.state == .failed || isUnsettled {
       failures += 1
-      let text = "\(item.request.key.printable): \((item.problem ?? "failed").printable)"
-      terminal.happened(terminal.paint(text, .red), "failed", item.json)
+      let reason = (isUnsettled ? "uploaded, but its local file stays: " : "") + (item.problem ?? "failed").printable
+      terminal.happened(
+        "\(item.request.key.printable): \(reason)", isUnsettled ? "unsettled" : "failed", item.json, paint: .red)
     } else {
       terminal.happened(
         "\(item.request.key.printable): \(Amounts.bytes(Int(item.request.content.size))) uploaded", "uploaded",

@@ -7,6 +7,8 @@ struct UploadReport: Sendable {
   var status: UploadQueue.Status
   var totals = QueueStore.Totals()
   var isPaused = false
+  /// The URLs of the servers that items wait for and this queue does not upload to.
+  var otherServers: [String] = []
   var atMs = WallClock.unixMilliseconds()
 
   init(_ status: UploadQueue.Status) { self.status = status }
@@ -17,6 +19,7 @@ struct UploadReport: Sendable {
     do {
       totals = try queue.store.totals()
       isPaused = try queue.store.isPaused
+      otherServers = try queue.store.serversInUse().filter { $0 != queue.endpoint.url }
     } catch {
       status.problem = error.description
     }
@@ -84,7 +87,10 @@ struct UploadReport: Sendable {
   private var problem: String? {
     if let problem = status.problem { return problem }
     if status.isUploadedElsewhere { return "another program uploads this queue" }
-    let account = status.credentialProblems.min { $0.key < $1.key }
-    return account.map { "the account \($0.key) has no credentials: \($0.value)" }
+    if let account = status.credentialProblems.min(by: { $0.key < $1.key }) {
+      return "the account \(account.key) has no credentials: \(account.value)"
+    }
+    guard !otherServers.isEmpty else { return nil }
+    return "items wait for \(otherServers.joined(separator: ", ")), which this program does not upload to"
   }
 }

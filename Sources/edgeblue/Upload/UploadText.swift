@@ -55,7 +55,8 @@ enum UploadText {
   static func lines(_ item: UploadItem) -> [String] {
     let request = item.request
     let rows: [(String, String?)] = [
-      ("item", "\(item.id)"), ("state", item.state.rawValue), ("object", "\(request.bucket)/\(request.key)"),
+      ("item", "\(item.id)"), ("state", item.state.rawValue), ("server", request.endpoint),
+      ("object", "\(request.bucket)/\(request.key)"),
       ("account", request.account), ("file", request.content.path), ("sidecar", request.sidecar),
       ("size", "\(request.content.size) bytes"), ("SHA-256", request.content.sha256),
       ("afterwards", request.afterwards.rawValue), ("queued", Terminal.clock(atMs: item.queuedAtMs)),
@@ -77,7 +78,8 @@ extension UploadItem {
   /// The item in JSON.
   var json: [String: JSON] {
     [
-      "id": .number(Int(id)), "state": .string(state.rawValue), "bucket": .string(request.bucket),
+      "id": .number(Int(id)), "state": .string(state.rawValue), "endpoint": JSON(request.endpoint),
+      "bucket": .string(request.bucket),
       "key": .string(request.key), "account": .string(request.account), "path": .string(request.content.path),
       "size": .number(Int(request.content.size)), "sha256": .string(request.content.sha256),
       "attempts": .number(attempts), "queuedAtMs": .number(Int(queuedAtMs)),

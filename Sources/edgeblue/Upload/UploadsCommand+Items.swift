@@ -1,11 +1,15 @@
 import ArgumentParser
 import Uploads
 
-/// The argument that names an item.
+/// An item of the queue that the command line names.
 struct ItemArgument: ParsableArguments {
   @Argument(help: ArgumentHelp("The number of the item.", valueName: "id")) var id: Int64
+  @OptionGroup var queue: QueueOptions
 
-  func find(in store: QueueStore) throws -> UploadItem { try Self.find(id, in: store) }
+  func open() throws -> (store: QueueStore, item: UploadItem) {
+    let store = try queue.open()
+    return (store, try Self.find(id, in: store))
+  }
 
   static func find(_ id: Int64, in store: QueueStore) throws -> UploadItem {
     guard let item = try store.item(id) else {
@@ -14,6 +18,22 @@ struct ItemArgument: ParsableArguments {
         status: .badInput)
     }
     return item
+  }
+}
+
+/// The part of the queue that a command pauses or resumes.
+struct PauseArguments: ParsableArguments {
+  @Argument(help: ArgumentHelp("The number of the item. Default: the whole queue.", valueName: "id")) var id: Int64?
+  @OptionGroup var queue: QueueOptions
+
+  func setPaused(_ isPaused: Bool, _ terminal: Terminal) throws {
+    let store = try queue.open()
+    guard let id else {
+      try store.setPaused(isPaused)
+      return terminal.changed(isPaused: isPaused)
+    }
+    try isPaused ? store.pause(id) : store.resume(id)
+    terminal.changed(try ItemArgument.find(id, in: store))
   }
 }
 
@@ -45,21 +65,10 @@ extension UploadsCommand {
     static let configuration = CommandConfiguration(
       commandName: "pause", abstract: "Pause an item, or the whole queue, until `resume`.")
 
-    @Argument(help: ArgumentHelp("The number of the item. Default: the whole queue.", valueName: "id")) var id: Int64?
-    @OptionGroup var queue: QueueOptions
+    @OptionGroup var part: PauseArguments
     @OptionGroup var common: CommonOptions
 
-    func run() async throws {
-      try await common.run { terminal in
-        let store = try queue.open()
-        guard let id else {
-          try store.setPaused(true)
-          return terminal.changed(isPaused: true)
-        }
-        try store.pause(id)
-        terminal.changed(try ItemArgument.find(id, in: store))
-      }
-    }
+    func run() async throws { try await common.run { try part.setPaused(true, $0) } }
   }
 
   /// `edgeblue uploads resume`
@@ -67,36 +76,24 @@ extension UploadsCommand {
     static let configuration = CommandConfiguration(
       commandName: "resume", abstract: "Resume a paused item, or the whole queue.")
 
-    @Argument(help: ArgumentHelp("The number of the item. Default: the whole queue.", valueName: "id")) var id: Int64?
-    @OptionGroup var queue: QueueOptions
+    @OptionGroup var part: PauseArguments
     @OptionGroup var common: CommonOptions
 
-    func run() async throws {
-      try await common.run { terminal in
-        let store = try queue.open()
-        guard let id else {
-          try store.setPaused(false)
-          return terminal.changed(isPaused: false)
-        }
-        try store.resume(id)
-        terminal.changed(try ItemArgument.find(id, in: store))
-      }
-    }
+    func run() async throws { try await common.run { try part.setPaused(false, $0) } }
   }
 
   /// `edgeblue uploads drop`
   struct Drop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "drop", abstract: "Remove an item from the queue. Its file and its object on the server stay.")
+      commandName: "drop",
+      abstract: "Remove an item from the queue. Its file and its object on the server stay; parts of it are removed.")
 
     @OptionGroup var item: ItemArgument
-    @OptionGroup var queue: QueueOptions
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
       try await common.run { terminal in
-        let store = try queue.open()
-        let dropped = try item.find(in: store)
+        let (store, dropped) = try item.open()
         try store.drop(dropped.id)
         if terminal.json { terminal.print(json: .object(dropped.json.merging(["state": "dropped"]) { $1 })) }
       }

@@ -2,7 +2,7 @@ import Foundation
 import SystemTesting
 import Timing
 
-/// A web server nobody here wrote, in front of another one: it speaks TLS, with certificates it makes itself.
+/// Caddy, an independent web server, in front of another one: it serves TLS with certificates that it creates.
 struct Caddy {
   let address: String
   /// What to trust, once it is up.
@@ -32,7 +32,7 @@ struct Caddy {
       environment: ["HOME": folder, "PATH": "/usr/bin:/bin"], output: .discarded, errors: .discarded)
   }
 
-  /// Waits until somebody listens, and the certificate is there.
+  /// Waits until the server listens and its certificate exists.
   func waitUntilUp() async throws {
     let port = UInt16(address.split(separator: ":").last ?? "") ?? 0
     while !FileManager.default.fileExists(atPath: certificate) || !LoopbackPort.isHeard(port) {
@@ -43,14 +43,14 @@ struct Caddy {
 
 /// Ports of 127.0.0.1.
 enum LoopbackPort {
-  /// Whether somebody listens there.
+  /// Returns `true` if a server listens at the port.
   static func isHeard(_ port: UInt16) -> Bool {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     return withAddress(port) { connect(descriptor, $0, $1) } == 0
   }
 
-  /// One where nobody listens.
+  /// Returns a port at which no server listens.
   static func free() throws -> UInt16 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }

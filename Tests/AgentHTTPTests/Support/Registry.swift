@@ -36,10 +36,10 @@ final class Registry: Sendable {
 
   func count(_ path: String) -> Int { seen.filter { $0.path == path }.count }
 
-  /// As a restart does: nobody is registered.
+  /// Forgets all registrations, as a restart does.
   func forget() { state.withLock { ($0.keys, $0.nonces) = ([:], []) } }
 
-  /// Gives work to whoever pulls next: JSON of a subtask.
+  /// Queues a subtask, as JSON, for the next agent that pulls.
   func offer(_ subtask: String) { state.withLock { $0.tasks.append(subtask) } }
 
   /// Waits until what was asked so far fulfils a condition, or the test is cancelled.

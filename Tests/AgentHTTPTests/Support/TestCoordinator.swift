@@ -10,7 +10,7 @@ struct TestCoordinator: Sendable {
   /// How it misbehaves, once for each.
   enum Misdeed: Sendable {
     case answers(Int, String)
-    /// It does what it is asked, and answers only when the test says so.
+    /// Performs the request, and replies only when the test permits.
     case stalls(until: @Sendable () async -> Void)
     /// It does what it is asked, and the answer breaks off.
     case breaksOff
@@ -23,7 +23,7 @@ struct TestCoordinator: Sendable {
   /// The next request to a path is treated like this, the one after it like the next that was said, and so on.
   func misbehave(_ path: String, _ misdeed: Misdeed) { misdeeds.withLock { $0[path, default: []].append(misdeed) } }
 
-  /// Serves while the body runs; afterwards nobody listens there.
+  /// Serves while the body runs; afterwards no server listens at the address.
   /// - Parameter port: 0 for a free one.
   static func run<R: Sendable>(
     port: Int = 0, registry: Registry = Registry(), _ body: @escaping @Sendable (TestCoordinator) async throws -> R

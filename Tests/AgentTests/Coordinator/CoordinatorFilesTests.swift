@@ -4,7 +4,7 @@ import Timing
 
 @testable import Agent
 
-@Suite struct CoordinatorFilesTests {
+@Suite("The files of the coordinator session") struct CoordinatorFilesTests {
   private let folder: String
 
   init() throws {

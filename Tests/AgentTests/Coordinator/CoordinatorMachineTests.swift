@@ -50,7 +50,7 @@ extension [CoordinatorMachine.Action] {
   }
 }
 
-@Suite struct CoordinatorMachineTests {
+@Suite("The state machine of the coordinator session") struct CoordinatorMachineTests {
   @Test("A heartbeat precedes any work and is sent every 15 s") func aHeartbeatGoesBeforeWorkAndEveryFifteenSeconds() {
     var bench = Bench()
     #expect(bench.on(.start) == [.save, .send(.register, isSigned: false)])
@@ -184,6 +184,18 @@ extension [CoordinatorMachine.Action] {
     _ = bench.on(.start)
     _ = bench.hear(.heartbeat, 200, #"{"ok":true}"#)
     #expect(bench.machine.session.quietUntil == .seconds(3690))
+  }
+
+  /// Five rejected signatures within an hour are a ban, and a program that is killed on a full disk forgets each of them.
+  @Test("Requests are unsigned while the session cannot be written", arguments: [true, false])
+  func nothingIsSignedThatCannotBeRemembered(isWritten: Bool) {
+    var bench = Bench()
+    bench.connect()
+    _ = bench.hear(.pull, 200, #"{"subtask":null}"#)
+    _ = bench.on(isWritten ? .saved : .notSaved)
+    var actions: [CoordinatorMachine.Action] = []
+    while actions.calls.isEmpty { actions = bench.wait() }
+    #expect(actions.contains { if case .send(_, isSigned: isWritten) = $0 { true } else { false } })
   }
 
   /// A program that crashes every five seconds signs nothing; one that stays does, after a minute and a bit.

@@ -6,7 +6,7 @@ import Timing
 
 @testable import Agent
 
-/// A runner with services that do what a test says, a disk that can be full, and a clock that stands still.
+/// A runner with services that follow a test's orders, a disk that can be full, and a manual clock.
 struct Fixture: Sendable {
   let floor: Floor
   let clock = ManualClock()
@@ -37,7 +37,7 @@ struct Fixture: Sendable {
     options.notify = { floor.note("notify \($0.rawValue)") }
     self.floor = floor
     runner = ModeRunner(
-      restored: .init(record: record, problem: nil), log: log,
+      restored: .init(value: record, problem: nil), log: log,
       services: .init(runners: [.phone: phone, .heartbeat: heartbeat]), options: options,
       save: { record throws(AgentError) in try floor.save(record) })
   }

@@ -2,7 +2,7 @@ import Streams
 
 @testable import Agent
 
-/// Where a test's services work, and what happened there in order.
+/// The services that a test runs, and a journal of what they did, in order.
 final class Floor: Sendable {
   private struct State {
     var active: [ComputeService] = []
@@ -14,13 +14,13 @@ final class Floor: Sendable {
   }
 
   private let state: Lock<State>
-  private let (news, newsSource) = BoundedStream.make(of: Void.self, limit: 1)
+  private let wakeUp = WakeSignal()
 
-  /// What was started and has not ended.
+  /// The services that were started and have not ended.
   var active: [ComputeService] { state.withLock { $0.active } }
-  /// Of these, what said that it works.
+  /// The active services that have reported that they are ready.
   var ready: Set<ComputeService> { state.withLock { $0.ready } }
-  /// How many were ever active at a time.
+  /// The largest number of services that were active at the same time.
   var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
   var journal: [String] { state.withLock { $0.journal } }
   var disk: ModeRecord { state.withLock { $0.disk } }
@@ -58,13 +58,13 @@ final class Floor: Sendable {
     if isFull { throw AgentError(.storage, "the disk is full") }
   }
 
-  /// Looks again.
-  func wake() { newsSource.yield(()) }
+  /// Makes ``until(_:)`` check its condition again.
+  func wake() { wakeUp.signal() }
 
-  /// Waits until something is so; it is looked at whenever something happens. One caller at a time.
+  /// Waits until a condition holds; it is checked after every change. One caller at a time.
   func until(_ condition: () -> Bool) async {
     if condition() { return }
-    for await _ in news where condition() { return }
+    for await _ in wakeUp.signals where condition() { return }
   }
 
   @discardableResult
@@ -74,7 +74,7 @@ final class Floor: Sendable {
   }
 }
 
-/// A service that does what a test says.
+/// A service that follows the orders of a test.
 final class FakeRunner: ComputeRunner {
   enum Order: Sendable {
     case work
@@ -86,7 +86,7 @@ final class FakeRunner: ComputeRunner {
   private let floor: Floor
   private let orders = Lock<BoundedStream<Order>.Source?>(nil)
   private let lingers = Lock(false)
-  private let (leave, leaveSource) = BoundedStream.make(of: Void.self, limit: 1)
+  private let leave = WakeSignal()
 
   init(_ service: ComputeService, _ floor: Floor) {
     self.service = service
@@ -95,10 +95,10 @@ final class FakeRunner: ComputeRunner {
 
   func order(_ order: Order) { orders.withLock { $0 }?.yield(order) }
 
-  /// From now on it does not end when it is to, but when it may.
+  /// From now on the service does not end when it is cancelled, but after ``mayEnd()``.
   func linger() { lingers.withLock { $0 = true } }
 
-  func mayEnd() { leaveSource.yield(()) }
+  func mayEnd() { leave.signal() }
 
   func run(whenReady: @escaping @Sendable () async -> Void) async throws {
     let (stream, source) = BoundedStream.make(of: Order.self, limit: 8)
@@ -118,7 +118,7 @@ final class FakeRunner: ComputeRunner {
     floor.note("\(service) lingers")
     // In a task of its own: this one is cancelled.
     let leave = leave
-    await Task { for await _ in leave { return } }.value
+    await Task { for await _ in leave.signals { return } }.value
   }
 
   struct Broken: Error, CustomStringConvertible {

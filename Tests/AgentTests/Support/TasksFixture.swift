@@ -1,5 +1,6 @@
 import BackgroundTasks
 import DeterministicTesting
+import DurableFiles
 import Foundation
 import Streams
 import SystemState
@@ -7,7 +8,7 @@ import Timing
 
 @testable import Agent
 
-/// Background tasks with a sender that does what a test says, a file of their own, and a clock that stands still.
+/// Background tasks with a sender that follows a test's orders, a file of their own, and a manual clock.
 final class TasksFixture: Sendable {
   static let runtime = AgentTask.runtime.rawValue
   static let heartbeat = AgentTask.heartbeat.rawValue
@@ -15,9 +16,12 @@ final class TasksFixture: Sendable {
   static let inForeground = LifecycleSnapshot(phase: .foreground, reason: .headless)
 
   let folder: URL
+  /// Whether writing to the folder fails for lack of space.
+  let isDiskFull = Lock(false)
   let clock = ManualClock()
   let sender = FakeSender()
   let log: EventLog
+  private let disk: Disk
   /// Of no logind: held or waited for while something is under way.
   let activity: BackgroundActivity
   let tasks: AgentTasks
@@ -38,19 +42,25 @@ final class TasksFixture: Sendable {
     options.time = TimeSource(clock)
     options.wallClock = { 1_700_000_000_000 }
     options.logger.logLevel = .critical
+    disk = Disk { [isDiskFull] step, _ in step == .write && isDiskFull.withLock { $0 } ? ENOSPC : nil }
     tasks = try AgentTasks(
-      store: BackgroundTaskStore(path: self.folder.appending(path: "tasks.json").path), sender: sender, log: log,
-      options: options)
+      store: BackgroundTaskStore(
+        path: self.folder.appending(path: "tasks.json").path,
+        disk: disk),
+      sender: sender, log: log, options: options)
     (stream, statuses) = BoundedStream.make(limit: 16)
     events = Lock(tasks.events.makeAsyncIterator())
   }
 
-  /// The phase, which only a person changes.
+  /// The phase, which only the user changes.
   func lifecycle() async throws -> AgentLifecycle {
     var options = LifecycleMonitor.Options()
     options.bus = nil
     return try await .start(
-      store: LifecycleStore(path: folder.appending(path: "lifecycle.json").path), log: log, options: options)
+      store: LifecycleStore(
+        path: folder.appending(path: "lifecycle.json").path,
+        disk: disk),
+      log: log, options: options)
   }
 
   /// What the agent does now.
@@ -86,7 +96,7 @@ final class TasksFixture: Sendable {
   }
 
   deinit {
-    // A left-over folder in the temporary directory harms nobody.
+    // A folder left in the temporary directory does no harm.
     try? FileManager.default.removeItem(at: folder)
   }
 
@@ -119,7 +129,7 @@ final class FakeSender: HeartbeatSender {
     case fails(String)
     /// It takes until the task is cancelled.
     case hangs
-    /// It takes until the test says so, whatever becomes of the task.
+    /// The call lasts until the test ends it, also when the task is cancelled.
     case ignoresTheEnd
   }
 

@@ -1,7 +1,7 @@
 import AudioIngestTesting
 import Foundation
 
-/// How many inputs are tried where anything may come in: packets, what a device says of its store, codecs and frames.
+/// The number of inputs for each fuzz test: of packets, of a store's replies, of codecs and of frames.
 enum Fuzz {
   /// `EDGEBLUE_FUZZ_INPUTS=10000000` tries so many in all; there are three such tests.
   static func inputs(usual: Int) -> Int {

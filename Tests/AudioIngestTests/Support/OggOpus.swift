@@ -1,4 +1,4 @@
-/// Opus frames in an Ogg file (RFC 3533 and RFC 7845), for programs nobody here wrote.
+/// Opus frames in an Ogg file (RFC 3533 and RFC 7845), for independent programs.
 enum OggOpus {
   static func file(_ frames: [[UInt8]], samplesPerFrame48k: Int) -> [UInt8] {
     let head = Array("OpusHead".utf8) + [1, 1, 0, 0] + little(16_000, 4) + [0, 0, 0]

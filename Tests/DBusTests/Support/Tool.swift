@@ -2,7 +2,7 @@ import DBusTesting
 import Foundation
 import SystemTesting
 
-/// Programs nobody here wrote, which check our side of the bus from outside.
+/// Independent programs that check our side of the bus.
 enum Tool {
   /// How a program ended.
   struct Result {

@@ -4,8 +4,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// What can go wrong below either protocol, on both engines.
-@Suite(.timeLimit(.minutes(5))) struct EngineFaultTests {
+@Suite("Faults below the protocols of both engines", .timeLimit(.minutes(5))) struct EngineFaultTests {
   enum Kind: CaseIterable {
     case ollama, openAI
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EdgeCoderHTTP
 
-@Suite struct LineSplitterTests {
+@Suite("The line splitter") struct LineSplitterTests {
   private static let text = "eins\r\nzwei äöü 🐟\n\ndrei\r\nohne Ende 世"
   private static let lines = ["eins", "zwei äöü 🐟", "", "drei", "ohne Ende 世"]
 
@@ -43,7 +43,7 @@ import Testing
   }
 }
 
-@Suite struct EventStreamParserTests {
+@Suite("The parser of server-sent events") struct EventStreamParserTests {
   private func events(_ lines: [String]) -> [String] {
     var parser = EventStreamParser()
     return lines.compactMap { parser.append(line: $0) } + [parser.finish()].compactMap { $0 }

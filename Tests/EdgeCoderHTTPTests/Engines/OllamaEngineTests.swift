@@ -4,7 +4,7 @@ import Foundation
 import NIOConcurrencyHelpers
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct OllamaEngineTests {
+@Suite("The Ollama engine", .timeLimit(.minutes(5))) struct OllamaEngineTests {
   private static let reply = [
     #"{"model":"m","created_at":"t","response":"Grüß","done":false}"#,
     #"{"model":"m","created_at":"t","response":" dich 🐟","done":false}"#,

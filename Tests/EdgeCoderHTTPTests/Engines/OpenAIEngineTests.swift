@@ -4,7 +4,7 @@ import Foundation
 import NIOConcurrencyHelpers
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct OpenAIEngineTests {
+@Suite("The OpenAI engine", .timeLimit(.minutes(5))) struct OpenAIEngineTests {
   /// As llama.cpp sends it: a first delta without content, a finish, a usage chunk without choices, [DONE].
   private static let reply = [
     #"{"choices":[{"index":0,"delta":{"role":"assistant","content":null},"finish_reason":null}]}"#,

@@ -5,8 +5,7 @@ import HummingbirdTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// The client against the real API, and against what is none.
-@Suite(.timeLimit(.minutes(5))) struct CentralClientTests {
+@Suite("The client of a central, against the real API", .timeLimit(.minutes(5))) struct CentralClientTests {
   private func withClient<Value: Sendable>(
     _ service: FakeService, _ test: @Sendable (CentralClient) async throws -> Value
   ) async throws -> Value {

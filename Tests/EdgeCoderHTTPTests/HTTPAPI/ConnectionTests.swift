@@ -8,8 +8,7 @@ import Testing
 
 @testable import EdgeCoderHTTP
 
-/// What happens on the socket itself.
-@Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
+@Suite("The HTTP API at the socket", .timeLimit(.minutes(5))) struct ConnectionTests {
   private static let prompts = [
     ("/api/generate", #"{"prompt":"hi"}"#), ("/api/chat", #"{"messages":[{"role":"user","content":"hi"}]}"#),
     ("/v1/chat/completions", #"{"stream":true,"messages":[{"role":"user","content":"hi"}]}"#),

@@ -6,8 +6,7 @@ import Testing
 
 @testable import EdgeCoderHTTP
 
-/// The proxy's contract: its two paths, field by field.
-@Suite(.timeLimit(.minutes(5))) struct EdgeCoderRoutesTests {
+@Suite("The routes of EdgeCoder clients", .timeLimit(.minutes(5))) struct EdgeCoderRoutesTests {
   @Test(
     "The status is returned for any method",
     arguments: [HTTPMethodName.get, .post, .put, .delete, .head, .options, .patch, .custom])

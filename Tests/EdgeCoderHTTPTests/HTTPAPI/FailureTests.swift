@@ -10,8 +10,7 @@ import Testing
 
 @testable import EdgeCoderHTTP
 
-/// Failures and limits, in each family's shape.
-@Suite(.timeLimit(.minutes(5))) struct FailureTests {
+@Suite("Failures and limits, in the form of each family of clients", .timeLimit(.minutes(5))) struct FailureTests {
   private static let prompts = [
     ("/api/generate", #"{"prompt":"hi"}"#), ("/api/generate", #"{"model":"edgecoder","prompt":"hi"}"#),
     ("/api/chat", #"{"messages":[{"role":"user","content":"hi"}]}"#),

@@ -8,8 +8,7 @@ import Testing
 
 @testable import EdgeCoderHTTP
 
-/// What reaches an HTTP client while a phone with a v2 link still speaks.
-@Suite(.timeLimit(.minutes(5))) struct LiveStreamTests {
+@Suite("Streams of a phone with a v2 mux, as HTTP clients see them", .timeLimit(.minutes(5))) struct LiveStreamTests {
   private let air = LoopbackCentral()
   private let phone = LoopbackPhone(muxBearers: [.l2cap])
   private let engine = GatedEngine()

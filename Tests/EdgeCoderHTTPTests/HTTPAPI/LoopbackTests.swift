@@ -2,12 +2,10 @@ import EdgeCoderTesting
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
+import LoopbackHTTP
 import Testing
 
-@testable import EdgeCoderHTTP
-
-/// Who may come in.
-@Suite(.timeLimit(.minutes(5))) struct LoopbackTests {
+@Suite("The clients that the HTTP API admits", .timeLimit(.minutes(5))) struct LoopbackTests {
   @Test(
     "Loopback hosts are allowed",
     arguments: [

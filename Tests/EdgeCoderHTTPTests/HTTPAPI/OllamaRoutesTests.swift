@@ -6,8 +6,7 @@ import Testing
 
 @testable import EdgeCoderHTTP
 
-/// What an Ollama client sees.
-@Suite(.timeLimit(.minutes(5))) struct OllamaRoutesTests {
+@Suite("The routes of Ollama clients", .timeLimit(.minutes(5))) struct OllamaRoutesTests {
   private static let finalKeys: Set<String> = [
     "model", "created_at", "done", "done_reason", "total_duration", "load_duration", "prompt_eval_count",
     "prompt_eval_duration", "eval_count", "eval_duration",
@@ -151,6 +150,14 @@ import Testing
       #expect(response.status == .badGateway)
       #expect(try response.errorText() == "the phone could not answer: no model loaded")
     }
+  }
+
+  @Test("A failure without a reason says so", arguments: ["", "[]"])
+  func aPhonesFailureWithoutAReason(output: String) async throws {
+    let response = try await withAPI(FakeService(output: output, ok: false)) {
+      try await $0.post("/api/generate", #"{"model":"edgecoder","prompt":"hi"}"#)
+    }
+    #expect(try response.errorText() == "the phone could not answer: no reason given")
   }
 
   @Test("Another model is not found", arguments: ["/api/generate", "/api/chat", "/api/show"])

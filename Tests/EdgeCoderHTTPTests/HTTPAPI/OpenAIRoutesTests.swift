@@ -5,8 +5,7 @@ import Testing
 
 @testable import EdgeCoderHTTP
 
-/// What an OpenAI client sees.
-@Suite(.timeLimit(.minutes(5))) struct OpenAIRoutesTests {
+@Suite("The routes of OpenAI clients", .timeLimit(.minutes(5))) struct OpenAIRoutesTests {
   private static let hi = #""messages":[{"role":"user","content":"hi"}]"#
 
   @Test("A chat reply is one object without streaming") func chatWhole() async throws {

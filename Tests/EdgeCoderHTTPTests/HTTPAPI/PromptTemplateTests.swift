@@ -3,7 +3,7 @@ import Testing
 
 @testable import EdgeCoderHTTP
 
-@Suite struct PromptTemplateTests {
+@Suite("The prompt template") struct PromptTemplateTests {
   private func render(_ json: String) throws -> String {
     try PromptTemplate.render(JSONDecoder().decode([ChatMessage].self, from: Data(json.utf8)))
   }
@@ -35,7 +35,7 @@ import Testing
   }
 }
 
-@Suite struct ReplyTextTests {
+@Suite("The text of a reply") struct ReplyTextTests {
   @Test("Pieces join to the text", arguments: [1, 2, 3, 4, 5, 100]) func piecesJoinToTheText(limit: Int) {
     let text = "aä🐟👨‍👩‍👧‍👦\r\nz"
     let pieces = ReplyText.pieces(text, limit: limit)

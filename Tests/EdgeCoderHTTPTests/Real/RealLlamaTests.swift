@@ -3,9 +3,8 @@ import EdgeCoderHTTP
 import Foundation
 import Testing
 
-/// The openai engine on llama.cpp's own server.
 @Suite(
-  .timeLimit(.minutes(5)), .serialized,
+  "The OpenAI engine at llama.cpp's own server", .timeLimit(.minutes(5)), .serialized,
   .enabled(if: PythonScript.has("xllamacpp") && PythonScript.has("gguf"), "no xllamacpp in .venv-peers"))
 struct RealLlamaTests {
   private func withLlama<Value>(context: Int = 65536, _ test: (PythonScript, String) async throws -> Value) async throws

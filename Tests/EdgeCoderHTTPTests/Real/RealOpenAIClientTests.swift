@@ -4,8 +4,9 @@ import Foundation
 import HummingbirdTesting
 import Testing
 
-/// The HTTP API as OpenAI's own Python client sees it.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: PythonScript.has("openai"), "no openai in .venv-peers"))
+@Suite(
+  "The HTTP API, as OpenAI's Python client sees it", .timeLimit(.minutes(5)),
+  .enabled(if: PythonScript.has("openai"), "no openai in .venv-peers"))
 struct RealOpenAIClientTests {
   @Test("The official OpenAI client understands all replies") func itUnderstandsEverything() async throws {
     let service = FakeService { call in

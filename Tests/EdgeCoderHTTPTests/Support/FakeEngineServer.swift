@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// A TCP server that answers each request byte by byte as a test's script says: it can cut anywhere, stall, die, or speak
+/// A TCP server that answers each request byte by byte by a test's script: it can cut anywhere, stall, die, or speak
 /// something that is not HTTP.
 enum FakeEngineServer {
   struct Request: Sendable {
@@ -57,7 +57,7 @@ enum FakeEngineServer {
     let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelOption(.autoRead, value: false)
-      // Wrapped only when it is served: a wrapped channel that nobody takes, because the test has ended, traps.
+      // Wrapped only when it is served: a wrapped channel that is never used, because the test has ended, traps.
       .bind(host: "127.0.0.1", port: 0) { $0.eventLoop.makeSucceededFuture($0) }
     let port = server.channel.localAddress?.port ?? 0
     return try await withThrowingTaskGroup(of: Void.self) { group in

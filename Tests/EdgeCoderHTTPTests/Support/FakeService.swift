@@ -2,7 +2,7 @@ import EdgeCoder
 import EdgeCoderTesting
 import NIOConcurrencyHelpers
 
-/// An inference service that does what a test tells it, and remembers what it was asked.
+/// An inference service that follows a test's orders, and records the requests.
 final class FakeService: InferenceService {
   struct Call: Sendable, Equatable {
     let prompt: String

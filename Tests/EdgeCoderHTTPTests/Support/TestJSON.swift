@@ -37,6 +37,6 @@ func collect(_ stream: AsyncThrowingStream<String, any Error>) async throws -> [
 }
 
 extension EngineLimits {
-  /// For tests that are about something else than time: a busy machine may take longer than a person would wait.
+  /// For tests of something other than time: a busy host may take longer than a user would wait.
   static let patient = EngineLimits(connect: .seconds(20), state: .seconds(20))
 }

@@ -6,8 +6,7 @@ import Timing
 
 @testable import EdgeCoder
 
-/// How the central finds phones, keeps links and reports on them.
-@Suite(.timeLimit(.minutes(5))) struct CentralConnectionTests {
+@Suite("The central's discovery, connections and events", .timeLimit(.minutes(5))) struct CentralConnectionTests {
   private let clock = ManualClock()
   private let log = RecordingLog()
   private let air = LoopbackCentral()
@@ -171,8 +170,8 @@ import Timing
   @Test("The status is that of the best phone") func theStatusIsThatOfTheBestPhone() async throws {
     let near = LoopbackPhone("near")
     let far = LoopbackPhone("far")
-    await near.setValue(Wire.Status(modelState: .ready, batteryPct: 80).encoded(), of: .status)
-    await far.setValue(Wire.Status(modelState: "idle").encoded(), of: .status)
+    await near.setValue(Wire.Status(modelState: .ready, batteryPct: 80).encoded(), of: .status, for: nil)
+    await far.setValue(Wire.Status(modelState: "idle").encoded(), of: .status, for: nil)
     let central = central()
     try await running([central.run]) {
       var scanning = CentralStatus(connected: false, scanning: true)
@@ -220,7 +219,7 @@ import Timing
 
   @Test("The events follow the connection") func tellsWhatHappens() async throws {
     let phone = LoopbackPhone()
-    await phone.setValue(Wire.Status(modelState: .ready).encoded(), of: .status)
+    await phone.setValue(Wire.Status(modelState: .ready).encoded(), of: .status, for: nil)
     let central = central()
     let events = await central.events()
     try await running([central.run]) {

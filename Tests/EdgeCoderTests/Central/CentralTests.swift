@@ -6,8 +6,7 @@ import Timing
 
 @testable import EdgeCoder
 
-/// The central against phones in memory, end to end.
-@Suite(.timeLimit(.minutes(5))) struct CentralTests {
+@Suite("The central with phones in memory", .timeLimit(.minutes(5))) struct CentralTests {
   private let clock = ManualClock()
   private let log = RecordingLog()
   private let air = LoopbackCentral()

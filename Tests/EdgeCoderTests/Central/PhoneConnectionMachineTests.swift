@@ -8,7 +8,7 @@ extension PhoneConnectionFailure: ExpressibleByStringLiteral {
   init(stringLiteral message: String) { self.init(.failed, message) }
 }
 
-@Suite struct PhoneConnectionMachineTests {
+@Suite("The state machine of a connection to a phone") struct PhoneConnectionMachineTests {
   private func machine(_ change: (inout CentralConfiguration) -> Void = { _ in }) -> PhoneConnectionMachine {
     var configuration = CentralConfiguration()
     change(&configuration)

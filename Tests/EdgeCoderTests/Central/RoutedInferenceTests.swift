@@ -3,8 +3,7 @@ import EdgeCoderTesting
 import Streams
 import Testing
 
-/// Prompts with a model server on the network and phones around.
-@Suite(.timeLimit(.minutes(5))) struct RoutedInferenceTests {
+@Suite("Prompts with a model server and phones", .timeLimit(.minutes(5))) struct RoutedInferenceTests {
   private let phones = Phones()
   private let engine = GatedEngine()
   private let network = Network()

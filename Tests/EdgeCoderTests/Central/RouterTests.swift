@@ -3,7 +3,7 @@ import Testing
 
 @testable import EdgeCoder
 
-@Suite struct RouterTests {
+@Suite("The router") struct RouterTests {
   private func phone(
     _ id: String, ready: Bool = true, model: String? = "ready", _ load: Router.Candidate.Load = .init(),
     battery: Int? = nil, rssi: Int? = -50
@@ -63,7 +63,7 @@ import Testing
   }
 }
 
-@Suite struct RosterTests {
+@Suite("The roster of phones") struct RosterTests {
   private func found(_ name: String, _ rssi: Int?) -> PhoneScanResult {
     PhoneScanResult(id: PhoneID(name), name: name, rssi: rssi)
   }

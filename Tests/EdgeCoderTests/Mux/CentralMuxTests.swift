@@ -7,8 +7,7 @@ import Timing
 
 @testable import EdgeCoder
 
-/// Central and phone with a v2 link between them, in memory.
-@Suite(.timeLimit(.minutes(5))) struct CentralMuxTests {
+@Suite("A central and a phone with a v2 mux, in memory", .timeLimit(.minutes(5))) struct CentralMuxTests {
   private let air = LoopbackCentral()
   private let phone = LoopbackPhone(muxBearers: [.l2cap, .gatt])
   private let engine = GatedEngine()

@@ -3,8 +3,8 @@ import Testing
 
 @testable import EdgeCoder
 
-@Suite struct MuxFrameTests {
-  /// The vectors of docs/link-v2.md.
+@Suite("Frames of the v2 mux") struct MuxFrameTests {
+  /// The vectors of docs/v2-mux.md.
   static let vectors: [(MuxFrame, String)] = [
     (
       .hello(MuxTerms(window: 65536, frameLimit: 2048, inflates: true)),

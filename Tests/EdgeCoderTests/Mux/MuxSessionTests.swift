@@ -7,8 +7,7 @@ import Timing
 
 @testable import EdgeCoder
 
-/// A central's and a phone's end of a link in memory.
-@Suite(.timeLimit(.minutes(5))) struct MuxSessionTests {
+@Suite("Both ends of a v2 mux, in memory", .timeLimit(.minutes(5))) struct MuxSessionTests {
   /// The properties of a link that a test changes.
   struct LinkOptions: Sendable {
     /// The limit on a frame in bytes.

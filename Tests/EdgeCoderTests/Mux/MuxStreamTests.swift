@@ -2,8 +2,7 @@ import Testing
 
 @testable import EdgeCoder
 
-/// What either side of a v2 link does not put up with, and what it does.
-@Suite struct MuxStreamTests {
+@Suite("Protocol errors of the v2 mux, and their limits") struct MuxStreamTests {
   private static let terms = MuxTerms(window: 1000, frameLimit: 600, inflates: false)
 
   private static func server(requestLimit: Int = 5000) throws -> MuxServerMachine {

@@ -6,9 +6,8 @@ import Testing
 
 @testable import EdgeCoder
 
-/// The v2 link over GATT: values, their credit, and whose they are.
-@Suite(.timeLimit(.minutes(5))) struct MuxValueTests {
-  /// Those of `docs/link-v2.md`.
+@Suite("The v2 mux over GATT", .timeLimit(.minutes(5))) struct MuxValueTests {
+  /// Those of `docs/v2-mux.md`.
   @Test("The vectors of the specification hold") func vectors() throws {
     let vectors: [(MuxValue, [UInt8])] = [
       (MuxValue(mux: 0x1234, kind: .piece, bytes: [1, 0]), [0x34, 0x12, 0, 0, 1, 0]),

@@ -3,8 +3,7 @@ import Testing
 
 @testable import EdgeCoder
 
-/// Who is let in, and what a link is worth as time goes by.
-@Suite struct AccessTests {
+@Suite("Access to a phone, and the trial of a connection") struct AccessTests {
   private let friend = BluetoothAddress("00:AA:01:00:00:01")
   private let other = BluetoothAddress("00:AA:01:00:00:02")
 
@@ -40,7 +39,7 @@ import Testing
 
   private func evidence(bonded: Bool = true, admitted: Bool = true, encrypted: Bool = true) -> ConnectionTrial.Evidence
   {
-    ConnectionTrial.Evidence(isBonded: bonded, isAdmitted: admitted, isEncrypted: encrypted)
+    ConnectionTrial.Evidence(isBonded: bonded, refusal: admitted ? nil : .notAllowed, isEncrypted: encrypted)
   }
 
   @Test("A bonded peer encrypts in time or is disconnected") func aBondedPeerEncryptsInTimeOrGoes() {
@@ -62,6 +61,15 @@ import Testing
     // Who bonds in the last moment has the time that everybody has to encrypt.
     #expect(trial.handle(evidence(encrypted: false), at: .seconds(61)) == .wait)
     #expect(trial.handle(evidence(), at: .seconds(62)) == .keep)
+  }
+
+  @Test("A new bond is admitted in time or disconnected") func aNewBondIsAdmittedInTimeOrGoes() {
+    let pending = ConnectionTrial.Evidence(isBonded: true, refusal: .notAdmitted, isEncrypted: true)
+    var trial = ConnectionTrial(at: .zero)
+    #expect(trial.handle(pending, at: .seconds(1)) == .wait)
+    #expect(trial.handle(pending, at: .seconds(5.9)) == .wait)
+    #expect(trial.handle(pending, at: .seconds(6)) == .disconnect(.notAdmitted))
+    #expect(trial.handle(evidence(), at: .seconds(6)) == .keep)
   }
 
   @Test("A peer that is not on the allow list is disconnected at once") func whoIsNotOnTheListGoesAtOnce() {

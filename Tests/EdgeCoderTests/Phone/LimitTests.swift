@@ -3,8 +3,7 @@ import Testing
 
 @testable import EdgeCoder
 
-/// How much one central may ask of a phone.
-@Suite struct LimitTests {
+@Suite("The limits of one central at a phone") struct LimitTests {
   private let a = PeerID("a")
   private let b = PeerID("b")
 

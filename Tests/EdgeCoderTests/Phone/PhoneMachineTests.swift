@@ -3,8 +3,7 @@ import Testing
 
 @testable import EdgeCoder
 
-/// The phone's decisions without any service around them.
-@Suite struct PhoneMachineTests {
+@Suite("The state machine of the phone") struct PhoneMachineTests {
   private let a = PeerID("a")
   private let b = PeerID("b")
 
@@ -80,7 +79,7 @@ import Testing
     for _ in 0..<1000 { _ = machine.handle(write(a, String(repeating: "x", count: 500)), at: .zero) }
     #expect(machine.counters.refused.malformed == 1)
     #expect((machine.peers.peers[a]?.scanner.buffer.count ?? 0) == 0)
-    machine.expire(at: .seconds(10))
+    _ = machine.expire(at: .seconds(10))
     _ = machine.handle(request(a, "2"), at: .seconds(10))
     #expect(machine.startJob()?.request.id == "2")
   }
@@ -89,9 +88,9 @@ import Testing
   func anUnfinishedRequestIsForgottenAfterTheIdleLimit() {
     var machine = machine()
     _ = machine.handle(write(a, #"{"id":"1","prompt":"#), at: .zero)
-    machine.expire(at: .seconds(9))
+    _ = machine.expire(at: .seconds(9))
     #expect(machine.counters.discardedBytes == 0)
-    machine.expire(at: .seconds(10))
+    _ = machine.expire(at: .seconds(10))
     #expect(machine.counters.discardedBytes == 19)
   }
 

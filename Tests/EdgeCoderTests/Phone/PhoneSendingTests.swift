@@ -6,8 +6,7 @@ import Timing
 
 @testable import EdgeCoder
 
-/// How replies and status go out: chunk sizes, pauses, order, and who hears them.
-@Suite(.timeLimit(.minutes(5))) struct PhoneSendingTests {
+@Suite("Replies and status on their way out", .timeLimit(.minutes(5))) struct PhoneSendingTests {
   private let clock = ManualClock()
   private let engine = GatedEngine()
   private let log = RecordingLog()
@@ -169,7 +168,8 @@ import Timing
       let central = try await HandCentral(phone)
       try await central.connection.subscribe(to: .status)
       #expect(await central.status() == Wire.Status(modelState: .ready, batteryPct: 87))
-      #expect(phone.value(of: .status) == Wire.Status(modelState: .ready, batteryPct: 87).encoded())
+      #expect(
+        phone.value(of: .status, for: PeerID("reader")) == Wire.Status(modelState: .ready, batteryPct: 87).encoded())
       let later = try await HandCentral(phone, "later")
       try await later.connection.subscribe(to: .status)
       #expect(await later.status() == Wire.Status(modelState: .ready, batteryPct: 87))

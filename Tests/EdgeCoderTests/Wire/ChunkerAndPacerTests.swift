@@ -2,7 +2,7 @@ import Testing
 
 @testable import EdgeCoder
 
-@Suite struct ChunkerTests {
+@Suite("Chunks of a reply") struct ChunkerTests {
   @Test(
     "A notification fits the MTU",
     arguments: [(nil, 20), (0, 20), (23, 20), (185, 182), (247, 244), (512, 509), (515, 512), (517, 512), (65535, 512)]
@@ -30,7 +30,7 @@ import Testing
   }
 }
 
-@Suite struct PacerTests {
+@Suite("The pace of chunks") struct PacerTests {
   /// The instants at which chunks go out when the sender wakes `lateness` after each is due.
   private func instants(_ chunks: [Bool], interval: Duration = .milliseconds(10), lateness: [Duration] = [.zero])
     -> [Duration]

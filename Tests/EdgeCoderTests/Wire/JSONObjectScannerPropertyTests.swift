@@ -5,8 +5,7 @@ import Testing
 
 @testable import EdgeCoder
 
-/// Properties over many random streams; each case is bounded and named by its seed.
-@Suite struct JSONObjectScannerPropertyTests {
+@Suite("Properties of the JSON scanner over random streams") struct JSONObjectScannerPropertyTests {
   private static let alphabet = Array("ab{}[]\":,\\ \n€😀é\u{1}0t")
 
   private func randomMessage(_ generator: inout SeededGenerator) -> [UInt8] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EdgeCoder
 
-@Suite struct JSONObjectScannerTests {
+@Suite("The JSON scanner") struct JSONObjectScannerTests {
   typealias Event = JSONObjectScanner.Event
 
   /// What the scanner makes of pieces that arrive at the same instant.

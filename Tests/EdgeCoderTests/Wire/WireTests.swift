@@ -4,7 +4,7 @@ import Testing
 
 @testable import EdgeCoder
 
-@Suite struct WireTests {
+@Suite("The wire format") struct WireTests {
   private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
   private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
@@ -40,6 +40,20 @@ import Testing
     #expect(object?["ok"] as? Bool == false)
     let written = bytes(text(encoded).components(separatedBy: ",\"output\":")[1]).count - 1
     #expect(JSONObjectWriter.encodedLength(of: bracketed) + 2 == written)
+  }
+
+  @Test("A refusal without a reason has no brackets either", arguments: ["", "[]"])
+  func aRefusalWithoutAReason(output: String) throws {
+    let response = try Wire.Response.decode(bytes(#"{"id":"x","output":"\#(output)","ok":false,"durationMs":0}"#))
+    #expect(response.answer == .refusal(.init(.failed, "")))
+    #expect(response.answer.output == "")
+  }
+
+  @Test("Of a reason without brackets, as other phones send it, the reason is kept and JSON has brackets")
+  func aReasonWithoutBrackets() throws {
+    let response = try Wire.Response.decode(bytes(#"{"id":"x","output":"no model","ok":false,"durationMs":0}"#))
+    #expect(response.answer == .refusal(.init(.failed, "no model")))
+    #expect(response.answer.output == "[no model]")
   }
 
   // MARK: Requests

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EdgeCoder
 
-@Suite struct WriteAssemblerTests {
+@Suite("The assembly of long writes") struct WriteAssemblerTests {
   private let value = (0..<100).map { UInt8($0) }
 
   @Test("Plain writes pass as they come") func plainWritesPassAsTheyCome() {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs a program to its end, as a child of this very thread: it lives in the thread's network namespace.
+/// Runs a program to its end, as a child of this very thread, so that it runs in the thread's network namespace.
 /// - Returns: its exit status, and all it printed.
 func run(_ program: String, _ arguments: [String], input: String = "") throws -> (status: Int32, output: String) {
   let files = (input: tmpfile(), output: tmpfile())

@@ -2,7 +2,7 @@ import BlueZ
 import Foundation
 import Testing
 
-/// A peer on a stack nobody here wrote: Bumble, with a virtual controller for it and one for BlueZ on one air.
+/// A peer on an independent stack, Bumble, with a virtual controller for it and one for BlueZ on one air.
 final class LabPeer: Sendable {
   private let process: Subprocess
 

@@ -18,7 +18,7 @@ enum Radio {
   /// neither use nor end it.
   static let canSwitchOff = ProcessInfo.processInfo.environment["RADIO_LAB_RADIO"] != "btvirt"
 
-  /// The Python that has the peers nobody here wrote; they make controllers of their own, so they need the lab.
+  /// The Python with the independent peers; they create controllers of their own, so they need the lab.
   static let python = ProcessInfo.processInfo.environment["EDGEBLUE_LAB_PYTHON"]
 
   static let needed: Comment = "needs two adapters, real or virtual: EDGEBLUE_ADAPTERS=hci0,hci1"
@@ -29,9 +29,20 @@ enum Radio {
   static var phone: String { names[0] }
   static var mac: String { names[1] }
 
-  /// A powered adapter of a session of its own.
-  static func adapter(_ name: String) async throws -> Adapter {
+  /// The release of the bluetoothd that runs, which a test of one release names.
+  static func release() async throws -> BlueZRelease {
     let session = try await Session.open()
+    defer { session.close() }
+    return try #require(await session.version())
+  }
+
+  /// Whether bluetoothd has a capability.
+  static func has(_ capability: BlueZRelease.Capability) async throws -> Bool { try await release().has(capability) }
+
+  /// A powered adapter of a session of its own.
+  /// - Parameter release: The release that the session takes bluetoothd for; `nil` for the one that it is.
+  static func adapter(_ name: String, as release: BlueZRelease? = nil) async throws -> Adapter {
+    let session = try await Session.open(version: release)
     let adapter = try await session.adapter(name, timeout: .seconds(30))
     try await adapter.setPowered(true)
     return adapter

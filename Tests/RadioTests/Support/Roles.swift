@@ -38,16 +38,16 @@ struct SizedEngine: Engine {
 
 /// Runs a central on an adapter while the body runs.
 func withCentral<R: Sendable>(
-  on name: String, _ body: @escaping @Sendable (Central) async throws -> R
+  on name: String, access: AccessPolicy = .open, _ body: @escaping @Sendable (Central) async throws -> R
 ) async throws -> R {
-  try await withCentral(at: try await Radio.adapter(name), body)
+  try await withCentral(at: try await Radio.adapter(name), access: access, body)
 }
 
 /// Runs a central at an adapter, in the adapter's session, while the body runs.
 func withCentral<R: Sendable>(
-  at adapter: Adapter, _ body: @escaping @Sendable (Central) async throws -> R
+  at adapter: Adapter, access: AccessPolicy = .open, _ body: @escaping @Sendable (Central) async throws -> R
 ) async throws -> R {
-  let radio = BlueZPhoneRadio(adapter: adapter)
+  let radio = BlueZPhoneRadio(adapter: adapter, access: access)
   var configuration = CentralConfiguration()
   // A reconnection after a fault must not make a test wait for half a minute.
   configuration.reconnection.backoff.limit = .seconds(2)

@@ -2,7 +2,7 @@ import BlueZ
 import Streams
 import Testing
 
-/// A server with every kind of attribute, for a client nobody here wrote (`lab/python/gatt_stranger.py`).
+/// A server with every kind of attribute, for an independent client (`lab/python/gatt_stranger.py`).
 final class ServedGATT: Sendable {
   static func uuid(_ number: Int) -> BluetoothUUID {
     let digits = (number < 16 ? "0" : "") + String(number, radix: 16)

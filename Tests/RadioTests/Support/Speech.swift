@@ -2,7 +2,7 @@ import Foundation
 import SystemTesting
 import Testing
 
-/// What a wearable hears.
+/// The speech that a wearable records.
 enum Speech {
   static let isThere = ["espeak-ng", "sox"].allSatisfy { ChildProcess.path(of: $0) != nil }
   static let needed: Comment = "needs espeak-ng and sox"

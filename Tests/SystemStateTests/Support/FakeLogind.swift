@@ -79,7 +79,7 @@ final class FakeLogind: Sendable {
     ["Active": .bool(active), "LockedHint": .bool(locked), "IdleHint": .bool(idle)]
   }
 
-  /// As for the time since somebody typed at a terminal.
+  /// Changes the session's properties without a signal, as the idle time of a terminal does.
   func setQuietly(_ properties: [String: Value]) { state.withLock { $0.session = properties } }
 
   func set(_ properties: [String: Value]) throws {
@@ -101,7 +101,7 @@ final class FakeLogind: Sendable {
   /// From now on `Inhibit` fails with the error of this name; `nil` for no longer.
   func refuse(_ name: String?) { state.withLock { $0.refusal = name } }
 
-  /// From now on `Inhibit` is answered when the test says so, by ``answer()``.
+  /// From now on `Inhibit` is answered only when the test calls ``answer()``.
   func answerLater() { state.withLock { $0.isSlow = true } }
 
   func answer() { gate.yield(()) }
@@ -124,7 +124,7 @@ final class FakeLogind: Sendable {
 }
 
 extension FakeLogind.Inhibitor {
-  /// Whether somebody has the other end, as logind itself looks.
+  /// A Boolean value that indicates whether the other end is open, by the check that logind uses.
   var isHeld: Bool {
     reading.withNumber { number in
       var poll = pollfd(fd: number, events: Int16(POLLIN), revents: 0)

@@ -10,7 +10,7 @@ final class Folder: Sendable {
   }
 
   deinit {
-    // A left-over folder in the temporary directory harms nobody.
+    // A folder left in the temporary directory does no harm.
     try? FileManager.default.removeItem(atPath: path)
   }
 

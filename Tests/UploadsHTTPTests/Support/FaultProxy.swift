@@ -6,7 +6,7 @@ import Streams
 final class FaultProxy: Sendable {
   enum Fault: Sendable {
     case none
-    /// The connection is reset before the server hears anything.
+    /// The connection is reset before the server receives anything.
     case refused
     /// It is reset when the server has got so many bytes of the body.
     case resetAfter(Int)

@@ -15,7 +15,7 @@ enum Program {
   static var isThere: Bool { FileManager.default.isExecutableFile(atPath: path) }
 }
 
-/// A queue that the program uploads to a real server in several lives, each of which may end at any moment.
+/// A queue that the program uploads to a real server; the program may be killed at any moment and is restarted.
 struct KilledProgram: Sendable {
   let folder: TemporaryFolder
   let store: QueueStore

@@ -101,7 +101,7 @@ struct SeaweedFS: Sendable {
   }
 
   /// Begins one.
-  /// - Parameter isSecured: whether it speaks TLS, with a certificate nobody knows, and gives out session tokens.
+  /// - Parameter isSecured: Whether the server uses TLS, with an untrusted certificate, and issues session tokens.
   init(isSecured: Bool = false) async throws {
     // Two that begin in the same instant look for the same free ports.
     if isSecured { _ = try await Self.running() }
@@ -197,7 +197,7 @@ struct SeaweedFS: Sendable {
   }
 }
 
-/// Ports of 127.0.0.1 where nobody listens, nor at the ports 10,000 higher, which SeaweedFS takes too.
+/// Ports of 127.0.0.1 that are free together with the ports 10,000 higher, which SeaweedFS uses too.
 enum LoopbackPort {
   static func free(_ count: Int) throws -> [UInt16] {
     var ports: [UInt16] = []

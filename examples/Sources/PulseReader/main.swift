@@ -1,27 +1,42 @@
-// Finds a heart-rate sensor, connects, and prints its notifications.
+// Finds a heart-rate sensor, connects whenever it is in range, and prints its notifications.
 //
 //     PulseReader [ADAPTER]
 import BlueZ
+import Dispatch
+import Glibc
 
-let session = try await Session.open()
-let adapter = try await session.adapter(CommandLine.arguments.dropFirst().first)
-try await adapter.setPowered(true)
+do {
+  let session = try await Session.open()
+  let ends = end(session, at: [SIGINT, SIGTERM])
+  let adapter = try await session.adapter(CommandLine.arguments.dropFirst().first)
+  try await adapter.setPowered(true)
 
-/// Returns the first sensor in range; the scan stops when the loop ends.
-func findSensor() async throws -> Device? {
-  for await sighting in try await adapter.discover(.init(services: ["180d"])) where !sighting.isLost {
-    return sighting.device
+  let connection = try await adapter.connect(to: .init(services: ["180d"]), .keepConnected())
+  try await connection.whileConnected { sensor in
+    print("connected to", sensor)
+    for try await value in try await sensor.characteristic("2a37", in: "180d").notifications() where value.count >= 2 {
+      // Bit 0 of the flags indicates a rate of two bytes instead of one.
+      let rate = value[0] & 1 == 0 || value.count == 2 ? Int(value[1]) : Int(value[1]) | Int(value[2]) << 8
+      print(rate, "beats per minute")
+    }
+    print("disconnected")
   }
-  return nil
+  withExtendedLifetime(ends) {}
+} catch {
+  print(error)
+  exit(1)
 }
 
-guard let sensor = try await findSensor() else { fatalError("the scan ended") }
-try await sensor.connect()
-print("connected to", sensor)
-let pulse = try sensor.characteristic("2a37", in: "180d")
-for try await value in try await pulse.notifications() where value.count >= 2 {
-  // Bit 0 of the flags indicates a rate of two bytes instead of one.
-  let rate = value[0] & 1 == 0 || value.count == 2 ? Int(value[1]) : Int(value[1]) | Int(value[2]) << 8
-  print(rate, "beats per minute")
+/// Ends the session, with the links that it made, when the program is asked to end.
+func end(_ session: Session, at signals: [CInt]) -> [any DispatchSourceSignal] {
+  signals.map { number in
+    signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: number)
+    source.setEventHandler {
+      session.close()
+      exit(0)
+    }
+    source.resume()
+    return source
+  }
 }
-print("disconnected")

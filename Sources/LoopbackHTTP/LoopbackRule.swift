@@ -2,15 +2,20 @@
 ///
 /// A web site can make its own name resolve to 127.0.0.1 (DNS rebinding) and then send requests to this server from the
 /// browser of a visitor. The browser still sends the name of the site, which this rule refuses.
-enum LoopbackRule {
+///
+/// ```swift
+/// print(LoopbackRule.allows(host: "localhost:11435"))  // true
+/// print(LoopbackRule.allows(origin: "https://example.org"))  // false
+/// ```
+public enum LoopbackRule {
   /// Returns `true` if a `Host` value (`name`, `name:port`, `[v6]:port`) is 127.0.0.0/8, ::1 or localhost.
-  static func allows(host value: String) -> Bool {
+  public static func allows(host value: String) -> Bool {
     guard let name = hostName(value) else { return false }
     return isLoopback(name)
   }
 
   /// Returns `true` if an `Origin` value (`scheme://host:port`) is a page of this host; `null` is not.
-  static func allows(origin value: String) -> Bool {
+  public static func allows(origin value: String) -> Bool {
     guard let separator = value.firstRange(of: "://") else { return false }
     let rest = value[separator.upperBound...]
     guard !value[..<separator.lowerBound].isEmpty, !rest.contains(where: { "/@?#".contains($0) }) else { return false }

@@ -1,10 +1,13 @@
 public import BlueZ
 
-/// The rule that decides which centrals may send requests to a phone, and how secure their connections must be.
+/// The rule that decides which peers a role serves or uses, and how secure their connections must be.
 ///
-/// In the modes `encrypted` and `authenticated` the rule holds for reads, writes and subscriptions. bluetoothd and the
-/// kernel check the encryption of the connection for each access; ``BlueZPhoneTransport`` checks the identity of the
-/// central.
+/// At a phone the rule decides which centrals may send requests. In the modes `encrypted` and `authenticated` it holds
+/// for reads, writes and subscriptions. bluetoothd and the kernel check the encryption of the connection for each access;
+/// ``BlueZPhoneTransport`` checks the identity of the central.
+///
+/// At a central the rule decides which phones receive requests: ``BlueZPhoneRadio`` connects to a phone only if the rule
+/// admits its bond, and sends nothing to one that does not demand the security of the mode.
 ///
 /// ```swift
 /// let desktop = BluetoothAddress("00:AA:01:00:00:42")
@@ -13,30 +16,30 @@ public import BlueZ
 public struct AccessPolicy: Sendable, Hashable {
   /// The security that connections must have.
   public let mode: AccessMode
-  /// The identity addresses of the centrals that may send requests; `nil` admits every bonded central.
+  /// The identity addresses of the peers to admit; `nil` admits every bonded peer.
   public let allowed: Set<BluetoothAddress>?
 
-  /// The policy that admits every central, without pairing.
+  /// The policy that admits every peer, without pairing.
   public static let open = AccessPolicy(mode: .open, allowed: nil)
 
-  /// Returns a policy that admits bonded centrals over encrypted connections.
-  /// - Parameter allowed: The identity addresses to admit; `nil` admits every bonded central.
+  /// Returns a policy that admits bonded peers over encrypted connections.
+  /// - Parameter allowed: The identity addresses to admit; `nil` admits every bonded peer.
   public static func encrypted(allowed: Set<BluetoothAddress>? = nil) -> AccessPolicy {
     AccessPolicy(mode: .encrypted, allowed: allowed)
   }
 
-  /// Returns a policy that admits bonded centrals over authenticated connections.
+  /// Returns a policy that admits bonded peers over authenticated connections.
   ///
   /// A connection is authenticated if the two have paired by passkey entry or numeric comparison.
-  /// - Parameter allowed: The identity addresses to admit; `nil` admits every bonded central.
+  /// - Parameter allowed: The identity addresses to admit; `nil` admits every bonded peer.
   public static func authenticated(allowed: Set<BluetoothAddress>? = nil) -> AccessPolicy {
     AccessPolicy(mode: .authenticated, allowed: allowed)
   }
 
-  /// Returns `true` if a central may send requests.
+  /// Returns `true` if a peer is admitted.
   /// - Parameters:
-  ///   - address: The identity address of the central; `nil` when unknown.
-  ///   - isBonded: A Boolean value that indicates whether the central is bonded.
+  ///   - address: The identity address of the peer; `nil` when unknown.
+  ///   - isBonded: A Boolean value that indicates whether the peer is bonded.
   func admits(_ address: BluetoothAddress?, isBonded: Bool) -> Bool {
     guard mode != .open else { return true }
     guard isBonded, let address else { return false }

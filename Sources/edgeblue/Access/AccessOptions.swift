@@ -10,32 +10,40 @@ struct AccessOptions: ParsableArguments {
       The centrals that may send prompts: open (all in range), encrypted (bonded ones), authenticated (ones bonded by \
       passkey entry or numeric comparison). Default: encrypted; on a virtual controller, which no radio reaches, open.
       """, valueName: "mode"),
-    transform: { text in
-      guard let mode = AccessMode(rawValue: text) else {
-        throw ValidationError("--access: allowed are open, encrypted and authenticated.")
-      }
-      return mode
-    })
+    transform: Self.mode)
   var access: AccessMode?
 
   @Option(
     parsing: .upToNextOption,
     help: ArgumentHelp("Addresses of bonded centrals; only these are admitted.", valueName: "address"),
-    transform: { text in
-      guard let address = BluetoothAddress(text) else { throw ValidationError("'\(text)' is not a Bluetooth address.") }
-      return address
-    })
+    transform: reading("a Bluetooth address") { BluetoothAddress($0) })
   var allow: [BluetoothAddress] = []
 
-  func validate() throws {
+  func validate() throws { try Self.check(access, allow) }
+
+  /// Returns the access policy for an adapter.
+  func policy(isVirtual: Bool) -> AccessPolicy { Self.policy(access, allow, isVirtual: isVirtual) }
+
+  // MARK: For both roles
+
+  /// Returns the mode of a text.
+  @Sendable static func mode(_ text: String) throws -> AccessMode {
+    guard let mode = AccessMode(rawValue: text) else {
+      throw ValidationError("--access: allowed are open, encrypted and authenticated.")
+    }
+    return mode
+  }
+
+  /// Checks that a list of addresses is used only where addresses are those of bonds.
+  static func check(_ access: AccessMode?, _ allow: [BluetoothAddress]) throws {
     if access == .open, !allow.isEmpty {
       throw ValidationError(
         "--allow requires --access encrypted or authenticated: without a bond, an address can be forged.")
     }
   }
 
-  /// Returns the access policy for an adapter.
-  func policy(isVirtual: Bool) -> AccessPolicy {
+  /// Returns the access policy for an adapter: open without options on a virtual controller only.
+  static func policy(_ access: AccessMode?, _ allow: [BluetoothAddress], isVirtual: Bool) -> AccessPolicy {
     let list = allow.isEmpty ? nil : Set(allow)
     switch access ?? (isVirtual && allow.isEmpty ? .open : .encrypted) {
     case .open: return .open

@@ -1,0 +1,64 @@
+import DBus
+
+/// The links that this session made, which end with it.
+///
+/// A link that was there before this session wanted it, because another program or the peer made it, is not one of
+/// them.
+struct Leases: Sendable {
+  private var lifetimes: [ObjectPath: LinkLifetime] = [:]
+
+  /// The devices whose links end with the session.
+  var ending: [ObjectPath] { lifetimes.filter { $0.value != .kept }.keys.sorted() }
+
+  /// Returns `true` if the session made the link to a device, or has taken it over.
+  func contains(_ device: ObjectPath) -> Bool { lifetimes[device] != nil }
+
+  /// Records that the session is about to make a link.
+  mutating func begin(_ device: ObjectPath, _ lifetime: LinkLifetime) { lifetimes[device] = lifetime }
+
+  /// Records the wish of a caller for a link that exists.
+  mutating func join(_ device: ObjectPath, _ lifetime: LinkLifetime) {
+    switch lifetime {
+    case .session: break
+    case .takenOver: lifetimes[device] = .takenOver
+    case .kept: if lifetimes[device] != nil { lifetimes[device] = .kept }
+    }
+  }
+
+  mutating func end(_ device: ObjectPath) { lifetimes[device] = nil }
+
+  mutating func removeAll() { lifetimes = [:] }
+}
+
+/// The parts of a session that end with it.
+struct SessionEnd {
+  let bus: BusState
+  let links: [ObjectPath]
+  let leftovers: [(ObjectPath, Undoing.Leftover)]
+  let observers: (handlers: [Observers.Handler], endings: [@Sendable () -> Void])
+}
+
+extension SessionCore.State {
+  /// The devices whose links, or attempts to make one, must be ended with the session.
+  var linksToEnd: [ObjectPath] {
+    leases.ending.filter { path in
+      guard let device = cache.properties(path, InterfaceName.device) else { return false }
+      // This kernel crashes when a link ends whose peer owes a response; see `Device.waitForRequest()`.
+      let mayEnd = disconnections.responseTimeout == nil || device["ServicesResolved"]?.bool == true
+      return mayEnd || device["Connected"]?.bool != true
+    }
+  }
+}
+
+extension SessionCore {
+  /// Requests the end of links without waiting for it: bluetoothd needs two seconds, and carries on without the caller.
+  func endLinks(_ devices: [ObjectPath], over connection: Connection) {
+    for device in devices {
+      do {
+        try connection.callWithoutReply(Self.service, device, InterfaceName.device, "Disconnect")
+      } catch {
+        logger.debug("the link to \(device) was not ended", metadata: ["error": "\(error)"])
+      }
+    }
+  }
+}

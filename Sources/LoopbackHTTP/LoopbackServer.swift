@@ -1,0 +1,74 @@
+package import Hummingbird
+internal import HummingbirdCore
+package import Logging
+package import NIOCore
+internal import ServiceLifecycle
+
+/// The front of every HTTP server of this package: one port on 127.0.0.1, and the limits on its connections.
+package struct LoopbackServer: Sendable {
+  /// The limit on open connections by default; more wait in the queue of the kernel.
+  package static let connectionLimit = 128
+  /// The time after which a connection without traffic is closed.
+  package static let idleTimeout: TimeAmount = .seconds(30)
+
+  private let port: Int
+  private let connections: Int
+  private let logger: Logger
+  private let onListening: @Sendable (Int) async -> Void
+
+  /// Creates a front that does not listen yet.
+  /// - Parameters:
+  ///   - port: The port on 127.0.0.1; 0 selects a free one.
+  ///   - connections: The limit on open connections.
+  ///   - logger: The logger of the server, which is verbose only at `trace`.
+  ///   - onListening: Called once with the port, when connections are accepted.
+  package init(
+    port: Int, connections: Int = connectionLimit, logger: Logger,
+    onListening: @escaping @Sendable (Int) async -> Void
+  ) {
+    var logger = logger
+    logger.logLevel = max(logger.logLevel, logger.logLevel == .trace ? .trace : .notice)
+    self.port = port
+    self.connections = connections
+    self.logger = logger
+    self.onListening = onListening
+  }
+
+  /// Returns the server with a router.
+  /// - Parameter handlers: Returns further handlers for each connection.
+  package func application<Context: InitializableFromSource<ApplicationRequestContextSource> & RequestContext>(
+    _ router: Router<Context>, handlers: @escaping @Sendable () -> [any RemovableChannelHandler] = { [] }
+  ) -> some ApplicationProtocol {
+    Application(
+      router: router,
+      server: .http1(configuration: .init(additionalChannelHandlers: handlers(), idleTimeout: Self.idleTimeout)),
+      configuration: ApplicationConfiguration(
+        address: .hostname("127.0.0.1", port: port), serverName: "edgeblue",
+        availableConnectionsDelegate: MaximumAvailableConnections(connections, logger: logger)),
+      onServerRunning: { [onListening] channel in
+        if let port = channel.localAddress?.port { await onListening(port) }
+      },
+      logger: logger)
+  }
+
+  /// Serves until the service group shuts down gracefully, or the task is cancelled.
+  /// - Parameters:
+  ///   - application: A server of this front.
+  ///   - onCancel: Called when the task is cancelled, to close the connections with requests in progress.
+  /// - Throws: An error of the socket layer if the port is in use.
+  package func run(_ application: some ApplicationProtocol, onCancel: @escaping @Sendable () -> Void = {}) async throws
+  {
+    let group = ServiceGroup(services: [application], logger: logger)
+    // A task of its own, which is never cancelled: SwiftNIO traps when a server is cancelled while it accepts a
+    // connection. A cancellation becomes a graceful shutdown that does not wait for requests.
+    let server = Task { try await group.run() }
+    try await withTaskCancellationHandler {
+      try await server.value
+    } onCancel: {
+      Task {
+        await group.triggerGracefulShutdown()
+        onCancel()
+      }
+    }
+  }
+}

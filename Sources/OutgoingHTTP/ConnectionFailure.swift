@@ -1,0 +1,43 @@
+internal import AsyncHTTPClient
+internal import Glibc
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+
+/// The reason why a request has no response, from the many errors of SwiftNIO and AsyncHTTPClient.
+///
+/// In the first four cases the server has certainly not received the request.
+public enum ConnectionFailure: Error, Sendable, Hashable {
+  /// The host name has no address.
+  case unknownHost
+  /// No server accepts connections at the address; with the error number, if there is one.
+  case noServer(errno: Int32?)
+  /// The certificate of the server is not trusted; with the reason for display.
+  case untrusted(String)
+  /// The connection was not established within its timeout.
+  case timedOut
+  /// The body of the response exceeds the limit of the caller.
+  case tooLong
+  /// The bytes that the server sent are not HTTP.
+  case notHTTP
+  /// The connection was lost; with the reason for display.
+  case interrupted(String)
+
+  /// Classifies an error of a request.
+  public init(_ error: any Error) {
+    self =
+      switch error {
+      case let error as NIOConnectionError:
+        error.dnsAError == nil && error.dnsAAAAError == nil ? .noServer(errno: nil) : .unknownHost
+      case let error as IOError where [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH].contains(error.errnoCode):
+        .noServer(errno: error.errnoCode)
+      case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: .untrusted("\(error)")
+      case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout: .timedOut
+      case is NIOTooManyBytesError: .tooLong
+      case let error as HTTPParserError where error != .invalidEOFState: .notHTTP
+      // Never the error itself: that of an invalid header contains its value, such as a token.
+      default: .interrupted((error as? HTTPClientError)?.shortDescription ?? "\(type(of: error))")
+      }
+  }
+}

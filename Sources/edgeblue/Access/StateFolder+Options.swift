@@ -1,0 +1,19 @@
+import Agent
+import Foundation
+
+extension StateFolder {
+  /// Returns the folder that `--state` names, or the usual one.
+  /// - Parameters:
+  ///   - named: The value of the option; `nil` without it.
+  ///   - contents: The contents of the folder, for the error.
+  ///   - suffix: The path of the folder below the usual state folder.
+  /// - Throws: ``Failure`` if there is neither.
+  static func path(named: String?, of contents: String, below suffix: String = "") throws -> String {
+    let usual = usualPath(environment: ProcessInfo.processInfo.environment, isRoot: geteuid() == 0)
+    guard let path = named ?? usual.map({ $0 + suffix }) else {
+      throw Failure(
+        "the folder of \(contents) is unknown: HOME is not set", hint: "name one with --state", status: .badInput)
+    }
+    return path
+  }
+}

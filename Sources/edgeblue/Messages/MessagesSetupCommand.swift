@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+import MessageSending
+
+/// `edgeblue messages setup`
+struct MessagesSetupCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "setup", abstract: "Create a sender: its settings, its queue of covers and its vault.",
+    discussion: """
+      Every sender is set up in the same way, whether its user ever writes a message or not. An existing queue and vault \
+      are kept; only the settings are replaced.
+      """)
+
+  @Option(help: ArgumentHelp("The URL of the server that messages are posted to.", valueName: "url")) var server: String
+  @Option(help: ArgumentHelp("The recipients' signed keys, which may be replaced by newer ones.", valueName: "file"))
+  var keys: String
+  @Option(help: ArgumentHelp("The root key that the keys have to be signed with, in base64.", valueName: "key"))
+  var root: String
+  @Option(help: ArgumentHelp("A SOCKS proxy, such as socks5://127.0.0.1:9050 for Tor.", valueName: "url"))
+  var proxy: String?
+  @Option(help: ArgumentHelp("A PEM file with the only certificates to trust.", valueName: "file")) var ca: String?
+  @Option(help: ArgumentHelp("A DNS-over-HTTPS resolver, such as https://1.1.1.1/dns-query.", valueName: "url"))
+  var resolver: String?
+  @OptionGroup var folder: MessagesFolderOptions
+  @OptionGroup var passphrase: PassphraseOptions
+  @OptionGroup var common: CommonOptions
+
+  func run() async throws {
+    try await common.run { terminal in
+      try ProcessSecrets.forbidCoreDumps()
+      let folder = try folder.folder()
+      let settings = MessagesFolder.Settings(
+        server: server, proxy: proxy, certificates: ca.map(Self.absolute), resolver: resolver,
+        keys: Self.absolute(keys), root: Data(try RootKey(base64: root).bytes))
+      _ = try settings.transport()
+      let covers = try settings.covers()
+      _ = try covers.keys()
+      try folder.create()
+      let vault = Vault(path: folder.vaultPath)
+      if !FileManager.default.fileExists(atPath: folder.vaultPath) {
+        _ = try vault.create(passphrase: try passphrase.passphrase(isNew: true))
+      }
+      _ = try folder.queue(covers)
+      try folder.write(settings)
+      terminal.say("The sender in \(folder.path) is set up. `edgeblue messages run` starts it.")
+    }
+  }
+
+  private static func absolute(_ path: String) -> String {
+    URL(filePath: path).standardizedFileURL.path(percentEncoded: false)
+  }
+}

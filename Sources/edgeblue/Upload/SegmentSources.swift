@@ -1,0 +1,82 @@
+import AudioIngest
+import Foundation
+import Uploads
+
+/// Queues the finished segments of the folders that recorders have named (`edgeblue record --upload`), and that no
+/// recorder has queued: it was killed, or the disk was full.
+actor SegmentSources {
+  private let store: QueueStore
+  /// The time of the last change of each folder when it was last read.
+  private var seen: [String: Date] = [:]
+  private var told: Set<String> = []
+
+  /// The interval at which folders are looked at.
+  static let interval = Duration.seconds(20)
+
+  init(_ store: QueueStore) { self.store = store }
+
+  /// Queues what is finished and not queued, once or until the task is cancelled.
+  /// - Parameter tell: A closure that receives each problem once, for display.
+  func run(isRepeated: Bool = true, tell: @escaping @Sendable (String) async -> Void) async {
+    repeat {
+      for problem in queueFinished() where told.insert(problem).inserted { await tell(problem) }
+      guard isRepeated else { return }
+      do { try await Task.sleep(for: Self.interval, clock: .steady) } catch { return }
+    } while true
+  }
+
+  /// Queues what is finished and not queued.
+  /// - Returns: The problems for display; what they concern is tried again the next time.
+  func queueFinished() -> [String] {
+    do {
+      return try store.sources().flatMap { source in queueFinished(of: source) }
+    } catch {
+      return ["the folders of recordings are unknown: \(error)"]
+    }
+  }
+
+  private func queueFinished(of source: UploadSource) -> [String] {
+    do {
+      var catalog = try SegmentCatalog(path: source.folder)
+      if catalog.openCount > 0, try recover(source.folder) { catalog = try SegmentCatalog(path: source.folder) }
+      let changed = try FileManager.default.attributesOfItem(atPath: source.folder)[.modificationDate] as? Date
+      guard changed == nil || seen[source.folder] != changed else { return [] }
+      let problems = catalog.entries.filter { !$0.isDelivered }.compactMap { queue($0.segment, of: source) }
+      seen[source.folder] = problems.isEmpty ? changed : nil
+      return problems
+    } catch {
+      return ["the recordings in \(source.folder) are not queued: \(Failure(error).message)"]
+    }
+  }
+
+  /// Finishes the segments that a killed recorder has left open.
+  /// - Returns: `false` if a recorder has locked the folder, which will finish them itself.
+  private func recover(_ path: String) throws(AudioIngestError) -> Bool {
+    guard let folder = try locked(path) else { return false }
+    _ = try folder.recover()
+    withExtendedLifetime(folder) {}
+    return true
+  }
+
+  private func locked(_ path: String) throws(AudioIngestError) -> SegmentFolder? {
+    do throws(AudioIngestError) {
+      return try SegmentFolder(path: path)
+    } catch {
+      guard error.code == .busy else { throw error }
+      return nil
+    }
+  }
+
+  private func queue(_ segment: FinishedSegment, of source: UploadSource) -> String? {
+    let requests = SegmentRequests(source: source)
+    do {
+      let isKnown = try requests.keys(of: segment).allSatisfy {
+        try store.knows(at: source.endpoint, bucket: source.bucket, key: $0)
+      }
+      if !isKnown { try store.add(try requests.requests(for: segment)) }
+      return nil
+    } catch {
+      return "segment \(segment.info.id) in \(source.folder) is not queued: \(Failure(error).message)"
+    }
+  }
+}

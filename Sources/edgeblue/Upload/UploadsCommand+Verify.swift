@@ -1,0 +1,104 @@
+import ArgumentParser
+import Uploads
+
+extension UploadsCommand {
+  /// `edgeblue uploads verify`
+  struct Verify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "verify", abstract: "Compare completed items, or one item, with the server.",
+      discussion: """
+        Each item is compared on the server that it was uploaded to, by the checksum of the server, or its ETag, or by \
+        reading the object back. With --repair, objects that are absent or different are queued again; a different \
+        object is replaced only if the item was added with --replace.
+        """)
+
+    @Argument(help: ArgumentHelp("The number of the item. Default: all completed items.", valueName: "id")) var id:
+      Int64?
+    @Flag(help: "Queue objects again that are absent or different.") var repair = false
+    @OptionGroup var queue: QueueOptions
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var insecure: InsecureOptions
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+      try await common.run { terminal in
+        try insecure.check(["--endpoint": store.endpoint, "--token-service": store.tokenService], terminal)
+        let items = try queue.open()
+        let credentials = try await store.provider().credentials()
+        let chosen = if let id { [try ItemArgument.find(id, in: items)] } else { try items.items(in: [.done]) }
+        var clients: [String?: S3Client] = [:]
+        var wrong = 0
+        for item in chosen {
+          let endpoint = item.request.endpoint
+          let client =
+            try clients[endpoint]
+            ?? store.client(of: endpoint.map { try store.server($0, items) } ?? store.server(items))
+          clients[endpoint] = client
+          let presence = try await client.presence(of: item, credentials: credentials)
+          if presence != .same {
+            wrong += 1
+            if repair { try items.retry(item.id) }
+          }
+          report(item, presence, terminal)
+        }
+        try conclude(wrong, of: chosen.count, terminal)
+      }
+    }
+
+    private func report(_ item: UploadItem, _ presence: ObjectPresence, _ terminal: Terminal) {
+      let word = presence == .same ? "the same" : presence == .absent ? "absent" : "different"
+      let isRepaired = repair && presence != .same
+      if terminal.json {
+        terminal.print(
+          json: .object([
+            "id": .number(Int(item.id)), "server": .string(word), "isQueuedAgain": .bool(isRepaired),
+          ]))
+      }
+      terminal.say(
+        "\("\(item.id)".padded(to: 7))\(word.padded(to: 10))\(item.request.key.printable)"
+          + (isRepaired ? ", queued again" : ""))
+    }
+
+    private func conclude(_ wrong: Int, of count: Int, _ terminal: Terminal) throws {
+      guard wrong > 0 else { return }
+      guard !repair else { return terminal.say("\(wrong) of \(count) queued again; `edgeblue uploads run` sends them") }
+      throw Failure(
+        "\(wrong) of \(count) objects differ from what was uploaded",
+        hint: "`edgeblue uploads verify --repair` queues them again", status: .failed)
+    }
+  }
+
+  /// `edgeblue uploads move`
+  struct Move: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "move", abstract: "Move an item to another server, or all items that are not uploaded yet.",
+      discussion: """
+        The item is uploaded there, even if the first server has it; what the first server has stays there. The local \
+        file must still exist.
+        """)
+
+    @Argument(
+      help: ArgumentHelp("The number of the item. Default: all items that are not uploaded yet.", valueName: "id"))
+    var id: Int64?
+    @Option(help: ArgumentHelp("The URL of the other server.", valueName: "url")) var to: String
+    @OptionGroup var queue: QueueOptions
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+      try await common.run { terminal in
+        let items = try queue.open()
+        let server = try store.server(to, items)
+        let ids =
+          if let id { [try ItemArgument.find(id, in: items).id] } else {
+            try items.items(in: [.waiting, .uploading, .failed, .paused]).map(\.id)
+          }
+        for id in ids {
+          try items.move(id, to: server)
+          if terminal.json { terminal.print(json: .object(try ItemArgument.find(id, in: items).json)) }
+        }
+        terminal.say("\(ids.count) \(ids.count == 1 ? "item belongs" : "items belong") to \(server.url) now")
+      }
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import DurableFiles
+import Foundation
+import Testing
+
+/// Links that another user leaves where a program writes its state.
+@Suite("Symbolic links in state folders") struct SymbolicLinkAttacks {
+  private func withFolder(_ body: (_ folder: String, _ precious: String) throws -> Void) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "links-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: folder) } }
+    let precious = folder + "/precious"
+    try Data("precious".utf8).write(to: URL(filePath: precious))
+    try body(folder, precious)
+    #expect(FileManager.default.contents(atPath: precious) == Data("precious".utf8))
+  }
+
+  @Test("A lock, a new state file and a continued file never follow a symbolic link")
+  func linksAreNotFollowed() throws {
+    try withFolder { folder, precious in
+      for name in ["lock", "mode.json.new", "events"] {
+        try FileManager.default.createSymbolicLink(atPath: "\(folder)/\(name)", withDestinationPath: precious)
+      }
+      #expect(throws: FileError.self) { try FileLock(path: folder + "/lock") }
+      #expect(throws: FileError.self) { try FileLock.isHeld(path: folder + "/lock") }
+      #expect(throws: FileError.self) { _ = try GrowingFile(folder + "/events", on: Disk(), isContinued: true) }
+      let file = WholeFile(path: folder + "/mode.json", limit: 100)
+      try file.write(Data("new".utf8))
+      #expect(try file.read() == Data("new".utf8))
+    }
+  }
+
+  @Test("A file that root creates belongs to the owner of its folder", .enabled(if: geteuid() == 0, "needs root"))
+  func rootLeavesNoFileOfItsOwn() throws {
+    try withFolder { folder, _ in
+      let state = folder + "/state"
+      try FileManager.default.createDirectory(
+        atPath: state, withIntermediateDirectories: false,
+        attributes: [.ownerAccountID: 1234, .groupOwnerAccountID: 567])
+      try WholeFile(path: state + "/mode.json", limit: 100).write(Data("new".utf8))
+      try #require(try FileLock(path: state + "/lock")).release()
+      for name in ["mode.json", "lock"] {
+        let attributes = try FileManager.default.attributesOfItem(atPath: "\(state)/\(name)")
+        #expect(attributes[.ownerAccountID] as? Int == 1234)
+        #expect(attributes[.groupOwnerAccountID] as? Int == 567)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+      }
+    }
+  }
+}

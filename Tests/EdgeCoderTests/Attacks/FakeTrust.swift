@@ -1,0 +1,104 @@
+import BlueZ
+import BlueZTesting
+import EdgeCoder
+import Foundation
+import Streams
+import SystemTesting
+import Testing
+
+/// A fake BlueZ whose connections are encrypted as soon as both ends are paired, as a kernel reports it.
+struct FakeTrust: Sendable {
+  let lab: FakeBlueZ
+  /// The folder of the list of bonds.
+  let folder: String
+
+  static func start(adapters: Int = 2) async throws -> FakeTrust {
+    FakeTrust(
+      lab: try await FakeBlueZ.start(adapters: adapters, .init(version: BlueZRelease(5, 82), mtu: 185)),
+      folder: FileManager.default.temporaryDirectory.appending(path: "bonds-\(UUID().uuidString)").path)
+  }
+
+  func stop() async throws {
+    try await lab.stop()
+    if FileManager.default.fileExists(atPath: folder) { try FileManager.default.removeItem(atPath: folder) }
+  }
+
+  var bonds: BondStore { BondStore(folder: folder) }
+
+  func phone(_ index: Int, access: AccessPolicy, bonds: BondStore? = nil) async throws -> BlueZPhoneTransport {
+    try await BlueZPhoneTransport.start(
+      on: try await lab.adapter(index), name: "EdgeCoder-\(index)", access: access, bonds: bonds, muxBearers: []
+    ) { Self.connections($0, isCentral: false) }
+  }
+
+  func central(_ index: Int, access: AccessPolicy, bonds: BondStore? = nil, phones: Int = 5) async throws -> Central {
+    let radio = BlueZPhoneRadio(
+      adapter: try await lab.adapter(index), access: access, bonds: bonds, logger: .init(label: "test")
+    ) { Self.connections($0, isCentral: true) }
+    var configuration = CentralConfiguration()
+    configuration.phoneLimit = phones
+    configuration.reconnection.backoff.limit = .milliseconds(200)
+    return Central(scanner: radio, connector: radio, configuration: configuration)
+  }
+
+  private static func connections(_ adapter: Adapter, isCentral: Bool) -> [ConnectionInfo] {
+    adapter.devices.filter(\.isConnected).compactMap { device in
+      device.address.map { ConnectionInfo(address: $0, isEncrypted: device.isPaired, isCentral: isCentral) }
+    }
+  }
+
+  /// Pairs a central's adapter with a phone's, as two users do.
+  func pair(_ central: Int, with phone: Int) async throws {
+    let near = try await lab.adapter(central)
+    let far = try await lab.adapter(phone)
+    let agents = [
+      try await near.session.register(PairingAgent(authorizePairing: { _ in true })),
+      try await far.session.register(PairingAgent(authorizePairing: { _ in true })),
+    ]
+    let windows = [
+      try await near.openPairingWindow(for: .seconds(60)), try await far.openPairingWindow(for: .seconds(60)),
+    ]
+    try await near.find(far.address, timeout: .seconds(20)).pair()
+    for window in windows { try await window.close() }
+    for agent in agents { try await agent.unregister() }
+  }
+
+  func device(_ phone: Int, seenBy central: Int) async throws -> Device {
+    try await lab.adapter(central).find(lab.adapters[phone].address, timeout: .seconds(20))
+  }
+}
+
+/// An engine that records what it was asked, and repeats it.
+final class CuriousEngine: Engine {
+  let name = "curious"
+  let prompts = Lock<[String]>([])
+
+  func modelState() async -> ModelState { .ready }
+
+  func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
+    prompts.withLock { $0.append(prompt) }
+    return AsyncThrowingStream { continuation in
+      continuation.yield(prompt)
+      continuation.finish()
+    }
+  }
+}
+
+extension Central {
+  /// Waits until a number of phones is ready.
+  func waitUntilReady(_ count: Int = 1) async throws {
+    try await eventually { await self.status().phones.count { $0.state == "ready" } == count }
+  }
+
+  /// Waits until the central refuses the prompt for a reason that contains a text.
+  func waitForRefusal(_ reason: String) async throws {
+    try await eventually {
+      do {
+        _ = try await self.generate(prompt: "for friends only", maxTokens: nil)
+        return false
+      } catch let error as InferenceError {
+        return error.message.contains(reason)
+      }
+    }
+  }
+}

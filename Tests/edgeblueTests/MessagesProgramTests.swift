@@ -1,0 +1,108 @@
+import DeterministicTesting
+import Foundation
+import SystemTesting
+import Testing
+import Timing
+
+@testable import edgeblue
+
+/// The commands for messages as they were built, on clocks that run an hour in a second.
+@Suite(
+  "The commands for messages",
+  .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
+  .timeLimit(.minutes(5)))
+struct MessagesProgramTests {
+  private let folder = FileManager.default.temporaryDirectory.path + "/edgeblue-messages-\(UUID().uuidString.prefix(8))"
+
+  @Test("A written message is sent among covers, collected and opened, and the status shows it as sent")
+  func aMessageArrives() async throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let root = try await edgeblue("keys make \(folder)/keys --recipient desk --json")
+    let key = try #require(Self.field("root", of: root))
+    let collector = try ChildProcess(
+      program, ["messages", "collect", "--to", "\(folder)/collected", "--port", "0", "--json"])
+    let port = try #require(Self.field("port", of: try collector.firstLine()))
+    try "correct horse".write(toFile: "\(folder)/pass", atomically: true, encoding: .utf8)
+    _ = try await edgeblue(
+      "setup --server http://127.0.0.1:\(port) --keys \(folder)/keys/keys.json --root \(key) \(unlocked)")
+    _ = try await edgeblue("write --to desk \(unlocked)", input: "Grüße")
+    let before = try await edgeblue("status --json \(unlocked)")
+    #expect(Self.field("waiting", of: before) == "1")
+
+    let sender = try ChildProcess(
+      program, ["messages", "run", "--state", "\(folder)/state", "--pace", "3600", "--json"], output: .discarded)
+    let size = 773
+    try await eventually("three runs are collected", within: .seconds(120)) { try collectedBytes() >= 6 * size }
+    sender.signal(SIGTERM)
+    #expect(sender.wait() == 0)
+    collector.signal(SIGTERM)
+    #expect(collector.wait() == 0)
+    #expect(try collectedBytes() % size == 0)
+
+    let opened = try await edgeblue("open \(folder)/collected --keys \(folder)/keys --json")
+    #expect(opened.contains("\"text\":\"Grüße\""))
+    #expect(Self.field("messages", of: opened.split(separator: "\n").last.map(String.init) ?? "") == "1")
+    let after = try await edgeblue("status --json \(unlocked)")
+    #expect(Self.field("waiting", of: after) == "0")
+    #expect(Self.field("sent", of: after) == "1")
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  @Test("A wrong passphrase, an unknown recipient, a long text and a foreign root key are refused in words")
+  func mistakesAreRefused() async throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let root = try await edgeblue("keys make \(folder)/keys --recipient desk --json")
+    let other = try await edgeblue("keys make \(folder)/other --recipient desk --json")
+    try "correct horse".write(toFile: "\(folder)/pass", atomically: true, encoding: .utf8)
+    try "wrong".write(toFile: "\(folder)/wrong", atomically: true, encoding: .utf8)
+    let setup = "setup --server http://127.0.0.1:1 --keys \(folder)/keys/keys.json --root"
+    #expect(try await failure("\(setup) \(try #require(Self.field("root", of: other))) \(unlocked)") == 77)
+    _ = try await edgeblue("\(setup) \(try #require(Self.field("root", of: root))) \(unlocked)")
+    let wrong = unlocked.replacing("/pass", with: "/wrong")
+    #expect(try await failure("write --to desk \(wrong)", input: "text") == 77)
+    #expect(try await failure("write --to nobody \(unlocked)", input: "text") == 65)
+    var random = SeededGenerator(seed: 1)
+    let noise = (0..<900).map { _ in String(UInt8.random(in: 0..<36, using: &random), radix: 36) }.joined()
+    #expect(try await failure("write --to desk \(unlocked)", input: noise) == 65)
+    #expect(Self.field("waiting", of: try await edgeblue("status --json \(unlocked)")) == "0")
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  /// The options for the sender's folder and the passphrase on a descriptor that the shell opens.
+  private var unlocked: String { "--state \(folder)/state --passphrase-fd 3 3<\(folder)/pass" }
+
+  private func collectedBytes() throws -> Int {
+    let collected = folder + "/collected"
+    return try FileManager.default.contentsOfDirectory(atPath: collected).filter { $0.hasPrefix("messages-") }
+      .reduce(0) { $0 + ((try FileManager.default.attributesOfItem(atPath: "\(collected)/\($1)"))[.size] as? Int ?? 0) }
+  }
+
+  /// Runs a command with a shell, which opens descriptors, and returns its output.
+  private func edgeblue(_ arguments: String, input: String = "") async throws -> String {
+    let (status, output) = try await shell(arguments, input)
+    #expect(status == 0, "edgeblue messages \(arguments): \(output)")
+    return output
+  }
+
+  private func failure(_ arguments: String, input: String = "") async throws -> Int32 {
+    try await shell(arguments, input).status
+  }
+
+  private func shell(_ arguments: String, _ input: String) async throws -> (status: Int32, output: String) {
+    let child = try ChildProcess(
+      "sh", ["-c", "exec \(program) messages \(arguments)"], hasInput: true, errors: .kept)
+    try child.write(input)
+    child.input.close()
+    let (status, output, errors) = await child.outcome()
+    return (status, status == 0 ? output : output + errors)
+  }
+
+  /// Returns a field of a line of JSON, as text.
+  private static func field(_ name: String, of line: String) -> String? {
+    guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else { return nil }
+    return object[name].map { "\($0)" }
+  }
+}
+
+private let program = URL(filePath: #filePath).deletingLastPathComponent()
+  .appending(path: "../../.build/debug/edgeblue").standardized.path
