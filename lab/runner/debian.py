@@ -31,9 +31,9 @@ DYING_KERNELS = ("6.1.0-55-amd64", "6.1.0-56-amd64")
 
 
 def package_list(name: str) -> list[str]:
-    """The packages that `packages.txt` or `packages-uml.txt` names."""
-    lines = (LAB / name).read_text().splitlines()
-    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    """The packages that `packages.txt`, `packages-venv.txt` or `packages-uml.txt` names; each line has a reason too."""
+    lines = [line.split("#")[0].strip() for line in (LAB / name).read_text().splitlines()]
+    return [line for line in lines if line]
 
 
 def missing_packages(packages: list[str]) -> list[str]:

@@ -1,0 +1,143 @@
+"""Tests of scripts/install-packages, with an apt and a dpkg that only write down what they are asked for."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Each writes its own name and arguments into $CALLS. They know what $INSTALLED and $USER_ID say.
+FAKES = {
+    "dpkg-query": 'case " $INSTALLED " in *" ${@: -1} "*) echo installed ;; *) exit 1 ;; esac',
+    "dpkg": 'echo "dpkg $*" >>"$CALLS"; mkdir -p "$3/usr/bin"; echo unpacked >"$3/usr/bin/server"',
+    "sudo": 'echo "sudo $*" >>"$CALLS"; "$@"',
+    "id": 'echo "$USER_ID"',
+    "apt-get": """
+        echo "apt-get $*" >>"$CALLS"
+        case "$*" in
+          *--simulate*) printf 'Inst compiler (1)\\nInst library (2)\\nRemv old (3)\\n' ;;
+          update*) [ -z "$OFFLINE" ] || { echo "no route"; exit 100; }; touch "$LISTS" ;;
+          download*) [ -e "$LISTS" ] || { echo "unknown package"; exit 100; }; touch "${@: -1}.deb" ;;
+        esac""",
+}
+
+LIST = """\
+# What building needs.
+compiler   # makes programs
+shell
+server unpacked   # a server; installed, it would start
+"""
+
+
+class InstallPackages(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "scripts").mkdir()
+        shutil.copy(ROOT / "scripts/install-packages", self.folder / "scripts")
+        (self.folder / "list.txt").write_text(LIST)
+        self.fakes = self.folder / "fakes"
+        self.fakes.mkdir()
+        for name, body in FAKES.items():
+            (self.fakes / name).write_text(f"#!/bin/bash\n{body}\n")
+            (self.fakes / name).chmod(0o755)
+        # The tools of a real system, but neither its apt nor its sudo.
+        for name in "sed awk tr sort cat mktemp rm mkdir touch dirname env bash sh".split():
+            (self.fakes / name).symlink_to(shutil.which(name))
+
+    def run_it(self, installed="", user=0, offline=False):
+        """What it was answered with, its exit status, and what apt, dpkg and sudo were asked for."""
+        calls = self.folder / "calls"
+        calls.write_text("")
+        environment = {
+            "PATH": str(self.fakes), "CALLS": str(calls), "INSTALLED": installed, "USER_ID": str(user),
+            "LISTS": str(self.folder / "lists"), "OFFLINE": "yes" if offline else "", "TMPDIR": str(self.folder),
+        }  # fmt: skip
+        done = subprocess.run(
+            [str(self.folder / "scripts/install-packages"), "make this", "list.txt"], env=environment,
+            capture_output=True, text=True, cwd="/",
+        )  # fmt: skip
+        return done, calls.read_text().splitlines()
+
+    def test_nothing_is_asked_of_apt_when_all_is_there(self):
+        done, calls = self.run_it(installed="compiler shell server")
+        self.assertEqual((done.returncode, done.stdout, done.stderr, calls), (0, "", "", []))
+
+    def test_it_says_what_it_installs_and_why_before_it_does(self):
+        done, calls = self.run_it(installed="shell server")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"make this needs these Debian packages.*\n +compiler +makes programs\n")
+        self.assertIn("They bring with them: library \nThey replace: old \n", done.stdout)
+        self.assertEqual([call.split()[1] for call in calls], ["update", "install", "install"])
+        self.assertIn("--simulate", calls[1])
+        self.assertEqual(calls[2], "apt-get install -q -y --no-install-recommends compiler")
+
+    def test_what_apt_is_told_follows_what_the_reader_is_told(self):
+        (self.fakes / "apt-get").write_text('#!/bin/bash\necho "APT $*"\n[ "$1" != update ]\n')
+        done, _ = self.run_it(installed="shell server")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("makes programs", done.stdout)
+        self.assertIn("Could not get: compiler", done.stderr)
+
+    def test_a_server_is_unpacked_and_not_installed(self):
+        done, calls = self.run_it(installed="compiler shell")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"are not installed:\n +server +a server; installed, it would start\n")
+        self.assertEqual([call for call in calls if "install" in call], [])
+        self.assertTrue((self.folder / ".build-tools/usr/bin/server").exists())
+        self.assertEqual(self.run_it(installed="compiler shell")[1], [], "it was unpacked already")
+
+    def test_a_failed_download_leaves_no_mark(self):
+        done, _ = self.run_it(installed="compiler shell", offline=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Could not get: server", done.stderr)
+        self.assertFalse((self.folder / ".build-tools").exists())
+
+    def test_others_than_root_use_sudo_to_install(self):
+        _, calls = self.run_it(user=1000)
+        self.assertIn("sudo apt-get install -q -y --no-install-recommends compiler shell", calls)
+        self.assertNotIn("sudo apt-get download -q server", calls)
+
+    def test_without_sudo_it_says_what_to_ask_for(self):
+        (self.fakes / "sudo").unlink()
+        done, calls = self.run_it(user=1000)
+        self.assertEqual((done.returncode, calls), (1, []))
+        self.assertIn("apt-get install compiler shell\n", done.stderr)
+
+    def test_a_list_that_does_not_exist_is_an_error(self):
+        (self.folder / "list.txt").unlink()
+        self.assertNotEqual(self.run_it()[0].returncode, 0)
+
+
+class Lists(unittest.TestCase):
+    def lists_of(self, target):
+        """The lists of a target, as `make` passes them."""
+        said = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True, env={**os.environ, "ADAPTERS": ""})
+        (line,) = [line for line in said.stdout.splitlines() if line.startswith("scripts/install-packages")]
+        return re.findall(r"\S+\.txt", line)
+
+    def packages_of(self, target):
+        lines = [line.split("#")[0].split() for name in self.lists_of(target) for line in (ROOT / name).read_text().splitlines()]
+        return {words[0]: words[1:] for words in lines if words}
+
+    def test_every_target_has_lists_whose_lines_have_reasons(self):
+        for target in ("demo", "test", "lint", "bench", "docs", "api", "deb"):
+            for name in self.lists_of(target):
+                for line in (ROOT / name).read_text().splitlines():
+                    self.assertRegex(line, r"^#|^[a-z0-9.+-]+( unpacked)? +# \S", name)
+
+    def test_the_demo_needs_none_of_the_tests_tools(self):
+        only_tests = self.packages_of("test").keys() - self.packages_of("demo").keys()
+        self.assertLessEqual({"caddy", "ffmpeg", "strace", "systemd-container", "python3-venv"}, only_tests)
+
+    def test_no_target_installs_a_web_server(self):
+        for target in ("demo", "test", "lint", "bench", "docs", "api", "deb"):
+            self.assertEqual(self.packages_of(target).get("caddy", ["unpacked"]), ["unpacked"], target)
+
+
+if __name__ == "__main__":
+    unittest.main()
