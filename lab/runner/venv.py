@@ -1,4 +1,4 @@
-"""The Python environment of the lab's peers: Bumble and D-Bus, in the versions that `python/requirements.txt` pins."""
+"""The Python environment of the lab's peers: Bumble and D-Bus, the files that `python/requirements.txt` pins."""
 import hashlib
 import subprocess
 from pathlib import Path
@@ -25,7 +25,9 @@ def prepare() -> Path:
         if not finished.exists():
             say(f"making a Python environment in {folder}")
             _run([PYTHON, "-m", "venv", "--clear", str(folder)])
-            _run([str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "--requirement", str(REQUIREMENTS)])
+            # These bytes and no others, and no package's own script runs.
+            exact = ["--require-hashes", "--only-binary", ":all:", "--requirement", str(REQUIREMENTS)]
+            _run([str(folder / "bin/python"), "-m", "pip", "install", "--quiet", *exact])
             # A guest throws away what it compiles, so that an emulated CPU would compile it again in every run.
             _run([str(folder / "bin/python"), "-m", "compileall", "-q", "-j", "0", str(folder / "lib")])
             finished.touch()
