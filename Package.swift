@@ -191,7 +191,8 @@ var targets: [Target] = [
   .testTarget(
     name: "AgentTests",
     dependencies: [
-      "Streams", "Timing", "DurableFiles", "DeterministicTesting", "SystemTesting", "Agent", "BackgroundTasks", "DBus",
+      "ErrorReporting", "Streams", "Timing", "DurableFiles", "DeterministicTesting", "SystemTesting", "Agent",
+      "BackgroundTasks", "DBus",
       "DBusTesting", "NetworkPath", "SystemState",
     ],
     swiftSettings: settings),

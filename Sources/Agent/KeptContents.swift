@@ -1,4 +1,5 @@
 import DurableFiles
+internal import ErrorReporting
 import FoundationEssentials
 import Glibc
 
@@ -58,7 +59,7 @@ struct KeptContents<Contents: Codable & Versioned>: Sendable {
     } catch let error as FileError {
       throw AgentError(error)
     } catch {
-      throw AgentError(.storage, "\(error)")
+      throw AgentError(.storage, error.safeText)
     }
   }
 }

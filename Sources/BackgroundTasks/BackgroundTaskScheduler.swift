@@ -1,3 +1,4 @@
+public import ErrorReporting
 public import Logging
 internal import Streams
 public import Timing
@@ -193,7 +194,7 @@ public actor BackgroundTaskScheduler {
           try await handler(task)
           ended(run.number, .completed)
         } catch {
-          ended(run.number, .failed("\(error)"))
+          ended(run.number, .failed(error.safeText))
         }
       }
     case .expire(let number, let reason):

@@ -172,7 +172,7 @@ import Timing
       }
       var seen = events.makeAsyncIterator()
       #expect(await seen.next() == .began(identifier: "heartbeat", run: 1))
-      #expect(await seen.next() == .ended(identifier: "heartbeat", run: 1, .failed("Broken()")))
+      #expect(await seen.next() == .ended(identifier: "heartbeat", run: 1, .failed("an error of the type Broken")))
       try await scheduler.runNow("runtime")
       #expect(await seen.next() == .began(identifier: "runtime", run: 2))
       try await scheduler.expireNow("runtime")

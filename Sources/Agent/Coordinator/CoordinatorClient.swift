@@ -1,3 +1,4 @@
+internal import ErrorReporting
 import FoundationEssentials
 
 /// The sender of requests to one coordinator: encodes them, adds the token and the signature, and limits the time.
@@ -29,17 +30,27 @@ struct CoordinatorClient: Sendable {
       let all = headers
       let late = CoordinatorTransportError(
         "\(transport.address) did not answer within \(CoordinatorRunner.answerLimit)", mayHaveArrived: true)
-      return .answer(
-        try await options.time.withLimit(CoordinatorRunner.answerLimit, orThrow: late) {
-          try await transport.post(path, headers: all, body: body)
-        })
+      let answer = try await options.time.withLimit(CoordinatorRunner.answerLimit, orThrow: late) {
+        try await transport.post(path, headers: all, body: body)
+      }
+      return .answer(withoutSecrets(answer, to: call, for: machine))
     } catch let error as CoordinatorTransportError {
       return .none(error)
     } catch is CancellationError {
       return .none(CoordinatorTransportError("the request was cancelled", mayHaveArrived: true))
     } catch {
-      return .none(CoordinatorTransportError("\(error)", mayHaveArrived: false))
+      return .none(CoordinatorTransportError(error.safeText, mayHaveArrived: false))
     }
+  }
+
+  /// Returns a response without the tokens of the request, which the coordinator may quote.
+  private func withoutSecrets(
+    _ answer: CoordinatorAnswer, to call: CoordinatorMachine.Call, for machine: CoordinatorMachine
+  ) -> CoordinatorAnswer {
+    // An accepted registration is answered with a token, which may be the old one.
+    if case .register = call, (200..<300).contains(answer.status) { return answer }
+    let secrets = KnownSecrets([options.registrationToken, options.meshToken, machine.enrolment.meshToken])
+    return CoordinatorAnswer(status: answer.status, body: Data(secrets.removed(from: [UInt8](answer.body))))
   }
 
   private func body(of call: CoordinatorMachine.Call, for machine: CoordinatorMachine) throws -> Data {
@@ -78,7 +89,7 @@ struct CoordinatorClient: Sendable {
     } catch is CancellationError {
       return .failed("this machine has stopped working")
     } catch {
-      return .failed("\(error)")
+      return .failed(error.safeText)
     }
   }
 

@@ -65,6 +65,10 @@ struct RegisterReply: Decodable, Sendable, Hashable {
     let fields = try decoder.container(keyedBy: Key.self)
     accepted = try fields.decode(Bool.self, forKey: .accepted)
     meshToken = fields.text(.meshToken)
+    // It becomes a header, and an error of a header would show it.
+    guard meshToken?.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) != false else {
+      throw DecodingError.dataCorruptedError(forKey: .meshToken, in: fields, debugDescription: "not a token")
+    }
   }
 }
 

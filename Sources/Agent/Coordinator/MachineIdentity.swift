@@ -1,4 +1,5 @@
 import DurableFiles
+public import ErrorReporting
 public import FoundationEssentials
 
 /// The identity of this machine at a coordinator: an identifier and a signing key, created once and readable by its user
@@ -56,7 +57,7 @@ public struct MachineIdentity: Sendable, Hashable, CustomStringConvertible, Cust
     } catch let error as AgentError {
       throw error
     } catch {
-      throw AgentError(.storage, "\(error)")
+      throw AgentError(.storage, error.safeText)
     }
   }
 

@@ -1,4 +1,5 @@
 import DurableFiles
+internal import ErrorReporting
 import FoundationEssentials
 import Glibc
 
@@ -78,7 +79,7 @@ struct ResultOutbox: Sendable {
     } catch let error as FileError {
       throw AgentError(error)
     } catch {
-      throw AgentError(.storage, "\(error)")
+      throw AgentError(.storage, error.safeText)
     }
   }
 

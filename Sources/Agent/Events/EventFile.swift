@@ -1,4 +1,5 @@
 import DurableFiles
+internal import ErrorReporting
 import FoundationEssentials
 
 /// The file of an ``EventLog``: a JSON object in each line.
@@ -34,7 +35,7 @@ enum EventFile {
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
       line = Array(try encoder.encode(event)) + [UInt8(ascii: "\n")]
     } catch {
-      throw AgentError(.storage, "encoding an event: \(error)")
+      throw AgentError(.storage, "encoding an event: \(error.safeText)")
     }
     do throws(FileError) {
       // Opened each time: events are rare, and the user may remove the file.

@@ -1,3 +1,4 @@
+internal import ErrorReporting
 internal import Logging
 
 extension ModeRunner {
@@ -52,7 +53,7 @@ extension ModeRunner {
       } catch is CancellationError {
         // The service was told to stop.
       } catch {
-        reason = "\(error)"
+        reason = error.safeText
       }
       ended(service, because: reason)
     }

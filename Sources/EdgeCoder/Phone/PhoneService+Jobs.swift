@@ -1,3 +1,4 @@
+internal import ErrorReporting
 import Timing
 
 extension PhoneService {
@@ -53,7 +54,7 @@ extension PhoneService {
     } catch let error as CancellationError {
       return outcome(.refusal(Answer.Refusal(.failed, "engine failed: \(error)")))
     } catch {
-      return outcome(.engineFailure("engine failed: \(error)"))
+      return outcome(.engineFailure("engine failed: \(error.safeText)"))
     }
   }
 

@@ -1,4 +1,5 @@
 package import DurableFiles
+public import ErrorReporting
 public import Logging
 
 /// A sender of the queue's messages by the schedule, at a constant rate whatever the queue contains.
@@ -216,7 +217,7 @@ extension MessageSender {
       } catch is CancellationError {
         return (.cancelled, problem)
       } catch {
-        problem = error as? MessageSendingError ?? MessageSendingError(.notSent, "\(error)")
+        problem = error as? MessageSendingError ?? MessageSendingError(.notSent, error.safeText)
       }
     }
     return (.attempted, problem)

@@ -1,3 +1,5 @@
+internal import ErrorReporting
+
 /// The consequence of a failed attempt for the retries that follow.
 public enum FailureKind: String, Sendable, Hashable, CaseIterable {
   /// The server is unreachable: all items wait, and one attempt at a time probes it.
@@ -35,6 +37,6 @@ struct UploadFailure: Sendable, Hashable {
 
 extension UploadFailure {
   init(_ error: any Error) {
-    self.init(kind: FailureKind(error), reason: (error as? UploadsError)?.description ?? "\(error)")
+    self.init(kind: FailureKind(error), reason: error.safeText)
   }
 }

@@ -1,3 +1,4 @@
+internal import ErrorReporting
 internal import FoundationEssentials
 internal import GRDB
 internal import Streams
@@ -38,6 +39,13 @@ public final class QueueStore: Sendable {
     self.path = path
     self.unixMs = unixMs
     database = try Self.open(path)
+  }
+
+  /// Creates a store of a database that is open.
+  init(path: String, database: DatabaseQueue) {
+    self.path = path
+    self.database = database
+    unixMs = WallClock.unixMilliseconds
   }
 
   deinit { feed.end() }
@@ -145,7 +153,7 @@ public final class QueueStore: Sendable {
         "\(phase): \(error.message ?? "\(error.resultCode)")",
         hint: error.resultCode == .SQLITE_FULL ? "free some space on the disk" : nil)
     } catch {
-      throw UploadsError(.storage, "\(phase): \(error)")
+      throw UploadsError(.storage, "\(phase): \(error.safeText)")
     }
   }
 

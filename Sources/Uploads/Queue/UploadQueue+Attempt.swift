@@ -1,3 +1,5 @@
+internal import ErrorReporting
+
 extension UploadQueue {
   /// Runs an attempt in a task of its own, which the machine can cancel.
   func supervise(_ id: Int64) async {
@@ -60,7 +62,7 @@ extension UploadQueue {
     } catch is CancellationError {
       // The next item is asked with.
     } catch {
-      logger.info("condition not probed", metadata: ["reason": "\(error)"])
+      logger.info("condition not probed", metadata: ["reason": "\(error.safeText)"])
     }
   }
 }

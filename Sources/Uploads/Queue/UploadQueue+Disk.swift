@@ -1,3 +1,4 @@
+internal import ErrorReporting
 internal import Glibc
 
 extension UploadQueue {
@@ -54,9 +55,9 @@ extension UploadQueue {
       try await disk?.release(item)
       if item.request.afterwards == .remove { try remove(item) }
     } catch {
-      report.problem = "item \(item.id) is uploaded, but its local files are not settled: \(error)"
-      logger.error("item not settled", metadata: ["item": "\(item.id)", "reason": "\(error)"])
-      try store.recordUnsettled(item.id, "\(error)")
+      report.problem = "item \(item.id) is uploaded, but its local files are not settled: \(error.safeText)"
+      logger.error("item not settled", metadata: ["item": "\(item.id)", "reason": "\(error.safeText)"])
+      try store.recordUnsettled(item.id, error.safeText)
       return false
     }
     try await freeingSpace { () throws(UploadsError) in try store.finish(item.id, as: .done) }

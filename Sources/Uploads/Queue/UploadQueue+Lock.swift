@@ -1,3 +1,5 @@
+internal import ErrorReporting
+
 extension UploadQueue {
   /// Takes the queue's lock, and waits for it if the options say so.
   func takeLock() async throws -> QueueLock {
@@ -35,7 +37,7 @@ extension UploadQueue {
       } catch {
         // It is released again the next time.
         isComplete = false
-        logger.error("files not released", metadata: ["item": "\(item.id)", "reason": "\(error)"])
+        logger.error("files not released", metadata: ["item": "\(item.id)", "reason": "\(error.safeText)"])
       }
     }
     if isComplete {

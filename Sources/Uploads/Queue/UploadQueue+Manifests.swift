@@ -1,3 +1,4 @@
+internal import ErrorReporting
 internal import FoundationEssentials
 
 extension UploadQueue {
@@ -49,11 +50,11 @@ extension UploadQueue {
           return false
         } catch {
           // The next one may succeed.
-          problem = "write the manifest \(manifest.key): \(error)"
+          problem = "write the manifest \(manifest.key): \(error.safeText)"
         }
       }
     } catch {
-      problem = "\(error)"
+      problem = error.safeText
     }
     report.manifestProblem = problem
     if let problem { logger.warning("manifests not written", metadata: ["reason": "\(problem)"]) }

@@ -1,3 +1,4 @@
+internal import ErrorReporting
 internal import Timing
 
 extension UploadQueue {
@@ -8,7 +9,7 @@ extension UploadQueue {
     for server in try store.servers() where server.endpoint == client.endpoint.url { client.learn(server.condition) }
     for item in try store.items(in: [.delivered]) {
       do { _ = try await settle(item) } catch {
-        logger.error("item not settled", metadata: ["item": "\(item.id)", "reason": "\(error)"])
+        logger.error("item not settled", metadata: ["item": "\(item.id)", "reason": "\(error.safeText)"])
       }
     }
     if try !store.unwrittenManifests(at: client.endpoint.url).isEmpty { manifestWake.signal() }
@@ -59,7 +60,7 @@ extension UploadQueue {
       } catch is CancellationError {
         return
       } catch {
-        logger.info("parts not removed", metadata: ["reason": "\(error)"])
+        logger.info("parts not removed", metadata: ["reason": "\(error.safeText)"])
       }
     }
   }
@@ -82,7 +83,7 @@ extension UploadQueue {
       } catch is CancellationError {
         return
       } catch {
-        logger.info("unfinished uploads not listed", metadata: ["reason": "\(error)"])
+        logger.info("unfinished uploads not listed", metadata: ["reason": "\(error.safeText)"])
       }
       do { try await clock.sleep(for: Self.orphanAge) } catch { return }
     }

@@ -1,3 +1,4 @@
+internal import ErrorReporting
 internal import Logging
 internal import Streams
 public import Timing
@@ -197,7 +198,7 @@ public actor UploadQueue {
     } catch let error as UploadsError {
       result = .failure(error)
     } catch {
-      result = .failure(UploadsError(.noCredentials, "\(before.provider.name): \(error)"))
+      result = .failure(UploadsError(.noCredentials, "\(before.provider.name): \(error.safeText)"))
     }
     let refused = machine.lacksCredentials(name) && before.generation > 0 ? before.generation : nil
     // Also for a missing permission: the credentials may be those of another account, and be corrected.

@@ -74,7 +74,7 @@ public final class S3Client: Sendable {
       var signed = request
       signed.authority = endpoint.authority(of: request, in: region)
       RequestSigner(credentials, region: region).sign(&signed, payload: payload, at: unixSeconds + skew)
-      let response = try await transport.send(signed, progress())
+      let response = try await transport.send(signed, progress()).without(credentials)
       if (200..<300).contains(response.status) { return response }
       let error = UploadsError(response, to: request)
       // Once: the lesson helps at once, or not at all.

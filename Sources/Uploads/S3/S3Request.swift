@@ -1,3 +1,4 @@
+internal import ErrorReporting
 public import FoundationEssentials
 
 /// An HTTP request to an S3 server, signed or to be signed.
@@ -100,6 +101,20 @@ public struct S3Response: Sendable {
     self.status = status
     self.headers = headers
     self.body = body
+  }
+}
+
+extension S3Response {
+  /// The largest body in bytes in which secrets are looked for: errors are shorter, and only they are shown.
+  private static let errorLimit = 64 << 10
+
+  /// Returns the response without the secrets of the request, which a server may quote in an error.
+  func without(_ credentials: S3Credentials) -> S3Response {
+    guard !body.isEmpty, body.count <= Self.errorLimit || !(200..<300).contains(status) else { return self }
+    let secrets = KnownSecrets([credentials.secretKey, credentials.sessionToken])
+    var clean = self
+    clean.body = Data(secrets.removed(from: [UInt8](body)))
+    return clean
   }
 }
 

@@ -139,7 +139,7 @@ struct BlueZChecks {
     } catch {
       return [
         Finding(
-          name, .fail, "the list of bonds cannot be read: \(error)",
+          name, .fail, "the list of bonds cannot be read: \(Failure(error).message)",
           fix: "remove the file, and pair again or adopt the bonds")
       ]
     }

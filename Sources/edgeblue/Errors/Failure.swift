@@ -1,5 +1,7 @@
+import ArgumentParser
 import EdgeCoder
 import ErrorReporting
+import Foundation
 import Glibc
 import NIOCore
 
@@ -23,7 +25,11 @@ struct Failure: Error {
       self.init(
         "the port is in use", hint: "another central may be running; --port selects another port", status: .unavailable)
     case is CancellationError: self.init("interrupted", status: .interrupted)
-    default: self.init("\(error)", status: .failed)
+    case let error as ValidationError: self.init(error.message, status: .badInput)
+    // These name a call or a file, and the system's reason.
+    case let error as IOError: self.init("\(error)", status: .failed)
+    case is CocoaError, is POSIXError: self.init(error.localizedDescription, status: .failed)
+    default: self.init(error.safeText, status: .failed)
     }
   }
 

@@ -42,7 +42,7 @@ actor RecordDiary {
       view.uploaded = uploaded.count
       say(.uploaded(segment, item))
     case .waits(let segment, let error):
-      say(.problem("segment \(segment) is not queued yet: \(error)"))
+      say(.problem("segment \(segment) is not queued yet: \(Failure(error).message)"))
     }
   }
 

@@ -31,7 +31,7 @@ actor SegmentSources {
     do {
       return try store.sources().flatMap { source in queueFinished(of: source) }
     } catch {
-      return ["the folders of recordings are unknown: \(error)"]
+      return ["the folders of recordings are unknown: \(Failure(error).message)"]
     }
   }
 

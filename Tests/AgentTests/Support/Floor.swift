@@ -1,3 +1,4 @@
+import ErrorReporting
 import Streams
 
 @testable import Agent
@@ -110,7 +111,7 @@ final class FakeRunner: ComputeRunner {
       case .work:
         floor.works(service)
         await whenReady()
-      case .fail(let reason): throw Broken(description: reason)
+      case .fail(let reason): throw Broken(message: reason)
       case .end: return
       }
     }
@@ -121,7 +122,9 @@ final class FakeRunner: ComputeRunner {
     await Task { for await _ in leave.signals { return } }.value
   }
 
-  struct Broken: Error, CustomStringConvertible {
-    var description: String
+  struct Broken: ReportableError {
+    var message: String
+    var description: String { message }
+    var category: ErrorCategory { .failed }
   }
 }
