@@ -261,6 +261,17 @@ if !lean {
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: settings),
+    .testTarget(
+      name: "OutgoingHTTPTests",
+      dependencies: [
+        "Streams", "DBusTesting", "SystemTesting", "OutgoingHTTP",
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ],
+      swiftSettings: settings),
     .target(
       name: "LoopbackHTTP",
       dependencies: [
@@ -332,7 +343,7 @@ if !lean {
     .target(
       name: "MessageSendingHTTP",
       dependencies: [
-        "Streams", "Timing", "MessageSending", log,
+        "Streams", "Timing", "OutgoingHTTP", "MessageSending", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -370,8 +381,8 @@ if !lean {
       dependencies: [
         "ErrorReporting", "Streams", "Timing", "DurableFiles", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables",
         "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "LoopbackHTTP", "MessageSending", "MessageSendingHTTP",
-        "NetworkPath", "NetworkPathNetworkManager", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads",
-        "UploadsHTTP", log,
+        "NetworkPath", "NetworkPathNetworkManager", "OutgoingHTTP", "SpeedTest", "SpeedTestNIO", "SystemState",
+        "Uploads", "UploadsHTTP", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),

@@ -47,7 +47,7 @@ public final class HTTPTransport: CoordinatorTransport {
     request.body = .bytes(ByteBuffer(data: body))
     do {
       // The caller's limit is the effective one; this one only has to be longer.
-      let response = try await outgoing.client.execute(request, timeout: .seconds(20))
+      let response = try await outgoing.execute(request, timeout: .seconds(20))
       let bytes = try await response.body.collect(upTo: Self.answerLimit)
       return CoordinatorAnswer(status: Int(response.status.code), body: Data(buffer: bytes))
     } catch let error as CancellationError {
@@ -82,6 +82,8 @@ public final class HTTPTransport: CoordinatorTransport {
     case .untrusted(let reason):
       CoordinatorTransportError("\(address) cannot be trusted: \(reason)", mayHaveArrived: false, isUntrusted: true)
     case .timedOut: CoordinatorTransportError("nothing answers at \(address) in time", mayHaveArrived: false)
+    case .noProxy(let reason):
+      CoordinatorTransportError("\(address) cannot be reached: \(reason)", mayHaveArrived: false)
     case .tooLong:
       CoordinatorTransportError("\(address) answers with more than \(answerLimit) bytes", mayHaveArrived: true)
     case .notHTTP: CoordinatorTransportError("\(address) does not speak HTTP", mayHaveArrived: true)

@@ -7,7 +7,7 @@ internal import NIOSSL
 
 /// The reason why a request has no response, from the many errors of SwiftNIO and AsyncHTTPClient.
 ///
-/// In the first four cases the server has certainly not received the request.
+/// In the first five cases the server has certainly not received the request.
 public enum ConnectionFailure: Error, Sendable, Hashable {
   /// The host name has no address.
   case unknownHost
@@ -17,6 +17,8 @@ public enum ConnectionFailure: Error, Sendable, Hashable {
   case untrusted(String)
   /// The connection was not established within its timeout.
   case timedOut
+  /// The proxy does not connect to the server, or a variable names no proxy; with the reason for display.
+  case noProxy(String)
   /// The body of the response exceeds the limit of the caller.
   case tooLong
   /// The bytes that the server sent are not HTTP.
@@ -34,10 +36,17 @@ public enum ConnectionFailure: Error, Sendable, Hashable {
         .noServer(errno: error.errnoCode)
       case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: .untrusted("\(error)")
       case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout: .timedOut
+      case let error as ProxySettings.InvalidProxy: .noProxy(error.description)
+      case let error as HTTPClientError where Self.proxyErrors.contains(error):
+        .noProxy("the proxy does not connect: \(error.shortDescription)")
       case is NIOTooManyBytesError: .tooLong
       case let error as HTTPParserError where error != .invalidEOFState: .notHTTP
       // Never the error itself: that of an invalid header contains its value, such as a token.
       default: .interrupted((error as? HTTPClientError)?.shortDescription ?? "\(type(of: error))")
       }
   }
+
+  private static let proxyErrors: [HTTPClientError] = [
+    .httpProxyHandshakeTimeout, .invalidProxyResponse, .proxyAuthenticationRequired, .socksHandshakeTimeout,
+  ]
 }

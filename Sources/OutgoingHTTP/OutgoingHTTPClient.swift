@@ -1,8 +1,10 @@
 public import AsyncHTTPClient
-internal import NIOCore
+internal import FoundationEssentials
+public import NIOCore
 internal import NIOSSL
 
-/// An HTTP/1.1 client that follows no redirect, repeats no request, and shuts down with its last reference.
+/// An HTTP/1.1 client that follows no redirect, repeats no request, accepts no TLS below 1.2, and shuts down with its last
+/// reference.
 ///
 /// A redirect could send a token or a signature to another host, and a repeated request could be performed twice: both
 /// are for the caller to decide.
@@ -11,7 +13,7 @@ internal import NIOSSL
 /// let outgoing = OutgoingHTTPClient(connectTimeout: .seconds(5))
 /// do {
 ///   let request = HTTPClientRequest(url: "https://coordinator.example/status")
-///   print(try await outgoing.client.execute(request, timeout: .seconds(20)).status)
+///   print(try await outgoing.execute(request, timeout: .seconds(20)).status)
 /// } catch {
 ///   if case .noServer = ConnectionFailure(error) { print("no server responds") }
 /// }
@@ -40,20 +42,23 @@ public final class OutgoingHTTPClient: Sendable {
     /// With it the kernel takes hardly more of a body than what is on its way, so that the pieces which a body hands over
     /// show the progress on a slow line.
     public var acknowledgementLimit: Duration?
+    /// The proxies to the hosts; by default those that the environment names.
+    public var proxies = ProxySettings.environment
 
     /// Creates settings with the default values.
     public init() {}
   }
 
-  /// The client of AsyncHTTPClient; its owner must not shut it down.
-  public let client: HTTPClient
+  private let direct: HTTPClient
+  private let proxied: [ProxySettings.Proxy: HTTPClient]
+  private let proxies: ProxySettings
 
   /// Creates a client that trusts the certificates of the system, without connecting.
   /// - Parameters:
   ///   - connectTimeout: The timeout of a connection, TLS included.
   ///   - connections: The settings of connections to a host.
-  public init(connectTimeout: Duration, connections: Connections = Connections()) {
-    client = Self.client(connectTimeout, connections, nil)
+  public convenience init(connectTimeout: Duration, connections: Connections = Connections()) {
+    self.init(connectTimeout, connections, TLSRules.client())
   }
 
   /// Creates a client that trusts more certificates than those of the system, without connecting.
@@ -62,24 +67,49 @@ public final class OutgoingHTTPClient: Sendable {
   ///   - certificates: The path of a PEM file with the additional certificates; `nil` for none.
   ///   - connections: The settings of connections to a host.
   /// - Throws: ``UnreadableCertificates``.
-  public init(
+  public convenience init(
     connectTimeout: Duration, certificates: String?, connections: Connections = Connections()
   ) throws(UnreadableCertificates) {
-    var tls: TLSConfiguration?
+    var tls = TLSRules.client()
     if let certificates {
       do {
-        tls = .makeClientConfiguration()
-        tls?.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(certificates))]
+        tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(certificates))]
       } catch {
         throw UnreadableCertificates(path: certificates, description: "\(error)")
       }
     }
-    client = Self.client(connectTimeout, connections, tls)
+    self.init(connectTimeout, connections, tls)
   }
 
-  private static func client(
-    _ connectTimeout: Duration, _ connections: Connections, _ tls: TLSConfiguration?
-  ) -> HTTPClient {
+  private init(_ connectTimeout: Duration, _ connections: Connections, _ tls: TLSConfiguration) {
+    let configuration = Self.configuration(connectTimeout, connections, tls)
+    direct = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    proxies = connections.proxies
+    proxied = Dictionary(
+      uniqueKeysWithValues: connections.proxies.proxies.map { proxy in
+        var configuration = configuration
+        configuration.proxy = proxy.configuration
+        return (proxy, HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration))
+      })
+  }
+
+  /// Sends a request and returns the head of the response, whose body can then be read.
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - timeout: The timeout of the request and its response.
+  /// - Throws: ``ProxySettings/InvalidProxy``; an error that ``ConnectionFailure`` classifies; `CancellationError`.
+  public func execute(_ request: HTTPClientRequest, timeout: TimeAmount) async throws -> HTTPClientResponse {
+    try await client(for: request.url).execute(request, timeout: timeout)
+  }
+
+  private func client(for url: String) throws(ProxySettings.InvalidProxy) -> HTTPClient {
+    guard let proxy = try proxies.proxy(for: url) else { return direct }
+    return proxied[proxy] ?? direct
+  }
+
+  private static func configuration(
+    _ connectTimeout: Duration, _ connections: Connections, _ tls: TLSConfiguration
+  ) -> HTTPClient.Configuration {
     var configuration = HTTPClient.Configuration()
     configuration.timeout = .init(connect: TimeAmount(connectTimeout))
     configuration.redirectConfiguration = .disallow
@@ -92,11 +122,22 @@ public final class OutgoingHTTPClient: Sendable {
     if let limit = connections.acknowledgementLimit {
       configuration.http1_1ConnectionDebugInitializer = { UploadSocket.prepare($0, limit: limit) }
     }
-    return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    return configuration
   }
 
   deinit {
-    // The client outlives this object until its connections are closed; no caller is left for an error.
-    client.shutdown { _ in }
+    // The clients outlive this object until their connections are closed; no caller is left for an error.
+    for client in [direct] + proxied.values { client.shutdown { _ in } }
+  }
+}
+
+extension ProxySettings.Proxy {
+  fileprivate var configuration: HTTPClient.Configuration.Proxy {
+    switch kind {
+    case .socks5: return .socksServer(host: host, port: port)
+    case .http:
+      let login = login.map { HTTPClient.Authorization.basic(credentials: Data($0.utf8).base64EncodedString()) }
+      return .server(host: host, port: port, authorization: login)
+    }
   }
 }

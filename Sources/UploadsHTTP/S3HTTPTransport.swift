@@ -58,7 +58,7 @@ public final class S3HTTPTransport: S3Transport {
         limits,
         orThrow: { [stallLimit] in UploadsError(.interrupted, "no progress with \(place) for \(stallLimit)") }
       ) { [outgoing] step in
-        try await Self.send(request, progress, through: outgoing.client, step)
+        try await Self.send(request, progress, through: outgoing, step)
       }
     } catch let error as CancellationError {
       throw error
@@ -69,7 +69,8 @@ public final class S3HTTPTransport: S3Transport {
   }
 
   private static func send(
-    _ request: S3Request, _ progress: S3Progress, through client: HTTPClient, _ step: @escaping @Sendable () -> Void
+    _ request: S3Request, _ progress: S3Progress, through client: OutgoingHTTPClient,
+    _ step: @escaping @Sendable () -> Void
   ) async throws -> S3Response {
     var outgoing = HTTPClientRequest(url: request.url)
     outgoing.method = HTTPMethod(rawValue: request.method)
@@ -86,7 +87,7 @@ public final class S3HTTPTransport: S3Transport {
       }
       outgoing.body = .stream(body, length: .known(slice.length))
     }
-    let response = try await client.execute(outgoing, deadline: .now() + .seconds(totalLimit.components.seconds))
+    let response = try await client.execute(outgoing, timeout: .seconds(totalLimit.components.seconds))
     step()
     let status = Int(response.status.code)
     let headers = Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }) { "\($0),\($1)" }
@@ -118,6 +119,7 @@ public final class S3HTTPTransport: S3Transport {
     case .noServer(let errno):
       return UploadsError(.unreachable, "connect to \(place): no server responds", errno: errno)
     case .untrusted(let reason): return tlsFailure(reason, place)
+    case .noProxy(let reason): return UploadsError(.unreachable, "connect to \(place): \(reason)")
     case .timedOut: return UploadsError(.unreachable, "connect to \(place): timed out")
     case .notHTTP: return UploadsError(.unexpectedResponse, "\(place) does not respond in HTTP")
     case .tooLong:

@@ -58,7 +58,7 @@ public final class CentralClient: InferenceService {
   public func fetchStatus() async throws -> CentralStatus {
     let body = try await TimeSource.continuous.withLimit(statusTimeout, orThrow: self.late(self.statusTimeout)) {
       do {
-        let response = try await self.outgoing.client.execute(
+        let response = try await self.outgoing.execute(
           self.request(.GET, "/status"), timeout: TimeAmount(self.statusTimeout))
         guard response.status == .ok else { throw self.notACentral }
         return Data(try await response.body.collect(upTo: 1 << 20).readableBytesView)
@@ -94,7 +94,7 @@ public final class CentralClient: InferenceService {
     return try await TimeSource.continuous.withLimits(limits, orThrow: { self.late(self.replyTimeout) }) { step in
       var reader = CentralReplyReader(url: self.url)
       do {
-        let response = try await self.outgoing.client.execute(request, timeout: TimeAmount(self.replyTimeout))
+        let response = try await self.outgoing.execute(request, timeout: TimeAmount(self.replyTimeout))
         for try await chunk in response.body {
           for event in try reader.append(chunk.readableBytesView) {
             step()

@@ -1,5 +1,6 @@
 internal import AsyncHTTPClient
 internal import EdgeCoder
+internal import ErrorReporting
 internal import FoundationEssentials
 internal import Logging
 internal import NIOCore
@@ -14,6 +15,8 @@ final class EngineHTTP: Sendable {
   let limits: EngineLimits
   private let base: String
   private let apiKey: APIKey?
+  /// The key, which a server may quote.
+  private let secrets: KnownSecrets
   private let outgoing: OutgoingHTTPClient
 
   /// - Throws: ``EngineError`` when `url` is no HTTP address.
@@ -32,6 +35,7 @@ final class EngineHTTP: Sendable {
     let path = parsed.path()
     base = address + (path.hasSuffix("/") ? String(path.dropLast()) : path)
     self.apiKey = apiKey
+    secrets = KnownSecrets([apiKey?.secret])
     self.limits = limits
 
     var connections = OutgoingHTTPClient.Connections()
@@ -64,12 +68,13 @@ final class EngineHTTP: Sendable {
       let response = try await self.open(request)
       guard (200..<300).contains(response.status.code) else {
         let text = try await self.collect(response.body, upTo: 64 << 10, truncating: true)
-        throw RefusedReply(status: Int(response.status.code), body: text)
+        throw RefusedReply(
+          status: Int(response.status.code), body: Data(self.secrets.removed(from: [UInt8](text))))
       }
       var reply = ReplyReader(limits: self.limits, decoder: decoder)
       do {
         for try await chunk in response.body {
-          let progress = try reply.append(chunk.readableBytesView)
+          let progress = try self.withoutSecrets { try reply.append(chunk.readableBytesView) }
           if progress.progressed { step() }
           for piece in progress.pieces { deliver(piece) }
           if progress.finished { return }
@@ -82,7 +87,15 @@ final class EngineHTTP: Sendable {
         try Task.checkCancellation()
         throw EngineError.endedEarly(self.address)
       }
-      for piece in try reply.end() { deliver(piece) }
+      for piece in try self.withoutSecrets({ try reply.end() }) { deliver(piece) }
+    }
+  }
+
+  /// Reads a part of a reply, whose errors may quote the key.
+  private func withoutSecrets<Part>(_ read: () throws -> Part) throws -> Part {
+    do { return try read() } catch var error as EngineError {
+      error.message = secrets.removed(from: error.message)
+      throw error
     }
   }
 
@@ -98,7 +111,7 @@ final class EngineHTTP: Sendable {
     do {
       // The timeouts of the caller apply first; this one only has to be later.
       let bound = limits.firstPiece + limits.connect + limits.state
-      return try await outgoing.client.execute(request, timeout: TimeAmount(bound))
+      return try await outgoing.execute(request, timeout: TimeAmount(bound))
     } catch is CancellationError {
       throw CancellationError()
     } catch {
@@ -137,6 +150,9 @@ final class EngineHTTP: Sendable {
         return EngineError(.interrupted, "\(address) closed the connection without a reply")
       }
       if error == .deadlineExceeded || error == .readTimeout { return late(address) }
+    }
+    if case .noProxy(let reason) = ConnectionFailure(error) {
+      return EngineError(.unreachable, "\(address) cannot be reached: \(reason)")
     }
     if error is HTTPParserError {
       return EngineError(.badReply, "\(address) does not speak HTTP", hint: "check the port")

@@ -5,6 +5,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
+internal import OutgoingHTTP
 
 /// A transport that posts each message to a server, over HTTPS and a connection of its own.
 ///
@@ -83,14 +84,14 @@ public struct HTTPMessageTransport: MessageTransport {
   }
 
   private static func tls(trusting certificates: String?) throws(MessageSendingError) -> TLSConfiguration {
-    var tls = TLSConfiguration.makeClientConfiguration()
+    var tls = TLSRules.client()
     guard let certificates else { return tls }
     do {
       tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(certificates))
       return tls
     } catch {
       throw MessageSendingError(
-        .invalidArgument, "\(certificates) does not contain readable certificates: \(error)")
+        .invalidArgument, "\(certificates) does not contain readable certificates")
     }
   }
 
@@ -137,11 +138,15 @@ public struct HTTPMessageTransport: MessageTransport {
   private static func failure(_ error: any Error, _ host: String) -> MessageSendingError {
     switch error {
     case let error as MessageSendingError: return error
-    case is NIOSSLError, is BoringSSLError:
+    case let error as NIOSSLError:
+      return MessageSendingError(.notSent, "connect to \(host): the certificate is not trusted: \(error)")
+    case let error as BoringSSLError:
       return MessageSendingError(.notSent, "connect to \(host): the certificate is not trusted: \(error)")
     case is NIOConnectionError, is IOError:
       return MessageSendingError(.notSent, "connect to \(host): no server responds")
-    default: return MessageSendingError(.notSent, "post to \(host): \(error)")
+    case let error as HTTPClientError:
+      return MessageSendingError(.notSent, "post to \(host): \(error.shortDescription)")
+    default: return MessageSendingError(.notSent, "post to \(host): failed")
     }
   }
 }

@@ -3,6 +3,7 @@ internal import MessageSending
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
+internal import OutgoingHTTP
 
 /// A resolver of host names that asks a server over HTTPS (RFC 8484), so that the network does not see the question.
 struct SecureResolver {
@@ -23,6 +24,18 @@ struct SecureResolver {
   /// Returns an address of a host: the first one of version 4, or of version 6 if there is none.
   /// - Throws: `MessageSendingError` with code `.notSent`; the system's resolver is never asked instead.
   func address(of host: String) async throws -> String {
+    // Not the environment's proxies: nobody else is to learn the name. HTTP/2 is the only version of some resolvers.
+    let configuration = HTTPClient.Configuration(
+      tlsConfiguration: TLSRules.client(), redirectConfiguration: .disallow)
+    let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    let found: Result<String, any Error>
+    do { found = .success(try await address(of: host, by: client)) } catch { found = .failure(error) }
+    // In a task of its own: this one may be cancelled.
+    try await Task { try await client.shutdown() }.value
+    return try found.get()
+  }
+
+  private func address(of host: String, by client: HTTPClient) async throws -> String {
     for type in [DNSMessage.RecordType.address4, .address6] {
       guard let question = DNSMessage.question(host, type) else { break }
       let answer: ByteBuffer
@@ -32,7 +45,7 @@ struct SecureResolver {
         request.headers = ["Accept": "application/dns-message", "Content-Type": "application/dns-message"]
         request.headers.add(name: "Connection", value: "close")
         request.body = .bytes(ByteBuffer(bytes: question))
-        let response = try await HTTPClient.shared.execute(request, deadline: .now() + Self.limit)
+        let response = try await client.execute(request, deadline: .now() + Self.limit)
         answer = try await response.body.collect(upTo: Self.answerLimit)
         guard response.status == .ok else {
           throw MessageSendingError(.notSent, "the resolver responded with status \(response.status.code)")
@@ -41,7 +54,7 @@ struct SecureResolver {
         throw error
       } catch {
         try Task.checkCancellation()
-        throw MessageSendingError(.notSent, "ask the resolver at \(url): \(error)")
+        throw MessageSendingError(.notSent, "ask the resolver at \(url): no answer")
       }
       if let address = DNSMessage.address(in: Array(answer.readableBytesView), type) { return address }
     }

@@ -7,6 +7,7 @@ public import Logging
 public import MessageSending
 internal import NIOCore
 internal import NIOSSL
+internal import OutgoingHTTP
 public import ServiceLifecycle
 internal import Streams
 internal import Timing
@@ -117,13 +118,10 @@ public final class MessageCollector: Service {
     do {
       let chain = try NIOSSLCertificate.fromPEMFile(certificate.chain)
       let key = try NIOSSLPrivateKey(file: certificate.key, format: .pem)
-      return try .tls(
-        http,
-        tlsConfiguration: .makeServerConfiguration(
-          certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key)))
+      return try .tls(http, tlsConfiguration: TLSRules.server(chain, key))
     } catch {
       throw MessageSendingError(
-        .invalidArgument, "\(certificate.chain) and \(certificate.key) are no readable certificate and key: \(error)")
+        .invalidArgument, "\(certificate.chain) and \(certificate.key) are no readable certificate and key")
     }
   }
 

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NetworkPath
+import OutgoingHTTP
 
 /// A reachability probe that requests a known page. Over plain HTTP it also detects captive portals, which answer instead.
 struct HTTPProbe: ReachabilityProbe {
@@ -15,20 +16,15 @@ struct HTTPProbe: ReachabilityProbe {
   }
 
   func probe() async throws -> Reachability {
+    var connections = OutgoingHTTPClient.Connections()
+    // The path itself is examined, and not one through a proxy.
+    connections.proxies = .none
     // A redirect is a result, and a reused connection would prove nothing about the current path.
-    let client = HTTPClient(
-      eventLoopGroupProvider: .singleton, configuration: .init(redirectConfiguration: .disallow))
-    let found: Result<Reachability, any Error>
-    do {
-      var request = HTTPClientRequest(url: url)
-      request.method = .HEAD
-      // The caller has a shorter timeout; this one bounds a request that ignores cancellation.
-      let response = try await client.execute(request, timeout: .seconds(30))
-      found = .success((200..<300).contains(response.status.code) ? .reachable : .portal)
-    } catch {
-      found = .failure(error)
-    }
-    try await client.shutdown()
-    return try found.get()
+    let outgoing = OutgoingHTTPClient(connectTimeout: .seconds(10), connections: connections)
+    var request = HTTPClientRequest(url: url)
+    request.method = .HEAD
+    // The caller has a shorter timeout; this one bounds a request that ignores cancellation.
+    let response = try await outgoing.execute(request, timeout: .seconds(30))
+    return (200..<300).contains(response.status.code) ? .reachable : .portal
   }
 }

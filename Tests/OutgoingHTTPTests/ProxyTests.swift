@@ -1,0 +1,116 @@
+import AsyncHTTPClient
+import DBusTesting
+import Foundation
+import NIOCore
+import SystemTesting
+import Testing
+
+@testable import OutgoingHTTP
+
+@Suite("Requests through a proxy", .timeLimit(.minutes(5))) struct ProxyTests {
+  private func status(_ url: String, _ proxies: ProxySettings, certificate: String? = nil) async throws -> UInt {
+    var connections = OutgoingHTTPClient.Connections()
+    connections.proxies = proxies
+    let outgoing = try OutgoingHTTPClient(
+      connectTimeout: .seconds(20), certificates: certificate, connections: connections)
+    return try await outgoing.execute(HTTPClientRequest(url: url), timeout: .seconds(30)).status.code
+  }
+
+  @Test(
+    "TLS goes through the proxy to the server, and this host is reached directly",
+    .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"))
+  func requestsGoThrough() async throws {
+    try await TLSServer.run(TLSRules.server) { port, certificate in
+      let proxy = try ConnectProxy(["store.example:443": port])
+      defer { proxy.stop() }
+      let settings = ProxySettings(["HTTPS_PROXY": "http://ada:secret@127.0.0.1:\(proxy.port)"])
+      #expect(try await status("https://store.example/", settings, certificate: certificate) == 204)
+      #expect(proxy.targets == ["store.example:443"])
+      #expect(proxy.seen[0].lowercased().contains("proxy-authorization: basic ywrhonnly3jlda=="))
+      #expect(try await status("https://localhost:\(port)/", settings, certificate: certificate) == 204)
+      #expect(proxy.seen.count == 1)
+    }
+  }
+
+  @Test("A proxy that does not connect is an error of its own") func refusalsHaveAName() async throws {
+    let proxy = try ConnectProxy()
+    defer { proxy.stop() }
+    let settings = ProxySettings(["HTTPS_PROXY": "http://127.0.0.1:\(proxy.port)"])
+    let error = await #expect(throws: (any Error).self) { try await status("https://store.example/", settings) }
+    guard let error, case .noProxy = ConnectionFailure(error) else {
+      Issue.record("not a failure of the proxy: \(String(describing: error))")
+      return
+    }
+    let invalid = await #expect(throws: ProxySettings.InvalidProxy.self) {
+      try await status("https://store.example/", ProxySettings(["ALL_PROXY": "nonsense://x"]))
+    }
+    #expect(invalid?.variable == "ALL_PROXY")
+  }
+}
+
+/// The command, with the variables of a proxy.
+@Suite(
+  "The command behind a proxy",
+  .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
+  .timeLimit(.minutes(5)))
+struct ProxyProgramTests {
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "proxy-\(UUID().uuidString)").path
+
+  /// Runs a command behind a proxy, to its end or until the proxy was asked for a host.
+  private func targets(_ arguments: [String], until target: String? = nil, _ more: [String: String] = [:]) async throws
+    -> [String]
+  {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Data("[default]\naws_access_key_id = a\naws_secret_access_key = b\n".utf8)
+      .write(to: URL(filePath: folder + "/s3"))
+    let proxy = try ConnectProxy()
+    defer { proxy.stop() }
+    var environment = ["HOME": folder, "HTTPS_PROXY": "http://127.0.0.1:\(proxy.port)", "NO_PROXY": ".direct.invalid"]
+    environment.merge(more) { $1 }
+    let process = try ChildProcess(
+      program, arguments.map { $0.replacing("FOLDER", with: folder) }, environment: environment, output: .discarded,
+      errors: .discarded)
+    if let target {
+      try await eventually("the proxy is asked for \(target)") { proxy.targets.contains(target) }
+      process.kill()
+    } else {
+      _ = await process.outcome()
+    }
+    return proxy.targets
+  }
+
+  @Test("An engine is reached through the proxy, unless NO_PROXY names its host") func engines() async throws {
+    let doctor = ["doctor", "--engine", "openai", "--engine-url"]
+    #expect(try await targets(doctor + ["https://engine.invalid"]).contains("engine.invalid:443"))
+    #expect(try await targets(doctor + ["https://engine.direct.invalid"]).isEmpty)
+    #expect(try await targets(doctor + ["https://127.0.0.1:9"]).isEmpty)
+  }
+
+  @Test("An S3 server is reached through the proxy") func objectStores() async throws {
+    let upload = [
+      "upload", "FOLDER/s3", "--endpoint", "https://store.invalid:8333", "--bucket", "bucket", "--key", "k",
+      "--credentials", "FOLDER/s3", "--state", "FOLDER/state",
+    ]
+    #expect(try await targets(upload, until: "store.invalid:8333").contains("store.invalid:8333"))
+  }
+
+  @Test(
+    "A coordinator is reached through the proxy",
+    .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"))
+  func coordinators() async throws {
+    let bus = try PrivateBus()
+    async let seen = targets(
+      ["agent", "--bus", bus.address, "--state", "FOLDER/state", "--coordinator", "https://coordinator.invalid"],
+      until: "coordinator.invalid:443", ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
+    try await eventually("the agent is on") {
+      let mode = try ChildProcess(
+        program, ["mode", "on", "--bus", bus.address], output: .discarded, errors: .discarded)
+      return await mode.outcome().status == 0
+    }
+    #expect(try await seen.contains("coordinator.invalid:443"))
+  }
+}
+
+private let program = URL(filePath: #filePath).deletingLastPathComponent()
+  .appending(path: "../../.build/debug/edgeblue").standardized.path
