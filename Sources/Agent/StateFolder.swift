@@ -18,13 +18,16 @@ public final class StateFolder: Sendable {
   private let lock: FileLock
 
   /// Locks a folder for this process, and creates it for its user only (mode 0700) if it does not exist.
-  /// - Throws: ``AgentError`` with code `.storage` when the folder cannot be used, and `.alreadyRunning` when another
-  ///   agent owns it.
+  /// - Throws: ``AgentError`` with code `.storage` when the folder cannot be used, or every user of the host may write to
+  ///   it, and `.alreadyRunning` when another agent owns it.
   public init(path: String) throws(AgentError) {
     let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     self.path = path
     do throws(FileError) {
       try Disk().createFolder(path)
+      guard try !Disk().isOpenToAll(path) else {
+        throw FileError("using \(path), which every user may change", errno: EPERM)
+      }
       guard let lock = try FileLock(path: path + "/lock") else {
         throw FileError("locking \(path)/lock", errno: EWOULDBLOCK)
       }

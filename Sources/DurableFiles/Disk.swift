@@ -26,16 +26,23 @@ package struct Disk: Sendable {
   package func replace(
     _ path: String, with bytes: [UInt8], by temporary: String
   ) throws(FileError) {
-    let file = try GrowingFile(temporary, on: self)
+    try check(.open, temporary)
+    let (folder, name) = try FolderHandle.of(temporary, for: "opening \(temporary)")
+    let file = try GrowingFile(name, in: folder, path: temporary, on: self)
     try file.append(bytes)
     try file.sync()
-    try rename(temporary, to: path)
+    try check(.rename, temporary)
+    let operation = "renaming \(temporary)"
+    let (target, newName) = try FolderHandle.of(path, for: operation)
+    try folder.rename(name, to: newName, in: target.path == folder.path ? folder : target, for: operation)
   }
 
   /// Renames a file, which replaces a file of the new name.
   package func rename(_ path: String, to new: String) throws(FileError) {
     try check(.rename, path)
-    guard Glibc.rename(path, new) == 0 else { throw FileError("renaming \(path)") }
+    let (folder, name) = try FolderHandle.of(path, for: "renaming \(path)")
+    let (newFolder, newName) = try FolderHandle.of(new, for: "renaming \(path)")
+    try folder.rename(name, to: newName, in: newFolder, for: "renaming \(path)")
   }
 
   /// Removes a file, if it exists.
@@ -72,13 +79,60 @@ package struct Disk: Sendable {
   }
 
   /// Creates a folder for its user only (mode 0700), with the folders above it.
+  ///
+  /// What root creates belongs to the owner of the folder above it.
   package func createFolder(_ folder: String) throws(FileError) {
-    if mkdir(folder, 0o700) == 0 || errno == EEXIST { return }
-    guard errno == ENOENT, let slash = folder.lastIndex(of: "/"), slash > folder.startIndex else {
-      throw FileError("creating the folder \(folder)")
+    var path = folder
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    var status = stat()
+    if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
+    let operation = "creating the folder \(folder)"
+    if let slash = path.lastIndex(of: "/"), slash > path.startIndex { try createFolder(String(path[..<slash])) }
+    let (parent, name) = try FolderHandle.of(path, for: operation)
+    try parent.createFolder(name, for: operation)
+  }
+
+  /// Returns whether every user of the host may replace the files of a folder.
+  package func isOpenToAll(_ folder: String) throws(FileError) -> Bool {
+    var status = stat()
+    guard stat(folder, &status) == 0 else { throw FileError("looking at \(folder)") }
+    return status.st_mode & S_IWOTH != 0
+  }
+
+  /// Creates an empty file for its user only (mode 0600), if it does not exist, for a database to open by path.
+  ///
+  /// An existing file is not opened: closing it would release the locks that a database of this process has on it.
+  /// - Throws: ``FileError`` if a symbolic link, or anything but a file, has its name.
+  package func claim(_ path: String) throws(FileError) {
+    try check(.open, path)
+    let operation = "opening \(path)"
+    let (folder, name) = try FolderHandle.of(path, for: operation)
+    do throws(FileError) {
+      close(try folder.open(name, O_RDWR | O_CREAT | O_EXCL, for: operation))
+    } catch {
+      guard error.errno == EEXIST else { throw error }
+      try folder.adopt(name, for: operation)
     }
-    try createFolder(String(folder[..<slash]))
-    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw FileError("creating the folder \(folder)") }
+  }
+
+  /// Allocates space under a name, unless a file of this name exists.
+  /// - Throws: ``FileError``; no file is left then.
+  package func reserve(_ path: String, _ length: Int) throws(FileError) {
+    let operation = "reserving \(path)"
+    let (folder, name) = try FolderHandle.of(path, for: operation)
+    let file: Int32
+    do throws(FileError) {
+      file = try folder.open(name, O_WRONLY | O_CREAT | O_EXCL, for: operation)
+    } catch {
+      if error.errno == EEXIST { return }
+      throw error
+    }
+    defer { close(file) }
+    let number = posix_fallocate(file, 0, length)
+    guard number == 0 else {
+      try folder.remove(name, for: operation)
+      throw FileError(operation, errno: number)
+    }
   }
 
   /// Returns the names in a folder, sorted.
@@ -99,10 +153,11 @@ package struct Disk: Sendable {
   /// - Parameters:
   ///   - path: The file; a pipe or device is read without waiting.
   ///   - limit: The largest size in bytes.
+  ///   - followsLinks: Whether a symbolic link is followed, as for a file that the user names.
   /// - Returns: The bytes, at most one more than the limit, so that a caller can tell a file that is too long;
   ///   `nil` if the file does not exist.
-  package func read(_ path: String, limit: Int) throws(FileError) -> [UInt8]? {
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+  package func read(_ path: String, limit: Int, followsLinks: Bool = true) throws(FileError) -> [UInt8]? {
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW))
     guard file >= 0 else {
       if errno == ENOENT { return nil }
       throw FileError("opening \(path)")

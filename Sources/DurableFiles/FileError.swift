@@ -29,6 +29,9 @@ public struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A Boolean value that says whether the disk, a quota or the file size limit is exhausted.
   public var isOutOfSpace: Bool { [ENOSPC, EDQUOT, EFBIG].contains(errno) }
 
+  /// The kernel's text for the error number.
+  package var reason: String { String(cString: strerror(errno)) }
+
   /// The operation, the path and the kernel's text for the error number.
-  public var description: String { "\(operation): \(String(cString: strerror(errno)))" }
+  public var description: String { "\(operation): \(reason)" }
 }

@@ -25,10 +25,9 @@ public final class FileLock: Sendable {
   /// - Returns: `nil` if another process, or another lock of this one, holds it.
   /// - Throws: ``FileError`` when the file cannot be opened or locked.
   public init?(path: String, attempts: Int = 1) throws(FileError) {
-    // A symbolic link in its place would let the contents of any other file be replaced.
-    let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard file >= 0 else { throw FileError("opening \(path)") }
-    FolderOwner.adopt(file, at: path)
+    // A link in its place would let the contents of any other file be replaced.
+    let (folder, name) = try FolderHandle.of(path, for: "opening \(path)")
+    let file = try folder.open(name, O_RDWR | O_CREAT, for: "opening \(path)")
     var left = max(attempts, 1)
     while flock(file, LOCK_EX | LOCK_NB) != 0 {
       let number = errno

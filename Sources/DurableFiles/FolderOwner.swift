@@ -1,18 +1,9 @@
 import Glibc
 
-/// The owner of a state folder, to whom the files belong that root creates there.
+/// The owner of a state folder, as whom root works in it.
 ///
 /// A command that root runs must not leave files behind that stop the service whose folder it is.
 package enum FolderOwner {
-  /// Gives an open file, which root may have created, to the owner of its folder.
-  static func adopt(_ file: Int32, at path: String) {
-    guard geteuid() == 0, let owner = owner(of: path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."),
-      owner.user != 0
-    else { return }
-    // Best effort: on a file system without owners there is nothing to give.
-    _ = fchown(file, owner.user, owner.group)
-  }
-
   /// Takes the identity of a folder's owner for the rest of the process, if root runs it.
   ///
   /// It is for programs that leave the creation of files to others, such as a database. A folder of root, or one that does

@@ -16,12 +16,18 @@ package final class GrowingFile {
   ///   - path: The file.
   ///   - disk: The disk, on which a test can make steps fail.
   ///   - isContinued: Whether existing contents stay; otherwise a new file replaces an existing one.
-  package init(_ path: String, on disk: Disk, isContinued: Bool = false) throws(FileError) {
+  package convenience init(_ path: String, on disk: Disk, isContinued: Bool = false) throws(FileError) {
     try disk.check(.open, path)
-    if !isContinued, unlink(path) != 0, errno != ENOENT { throw FileError("replacing \(path)") }
-    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (isContinued ? 0 : O_EXCL), 0o600)
-    guard file >= 0 else { throw FileError("opening \(path)") }
-    FolderOwner.adopt(file, at: path)
+    let (folder, name) = try FolderHandle.of(path, for: "opening \(path)")
+    try self.init(name, in: folder, path: path, on: disk, isContinued: isContinued)
+  }
+
+  /// Opens a file of an open folder.
+  init(
+    _ name: String, in folder: FolderHandle, path: String, on disk: Disk, isContinued: Bool = false
+  ) throws(FileError) {
+    if !isContinued { try folder.remove(name, for: "replacing \(path)") }
+    file = try folder.open(name, O_RDWR | O_CREAT | (isContinued ? 0 : O_EXCL), for: "opening \(path)")
     self.path = path
     self.disk = disk
     length = Int(lseek(file, 0, SEEK_END))

@@ -37,6 +37,9 @@ public struct WholeFile: Sendable {
     var seconds: Int
     var nanoseconds: Int
     var size: Int
+
+    /// A Boolean value that indicates whether the file has no bytes.
+    package var isEmpty: Bool { size == 0 }
   }
 
   /// Returns the identity of the present contents; `nil` if the file does not exist.
@@ -55,11 +58,13 @@ public struct WholeFile: Sendable {
   /// The path that ``setAside()`` gives a damaged file; a newer damaged file replaces an older one.
   public var damagedPath: String { path + ".damaged" }
 
-  /// Reads the contents of the file.
+  /// Reads the contents of the file; a symbolic link is not followed.
   /// - Returns: The bytes, at most one more than ``limit``, so that a caller can tell a file that is too long;
   ///   `nil` if the file does not exist.
   /// - Throws: ``FileError`` when the file exists and cannot be read.
-  public func read() throws(FileError) -> Data? { try disk.read(path, limit: limit).map { Data($0) } }
+  public func read() throws(FileError) -> Data? {
+    try disk.read(path, limit: limit, followsLinks: false).map { Data($0) }
+  }
 
   /// Renames the file to ``damagedPath``, so that a user can look at it.
   /// - Throws: ``FileError``.

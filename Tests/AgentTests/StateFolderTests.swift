@@ -25,6 +25,17 @@ import Testing
     #expect(blocked?.message == "creating the folder \(path)/mode.json/state: Not a directory")
   }
 
+  @Test("A folder that every user may change is refused") func anOpenFolderIsRefused() throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "edgeblue-open-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: path) } }
+    try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
+    let error = #expect(throws: AgentError.self) { try StateFolder(path: path) }
+    #expect(error?.code == .storage)
+    #expect(error?.errno == EPERM)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty)
+  }
+
   @Test(
     "The default folder follows the environment",
     arguments: [

@@ -12,6 +12,8 @@ public struct SpeedTestKey: Sendable, CustomStringConvertible, CustomDebugString
 
   /// The shortest secret in characters; shorter lines of a key file are skipped.
   public static let shortest = 5
+  /// The largest key file in bytes; what follows is not read.
+  private static let keyFileLimit = 1 << 20
 
   /// Creates a key from its secret, at least ``shortest`` characters without spaces.
   /// - Throws: ``SpeedTestError`` with code `.invalidArgument` for a secret that is too short.
@@ -31,7 +33,7 @@ public struct SpeedTestKey: Sendable, CustomStringConvertible, CustomDebugString
   public static func keys(inFile path: String) throws(SpeedTestError) -> [SpeedTestKey] {
     let data: Data?
     do {
-      data = try WholeFile(path: path, limit: 1 << 20).read()
+      data = try Disk().read(path, limit: keyFileLimit).map { Data($0) }
     } catch {
       throw SpeedTestError(.invalidArgument, "read the keys: \(error)")
     }

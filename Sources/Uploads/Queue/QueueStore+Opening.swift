@@ -1,9 +1,10 @@
+internal import DurableFiles
 internal import GRDB
 internal import Glibc
 
 extension QueueStore {
   /// The space that is kept for opening the queue: the index of the write-ahead log and the first records, 256 KiB.
-  private static let reserveLength: off_t = 256 << 10
+  private static let reserveLength = 256 << 10
   /// The free space below which a failure to open the queue is called a full disk: 64 KiB.
   private static let leastSpace: UInt = 64 << 10
 
@@ -11,6 +12,8 @@ extension QueueStore {
   /// file is opened for this process alone, which needs no further file.
   static func open(_ path: String) throws(UploadsError) -> DatabaseQueue {
     let reserve = path + ".reserve"
+    // SQLite would follow a link, and gives further files the owner and the mode of this one.
+    do throws(FileError) { try Disk().claim(path) } catch { throw UploadsError(error) }
     do {
       let queue = try open(path, isAlone: false)
       keep(reserve)
@@ -45,13 +48,11 @@ extension QueueStore {
     }
   }
 
-  /// Allocates the reserve, if it does not exist. Without it, only the next start on a full disk is harder.
+  /// Allocates the reserve, if it does not exist.
   private static func keep(_ reserve: String) {
-    let file = Glibc.open(reserve, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard file >= 0 else { return }
-    let isKept = posix_fallocate(file, 0, reserveLength) == 0
-    close(file)
-    if !isKept { unlink(reserve) }
+    do throws(FileError) { try Disk().reserve(reserve, reserveLength) } catch {
+      // Without it, only the next start on a full disk is harder.
+    }
   }
 
   private static func isFull(_ path: String) -> Bool {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Logging
 
 /// The options that all commands have.
@@ -16,6 +17,8 @@ struct CommonOptions: ParsableArguments {
   /// Sets up logging and runs a command; an error becomes a message and an exit status.
   func run(_ work: (Terminal) async throws -> Void) async throws {
     Output.ignoreBrokenPipes()
+    // State and recordings are for their user alone.
+    umask(0o077)
     let level = logLevel
     LoggingSystem.bootstrap { TerminalLogHandler(label: $0, level: level) }
     let terminal = Terminal(json: json)

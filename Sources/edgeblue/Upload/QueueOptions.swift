@@ -21,16 +21,21 @@ struct QueueOptions: ParsableArguments {
   /// Opens the queue, and creates it if it does not exist.
   func open() throws -> QueueStore {
     let folder = try folder
-    umask(0o077)
-    // SQLite creates its files itself: as root's they would stop the service whose folder this is.
-    do throws(FileError) { try FolderOwner.assume(folder) } catch { throw Failure(error) }
-    do {
-      try FileManager.default.createDirectory(
-        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    // As root, files of SQLite would stop the service whose folder this is.
+    do throws(FileError) {
+      try FolderOwner.assume(folder)
+      try Disk().createFolder(folder)
     } catch {
-      throw Failure("create the folder \(folder): \(error.localizedDescription)", status: .notPermitted)
+      throw Failure(error)
     }
     return try QueueStore(in: folder)
+  }
+
+  /// Returns a copy of the queue for looking at it, which neither creates nor changes a file; empty if there is no queue.
+  func look() throws -> QueueStore {
+    let folder = try folder
+    do throws(FileError) { try FolderOwner.assume(folder) } catch { throw Failure(error) }
+    return try QueueStore.copy(of: QueueStore.path(in: folder))
   }
 
   /// Opens the queue, if it exists.

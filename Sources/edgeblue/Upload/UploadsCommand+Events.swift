@@ -18,7 +18,7 @@ extension UploadsCommand {
 
     func run() async throws {
       try await common.run { terminal in
-        let events = try queue.open().events(item: id, limit: limit)
+        let events = try queue.look().events(item: id, limit: limit)
         for event in events {
           if terminal.json { terminal.print(json: .object(event.json)) }
           terminal.say(UploadText.line(event))

@@ -11,6 +11,12 @@ struct ItemArgument: ParsableArguments {
     return (store, try Self.find(id, in: store))
   }
 
+  /// Returns the item in a copy of the queue.
+  func look() throws -> (store: QueueStore, item: UploadItem) {
+    let store = try queue.look()
+    return (store, try Self.find(id, in: store))
+  }
+
   static func find(_ id: Int64, in store: QueueStore) throws -> UploadItem {
     guard let item = try store.item(id) else {
       throw Failure(

@@ -19,10 +19,9 @@ extension UploadsCommand {
 
     func run() async throws {
       try await common.run { terminal in
-        let store = try queue.open()
-        guard watch else { return try list(store, terminal) }
+        guard watch else { return try list(queue.look(), terminal) }
         do {
-          try await untilInterrupted { try await UploadsWatcher(store, terminal).run() }
+          try await untilInterrupted { try await UploadsWatcher(terminal, look: queue.look).run() }
         } catch is CancellationError {
           // Ctrl-C ends --watch.
         }

@@ -38,7 +38,7 @@ struct UploadsCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await common.run { terminal in
-        let (store, found) = try item.open()
+        let (store, found) = try item.look()
         let known = try found.as(seenWith: store.uploader)
         let events = try store.events(item: known.id)
         if terminal.json {

@@ -90,17 +90,18 @@ struct UploadsMonitor {
 
 /// Displays a queue that another process uploads, or none.
 struct UploadsWatcher: Sendable {
-  private let store: QueueStore
   private let terminal: Terminal
+  private let look: @Sendable () throws -> QueueStore
 
   /// The interval at which the queue is polled.
   private static let frame = Duration.milliseconds(500)
   /// The number of events that are read.
   private static let eventLimit = 20
 
-  init(_ store: QueueStore, _ terminal: Terminal) {
-    self.store = store
+  /// - Parameter look: A function that returns a new copy of the queue.
+  init(_ terminal: Terminal, look: @escaping @Sendable () throws -> QueueStore) {
     self.terminal = terminal
+    self.look = look
   }
 
   /// Displays the queue until the task is cancelled: continuously in a terminal, elsewhere after each change.
@@ -109,6 +110,7 @@ struct UploadsWatcher: Sendable {
     var monitor = UploadsMonitor()
     var shown = ""
     while true {
+      let store = try look()
       let now = try monitor.read(store)
       let lines = UploadText.live(
         now, notes: try Self.notes(store, now.totals, now.uploader), events: try store.events(limit: Self.eventLimit))

@@ -32,10 +32,7 @@ import Testing
   @Test("A file that root creates belongs to the owner of its folder", .enabled(if: geteuid() == 0, "needs root"))
   func rootLeavesNoFileOfItsOwn() throws {
     try withFolder { folder, _ in
-      let state = folder + "/state"
-      try FileManager.default.createDirectory(
-        atPath: state, withIntermediateDirectories: false,
-        attributes: [.ownerAccountID: 1234, .groupOwnerAccountID: 567])
+      let state = try Self.folderOfAnother(in: folder)
       try WholeFile(path: state + "/mode.json", limit: 100).write(Data("new".utf8))
       try #require(try FileLock(path: state + "/lock")).release()
       for name in ["mode.json", "lock"] {
@@ -45,5 +42,49 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o600)
       }
     }
+  }
+
+  @Test("State is not read through a symbolic link") func linksAreNotRead() throws {
+    try withFolder { folder, precious in
+      try FileManager.default.createSymbolicLink(atPath: folder + "/mode.json", withDestinationPath: precious)
+      let error = #expect(throws: FileError.self) { try WholeFile(path: folder + "/mode.json", limit: 100).read() }
+      #expect(error?.errno == ELOOP)
+    }
+  }
+
+  @Test(
+    "Root neither changes nor gives away a file that has another name elsewhere",
+    .enabled(if: geteuid() == 0, "needs root"))
+  func secondNamesAreRefused() throws {
+    try withFolder { folder, precious in
+      let state = try Self.folderOfAnother(in: folder)
+      for name in ["lock", "events"] { try FileManager.default.linkItem(atPath: precious, toPath: "\(state)/\(name)") }
+      #expect(throws: FileError.self) { try FileLock(path: state + "/lock") }
+      #expect(throws: FileError.self) { _ = try GrowingFile(state + "/events", on: Disk(), isContinued: true) }
+      #expect(throws: FileError.self) { try Disk().claim(state + "/lock") }
+      #expect(try FileManager.default.attributesOfItem(atPath: precious)[.ownerAccountID] as? Int == 0)
+    }
+  }
+
+  @Test(
+    "A folder that root creates belongs to the owner of the folder above", .enabled(if: geteuid() == 0, "needs root"))
+  func rootLeavesNoFolderOfItsOwn() throws {
+    try withFolder { folder, _ in
+      let state = try Self.folderOfAnother(in: folder)
+      try Disk().createFolder(state + "/results/of/today/")
+      for name in ["/results", "/results/of", "/results/of/today"] {
+        let attributes = try FileManager.default.attributesOfItem(atPath: state + name)
+        #expect(attributes[.ownerAccountID] as? Int == 1234)
+        #expect(attributes[.posixPermissions] as? Int == 0o700)
+      }
+      try Disk().createFolder(state)
+    }
+  }
+
+  private static func folderOfAnother(in folder: String) throws -> String {
+    try FileManager.default.createDirectory(
+      atPath: folder + "/state", withIntermediateDirectories: false,
+      attributes: [.ownerAccountID: 1234, .groupOwnerAccountID: 567])
+    return folder + "/state"
   }
 }
