@@ -25,9 +25,8 @@ struct AgentCommand: AsyncParsableCommand {
       lost, On becomes Bluetooth Local; only the user returns to On. On requires a coordinator, named by --coordinator \
       or COORDINATOR_URL; without one, status reports the missing coordinator, and nothing runs.
 
-      Tokens for the coordinator come from files and the environment, because all users of the host can read command \
-      lines: AGENT_REGISTRATION_TOKEN proves that this machine belongs to an account; MESH_AUTH_TOKEN is the token of \
-      the swarm, if the coordinator does not issue it at enrolment.
+      Secrets come from files that options name, else from credentials of systemd, else from the environment, and never \
+      from the command line, which all users of the host can read: \(Secret.all.map(\.name).joined(separator: ", ")).
 
       With --uploads it uploads, in every mode, what `edgeblue record --upload` and `edgeblue upload --later` have \
       queued in its folder. While another program uploads that queue, the agent waits.
@@ -138,7 +137,6 @@ struct AgentCommand: AsyncParsableCommand {
         "the state folder is unknown: HOME is not set", hint: "name a folder with --state",
         status: .unavailable)
     }
-    umask(0o077)
     do throws(AgentError) {
       return try StateFolder(path: path)
     } catch {

@@ -10,10 +10,11 @@ enum AgentSettings {
     prefix: "EDGEBLUE_AGENT_",
     known: [
       Setting("state"), Setting("metrics-port", .number), Setting("bus"), Setting("engine"), Setting("engine-url"),
-      Setting("model"), Setting("adapter"),
+      Setting("model"), Setting("engine-key-file"), Setting("adapter"),
       Setting("access"), Setting("allow", .list), Setting("name"), Setting("pace-ms", .number),
       Setting("max-output", .number), Setting("link"), Setting("coordinator", also: "COORDINATOR_URL"),
-      Setting("registration-token-file"), Setting("agent-id", also: "AGENT_ID"), Setting("coordinator-ca"),
+      Setting("registration-token-file"), Setting("mesh-token-file"), Setting("agent-id", also: "AGENT_ID"),
+      Setting("coordinator-ca"),
       Setting("assignment"), Setting("battery-threshold", .number),
       Setting("uploads", .flag), Setting("endpoint"), Setting("region"), Setting("addressing"), Setting("ca"),
       Setting("account"), Setting("credentials"), Setting("profile"), Setting("token-service"), Setting("token-file"),

@@ -12,9 +12,14 @@ struct CoordinatorOptions: ParsableArguments {
   var coordinator: String?
   @Option(
     help: ArgumentHelp(
-      "A file whose first line is the registration token, which proves the owner of this machine. Default: AGENT_REGISTRATION_TOKEN.",
-      valueName: "file"))
+      "A file whose first line is the registration token, which proves the owner of this machine. Default: the systemd "
+        + "credential registration-token, or AGENT_REGISTRATION_TOKEN.", valueName: "file"))
   var registrationTokenFile: String?
+  @Option(
+    help: ArgumentHelp(
+      "A file whose first line is the token of the swarm, for a coordinator that issues none at enrolment. Default: the "
+        + "systemd credential mesh-token, or MESH_AUTH_TOKEN.", valueName: "file"))
+  var meshTokenFile: String?
   @Option(
     help: ArgumentHelp(
       "The identifier of this machine at the coordinator. Default: one that is generated once.", valueName: "name"))
@@ -68,14 +73,13 @@ struct CoordinatorOptions: ParsableArguments {
     folder: StateFolder, log: EventLog, engine: any Engine, chosen: EngineOptions, power: PowerMonitor,
     environment: [String: String]
   ) throws -> CoordinatorRunner? {
-    func set(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
     guard let coordinator else { return nil }
     let identity = try MachineIdentity.load(
       path: folder.identity, hostName: ProcessInfo.processInfo.hostName, chosen: agentID)
     var options = CoordinatorRunner.Options()
     options.version = EdgeBlueVersion.current
-    options.registrationToken = try registrationTokenFile.map(Self.token) ?? set("AGENT_REGISTRATION_TOKEN")
-    options.meshToken = set("MESH_AUTH_TOKEN")
+    options.registrationToken = try Secret.registrationToken.value(registrationTokenFile, environment)
+    options.meshToken = try Secret.meshToken.value(meshTokenFile, environment)
     options.localModelProvider = chosen.engine == .ollama ? "ollama-local" : "edgecoder-local"
     options.policy = try policy()
     options.power = { power.telemetry }
@@ -101,12 +105,5 @@ struct CoordinatorOptions: ParsableArguments {
     var text = ""
     for try await piece in engine.generate(prompt: task.input, maxTokens: maxTokens) { text += piece }
     return text
-  }
-
-  private static func token(from path: String) throws -> String {
-    guard let line = SystemFiles.line(of: path)?.trimmingCharacters(in: .whitespaces), !line.isEmpty else {
-      throw Failure("\(path) contains no token", hint: "its first line must be the token", status: .badInput)
-    }
-    return line
   }
 }

@@ -20,6 +20,11 @@ struct RouteOptions: ParsableArguments {
       "The name of the model. Default: the model that the server has loaded, or lists first.", valueName: "name"))
   var model: String?
   @Option(
+    help: ArgumentHelp(
+      "A file whose first line is the API key of an openai server. Default: the systemd credential engine-key, or "
+        + "EDGEBLUE_API_KEY.", valueName: "file"))
+  var engineKeyFile: String?
+  @Option(
     help:
       "The route of prompts while there is a default route: auto (the default with --engine), network or bluetooth.",
     transform: { text in
@@ -35,6 +40,9 @@ struct RouteOptions: ParsableArguments {
   }
 
   func validate() throws {
+    guard engine == .openai || engineKeyFile == nil else {
+      throw ValidationError("--engine-key-file requires --engine openai.")
+    }
     guard engine == nil else { return }
     if engineURL != nil || model != nil { throw ValidationError("--engine-url and --model require --engine.") }
     if let prefer, prefer != .bluetooth {
@@ -45,7 +53,8 @@ struct RouteOptions: ParsableArguments {
   /// Returns the routes to phones and to the model server; `nil` without a model server.
   func routes(to phones: any InferenceService) async throws -> Routes? {
     guard let engine else { return nil }
-    let server = try EngineOptions.engine(engine == .ollama ? .ollama : .openai, url: engineURL, model: model)
+    let server = try EngineOptions.engine(
+      engine == .ollama ? .ollama : .openai, url: engineURL, model: model, keyFile: engineKeyFile)
     let network = NetworkWatch(monitor: try await NetworkPathMonitor.start(.withNetworkManager))
     return Routes(
       service: RoutedInference(phones: phones, engine: server, preference: prefer ?? .auto, network: network),

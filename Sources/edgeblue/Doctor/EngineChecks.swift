@@ -49,7 +49,7 @@ enum EngineChecks {
     case .ready: nil
     case .notInstalled: "start the server, check --engine-url and --model, or download the model"
     case .downloading, .loading: "wait until it is ready"
-    case .error: "see the log of the server; it may require a key in EDGEBLUE_API_KEY"
+    case .error: "see the log of the server; it may require a key, in the file that --engine-key-file names"
     }
   }
 }

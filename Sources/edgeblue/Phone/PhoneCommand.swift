@@ -9,7 +9,7 @@ struct PhoneCommand: AsyncParsableCommand {
     commandName: "phone",
     abstract: "Answer prompts over Bluetooth LE, as an EdgeCoder phone.",
     discussion: """
-      Advertises the EdgeCoder service until Ctrl-C. An API key for the engine is read from EDGEBLUE_API_KEY.
+      Advertises the EdgeCoder service until Ctrl-C. --engine-key-file names the API key of the engine.
 
       Only bonded centrals may send prompts, unless --access sets another mode; `edgeblue pair` lets them pair. Each \
       central may send \(PhoneConfiguration().rates.requestsPerMinute) prompts per minute.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import SpeedTest
 import SpeedTestNIO
 import Timing
@@ -34,8 +35,8 @@ struct SpeedTestRunCommand: AsyncParsableCommand {
   var http = false
   @Option(
     help: ArgumentHelp(
-      "A file with the key that is shared with the server, on its first line. Without it only open servers answer.",
-      valueName: "file"))
+      "A file with the key that is shared with the server, on its first line. Default: the systemd credential "
+        + "speedtest-keys; without it only open servers answer.", valueName: "file"))
   var keyFile: String?
   @Option(
     help: ArgumentHelp(
@@ -78,8 +79,10 @@ struct SpeedTestRunCommand: AsyncParsableCommand {
   }
 
   private func makeClient() throws -> SpeedTestClient {
+    let keyPath = Secret.speedTestKeys.file(keyFile, ProcessInfo.processInfo.environment)
+    if let keyPath { SecretText.warnIfReadable(keyPath) }
     var client = SpeedTestClient(
-      host: server.host, port: server.port, key: try keyFile.map { try SpeedTestKey.keys(inFile: $0)[0] })
+      host: server.host, port: server.port, key: try keyPath.map { try SpeedTestKey.keys(inFile: $0)[0] })
     client.tokenForm = token
     client.usesHTTPUpgrade = http
     if tls { client.transport = insecure ? .unverifiedTLS : .tls(certificates: ca) }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Logging
 import SpeedTest
 import SpeedTestNIO
@@ -11,7 +12,8 @@ struct SpeedTestServeCommand: AsyncParsableCommand {
     abstract: "Serve speed tests to clients, until Ctrl-C.",
     discussion: """
       Clients of the RMBT protocol can use the server, with or without an HTTP upgrade. Either --open admits everybody \
-      who can reach the port, or --key-file names the keys: one on each line, optionally followed by a space and a label.
+      who can reach the port, or --key-file names the keys: one on each line, optionally followed by a space and a label. \
+      Without both, the systemd credential speedtest-keys is that file.
 
       EXAMPLES
         edgeblue speedtest serve --open
@@ -38,7 +40,7 @@ struct SpeedTestServeCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard (0...65_535).contains(port) else { throw ValidationError("--port: allowed are 0 to 65535.") }
-    guard open != (keyFile != nil) else {
+    guard !open || keyFile == nil, open || keyPath != nil else {
       throw ValidationError("Select the clients to admit: either --open or --key-file.")
     }
     guard (certificate == nil) == (certificateKey == nil) else {
@@ -68,9 +70,13 @@ struct SpeedTestServeCommand: AsyncParsableCommand {
     }
   }
 
+  private var keyPath: String? { Secret.speedTestKeys.file(keyFile, ProcessInfo.processInfo.environment) }
+
   private func options() throws -> SpeedTestServer.Options {
+    let keyPath = open ? nil : keyPath
+    if let keyPath { SecretText.warnIfReadable(keyPath) }
     let access: SpeedTestServer.Access =
-      try keyFile.map { SpeedTestServer.Access.keys(try SpeedTestKey.keys(inFile: $0)) } ?? .open
+      try keyPath.map { SpeedTestServer.Access.keys(try SpeedTestKey.keys(inFile: $0)) } ?? .open
     var options = SpeedTestServer.Options(address: address, port: port, access: access)
     if let certificate, let certificateKey {
       options.certificate = SpeedTestCertificate(certificate: certificate, privateKey: certificateKey)

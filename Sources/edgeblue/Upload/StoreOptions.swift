@@ -39,8 +39,8 @@ struct StoreOptions: ParsableArguments {
   var account = "default"
   @Option(
     help: ArgumentHelp(
-      "A credentials file in the format of AWS. Default: AWS_ACCESS_KEY_ID and related variables, the systemd "
-        + "credential s3, or ~/.aws/credentials.", valueName: "file"))
+      "A credentials file in the format of AWS. Default: the systemd credential s3, AWS_ACCESS_KEY_ID and related "
+        + "variables, or ~/.aws/credentials.", valueName: "file"))
   var credentials: String?
   @Option(
     help: ArgumentHelp("The section of the credentials file. Default: AWS_PROFILE or default.", valueName: "name"))
@@ -48,17 +48,19 @@ struct StoreOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The URL of a service that returns temporary credentials for a token.", valueName: "url"))
   var tokenService: String?
   @Option(
-    help: ArgumentHelp("The file with the token for the token service; it is read for each request.", valueName: "file")
-  )
+    help: ArgumentHelp(
+      "The file with the token for the token service; it is read for each request. Default: the systemd credential "
+        + "upload-token.", valueName: "file"))
   var tokenFile: String?
 
   func validate() throws {
-    guard (tokenService == nil) == (tokenFile == nil) else {
+    guard (tokenService == nil) == (tokenFile == nil) || tokenFile == nil && tokenPath != nil else {
       throw ValidationError("--token-service and --token-file require each other.")
     }
   }
 
   private var environment: [String: String] { ProcessInfo.processInfo.environment }
+  private var tokenPath: String? { Secret.uploadToken.file(tokenFile, environment) }
 
   /// Returns the first of some variables that is set.
   private func variable(_ names: String...) -> String? {
@@ -112,17 +114,19 @@ struct StoreOptions: ParsableArguments {
 
   /// Returns the source of the account's credentials.
   func provider() throws -> any CredentialsProvider {
-    if let tokenService, let tokenFile {
+    if let tokenService, let tokenPath {
       return try TokenServiceCredentials(url: tokenService, transport: try S3HTTPTransport(certificates: certificates))
       {
-        guard let token = SystemFiles.line(of: tokenFile) else {
-          throw UploadsError(.noCredentials, "read the token from \(tokenFile): missing or empty")
+        do { return try SecretText.line(of: tokenPath) } catch {
+          throw UploadsError(.noCredentials, Failure(error).message)
         }
-        return token
       }
     }
     let profile = profile ?? variable("AWS_PROFILE") ?? "default"
-    if let credentials { return FileCredentials(path: credentials, profile: profile) }
+    if let path = Secret.s3.file(credentials, environment) {
+      SecretText.warnIfReadable(path)
+      return FileCredentials(path: path, profile: profile)
+    }
     let variables = EnvironmentCredentials(environment)
     guard !variables.isSet, let path = FileCredentials.defaultPath(environment: environment) else { return variables }
     return FileCredentials(path: path, profile: profile)
