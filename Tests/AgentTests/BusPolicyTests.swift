@@ -11,8 +11,8 @@ import Testing
   .enabled(if: ChildProcess.path(of: "gdbus") != nil, "needs gdbus"),
   .enabled(if: ChildProcess.path(of: "setpriv") != nil, "needs setpriv"), .timeLimit(.minutes(5)))
 struct BusPolicyTests {
-  @Test("Every user may read the status, and only root may change it") func everybodyReadsAndRootControls() async throws
-  {
+  @Test("Every user may read the status, and only root may change it or read the details")
+  func everybodyReadsAndRootControls() async throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
     let bus = try PrivateBus(policies: [root.appending(path: "dbus/io.edgecoder.Agent1.conf")])
     let fixture = Fixture(ModeRecord())
@@ -23,15 +23,16 @@ struct BusPolicyTests {
       ["org.freedesktop.DBus.Properties.GetAll", "'io.edgecoder.Agent1'"], ["io.edgecoder.Agent1.GetEvents", "1"],
       ["io.edgecoder.Tasks1.GetTasks"], ["org.freedesktop.DBus.Introspectable.Introspect"],
     ]
-    let writing = [
+    let restricted = [
       ["io.edgecoder.Agent1.SetMode", "'off'"], ["io.edgecoder.Agent1.SetRunOnlyWhileCharging", "false"],
       ["io.edgecoder.Agent1.SetLifecycle", "'auto'"], ["io.edgecoder.Tasks1.Expire", "'x'"],
-      ["io.edgecoder.Tasks1.Run", "'x'"],
+      ["io.edgecoder.Tasks1.Run", "'x'"], ["io.edgecoder.AgentDetails1.GetStatus"],
+      ["io.edgecoder.AgentDetails1.GetEvents", "1"], ["io.edgecoder.AgentDetails1.GetTasks"],
     ]
     for call in reading {
       #expect(try await answer(bus, asNobody: true, call).contains("GDBus.Error") == false, "\(call)")
     }
-    for call in writing {
+    for call in restricted {
       #expect(try await answer(bus, asNobody: true, call).contains("AccessDenied"), "\(call)")
       #expect(try await answer(bus, asNobody: false, call).contains("AccessDenied") == false, "\(call)")
     }

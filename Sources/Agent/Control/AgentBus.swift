@@ -1,11 +1,13 @@
 internal import DBus
 
-/// The names of the agent on the bus. The contracts are `dbus/io.edgecoder.Agent1.xml` and `dbus/io.edgecoder.Tasks1.xml`.
+/// The names of the agent on the bus. The contracts are `dbus/io.edgecoder.Agent1.xml`, `dbus/io.edgecoder.Tasks1.xml`
+/// and `dbus/io.edgecoder.AgentDetails1.xml`.
 enum AgentBus {
   static let name = "io.edgecoder.Agent1"
   static let path: ObjectPath = "/io/edgecoder/Agent1"
   static let interface = "io.edgecoder.Agent1"
   static let tasks = "io.edgecoder.Tasks1"
+  static let details = "io.edgecoder.AgentDetails1"
   static let invalidArgument = "io.edgecoder.Agent1.Error.InvalidArgument"
   static let storage = "io.edgecoder.Agent1.Error.Storage"
   static let notRegistered = "io.edgecoder.Tasks1.Error.NotRegistered"

@@ -18,10 +18,15 @@ public struct AgentClient: Sendable {
     AgentClient(agent: RemoteObject(try await Connection.open(bus), AgentBus.name, AgentBus.path))
   }
 
-  /// Returns the present status of the agent.
+  /// Returns the present status of the agent; without its reasons, if the bus permits this user no more.
   /// - Throws: ``AgentError``: `.notRunning`, `.unexpectedReply`; `DBusError`; `CancellationError`.
   public func status() async throws -> AgentStatus {
-    try AgentStatus(properties: try await asking { try await agent.getAll(AgentBus.interface) })
+    try AgentStatus(
+      properties: try await complete {
+        try await agent.call(AgentBus.details, "GetStatus", returning: "a{sv}")[0].properties ?? [:]
+      } orElse: {
+        try await agent.getAll(AgentBus.interface)
+      })
   }
 
   /// Delivers the present status, and every change of it, until the agent stops.
@@ -73,12 +78,14 @@ public struct AgentClient: Sendable {
     return try await status()
   }
 
-  /// Returns the newest events, the oldest of them first.
+  /// Returns the newest events, the oldest of them first; without their reasons, if the bus permits this user no more.
   /// - Parameter limit: The largest number of events.
   /// - Throws: ``AgentError``: `.notRunning`; `DBusError`; `CancellationError`.
   public func events(limit: Int = EventLog.memoryLimit) async throws -> [AgentEvent] {
     let limit = UInt32(clamping: limit)
-    let reply = try await asking {
+    let reply = try await complete {
+      try await agent.call(AgentBus.details, "GetEvents", .uint32(limit), returning: "a(txss)")
+    } orElse: {
       try await agent.call(AgentBus.interface, "GetEvents", .uint32(limit), returning: "a(txss)")
     }
     return (reply[0].array ?? []).compactMap { value in
@@ -97,10 +104,14 @@ public struct AgentClient: Sendable {
     return try await status()
   }
 
-  /// Returns the status of each background task.
+  /// Returns the status of each background task; without reasons, if the bus permits this user no more.
   /// - Throws: ``AgentError``: `.notRunning`; `DBusError`; `CancellationError`.
   public func tasks() async throws -> [AgentTaskStatus] {
-    let reply = try await asking { try await agent.call(AgentBus.tasks, "GetTasks", returning: "aa{sv}") }
+    let reply = try await complete {
+      try await agent.call(AgentBus.details, "GetTasks", returning: "aa{sv}")
+    } orElse: {
+      try await agent.call(AgentBus.tasks, "GetTasks", returning: "aa{sv}")
+    }
     return (reply[0].array ?? []).compactMap { $0.properties.flatMap(AgentTaskStatus.init) }
   }
 
@@ -117,6 +128,21 @@ public struct AgentClient: Sendable {
   /// - Throws: The errors of ``runTask(_:)``, and `.notNow` when the task does not run.
   public func expireTask(_ identifier: String) async throws {
     try await asking { try await agent.call(AgentBus.tasks, "Expire", .string(identifier), returning: "") }
+  }
+
+  /// Calls for everything, and for what everybody may read where the bus or an earlier agent permits no more.
+  private func complete<R>(
+    _ all: () async throws -> R, orElse part: () async throws -> R
+  ) async throws -> R {
+    do {
+      return try await all()
+    } catch let error as DBusError
+      where ["AccessDenied", "UnknownInterface", "UnknownMethod"].contains(error.name.split(separator: ".").last)
+    {
+      return try await asking(part)
+    } catch {
+      return try await asking { throw error }
+    }
   }
 
   @discardableResult

@@ -8,7 +8,7 @@ extension AgentControl {
       AgentBus.tasks,
       methods: [
         .init("GetTasks", out: [.init("tasks", "aa{sv}")]) { _ in
-          [.array(of: "a{sv}", await tasks.tasks.map { .properties($0.properties) })]
+          [.array(of: "a{sv}", await tasks.tasks.map { .properties($0.forEverybody.properties) })]
         },
         .init("Run", in: [.init("identifier", "s")]) { call in
           try await answering { () async throws(BackgroundTasksError) in
@@ -41,7 +41,8 @@ extension AgentControl {
 }
 
 extension BackgroundTaskEvent {
-  /// The event as D-Bus values; `nil` for an event that belongs to no task.
+  /// The event as D-Bus values, without the reason of a failure, which every user would hear; `nil` for an event that
+  /// belongs to no task.
   var values: [Value]? {
     func values(_ identifier: String, _ run: Int, _ kind: String, _ text: String = "") -> [Value] {
       [.string(identifier), .uint64(UInt64(run)), .string(kind), .string(text)]
@@ -50,7 +51,7 @@ extension BackgroundTaskEvent {
     case .began(let identifier, let run): values(identifier, run, "began")
     case .expired(let identifier, let run, let reason): values(identifier, run, "expired", reason.description)
     case .ended(let identifier, let run, .completed): values(identifier, run, "completed")
-    case .ended(let identifier, let run, .failed(let reason)): values(identifier, run, "failed", reason)
+    case .ended(let identifier, let run, .failed): values(identifier, run, "failed")
     case .ended(let identifier, let run, .overdue): values(identifier, run, "overdue")
     case .notSaved: nil
     }

@@ -1,9 +1,10 @@
 public import DBus
 internal import SystemState
 
-/// The agent's interfaces on the bus, `io.edgecoder.Agent1` and `io.edgecoder.Tasks1`.
+/// The agent's interfaces on the bus, `io.edgecoder.Agent1`, `io.edgecoder.Tasks1` and `io.edgecoder.AgentDetails1`.
 ///
-/// Every program may read the status; the policy of the bus decides which users may control the agent.
+/// Every program may read the status without its reasons: those can contain paths, addresses, identifiers and texts of
+/// servers. The policy of the bus decides which users may read them too, and control the agent.
 ///
 /// ```swift
 /// let control = try await AgentControl.open(runner, tasks: tasks, lifecycle: lifecycle)
@@ -25,7 +26,8 @@ public final class AgentControl: Sendable {
     self.connection = connection
     first = runner.status
     object = try connection.export(
-      AgentBus.path, [Self.interface(of: runner, lifecycle), Self.interface(of: tasks)])
+      AgentBus.path,
+      [Self.interface(of: runner, lifecycle), Self.interface(of: tasks), Self.details(of: runner, tasks)])
   }
 
   /// Exports a runner on the bus, with its background tasks and its lifecycle phase.
@@ -74,7 +76,7 @@ public final class AgentControl: Sendable {
         }
       }
       group.addTask {
-        for await event in events { try object.emit(AgentBus.interface, "Event", event.values) }
+        for await event in events { try object.emit(AgentBus.interface, "Event", event.forEverybody.values) }
       }
       group.addTask {
         for await event in tasks.events {
@@ -91,13 +93,16 @@ public final class AgentControl: Sendable {
     }
   }
 
+  /// A change of a reason is published without the reason, for those who may read it.
   private static func publishChanges(
     in status: AgentStatus, after last: AgentStatus, on object: ExportedObject
   ) throws {
     var changed: [String: Value] = [:]
     var gone: [String] = []
+    let published = Dictionary(
+      uniqueKeysWithValues: status.forEverybody.properties.map { name, _, value in (name, value) })
     for (new, old) in zip(status.properties, last.properties) where new.value != old.value {
-      if let value = new.value { changed[new.name] = value } else { gone.append(new.name) }
+      if let value = published[new.name] ?? nil { changed[new.name] = value } else { gone.append(new.name) }
     }
     if !changed.isEmpty || !gone.isEmpty {
       try object.emitPropertiesChanged(AgentBus.interface, changed, invalidated: gone)
@@ -127,12 +132,12 @@ public final class AgentControl: Sendable {
         },
         .init("GetEvents", in: [.init("limit", "u")], out: [.init("events", "a(txss)")]) { call in
           let limit = call.arguments[0].integer() ?? 0
-          return [.array(of: "(txss)", runner.log.newest(limit).map { .structure($0.values) })]
+          return [.array(of: "(txss)", runner.log.newest(limit).map { .structure($0.forEverybody.values) })]
         },
       ],
       properties: runner.status.properties.map { property in
         .init(property.name, property.type) {
-          runner.status.properties.first { $0.name == property.name }?.value
+          runner.status.forEverybody.properties.first { $0.name == property.name }?.value
         }
       },
       signals: [.init("Event", [.init("number", "t"), .init("atMs", "x"), .init("kind", "s"), .init("text", "s")])])

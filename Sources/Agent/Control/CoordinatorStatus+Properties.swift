@@ -8,11 +8,10 @@ extension CoordinatorStatus {
 
   /// Creates a status from D-Bus properties, or returns `nil` without a coordinator.
   init?(properties: [String: Value]) {
-    guard let address = properties["Coordinator"]?.string, let agentID = properties["AgentId"]?.string else {
-      return nil
-    }
+    guard let isRegistered = properties["Registered"]?.bool else { return nil }
     self.init(
-      address: address, agentID: agentID, isRegistered: properties["Registered"]?.bool ?? false,
+      address: properties["Coordinator"]?.string ?? "", agentID: properties["AgentId"]?.string ?? "",
+      isRegistered: isRegistered,
       lastHeartbeatAtMs: properties["LastHeartbeatAtMs"]?.integer(),
       nextHeartbeatAtMs: properties["NextHeartbeatAtMs"]?.integer(), problem: properties["CoordinatorProblem"]?.string)
     isWorking = properties["Working"]?.bool ?? false

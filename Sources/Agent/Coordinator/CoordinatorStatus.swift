@@ -1,8 +1,8 @@
 /// The status of this machine at its coordinator.
 public struct CoordinatorStatus: Sendable, Hashable {
-  /// The address of the coordinator.
+  /// The address of the coordinator; empty for those who may not read it.
   public var address: String
-  /// The identifier of this machine at the coordinator.
+  /// The identifier of this machine at the coordinator; empty for those who may not read it.
   public var agentID: String
   /// A Boolean value that indicates whether this machine is registered, as far as that is known.
   public var isRegistered: Bool

@@ -54,7 +54,7 @@ extension CoordinatorStatus {
         resultsUnwanted),
       Metric(
         "edgeblue_coordinator_drops_total", .counter, "Work that was not requested or not given, by reason.",
-        dropReasons.sorted { $0.key < $1.key }.map { .init(Double($0.value), ["reason": $0.key]) }),
+        knownDropReasons.sorted { $0.key < $1.key }.map { .init(Double($0.value), ["reason": $0.key]) }),
     ]
   }
 }

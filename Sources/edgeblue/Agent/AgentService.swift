@@ -22,8 +22,8 @@ struct AgentService: Sendable {
 }
 
 extension AgentStatus {
-  /// The mode and the run state, on one line.
-  var summary: String { "\(mode): \(runState)" }
+  /// The mode and the run state, on one line, which systemd tells every user.
+  var summary: String { "\(mode): \(forEverybody.runState)" }
 }
 
 extension ModeMachine.Notice {
@@ -37,7 +37,7 @@ extension ModeMachine.Notice {
         try await DesktopNotification(from: "EdgeBlue", "EdgeBlue agent", body: text).show()
       } catch {
         // The event log and the terminal show the notice too.
-        logger.warning("desktop notification failed", metadata: ["reason": "\(error)"])
+        logger.warning("desktop notification failed", metadata: ["reason": "\(Failure(error).message)"])
       }
     }
   }

@@ -95,8 +95,9 @@ extension UploadsStatus {
 
 extension CoordinatorStatus {
   var facts: [(String, String)] {
-    let known = isRegistered ? "enrolled as" : "not enrolled as"
-    var facts = [("Coordinator", "\(address), \(known) \(agentID)" + (problem.map { ": \($0)" } ?? ""))]
+    let known = isRegistered ? "enrolled" : "not enrolled"
+    let name = address.isEmpty ? known : "\(address), \(known) as \(agentID)"
+    var facts = [("Coordinator", name + (problem.map { ": \($0)" } ?? ""))]
     if let lastHeartbeatAtMs {
       facts.append(("Heartbeat", "acknowledged at \(Terminal.clock(atMs: lastHeartbeatAtMs))"))
     }

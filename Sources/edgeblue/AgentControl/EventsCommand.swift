@@ -7,7 +7,8 @@ struct EventsCommand: AsyncParsableCommand {
     commandName: "events",
     abstract: "Print the events of the agent, with their reasons.",
     discussion: """
-      Requires a running `edgeblue agent`; all users may read its events. The files events.jsonl and events.jsonl.1 in \
+      Requires a running `edgeblue agent`. All users may read its events; the reasons of failures only root and members \
+      of the group edgeblue. The files events.jsonl and events.jsonl.1 in \
       the agent's folder contain earlier ones.
 
       EXAMPLES

@@ -7,8 +7,8 @@ struct StatusCommand: AsyncParsableCommand {
     commandName: "status",
     abstract: "Print the state of the agent, and the reasons for it.",
     discussion: """
-      Requires a running `edgeblue agent`; all users may read its state. With --watch it prints the state after every \
-      change.
+      Requires a running `edgeblue agent`. All users may read its state; reasons, addresses and identifiers only root and \
+      members of the group edgeblue. With --watch it prints the state after every change.
 
       EXAMPLES
         edgeblue status

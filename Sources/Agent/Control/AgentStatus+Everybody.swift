@@ -1,0 +1,71 @@
+extension AgentStatus {
+  /// The text in the place of a reason that may contain a path, a URL, an identifier or text of a server.
+  static let hidden = "only root and the group edgeblue may read the reason"
+
+  /// The part of the status that every user of the host may read: no path, URL, identifier or text of a server.
+  package var forEverybody: AgentStatus {
+    var status = self
+    if case .failed = runState { status.runState = .failed(because: Self.hidden) }
+    status.coordinator = coordinator?.forEverybody
+    if uploads?.problem != nil { status.uploads?.problem = Self.hidden }
+    if lastFailure != nil { status.lastFailure = Self.hidden }
+    if storageProblem != nil { status.storageProblem = Self.hidden }
+    return status
+  }
+}
+
+extension CoordinatorStatus {
+  /// The reasons of this program to hold work, besides those of ``AssignmentReason``. A coordinator may send any other text.
+  private static let ownReasons: Set<String> = [
+    "encrypted_task", "heartbeat_gap", "model_not_ready", "other", "power_deferred", "result_not_on_disk",
+    "results_wait", "sandbox_required", "session_not_on_disk", "task_without_input", "too_many_failures",
+  ]
+
+  /// The part of the status that every user of the host may read; address and identifier are empty.
+  var forEverybody: CoordinatorStatus {
+    var status = self
+    status.address = ""
+    status.agentID = ""
+    if problem != nil { status.problem = AgentStatus.hidden }
+    status.heldBecause = heldBecause.map(Self.reasonForEverybody)
+    status.dropReasons = knownDropReasons
+    return status
+  }
+
+  /// The numbers of times that work was held; the reasons of the coordinator are counted as `other`.
+  var knownDropReasons: [String: Int] {
+    Dictionary(dropReasons.map { (Self.reasonForEverybody($0.key), $0.value) }, uniquingKeysWith: +)
+  }
+
+  private static func reasonForEverybody(_ reason: String) -> String {
+    ownReasons.contains(reason) || AssignmentReason(rawValue: reason) != nil ? reason : "other"
+  }
+}
+
+extension AgentEvent {
+  /// The event as every user of the host may read it.
+  var forEverybody: AgentEvent {
+    var event = self
+    switch kind {
+    case .applied, .chosen, .setting, .downgraded, .networkReturned, .blocked, .unblocked, .started, .stopped,
+      .lifecycle:
+      // Their texts are of this program alone.
+      break
+    case .failed: event.text = "a service has failed; \(AgentStatus.hidden)"
+    case .task: event.text = "the state of a background task has changed"
+    case .coordinator: event.text = "the state of this machine at the coordinator has changed"
+    case .storage: event.text = "a file could not be read or written, or can be again"
+    default: event.text = ""
+    }
+    return event
+  }
+}
+
+extension AgentTaskStatus {
+  /// The status as every user of the host may read it.
+  var forEverybody: AgentTaskStatus {
+    var status = self
+    if problem != nil { status.problem = AgentStatus.hidden }
+    return status
+  }
+}
