@@ -53,7 +53,7 @@ public struct ProxySettings: Sendable, Hashable {
   private let plain: Setting?
   private let exceptions: ProxyExceptions
 
-  /// Settings without a proxy.
+  /// Settings by which no request goes through a proxy.
   public static let none = ProxySettings([:])
 
   /// The settings in the environment of this process.
