@@ -37,6 +37,8 @@ extension CodedError.Code where Domain == AudioIngestErrorDomain {
   public static var busy: Self { Self("folder in use", .temporary) }
   /// An operation timed out; the message names the phase.
   public static var timedOut: Self { Self("timed out", .temporary) }
+  /// The connection to a paired device is not encrypted with its keys; another device may use its address.
+  public static var unprotected: Self { Self("connection not protected", .notPermitted) }
   /// A segment of this number or name does not exist.
   public static var noSuchSegment: Self { Self("no such segment", .invalidInput) }
 }

@@ -42,11 +42,11 @@ package final class StillTime: Sendable {
 }
 
 extension WearableRecorder.Settings {
-  /// Returns settings for a recorder whose clock a test moves.
+  /// Returns settings for a recorder whose clock a test moves, and that does not pair.
   package static func standing(
     _ time: StillTime, fetchesStored: Bool = true, timing: WearableRecorder.StoredTiming? = nil
   ) -> Self {
-    var settings = Self(fetchesStored: fetchesStored)
+    var settings = Self(fetchesStored: fetchesStored, pairs: false)
     settings.now = { time.now }
     if let timing { settings.storedTiming = timing }
     return settings

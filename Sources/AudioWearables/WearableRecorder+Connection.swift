@@ -80,6 +80,7 @@ extension WearableRecorder {
     let connection = try await adapter.connect(to: address, .direct(timeout: timeout, attempts: 1), requiring: required)
     let device = try await connection.device()
     memory.withLock { $0.device = device }
+    try await protect(device, address)
   }
 
   /// The subscription to the audio of one connection.
@@ -104,7 +105,7 @@ extension WearableRecorder {
     let codec = try await begin(audioDevice) { try await self.wearable.codec(of: device) }
     if choosesDevice, let address = device.address {
       do throws(AudioIngestError) {
-        try folder.remember(address, for: wearable)
+        if try folder.remembered(address, of: wearable) == nil { try folder.remember([address], of: wearable) }
       } catch {
         publish(.problem("the device's address could not be stored for the next run: \(error)"))
       }

@@ -85,6 +85,11 @@ public final class WearableRecorder: Sendable {
     public var rules: SegmentRules
     /// A Boolean value that indicates whether audio that the device stored while not connected is fetched, and freed there.
     public var fetchesStored: Bool
+    /// A Boolean value that indicates whether the recorder pairs with the device at the first connection, and afterwards
+    /// records nothing from a connection without the keys.
+    ///
+    /// A device that does not pair is recorded all the same, and reported as a problem.
+    public var pairs: Bool
     /// The timeout after the recording for passing the last segments to the sink; 10 s by default.
     ///
     /// What the sink has not accepted by then is offered again by the next recorder.
@@ -92,11 +97,16 @@ public final class WearableRecorder: Sendable {
     package var storedTiming = StoredTiming()
     /// A closure that returns the present moment.
     package var now: @Sendable () -> Moment = { .now }
+    /// The agent that answers for this host while it pairs.
+    package var pairingAgent = PairingAgent()
+    /// A closure that returns the connections of an adapter as the kernel knows them.
+    package var connections: @Sendable (Adapter) throws -> [ConnectionInfo] = { try $0.connections() }
 
-    /// Creates settings, by default to keep all audio and to fetch stored audio.
-    public init(rules: SegmentRules = SegmentRules(), fetchesStored: Bool = true) {
+    /// Creates settings, by default to keep all audio, to fetch stored audio, and to pair.
+    public init(rules: SegmentRules = SegmentRules(), fetchesStored: Bool = true, pairs: Bool = true) {
       self.rules = rules
       self.fetchesStored = fetchesStored
+      self.pairs = pairs
     }
   }
 
@@ -108,6 +118,8 @@ public final class WearableRecorder: Sendable {
     var name: String?
     var profile = WearableProfile()
     var stored: StoredStatus?
+    /// A Boolean value that indicates whether it was reported that the device cannot pair.
+    var isWarned = false
   }
 
   let wearable: any Wearable
@@ -127,8 +139,8 @@ public final class WearableRecorder: Sendable {
   /// - Parameters:
   ///   - wearable: The kind of device.
   ///   - adapter: The adapter to connect with.
-  ///   - address: The address of the device; `nil` for the device of the kind that was last recorded in this folder, or
-  ///     else the first one found, and then always that one.
+  ///   - address: The address of the device; `nil` for the first device of the kind that is stored in the folder, or else
+  ///     the first one found, which is then stored. Anybody in range can be found first: name the device where you can.
   ///   - folder: The folder for the segments.
   ///   - settings: The rules for what is kept, and for stored audio.
   ///   - sink: The receiver of finished segments.
@@ -172,7 +184,9 @@ public final class WearableRecorder: Sendable {
   ///   the folder cannot be read.
   public func run() async throws {
     defer { output.endEvents() }
-    if choosesDevice, let known = try folder.rememberedDevice(wearable) { memory.withLock { $0.address = known } }
+    if choosesDevice, let known = try folder.wearables(of: wearable).first {
+      memory.withLock { $0.address = known.address }
+    }
     // Listed before this run adds segments.
     let earlier = sink == nil ? [] : try SegmentCatalog(path: folder.path).entries.filter { !$0.isDelivered }
     let thread = try RecordingThread()

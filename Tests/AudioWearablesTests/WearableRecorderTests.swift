@@ -89,10 +89,10 @@ struct WearableRecorderTests {
     let first = try await FakeWearable(on: lab.adapters[1])
     try await record(at: lab.adapters[2]) { try await first.waitForSubscriber() }
     let neighbour = try await FakeWearable(on: lab.adapters[0])
-    #expect(try folder.rememberedDevice(OmiWearable()) == lab.adapters[1].address)
+    #expect(try folder.wearables(of: OmiWearable()).map(\.address) == [lab.adapters[1].address])
     try await record(at: lab.adapters[2]) { try await first.waitForSubscriber() }
-    try folder.forgetDevices()
-    #expect(try folder.rememberedDevice(OmiWearable()) == nil)
+    try folder.remember([], of: OmiWearable())
+    #expect(try folder.wearables(of: OmiWearable()).isEmpty)
     withExtendedLifetime(neighbour) {}
     try await lab.stop()
   }

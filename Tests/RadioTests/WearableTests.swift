@@ -33,11 +33,14 @@ extension RadioTests {
       defer { peer.terminate() }
       let adapter = try await peer.adapterName()
       let storedMs = try #require(try await peer.next("stored")["ms"] as? Int)
-      _ = try await peer.next("advertising")
+      let address = try #require(try await peer.next("advertising")["address"] as? String)
 
       let begun = Self.nowMs
       let record = try Subprocess(
-        Command.path, ["record", "--json", "--out", folder + "/out", "--adapter", adapter, "--reserve", "0"])
+        Command.path,
+        [
+          "record", "--json", "--out", folder + "/out", "--adapter", adapter, "--reserve", "0", "--wearable", address,
+        ])
       try await streams(record)
       let clock = try #require(try await peer.next("clock")["seconds"] as? Int)
       #expect((begun / 1000...Self.nowMs / 1000).contains(clock))
@@ -153,10 +156,13 @@ extension RadioTests {
         ["--timeout", "290", "--sound", folder + "/speech", "--stored", "3", "--stored-as", "file"])
       defer { peer.terminate() }
       let adapter = try await peer.adapterName()
-      _ = try await peer.next("advertising")
+      let address = try #require(try await peer.next("advertising")["address"] as? String)
       let begun = Self.nowMs
       let record = try Subprocess(
-        Command.path, ["record", "--json", "--out", folder + "/out", "--adapter", adapter, "--reserve", "0"])
+        Command.path,
+        [
+          "record", "--json", "--out", folder + "/out", "--adapter", adapter, "--reserve", "0", "--wearable", address,
+        ])
       _ = try await record.line(with: #""backfill":{"clock":"estimated""#)
       let ended = Self.nowMs
       // All of it, and only once it was here.

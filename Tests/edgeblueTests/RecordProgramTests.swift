@@ -1,5 +1,6 @@
 import AudioIngest
 import AudioIngestTesting
+import AudioWearables
 import Foundation
 import SystemTesting
 import Testing
@@ -22,7 +23,11 @@ struct RecordProgramTests {
     let wearable = try await FakeWearable(on: lab.adapters[0])
     guard case .address(let bus) = lab.fake.bus else { return #expect(Bool(false), "the fake has no bus of its own") }
     let record = try ChildProcess(
-      program, ["record", "--json", "--out", out, "--adapter", lab.fake.adapters[1].name, "--reserve", "0"],
+      program,
+      [
+        "record", "--json", "--out", out, "--adapter", lab.fake.adapters[1].name, "--reserve", "0",
+        "--wearable", lab.adapters[0].address.description,
+      ],
       environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus], errors: .discarded)
     async let recorded = record.outcome()
     // Also when the test fails or its time is over: otherwise nobody ends it.
@@ -38,6 +43,24 @@ struct RecordProgramTests {
     try await lab.stop()
 
     try await look(at: out, temporary.path)
+  }
+
+  @Test("Without a chosen wearable those in range are listed, and none is connected")
+  func noWearableIsTakenByChance() async throws {
+    let temporary = try TemporaryFolder()
+    let lab = try await FakeRadio()
+    let wearable = try await FakeWearable(on: lab.adapters[0])
+    guard case .address(let bus) = lab.fake.bus else { return #expect(Bool(false), "the fake has no bus of its own") }
+    let record = try ChildProcess(
+      program, ["record", "--out", temporary.path, "--adapter", lab.fake.adapters[1].name, "--reserve", "0"],
+      environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus], errors: .kept)
+    let outcome = await record.outcome()
+    #expect(outcome.status == ExitStatus.badInput.rawValue)
+    #expect(outcome.errors.contains("no wearable is chosen; in range: Omi (\(lab.adapters[0].address)"))
+    #expect(outcome.errors.contains("--wearable \(lab.adapters[0].address)"))
+    #expect(await lab.fake.adapters[0].holdings().links == 0)
+    withExtendedLifetime(wearable) {}
+    try await lab.stop()
   }
 
   /// Sends 200 frames, five of which are lost, in batches of 50.
@@ -57,12 +80,16 @@ struct RecordProgramTests {
     let events = try output.split(separator: "\n").map { try #require(Self.object($0)) }
     func named(_ name: String) -> [[String: Any]] { events.filter { $0["event"] as? String == name } }
     #expect(named("recovered").map { $0["samples"] as? Int } == [48_000])
-    #expect(named("problem").isEmpty)
-    #expect(named("state").map { $0["state"] as? String } == ["searching", "connecting", "subscribing", "streaming"])
+    // Both ends have one agent here, the recorder's, which agrees to no pairing that a peer starts.
+    #expect(named("problem").map { ($0["error"] as? String)?.contains("does not pair") } == [true])
+    #expect(named("state").map { $0["state"] as? String } == ["connecting", "subscribing", "streaming"])
     #expect(named("segment").count == 1)
     #expect(named("segment").first?["device"] as? String == device)
     #expect(!named("status").isEmpty)
 
+    let chosen = try SegmentFolder(path: out).wearables(of: OmiWearable())
+    #expect(chosen.map(\.address.description) == [device])
+    #expect(chosen.map(\.protection) == [.unpaired])
     let catalog = try SegmentCatalog(path: out)
     #expect(catalog.problems.isEmpty)
     #expect(catalog.openCount == 0)

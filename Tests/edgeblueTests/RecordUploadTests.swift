@@ -73,7 +73,10 @@ struct RecordUploadTests {
     let lab = try await FakeRadio()
     let wearable = try await FakeWearable(on: lab.adapters[0])
     guard case .address(let bus) = lab.fake.bus else { throw TestTimeout("a bus of its own") }
-    var words = ["record", "--out", out, "--state", state, "--adapter", lab.fake.adapters[1].name, "--reserve", "0"]
+    var words = [
+      "record", "--out", out, "--state", state, "--adapter", lab.fake.adapters[1].name, "--reserve", "0",
+      "--wearable", lab.adapters[0].address.description,
+    ]
     if uploads { words += ["--upload", "bucket", "--account", "ada", "--endpoint", Self.server] }
     let recorder = try ChildProcess(
       program, words, environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus, "HOME": temporary.path], output: .discarded,

@@ -10,7 +10,8 @@ package struct SegmentPaths: Sendable {
   var lock: String { open + "/lock" }
   /// The number of the next segment.
   var counter: String { open + "/next" }
-  /// The file of the chosen devices, one a line: the characteristic that sends the audio, and the address.
+  /// The file of the chosen devices, one a line: the characteristic that sends the audio, the address, and the protection
+  /// of its connections.
   package var devices: String { open + "/devices" }
 
   /// The label of the records fetched from a device's store, until they become segments. Beside it lie a file of records

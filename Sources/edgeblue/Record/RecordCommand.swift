@@ -10,13 +10,16 @@ struct RecordCommand: AsyncParsableCommand {
     commandName: "record",
     abstract: "Record the audio of a wearable as WAV segments.",
     discussion: """
-      Finds a wearable of the Omi family (or the one that the options describe), stays connected to it, and writes its \
-      audio to segments, each with a sidecar that lists the gaps. Audio is on disk within 1 s; after a crash, the next \
+      Stays connected to a wearable of the Omi family (or of the kind that the options describe), and writes its audio \
+      to segments, each with a sidecar that lists the gaps. Audio is on disk within 1 s; after a crash, the next \
       recorder finishes the open segment. Ctrl-C and SIGTERM finish the open segment and disconnect. A terminal shows \
       the current status; other outputs receive one line per event.
 
-      \(Recordings.help) The folder also stores the address of the first wearable. `edgeblue segments` lists the segments, \
-      even while a recorder runs.
+      \(Recordings.help) `edgeblue segments` lists the segments, even while a recorder runs.
+
+      --wearable names the wearable, once: the folder stores its address. Without one, the wearables in range are listed, \
+      and none is recorded. At the first connection the wearable is asked to pair. If it does, nothing is recorded later \
+      from a device that uses its address without its keys. If it does not, a warning says so at each start.
 
       Recordings that a wearable stored while it was not connected are fetched beside the stream, and become segments of \
       their own, with their capture time; their sidecars name the gaps that they fill. The wearable frees them once they \
@@ -28,21 +31,22 @@ struct RecordCommand: AsyncParsableCommand {
       uploads the queue.
 
       EXAMPLES
-        edgeblue record
+        edgeblue record                                     lists the wearables in range
+        edgeblue record --wearable FA:0B:00:00:00:01        records this one
+        edgeblue record                                     records it again
         edgeblue record --out recordings --keep speech
         edgeblue record --upload recordings --account ada
-        edgeblue record --device FA:0B:00:00:00:01 --device FA:0B:00:00:00:02
+        edgeblue record --wearable FA:0B:00:00:00:01 --wearable FA:0B:00:00:00:02
         edgeblue record --json | jq 'select(.event == "segment") | .path'
-        edgeblue record --service 180a --characteristic 2a29 --codec pcm8k
+        edgeblue record --service 180a --characteristic 2a29 --codec pcm8k --wearable FA:0B:00:00:00:03
       """)
 
   @Option(
     help: ArgumentHelp(
-      "The address of the wearable; may be repeated to record several. Default: the last one, or the first in range.",
+      "The address of the wearable; may be repeated to record several. Default: the ones named last for this folder.",
       valueName: "address"),
     transform: reading("a Bluetooth address") { BluetoothAddress($0) })
-  var device: [BluetoothAddress] = []
-  @Flag(help: "Forget the last wearable, and record the first in range.") var forget = false
+  var wearable: [BluetoothAddress] = []
   @Flag(help: "Leave stored recordings in the wearable: neither fetch nor free them.")
   var leaveStored = false
   @Option(help: ArgumentHelp("The folder for recordings; it is created if it does not exist.", valueName: "folder"))
@@ -54,22 +58,22 @@ struct RecordCommand: AsyncParsableCommand {
   @OptionGroup(title: "Upload options") var store: StoreOptions
   @OptionGroup var insecure: InsecureOptions
   @OptionGroup var rules: SegmentOptions
-  @OptionGroup var wearable: WearableOptions
+  @OptionGroup var kind: WearableOptions
   @OptionGroup var adapter: AdapterOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    if forget, !device.isEmpty { throw ValidationError("Use either --device or --forget.") }
-    if Set(device).count < device.count { throw ValidationError("--device lists the same wearable twice.") }
+    if Set(wearable).count < wearable.count { throw ValidationError("--wearable lists the same address twice.") }
   }
 
   func run() async throws {
     try await common.run { terminal in
       try insecure.check(["--endpoint": store.endpoint, "--token-service": store.tokenService], terminal)
-      let wearable = try wearable.wearable()
+      let described = try kind.wearable()
       let folder = try SegmentFolder(path: try Recordings.path(out), limits: rules.limits)
-      if forget { try folder.forgetDevices() }
-      let addresses: [BluetoothAddress?] = device.isEmpty ? [nil] : device
+      if !wearable.isEmpty { try folder.remember(wearable, of: described) }
+      let addresses = try folder.wearables(of: described).map(\.address)
+      guard !addresses.isEmpty else { throw try await WearableFinder(described).choice(on: adapter, terminal) }
       let diary = RecordDiary(folder: folder, terminal, maximum: rules.rules.maximum, tracks: addresses.count)
       try await diary.recover()
       let sink = try await sink(for: folder, diary)
@@ -77,7 +81,7 @@ struct RecordCommand: AsyncParsableCommand {
       let radio = try await Radio.open(adapter, terminal)
       let recorders = addresses.map {
         WearableRecorder(
-          wearable, at: radio.adapter, address: $0, into: folder,
+          described, at: radio.adapter, address: $0, into: folder,
           settings: .init(rules: rules.rules, fetchesStored: !leaveStored), sink: sink)
       }
       terminal.whisper("Recording on \(radio.title) to \(folder.path). Ctrl-C stops it.")
