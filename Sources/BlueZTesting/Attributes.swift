@@ -98,18 +98,21 @@ extension Attribute {
 
   /// Returns `true` if an operation is permitted over any kind of connection.
   func allows(_ flag: String) -> Bool {
-    flags.contains(flag) || Self.protections.contains { flags.contains($0 + flag) }
+    flags.contains(flag) || required(flag) != nil
   }
 
   /// A Boolean value that indicates whether centrals can subscribe.
   var sendsValues: Bool { allows("notify") || allows("indicate") }
 
-  /// Returns `true` if an operation is permitted over an encrypted connection only.
-  func protects(_ flag: String) -> Bool { Self.protections.contains { flags.contains($0 + flag) } }
+  /// Returns the security level that an operation requires; `nil` if it is permitted over any connection.
+  func required(_ flag: String) -> SecurityLevel? {
+    Self.protections.filter { flags.contains($0.prefix + flag) }.map(\.level).max()
+  }
 
-  /// The prefixes of protected operations. The fake has only keys of 16 bytes from LE Secure Connections: encrypted is
-  /// secure.
-  private static let protections = ["encrypt-", "encrypt-authenticated-", "secure-"]
+  /// The prefixes of protected operations; the fake has only keys of 16 bytes.
+  private static let protections: [(prefix: String, level: SecurityLevel)] = [
+    ("encrypt-", .medium), ("encrypt-authenticated-", .high), ("secure-", .fips),
+  ]
 
   /// Returns the last element of the attribute's path at the central, as bluetoothd names it.
   func name(_ kind: String) -> String {

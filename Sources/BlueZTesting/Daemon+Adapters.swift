@@ -58,7 +58,7 @@ extension Daemon {
         guard let path = call.arguments[0].objectPath,
           let device = adapter.devices.values.first(where: { $0.object.path == path })
         else { throw DBusError.doesNotExist }
-        adapter.bonds.remove(device.address)
+        adapter.bonds[device.address] = nil
         daemon.forget(device, at: adapter)
         return []
       },

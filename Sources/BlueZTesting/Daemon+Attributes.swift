@@ -38,13 +38,17 @@ extension Daemon {
       asked: other.object.path)
   }
 
-  /// Encrypts the connection for an attribute that requires it, as bluetoothd does by itself.
-  func encrypt(_ way: Way) async throws {
+  /// Encrypts the connection for an attribute that requires it, as bluetoothd does by itself. The fake does not pair
+  /// again for a better key.
+  /// - Parameter level: The security level that the attribute requires; nothing is done for `nil`.
+  func encrypt(_ way: Way, to level: SecurityLevel?) async throws {
+    guard let level else { return }
     do {
       try await encrypt(way.device, at: way.central)
     } catch is DBusError {
       throw DBusError.bluez("NotPermitted", "Not paired")
     }
+    guard let key = way.link.key, key.level >= level else { throw DBusError.bluez("NotPermitted", "Not paired") }
   }
 
   /// The methods that characteristics and descriptors have in common.
@@ -78,7 +82,7 @@ extension Daemon {
       return [characteristic.attribute.allows("notify") ? 1 : 2, 0]
     }
     guard attribute.allows("read") else { throw DBusError.bluez("NotPermitted", "Read not permitted") }
-    if attribute.protects("read") { try await encrypt(way) }
+    try await encrypt(way, to: attribute.required("read"))
     let target = Target(way: way, attribute: attribute, path: path, interface: interface)
     var value: [UInt8] = []
     let start = options["offset"]?.integer(as: Int.self) ?? 0
@@ -116,7 +120,7 @@ extension Daemon {
       return Commands(to: attribute, path, way, try await programsWriteSocket(attribute, path, way)).send(value)
     }
     guard attribute.allows("write") else { throw DBusError.bluez("NotPermitted", "Write not permitted") }
-    if attribute.protects("write") { try await encrypt(way) }
+    try await encrypt(way, to: attribute.required("write"))
     let isLong = type == "reliable" || offset > 0 || value.count > Int(way.link.mtu) - 3
     let longest = configuration.version.longestWrite
     guard Int(offset) + value.count <= (isLong ? longest.inPieces : longest.whole) else {

@@ -84,7 +84,7 @@ extension Daemon {
   func addDevice(
     _ address: BluetoothAddress, _ properties: [String: Value], at adapter: VirtualAdapter
   ) -> VirtualDevice? {
-    let isBonded = adapter.bonds.contains(address)
+    let isBonded = adapter.bonds[address] != nil
     var values: [String: Value] = [
       "Address": .string(address.description), "AddressType": "public", "Alias": .string(address.description),
       "Adapter": .objectPath(adapter.path), "Paired": .bool(isBonded), "Bonded": .bool(isBonded), "Trusted": false,

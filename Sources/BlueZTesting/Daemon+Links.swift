@@ -142,7 +142,7 @@ extension Daemon {
     }
     let silently = adapter.faults.has(.connectedIsNotSignalled)
     device.object.set(Names.device, ["ServicesResolved": false], silently: silently)
-    let isBonded = adapter.bonds.contains(device.address)
+    let isBonded = adapter.bonds[device.address] != nil
     device.object.set(
       Names.device, ["Connected": false, "Paired": .bool(isBonded), "Bonded": .bool(isBonded)], silently: silently)
   }

@@ -57,8 +57,8 @@ extension Daemon {
     guard let link = device.link, let peer = peer(of: device), let other = peer.devices[adapter.address] else {
       throw DBusError.notConnected
     }
-    if adapter.bonds.contains(peer.address), peer.bonds.contains(adapter.address) { link.isEncrypted = true }
-    guard !link.isEncrypted else { return }
+    if let key = adapter.bonds[peer.address], peer.bonds[adapter.address] == key { link.key = key }
+    guard link.key == nil else { return }
     guard device.pairing == nil else { throw DBusError.inProgress }
     guard peer.object?[Names.adapter, "Pairable"]?.bool == true else {
       throw DBusError.bluez("AuthenticationFailed", "Authentication Failed")
@@ -68,6 +68,9 @@ extension Daemon {
     let theirs = other.object.path
     let shown = configuration.version.pairsAsDefaultAgent ? link.defaultAgent : own
     let questions = questions(own, as: shown, mine, defaultAgents.last, theirs)
+    let key = LinkKey(
+      isAuthenticated: questions.contains { $0.member == "RequestConfirmation" },
+      isSecure: ![adapter, peer].contains { $0.faults.has(.pairsWithoutSecureConnections) })
     let connection = try living()
     let pairing = Task { try await Self.ask(questions, over: connection) }
     device.pairing = pairing
@@ -81,16 +84,10 @@ extension Daemon {
       throw DBusError.bluez("AuthenticationFailed", "Authentication Failed")
     }
     guard device.link === link else { throw DBusError.bluez("AuthenticationCanceled", "Authentication Canceled") }
-    paired(device, adapter, other, peer)
-  }
-
-  private func paired(
-    _ device: VirtualDevice, _ adapter: VirtualAdapter, _ other: VirtualDevice, _ peer: VirtualAdapter
-  ) {
-    device.link?.isEncrypted = true
+    link.key = key
     let keeps = [adapter, peer].allSatisfy { $0.object?[Names.adapter, "Pairable"]?.bool == true }
     for (side, at) in [(other, peer), (device, adapter)] {
-      if keeps { at.bonds.insert(side.address) }
+      if keeps { at.bonds[side.address] = key }
       side.object.set(Names.device, ["Paired": true, "Bonded": .bool(keeps)])
     }
   }

@@ -79,9 +79,7 @@ extension Daemon {
   private func subscribe(_ mirror: MirroredCharacteristic, _ way: Way) async throws {
     let attribute = mirror.attribute
     guard let path = attribute.path else { throw DBusError.notSupported }
-    if attribute.protects("notify") || attribute.protects("indicate") {
-      try await encrypt(way)
-    }
+    try await encrypt(way, to: [attribute.required("notify"), attribute.required("indicate")].compactMap(\.self).max())
     let notifier =
       way.peripheral.server.notifiers[attribute]
       ?? Notifier(attribute, path, configuration.version, way.connection)

@@ -84,6 +84,13 @@ public struct FakeAdapter: Sendable {
   /// Returns the things that bluetoothd has at this adapter now.
   public func holdings() async -> Holdings { await daemon.holdings(at: index) }
 
+  /// Returns the security level of a connection, as the kernel has it.
+  /// - Parameter peer: The address of the other adapter.
+  /// - Returns: The level; `nil` if the two are not connected.
+  public func securityLevel(to peer: BluetoothAddress) async -> SecurityLevel? {
+    await daemon.securityLevel(to: peer, at: index)
+  }
+
   // MARK: Other devices
 
   /// Simulates a device that advertises, once for each scan, until ``forget(_:)``. It does not accept connections.
@@ -114,6 +121,10 @@ extension Daemon {
       scans: adapter.clients.scans.count,
       links: adapter.devices.values.count { $0.link != nil || $0.attempt != nil }, agents: agents.count,
       isPairable: adapter.object?[Names.adapter, "Pairable"]?.bool == true)
+  }
+
+  func securityLevel(to peer: BluetoothAddress, at index: Int) -> SecurityLevel? {
+    adapters[index].devices[peer]?.link.map { $0.key?.level ?? .low }
   }
 
   func setPowered(_ on: Bool, at index: Int) { setPowered(on, adapters[index]) }

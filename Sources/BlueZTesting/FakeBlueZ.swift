@@ -33,8 +33,8 @@ public import Logging
 ///   once for each scan, and bluetoothd does not forget it after 30 s; ``FakeAdapter/forget(_:)`` does.
 /// - **the kernel**: L2CAP channels, the management socket, limits of controllers, and `Adapter.connections()`, which
 ///   returns an empty list (EdgeCoder's phone needs the access mode `open` here).
-/// - **private addresses**, passkey entry, a difference between LE Secure Connections and other encryption, profiles,
-///   BR/EDR, advertisement monitors, authorization of prepared writes, EATT.
+/// - **private addresses**, passkey entry, pairing again for a better key, profiles, BR/EDR, advertisement monitors,
+///   authorization of prepared writes, EATT.
 /// - **the order in which bluetoothd adds the interfaces of an adapter**: here they appear at once.
 ///
 /// So a test with the fake shows that a program follows the contract. That the contract is BlueZ's own is shown by the

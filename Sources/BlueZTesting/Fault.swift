@@ -33,6 +33,9 @@ public enum Fault: Sendable, Hashable {
   case slowReplies(Duration)
   /// Every call is served at once and answered this much later, so that a caller that does not wait has had it done.
   case lateReplies(Duration)
+  /// The host of the adapter has no LE Secure Connections: it pairs by legacy pairing. Where such hosts would have a
+  /// passkey entered, the fake has the users compare a number.
+  case pairsWithoutSecureConnections
   /// The adapter cannot be switched on, as when `rfkill` blocks it.
   case blocked
   /// Notifications to this adapter wait, at most ``Fault/stalledLimit`` of each characteristic, and arrive at once

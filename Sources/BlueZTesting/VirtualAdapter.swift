@@ -41,7 +41,7 @@ final class VirtualAdapter {
 
   // These outlive bluetoothd.
   var isPluggedIn = true
-  var bonds: Set<BluetoothAddress> = []
+  var bonds: [BluetoothAddress: LinkKey] = [:]
   /// Devices that are no adapters of the fake, and what they advertise.
   var strangers: [BluetoothAddress: (air: AirAdvertisement, rssi: Int16)] = [:]
 
@@ -146,10 +146,22 @@ final class Link {
   let mtu: UInt16
   /// The default agent when the connection began.
   let defaultAgent: VirtualAdapter.Client?
-  var isEncrypted = false
+  /// The key that encrypts the connection; `nil` while it is not encrypted.
+  var key: LinkKey?
 
   init(mtu: UInt16, defaultAgent: VirtualAdapter.Client?) {
     self.mtu = mtu
     self.defaultAgent = defaultAgent
   }
+}
+
+/// The key that two devices share after pairing.
+struct LinkKey: Sendable, Hashable {
+  /// A Boolean value that indicates whether both users compared a number.
+  var isAuthenticated: Bool
+  /// A Boolean value that indicates whether it is from LE Secure Connections, and not from legacy pairing.
+  var isSecure: Bool
+
+  /// The security level that the kernel derives from the key.
+  var level: SecurityLevel { !isAuthenticated ? .medium : isSecure ? .fips : .high }
 }

@@ -26,7 +26,7 @@ import Testing
 
   @Test("A kernel without Bluetooth fails the check") func anEmptyMachine() throws {
     let found = try findings([:])
-    #expect(found.map(\.level) == [.fail, .ok, .warn, .warn])
+    #expect(found.map(\.level) == [.fail, .ok, .warn, .warn, .ok])
     #expect(found[0].message == "the kernel has no Bluetooth")
   }
 
@@ -74,8 +74,37 @@ import Testing
     "A warning is given if unknown devices can replace bonded ones",
     arguments: [("JustWorksRepairing = always", 1), ("JustWorksRepairing = never", 0), ("", 0)])
   func strangersInThePlaceOfPairedDevices(line: String, findings count: Int) throws {
-    let found = try findings(["etc/bluetooth/main.conf": "[General]\n\(line)\n[GATT]\nChannels = 1\n"]).dropFirst(4)
+    let found = try findings(["etc/bluetooth/main.conf": "[General]\n\(line)\n[GATT]\nChannels = 1\n"]).dropFirst(5)
     #expect(found.map(\.level) == Array(repeating: .warn, count: count))
+  }
+
+  @Test(
+    "A warning is given if bluetoothd has no LE Secure Connections",
+    arguments: [
+      ("SecureConnections = off", Finding.Level.warn, "LE Secure Connections are off"),
+      ("SecureConnections = only", .ok, "only over"), ("#SecureConnections = off", .ok, "where the peer has them"),
+    ])
+  func secureConnections(line: String, level: Finding.Level, words: String) throws {
+    let found = try findings(["etc/bluetooth/main.conf": "[General]\n\(line)\n"])[4]
+    #expect(found.level == level)
+    #expect(found.message.contains(words))
+  }
+
+  /// The numbers are the kernel's: legacy without and with authentication, P-256 without and with, and the debug key.
+  @Test(
+    "The keys of a bond are those that bluetoothd has stored",
+    arguments: [
+      (["[LongTermKey]\nAuthenticated=0"], "legacy"), (["[LongTermKey]\nAuthenticated=1"], "legacy-authenticated"),
+      (["[LongTermKey]\nAuthenticated=2"], "secure"), (["[LongTermKey]\nAuthenticated=3"], "secure-authenticated"),
+      (["[LongTermKey]\nAuthenticated=4"], "legacy"),
+      (["[LongTermKey]\nAuthenticated=3", "[SlaveLongTermKey]\nAuthenticated=1"], "legacy-authenticated"),
+      (["[PeripheralLongTermKey]\nAuthenticated=2", "[SlaveLongTermKey]\nAuthenticated=2"], "secure"),
+      (["[LinkKey]\nType=4"], nil), (["[LongTermKey]\nAuthenticated=x"], nil),
+    ] as [([String], String?)])
+  func keys(groups: [String], name: String?) {
+    let key = BondKey(info: (["[General]\nName=x"] + groups).joined(separator: "\n"))
+    #expect(key?.name == name)
+    #expect((key?.warning != nil) == (name?.hasPrefix("legacy") == true))
   }
 
   @Test(

@@ -3,7 +3,7 @@
     lab/radio-lab run --no-btvirt -- sh -c 'PYTHON lab/python/edgecoder_pairer.py just-works display & ...; wait'
 
 PYTHON is what `lab/radio-lab venv` prints. The program gives BlueZ an adapter (named in its first line of output). For
-each METHOD a central with a key of its own looks for a phone, connects, waits for a line on standard input, pairs, reads
+each METHOD (`legacy` shows a passkey, and knows no LE Secure Connections) a central with a key of its own looks for a phone, connects, waits for a line on standard input, pairs, reads
 the status and asks; in the end the program waits for one more line:
 
     {"event":"adapter","name":"hci0","address":"0A:0B:0C:0D:0E:00"}
@@ -30,6 +30,7 @@ from peer import Failure, add_adapters, command_line, judge, line, main
 from radiolab import Lab, find
 
 METHODS = {
+    "legacy": PairingDelegate.DISPLAY_OUTPUT_ONLY,
     "just-works": PairingDelegate.NO_OUTPUT_NO_INPUT,
     "display": PairingDelegate.DISPLAY_OUTPUT_ONLY,
     "keyboard": PairingDelegate.KEYBOARD_INPUT_ONLY,
@@ -56,7 +57,7 @@ class Person(PairingDelegate):
 async def be_central(device: Device, method: str) -> None:
     device.keystore = MemoryKeyStore()
     device.pairing_config_factory = lambda _: PairingConfig(
-        sc=True, mitm=method != "just-works", bonding=True, delegate=Person(METHODS[method]),
+        sc=method != "legacy", mitm=method != "just-works", bonding=True, delegate=Person(METHODS[method]),
         identity_address_type=PairingConfig.AddressType.RANDOM)  # fmt: skip
     connection = await device.connect(await find(device, SERVICE), own_address_type=OwnAddressType.RANDOM)
     tell("connected", method=method, address=str(device.random_address).removesuffix("/R"))

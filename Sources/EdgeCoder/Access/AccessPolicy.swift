@@ -30,7 +30,8 @@ public struct AccessPolicy: Sendable, Hashable {
 
   /// Returns a policy that admits bonded peers over authenticated connections.
   ///
-  /// A connection is authenticated if the two have paired by passkey entry or numeric comparison.
+  /// A connection is authenticated if the two have paired by passkey entry or numeric comparison, with LE Secure
+  /// Connections. The keys of legacy pairing are not: whoever hears it can compute them.
   /// - Parameter allowed: The identity addresses to admit; `nil` admits every bonded peer.
   public static func authenticated(allowed: Set<BluetoothAddress>? = nil) -> AccessPolicy {
     AccessPolicy(mode: .authenticated, allowed: allowed)
@@ -46,21 +47,33 @@ public struct AccessPolicy: Sendable, Hashable {
     return allowed?.contains(address) ?? true
   }
 
-  /// The flags of characteristics that are written.
+  // BlueZ has no flag that demands LE Secure Connections without authentication. The `secure…` flags are added to the
+  // others, so that a bluetoothd that does not know them leaves nothing open.
+
+  /// The flags of a characteristic that is written.
   var writeFlags: CharacteristicFlags {
     switch mode {
     case .open: [.write, .writeWithoutResponse]
     case .encrypted: [.write, .writeWithoutResponse, .encryptWrite]
-    case .authenticated: [.write, .writeWithoutResponse, .encryptAuthenticatedWrite]
+    case .authenticated: [.write, .writeWithoutResponse, .encryptAuthenticatedWrite, .secureWrite]
     }
   }
 
-  /// The flags of characteristics that are read and subscribed to.
+  /// The flags of a characteristic that is read.
   var readFlags: CharacteristicFlags {
     switch mode {
-    case .open: [.read, .notify]
-    case .encrypted: [.read, .notify, .encryptRead, .encryptNotify]
-    case .authenticated: [.read, .notify, .encryptAuthenticatedRead, .encryptAuthenticatedNotify]
+    case .open: .read
+    case .encrypted: [.read, .encryptRead]
+    case .authenticated: [.read, .encryptAuthenticatedRead, .secureRead]
+    }
+  }
+
+  /// The flags of a characteristic that is subscribed to.
+  var notifyFlags: CharacteristicFlags {
+    switch mode {
+    case .open: .notify
+    case .encrypted: [.notify, .encryptNotify]
+    case .authenticated: [.notify, .encryptAuthenticatedNotify, .secureNotify]
     }
   }
 
@@ -69,7 +82,7 @@ public struct AccessPolicy: Sendable, Hashable {
     switch mode {
     case .open: .low
     case .encrypted: .medium
-    case .authenticated: .high
+    case .authenticated: .fips
     }
   }
 }

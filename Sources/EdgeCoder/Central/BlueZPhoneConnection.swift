@@ -69,10 +69,12 @@ final class BlueZPhoneConnection: PhoneConnection {
       mode = AccessMode(rawValue: String(decoding: try await access.read(), as: UTF8.self)) ?? .encrypted
     }
     if let refusal = try admission.refusal(of: device, at: adapter, demanding: mode) { throw refusal }
-    if mode == .authenticated { try await checkAuthentication() }
+    guard mode == .authenticated else { return }
+    try await checkAuthentication()
+    if let refusal = try await admission.refusalOfKeys(of: device) { throw refusal }
   }
 
-  /// Checks that the bond is authenticated, which BlueZ does not report.
+  /// Checks that the phone accepts the bond as authenticated, which BlueZ does not report.
   ///
   /// A demand for more security than the connection has makes the kernel pair again. If that fails the connection closes,
   /// and bluetoothd 5.66 leaves the read that caused it without a reply.

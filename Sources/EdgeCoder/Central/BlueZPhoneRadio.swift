@@ -34,16 +34,18 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
     adapter: Adapter, access: AccessPolicy = .encrypted(), bonds: BondStore? = nil,
     logger: Logger = Logger(label: "edgeblue.central")
   ) {
-    self.init(adapter: adapter, access: access, bonds: bonds, logger: logger) { try $0.connections() }
+    self.init(
+      adapter: adapter, access: access, bonds: bonds, logger: logger, connections: { try $0.connections() },
+      security: { try await $0.provides($1) })
   }
 
-  /// Creates a radio with a source of the kernel's connections.
+  /// Creates a radio with sources of what the kernel knows.
   package init(
     adapter: Adapter, access: AccessPolicy, bonds: BondStore?, logger: Logger,
-    connections: @escaping KernelConnections
+    connections: @escaping KernelConnections, security: @escaping KernelSecurity
   ) {
     self.adapter = adapter
-    admission = PhoneAdmission(policy: access, bonds: bonds, connections: connections)
+    admission = PhoneAdmission(policy: access, bonds: bonds, connections: connections, security: security)
     self.logger = logger
   }
 

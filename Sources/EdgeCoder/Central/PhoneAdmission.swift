@@ -7,6 +7,8 @@ struct PhoneAdmission: Sendable {
   let bonds: BondStore?
   /// The kernel's connections, which it alone knows to be encrypted.
   let connections: KernelConnections
+  /// The kernel's knowledge of the keys, which bluetoothd does not report.
+  let security: KernelSecurity
 
   /// Returns the reason why a phone is not used before any connection; `nil` if it may be used.
   func refusal(of device: Device, at adapter: Adapter) -> PhoneConnectionFailure? {
@@ -45,6 +47,17 @@ struct PhoneAdmission: Sendable {
       return Self.failure(device, .encryptionMissing, "did not encrypt the connection")
     }
     return nil
+  }
+
+  /// Checks the keys of a connection to a phone that demands authentication.
+  ///
+  /// The demand of the phone proves nothing: a device that has overheard a legacy pairing has its keys, and can demand
+  /// what it likes.
+  /// - Returns: The reason why the connection must not be used; `nil` if it may be.
+  func refusalOfKeys(of device: Device) async throws -> PhoneConnectionFailure? {
+    guard policy.mode == .authenticated, try await !security(device, .fips) else { return nil }
+    return Self.failure(
+      device, .bondRejected, "was not paired by passkey entry or numeric comparison with LE Secure Connections")
   }
 
   static func failure(_ device: Device, _ code: PhoneConnectionFailure.Code, _ reason: String) -> PhoneConnectionFailure

@@ -127,7 +127,7 @@ public final class BlueZPhoneTransport: PhoneTransport {
 
     func notifying(_ characteristic: EdgeCoderCharacteristic) -> LocalCharacteristic {
       LocalCharacteristic(
-        BluetoothUUID(stringLiteral: characteristic.uuid), access.readFlags,
+        BluetoothUUID(stringLiteral: characteristic.uuid), access.readFlags.union(access.notifyFlags),
         read: { request in
           try control.check(request.peer)
           source.yield(.mtu(PeerID(request.peer), request.mtu))

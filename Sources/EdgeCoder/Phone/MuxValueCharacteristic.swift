@@ -11,8 +11,7 @@ struct MuxValueCharacteristic {
   init(_ access: AccessPolicy, _ control: AccessControl, _ addressesSinglePeer: Bool) {
     let receiver = receiver
     // A confirmation of each value would cost a round trip, and the mux has its own.
-    let flags = access.readFlags.subtracting([.read, .encryptRead, .encryptAuthenticatedRead])
-      .union(access.writeFlags.subtracting(.write))
+    let flags = access.notifyFlags.union(access.writeFlags.subtracting(.write))
     let characteristic = LocalCharacteristic(
       BluetoothUUID(stringLiteral: EdgeCoderUUIDs.muxValues), flags,
       writes: .handler { request in

@@ -53,7 +53,7 @@ final class PhoneMuxAcceptor: Sendable {
     let bytes = offer.bytes
     let offering = LocalCharacteristic(
       BluetoothUUID(stringLiteral: EdgeCoderUUIDs.muxOffer),
-      access.readFlags.subtracting([.notify, .encryptNotify, .encryptAuthenticatedNotify]),
+      access.readFlags,
       read: { request in
         try control.check(request.peer)
         return bytes

@@ -9,8 +9,10 @@ public enum AccessMode: String, Sendable, Hashable, CaseIterable {
   case open
   /// An encrypted connection to a central that has paired by any method.
   ///
-  /// Just Works pairing protects against later attackers, and not against one that was in the middle during pairing.
+  /// With LE Secure Connections, Just Works pairing protects against later attackers, and not against one that was in the
+  /// middle during pairing. Legacy pairing, which this mode accepts, does not protect against one that heard it either.
   case encrypted
-  /// An encrypted connection to a central that has paired by passkey entry or numeric comparison.
+  /// An encrypted connection to a central that has paired by passkey entry or numeric comparison, with LE Secure
+  /// Connections.
   case authenticated
 }

@@ -8,7 +8,8 @@ struct AccessOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       The centrals that may send prompts: open (all in range), encrypted (bonded ones), authenticated (ones bonded by \
-      passkey entry or numeric comparison). Default: encrypted; on a virtual controller, which no radio reaches, open.
+      passkey entry or numeric comparison over LE Secure Connections). Default: encrypted; on a virtual controller, which no radio \
+      reaches, open.
       """, valueName: "mode"),
     transform: Self.mode)
   var access: AccessMode?

@@ -8,7 +8,8 @@ struct PhoneChoiceOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       The phones that receive prompts: open (all in range), encrypted (paired ones), authenticated (ones paired by \
-      passkey entry or numeric comparison). Default: encrypted; on a virtual controller, which no radio reaches, open.
+      passkey entry or numeric comparison over LE Secure Connections). Default: encrypted; on a virtual controller, which no radio \
+      reaches, open.
       """, valueName: "mode"),
     transform: AccessOptions.mode)
   var access: AccessMode?

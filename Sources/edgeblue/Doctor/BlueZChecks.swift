@@ -109,7 +109,7 @@ struct BlueZChecks {
             fix: "edgeblue powers it on when needed; manually: bluetoothctl power on"),
         roles(found, name),
         access(found, name),
-      ] + Self.unused(found, name, bonds)
+      ] + Self.unused(found, name, bonds) + Self.weak(found, name)
     }
   }
 
@@ -142,6 +142,19 @@ struct BlueZChecks {
           name, .fail, "the list of bonds cannot be read: \(Failure(error).message)",
           fix: "remove the file, and pair again or adopt the bonds")
       ]
+    }
+  }
+
+  /// Checks the keys of the bonded devices, which only root can read.
+  /// - Parameter root: The root of the file system, which tests replace.
+  static func weak(_ adapter: Adapter, _ name: String, root: String = "") -> [Finding] {
+    adapter.bondedDevices.compactMap { device in
+      guard let address = device.address,
+        let warning = BondKey.read(address, at: adapter.address, root: root)?.warning
+      else { return nil }
+      return Finding(
+        name, .warn, "\(device.description.printable) is \(warning)",
+        fix: "`edgeblue pair remove \(address)`, and pair again with a device that has Bluetooth 4.2 or later")
     }
   }
 

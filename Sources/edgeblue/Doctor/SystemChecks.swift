@@ -4,7 +4,7 @@ struct SystemChecks {
   var root = ""
 
   func findings() -> [Finding] {
-    [kernel] + switches + [channels, reverseDiscovery] + repairing
+    [kernel] + switches + [channels, reverseDiscovery, secureConnections] + repairing
   }
 
   private var kernel: Finding {
@@ -57,6 +57,23 @@ struct SystemChecks {
         fix: fix("set ReverseServiceDiscovery = false under [General] in"))
   }
 
+  /// The check that bluetoothd uses LE Secure Connections, by default with every peer that has them.
+  private var secureConnections: Finding {
+    if setting("SecureConnections", in: "General", is: "off") {
+      return Finding(
+        "pairing", .warn,
+        "LE Secure Connections are off: whoever hears a pairing has its keys, and the mode `authenticated` serves nobody",
+        fix: fix("remove SecureConnections = off from"))
+    }
+    if setting("SecureConnections", in: "General", is: "only") {
+      return Finding("pairing", .ok, "only over LE Secure Connections")
+    }
+    return Finding(
+      "pairing", .ok,
+      "over LE Secure Connections where the peer has them; legacy pairing counts as `encrypted`, not as `authenticated`",
+      fix: fix("to refuse legacy pairing, set SecureConnections = only under [General] in"))
+  }
+
   /// The check that an unknown device cannot replace a bonded one, which is the default of bluetoothd.
   private var repairing: [Finding] {
     guard setting("JustWorksRepairing", in: "General", is: "always") else { return [] }
@@ -70,7 +87,7 @@ struct SystemChecks {
   /// Returns `true` if bluetoothd's settings file gives a key this value.
   private func setting(_ key: String, in section: String, is value: String) -> Bool {
     let text = SystemFiles.text(of: root + configurationFile) ?? ""
-    return Self.value(of: key, in: section, of: text) == value
+    return SystemFiles.value(of: key, in: section, of: text) == value
   }
 
   private func fix(_ change: String) -> String {
@@ -89,20 +106,5 @@ struct SystemChecks {
       }
     }
     return "/etc/bluetooth/main.conf"
-  }
-
-  /// Returns the value of a key in a section of an ini file; comments and other sections are ignored.
-  static func value(of key: String, in section: String, of text: String) -> String? {
-    var current = ""
-    for line in text.split(whereSeparator: \.isNewline) {
-      let line = line.filter { !$0.isWhitespace }
-      if line.hasPrefix("#") || line.hasPrefix(";") { continue }
-      if line.hasPrefix("["), line.hasSuffix("]") {
-        current = String(line.dropFirst().dropLast())
-      } else if current == section, line.hasPrefix(key + "=") {
-        return String(line.dropFirst(key.count + 1))
-      }
-    }
-    return nil
   }
 }

@@ -23,4 +23,19 @@ enum SystemFiles {
   static func line(of path: String) -> String? {
     text(of: path)?.split(separator: "\n").first.map(String.init)
   }
+
+  /// Returns the value of a key in a section of an ini file; comments and other sections are ignored.
+  static func value(of key: String, in section: String, of text: String) -> String? {
+    var current = ""
+    for line in text.split(whereSeparator: \.isNewline) {
+      let line = line.filter { !$0.isWhitespace }
+      if line.hasPrefix("#") || line.hasPrefix(";") { continue }
+      if line.hasPrefix("["), line.hasSuffix("]") {
+        current = String(line.dropFirst().dropLast())
+      } else if current == section, line.hasPrefix(key + "=") {
+        return String(line.dropFirst(key.count + 1))
+      }
+    }
+    return nil
+  }
 }

@@ -12,13 +12,16 @@ struct Bonds {
 
     var address: String { device.address?.description ?? device.peer.description }
 
+    /// The keys of the bond; `nil` if they may not be read.
+    var key: BondKey? { device.address.flatMap { BondKey.read($0, at: adapter.address) } }
+
     var adapterName: String { adapter.name ?? adapter.address.description }
 
     var json: JSON {
       .object([
         "address": .string(address), "name": JSON(device.name), "adapter": .string(adapterName),
         "connected": .bool(device.isConnected),
-        "roles": .list(roles.map { .string($0.rawValue) }),
+        "roles": .list(roles.map { .string($0.rawValue) }), "key": JSON(key?.name),
       ])
     }
   }

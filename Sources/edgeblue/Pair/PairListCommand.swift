@@ -6,7 +6,8 @@ struct PairListCommand: AsyncParsableCommand {
     commandName: "list", abstract: "List the bonded devices, and the roles in which they are used.",
     discussion: """
       A bond that is used as `central` opens `edgeblue phone`; one that is used as `phone` receives prompts of \
-      `edgeblue central`. Other bonds, such as those of headphones, do neither; `edgeblue pair adopt` changes that.
+      `edgeblue central`. Other bonds, such as those of headphones, do neither; `edgeblue pair adopt` changes that. Run \
+      by root, the command also marks bonds from legacy pairing, whose keys an eavesdropper of the pairing can have.
       """)
 
   @OptionGroup var adapter: AdapterOptions
@@ -30,7 +31,7 @@ struct PairListCommand: AsyncParsableCommand {
         terminal.say(
           name.padded(to: max(width, 6)) + bond.address.padded(to: 19) + bond.adapterName.padded(to: 9)
             + (bond.roles.isEmpty ? "not used" : bond.roles.map(\.rawValue).joined(separator: ", "))
-            + (bond.device.isConnected ? "  connected" : ""))
+            + (bond.device.isConnected ? "  connected" : "") + (bond.key?.isSecure == false ? "  legacy pairing" : ""))
       }
     }
   }

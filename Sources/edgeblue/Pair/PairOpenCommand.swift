@@ -42,6 +42,7 @@ struct PairOpenCommand: AsyncParsableCommand {
       let name = paired.description.printable
       terminal.happened(
         "paired with \(name)", "paired", ["device": .string(name), "address": .string(paired.address.description)])
+      BondKey.warn(of: paired.address, at: radio.adapter.address, terminal)
     }
   }
 

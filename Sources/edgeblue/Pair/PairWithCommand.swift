@@ -56,6 +56,7 @@ struct PairWithCommand: AsyncParsableCommand {
         try store.add(.init(adapter: radio.adapter.address, peer: device.address ?? address, role: .phone))
         terminal.happened(
           "paired with \(name)", "paired", ["device": .string(name), "address": .string(address.description)])
+        BondKey.warn(of: device.address ?? address, at: radio.adapter.address, terminal)
       }
     }
   }

@@ -32,9 +32,14 @@ struct FakeTrust: Sendable {
   }
 
   func central(_ index: Int, access: AccessPolicy, bonds: BondStore? = nil, phones: Int = 5) async throws -> Central {
+    let hardware = lab.adapters[index]
     let radio = BlueZPhoneRadio(
-      adapter: try await lab.adapter(index), access: access, bonds: bonds, logger: .init(label: "test")
-    ) { Self.connections($0, isCentral: true) }
+      adapter: try await lab.adapter(index), access: access, bonds: bonds, logger: .init(label: "test"),
+      connections: { Self.connections($0, isCentral: true) },
+      security: { device, level in
+        guard let address = device.address else { return false }
+        return await hardware.securityLevel(to: address) ?? .low >= level
+      })
     var configuration = CentralConfiguration()
     configuration.phoneLimit = phones
     configuration.reconnection.backoff.limit = .milliseconds(200)
@@ -48,13 +53,16 @@ struct FakeTrust: Sendable {
   }
 
   /// Pairs a central's adapter with a phone's, as two users do.
-  func pair(_ central: Int, with phone: Int) async throws {
+  /// - Parameter compares: A Boolean value that indicates whether the users compare a number.
+  func pair(_ central: Int, with phone: Int, compares: Bool = false) async throws {
     let near = try await lab.adapter(central)
     let far = try await lab.adapter(phone)
-    let agents = [
-      try await near.session.register(PairingAgent(authorizePairing: { _ in true })),
-      try await far.session.register(PairingAgent(authorizePairing: { _ in true })),
-    ]
+    let user =
+      compares
+      ? PairingAgent(displayPasskey: { _, _ in }, confirmPasskey: { _, _ in true })
+      : PairingAgent(authorizePairing: { _ in true })
+    // The last agent is the default one, whose capability a central tells from 5.81 on.
+    let agents = [try await near.session.register(user), try await far.session.register(user)]
     let windows = [
       try await near.openPairingWindow(for: .seconds(60)), try await far.openPairingWindow(for: .seconds(60)),
     ]

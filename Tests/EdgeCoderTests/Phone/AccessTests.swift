@@ -9,7 +9,8 @@ import Testing
 
   @Test("An open phone admits every central") func anOpenPhoneAdmitsEverybody() {
     #expect(AccessPolicy.open.admits(nil, isBonded: false))
-    #expect(AccessPolicy.open.readFlags == [.read, .notify])
+    #expect(AccessPolicy.open.readFlags == .read)
+    #expect(AccessPolicy.open.notifyFlags == .notify)
   }
 
   @Test("A closed phone admits bonded peers", arguments: [AccessPolicy.encrypted(), .authenticated()])
@@ -28,11 +29,14 @@ import Testing
 
   /// No access of any kind, the subscription included, is left without its flag.
   @Test("Closed modes protect every access") func closedModesProtectEveryAccess() {
-    #expect(AccessPolicy.encrypted().readFlags.isSuperset(of: [.encryptRead, .encryptNotify]))
+    #expect(AccessPolicy.encrypted().readFlags.contains(.encryptRead))
+    #expect(AccessPolicy.encrypted().notifyFlags.contains(.encryptNotify))
     #expect(AccessPolicy.encrypted().writeFlags.contains(.encryptWrite))
-    let flags = AccessPolicy.authenticated().readFlags
-    #expect(flags.isSuperset(of: [.encryptAuthenticatedRead, .encryptAuthenticatedNotify]))
-    #expect(AccessPolicy.authenticated().writeFlags.contains(.encryptAuthenticatedWrite))
+    let strict = AccessPolicy.authenticated()
+    #expect(strict.readFlags.isSuperset(of: [.encryptAuthenticatedRead, .secureRead]))
+    #expect(strict.notifyFlags.isSuperset(of: [.encryptAuthenticatedNotify, .secureNotify]))
+    #expect(strict.writeFlags.isSuperset(of: [.encryptAuthenticatedWrite, .secureWrite]))
+    #expect(strict.securityLevel == .fips)
   }
 
   // MARK: Links
