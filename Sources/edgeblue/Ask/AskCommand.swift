@@ -67,8 +67,9 @@ struct AskCommand: AsyncParsableCommand {
             "durationMs": .number(reply.durationMs), "phone": .string(reply.phone), "via": .string(way),
           ]))
       } else if reply.answer.ok {
-        terminal.say(
-          terminal.shown(String(decoding: reply.answer.output.utf8.dropFirst(shown.text.utf8.count), as: UTF8.self)))
+        // Not `say`: a file or a pipe gets the reply unchanged.
+        let rest = String(decoding: reply.answer.output.utf8.dropFirst(shown.text.utf8.count), as: UTF8.self)
+        Output.write(terminal.shown(rest) + "\n")
       } else if !shown.text.isEmpty {
         terminal.say()
       }

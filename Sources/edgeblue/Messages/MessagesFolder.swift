@@ -71,7 +71,7 @@ struct MessagesFolder: Sendable {
 
   func queue(_ covers: some CoverSource) throws -> SendingQueue {
     try SendingQueue.open(path: queuePath, covers: covers) { problem in
-      Output.write("edgeblue: \(problem)\n", to: STDERR_FILENO)
+      Output.write("edgeblue: \(problem)\n".printableLines, to: STDERR_FILENO)
     }
   }
 }

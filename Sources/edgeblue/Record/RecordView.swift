@@ -125,7 +125,7 @@ struct RecordView: Sendable {
     let battery = status.battery.map { ["battery \($0) %"] } ?? []
     let codec = status.live.map { [$0.codec.words] } ?? []
     // The name of many wearables contains the model.
-    let model = status.model.flatMap { status.device?.name?.contains($0) == true ? nil : [$0] } ?? []
+    let model = status.model.flatMap { status.device?.name?.contains($0) == true ? nil : [$0.printable] } ?? []
     let title = Self.flow([paint(name(of: index), .bold), state] + model + battery + codec, "", width)
     guard let live = status.live else { return title }
     let speech = live.isSpeech && status.state == .streaming ? "  speech" : ""

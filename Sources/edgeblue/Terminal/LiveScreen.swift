@@ -20,11 +20,13 @@ struct LiveScreen {
   /// Returns the control sequences and text that replace the lines drawn before.
   ///
   /// The terminal itself cuts lines that are too long (DECAWM off), because only the terminal knows the width of each
-  /// character. It puts the last character of the line into its last cell; an ellipsis replaces that character.
+  /// character. It puts the last character of the line into its last cell; an ellipsis replaces that character. Of the
+  /// control sequences in a line only colours are kept.
   mutating func frame(_ lines: [String], width: Int? = LiveScreen.width) -> String {
     let up = drawn > 0 ? "\u{1b}[\(drawn)A" : ""
     drawn = lines.count
     let text = lines.map { line in
+      let line = line.printablePainted(keepsLines: false)
       let letters = line.letters
       // In a full line, erasing to the end would erase its last character.
       guard let width, letters >= width else { return "\r\(line)\u{1b}[K\n" }

@@ -27,6 +27,24 @@ extension String {
     return text + run.printable
   }
 
+  /// The text with the colours of ``Terminal/Paint``, but without other characters that control a terminal.
+  /// - Parameter keepsLines: A Boolean value that indicates whether line ends and tabs stay.
+  func printablePainted(keepsLines: Bool) -> String {
+    func printable(_ part: Substring.UnicodeScalarView) -> String {
+      keepsLines ? String(part).printableLines : String(part).printable
+    }
+    var text = ""
+    var rest = Substring(self).unicodeScalars
+    while let escape = rest.firstIndex(of: "\u{1b}") {
+      text += printable(rest[..<escape])
+      rest = rest[escape...]
+      let colour = Terminal.Paint.sequences.first { rest.starts(with: $0.unicodeScalars) }
+      text += colour ?? "\u{fffd}"
+      rest = rest.dropFirst(colour?.unicodeScalars.count ?? 1)
+    }
+    return text + printable(rest)
+  }
+
   /// The number of characters, without control sequences for colours.
   var letters: Int {
     var count = 0

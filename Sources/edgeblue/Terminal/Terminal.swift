@@ -17,9 +17,11 @@ struct Terminal: Sendable {
     isColoured = isLive && environment["NO_COLOR"] == nil
   }
 
-  /// Prints a line in text mode, and nothing in JSON mode.
+  /// Prints lines in text mode, and nothing in JSON mode.
+  ///
+  /// Names and messages come from devices, servers and files: whatever they contain, only colours reach the terminal.
   func say(_ text: String = "") {
-    if !json { Output.write(text + "\n") }
+    if !json { Output.write(text.printablePainted(keepsLines: true) + "\n") }
   }
 
   /// Prints an event: a line with the time in text mode, an object with all fields in JSON mode.
@@ -68,17 +70,24 @@ struct Terminal: Sendable {
   /// Returns text of a device or server as a terminal may show it; a file or a pipe gets it unchanged.
   func shown(_ text: String) -> String { isTerminal ? text.printableLines : text }
 
-  enum Paint: String {
+  enum Paint: String, CaseIterable {
     case dim = "2"
     case bold = "1"
     case red = "31"
     case green = "32"
     case yellow = "33"
+
+    fileprivate static let end = "\u{1b}[0m"
+
+    fileprivate var begin: String { "\u{1b}[\(rawValue)m" }
+
+    /// The control sequences of all colours.
+    static let sequences = [end] + allCases.map(\.begin)
   }
 
   /// Returns the text in a colour, if the terminal shows colours.
   func paint(_ text: String, _ paint: Paint) -> String {
-    isColoured ? "\u{1b}[\(paint.rawValue)m\(text)\u{1b}[0m" : text
+    isColoured ? paint.begin + text + Paint.end : text
   }
 
   /// Returns the local wall-clock time, to the second.
