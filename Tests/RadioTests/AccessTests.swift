@@ -135,7 +135,7 @@ extension RadioTests {
       #expect(ways.count >= count, "\(ways)")
     }
 
-    private func withWindow(on name: String, _ agent: PairingAgent, _ body: () async throws -> Void) async throws {
+    func withWindow(on name: String, _ agent: PairingAgent, _ body: () async throws -> Void) async throws {
       let adapter = try await Radio.adapter(name)
       let registration = try await adapter.session.register(agent)
       let window = try await adapter.openPairingWindow(for: .seconds(150))
