@@ -77,7 +77,9 @@ struct CoordinatorStore: Sendable {
   private func session(_ contents: Contents, at clock: ClockReading, isStale: Bool) -> CoordinatorSession {
     let now = clock.now
     let isSameBoot = contents.boot.boot == clock.boot.boot
-    let wallMs = isSameBoot ? contents.savedAtMs + (clock.boot.atMs - contents.boot.atMs) : clock.wallMs
+    // Any numbers may be in a file that another program, or a damaged disk, wrote.
+    let sinceSaved = clock.boot.atMs.subtractingClamped(contents.boot.atMs)
+    let wallMs = isSameBoot ? contents.savedAtMs.addingClamped(sinceSaved) : clock.wallMs
     func instant(_ atMs: Int64) -> Duration { now - .milliseconds(max(0, wallMs.subtractingClamped(atMs))) }
     func deadline(_ atMs: Int64) -> Duration {
       now
@@ -128,6 +130,11 @@ struct CoordinatorStore: Sendable {
 }
 
 extension Int64 {
+  func addingClamped(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? (self < 0 ? .min : .max) : sum
+  }
+
   func subtractingClamped(_ other: Int64) -> Int64 {
     let (difference, overflow) = subtractingReportingOverflow(other)
     return overflow ? (self < 0 ? .min : .max) : difference

@@ -93,7 +93,8 @@ struct ResultOutbox: Sendable {
   }
 
   private static func number(_ name: String) -> Int? {
-    guard name.hasSuffix(".json"), let number = Int(name.dropLast(5)), number > 0 else { return nil }
+    guard name.hasSuffix(".json"), let number = Int(name.dropLast(5)), (1..<Int.max).contains(number)
+    else { return nil }
     return number
   }
 }

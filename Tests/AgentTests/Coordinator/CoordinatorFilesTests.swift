@@ -108,6 +108,37 @@ import Timing
     #expect(damaged.problem?.code == .damagedFile)
   }
 
+  @Test("Numbers of any size in a session file do not stop the agent", arguments: [Int64.min, .max])
+  func extremeNumbers(number: Int64) throws {
+    defer { removeFolder() }
+    let path = folder + "/coordinator.json"
+    let store = CoordinatorStore(path: path, coordinator: "c", agentID: "a")
+    var session = CoordinatorSession()
+    session.registrations = [.seconds(10)]
+    session.heartbeats = .accepted(last: .seconds(95), sent: .seconds(99))
+    session.quietUntil = .seconds(3000)
+    session.conduct.note(result("1"), atMs: 80_000)
+    try store.save(session, at: reading(.seconds(100), 1_700_000_000_000))
+    let text = String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+    // The clock since the boot stays; then it is as extreme in the other direction.
+    let times = /"(\w*AtMs|quietUntilMs)":-?\d+/
+    let extreme = text.replacing(times) { "\"\($0.output.1)\":\(number)" }
+      .replacing(/"registrationsAtMs":\[.*?\]/, with: "\"registrationsAtMs\":[\(number)]")
+    for atMs in [number, 0, ~number] {
+      let changed = extreme.replacing(/"atMs":-?\d+/, with: "\"atMs\":\(atMs)")
+      try Data(changed.utf8).write(to: URL(filePath: path))
+      let loaded = try store.load(at: reading(.seconds(5), 1_700_000_000_000, 5000))
+      #expect(loaded.session.quietUntil ?? .zero <= .seconds(5) + CoordinatorSession.quiet)
+    }
+  }
+
+  @Test("The largest number in the name of a result does not stop the agent") func theLastNumber() throws {
+    defer { removeFolder() }
+    let outbox = try ResultOutbox(folder: folder + "/results", coordinator: "c")
+    try Data().write(to: URL(filePath: folder + "/results/\(Int.max).json"))
+    #expect(outbox.nextNumber() == 1)
+  }
+
   @Test("An identity stays the same after a restart") func aMachineIsTheSameAfterARestart() throws {
     defer { removeFolder() }
     let path = folder + "/identity.json"
