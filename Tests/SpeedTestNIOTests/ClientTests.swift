@@ -125,7 +125,8 @@ extension LinkTests {
       "TLS verifies the certificate unless told otherwise", .enabled(if: TestCertificate.isPossible, "needs openssl"))
     func tls() async throws {
       let files = try await TestCertificate()
-      let server = try await PythonServer(["--certificate", files.certificate, "--private-key", files.key])
+      let server = try await PythonServer(
+        ["--certificate", files.certificate, "--private-key", files.key], folder: files.folder)
       var client = server.client
       let plain = try await client.run(.short(threads: 1)).result.failure
       #expect(plain?.phase == .connecting)

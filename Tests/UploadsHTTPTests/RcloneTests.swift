@@ -79,12 +79,14 @@ final class Rclone: Sendable {
     self.path = path
     try FileManager.default.createDirectory(atPath: path + "/bucket", withIntermediateDirectories: true)
     port = try LoopbackPort.free(1)[0]
-    process = try ChildProcess(
+    let command = UnprivilegedCommand(
       Self.program,
       [
         "serve", "s3", "--addr", "127.0.0.1:\(port)", "--auth-key",
         "\(Self.credentials.accessKey),\(Self.credentials.secretKey)", "--config", path + "-no-configuration", path,
-      ], output: .discarded, errors: .discarded)
+      ], writing: [path])
+    process = try ChildProcess(
+      command.program, command.arguments, environment: ["HOME": path], output: .discarded, errors: .discarded)
     let client = try client()
     try await eventually("rclone responds") {
       do {

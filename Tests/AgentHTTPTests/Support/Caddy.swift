@@ -27,8 +27,10 @@ struct Caddy {
       }
       """
     try Data(configuration.utf8).write(to: URL(filePath: folder + "/Caddyfile"))
+    let command = UnprivilegedCommand(
+      "caddy", ["run", "--adapter", "caddyfile", "--config", folder + "/Caddyfile"], writing: [folder])
     process = try ChildProcess(
-      "caddy", ["run", "--adapter", "caddyfile", "--config", folder + "/Caddyfile"],
+      command.program, command.arguments,
       environment: ["HOME": folder, "PATH": "/usr/bin:/bin"], output: .discarded, errors: .discarded)
   }
 

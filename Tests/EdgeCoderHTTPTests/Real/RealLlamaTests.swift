@@ -10,9 +10,11 @@ struct RealLlamaTests {
   private func withLlama<Value>(context: Int = 65536, _ test: (PythonScript, String) async throws -> Value) async throws
     -> Value
   {
-    let model = FileManager.default.temporaryDirectory.appending(path: "tiny-\(UUID().uuidString).gguf")
-    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: model) } }
-    let server = try PythonScript("llama_server.py", model.path, "\(context)")
+    let folder = FileManager.default.temporaryDirectory.appending(path: "tiny-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    let model = folder.appending(path: "tiny.gguf").path
+    let server = try PythonScript("llama_server.py", writing: folder.path, model, "\(context)")
     defer { server.kill() }
     let address = try await server.read(line: true).trimmingCharacters(in: .newlines)
     try #require(address.hasPrefix("http://127.0.0.1:"))

@@ -23,11 +23,13 @@ final class PythonScript: Sendable {
   private let process: ChildProcess
 
   /// Starts the program.
-  init(_ name: String, _ arguments: String...) throws {
+  /// - Parameter folder: The folder that it writes to.
+  init(_ name: String, writing folder: String? = nil, _ arguments: String...) throws {
     let script = Self.root.appending(path: "Tests/EdgeCoderHTTPTests/Python/\(name)").path
-    process = try ChildProcess(
-      Self.environment.appending(path: "bin/python3").path, ["-u", script] + arguments, hasInput: true,
-      errors: .discarded)
+    let command = UnprivilegedCommand(
+      Self.environment.appending(path: "bin/python3").path, ["-u", script] + arguments,
+      writing: folder.map { [$0] } ?? [])
+    process = try ChildProcess(command.program, command.arguments, hasInput: true, errors: .discarded)
   }
 
   /// Everything it prints up to its end or, with `line`, its first line.

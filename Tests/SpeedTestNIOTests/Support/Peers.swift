@@ -22,8 +22,11 @@ struct PythonServer {
   let process: ChildProcess
   let port: Int
 
-  init(_ arguments: [String]) async throws {
-    let process = try ChildProcess("python3", [Peers.path("rmbt_server.py")] + arguments, errors: .discarded)
+  /// - Parameter folder: The folder of its certificate.
+  init(_ arguments: [String], folder: String? = nil) async throws {
+    let command = UnprivilegedCommand(
+      "python3", [Peers.path("rmbt_server.py")] + arguments, writing: folder.map { [$0] } ?? [])
+    let process = try ChildProcess(command.program, command.arguments, errors: .discarded)
     self.process = process
     port = try await within(.seconds(20), "the start of the Python server") {
       try await withCheckedThrowingContinuation { continuation in

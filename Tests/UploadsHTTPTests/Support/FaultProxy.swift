@@ -135,7 +135,9 @@ final class FaultProxy: Sendable {
       answer(request, from: client, 400, text)
     case .elsewhere(let status, let region):
       let text = "<Error><Code>PermanentRedirect</Code></Error>"
-      answer(request, from: client, status, text, "x-amz-bucket-region: \(region)\r\n")
+      // Nothing listens at the port: who follows a redirect fails.
+      let headers = "x-amz-bucket-region: \(region)\r\nLocation: http://127.0.0.1:1/elsewhere\r\n"
+      answer(request, from: client, status, text, headers)
     default: pass(request, from: client, fault)
     }
   }

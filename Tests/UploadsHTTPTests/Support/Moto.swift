@@ -22,8 +22,8 @@ struct Moto: Sendable {
   /// - Parameter policy: what the account may do.
   init(policy: String) async throws {
     port = try LoopbackPort.free(1)[0]
-    process = try ChildProcess(
-      Self.program, ["-H", "127.0.0.1", "-p", "\(port)"], output: .discarded, errors: .discarded)
+    let command = UnprivilegedCommand(Self.program, ["-H", "127.0.0.1", "-p", "\(port)"])
+    process = try ChildProcess(command.program, command.arguments, output: .discarded, errors: .discarded)
     let transport = try Transport(port: port)
     while true {
       do {

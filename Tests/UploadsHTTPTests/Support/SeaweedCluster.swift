@@ -96,8 +96,9 @@ final class SeaweedCluster: Sendable {
   }
 
   private static func weed(_ words: [String], in folder: TemporaryFolder) throws -> ChildProcess {
-    try ChildProcess(
-      SeaweedFS.program, words + ["-ip=127.0.0.1", "-ip.bind=127.0.0.1"], environment: ["TMPDIR": folder.path],
-      output: .discarded, errors: .discarded)
+    let command = UnprivilegedCommand(
+      SeaweedFS.program, words + ["-ip=127.0.0.1", "-ip.bind=127.0.0.1"], writing: [folder.path])
+    return try ChildProcess(
+      command.program, command.arguments, environment: ["TMPDIR": folder.path], output: .discarded, errors: .discarded)
   }
 }

@@ -126,14 +126,16 @@ struct SeaweedFS: Sendable {
     }
     let ports = try Self.freePorts(5)
     port = ports[0]
-    process = try ChildProcess(
+    let command = UnprivilegedCommand(
       Self.program,
       [
         "mini", "-dir=\(folder.path)", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-admin.ui=false", "-webdav=false",
         "-s3.port=\(ports[0])", "-s3.port.iceberg=0", "-s3.config=\(identities)", "-s3.autoCreateBucket=false",
         "-master.port=\(ports[1])", "-volume.port=\(ports[2])", "-filer.port=\(ports[3])", "-admin.port=\(ports[4])",
         "-bucket=\(Self.bucket)",
-      ] + more, environment: ["TMPDIR": folder.path], output: .discarded, errors: .discarded)
+      ] + more, writing: [folder.path])
+    process = try ChildProcess(
+      command.program, command.arguments, environment: ["TMPDIR": folder.path], output: .discarded, errors: .discarded)
     // It listens before it can do anything.
     while true {
       do {
