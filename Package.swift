@@ -396,7 +396,7 @@ if !lean {
       dependencies: [
         "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams", "Timing", "DeterministicTesting",
         "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables",
-        "BlueZ", "DBus", "DBusTesting", "edgeblue",
+        "BlueZ", "BlueZTesting", "DBus", "DBusTesting", "edgeblue",
         "EdgeCoder", "NetworkPath", "SystemState", "Uploads",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
