@@ -37,6 +37,20 @@ import Testing
     }
   }
 
+  /// The front of this server is that of the HTTP API.
+  @Test("The server listens on 127.0.0.1 alone") func noOtherHostReachesIt() async throws {
+    try await withServer { port in
+      let sockets = try ["tcp", "tcp6"].flatMap {
+        try String(contentsOfFile: "/proc/self/net/\($0)", encoding: .utf8).split(separator: "\n")
+      }
+      // Address and port in hexadecimal, the other end, and the state: 0A listens.
+      let listening = sockets.map { $0.split(separator: " ") }.filter { $0.count > 3 && $0[3] == "0A" }.map { $0[1] }
+      let ending = String(format: ":%04X", port)
+      let addresses = listening.filter { $0.hasSuffix(ending) }.map(String.init)
+      #expect(addresses == ["0100007F" + ending])
+    }
+  }
+
   @Test("Idle connections take no more descriptors than the limit") func idleConnectionsAreBounded() async throws {
     try await withServer { port in
       var sockets: [Int32] = []
