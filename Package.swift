@@ -8,11 +8,17 @@ let lean = Context.environment["EDGEBLUE_LEAN"] != nil
 // A warning is an error. `EDGEBLUE_ALLOW_WARNINGS=1` is for who builds with a newer compiler than ours.
 let allowWarnings = Context.environment["EDGEBLUE_ALLOW_WARNINGS"] != nil
 
+// `EDGEBLUE_FUZZ` adds the fuzz targets of Tests/Fuzz, which scripts/fuzz alone builds; it is the path of libFuzzer, or
+// `random` where there is none.
+let fuzzer = Context.environment["EDGEBLUE_FUZZ"]
+let hasLibFuzzer = fuzzer?.hasPrefix("/") == true
+
 let settings: [SwiftSetting] =
   [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
   ] + (allowWarnings ? [] : [.treatAllWarnings(as: .error)])
+  + (hasLibFuzzer ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
@@ -402,6 +408,18 @@ if !lean {
       ],
       swiftSettings: settings),
   ]
+}
+
+if let fuzzer {
+  let parsers: [Target.Dependency] = [
+    "DeterministicTesting", "CNetlink", "CZlib", "Agent", "AudioIngest", "BackgroundTasks", "BlueZ", "DBus",
+    "EdgeCoder", "MessageSending", "NetworkPath", "SpeedTest", "SystemState", "Timing", "Uploads",
+  ]
+  targets.append(
+    .executableTarget(
+      name: "fuzz", dependencies: parsers + (lean ? [] : ["EdgeCoderHTTP", "MessageSendingHTTP"]), path: "Tests/Fuzz",
+      exclude: ["Corpus"], swiftSettings: settings + (hasLibFuzzer ? [.define("LIBFUZZER")] : []),
+      linkerSettings: hasLibFuzzer ? [.unsafeFlags(["-Xlinker", fuzzer, "-lstdc++"])] : []))
 }
 
 let package = Package(

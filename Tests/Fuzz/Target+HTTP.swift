@@ -1,0 +1,91 @@
+import Foundation
+
+#if canImport(EdgeCoderHTTP)
+  @testable import EdgeCoder
+  @testable import EdgeCoderHTTP
+
+  extension Target {
+    static let http = [
+      Target(
+        "api-requests",
+        texts: [
+          #"{"model":"m","prompt":"p","options":{"num_predict":5,"stop":["a","b"]}}"#,
+          #"{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}],"max_tokens":9,"stop":"x"}"#,
+          #"{"messages":[{"role":"system","content":"a"},{"role":"user","content":"b"}],"tools":[]}"#,
+          #"{"prompt":["p"],"n":1,"echo":false}"#,
+        ], take: requests),
+      Target("stop-filter", seeds: [[2, 2, 97, 98, 1, 98, 99, 97, 97, 98, 99]], take: stops),
+      Target(
+        "engine-ollama", texts: [#"{"response":"a","done":false}"# + "\n" + #"{"response":"","done":true}"# + "\n"]
+      ) { bytes in
+        try reply(bytes, OllamaReplyDecoder(address: "http://a"))
+      },
+      Target(
+        "engine-openai", texts: ["data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":null}]}\n\ndata: [DONE]\n\n"]
+      ) { bytes in try reply(bytes, OpenAIReplyDecoder(address: "http://a")) },
+      Target("central-reply", texts: [#"{"text":"a"}"# + "\n" + #"{"response":"a","done":true,"ok":true}"# + "\n"]) {
+        bytes in
+        var reader = CentralReplyReader(url: "http://a")
+        for start in stride(from: 0, to: bytes.count, by: 7) {
+          _ = try reader.append(bytes[start..<min(start + 7, bytes.count)])
+        }
+        _ = try reader.end()
+      },
+    ]
+
+    private static func requests(_ bytes: [UInt8]) throws {
+      let data = Data(bytes)
+      let decoder = JSONDecoder()
+      if let body = try? decoder.decode(GenerateRequest.self, from: data) { _ = try? body.checkedPrompt() }
+      if let body = try? decoder.decode(OllamaChatRequest.self, from: data) {
+        try? body.refuseUnsupported()
+        _ = try? PromptTemplate.render(body.messages)
+      }
+      _ = try? decoder.decode(OllamaShowRequest.self, from: data)
+      if let body = try? decoder.decode(OpenAIChatRequest.self, from: data) {
+        try? body.refuseUnsupported()
+        try? body.common.check()
+        _ = try? body.common.tokenLimit()
+        _ = try? PromptTemplate.render(body.messages)
+      }
+      _ = try decoder.decode(OpenAICompletionRequest.self, from: data).checkedPrompt()
+    }
+
+    /// What comes out is the text before the first sequence, as a plain search finds it.
+    private static func stops(_ bytes: [UInt8]) {
+      var input = Input(bytes)
+      let sequences = (0..<Int(input.byte() & 3)).map { _ in text(input.piece().prefix(8)) }.filter { !$0.isEmpty }
+      let whole = text(input.all()[...])
+      var filter = StopFilter(sequences)
+      let passed = whole.unicodeScalars.map { filter.filter(String($0)) }.joined() + filter.finish()
+      let end = firstEnd(of: sequences.map { Array($0.utf8) }, in: Array(whole.utf8))
+      require(Array(passed.utf8) == Array(whole.utf8.prefix(end)), "passed \(passed) of \(whole) with \(sequences)")
+    }
+
+    /// ASCII, so that every cut is between characters.
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+      String(decoding: bytes.map { $0 & 0x7f }, as: UTF8.self)
+    }
+
+    /// The number of bytes before the sequence that is complete first, and of these the longest.
+    private static func firstEnd(of sequences: [[UInt8]], in bytes: [UInt8]) -> Int {
+      for end in 0...bytes.count {
+        let complete = sequences.filter { bytes[..<end].suffix($0.count) == $0[...] }.map(\.count).max()
+        if let complete { return end - complete }
+      }
+      return bytes.count
+    }
+
+    private static func reply(_ bytes: [UInt8], _ decoder: some ReplyDecoder) throws {
+      var reader = ReplyReader(limits: EngineLimits(), decoder: decoder)
+      for start in stride(from: 0, to: bytes.count, by: 7) {
+        _ = try reader.append(bytes[start..<min(start + 7, bytes.count)])
+      }
+      _ = try reader.end()
+    }
+  }
+#else
+  extension Target {
+    static let http: [Target] = []
+  }
+#endif
