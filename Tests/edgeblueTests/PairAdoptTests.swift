@@ -1,6 +1,5 @@
 import BlueZ
 import BlueZTesting
-import DBus
 import EdgeCoder
 import Foundation
 import SystemTesting
