@@ -26,6 +26,9 @@ extension FakeBlueZ {
     /// The limits of the private bus, by their names in dbus-daemon's configuration, such as
     /// `max_match_rules_per_connection`.
     public var busLimits: [String: Int]
+    /// The address of all adapters, as of cheap dongles; `nil` gives each its own. Adapters with one address are for
+    /// tests of the host that has them, and do not reach each other.
+    public var sharedAddress: BluetoothAddress? = nil
 
     /// Creates a configuration; without arguments it is Debian 12's bluetoothd with two good radios.
     public init(

@@ -23,7 +23,7 @@ actor Daemon {
     self.configuration = configuration
     self.bus = bus
     self.logger = logger
-    adapters = try (0..<count).map { try VirtualAdapter($0) }
+    adapters = try (0..<count).map { try VirtualAdapter($0, address: configuration.sharedAddress) }
   }
 
   // MARK: Lifetime

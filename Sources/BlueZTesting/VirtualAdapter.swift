@@ -58,7 +58,7 @@ final class VirtualAdapter {
   /// host.
   static let firstNumber = 1000
 
-  init(_ index: Int) throws {
+  init(_ index: Int, address shared: BluetoothAddress? = nil) throws {
     self.index = index
     name = "hci\(Self.firstNumber + index)"
     path = try Names.root.appending(name)
@@ -67,7 +67,7 @@ final class VirtualAdapter {
     guard let address = BluetoothAddress("02:EB:00:00:00:" + (number.count < 2 ? "0" : "") + number) else {
       throw DBusError.bluez("InvalidArguments", "the number of adapters is \(index + 1) or more; allowed: at most 256")
     }
-    self.address = address
+    self.address = shared ?? address
   }
 
   var isPowered: Bool { object?[Names.adapter, "Powered"]?.bool ?? false }

@@ -12,7 +12,7 @@ extension Adapter {
 
   /// The peers that are connected to this adapter now.
   public var connectedPeers: [Peer] {
-    core.state.withLock { Self.connectedPeers(of: address, in: $0) }.sorted { $0.path < $1.path }
+    core.state.withLock { Self.connectedPeers(of: identity, in: $0) }.sorted { $0.path < $1.path }
   }
 
   /// Returns the connections that are established and ended from now on; a GATT server learns of its centrals by them.
@@ -22,7 +22,7 @@ extension Adapter {
   /// ```
   /// - Parameter limit: The capacity of the stream; when it is full the oldest events are dropped.
   public func connectionEvents(limit: Int = 256) -> BoundedStream<ConnectionEvent> {
-    let tracker = DeviceTracker(core, address) { $0["Connected"]?.bool == true }
+    let tracker = DeviceTracker(core, identity) { $0["Connected"]?.bool == true }
     return core.streams(limit: limit) { [core] change in
       tracker.note(change).map { change in
         switch change {
@@ -34,8 +34,8 @@ extension Adapter {
     }
   }
 
-  static func connectedPeers(of address: BluetoothAddress, in state: borrowing SessionCore.State) -> Set<Peer> {
-    guard let adapter = state.path(of: address) else { return [] }
+  static func connectedPeers(of identity: AdapterIdentity, in state: borrowing SessionCore.State) -> Set<Peer> {
+    guard let adapter = state.path(of: identity) else { return [] }
     let cache = state.cache
     return Set(
       cache.paths(with: Device.interface, below: adapter)

@@ -4,7 +4,7 @@ extension Adapter {
   /// The devices that bluetoothd knows at this adapter: bonded, connected, or discovered a short while ago.
   public var devices: [Device] {
     let paths = core.state.withLock { state -> [ObjectPath] in
-      guard let adapter = state.path(of: address) else { return [] }
+      guard let adapter = state.path(of: identity) else { return [] }
       let cache = state.cache
       return cache.paths(with: Device.interface, below: adapter)
     }

@@ -3,6 +3,8 @@ import Timing
 
 /// A Bluetooth adapter of this host, identified by its address.
 ///
+/// Of several adapters with one address, which cheap dongles have, each is identified by its name as well.
+///
 /// Properties are read from a cache that the bus connection keeps current; reading one never waits.
 ///
 /// ```swift
@@ -15,16 +17,18 @@ public struct Adapter: Sendable, Hashable {
 
   /// The session that the adapter belongs to.
   public let session: Session
+  let identity: AdapterIdentity
+
   /// The address of the controller itself.
-  public let address: BluetoothAddress
+  public var address: BluetoothAddress { identity.address }
 
   var core: SessionCore { session.core }
 
   /// Returns `true` if the two are the same controller in the same session.
-  public static func == (a: Adapter, b: Adapter) -> Bool { a.session === b.session && a.address == b.address }
+  public static func == (a: Adapter, b: Adapter) -> Bool { a.session === b.session && a.identity == b.identity }
 
   /// Hashes the address of the adapter.
-  public func hash(into hasher: inout Hasher) { hasher.combine(address) }
+  public func hash(into hasher: inout Hasher) { hasher.combine(identity) }
 
   /// Switches the adapter on or off, and waits until bluetoothd reports it.
   ///
@@ -38,10 +42,10 @@ public struct Adapter: Sendable, Hashable {
   ///   `.notPermitted`.
   public func setPowered(_ on: Bool, timeout: Duration = .seconds(5)) async throws {
     let core = core
-    let address = address
+    let identity = identity
     // The end of a wish counts at once, a new one when it is granted: a refused one must not come true hours later.
-    if !on { core.state.withLock { $0.adapters.setKeptOn(false, address) } }
-    let path = try await core.whenPresent(address)
+    if !on { core.state.withLock { $0.adapters.setKeptOn(false, identity) } }
+    let path = try await core.whenPresent(identity)
     let doing = "switching \(path.lastElement) \(on ? "on" : "off")"
     try await withTimeout(timeout, doing, hint: "`rfkill list` shows whether it is blocked") {
       while true {
@@ -53,13 +57,13 @@ public struct Adapter: Sendable, Hashable {
       }
     }
     try await wait(doing, timeout, until: "Powered", is: on, at: path)
-    if on { core.state.withLock { $0.adapters.setKeptOn(true, address) } }
+    if on { core.state.withLock { $0.adapters.setKeptOn(true, identity) } }
   }
 
   /// Changes the name that the adapter presents to other devices; an empty one restores ``systemName``.
   /// - Throws: ``BlueZError`` with code `.noAdapter`, `.notPermitted` or `.serviceUnavailable`.
   public func setAlias(_ alias: String) async throws {
-    let path = try await core.whenPresent(address)
+    let path = try await core.whenPresent(identity)
     try await core.set(path, Self.interface, "Alias", .string(alias), doing: "renaming \(path.lastElement)")
   }
 
@@ -69,7 +73,7 @@ public struct Adapter: Sendable, Hashable {
   ///   - timeout: The duration after which it ends, in whole seconds; `nil` is never.
   /// - Throws: ``BlueZError`` with code `.noAdapter`, `.notPowered`, `.notPermitted` or `.serviceUnavailable`.
   public func setDiscoverable(_ discoverable: Bool, for timeout: Duration? = nil) async throws {
-    let path = try await core.whenPresent(address)
+    let path = try await core.whenPresent(identity)
     let doing = "making \(path.lastElement) \(discoverable ? "" : "not ")discoverable"
     if discoverable {
       let seconds = UInt32(clamping: timeout.map { max($0.components.seconds, 1) } ?? 0)
@@ -83,9 +87,9 @@ public struct Adapter: Sendable, Hashable {
   func wait(
     _ doing: String, _ timeout: Duration, until property: String, is wanted: Bool, at path: ObjectPath
   ) async throws {
-    try await core.wait(doing, timeout) { [address] state in
+    try await core.wait(doing, timeout) { [identity] state in
       guard let properties = state.cache.properties(path, Self.interface) else {
-        throw BlueZError(.noAdapter, "\(doing): the adapter \(address) was removed")
+        throw BlueZError(.noAdapter, "\(doing): the adapter \(identity) was removed")
       }
       return properties[property]?.bool == wanted ? () : nil
     }
@@ -93,12 +97,12 @@ public struct Adapter: Sendable, Hashable {
 
   // MARK: The object
 
-  var path: ObjectPath? { core.path(of: address) }
+  var path: ObjectPath? { core.path(of: identity) }
 
   /// Returns the adapter's object now, for operations that do not wait.
   func requirePath() throws -> ObjectPath {
     if let path { return path }
-    let absence = core.state.withLock { SessionCore.absence(of: address, in: $0) }
-    throw absence ?? BlueZError(.noAdapter, "the adapter \(address) has not come back yet")
+    let absence = core.state.withLock { SessionCore.absence(of: identity, in: $0) }
+    throw absence ?? BlueZError(.noAdapter, "the adapter \(identity) has not come back yet")
   }
 }

@@ -15,15 +15,15 @@ final class DeviceTracker: Sendable {
   typealias Condition = @Sendable ([String: Value]) -> Bool
 
   private let core: SessionCore
-  private let address: BluetoothAddress
+  private let adapter: AdapterIdentity
   private let isSo: Condition
   private let tracked: Lock<Set<ObjectPath>>
 
-  init(_ core: SessionCore, _ address: BluetoothAddress, where isSo: @escaping Condition) {
+  init(_ core: SessionCore, _ adapter: AdapterIdentity, where isSo: @escaping Condition) {
     self.core = core
-    self.address = address
+    self.adapter = adapter
     self.isSo = isSo
-    tracked = Lock(core.state.withLock { Self.all(at: address, in: $0, where: isSo) })
+    tracked = Lock(core.state.withLock { Self.all(at: adapter, in: $0, where: isSo) })
   }
 
   /// Returns what a change of the cache has begun and ended.
@@ -41,7 +41,7 @@ final class DeviceTracker: Sendable {
   private func look(at path: ObjectPath) -> [Change] {
     let isIn = core.state.withLock { state -> Bool in
       guard let device = state.cache.properties(path, Device.interface), isSo(device) else { return false }
-      return state.isDevice(device, of: address)
+      return state.isDevice(device, of: adapter)
     }
     return tracked.withLock { tracked in
       if isIn { return tracked.insert(path).inserted ? [.began(path)] : [] }
@@ -50,7 +50,7 @@ final class DeviceTracker: Sendable {
   }
 
   private func lookAtAll() -> [Change] {
-    let now = core.state.withLock { Self.all(at: address, in: $0, where: isSo) }
+    let now = core.state.withLock { Self.all(at: adapter, in: $0, where: isSo) }
     return tracked.withLock { tracked in
       defer { tracked = now }
       return tracked.subtracting(now).sorted().map(Change.ended) + now.subtracting(tracked).sorted().map(Change.began)
@@ -58,21 +58,20 @@ final class DeviceTracker: Sendable {
   }
 
   private static func all(
-    at address: BluetoothAddress, in state: borrowing SessionCore.State, where isSo: Condition
+    at adapter: AdapterIdentity, in state: borrowing SessionCore.State, where isSo: Condition
   ) -> Set<ObjectPath> {
-    guard let adapter = state.path(of: address) else { return [] }
+    guard let path = state.path(of: adapter) else { return [] }
     let cache = state.cache
     return Set(
-      cache.paths(with: Device.interface, below: adapter).filter { path in
+      cache.paths(with: Device.interface, below: path).filter { path in
         cache.properties(path, Device.interface).map(isSo) ?? false
       })
   }
 }
 
 extension SessionCore.State {
-  /// Returns `true` if a device, by its properties, belongs to the adapter with an address.
-  func isDevice(_ device: [String: Value], of address: BluetoothAddress) -> Bool {
-    guard let adapter = device["Adapter"]?.objectPath else { return false }
-    return cache.properties(adapter, InterfaceName.adapter)?["Address"]?.string == address.description
+  /// Returns `true` if a device, by its properties, belongs to an adapter.
+  func isDevice(_ device: [String: Value], of adapter: AdapterIdentity) -> Bool {
+    device["Adapter"]?.objectPath.map { isObject($0, of: adapter) } ?? false
   }
 }

@@ -3,9 +3,7 @@ extension Session {
   public var adapters: [Adapter] {
     core.state.withLock { state in
       state.cache.paths(with: Adapter.interface).compactMap { path in
-        state.cache.properties(path, Adapter.interface)?["Address"]?.string.flatMap(BluetoothAddress.init).map {
-          Adapter(session: self, address: $0)
-        }
+        state.identity(at: path).map { Adapter(session: self, identity: $0) }
       }
     }
   }
@@ -22,18 +20,16 @@ extension Session {
         let cache = state.cache
         return cache.paths(with: Adapter.interface).lazy.compactMap { path -> Adapter? in
           guard cache.properties(path, "org.bluez.GattManager1") != nil,
-            let address = cache.properties(path, Adapter.interface)?["Address"]?.string.flatMap(BluetoothAddress.init)
+            let identity = state.identity(at: path)
           else { return nil }
-          let element = String(path.lastElement)
-          let wanted = name.map { [$0, "hci" + $0].contains(element) || BluetoothAddress($0) == address } ?? true
-          return wanted ? Adapter(session: self, address: address) : nil
+          let isWanted = name.map { name in
+            [name, "hci" + name].contains(String(path.lastElement)) || BluetoothAddress(name) == identity.address
+          }
+          return isWanted ?? true ? Adapter(session: self, identity: identity) : nil
         }.first
       }
     } catch let error as BlueZError where error.code == .timedOut {
-      guard isServiceUp else {
-        throw BlueZError(
-          .serviceUnavailable, "bluetoothd does not respond on the bus", hint: "start it: `systemctl start bluetooth`")
-      }
+      if let absence = core.state.withLock({ SessionCore.absence(in: $0) }) { throw absence }
       let found = adapters.map { $0.name ?? "?" }.joined(separator: ", ")
       throw BlueZError(
         .noAdapter, "no adapter\(name.map { " '\($0)'" } ?? ""); present: \(found.isEmpty ? "none" : found)",

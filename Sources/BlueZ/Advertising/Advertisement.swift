@@ -41,7 +41,7 @@ public final class Advertisement: Registration {
 
   private static let paths = ObjectPathCounter("advertisement")
 
-  init(session: Session, adapter: BluetoothAddress, content: Content, parameters: Parameters) {
+  init(session: Session, adapter: AdapterIdentity, content: Content, parameters: Parameters) {
     self.session = session
     place = .adapter(adapter)
     self.content = content
@@ -176,7 +176,7 @@ extension Adapter {
   public func advertise(
     _ content: Advertisement.Content, _ parameters: Advertisement.Parameters = Advertisement.Parameters()
   ) async throws -> Advertisement {
-    let advertisement = Advertisement(session: session, adapter: address, content: content, parameters: parameters)
+    let advertisement = Advertisement(session: session, adapter: identity, content: content, parameters: parameters)
     try await advertisement.start()
     return advertisement
   }

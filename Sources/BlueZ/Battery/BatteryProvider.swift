@@ -35,7 +35,7 @@ public final class BatteryProvider: Registration {
 
   private static let paths = ObjectPathCounter("battery")
 
-  init(_ device: Device, adapter: BluetoothAddress, level: Int, source: String?) throws {
+  init(_ device: Device, adapter: AdapterIdentity, level: Int, source: String?) throws {
     try Self.check(level)
     session = device.session
     self.device = String(device.path.description.split(separator: "/").last ?? "")
@@ -117,7 +117,7 @@ extension Adapter {
     guard let path, device.path.isWithin(path) else {
       throw BlueZError(.invalidArgument, "\(device.peer) is not a device of \(self)")
     }
-    let provider = try BatteryProvider(device, adapter: address, level: level, source: source)
+    let provider = try BatteryProvider(device, adapter: identity, level: level, source: source)
     try await provider.start()
     return provider
   }

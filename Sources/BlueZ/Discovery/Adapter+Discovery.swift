@@ -34,8 +34,7 @@ extension Adapter {
   ) async throws -> BoundedStream<ScanResult> {
     try filter.check()
     let core = core
-    let address = address
-    let registration = core.sharedDiscovery(of: address)
+    let registration = core.sharedDiscovery(of: identity)
     try Task.checkCancellation()
     let observers = Lock<[Int]>([])
     let user = registration.newUser()

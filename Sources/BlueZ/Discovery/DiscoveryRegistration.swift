@@ -18,7 +18,7 @@ final class DiscoveryRegistration: Registration {
     var isAlone = false
   }
 
-  let adapter: BluetoothAddress
+  let adapter: AdapterIdentity
   var place: RegistrationPlace { .adapter(adapter) }
   let manager = "org.bluez.Adapter1"
   let needsPower = true
@@ -32,7 +32,7 @@ final class DiscoveryRegistration: Registration {
   /// Serializes the calls of bluetoothd: a pause must not overtake a start.
   private let radio = SerialQueue()
 
-  init(core: SessionCore, adapter: BluetoothAddress) {
+  init(core: SessionCore, adapter: AdapterIdentity) {
     self.core = core
     self.adapter = adapter
   }
@@ -225,7 +225,7 @@ final class DiscoveryRegistration: Registration {
 
 extension SessionCore {
   /// Returns the discovery that all scans of an adapter share.
-  func sharedDiscovery(of adapter: BluetoothAddress) -> DiscoveryRegistration {
+  func sharedDiscovery(of adapter: AdapterIdentity) -> DiscoveryRegistration {
     state.withLock { state in
       if let known = state.registry.discoveries[adapter] as? DiscoveryRegistration { return known }
       let new = DiscoveryRegistration(core: self, adapter: adapter)
@@ -237,7 +237,7 @@ extension SessionCore {
   /// Returns the discovery of the adapter at an object; `nil` if this session never scanned there.
   func discovery(at path: ObjectPath) -> DiscoveryRegistration? {
     state.withLock { state in
-      state.adapterPower(at: path).flatMap { state.registry.discoveries[$0.address] as? DiscoveryRegistration }
+      state.registry.discoveries.first { state.isObject(path, of: $0.key) }?.value as? DiscoveryRegistration
     }
   }
 }

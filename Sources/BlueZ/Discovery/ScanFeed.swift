@@ -52,7 +52,7 @@ final class ScanFeed: Sendable {
     let device = Device(session: adapter.session, path: path)
     // By the device's own property: searching the adapter among all objects costs too much with many devices.
     guard let root = device.property("Adapter")?.objectPath,
-      adapter.core.property(root, Adapter.interface, "Address")?.string == adapter.address.description
+      adapter.core.state.withLock({ $0.isObject(root, of: adapter.identity) })
     else { return }
     let data = device.advertisement
     let mayHaveForgotten = isHeard && !device.isConnected && isOnlyHeard(with: data)

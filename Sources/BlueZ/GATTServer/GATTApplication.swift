@@ -24,7 +24,7 @@ public final class GATTApplication: Registration {
   var title: String { "the services \(offered.map(\.uuid.description).joined(separator: ", "))" }
 
   private let session: Session
-  private let adapter: BluetoothAddress
+  private let adapter: AdapterIdentity
   private let root: ObjectPath
   private let state = Lock(State())
 
@@ -37,7 +37,7 @@ public final class GATTApplication: Registration {
 
   private static let paths = ObjectPathCounter("application")
 
-  init(session: Session, adapter: BluetoothAddress, services: [LocalService]) {
+  init(session: Session, adapter: AdapterIdentity, services: [LocalService]) {
     self.session = session
     self.adapter = adapter
     place = .adapter(adapter)
@@ -210,7 +210,7 @@ extension Adapter {
   /// - Throws: ``BlueZError``: `.invalidArgument` when bluetoothd rejects the services, `.noAdapter`,
   ///   `.serviceUnavailable`, `.notPermitted`.
   public func offer(_ services: [LocalService]) async throws -> GATTApplication {
-    let application = GATTApplication(session: session, adapter: address, services: services)
+    let application = GATTApplication(session: session, adapter: identity, services: services)
     try await application.start()
     return application
   }

@@ -51,7 +51,7 @@ public final class AdvertisementMonitor: Registration {
 
   private static let paths = ObjectPathCounter("monitor")
 
-  init(session: Session, adapter: BluetoothAddress, content: Content, limit: Int) {
+  init(session: Session, adapter: AdapterIdentity, content: Content, limit: Int) {
     self.session = session
     self.content = content
     place = .adapter(adapter)
@@ -190,7 +190,7 @@ extension Adapter {
   public func monitor(_ content: AdvertisementMonitor.Content, limit: Int = 256) async throws -> AdvertisementMonitor {
     try content.check()
     if let release = await core.release() { try content.check(for: release) }
-    let monitor = AdvertisementMonitor(session: session, adapter: address, content: content, limit: limit)
+    let monitor = AdvertisementMonitor(session: session, adapter: identity, content: content, limit: limit)
     try await monitor.start()
     return monitor
   }

@@ -14,7 +14,7 @@ import Streams
 public final class PairingWindow: Registration {
   /// The adapter that is pairable during the window.
   public let adapter: Adapter
-  var place: RegistrationPlace { .adapter(adapter.address) }
+  var place: RegistrationPlace { .adapter(adapter.identity) }
   let manager = Adapter.interface
   let needsPower = false
   let order = 3
@@ -76,7 +76,7 @@ public final class PairingWindow: Registration {
     let core = adapter.core
     if let observer = old.observer { core.stopObserving(observer) }
     guard let id = old.id else { return nil }
-    core.state.withLock { _ = $0.pairing.windows.remove(adapter.address) }
+    core.state.withLock { _ = $0.pairing.windows.remove(adapter.identity) }
     return id
   }
 
@@ -99,7 +99,7 @@ public final class PairingWindow: Registration {
   }
 
   private static func setTimeout(_ value: Value, of adapter: Adapter) async throws {
-    let path = try await adapter.core.whenPresent(adapter.address)
+    let path = try await adapter.core.whenPresent(adapter.identity)
     try await adapter.core.set(
       path, Adapter.interface, "PairableTimeout", value, doing: "setting the pairable timeout of \(path.lastElement)")
   }
@@ -125,13 +125,13 @@ extension Adapter {
   /// - Throws: ``BlueZError``: `.invalidArgument` when the duration is outside the range, `.inProgress` when the
   ///   session has a window at this adapter, `.noAdapter`, `.notPermitted`, `.serviceUnavailable`.
   public func openPairingWindow(for duration: Duration) async throws -> PairingWindow {
-    _ = try await core.whenPresent(address)
+    _ = try await core.whenPresent(identity)
     guard duration > .zero, duration <= .seconds(UInt32.max) else {
       throw BlueZError(
         .invalidArgument, "the duration of the pairing window is \(duration); allowed: more than 0 s, at most 2³² − 1 s"
       )
     }
-    guard core.state.withLock({ $0.pairing.windows.insert(address).inserted }) else {
+    guard core.state.withLock({ $0.pairing.windows.insert(identity).inserted }) else {
       throw BlueZError(.inProgress, "the session already has a pairing window at \(address)", hint: "close it first")
     }
     do {
@@ -139,7 +139,7 @@ extension Adapter {
       try await window.open()
       return window
     } catch {
-      core.state.withLock { _ = $0.pairing.windows.remove(address) }
+      core.state.withLock { _ = $0.pairing.windows.remove(identity) }
       throw error
     }
   }

@@ -13,31 +13,37 @@ struct AdapterPresence: Sendable {
     var powerUps = 0
   }
 
+  /// The object that an address alone stands for: the last one that appeared while no other adapter had the address.
+  private var homes: [BluetoothAddress: ObjectPath] = [:]
   private var counts: [ObjectPath: Counts] = [:]
   /// The adapters that vanished with bluetoothd or the bus and have not come back in their former state.
-  private var awaited: [BluetoothAddress: FormerPower] = [:]
+  private var awaited: [AdapterIdentity: FormerPower] = [:]
   /// The adapters that appeared and whose power must still be checked.
   private(set) var unchecked: Set<ObjectPath> = []
   /// The adapters that this session switched on and keeps on.
-  private(set) var keptOn: Set<BluetoothAddress> = []
+  private(set) var keptOn: Set<AdapterIdentity> = []
   /// The number of failures in a row to switch on an adapter again.
   private var powerFailures: [ObjectPath: Int] = [:]
 
   func counts(of path: ObjectPath) -> Counts { counts[path] ?? Counts() }
 
   /// Returns `true` if an adapter is about to come back.
-  func isAwaited(_ address: BluetoothAddress) -> Bool { awaited[address] != nil }
+  func isAwaited(_ adapter: AdapterIdentity) -> Bool { awaited[adapter] != nil }
+
+  /// Returns the object that an address alone stands for.
+  func home(of address: BluetoothAddress) -> ObjectPath? { homes[address] }
 
   /// Returns `true` if the session is about to switch on an adapter that appeared switched off.
-  func isBeingSwitchedOn(_ address: BluetoothAddress, at path: ObjectPath) -> Bool {
-    keptOn.contains(address) && unchecked.contains(path)
+  func isBeingSwitchedOn(_ adapter: AdapterIdentity, at path: ObjectPath) -> Bool {
+    keptOn.contains(adapter) && unchecked.contains(path)
   }
 
-  mutating func setKeptOn(_ on: Bool, _ address: BluetoothAddress) {
-    if on { keptOn.insert(address) } else { keptOn.remove(address) }
+  mutating func setKeptOn(_ on: Bool, _ adapter: AdapterIdentity) {
+    if on { keptOn.insert(adapter) } else { keptOn.remove(adapter) }
   }
 
-  mutating func appeared(_ path: ObjectPath, _ power: AdapterPower?) {
+  mutating func appeared(_ path: ObjectPath, _ power: AdapterPower?, isOnly: Bool) {
+    if isOnly, let power { homes[power.address] = path }
     counts[path, default: Counts()].appearances += 1
     powerFailures[path] = nil
     unchecked.insert(path)
@@ -58,31 +64,37 @@ struct AdapterPresence: Sendable {
   }
 
   /// Records that an adapter vanished with bluetoothd.
-  mutating func vanished(_ power: AdapterPower) {
-    awaited[power.address] = power.isOn || awaited[power.address] == .on ? .on : .off
+  mutating func vanished(_ adapter: AdapterIdentity, _ power: AdapterPower) {
+    awaited[adapter] = power.isOn || awaited[adapter] == .on ? .on : .off
   }
 
   /// Stops waiting for an adapter that did not come back in time.
-  mutating func stopAwaiting(_ address: BluetoothAddress) { awaited[address] = nil }
+  mutating func stopAwaiting(_ adapter: AdapterIdentity) { awaited[adapter] = nil }
 
   /// Records which adapters are still to be switched on.
   mutating func checked(leaving unchecked: Set<ObjectPath>) { self.unchecked = unchecked }
 
   /// An adapter that was on may need a moment more until bluetoothd has switched it on again.
   private mutating func cameBack(_ power: AdapterPower?) {
-    guard let power, power.isOn || awaited[power.address] == .off else { return }
-    awaited[power.address] = nil
+    guard let power else { return }
+    // Adapters with one address come back one by one, so that the first is the only one for a moment.
+    for path in [nil, power.path] {
+      let adapter = AdapterIdentity(address: power.address, path: path)
+      if power.isOn || awaited[adapter] == .off { awaited[adapter] = nil }
+    }
   }
 }
 
-/// The address of an adapter and its power.
+/// The object and the address of an adapter, and its power.
 struct AdapterPower: Sendable {
+  let path: ObjectPath
   let address: BluetoothAddress
   let isOn: Bool
 
   /// Reads the properties of an `org.bluez.Adapter1`.
-  init?(_ properties: [String: Value]?) {
+  init?(_ path: ObjectPath, _ properties: [String: Value]?) {
     guard let address = properties?["Address"]?.string.flatMap(BluetoothAddress.init) else { return nil }
+    self.path = path
     self.address = address
     isOn = properties?["Powered"]?.bool == true
   }

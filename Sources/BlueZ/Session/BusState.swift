@@ -12,6 +12,8 @@ enum BusState: Sendable {
   case disconnected
   /// The bus is connected, but bluetoothd is absent or its objects have not been read yet.
   case serviceAbsent(Attachment)
+  /// bluetoothd runs, and did not return its objects, the given number of times in a row.
+  case unreadable(Attachment, BlueZError, failures: Int)
   /// bluetoothd runs, and the cache contains its objects.
   case serviceUp(Attachment)
   /// The session was closed, which is final.
@@ -21,7 +23,8 @@ enum BusState: Sendable {
   var connection: Connection? {
     switch self {
     case .disconnected, .closed: nil
-    case .serviceAbsent(let attachment), .serviceUp(let attachment): attachment.connection
+    case .serviceAbsent(let attachment), .unreadable(let attachment, _, _), .serviceUp(let attachment):
+      attachment.connection
     }
   }
 
@@ -41,7 +44,7 @@ enum BusState: Sendable {
   /// - Returns: `false` when they were read over an earlier connection.
   mutating func serviceAppeared(on connection: Connection) -> Bool {
     switch self {
-    case .serviceAbsent(let attachment), .serviceUp(let attachment):
+    case .serviceAbsent(let attachment), .unreadable(let attachment, _, _), .serviceUp(let attachment):
       guard attachment.connection === connection else { return false }
       self = .serviceUp(attachment)
       return true
@@ -49,9 +52,26 @@ enum BusState: Sendable {
     }
   }
 
+  /// Records that bluetoothd did not return its objects.
+  /// - Returns: The number of failures in a row; `nil` when they have been read meanwhile, or the connection is gone.
+  mutating func readingFailed(_ error: BlueZError, on connection: Connection) -> Int? {
+    switch self {
+    case .serviceAbsent(let attachment) where attachment.connection === connection:
+      self = .unreadable(attachment, error, failures: 1)
+      return 1
+    case .unreadable(let attachment, _, let failures) where attachment.connection === connection:
+      self = .unreadable(attachment, error, failures: failures + 1)
+      return failures + 1
+    case .disconnected, .serviceAbsent, .unreadable, .serviceUp, .closed: return nil
+    }
+  }
+
   /// Records that bluetoothd left the bus.
   mutating func serviceVanished() {
-    if case .serviceUp(let attachment) = self { self = .serviceAbsent(attachment) }
+    switch self {
+    case .unreadable(let attachment, _, _), .serviceUp(let attachment): self = .serviceAbsent(attachment)
+    case .disconnected, .serviceAbsent, .closed: break
+    }
   }
 
   /// Records that the connection broke.

@@ -27,14 +27,13 @@ extension Registration {
 
 /// The object of bluetoothd that a registration belongs to.
 enum RegistrationPlace: Sendable, Hashable, CustomStringConvertible {
-  /// An adapter, which keeps its address when it comes back under another name.
-  case adapter(BluetoothAddress)
+  case adapter(AdapterIdentity)
   /// bluetoothd itself, whatever adapters there are.
   case service
 
   var description: String {
     switch self {
-    case .adapter(let address): "the adapter \(address)"
+    case .adapter(let identity): "the adapter \(identity)"
     case .service: "bluetoothd"
     }
   }

@@ -32,7 +32,7 @@ struct Registry: Sendable {
   /// A Boolean value that indicates whether everything was in place at the last check, and nothing was lost since.
   var isComplete = true
   /// The discovery that all scans of an adapter share; it is registered while there are any.
-  var discoveries: [BluetoothAddress: any Registration] = [:]
+  var discoveries: [AdapterIdentity: any Registration] = [:]
 
   /// Adds a registration before its first attempt, so that nothing that happens meanwhile is missed.
   /// - Returns: The identifier to remove it with.

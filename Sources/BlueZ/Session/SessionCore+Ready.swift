@@ -8,34 +8,36 @@ extension SessionCore {
   /// Waits until an adapter is present: bluetoothd appears before its adapters do.
   /// - Returns: The adapter's object.
   /// - Throws: ``BlueZError`` with code `.serviceUnavailable` or `.noAdapter`.
-  func whenPresent(_ address: BluetoothAddress) async throws -> ObjectPath {
+  func whenPresent(_ adapter: AdapterIdentity) async throws -> ObjectPath {
     do {
-      return try await wait("waiting for the adapter \(address)", Self.returnTimeout) { state in
-        if let path = state.path(of: address) { return path }
-        if let absence = Self.absence(of: address, in: state) { throw absence }
+      return try await wait("waiting for the adapter \(adapter)", Self.returnTimeout) { state in
+        if let path = state.path(of: adapter) { return path }
+        if let absence = Self.absence(of: adapter, in: state) { throw absence }
         return nil
       }
     } catch let error as BlueZError where error.code == .timedOut {
-      throw notReturned(address)
+      throw notReturned(adapter)
     }
   }
 
   /// The adapter did not come back in its former state; no other caller shall wait for it.
-  private func notReturned(_ address: BluetoothAddress) -> BlueZError {
-    state.withLock { $0.adapters.stopAwaiting(address) }
-    return BlueZError(.noAdapter, "the adapter \(address) did not come back after bluetoothd restarted")
+  private func notReturned(_ adapter: AdapterIdentity) -> BlueZError {
+    state.withLock { $0.adapters.stopAwaiting(adapter) }
+    return BlueZError(.noAdapter, "the adapter \(adapter) did not come back after bluetoothd restarted")
   }
 
-  private static func absence(in state: borrowing State) -> BlueZError? {
+  static func absence(in state: borrowing State) -> BlueZError? {
     guard !state.isServiceUp else { return nil }
+    if case .unreadable(_, let error, _) = state.bus { return error }
+    if state.bus.connection == nil, !state.isClosed { return noBus }
     return BlueZError(.serviceUnavailable, "bluetoothd is not running", hint: "start it: `systemctl start bluetooth`")
   }
 
   /// Returns the reason why an adapter is absent; `nil` when it is present or about to come back.
-  static func absence(of address: BluetoothAddress, in state: borrowing State) -> BlueZError? {
+  static func absence(of adapter: AdapterIdentity, in state: borrowing State) -> BlueZError? {
     if let absence = absence(in: state) { return absence }
-    guard state.path(of: address) == nil, !state.adapters.isAwaited(address) else { return nil }
-    return BlueZError(.noAdapter, "the adapter \(address) is absent")
+    guard state.path(of: adapter) == nil, !state.adapters.isAwaited(adapter) else { return nil }
+    return BlueZError(.noAdapter, "the adapter \(adapter) is absent")
   }
 
   /// Waits until a registration can be established: bluetoothd adds adapters and their interfaces one by one, and the
@@ -51,9 +53,9 @@ extension SessionCore {
         return nil
       }
     } catch let error as BlueZError where error.code == .timedOut {
-      if case .adapter(let address) = registration.place {
-        let error = notReturned(address)
-        if path(of: address) == nil { throw error }
+      if case .adapter(let adapter) = registration.place {
+        let error = notReturned(adapter)
+        if path(of: adapter) == nil { throw error }
       }
       let isOff = state.withLock { Self.isOff(registration, in: $0) }
       throw BlueZError(
@@ -80,9 +82,9 @@ extension SessionCore {
 
   /// Returns the obstacle that does not pass by waiting.
   private static func obstacle(to registration: any Registration, in state: borrowing State) -> BlueZError? {
-    guard case .adapter(let address) = registration.place else { return absence(in: state) }
-    if let absence = absence(of: address, in: state) { return absence }
-    guard let path = state.path(of: address) else { return nil }
+    guard case .adapter(let adapter) = registration.place else { return absence(in: state) }
+    if let absence = absence(of: adapter, in: state) { return absence }
+    guard let path = state.path(of: adapter) else { return nil }
     // The advertising manager is the last interface that bluetoothd adds to an adapter.
     if state.cache.properties(path, InterfaceName.advertisingManager) != nil,
       state.cache.properties(path, registration.manager) == nil
@@ -91,7 +93,7 @@ extension SessionCore {
         .notSupported, "\(registration.title): bluetoothd does not provide \(registration.manager)",
         hint: "some interfaces need `bluetoothd -E`")
     }
-    let isComingOn = state.adapters.isBeingSwitchedOn(address, at: path) || state.adapters.isAwaited(address)
+    let isComingOn = state.adapters.isBeingSwitchedOn(adapter, at: path) || state.adapters.isAwaited(adapter)
     guard isOff(registration, in: state), !isComingOn else { return nil }
     return BlueZError(.notPowered, "\(path.lastElement) is switched off", hint: "switch it on first")
   }

@@ -4,7 +4,7 @@ import Timing
 /// Restores what was declared whenever bluetoothd, the adapter or the bus comes back.
 extension SessionCore {
   /// The delays between attempts to restore a registration or the bus connection.
-  private static let backoff = Backoff(base: .milliseconds(100), limit: .seconds(5))
+  static let backoff = Backoff(base: .milliseconds(100), limit: .seconds(5))
   /// The delays between attempts to switch an adapter on again.
   private static let powerBackoff = Backoff(base: .milliseconds(500), limit: .seconds(60))
 
@@ -85,6 +85,7 @@ extension SessionCore {
           continue
         }
       }
+      await fillAgain()
       await restorePower()
       await restoreAll()
       publishIfRestored()
@@ -149,10 +150,8 @@ extension SessionCore {
   private func restorePower() async {
     let off = state.withLock { state in
       let off = state.adapters.unchecked.filter { path in
-        guard let properties = state.cache.properties(path, InterfaceName.adapter),
-          let address = properties["Address"]?.string.flatMap(BluetoothAddress.init)
-        else { return false }
-        return state.adapters.keptOn.contains(address) && properties["Powered"]?.bool == false
+        guard let power = state.adapterPower(at: path), !power.isOn else { return false }
+        return state.adapters.keptOn.contains { state.isObject(path, of: $0) }
       }
       state.adapters.checked(leaving: off)
       return off
@@ -176,17 +175,17 @@ extension SessionCore {
 
   /// Returns the present instance of a registration's place; `nil` while the adapter is absent.
   static func instance(for registration: any Registration, in state: borrowing State) -> AdapterInstance? {
-    guard case .adapter(let address) = registration.place else {
+    guard case .adapter(let adapter) = registration.place else {
       return AdapterInstance(generation: state.generation, path: SessionCore.root, appearance: 0, powerUp: 0)
     }
-    guard let path = state.path(of: address) else { return nil }
+    guard let path = state.path(of: adapter) else { return nil }
     let counts = state.adapters.counts(of: path)
     return AdapterInstance(
       generation: state.generation, path: path, appearance: counts.appearances,
       powerUp: registration.needsPower ? counts.powerUps : 0)
   }
 
-  private func wakeLater(after delay: Duration) {
+  func wakeLater(after delay: Duration) {
     Task { [weak self] in
       try await Task.sleep(for: delay, clock: .steady)
       self?.wake.signal()

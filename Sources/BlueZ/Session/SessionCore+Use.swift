@@ -19,6 +19,10 @@ extension SessionCore {
   /// The error of everything that is attempted, or still waits, after the end of the session.
   static let closed = BlueZError(.serviceUnavailable, "the session is closed")
 
+  static let noBus = BlueZError(
+    .serviceUnavailable, "there is no connection to the message bus",
+    hint: "start it: `systemctl start dbus`; in a container, mount /run/dbus")
+
   /// Returns the error of a stream that finished before it had what a caller waits for.
   func errorOfAnEndedStream() -> any Error { state.withLock { $0.isClosed } ? Self.closed : CancellationError() }
 
@@ -70,7 +74,7 @@ extension SessionCore {
   func connection() throws -> Connection {
     guard let connection = state.withLock({ $0.bus.connection }) else {
       throw state.withLock({ $0.isClosed })
-        ? Self.closed : BlueZError(.serviceUnavailable, "there is no connection to the message bus")
+        ? Self.closed : Self.noBus
     }
     return connection
   }

@@ -106,14 +106,28 @@ final class SessionCore: Sendable {
   /// Reads all objects of bluetoothd. Its absence is no error, because it may start later.
   private func fill(_ connection: Connection) async {
     do {
-      try await connection.call(
-        Self.service, "/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects",
-        options: .init(
-          returning: "a{oa{sa{sv}}}",
-          onArrival: { [weak self] in self?.filled($0[0], by: connection) }))
+      _ = try await BlueZError.naming("reading the objects of bluetoothd") {
+        try await connection.call(
+          Self.service, "/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects",
+          options: .init(
+            returning: "a{oa{sa{sv}}}",
+            onArrival: { [weak self] in self?.filled($0[0], by: connection) }))
+      }
+    } catch let error as BlueZError where error.code != .serviceUnavailable {
+      guard let failures = state.withLock({ $0.bus.readingFailed(error, on: connection) }) else { return }
+      logger.log(
+        level: failures > 1 ? .debug : .warning, "bluetoothd does not return its objects",
+        metadata: ["error": "\(error)", "attempt": "\(failures)"])
+      wakeLater(after: Self.backoff.delay(afterFailures: failures, random: 0))
     } catch {
       logger.info("bluetoothd does not respond", metadata: ["error": "\(error)"])
     }
+  }
+
+  /// Reads the objects again that bluetoothd did not return.
+  func fillAgain() async {
+    guard case .unreadable(let attachment, _, _) = state.withLock({ $0.bus }) else { return }
+    await fill(attachment.connection)
   }
 
   private func filled(_ objects: Value, by connection: Connection) {
@@ -127,7 +141,7 @@ final class SessionCore: Sendable {
       let known = Set(state.cache.paths(with: InterfaceName.adapter))
       state.cache.replaceAll(all)
       for path in state.cache.paths(with: InterfaceName.adapter) where !known.contains(path) {
-        state.adapters.appeared(path, state.adapterPower(at: path))
+        state.adapterAppeared(at: path)
       }
       return state.observers.all
     }
@@ -152,7 +166,9 @@ final class SessionCore: Sendable {
       let former = state.bus
       guard !former.isClosed else { return ([], former) }
       for path in state.cache.paths(with: InterfaceName.adapter) {
-        if let power = state.adapterPower(at: path) { state.adapters.vanished(power) }
+        if let power = state.adapterPower(at: path), let adapter = state.identity(at: path) {
+          state.adapters.vanished(adapter, power)
+        }
       }
       if isBusLost { state.bus.detach() } else { state.bus.serviceVanished() }
       state.cache.removeAll()
@@ -173,7 +189,7 @@ final class SessionCore: Sendable {
       switch change {
       case .added(let path, let interfaces)
       where interfaces.contains(InterfaceName.adapter) && !isKnownAdapter:
-        state.adapters.appeared(path, state.adapterPower(at: path))
+        state.adapterAppeared(at: path)
       case .changed(let path, InterfaceName.adapter, let changed, _) where changed["Powered"]?.bool == true:
         state.adapters.switchedOn(path, state.adapterPower(at: path))
       case .changed(let path, InterfaceName.device, let changed, _) where changed["Connected"]?.bool == false:
@@ -200,21 +216,4 @@ extension SessionCore.State {
   var isServiceUp: Bool { bus.isServiceUp }
 
   var isClosed: Bool { bus.isClosed }
-
-  /// Returns the object of the adapter with an address; `nil` while the adapter is absent.
-  func path(of address: BluetoothAddress) -> ObjectPath? {
-    cache.paths(with: InterfaceName.adapter).first {
-      cache.properties($0, InterfaceName.adapter)?["Address"]?.string == address.description
-    }
-  }
-
-  /// Returns the address and power of the adapter at an object.
-  func adapterPower(at path: ObjectPath) -> AdapterPower? {
-    AdapterPower(cache.properties(path, InterfaceName.adapter))
-  }
-}
-
-extension SessionCore {
-  /// Returns the object of the adapter with an address; `nil` while the adapter is absent.
-  func path(of address: BluetoothAddress) -> ObjectPath? { state.withLock { $0.path(of: address) } }
 }

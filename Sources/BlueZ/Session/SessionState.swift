@@ -44,7 +44,7 @@ struct Observers: Sendable {
 /// The pairings that this session starts or admits.
 struct PairingState: Sendable {
   /// The adapters with an open pairing window of this session.
-  var windows: Set<BluetoothAddress> = []
+  var windows: Set<AdapterIdentity> = []
   /// The object of the agent of this session, of which bluetoothd accepts one.
   var agentPlace: ObjectPath?
   /// The devices that this session is pairing with on its own initiative.
