@@ -1,5 +1,4 @@
 import Foundation
-import FoundationXML
 import Testing
 
 @testable import AudioIngest
@@ -12,30 +11,10 @@ import Testing
     return FinishedSegment(info: info, path: "/r/it's.wav")
   }
 
-  /// What there is to see of a picture: its elements with their attributes, and its text.
-  private final class Elements: NSObject, XMLParserDelegate {
-    var all: [(name: String, attributes: [String: String])] = []
-    var text = ""
-
-    init(_ svg: String) throws {
-      super.init()
-      let parser = XMLParser(data: Data(svg.utf8))
-      parser.delegate = self
-      try #require(parser.parse(), "\(String(describing: parser.parserError))")
-    }
-
-    func parser(
-      _: XMLParser, didStartElement name: String, namespaceURI _: String?, qualifiedName _: String?,
-      attributes: [String: String]
-    ) { all.append((name, attributes)) }
-
-    func parser(_: XMLParser, foundCharacters characters: String) { text += characters }
-  }
-
   @Test("A picture shows waveform, gaps, speech and time") func aPictureShowsWhatIsThere() throws {
     let info = try Self.segment().info
     let samples = (0..<info.samples).map { $0 < 33_600 ? Int16(8000) : -4000 }
-    let picture = try Elements(SegmentPicture(info, samples).svg)
+    let picture = try PictureElements(SegmentPicture(info, samples).svg)
     #expect(picture.text.contains("<Omi> & co"))
     #expect(picture.text.contains("01:45:00"))
     #expect(picture.text.contains("lost packets, 0.10 s in 1"))
@@ -68,7 +47,7 @@ import Testing
     let info = try Self.segment {
       ($0.samples, $0.duration, $0.gaps, $0.speech) = (samples, Double(samples) / 16_000, [], [])
     }.info
-    let picture = try Elements(SegmentPicture(info, [Int16](repeating: .min, count: samples)).svg)
+    let picture = try PictureElements(SegmentPicture(info, [Int16](repeating: .min, count: samples)).svg)
     #expect(picture.text.contains("no gaps"))
     #expect(picture.text.contains("no speech"))
     #expect(!picture.all.contains { $0.attributes.values.contains { $0.contains("nan") || $0.contains("inf") } })
@@ -93,14 +72,15 @@ import Testing
   @Test("All fields of a segment are printed") func allThatIsKnown() throws {
     let entry = SegmentCatalog.Entry(segment: try Self.segment(), isDelivered: true)
     #expect(
-      entry.lines == [
+      entry.lines() == [
         "Segment    3, 20261122T004500.000Z-000003", "Recorded   2026-11-22 01:45:00 (Etc/UTC), 0:04.200",
         "Device     <Omi> & co, FA:0B:00:00:00:01",
         "Audio      Opus, 20 ms frames; WAV file: 16000 Hz, 16 bit, mono",
         "Level      −3.1 dB peak, −23.0 dB RMS", "Ended by   silence",
         "Previous   segment 2, ended by disconnect, 0:12.5 earlier", "Delivered  yes",
         "File       /r/it's.wav",
-        "SHA-256    00, corrupt: /r/it's.wav was changed since it was recorded", "Missing    0.100 s in 1 gap",
+        "SHA-256    00", "State      corrupt: /r/it's.wav was changed since it was recorded",
+        "Missing    0.100 s in 1 gap, 2.4 % of the segment",
         "           0:02.000  0.100 s  lost packets; 0.100 s of it concealed", "Speech     2.0 s in 1 stretch",
       ])
   }
@@ -114,7 +94,7 @@ import Testing
           .init(segment: 4, start: nil, duration: 12.5), .init(segment: 5, start: 1600, duration: 2),
         ])
     }
-    let lines = SegmentCatalog.Entry(segment: segment, isDelivered: false).lines
+    let lines = SegmentCatalog.Entry(segment: segment, isDelivered: false).lines()
     #expect(
       lines[6..<9] == [
         "Stored     by the device while it was not connected; time from its clock",

@@ -36,8 +36,9 @@ struct PlayInfo {
     let info = segment.info
     let file = Self.quoted(segment.path.printable)
     var lines = [
-      "\(info.name).wav: WAV, PCM of 16 bit, \(info.sampleRate) Hz, one channel, \(Amounts.clock(info.duration, digits: 3))",
-      "", "  aplay \(file)", "  ffplay -autoexit \(file)", "",
+      "\(info.name).wav",
+      "WAV, PCM of 16 bit, \(info.sampleRate) Hz, one channel, \(Amounts.clock(info.duration, digits: 3))", "",
+      "  aplay \(file)", "  ffplay -autoexit \(file)", "",
     ]
     if cues.isEmpty { lines.append("It contains no speech and no gaps.") }
     if !cues.isEmpty {
@@ -50,7 +51,7 @@ struct PlayInfo {
     }
     if let next {
       let pause = next.pause > 0 ? "after a pause of \(Amounts.clock(next.pause, digits: 3))" : "without a pause"
-      lines += ["", "Segment \(next.segment.info.id) follows \(pause): \(next.segment.path.printable)"]
+      lines += ["", "Segment \(next.segment.info.id) follows \(pause):", "  \(next.segment.path.printable)"]
     }
     return lines
   }

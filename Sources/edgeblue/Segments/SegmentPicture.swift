@@ -6,12 +6,9 @@ struct SegmentPicture {
   private static let width = 1280.0
   private static let height = 420.0
   /// The area of the waveform in the picture.
-  private static let plot = (left: 64.0, top: 92.0, right: 1256.0, bottom: 316.0)
-  /// The smallest width of a gap, so that it stays visible.
-  private static let narrowestGap = 2.0
-
+  static let plot = (left: 64.0, top: 92.0, right: 1256.0, bottom: 316.0)
   let info: SegmentInfo
-  private let waveform: Waveform
+  let waveform: Waveform
   /// The amplitude at the upper edge, 0 to 1; quiet recordings are enlarged.
   private let scale: Double
 
@@ -27,7 +24,8 @@ struct SegmentPicture {
   /// The SVG document.
   var svg: String {
     let parts: [[String]] = [
-      [head, Self.style, title], grid, gapBands, [wave], gapMarks, speech, timeAxis, legend, ["</svg>", ""],
+      [head, Self.style, title], grid, gapBands, [wave], clippingMarks, gapMarks, speech, timeAxis, legend,
+      ["</svg>", ""],
     ]
     return parts.joined().joined(separator: "\n")
   }
@@ -79,7 +77,7 @@ struct SegmentPicture {
       "\(Amounts.decibels(info.measured.peak)) peak, \(Amounts.decibels(info.measured.rms)) RMS",
       info.gaps.isEmpty
         ? "no gaps" : "\(missing) s missing in \(info.gaps.count) gap\(info.gaps.count == 1 ? "" : "s")",
-    ] + (info.backfill == nil ? [] : ["stored by the device"])
+    ] + (waveform.clippings > 0 ? ["clipped"] : []) + (info.backfill == nil ? [] : ["stored by the device"])
   }
 
   private var grid: [String] {
@@ -140,41 +138,6 @@ struct SegmentPicture {
     return start < count ? runs + [start..<count] : runs
   }
 
-  // MARK: Gaps
-
-  private func span(_ start: Int, _ samples: Int) -> (x: Double, width: Double) {
-    let x = self.x(start)
-    let width = max(self.x(start + samples) - x, Self.narrowestGap)
-    return (min(x, Self.plot.right - width), width)
-  }
-
-  private var gapBands: [String] {
-    info.gaps.map { gap in
-      let (x, width) = span(gap.start, gap.samples)
-      let rect =
-        "<rect x=\"\(Self.n(x))\" y=\"\(Self.n(Self.plot.top))\" width=\"\(Self.n(width))\" height=\"\(Self.n(Self.plot.bottom - Self.plot.top))\""
-      return """
-        \(rect) fill="\(gap.reason.colour)" fill-opacity="0.32"/>\(width > 8 ? rect + " fill=\"url(#hatch)\"/>" : "")
-        """
-    }
-  }
-
-  /// A mark above each gap, and its length if it fits.
-  private var gapMarks: [String] {
-    let top = Self.plot.top
-    return info.gaps.map { gap in
-      let (x, width) = span(gap.start, gap.samples)
-      let middle = x + width / 2
-      let seconds = info.seconds(gap.samples)
-      let mark =
-        "<path d=\"M\(Self.n(middle - 5)) \(Self.n(top - 9))h10l-5 8z\" fill=\"\(gap.reason.colour)\"/>"
-      guard width > 44 else { return mark }
-      return mark + """
-        <text class="gap" x="\(Self.n(middle))" y="\(Self.n(Self.plot.bottom - 8))" text-anchor="middle">\(Amounts.fixed(seconds, seconds < 10 ? 2 : 1)) s</text>
-        """
-    }
-  }
-
   private var speech: [String] {
     let y = Self.plot.bottom + 6
     return [
@@ -221,10 +184,18 @@ struct SegmentPicture {
       let missing = Amounts.fixed(info.seconds(gaps.reduce(0) { $0 + $1.samples }), 2)
       items.append((reason.colour, "\(reason.words), \(missing) s in \(gaps.count)"))
     }
+    if waveform.clippings > 0 {
+      items.append((Self.clipping, "clipped in \(waveform.clippings) place\(waveform.clippings == 1 ? "" : "s")"))
+    }
     var x = Self.plot.left
-    let y = Self.height - 22
+    var y = Self.height - 22
     return items.map { item in
-      defer { x += 30 + Double(item.text.count) * 6.6 + 16 }
+      let width = 30 + Double(item.text.count) * 6.6 + 16
+      if x + width > Self.plot.right, x > Self.plot.left {
+        x = Self.plot.left
+        y += 17
+      }
+      defer { x += width }
       return """
         <rect x="\(Self.n(x))" y="\(Self.n(y - 10))" width="14" height="11" rx="2" fill="\(item.colour)"/>\
         <text x="\(Self.n(x + 21))" y="\(Self.n(y))">\(Self.escaped(item.text))</text>
@@ -234,7 +205,7 @@ struct SegmentPicture {
 
   // MARK: Numbers and text
 
-  private func x(_ sample: Int) -> Double {
+  func x(_ sample: Int) -> Double {
     Self.plot.left + (Self.plot.right - Self.plot.left) * Double(sample) / Double(max(info.samples, 1))
   }
 
@@ -245,7 +216,7 @@ struct SegmentPicture {
   }
 
   /// Returns a coordinate rounded to tenths.
-  private static func n(_ value: Double) -> String {
+  static func n(_ value: Double) -> String {
     let tenths = Int((value * 10).rounded())
     let sign = tenths < 0 ? "-" : ""
     let (whole, rest) = abs(tenths).quotientAndRemainder(dividingBy: 10)
@@ -254,17 +225,5 @@ struct SegmentPicture {
 
   private static func escaped(_ text: String) -> String {
     text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-  }
-}
-
-extension AudioGap.Reason {
-  fileprivate var colour: String {
-    switch self {
-    case .lost: "#d64545"
-    case .damaged: "#8e44ad"
-    case .unsent: "#e08e2b"
-    case .linkLoss: "#6c7a89"
-    case .noSpace: "#8d6e4b"
-    }
   }
 }

@@ -17,83 +17,65 @@ extension SegmentCatalog {
   }
 
   static let heading =
-    "NUMBER  " + "RECORDED".padded(to: 21) + "LENGTH".padded(to: 10) + "DEVICE".padded(to: 20)
-    + "MISSING".padded(to: 10)
-    + "PEAK".padded(to: 10) + "ENDED BY".padded(to: 14) + "DELIVERED"
+    "NUMBER " + "RECORDED".padded(to: 20) + "LENGTH".padded(to: 8) + "DEVICE".padded(to: 13) + "MISSING".padded(to: 10)
+    + "ENDED BY".padded(to: 13) + "DELIVERED"
 }
 
 extension SegmentCatalog.Entry {
+  /// The segment as a row of the table, which fits the 80 columns of a terminal.
   fileprivate var line: String {
     let info = segment.info
     let number = "\(info.id)"
-    return String(repeating: " ", count: max(6 - number.count, 0)) + number + "  "
-      + "\(info.capture.localDate) \(info.clock(at: 0))".padded(to: 21) + Amounts.clock(info.duration).padded(to: 10)
-      + (info.device.name?.printable ?? info.device.address.printable).cut(to: 19).padded(to: 20)
+    return String(repeating: " ", count: max(6 - number.count, 0)) + number + " "
+      + "\(info.capture.localDate) \(info.clock(at: 0))".padded(to: 20) + Amounts.clock(info.duration).padded(to: 8)
+      + (info.device.name?.printable ?? info.device.address.printable).cut(to: 12).padded(to: 13)
       + (info.missingSamples > 0 ? "\(Amounts.fixed(info.seconds(info.missingSamples), 2)) s" : "–").padded(to: 10)
-      + Amounts.decibels(info.measured.peak).padded(to: 10) + info.closedBy.words.padded(to: 14)
-      + (isDelivered ? "yes" : "no")
+      + info.closedBy.words.padded(to: 13) + (isDelivered ? "yes" : "no")
   }
 
   /// All fields of the segment, for display.
-  var lines: [String] {
+  /// - Parameter allGaps: `true` to list every gap, also if there are many.
+  func lines(allGaps: Bool = false) -> [String] {
     let info = segment.info
-    var lines = [
-      Self.row("Segment", "\(info.id), \(info.name)"),
-      Self.row(
-        "Recorded",
-        "\(info.capture.localDate) \(info.clock(at: 0)) (\(info.capture.timeZone.printable)), \(Amounts.clock(info.duration, digits: 3))"
-      ),
-      Self.row("Device", (info.device.name.map { "\($0.printable), " } ?? "") + info.device.address.printable),
-      Self.row("Audio", "\(info.codec.words); WAV file: \(info.sampleRate) Hz, 16 bit, mono"),
-      Self.row("Level", "\(Amounts.decibels(info.measured.peak)) peak, \(Amounts.decibels(info.measured.rms)) RMS"),
-      Self.row("Ended by", info.closedBy.words),
-    ]
+    let time = "\(info.capture.localDate) \(info.clock(at: 0)) (\(info.capture.timeZone.printable))"
+    var lines =
+      Self.row("Segment", "\(info.id), \(info.name)")
+      + Self.row("Recorded", "\(time), \(Amounts.clock(info.duration, digits: 3))")
+      + Self.row("Device", (info.device.name.map { "\($0.printable), " } ?? "") + info.device.address.printable)
+      + Self.row("Audio", "\(info.codec.words); WAV file: \(info.sampleRate) Hz, 16 bit, mono")
+      + Self.row("Level", "\(Amounts.decibels(info.measured.peak)) peak, \(Amounts.decibels(info.measured.rms)) RMS")
+      + Self.row("Ended by", info.closedBy.words)
     if let backfill = info.backfill {
-      lines.append(Self.row("Stored", "by the device while it was not connected; \(backfill.clock.words)"))
-      for gap in backfill.fills { lines.append(Self.row("", gap.words)) }
+      lines += Self.row("Stored", "by the device while it was not connected; \(backfill.clock.words)")
+      for gap in backfill.fills { lines += Self.row("", gap.words) }
     }
     if let before = info.previous {
       let pause = Amounts.clock(before.pause, digits: 1)
-      lines.append(
-        Self.row("Previous", "segment \(before.id), ended by \(before.closedBy.words), \(pause) earlier"))
+      lines += Self.row("Previous", "segment \(before.id), ended by \(before.closedBy.words), \(pause) earlier")
     }
-    return lines + contents
+    return lines + contents(allGaps)
   }
 
   /// The state of the files, the gaps and the speech, for display.
-  private var contents: [String] {
+  private func contents(_ allGaps: Bool) -> [String] {
     let info = segment.info
-    var lines = [Self.row("Delivered", isDelivered ? "yes" : "no"), Self.row("File", segment.path.printable)]
-    lines.append(
-      Self.row(
-        "SHA-256",
-        "\(info.measured.sha256), " + (segment.problem.map { "corrupt: \($0.message.printable)" } ?? "intact"))
-    )
-    let missing = Amounts.fixed(info.seconds(info.missingSamples), 3)
-    lines.append(
-      Self.row(
-        "Missing",
-        info.gaps.isEmpty ? "none" : "\(missing) s in \(info.gaps.count) gap\(info.gaps.count == 1 ? "" : "s")"))
-    for gap in info.gaps {
-      let made = gap.concealed > 0 ? "; \(Amounts.fixed(info.seconds(gap.concealed), 3)) s of it concealed" : ""
-      lines.append(
-        Self.row(
-          "",
-          "\(Amounts.clock(info.seconds(gap.start), digits: 3))  \(Amounts.fixed(info.seconds(gap.samples), 3)) s  \(gap.reason.words)\(made)"
-        ))
+    let gaps = GapSummary(info)
+    // A path is not broken into lines: it is copied.
+    var lines = Self.row("Delivered", isDelivered ? "yes" : "no") + ["File".padded(to: 11) + segment.path.printable]
+    lines += Self.row("SHA-256", info.measured.sha256)
+    lines += Self.row("State", segment.problem.map { "corrupt: \($0.message.printable)" } ?? "intact")
+    for (index, line) in (gaps.lines + gaps.list(all: allGaps)).enumerated() {
+      lines += Self.row(index == 0 ? "Missing" : "", line)
     }
-    let spoken = info.speech.reduce(0) { $0 + $1.samples }
-    lines.append(
-      Self.row(
-        "Speech",
-        info.speech.isEmpty
-          ? "none"
-          : "\(Amounts.fixed(info.seconds(spoken), 1)) s in \(info.speech.count) stretch\(info.speech.count == 1 ? "" : "es")"
-      ))
-    return lines
+    let spoken = Amounts.fixed(info.seconds(info.speech.reduce(0) { $0 + $1.samples }), 1)
+    let stretches = "\(info.speech.count) stretch\(info.speech.count == 1 ? "" : "es")"
+    return lines + Self.row("Speech", info.speech.isEmpty ? "none" : "\(spoken) s in \(stretches)")
   }
 
-  private static func row(_ name: String, _ text: String) -> String { name.padded(to: 11) + text }
+  /// Returns a field as lines that fit the 80 columns of a terminal.
+  private static func row(_ name: String, _ text: String) -> [String] {
+    text.wrapped(to: 69).enumerated().map { index, line in (index == 0 ? name : "").padded(to: 11) + line }
+  }
 }
 
 extension SegmentInfo.Backfill {

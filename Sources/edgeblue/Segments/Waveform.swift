@@ -8,10 +8,21 @@ struct Waveform {
   }
 
   let columns: [Column]
+  /// The ranges of columns with clipped samples, in order.
+  let clippedColumns: [Range<Int>]
+  /// The number of places where samples are clipped.
+  let clippings: Int
+
+  /// The number of samples in a row at an end of the range that are clipped: a peak may touch it with one or two.
+  private static let leastClipped = 3
 
   /// Divides samples into columns of equal length; at most one column per sample.
   init(_ samples: [Int16], columns count: Int) {
     let count = min(count, samples.count)
+    let clipped = Self.clippings(samples)
+    clippings = clipped.count
+    clippedColumns = Self.merged(
+      clipped.map { $0.lowerBound * count / samples.count..<($0.upperBound - 1) * count / samples.count + 1 })
     columns = (0..<count).map { index in
       let part = samples[(samples.count * index / count)..<(samples.count * (index + 1) / count)]
       var low = part.first ?? 0
@@ -25,6 +36,29 @@ struct Waveform {
       return Column(
         low: Double(low) / 32_768, high: Double(high) / 32_768,
         rms: (Double(sum) / Double(part.count)).squareRoot() / 32_768)
+    }
+  }
+
+  /// Returns the ranges of samples at the upper or at the lower end of the range.
+  private static func clippings(_ samples: [Int16]) -> [Range<Int>] {
+    var ranges: [Range<Int>] = []
+    var start = 0
+    for (index, sample) in samples.enumerated() where sample == .max || sample == .min {
+      if index == 0 || samples[index - 1] != sample { start = index }
+      let isEnd = index + 1 == samples.count || samples[index + 1] != sample
+      if isEnd, index + 1 - start >= leastClipped { ranges.append(start..<index + 1) }
+    }
+    return ranges
+  }
+
+  /// Returns ranges in which those that touch or overlap are one.
+  private static func merged(_ ranges: [Range<Int>]) -> [Range<Int>] {
+    ranges.reduce(into: []) { all, next in
+      if let last = all.last, next.lowerBound <= last.upperBound {
+        all[all.count - 1] = last.lowerBound..<max(last.upperBound, next.upperBound)
+      } else {
+        all.append(next)
+      }
     }
   }
 
