@@ -154,7 +154,7 @@ import Testing
 
   @Test("Delivered segments are removed first") func deliveredSegmentsGoFirst() throws {
     let folder = try folder(.init(quota: 193_500, reserve: 0))
-    var recording = try Recording(folder, SegmentRules(maximum: .seconds(2)))
+    var recording = try Recording(folder, SegmentRules(maximum: .seconds(2), quietSearch: .zero))
     recording.play(frames: 600)
     #expect(recording.recorder.finished().map(\.info.id) == [1, 2, 3])
     // 192 KB of samples, and the sidecars: more than the quota, and nothing delivered.

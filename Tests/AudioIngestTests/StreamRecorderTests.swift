@@ -18,7 +18,7 @@ import Testing
   /// Cut at the maximum, nothing is missing between two segments, and a gap over the cut is in both.
   @Test("Segments cut at the maximum follow each other without a lost sample") func segmentsFollowEachOther() throws {
     let folder = try folder()
-    var recording = try Recording(folder, SegmentRules(maximum: .seconds(2)))
+    var recording = try Recording(folder, SegmentRules(maximum: .seconds(2), quietSearch: .zero))
     recording.play(frames: 180)
     recording.lose(frames: 50)
     recording.play(frames: 170)

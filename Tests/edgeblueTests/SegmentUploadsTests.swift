@@ -86,7 +86,7 @@ import Uploads
   func withoutRoomASegmentWaitsAndWhatWasDeliveredGoes() async throws {
     let disk = try SmallDisk(megabytes: 2)
     let folder = try SegmentFolder(path: disk.path + "/recordings", limits: .init(reserve: 0))
-    var recording = try Recording(folder, SegmentRules(maximum: .seconds(2)))
+    var recording = try Recording(folder, SegmentRules(maximum: .seconds(2), quietSearch: .zero))
     recording.play(frames: 600)
     recording.recorder.end(.shutdown, at: recording.moment)
     let segments = try SegmentCatalog(path: folder.path).entries.map(\.segment)

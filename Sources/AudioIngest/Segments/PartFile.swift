@@ -11,8 +11,11 @@ final class PartFile {
   /// The number of samples in gaps found late: they enter the file when it is finished.
   private var late = 0
 
+  /// The position from which on the samples belong to the next segment; `nil` if all of them belong to this one.
+  private(set) var end: Int?
+
   /// The number of samples that the finished file will have.
-  var written: Int { data.length > WAVHeader.length ? (data.length - WAVHeader.length) / 2 + late : 0 }
+  var written: Int { end ?? (data.length > WAVHeader.length ? (data.length - WAVHeader.length) / 2 + late : 0) }
 
   private let data: GrowingFile
   private let log: GrowingFile
@@ -21,12 +24,14 @@ final class PartFile {
   private var isDataDirty = false
   private var isLogDirty = false
 
-  init(_ info: SegmentInfo, _ paths: SegmentPaths, _ disk: Disk) throws(AudioIngestError) {
+  init(
+    _ info: SegmentInfo, _ paths: SegmentPaths, _ disk: Disk, carry: SegmentCarry? = nil
+  ) throws(AudioIngestError) {
     self.info = info
     writeSize = info.sampleRate / 5
     log = try storage(GrowingFile(paths.log(info.name), on: disk))
     data = try storage(GrowingFile(paths.part(info.name), on: disk))
-    try storage(log.append(SegmentLog(info: info).line))
+    try storage(log.append(SegmentLog(info: info, carry: carry).line))
     try storage(data.append(WAVHeader(sampleRate: info.sampleRate, dataBytes: 0).bytes))
     try storage(log.sync())
     try storage(data.sync())
@@ -64,6 +69,30 @@ final class PartFile {
     isDataDirty = true
     try storage(data.append(waiting))
     waiting.removeAll(keepingCapacity: true)
+  }
+
+  /// Returns the samples from a position on, with the silence of gaps found late.
+  func samples(from position: Int) throws(AudioIngestError) -> [Int16] {
+    try flush()
+    let offset = WAVHeader.length + (position - late(before: position)) * 2
+    let bytes = try data.bytes(at: offset, data.length - offset)
+    var samples = bytes.withUnsafeBytes { bytes in
+      (0..<(bytes.count / 2)).map { bytes.loadUnaligned(fromByteOffset: $0 * 2, as: Int16.self) }
+    }
+    for gap in info.gaps where gap.isLate == true && gap.start >= position {
+      samples.insert(contentsOf: repeatElement(0, count: gap.samples), at: gap.start - position)
+    }
+    return samples
+  }
+
+  private func late(before position: Int) -> Int {
+    info.gaps.reduce(0) { $0 + ($1.isLate == true && $1.start < position ? $1.samples : 0) }
+  }
+
+  /// Ends the segment at a position: the samples behind it are in another segment, on disk.
+  func end(at position: Int) {
+    info.end(at: position)
+    end = position
   }
 
   /// Syncs what the kernel has to the disk: it survives a power cut.

@@ -5,10 +5,20 @@ extension SegmentFolder {
   /// Completes a part: writes its header, measures it, writes the sidecar, and moves both into the folder.
   ///
   /// Every step can be repeated: after a crash all of them are.
+  /// - Parameters:
+  ///   - info: The description of the segment.
+  ///   - end: The position from which on the samples are in another segment; they are removed here.
   /// - Returns: `nil` if the part has no samples; its files are then removed.
-  func publish(_ info: SegmentInfo) throws(AudioIngestError) -> FinishedSegment? {
+  func publish(_ info: SegmentInfo, end: Int? = nil) throws(AudioIngestError) -> FinishedSegment? {
     let name = info.name
+    var info = info
+    if let end { info.end(at: end) }
     let late = info.gaps.filter { $0.isLate == true }
+    if let end {
+      let part = try storage(GrowingFile(paths.part(name), on: disk, isContinued: true))
+      let length = WAVHeader.length + (end - late.reduce(0) { $0 + $1.samples }) * 2
+      if part.length > length { try storage(part.truncate(to: length)) }
+    }
     let path = late.isEmpty ? paths.part(name) : try spread(name, late)
     let file = try storage(GrowingFile(path, on: disk, isContinued: true))
     let samples = min(file.length - WAVHeader.length, WAVHeader.longestData) / 2

@@ -30,11 +30,17 @@ public final class SegmentFolder: Sendable {
     }
   }
 
+  /// A segment that could not be finished: its description, and the position from which on its samples are in another.
+  struct Unfinished {
+    var info: SegmentInfo
+    var end: Int?
+  }
+
   struct State {
     /// The names of the segments that are being written.
     var open: Set<String> = []
     /// The segments that were written and could not be finished, for example on a full disk.
-    var unfinished: [String: SegmentInfo] = [:]
+    var unfinished: [String: Unfinished] = [:]
     /// The devices whose stored audio is being fetched.
     var fetching: Set<String> = []
   }
@@ -110,16 +116,18 @@ public final class SegmentFolder: Sendable {
   // MARK: Writing
 
   /// Opens a segment.
+  /// - Parameter carry: The samples that it will take over from the segment before.
   /// - Throws: ``AudioIngestError``: `.noSpace` if the disk or the quota is full, `.storage`.
   func begin(
-    _ device: AudioDevice, _ codec: AudioCodec, capturedAtMs: Int64, previous: SegmentInfo.Previous?
+    _ device: AudioDevice, _ codec: AudioCodec, capturedAtMs: Int64, previous: SegmentInfo.Previous?,
+    carry: SegmentCarry? = nil
   ) throws(AudioIngestError) -> PartFile {
     try makeRoom()
     let info = SegmentInfo(
       id: try takeNumber(), capturedAtMs: capturedAtMs, device: device, codec: codec, previous: previous)
     _ = state.withLock { $0.open.insert(info.name) }
     do throws(AudioIngestError) {
-      return try PartFile(info, paths, disk)
+      return try PartFile(info, paths, disk, carry: carry)
     } catch {
       _ = state.withLock { $0.open.remove(info.name) }
       // The first error is thrown; files that stay are removed by the next recovery.
@@ -156,19 +164,19 @@ public final class SegmentFolder: Sendable {
     info.closedBy = end
     do throws(AudioIngestError) {
       try part.flush()
-      let finished = try publish(info)
+      let finished = try publish(info, end: part.end)
       _ = state.withLock { $0.open.remove(info.name) }
       return finished
     } catch {
       state.withLock { state in
         state.open.remove(info.name)
-        state.unfinished[info.name] = info
+        state.unfinished[info.name] = Unfinished(info: info, end: part.end)
       }
       throw error
     }
   }
 
-  /// Removes a segment that has too little speech.
+  /// Removes a segment that has too little speech, or whose samples are all in another one.
   func discard(_ part: PartFile) throws(AudioIngestError) {
     _ = state.withLock { $0.open.remove(part.info.name) }
     try removeOpen(part.info.name)

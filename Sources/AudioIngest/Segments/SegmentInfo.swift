@@ -106,7 +106,19 @@ extension SegmentInfo {
   }
 
   /// The end of the last sample, in Unix milliseconds.
-  var endMs: Int64 { capture.unixMs + Int64(samples) * 1000 / Int64(max(sampleRate, 1)) }
+  var endMs: Int64 { unixMs(of: samples) }
+
+  /// Returns the time of a sample, in Unix milliseconds, rounded up: nothing of the segment is behind its end.
+  func unixMs(of position: Int) -> Int64 {
+    let rate = Int64(max(sampleRate, 1))
+    return capture.unixMs + (Int64(position) * 1000 + rate - 1) / rate
+  }
+
+  /// Limits gaps and speech to those before a position, from which on the samples belong to another segment.
+  mutating func end(at position: Int) {
+    gaps = gaps.compactMap { $0.end <= position ? $0 : $0.clipped(to: 0..<position) }
+    speech = speech.compactMap { $0.clipped(to: 0..<position) }
+  }
 
   /// Adds a gap. A gap found late moves everything behind it.
   mutating func add(_ gap: AudioGap) {
@@ -129,9 +141,14 @@ extension SegmentInfo {
     // A clipped gap is no longer late: its samples are in the file.
     gaps = gaps.compactMap { $0.clipped(to: 0..<samples) }
     missingSamples = gaps.reduce(0) { $0 + $1.samples }
-    speech = speech.compactMap { stretch in
-      let part = (stretch.start..<(stretch.start + max(stretch.samples, 0))).clamped(to: 0..<samples)
-      return part.isEmpty ? nil : Speech(start: part.lowerBound, samples: part.count)
-    }
+    speech = speech.compactMap { $0.clipped(to: 0..<samples) }
+  }
+}
+
+extension SegmentInfo.Speech {
+  /// Returns the part of the speech within a range, relative to the start of the range; `nil` if they do not overlap.
+  func clipped(to range: Range<Int>) -> Self? {
+    let part = (start..<(start + max(samples, 0))).clamped(to: range)
+    return part.isEmpty ? nil : Self(start: part.lowerBound - range.lowerBound, samples: part.count)
   }
 }

@@ -1,10 +1,29 @@
 internal import Timing
 
-/// The end of a segment before another one: its description, its reason, and its number of samples.
+/// The end of a segment before another one: its description, its reason, its number of samples, and the instant of its
+/// end on the recorder's clock.
 package struct PrecedingSegment {
   let info: SegmentInfo
   let end: SegmentEnd
   let samples: Int
+  let instant: Duration
+  /// The position behind the segment in its stream; `nil` once another stream has begun.
+  var position: Int?
+
+  /// Returns the relation of a segment to this one, and its capture time: never before the end of this one, also when
+  /// the wall clock was set back.
+  /// - Parameters:
+  ///   - start: The instant of the first sample on the recorder's clock.
+  ///   - wallMs: The same by the wall clock, in Unix milliseconds.
+  ///   - isContinued: A Boolean value that indicates whether no sample lies between the two.
+  func relation(
+    to start: Duration, wallMs: Int64, isContinued: Bool
+  ) -> (previous: SegmentInfo.Previous, capturedAtMs: Int64) {
+    let endMs = info.unixMs(of: samples)
+    let pauseMs = isContinued ? 0 : max((start - instant).milliseconds(rounded: .toNearest), 0)
+    let captured = wallMs >= endMs ? wallMs : endMs + pauseMs
+    return (SegmentInfo.Previous(id: info.id, closedBy: end, pause: Double(pauseMs) / 1000), captured)
+  }
 }
 
 /// A writer that puts the blocks of one stream into segments, as its cutter decides, and survives a full disk.
@@ -12,6 +31,8 @@ final class SegmentKeeper {
   /// A block of 20 ms, or the rest of a stream.
   struct Block {
     let samples: ArraySlice<Int16>
+    /// The sum of their squares.
+    let energy: Int
     /// The position of the first sample in the stream.
     let start: Int
     let isSpeech: Bool
@@ -41,6 +62,8 @@ final class SegmentKeeper {
   private var part: PartFile?
   /// The position of the first sample of the open segment.
   private var partStart = 0
+  /// The instant at which the first sample of the open segment was captured.
+  private var partInstant = Duration.zero
   /// The last segment: the next one names the pause between the two.
   var previous: PrecedingSegment?
 
@@ -77,11 +100,16 @@ final class SegmentKeeper {
   func keep(_ block: Block, _ moment: Moment) {
     if let retryAt, moment.instant < retryAt { return hold(block) }
     let count = block.samples.count
-    let action = cutter.handle(count, isSpeech: block.isSpeech, held: min(held.count, heldLimit))
+    let action = cutter.handle(
+      .init(samples: count, energy: block.energy, isSpeech: block.isSpeech), held: min(held.count, heldLimit))
     if action == .hold || action == .open && !open(before: block, moment) { return hold(block) }
     append(block.samples, block.isSpeech, moment)
     gaps.removeAll { $0.gap.end <= block.start + count }
-    if case .close(let end, let keep) = action { close(end, keep: keep, moment) }
+    switch action {
+    case .close(let end, let keep): close(end, keep: keep, moment)
+    case .split(let cut): split(at: cut, block, moment)
+    case .hold, .open, .append: break
+    }
   }
 
   /// Inserts a gap before samples that have been kept.
@@ -94,7 +122,7 @@ final class SegmentKeeper {
   func insert(_ samples: Int, at place: Int, before end: Int, _ moment: Moment) -> Bool {
     var gap = AudioGap(start: place, samples: samples, reason: .unsent)
     if part != nil {
-      guard place >= partStart, cutter.grow(by: samples) else { return false }
+      guard place >= partStart, cutter.grow(by: samples, at: place - partStart) else { return false }
       moveGaps(behind: place, by: samples)
       gap.start -= partStart
       gap.isLate = true
@@ -119,6 +147,7 @@ final class SegmentKeeper {
     close(reason, keep: true, moment)
     held.removeAll(keepingCapacity: true)
     gaps.removeAll(keepingCapacity: true)
+    previous?.position = nil
   }
 
   /// Passes the waiting samples to the kernel.
@@ -149,12 +178,13 @@ final class SegmentKeeper {
   private func open(before block: Block, _ moment: Moment) -> Bool {
     if held.count > heldLimit { held.removeFirst(held.count - heldLimit) }
     let start = block.captured - .samples(held.count, at: codec.sampleRate)
-    let capturedMs = moment.wallMs - (moment.instant - start).milliseconds(rounded: .toNearest)
+    let place = place(of: start, position: block.start - held.count, moment)
     do throws(AudioIngestError) {
       if retryAt != nil { events += try folder.recover().map { .finished($0) } }
-      let new = try folder.begin(device, codec, capturedAtMs: capturedMs, previous: pause(before: capturedMs))
+      let new = try folder.begin(device, codec, capturedAtMs: place.capturedAtMs, previous: place.previous)
       part = new
       partStart = block.start - held.count
+      partInstant = start
       retryAt = nil
       speechStart = nil
       events.append(.began(new.info))
@@ -168,11 +198,89 @@ final class SegmentKeeper {
     return part != nil
   }
 
-  private func pause(before capturedMs: Int64) -> SegmentInfo.Previous? {
-    previous.map {
-      let endMs = $0.info.capture.unixMs + Int64($0.samples) * 1000 / Int64($0.info.sampleRate)
-      return SegmentInfo.Previous(id: $0.info.id, closedBy: $0.end, pause: Double(max(capturedMs - endMs, 0)) / 1000)
+  /// Returns the relation of a segment that starts now to the one before, and its capture time.
+  private func place(
+    of start: Duration, position: Int, _ moment: Moment
+  ) -> (previous: SegmentInfo.Previous?, capturedAtMs: Int64) {
+    let wallMs = moment.wallMs - (moment.instant - start).milliseconds(rounded: .toNearest)
+    guard let previous else { return (nil, wallMs) }
+    return previous.relation(to: start, wallMs: wallMs, isContinued: previous.position == position)
+  }
+
+  /// Ends the open segment at a position before its end, and opens the next one with the samples behind it.
+  ///
+  /// These are on disk there before they leave the segment that they were heard in: at every moment each sample is in
+  /// one of the two, and after a crash in exactly one.
+  private func split(at cut: Int, _ block: Block, _ moment: Moment) {
+    guard let old = part else { return }
+    let count = old.samples - cut
+    let start = block.captured + .samples(block.samples.count - count, at: codec.sampleRate)
+    let before = PrecedingSegment(
+      info: old.info, end: .maximum, samples: cut, instant: partInstant + .samples(cut, at: codec.sampleRate),
+      position: partStart + cut)
+    let wallMs = moment.wallMs - (moment.instant - start).milliseconds(rounded: .toNearest)
+    let place = before.relation(to: start, wallMs: wallMs, isContinued: true)
+    do throws(AudioIngestError) {
+      let new = try folder.begin(
+        device, codec, capturedAtMs: place.capturedAtMs, previous: place.previous,
+        carry: SegmentCarry(name: old.info.name, position: cut, samples: count))
+      do throws(AudioIngestError) {
+        try carry(old, from: cut, to: new)
+      } catch {
+        // The first error is reported; files that stay are removed by the next recovery.
+        try? folder.discard(new)
+        throw error
+      }
+      part = new
+      previous = before
+    } catch {
+      stall(error, moment)
+      return close(.maximum, keep: true, moment)
     }
+    let failure = finish(old, at: cut)
+    partStart += cut
+    partInstant = start
+    if let part { events.append(.began(part.info)) }
+    guard let failure else { return }
+    stall(failure, moment)
+    // Nothing is attempted for a while, and so the next one ends here.
+    close(failure.code == .noSpace ? .noSpace : .diskFailed, keep: true, moment)
+  }
+
+  /// Copies the samples of a segment from a position on, with what is known about them, to the disk of another one.
+  private func carry(_ old: PartFile, from cut: Int, to new: PartFile) throws(AudioIngestError) {
+    for gap in old.info.gaps {
+      if let gap = gap.clipped(to: cut..<Int.max) { try new.add(gap) }
+    }
+    for speech in old.info.speech {
+      if let speech = speech.clipped(to: cut..<Int.max) { try new.add(speech) }
+    }
+    let samples = try old.samples(from: cut)
+    try samples.withUnsafeBufferPointer { samples throws(AudioIngestError) in try new.append(samples) }
+    try new.flush()
+    if folder.parent == nil { try new.sync() }
+  }
+
+  /// Finishes a segment whose last samples are in the next one.
+  /// - Returns: The error if that failed; the next recovery finishes it then.
+  private func finish(_ old: PartFile, at cut: Int) -> AudioIngestError? {
+    var failure: AudioIngestError?
+    if let start = speechStart {
+      do throws(AudioIngestError) {
+        // Its first part is the old segment's, if it began there.
+        if start < cut { try old.add(SegmentInfo.Speech(start: start, samples: cut - start)) }
+      } catch {
+        failure = error
+      }
+      speechStart = max(start - cut, 0)
+    }
+    old.end(at: cut)
+    do throws(AudioIngestError) {
+      if let finished = try folder.finish(old, .maximum) { events.append(.finished(finished)) }
+    } catch {
+      failure = failure ?? error
+    }
+    return failure
   }
 
   private func append(_ samples: ArraySlice<Int16>, _ isSpeech: Bool, _ moment: Moment) {
@@ -207,11 +315,18 @@ final class SegmentKeeper {
       stall(error, moment)
     }
     do throws(AudioIngestError) {
-      defer { if part.written > 0 { previous = PrecedingSegment(info: part.info, end: end, samples: part.written) } }
+      defer { if part.written > 0 { previous = preceding(part, end) } }
       if let finished = try folder.finish(part, end) { events.append(.finished(finished)) }
     } catch {
       stall(error, moment)
     }
+  }
+
+  private func preceding(_ part: PartFile, _ end: SegmentEnd) -> PrecedingSegment {
+    let samples = part.written
+    return PrecedingSegment(
+      info: part.info, end: end, samples: samples, instant: partInstant + .samples(samples, at: codec.sampleRate),
+      position: partStart + samples)
   }
 
   /// Performs an operation on the open segment; if it fails, the segment ends where it is.

@@ -1,15 +1,36 @@
 import FoundationEssentials
 
+/// The samples that a segment has taken over from the end of the one before: from a position there on they are in this one.
+///
+/// It is valid once as many samples are in the file: until then the segment before has all of them.
+struct SegmentCarry: Codable, Hashable {
+  /// The name of the segment before.
+  var name: String
+  /// The position from which on the samples were taken.
+  var position: Int
+  /// The number of samples.
+  var samples: Int
+}
+
 /// A line of a segment's log, a JSON object: a crash costs at most the last line.
 struct SegmentLog: Codable {
   var info: SegmentInfo?
   var gap: AudioGap?
   var speech: SegmentInfo.Speech?
+  var carry: SegmentCarry?
 
   /// The largest size in bytes; one hour with a gap in every other frame takes 9 MB.
   static let limit = 32 << 20
 
   var line: [UInt8] { SegmentJSON.bytes(self) + [UInt8(ascii: "\n")] }
+
+  /// Returns what a segment has taken over from the one before, by the first line of its log.
+  static func carry(_ bytes: [UInt8]) -> SegmentCarry? {
+    let line = bytes.prefix { $0 != UInt8(ascii: "\n") }
+    // A line that cannot be decoded is what a crash left.
+    guard let carry = (try? JSONDecoder().decode(Self.self, from: Data(line)))?.carry, carry.isSound else { return nil }
+    return carry
+  }
 
   /// Returns the description that the lines of a log make up; a truncated last line is ignored.
   /// - Returns: `nil` without a valid first line, which describes the segment.
@@ -26,6 +47,14 @@ struct SegmentLog: Codable {
       if let speech = entry.speech, speech.start >= 0, speech.samples >= 0 { info.speech.append(speech) }
     }
     return info
+  }
+}
+
+extension SegmentCarry {
+  /// A Boolean value that indicates whether the numbers, read from a file, are possible.
+  fileprivate var isSound: Bool {
+    let numbers = 1...WAVHeader.longestData
+    return numbers ~= position && numbers ~= samples
   }
 }
 

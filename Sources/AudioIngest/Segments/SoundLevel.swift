@@ -8,7 +8,8 @@ import Glibc
 /// print(level.peak)  // −6 dBFS
 /// ```
 public struct SoundLevel: Sendable, Hashable {
-  private var sum = 0
+  /// The sum of the squares of the samples.
+  private(set) var sum = 0
   private var count = 0
   private var loudest = 0
 

@@ -187,14 +187,16 @@ public final class StreamRecorder {
   }
 
   private func keep(_ samples: ArraySlice<Int16>, _ moment: Moment) {
+    var loudness = SoundLevel()
     samples.withUnsafeBufferPointer {
-      var loudness = SoundLevel()
       loudness.add($0)
       level = loudness.rms
       isSpeech = detector.isSpeech($0)
     }
     let captured = timeline.instant(of: timeline.kept) ?? moment.instant
-    keeper.keep(.init(samples: samples, start: timeline.kept, isSpeech: isSpeech, captured: captured), moment)
+    let next = SegmentKeeper.Block(
+      samples: samples, energy: loudness.sum, start: timeline.kept, isSpeech: isSpeech, captured: captured)
+    keeper.keep(next, moment)
     timeline.keep(samples.count)
   }
 }

@@ -13,9 +13,12 @@ extension SegmentFolder {
     var recovered: [FinishedSegment] = []
     let before = state.withLock { $0 }
     let names = try storage(disk.names(in: paths.open))
-    for name in Set(names.compactMap(Self.stem)).sorted() where !before.open.contains(name) {
+    let left = Set(names.compactMap(Self.stem)).subtracting(before.open).sorted()
+    let (ends, copies) = carries(of: left, report)
+    for name in left where !copies.contains(name) {
       do throws(AudioIngestError) {
-        if let segment = try recover(name, before.unfinished[name]) { recovered.append(segment) }
+        let known = before.unfinished[name]
+        if let segment = try recover(name, known?.info, end: known?.end ?? ends[name]) { recovered.append(segment) }
         _ = state.withLock { $0.unfinished.removeValue(forKey: name) }
       } catch {
         report(error)
@@ -24,11 +27,41 @@ extension SegmentFolder {
     return try recovered + recoverStored(report: report)
   }
 
+  /// Looks for segments that were to take over samples from the one before, and removes those that do not have all of
+  /// them: the segment before has.
+  /// - Returns: The positions from which on the samples of segments are in the next one, and the segments to leave alone.
+  private func carries(
+    of names: [String], _ report: (AudioIngestError) -> Void
+  ) -> (ends: [String: Int], copies: Set<String>) {
+    var ends: [String: Int] = [:]
+    var copies: Set<String> = []
+    for name in names {
+      do throws(AudioIngestError) {
+        let log = try disk.contents(of: paths.log(name), limit: SegmentLog.limit)
+        guard let carry = log.flatMap(SegmentLog.carry) else { continue }
+        if try partSamples(name) >= carry.samples {
+          ends[carry.name] = carry.position
+        } else {
+          copies.insert(name)
+          try removeOpen(name)
+        }
+      } catch {
+        report(error)
+      }
+    }
+    return (ends, copies)
+  }
+
   /// Finishes one segment.
-  /// - Parameter known: The description of the segment, if this program wrote it.
-  private func recover(_ name: String, _ known: SegmentInfo?) throws(AudioIngestError) -> FinishedSegment? {
+  /// - Parameters:
+  ///   - name: The name of the segment.
+  ///   - known: The description of the segment, if this program wrote it.
+  ///   - end: The position from which on the samples are in the next segment.
+  private func recover(
+    _ name: String, _ known: SegmentInfo?, end: Int?
+  ) throws(AudioIngestError) -> FinishedSegment? {
     let log = try disk.contents(of: paths.log(name), limit: SegmentLog.limit)
-    let isEmpty = try partIsEmpty(name)
+    let isEmpty = try partSamples(name) == 0
     let isPublished = try storage(disk.exists(paths.wav(name)))
     if isEmpty || isPublished {
       try removeOpen(name)
@@ -39,17 +72,17 @@ extension SegmentFolder {
         .damagedFile, "\(paths.log(name)) does not describe \(name).part",
         hint: "the samples are in \(paths.part(name)), behind \(WAVHeader.length) bytes")
     }
-    return try publish(info)
+    return try publish(info, end: end)
   }
 
-  /// Returns `true` if a part has no samples, or does not exist.
-  private func partIsEmpty(_ name: String) throws(AudioIngestError) -> Bool {
+  /// Returns the number of samples in a part; 0 if it does not exist.
+  private func partSamples(_ name: String) throws(AudioIngestError) -> Int {
     var status = stat()
     guard stat(paths.part(name), &status) == 0 else {
-      if errno == ENOENT { return true }
+      if errno == ENOENT { return 0 }
       throw AudioIngestError(FileError("looking at \(paths.part(name))"))
     }
-    return Int(status.st_size) <= WAVHeader.length
+    return max(Int(status.st_size) - WAVHeader.length, 0) / 2
   }
 
   /// Returns the name of a segment, from the name of one of its open files.
