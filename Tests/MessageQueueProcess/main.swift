@@ -46,7 +46,7 @@ func write(_ queue: SendingQueue, from first: Int, count: Int) throws {
 func send(_ queue: SendingQueue, count: Int) throws {
   for _ in 0..<count {
     let cover = try RandomCovers().cover()
-    let head = try queue.head()
+    let head = try queue.takeHead()
     show("sent " + head.bytes.prefix(16).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
     try queue.removeHead(ifEqualTo: head, appending: cover)
   }

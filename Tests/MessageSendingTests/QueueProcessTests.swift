@@ -60,7 +60,7 @@ struct QueueProcessTests {
     }
     _ = try fixture.reopened()
     #expect(fixture.problems.all.isEmpty)
-    #expect(try fixture.folder.names == ["queue", "queue.lock"])
+    #expect(try fixture.folder.names == ["queue", "queue.lock", "queue.taken"])
     #expect(hints.count > kills / 2, "hardly a message was written")
   }
 }

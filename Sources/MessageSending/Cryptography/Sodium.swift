@@ -18,10 +18,13 @@ enum Sodium {
     }
   }
 
+  /// The size of a SHA-256, 32 bytes.
+  static let sha256ByteCount = Int(crypto_hash_sha256_BYTES)
+
   /// Returns the SHA-256 of bytes, 32 bytes.
   static func sha256(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     let bytes = Array(bytes)
-    var digest = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_BYTES))
+    var digest = [UInt8](repeating: 0, count: sha256ByteCount)
     crypto_hash_sha256(&digest, bytes, UInt64(bytes.count))
     return digest
   }

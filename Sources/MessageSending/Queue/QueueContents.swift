@@ -1,6 +1,7 @@
 /// The messages and covers of a queue, head first, each with its hint: always ``capacity`` of each.
 ///
-/// The messages of one secret are a prefix; after it come covers with random hints.
+/// The messages of one secret are a prefix; after it come covers with random hints. A cover that was being sent when the
+/// first of them was queued stays in front of them until it was sent.
 struct QueueContents: Sendable, Hashable {
   /// The number of items, which never changes.
   static let capacity = 8
@@ -26,19 +27,28 @@ struct QueueContents: Sendable, Hashable {
 
   var head: SealedMessage { items[0] }
 
-  /// The number of messages before the first item that is not of this secret.
-  func fillLevel(secret: SecretBytes) -> Int {
-    zip(items, hints).prefix { item, hint in
-      Sodium.areEqual(MessageHint(of: item, secret: secret).bytes, hint.bytes)
-    }.count
+  /// The number of messages of this secret.
+  func fillLevel(secret: SecretBytes) -> Int { places(secret: secret).count }
+
+  /// The places of the messages of this secret: from the head on, or behind one cover.
+  func places(secret: SecretBytes) -> Range<Int> {
+    func isMessage(_ place: Int) -> Bool {
+      Sodium.areEqual(MessageHint(of: items[place], secret: secret).bytes, hints[place].bytes)
+    }
+    let first = !isMessage(0) && isMessage(1) ? 1 : 0
+    return first..<(first + (first..<Self.capacity).prefix(while: isMessage).count)
   }
 
   /// Puts a message in the place of the first cover.
-  mutating func append(_ message: SealedMessage, secret: SecretBytes) throws(MessageSendingError) -> MessageHint {
-    let place = fillLevel(secret: secret)
+  /// - Parameter isHeadTaken: Whether somebody has seen the head already, so that it must not be replaced.
+  mutating func append(
+    _ message: SealedMessage, secret: SecretBytes, isHeadTaken: Bool = false
+  ) throws(MessageSendingError) -> MessageHint {
+    let places = places(secret: secret)
+    let place = places.isEmpty && isHeadTaken ? 1 : places.upperBound
     guard place < Self.capacity else {
       throw MessageSendingError(
-        .queueIsFull, "the queue holds \(Self.capacity) messages", hint: "the next ones are sent within hours")
+        .queueIsFull, "the queue holds \(places.count) messages", hint: "the next ones are sent within hours")
     }
     let hint = MessageHint(of: message, secret: secret)
     items[place] = message

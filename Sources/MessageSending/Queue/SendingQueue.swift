@@ -13,7 +13,7 @@ internal import Streams
 /// ```swift
 /// func sendOne(of queue: SendingQueue, covers: any CoverSource, by send: (SealedMessage) throws -> Void) throws {
 ///   let cover = try covers.cover()
-///   let message = try queue.head()
+///   let message = try queue.takeHead()
 ///   try send(message)
 ///   try queue.removeHead(ifEqualTo: message, appending: cover)
 /// }
@@ -29,6 +29,8 @@ public final class SendingQueue: Sendable {
   /// The path of the queue's file.
   public let path: String
   private let file: WholeFile
+  /// The SHA-256 of the head that was last taken to be sent. It says nothing about what the head is.
+  private let taken: WholeFile
   private let disk: Disk
   private let covers: any CoverSource
   private let onProblem: @Sendable (MessageSendingError) -> Void
@@ -51,6 +53,7 @@ public final class SendingQueue: Sendable {
     self.lockAttempts = lockAttempts
     self.onProblem = onProblem
     file = WholeFile(path: path, limit: QueueLayout.littleEndian.fileByteCount, disk: disk)
+    taken = WholeFile(path: path + ".taken", limit: Sodium.sha256ByteCount, disk: disk)
   }
 
   /// Opens a queue and rewrites its file; creates a queue of covers where there is none.
@@ -85,6 +88,22 @@ public final class SendingQueue: Sendable {
     try reading { contents in contents.head }
   }
 
+  /// Returns the message or cover to send now, which keeps its place from then on until it was sent.
+  ///
+  /// A message that is queued meanwhile waits behind it. Whoever sees an attempt that fails would otherwise see another
+  /// head in the next one, if the head was a cover and its user has written: covers and messages would differ.
+  /// - Throws: ``MessageSendingError``; the head is then not to be sent.
+  public func takeHead() throws(MessageSendingError) -> SealedMessage {
+    try locked { () throws(MessageSendingError) in
+      let head = try load(isNew: false).head
+      do throws(FileError) {
+        try disk.remove(taken.path + ".new")
+        try taken.write(Data(Sodium.sha256(head.bytes)))
+      } catch { throw MessageSendingError(error) }
+      return head
+    }
+  }
+
   /// Removes the head and appends a cover, if the head equals the message that was sent; otherwise rewrites the file.
   /// - Parameters:
   ///   - message: The message that the server has. The user may have overwritten it meanwhile.
@@ -100,15 +119,18 @@ public final class SendingQueue: Sendable {
     }
   }
 
-  /// Puts a message behind those of the same secret, in the place of a cover.
+  /// Puts a message behind those of the same secret, in the place of a cover that was not taken to be sent.
   /// - Parameters:
   ///   - message: The sealed message.
   ///   - secret: The queue's secret, 16 bytes, which only the user's vault has.
   /// - Returns: The hint by which ``contains(_:)`` finds the message. The message is on disk when this returns.
-  /// - Throws: ``MessageSendingError`` with code `.queueIsFull` when there are ``capacity`` messages already.
+  /// - Throws: ``MessageSendingError`` with code `.queueIsFull` when there are ``capacity`` messages already, or one less
+  ///   behind a cover that is being sent.
   public func append(_ message: SealedMessage, secret: SecretBytes) throws(MessageSendingError) -> MessageHint {
     try Self.check(secret)
-    return try changing { contents throws(MessageSendingError) in try contents.append(message, secret: secret) }
+    return try changing { contents throws(MessageSendingError) in
+      try contents.append(message, secret: secret, isHeadTaken: try isTaken(contents.head))
+    }
   }
 
   /// Writes the file anew without a change, so that its time and inode do not show when a message was written.
@@ -127,7 +149,7 @@ public final class SendingQueue: Sendable {
   /// - Throws: ``MessageSendingError``.
   public func hints(secret: SecretBytes) throws(MessageSendingError) -> [MessageHint] {
     try Self.check(secret)
-    return try reading { contents in Array(contents.hints.prefix(contents.fillLevel(secret: secret))) }
+    return try reading { contents in Array(contents.hints[contents.places(secret: secret)]) }
   }
 
   /// Returns `true` if the message of a hint waits in the queue, and `false` if it was sent, overwritten or wiped.
@@ -142,7 +164,7 @@ public final class SendingQueue: Sendable {
     do { return try disk.exists(damagedPath) } catch { throw MessageSendingError(error) }
   }
 
-  /// Replaces all messages by covers, irrevocably. A vault that has their hints shows them as sent:
+  /// Replaces all messages by covers, irrevocably, also one that a server has refused: it sees that the head changes. A vault that has their hints shows them as sent:
   /// ``Outbox/wipe()`` removes those too.
   /// - Throws: ``MessageSendingError``; the queue is then as it was, or wiped.
   public func wipe() throws(MessageSendingError) {
@@ -177,6 +199,11 @@ extension SendingQueue {
       try save(contents)
       return result
     }
+  }
+
+  /// Returns whether a message or cover was taken to be sent, and possibly seen.
+  private func isTaken(_ head: SealedMessage) throws(MessageSendingError) -> Bool {
+    do { return try taken.read() == Data(Sodium.sha256(head.bytes)) } catch { throw MessageSendingError(error) }
   }
 
   private func locked<R>(_ body: () throws(MessageSendingError) -> R) throws(MessageSendingError) -> R {

@@ -32,7 +32,7 @@ public actor MessageSender {
     public init() {}
   }
 
-  private let queue: SendingQueue
+  private let source: any MessageSource
   private let covers: any CoverSource
   private let transport: any MessageTransport
   private let store: SendingStore
@@ -49,16 +49,16 @@ public actor MessageSender {
   /// Creates a sender; nothing is read or sent before ``run()`` or ``handle(_:)``.
   /// - Parameters:
   ///   - folder: The folder of the record and its lock, which exists.
-  ///   - queue: The queue to send from.
+  ///   - source: The queue to send from; ``VaultedQueue`` for one whose user has a vault.
   ///   - covers: The source of the covers that replace sent messages.
   ///   - transport: The way to the server.
   ///   - options: The other settings.
   ///   - onOutcome: A closure that receives the outcome of each tick and run; it must not block.
   public init(
-    folder: String, _ queue: SendingQueue, covers: any CoverSource, transport: any MessageTransport,
+    folder: String, _ source: some MessageSource, covers: any CoverSource, transport: any MessageTransport,
     options: Options = Options(), onOutcome: @escaping @Sendable (SendingOutcome) -> Void = { _ in }
   ) {
-    self.queue = queue
+    self.source = source
     self.covers = covers
     self.transport = transport
     self.options = options
@@ -139,7 +139,7 @@ public actor MessageSender {
       switch waiting.removeFirst() {
       case .arm(let delay): arm(delay)
       case .rewriteQueue:
-        do throws(MessageSendingError) { try queue.rewrite() } catch { problem = problem ?? error }
+        do throws(MessageSendingError) { try source.rewrite() } catch { problem = problem ?? error }
       case .save(let record): problem = problem ?? save(record)
       case .report(let reported): outcome = reported
       case .send(let count):
@@ -205,13 +205,13 @@ extension MessageSender {
     for replacement in replacements {
       if Task.isCancelled { return (.cancelled, problem) }
       do {
-        let head = try queue.head()
+        let head = try source.takeHead()
         try await attempt(head)
         for case .save(let record) in step(.sent) {
           if let error = save(record) { throw error }
         }
         // Whatever was put into the queue meanwhile stays: only the message that was sent is removed.
-        _ = try queue.removeHead(ifEqualTo: head, appending: replacement)
+        _ = try source.removeHead(ifEqualTo: head, appending: replacement)
       } catch let error as MessageSendingError where error.code == .storage || error.code == .busy {
         return (.notStored, error)
       } catch is CancellationError {

@@ -31,12 +31,10 @@ struct MessagesRunCommand: AsyncParsableCommand {
       let folder = try folder.folder()
       let settings = try folder.read()
       let covers = try settings.covers()
-      let queue = try folder.queue(covers)
-      let vault = Vault(path: folder.vaultPath)
-      try vault.touch()
+      let source = VaultedQueue(try folder.queue(covers), Vault(path: folder.vaultPath))
       let counts = OutcomeCounts()
       let sender = MessageSender(
-        folder: folder.path, queue, covers: covers, transport: try settings.transport(), options: options
+        folder: folder.path, source, covers: covers, transport: try settings.transport(), options: options
       ) { outcome in
         counts.add(outcome)
         terminal.happened("sending: \(outcome.words)", "tick", ["outcome": .string(outcome.rawValue)])
@@ -46,12 +44,7 @@ struct MessagesRunCommand: AsyncParsableCommand {
         return
       }
       terminal.say("Sending to \(settings.server). Ctrl-C stops it.")
-      let role = Role {
-        await sender.run()
-      } cleanUp: {
-        try vault.touch()
-      }
-      try await runUntilStopped([role] + metrics.server(terminal) { counts.metrics })
+      try await runUntilStopped([Role { await sender.run() }] + metrics.server(terminal) { counts.metrics })
     }
   }
 

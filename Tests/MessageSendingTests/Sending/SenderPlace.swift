@@ -22,7 +22,11 @@ final class SenderPlace: Sendable {
   /// Creates a place with a queue on a disk whose steps a test sees, or makes fail.
   init(disk: Disk = Disk()) throws {
     self.disk = disk
-    folder = FileManager.default.temporaryDirectory.path + "/edgeblue-sender-\(UUID().uuidString.prefix(8))"
+    // In memory where that is possible: thousands of ticks write to disk durably.
+    let memory = "/dev/shm"
+    let base =
+      FileManager.default.isWritableFile(atPath: memory) ? memory : FileManager.default.temporaryDirectory.path
+    folder = base + "/edgeblue-sender-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     secret = try SecretBytes(randomCount: SendingQueue.secretByteCount)
     queue = try SendingQueue.open(path: folder + "/queue", covers: covers, disk: disk) { _ in }
@@ -38,14 +42,22 @@ final class SenderPlace: Sendable {
     _ other: SendingQueue? = nil, disk otherDisk: Disk? = nil,
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
   ) -> MessageSender {
-    var options = MessageSender.Options()
-    options.clock = SendingClock(time: TimeSource(clock), wall: { [wall] in wall.withLock { $0 } }, random: { 0.5 })
+    var options = options
     options.disk = otherDisk ?? disk
     options.logger = logger
     return MessageSender(folder: folder, other ?? queue, covers: covers, transport: server, options: options) {
       [outcomes] outcome in
       outcomes.withLock { $0.append(outcome) }
     }
+  }
+
+  /// The clocks of this place, and draws from the middle.
+  var options: MessageSender.Options {
+    var options = MessageSender.Options()
+    options.clock = SendingClock(time: TimeSource(clock), wall: { [wall] in wall.withLock { $0 } }, random: { 0.5 })
+    options.disk = disk
+    options.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    return options
   }
 
   var record: SendingRecord {
