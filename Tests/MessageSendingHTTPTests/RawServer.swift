@@ -10,9 +10,11 @@ final class RawServer: Sendable {
   private let received = Lock<[[UInt8]]>([])
 
   /// Starts a server.
-  /// - Parameter reply: Returns the bytes to send for the number of a connection, from 0, and what it has sent so far;
-  ///   `nil` to read on, no bytes to close the connection.
-  init(_ reply: @escaping @Sendable (Int, [UInt8]) -> [UInt8]?) throws {
+  /// - Parameters:
+  ///   - closes: Whether it closes a connection after its reply.
+  ///   - reply: Returns the bytes to send for the number of a connection, from 0, and what it has sent so far; `nil` to
+  ///     read on, no bytes to close the connection.
+  init(closes: Bool = false, _ reply: @escaping @Sendable (Int, [UInt8]) -> [UInt8]?) throws {
     let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -26,11 +28,13 @@ final class RawServer: Sendable {
     listener = FileDescriptor(owning: number)
     guard isBound else { throw SystemCallError("bind") }
     port = Int(UInt16(bigEndian: address.sin_port))
-    Thread.detachNewThread { [received] in
+    Thread.detachNewThread { [received, listener] in
+      // Closed before this thread ends, its number would be another server's, whose connections this one would take.
+      defer { withExtendedLifetime(listener) {} }
       var count = 0
       while case let client = accept(number, nil, nil), client >= 0 {
         received.withLock { $0.append([]) }
-        Self.serve(client, count, received, reply)
+        Self.serve(client, count, received, closes, reply)
         count += 1
       }
     }
@@ -45,7 +49,7 @@ final class RawServer: Sendable {
   func stop() { _ = listener.withNumber { shutdown($0, Int32(SHUT_RDWR)) } }
 
   private static func serve(
-    _ client: Int32, _ number: Int, _ received: Lock<[[UInt8]]>, _ reply: (Int, [UInt8]) -> [UInt8]?
+    _ client: Int32, _ number: Int, _ received: Lock<[[UInt8]]>, _ closes: Bool, _ reply: (Int, [UInt8]) -> [UInt8]?
   ) {
     defer { close(client) }
     var limit = timeval(tv_sec: 20, tv_usec: 0)
@@ -59,6 +63,7 @@ final class RawServer: Sendable {
       guard let answer = reply(number, all) else { continue }
       if answer.isEmpty { return }
       _ = send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
+      if closes { return }
     }
   }
 

@@ -7,6 +7,7 @@ Needs root, systemd-nspawn, and `edgeblue` built in .build/debug; EDGEBLUE_BINAR
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -167,16 +168,43 @@ class Package(unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("systemd-analyze"), "needs systemd-analyze")
 class Unit(unittest.TestCase):
+    SERVICES = ("edgeblue-agent", "edgeblue-messages", "edgeblue-messages-once")
+
+    def unit(self, name: str) -> str:
+        return (ROOT / "packaging/systemd" / name).read_text()
+
     def test_it_is_locked_up_well(self):
-        unit = ROOT / "packaging/systemd/edgeblue-agent.service"
-        command = ["systemd-analyze", "security", "--offline=true", "--threshold=15", unit]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stdout[-500:] + done.stderr)
+        for name in self.SERVICES:
+            unit = ROOT / f"packaging/systemd/{name}.service"
+            command = ["systemd-analyze", "security", "--offline=true", "--threshold=15", unit]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout[-500:] + done.stderr)
 
     def test_it_has_bounds(self):
-        unit = (ROOT / "packaging/systemd/edgeblue-agent.service").read_text()
-        for setting in ("MemoryMax", "TasksMax", "LimitNOFILE", "OOMPolicy"):
-            self.assertRegex(unit, rf"(?m)^{setting}=\S+$")
+        for name in self.SERVICES:
+            for setting in ("MemoryMax", "TasksMax", "LimitNOFILE", "OOMPolicy"):
+                self.assertRegex(self.unit(f"{name}.service"), rf"(?m)^{setting}=\S+$")
+
+    def test_the_senders_of_messages_have_one_hardening_and_keep_their_memory_to_themselves(self):
+        def rules(name: str) -> set[str]:
+            lines = self.unit(f"{name}.service").splitlines()
+            own = ("Description", "Type", "ExecStart", "Restart", "TimeoutStartSec", "WantedBy")
+            return {line for line in lines if re.match(r"[A-Z]\w+=", line) and not line.startswith(own)}
+
+        self.assertEqual(rules("edgeblue-messages"), rules("edgeblue-messages-once"))
+        self.assertLessEqual({"LimitCORE=0", "MemorySwapMax=0", "UMask=0077", "User=edgeblue"}, rules("edgeblue-messages"))
+        # What the agent's unit has and theirs has not: its own bus, its radio and its watchdog.
+        self.assertFalse({line for line in rules("edgeblue-agent") - rules("edgeblue-messages") if "=yes" in line})
+
+    def test_the_timer_looks_again_before_its_horizon_ends(self):
+        ahead = re.search(r"--within (\d+)$", self.unit("edgeblue-messages-once.service"), re.MULTILINE)
+        pause = re.search(r"(?m)^OnUnitInactiveSec=(\d+)$", self.unit("edgeblue-messages-once.timer"))
+        accuracy = re.search(r"(?m)^AccuracySec=(\d+)$", self.unit("edgeblue-messages-once.timer"))
+        self.assertLess(int(pause[1]) + 2 * int(accuracy[1]), int(ahead[1]))
+
+    def test_a_host_without_a_sender_sends_nothing(self):
+        for name in ("edgeblue-messages.service", "edgeblue-messages-once.service", "edgeblue-messages-once.timer"):
+            self.assertIn("\nConditionPathExists=/var/lib/edgeblue/messages/settings.json\n", self.unit(name))
 
 
 if __name__ == "__main__":

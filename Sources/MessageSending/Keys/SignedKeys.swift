@@ -74,6 +74,13 @@ public struct SignedKeys: Sendable, Hashable {
   ///   - now: The wall-clock time, in Unix milliseconds.
   /// - Throws: ``MessageSendingError`` with code `.untrustedKeys` or `.expiredKeys`: then nothing at all is to be sent.
   public func verified(by root: RootKey, atMs now: Int64) throws(MessageSendingError) -> RecipientKeys {
+    let keys = try keys(signedBy: root)
+    try keys.check(atMs: now)
+    return keys
+  }
+
+  /// Returns the keys, if the root key has signed them, whether they are still valid or not.
+  func keys(signedBy root: RootKey) throws(MessageSendingError) -> RecipientKeys {
     guard try root.isSignature(signature, of: payload) else {
       throw Self.refusal("the signature is not the pinned root key's")
     }
@@ -85,9 +92,7 @@ public struct SignedKeys: Sendable, Hashable {
       throw Self.refusal(
         "the payload is of type \(payload.type.prefix(40)), version \(payload.version); required: \(Self.type), 1")
     }
-    let keys = try payload.keys()
-    try keys.check(atMs: now)
-    return keys
+    return try payload.keys()
   }
 
   private static func refusal(_ reason: String) -> MessageSendingError {

@@ -186,6 +186,12 @@ public struct SendingMachine: Sendable, Hashable {
     return SendingPolicy.shouldExecute(now: now, lastRun: record.lastFailure, minimum: backoff)
   }
 
+  /// The time until the next tick; `nil` before the first event, and zero when one is due.
+  public func delay(at now: Int64) -> Duration? {
+    guard let due = record.due else { return nil }
+    return dueEvent(at: now) == nil ? .milliseconds(due.saturatingSubtracting(now)) : .zero
+  }
+
   /// Returns the event that is due for a program that another one starts at intervals; `nil` if nothing is.
   ///
   /// A tick further away than the schedule ever waits was planned before the clock was set back.

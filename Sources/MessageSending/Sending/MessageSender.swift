@@ -23,6 +23,9 @@ public actor MessageSender {
     public var attemptLimit = Duration.seconds(60)
     /// The clocks and the randomness.
     public var clock = SendingClock.system
+    /// A closure that runs at the start of each run, before anything is made or sent: for example one that fetches
+    /// newer keys. It must not depend on the queue.
+    public var prepare: @Sendable () async -> Void = {}
     /// The logger for one line for each tick.
     public var logger = Logger(label: "edgeblue.messages")
     /// The disk, whose steps a test can make fail.
@@ -119,13 +122,26 @@ public actor MessageSender {
   }
 
   /// Handles the event that is due for a program that is started at intervals, if one is.
-  /// - Returns: The outcome; `nil` if nothing was due, or the event needed no run.
+  ///
+  /// A program that is started again before `horizon` has passed sends at the very instants of one that stays; without
+  /// a horizon an observer could tell the two apart by the seconds of the minute at which they send.
+  /// - Parameter horizon: The time within which an event that is not due yet is waited for.
+  /// - Returns: The outcome; `nil` if nothing was due, the event needed no run, or the task was cancelled.
   /// - Throws: ``MessageSendingError`` with code `.storage` or `.damagedFile`.
-  @discardableResult public func runIfDue() async throws(MessageSendingError) -> SendingOutcome? {
-    let (record, _) = try store.load()
-    let due = SendingMachine(record: record, policy: options.policy).dueEvent(at: options.clock.wall())
-    guard let due else { return nil }
-    return await handle(due)
+  @discardableResult public func runIfDue(
+    within horizon: Duration = .zero
+  ) async throws(MessageSendingError) -> SendingOutcome? {
+    let end = options.clock.time.now + horizon
+    while true {
+      let (record, _) = try store.load()
+      let machine = SendingMachine(record: record, policy: options.policy)
+      if let due = machine.dueEvent(at: options.clock.wall()) { return await handle(due) }
+      // Another process may handle the event meanwhile, and set the next one.
+      guard let delay = machine.delay(at: options.clock.wall()), options.clock.time.now + delay <= end else {
+        return nil
+      }
+      do { try await options.clock.time.sleep(for: delay) } catch { return nil }
+    }
   }
 
   /// The time until the next tick of this process; `nil` before the first event.
@@ -192,6 +208,8 @@ public actor MessageSender {
 extension MessageSender {
   /// Makes the attempts of a run: as many as the schedule says, whatever happens to each of them.
   private func send(_ count: Int) async -> (SendingMachine.Ending, MessageSendingError?) {
+    await options.prepare()
+    if Task.isCancelled { return (.cancelled, nil) }
     let replacements: [SealedMessage]
     do throws(MessageSendingError) {
       // All of them before the first attempt: a message may not be sent when a cover could not be.

@@ -29,7 +29,8 @@ struct AgentCommand: AsyncParsableCommand {
       from the command line, which all users of the host can read: \(Secret.all.map(\.name).joined(separator: ", ")).
 
       With --uploads it uploads, in every mode, what `edgeblue record --upload` and `edgeblue upload --later` have \
-      queued in its folder. While another program uploads that queue, the agent waits.
+      queued in its folder. While another program uploads that queue, the agent waits. With --messages it sends, in \
+      every mode, messages and covers at a constant rate, as `edgeblue messages run` does.
 
       Mode, events, lifecycle choice and pending tasks are stored in a folder: the one of --state, or STATE_DIRECTORY, \
       or /var/lib/edgeblue for root and ~/.local/state/edgeblue for other users. On the system bus the agent requires \
@@ -52,6 +53,8 @@ struct AgentCommand: AsyncParsableCommand {
   var state: String?
   @OptionGroup var metrics: MetricsOptions
   @Flag(help: "Upload the items that are, or will be, queued in that folder (`edgeblue uploads`).") var uploads = false
+  @Flag(help: "Send messages by their schedule, from the folder messages in that folder (`edgeblue messages`).")
+  var messages = false
   @OptionGroup(title: "Upload options") var store: StoreOptions
   @OptionGroup var coordinator: CoordinatorOptions
   @OptionGroup var bus: BusOptions
@@ -73,11 +76,7 @@ struct AgentCommand: AsyncParsableCommand {
 
   private func work() async throws {
     try await common.run { terminal in
-      try insecure.check(
-        [
-          "--engine-url": phone.engine.engineURL, "--coordinator": coordinator.coordinator,
-          "--endpoint": uploads ? store.endpoint : nil, "--token-service": uploads ? store.tokenService : nil,
-        ], terminal)
+      try insecure.check(urls, terminal)
       let engine = try phone.engine.makeEngine()
       let folder = try openFolder()
       defer { withExtendedLifetime(folder) {} }
@@ -99,10 +98,11 @@ struct AgentCommand: AsyncParsableCommand {
       let tasks = try AgentTasks(
         store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
       let uploads = try uploads ? makeUploads(in: folder.path) : nil
+      let messages = try messages ? AgentMessages.open(in: folder.path, terminal) : nil
       let control = try await AgentControl.open(runner, tasks: tasks, lifecycle: lifecycle, on: bus.bus)
       let role = AgentRole(
-        runner: runner, tasks: tasks, uploads: uploads, control: control, lifecycle: lifecycle, path: path, power: power
-      )
+        runner: runner, tasks: tasks, uploads: uploads, messages: messages, control: control, lifecycle: lifecycle,
+        path: path, power: power)
       await role.takeFirstState()
       terminal.say("EdgeBlue agent, mode \(runner.status.mode), state in \(folder.path). Ctrl-C stops it.")
       let reporting = Task { await diary.follow() }
@@ -118,8 +118,17 @@ struct AgentCommand: AsyncParsableCommand {
         [Role { try await role.run() }]
           + metrics.server(terminal) {
             runner.status.metrics + (await phone.metrics()) + (await uploads?.metrics() ?? [])
+              + (messages?.counts.metrics ?? [])
           })
     }
+  }
+
+  /// The URLs to which plain http may go only with a flag.
+  private var urls: KeyValuePairs<String, String?> {
+    [
+      "--engine-url": phone.engine.engineURL, "--coordinator": coordinator.coordinator,
+      "--endpoint": uploads ? store.endpoint : nil, "--token-service": uploads ? store.tokenService : nil,
+    ]
   }
 
   private func makeUploads(in folder: String) throws -> AgentUploads {

@@ -7,6 +7,7 @@ struct AgentRole: Sendable {
   let runner: ModeRunner
   let tasks: AgentTasks
   let uploads: AgentUploads?
+  let messages: AgentMessages?
   let control: AgentControl
   let lifecycle: AgentLifecycle
   let path: NetworkPathMonitor
@@ -30,6 +31,7 @@ struct AgentRole: Sendable {
         group.addTask { await AgentService(manager: manager, runner: runner).run() }
       }
       group.addTask { for await update in lifecycle.updates() { await runner.take(update.snapshot) } }
+      if let messages { group.addTask { try await messages.run(following: lifecycle.updates()) } }
       if let uploads { group.addTask { await uploads.run(path.updates(), reportingTo: runner) } }
       defer { group.cancelAll() }
       while try await group.next() != nil {}

@@ -2,9 +2,9 @@ import Agent
 import ArgumentParser
 import DurableFiles
 import Foundation
+import Logging
 import MessageSending
 import MessageSendingHTTP
-import Timing
 
 /// The option that names the folder of the sender.
 struct MessagesFolderOptions: ParsableArguments {
@@ -26,6 +26,8 @@ struct MessagesFolder: Sendable {
 
   var queuePath: String { path + "/queue" }
   var vaultPath: String { path + "/vault" }
+  /// The folder of the messages that a relay of this machine passes on.
+  var relayPath: String { path + "/relay" }
   private var settings: WholeFile { WholeFile(path: path + "/settings.json", limit: 64 << 10) }
 
   /// The settings that `setup` has stored.
@@ -34,21 +36,48 @@ struct MessagesFolder: Sendable {
     var proxy: String?
     var certificates: String?
     var resolver: String?
-    /// The path of the recipients' signed keys.
+    /// The path or the URL of the recipients' signed keys.
     var keys: String
     /// The pinned root key.
     var root: Data
 
-    func transport() throws -> HTTPMessageTransport {
-      try HTTPMessageTransport(server, options: .init(proxy: proxy, certificates: certificates, resolver: resolver))
+    var options: HTTPMessageTransport.Options {
+      HTTPMessageTransport.Options(proxy: proxy, certificates: certificates, resolver: resolver)
     }
 
-    /// The covers for the keys in the file, which is read for each cover, so that newer keys need no restart.
-    func covers() throws -> FileCovers { FileCovers(path: keys, root: try RootKey(bytes: [UInt8](root))) }
+    func transport() throws -> HTTPMessageTransport { try HTTPMessageTransport(server, options: options) }
+
+    /// A Boolean value that indicates whether the keys are published, and have to be fetched.
+    var arePublished: Bool { keys.contains("://") }
+
+    /// The fetcher of published keys; `nil` for keys in a file.
+    func fetcher() throws -> KeysFetcher? { arePublished ? try KeysFetcher(keys, options: options) : nil }
   }
 
   /// Creates the folder for its user only.
   func create() throws { try Disk().createFolder(path) }
+
+  /// The covers for the keys of a sender: those in its file, or in the copy of what was fetched last. `write` sees the
+  /// same ones, and never the network.
+  func covers(_ settings: Settings) throws -> KeysFile {
+    KeysFile(
+      path: settings.arePublished ? path + "/keys.json" : settings.keys,
+      root: try RootKey(bytes: [UInt8](settings.root)))
+  }
+
+  /// Returns what a run begins with, whatever the queue contains: it fetches published keys. A failure is logged; the
+  /// copy counts as long as it is valid.
+  func preparation(_ settings: Settings) throws -> @Sendable () async -> Void {
+    guard let fetcher = try settings.fetcher() else { return {} }
+    let covers = try covers(settings)
+    return {
+      do {
+        try covers.replace(by: try await fetcher.fetch())
+      } catch {
+        Logger(label: "edgeblue.messages").warning("keys not renewed", metadata: ["reason": "\(error)"])
+      }
+    }
+  }
 
   func read() throws -> Settings {
     guard let data = try settings.read() else {
@@ -74,17 +103,4 @@ struct MessagesFolder: Sendable {
       Output.write("edgeblue: \(problem)\n".printableLines, to: STDERR_FILENO)
     }
   }
-}
-
-/// Covers for the keys in a file.
-struct FileCovers: CoverSource {
-  let path: String
-  let root: RootKey
-
-  /// Returns the keys, if they are signed and valid.
-  func keys() throws(MessageSendingError) -> RecipientKeys {
-    try SignedKeys.read(path: path).verified(by: root, atMs: WallClock.unixMilliseconds())
-  }
-
-  func cover() throws(MessageSendingError) -> SealedMessage { try MessageSealer(keys: try keys()).cover() }
 }

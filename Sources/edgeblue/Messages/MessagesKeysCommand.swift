@@ -71,7 +71,7 @@ struct MessagesKeysCommand: AsyncParsableCommand {
     func run() async throws {
       try await common.run { terminal in
         let root = try RootKey(base64: root)
-        let keys = try FileCovers(path: file, root: root).keys()
+        let keys = try KeysFile(path: file, root: root).keys()
         if terminal.json {
           terminal.print(
             json: .object([

@@ -4,7 +4,6 @@ import Logging
 import MessageSending
 import ServiceLifecycle
 import Streams
-import Timing
 
 /// `edgeblue messages run`
 struct MessagesRunCommand: AsyncParsableCommand {
@@ -16,13 +15,19 @@ struct MessagesRunCommand: AsyncParsableCommand {
       """)
 
   @Flag(help: "Do what is due now, and end.") var once = false
-  @Option(help: ArgumentHelp("The factor by which all clocks are faster, for tests.", visibility: .hidden)) var pace = 1
+  @Option(
+    help: ArgumentHelp(
+      "With --once, wait for what is due within this time, 0 to 3600 s. A timer that starts it again before sends at the "
+        + "instants of a sender that stays.", valueName: "seconds"))
+  var within = 0
+  @OptionGroup var pace: PaceOptions
   @OptionGroup var metrics: MetricsOptions
   @OptionGroup var folder: MessagesFolderOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard (1...1_000_000).contains(pace) else { throw ValidationError("--pace: allowed are 1 to 1000000.") }
+    guard (0...3600).contains(within) else { throw ValidationError("--within: allowed are 0 to 3600 s.") }
+    guard once || within == 0 else { throw ValidationError("--within requires --once.") }
   }
 
   func run() async throws {
@@ -30,31 +35,25 @@ struct MessagesRunCommand: AsyncParsableCommand {
       try ProcessSecrets.forbidCoreDumps()
       let folder = try folder.folder()
       let settings = try folder.read()
-      let covers = try settings.covers()
+      let covers = try folder.covers(settings)
       let source = VaultedQueue(try folder.queue(covers), Vault(path: folder.vaultPath))
       let counts = OutcomeCounts()
+      var options = pace.senderOptions
+      options.prepare = try folder.preparation(settings)
       let sender = MessageSender(
-        folder: folder.path, source, covers: covers, transport: try settings.transport(), options: options
+        folder: folder.path, source, covers: covers, transport: try settings.transport(),
+        options: options
       ) { outcome in
         counts.add(outcome)
         terminal.happened("sending: \(outcome.words)", "tick", ["outcome": .string(outcome.rawValue)])
       }
       guard !once else {
-        _ = try await untilInterrupted { try await sender.runIfDue() }
+        _ = try await untilInterrupted { try await sender.runIfDue(within: .seconds(within)) }
         return
       }
       terminal.say("Sending to \(settings.server). Ctrl-C stops it.")
       try await runUntilStopped([Role { await sender.run() }] + metrics.server(terminal) { counts.metrics })
     }
-  }
-
-  private var options: MessageSender.Options {
-    var options = MessageSender.Options()
-    if pace > 1 {
-      options.clock = SendingClock(time: TimeSource(PacedClock(pace: pace)), wall: PacedClock.wall(pace: pace))
-      options.attemptLimit = options.attemptLimit * pace
-    }
-    return options
   }
 }
 
@@ -86,32 +85,5 @@ extension SendingOutcome {
     case .cancelled: "stopped"
     case .busy: "another program is sending"
     }
-  }
-}
-
-/// A clock that runs faster than the system's, for tests of the program.
-struct PacedClock: Clock {
-  let pace: Int
-
-  struct Instant: InstantProtocol {
-    var offset: Duration
-    func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-    func duration(to other: Instant) -> Duration { other.offset - offset }
-    static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
-  }
-
-  private static let origin = ContinuousClock.now
-
-  var now: Instant { Instant(offset: Self.origin.duration(to: .now) * pace) }
-  var minimumResolution: Duration { .nanoseconds(1) }
-
-  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-    try await SteadyClock().sleep(until: Self.origin + deadline.offset / pace, tolerance: tolerance)
-  }
-
-  /// Returns a wall clock that runs at this pace from 2026 on.
-  static func wall(pace: Int) -> @Sendable () -> Int64 {
-    let origin: Int64 = 1_767_225_600_000
-    return { origin + (WallClock.unixMilliseconds() - origin) * Int64(pace) }
   }
 }

@@ -12,7 +12,10 @@ struct MessagesSetupCommand: AsyncParsableCommand {
       """)
 
   @Option(help: ArgumentHelp("The URL of the server that messages are posted to.", valueName: "url")) var server: String
-  @Option(help: ArgumentHelp("The recipients' signed keys, which may be replaced by newer ones.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp(
+      "The recipients' signed keys: a file, which may be replaced by newer ones, or a URL, which is fetched before each run.",
+      valueName: "file or url"))
   var keys: String
   @Option(help: ArgumentHelp("The root key that the keys have to be signed with, in base64.", valueName: "key"))
   var root: String
@@ -31,9 +34,14 @@ struct MessagesSetupCommand: AsyncParsableCommand {
       let folder = try folder.folder()
       let settings = MessagesFolder.Settings(
         server: server, proxy: proxy, certificates: ca.map(Self.absolute), resolver: resolver,
-        keys: Self.absolute(keys), root: Data(try RootKey(base64: root).bytes))
+        keys: keys.contains("://") ? keys : Self.absolute(keys), root: Data(try RootKey(base64: root).bytes))
       _ = try settings.transport()
-      let covers = try settings.covers()
+      let covers = try folder.covers(settings)
+      if let fetcher = try settings.fetcher() {
+        let document = try await untilInterrupted { try await fetcher.fetch() }
+        try folder.create()
+        try covers.replace(by: document)
+      }
       _ = try covers.keys()
       try folder.create()
       let vault = Vault(path: folder.vaultPath)

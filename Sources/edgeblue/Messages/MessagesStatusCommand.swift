@@ -33,7 +33,7 @@ struct MessagesStatusCommand: AsyncParsableCommand {
       }
       if unlock || passphrase.passphraseFd != nil {
         let vault = try Vault(path: folder.vaultPath).unlock(passphrase: try passphrase.passphrase())
-        let queue = try folder.queue(try settings.covers())
+        let queue = try folder.queue(try folder.covers(settings))
         let messages = try Outbox(vault: vault, queue: queue).messages()
         func count(_ state: Outbox.State) -> Int { messages.count { $0.state == state } }
         json["waiting"] = .number(count(.pending))

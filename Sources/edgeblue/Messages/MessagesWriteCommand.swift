@@ -26,7 +26,7 @@ struct MessagesWriteCommand: AsyncParsableCommand {
     try await common.run { terminal in
       try ProcessSecrets.forbidCoreDumps()
       let folder = try folder.folder()
-      let covers = try folder.read().covers()
+      let covers = try folder.covers(try folder.read())
       // First, so that an unknown recipient is found before the text is typed.
       let keys = try covers.keys()
       guard keys.recipients.contains(where: { $0.id == to }) else {

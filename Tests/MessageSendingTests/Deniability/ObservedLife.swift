@@ -65,7 +65,7 @@ struct ObservedLife {
   }
 }
 
-/// A server that refuses every tenth attempt or so, and keeps what an observer of its network would.
+/// A server that refuses every fifth attempt or so, and keeps what an observer of its network would.
 private final class ObservingServer: MessageTransport {
   let life = Lock(ObservedLife())
   private let place: SenderPlace
@@ -82,7 +82,7 @@ private final class ObservingServer: MessageTransport {
   func send(_ message: SealedMessage) async throws {
     let isLonger = try hasLongerBodies && place.queue.fillLevel(secret: place.secret) > 0
     let now = place.wall.withLock { $0 }
-    let isRefused = draw() < 0.1
+    let isRefused = draw() < 0.2
     life.withLock { life in
       life.sizes.append(Double(MessageBody.encode(message).count + (isLonger ? 1 : 0)))
       guard let last = last.withLock({ $0 }) else { return }

@@ -77,6 +77,7 @@ import Testing
         accepted += 1
         let now = Int64.random(in: (.min)...(.max), using: &random)
         _ = machine.dueEvent(at: now)
+        _ = machine.delay(at: now)
         for event in [.started, .sent, .ended(.attempted), .ticked, .ended(.cancelled), .stopping]
           as [SendingMachine.Event]
         {
