@@ -95,6 +95,16 @@ struct FuzzTests {
     }
   }
 
+  @Test("No bytes trap the reader of packets to a relay, or of its answers")
+  func relay() throws {
+    try Fuzz.run(RelayPacket.encode(message("a"))) { bytes in
+      _ = RelayAnswer(bytes: Array(bytes.prefix(2)))
+      do throws(MessageSendingError) { _ = try RelayPacket.decode(bytes) } catch {
+        #expect(error.code == .invalidArgument)
+      }
+    }
+  }
+
   @Test("No bytes trap the reader of texts and messages")
   func texts() throws {
     try Fuzz.run(PaddedText.bytes("The quick brown fox jumps over the lazy dog.")) { bytes in

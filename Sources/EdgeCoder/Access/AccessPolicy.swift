@@ -78,7 +78,7 @@ public struct AccessPolicy: Sendable, Hashable {
   }
 
   /// The security level of an L2CAP channel.
-  var securityLevel: SecurityLevel {
+  package var securityLevel: SecurityLevel {
     switch mode {
     case .open: .low
     case .encrypted: .medium

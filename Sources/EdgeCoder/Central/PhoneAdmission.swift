@@ -1,7 +1,7 @@
-import BlueZ
+package import BlueZ
 
 /// The decision of a central about each phone in range: which of them it may connect to, and send prompts to.
-struct PhoneAdmission: Sendable {
+package struct PhoneAdmission: Sendable {
   let policy: AccessPolicy
   /// The bonds that a user made with phones; `nil` admits every bond of the adapter.
   let bonds: BondStore?
@@ -10,8 +10,19 @@ struct PhoneAdmission: Sendable {
   /// The kernel's knowledge of the keys, which bluetoothd does not report.
   let security: KernelSecurity
 
+  /// Creates an admission by a rule, the bonds that a user made, and what the kernel knows of connections and keys.
+  package init(
+    policy: AccessPolicy, bonds: BondStore?, connections: @escaping KernelConnections,
+    security: @escaping KernelSecurity
+  ) {
+    self.policy = policy
+    self.bonds = bonds
+    self.connections = connections
+    self.security = security
+  }
+
   /// Returns the reason why a phone is not used before any connection; `nil` if it may be used.
-  func refusal(of device: Device, at adapter: Adapter) -> PhoneConnectionFailure? {
+  package func refusal(of device: Device, at adapter: Adapter) -> PhoneConnectionFailure? {
     guard policy.mode != .open else { return nil }
     guard device.isBonded else {
       return Self.failure(device, .notPaired, "is not paired with this central")

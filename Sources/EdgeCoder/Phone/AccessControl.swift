@@ -1,23 +1,24 @@
-import BlueZ
+package import BlueZ
 import Logging
 import Streams
-import Timing
+package import Timing
 
 /// The enforcement of an access policy on the connections of an adapter.
 ///
 /// Permitted centrals are admitted, others are disconnected, and nothing is sent while a connected central without
 /// permission could receive it. Each access is checked twice: bluetoothd admits only encrypted connections to a
 /// characteristic (its flags), and this type checks that the peer is bonded and on the allow list.
-final class AccessControl: Sendable {
+package final class AccessControl: Sendable {
   private let adapter: Adapter
-  let policy: AccessPolicy
+  package let policy: AccessPolicy
   private let bonds: BondStore?
   private let connections: KernelConnections
   private let time: TimeSource
   /// Called for each refusal; set once, before the service exists.
   let onRefusal = Lock<@Sendable (Peer, AccessRefusal) -> Void>({ _, _ in })
 
-  init(
+  /// Creates a control; `bonds` of `nil` admit every bond of the adapter.
+  package init(
     _ adapter: Adapter, _ policy: AccessPolicy, bonds: BondStore?, time: TimeSource = .continuous,
     connections: @escaping KernelConnections
   ) {
@@ -30,7 +31,7 @@ final class AccessControl: Sendable {
 
   /// Checks an access of a peer.
   /// - Throws: `AttributeRefusal.notAuthorized`.
-  func check(_ peer: Peer) throws {
+  package func check(_ peer: Peer) throws {
     guard policy.mode != .open else { return }
     guard let device = adapter.device(peer), device.isBonded else { return try refuse(peer, .neverPaired) }
     if let refusal = refusal(of: device) { return try refuse(peer, refusal) }
@@ -55,7 +56,7 @@ final class AccessControl: Sendable {
   // MARK: Connections
 
   /// Tries every connection, present and new, until the task is cancelled.
-  func watch() async {
+  package func watch() async {
     guard policy.mode != .open else { return }
     let connections = adapter.connectionEvents()
     let made = adapter.newBonds()

@@ -16,13 +16,14 @@ struct MessagesCommand: AsyncParsableCommand {
         edgeblue messages collect --to collected            accept messages on port 7676
         edgeblue messages setup --server http://127.0.0.1:7676 --keys keys/keys.json --root KEY
         edgeblue messages run                               send, by the schedule
+        edgeblue messages relay                             pass on what senders near by bring over Bluetooth
         edgeblue messages write --to desk                   queue a message
         edgeblue messages status --unlock                   what waits and what was sent
         edgeblue messages open collected --keys keys        read what was collected
       """,
     subcommands: [
       MessagesSetupCommand.self, MessagesWriteCommand.self, MessagesStatusCommand.self, MessagesRunCommand.self,
-      MessagesCollectCommand.self, MessagesOpenCommand.self, MessagesKeysCommand.self,
+      MessagesRelayCommand.self, MessagesCollectCommand.self, MessagesOpenCommand.self, MessagesKeysCommand.self,
     ],
     defaultSubcommand: MessagesStatusCommand.self)
 }

@@ -1,6 +1,7 @@
 import Agent
 import ArgumentParser
 import DurableFiles
+import ErrorReporting
 import Foundation
 import Logging
 import MessageSending
@@ -74,7 +75,7 @@ struct MessagesFolder: Sendable {
       do {
         try covers.replace(by: try await fetcher.fetch())
       } catch {
-        Logger(label: "edgeblue.messages").warning("keys not renewed", metadata: ["reason": "\(error)"])
+        Logger(label: "edgeblue.messages").warning("keys not renewed", metadata: ["reason": "\(error.safeText)"])
       }
     }
   }

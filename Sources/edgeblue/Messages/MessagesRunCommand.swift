@@ -1,5 +1,7 @@
 import Agent
 import ArgumentParser
+import BlueZ
+import EdgeCoder
 import Logging
 import MessageSending
 import ServiceLifecycle
@@ -12,6 +14,9 @@ struct MessagesRunCommand: AsyncParsableCommand {
     discussion: """
       Sends two messages an hour, whatever the queue contains, at random instants. It needs no passphrase and cannot \
       tell messages from covers. With --once it does what is due and ends, for a timer that starts it every few minutes.
+
+      With --relay it hands the messages to a relay near by (`edgeblue messages relay`) over Bluetooth, by the same \
+      schedule and with the same count, and needs no network. `edgeblue pair with ADDRESS` pairs with the relay.
       """)
 
   @Flag(help: "Do what is due now, and end.") var once = false
@@ -20,6 +25,11 @@ struct MessagesRunCommand: AsyncParsableCommand {
       "With --once, wait for what is due within this time, 0 to 3600 s. A timer that starts it again before sends at the "
         + "instants of a sender that stays.", valueName: "seconds"))
   var within = 0
+  @Option(
+    help: ArgumentHelp("The Bluetooth address of a relay that passes the messages on.", valueName: "address"),
+    transform: reading("a Bluetooth address") { BluetoothAddress($0) })
+  var relay: BluetoothAddress?
+  @OptionGroup(title: "Relay options") var link: RelayOptions
   @OptionGroup var pace: PaceOptions
   @OptionGroup var metrics: MetricsOptions
   @OptionGroup var folder: MessagesFolderOptions
@@ -39,9 +49,10 @@ struct MessagesRunCommand: AsyncParsableCommand {
       let source = VaultedQueue(try folder.queue(covers), Vault(path: folder.vaultPath))
       let counts = OutcomeCounts()
       var options = pace.senderOptions
-      options.prepare = try folder.preparation(settings)
+      // A machine that needs a relay has no network to fetch keys from.
+      if relay == nil { options.prepare = try folder.preparation(settings) }
       let sender = MessageSender(
-        folder: folder.path, source, covers: covers, transport: try settings.transport(),
+        folder: folder.path, source, covers: covers, transport: try await transport(settings, terminal),
         options: options
       ) { outcome in
         counts.add(outcome)
@@ -51,9 +62,23 @@ struct MessagesRunCommand: AsyncParsableCommand {
         _ = try await untilInterrupted { try await sender.runIfDue(within: .seconds(within)) }
         return
       }
-      terminal.say("Sending to \(settings.server). Ctrl-C stops it.")
+      terminal.say("Sending to \(relay.map { "the relay \($0)" } ?? settings.server). Ctrl-C stops it.")
       try await runUntilStopped([Role { await sender.run() }] + metrics.server(terminal) { counts.metrics })
     }
+  }
+
+  private func transport(
+    _ settings: MessagesFolder.Settings, _ terminal: Terminal
+  ) async throws -> any MessageTransport {
+    guard let relay else { return try settings.transport() }
+    let radio = try await Radio.open(link.adapter, terminal)
+    let bonds = try link.store()
+    let policy = link.policy(isVirtual: radio.isVirtual)
+    if policy.mode != .open { _ = try bonds.bonds() }
+    return RelayDialer(
+      adapter: radio.adapter, relay: relay, psm: link.psm, policy: policy, bonds: bonds,
+      connections: { try $0.connections() }
+    ).transport
   }
 }
 

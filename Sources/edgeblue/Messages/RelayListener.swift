@@ -1,0 +1,82 @@
+import BlueZ
+import EdgeCoder
+import MessageSending
+import Streams
+
+/// The relay's end: advertises, and takes messages of the peers that its user has paired.
+struct RelayListener: Sendable {
+  let adapter: Adapter
+  let relay: MessageRelay
+  let control: AccessControl
+  let onAnswer: @Sendable (RelayAnswer?) -> Void
+
+  /// The largest number of channels that are answered at the same time.
+  private static let channelLimit = 16
+
+  /// Listens until the task is cancelled.
+  /// - Throws: `BlueZError` when the PSM is in use, or nothing can be advertised.
+  func run(psm: UInt16, policy: AccessPolicy, onListening: @Sendable () -> Void) async throws {
+    let listener = try adapter.listen(
+      psm: psm, security: policy.securityLevel, mtu: L2CAPRelayChannel.longestPacket)
+    defer { listener.close() }
+    let advertisement = try await adapter.advertise(.init(services: [L2CAPRelayChannel.service]))
+    onListening()
+    do {
+      try await withThrowingDiscardingTaskGroup { group in
+        // It ends connections of strangers, and admissions that another bond has taken over.
+        group.addTask { await control.watch() }
+        try await accept(from: listener, in: &group)
+      }
+    } catch {
+      try await Self.stop(advertisement)
+      throw error
+    }
+    try await Self.stop(advertisement)
+  }
+
+  private func accept(
+    from listener: L2CAPListener, in group: inout ThrowingDiscardingTaskGroup<any Error>
+  ) async throws {
+    let open = Lock(0)
+    var channels = listener.makeAsyncIterator()
+    while !Task.isCancelled {
+      let channel: L2CAPChannel
+      do {
+        guard let next = try await channels.next() else { return }
+        channel = next
+      } catch is BlueZError {
+        // One channel could not be accepted, for example with too many open files: its sender sees it close.
+        continue
+      }
+      guard open.withLock({ $0 < Self.channelLimit }) else {
+        channel.close()
+        continue
+      }
+      open.withLock { $0 += 1 }
+      group.addTask {
+        await take(L2CAPRelayChannel(channel: channel), from: channel.peer)
+        open.withLock { $0 -= 1 }
+      }
+    }
+  }
+
+  /// Answers one channel, or closes it without a word if its peer is not admitted.
+  func take(_ channel: some RelayChannel, from peer: Peer) async {
+    do {
+      try control.check(peer)
+    } catch {
+      return await channel.close()
+    }
+    onAnswer(await relay.answer(channel, of: "\(peer)"))
+  }
+
+  /// Ends the advertisement, also in a task that is cancelled.
+  private static func stop(_ advertisement: Advertisement) async throws {
+    try await Task { try await advertisement.stop() }.value
+  }
+}
+
+extension L2CAPRelayChannel {
+  /// The longest packet of either side.
+  static let longestPacket = RelayPacket.byteCount
+}
