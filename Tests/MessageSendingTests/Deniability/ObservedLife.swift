@@ -29,7 +29,7 @@ struct ObservedLife {
   }
 
   /// Lets a sender with real files live for a number of completed runs, on clocks that jump from event to event.
-  /// - Parameter writes: Whether its user writes a message every two hours, on average.
+  /// - Parameter writes: Whether its user writes a message every hour, on average.
   static func of(runs: Int, seed: UInt64, writes: Bool, leak: Leak? = nil) async throws -> ObservedLife {
     let random = Lock(SeededGenerator(seed: seed))
     let draw: @Sendable () -> Double = { random.withLock { .random(in: 0..<1, using: &$0) } }
@@ -43,13 +43,13 @@ struct ObservedLife {
       folder: place.folder, place.queue, covers: place.covers, transport: server, options: options)
     await sender.handle(.started)
     var completed = 0
-    var untilWriting = -log(1 - draw()) * 7200
+    var untilWriting = -log(1 - draw()) * 3600
     while completed < runs {
       var wait = await sender.delay?.seconds ?? 0
       while writes, untilWriting < wait {
         wait -= untilWriting
         place.wall.withLock { $0 += Int64(untilWriting * 1000) }
-        untilWriting = -log(1 - draw()) * 7200
+        untilWriting = -log(1 - draw()) * 3600
         guard try place.queue.fillLevel(secret: place.secret) < 6 else { continue }
         _ = try place.queue.append(place.covers.cover(), secret: place.secret)
         if leak == .flushAfterWriting { try await server.flush() }
