@@ -260,6 +260,7 @@ if !lean {
     .target(
       name: "OutgoingHTTP",
       dependencies: [
+        "Streams",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),

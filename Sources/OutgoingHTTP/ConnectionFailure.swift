@@ -13,8 +13,8 @@ public enum ConnectionFailure: Error, Sendable, Hashable {
   case unknownHost
   /// No server accepts connections at the address; with the error number, if there is one.
   case noServer(errno: Int32?)
-  /// The certificate of the server is not trusted; with the reason for display.
-  case untrusted(String)
+  /// No trusted connection was established over TLS.
+  case untrusted(TLSFailure)
   /// The connection was not established within its timeout.
   case timedOut
   /// The proxy does not connect to the server, or a variable names no proxy; with the reason for display.
@@ -23,7 +23,7 @@ public enum ConnectionFailure: Error, Sendable, Hashable {
   case tooLong
   /// The bytes that the server sent are not HTTP.
   case notHTTP
-  /// The connection was lost; with the reason for display.
+  /// The connection was lost; with the reason for display, in words that are no library's.
   case interrupted(String)
 
   /// Classifies an error of a request.
@@ -34,19 +34,30 @@ public enum ConnectionFailure: Error, Sendable, Hashable {
         error.dnsAError == nil && error.dnsAAAAError == nil ? .noServer(errno: nil) : .unknownHost
       case let error as IOError where [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH].contains(error.errnoCode):
         .noServer(errno: error.errnoCode)
-      case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: .untrusted("\(error)")
+      case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: .untrusted(TLSFailure(error))
       case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout: .timedOut
       case let error as ProxySettings.InvalidProxy: .noProxy(error.description)
       case let error as HTTPClientError where Self.proxyErrors.contains(error):
         .noProxy("the proxy does not connect: \(error.shortDescription)")
       case is NIOTooManyBytesError: .tooLong
       case let error as HTTPParserError where error != .invalidEOFState: .notHTTP
-      // Never the error itself: that of an invalid header contains its value, such as a token.
-      default: .interrupted((error as? HTTPClientError)?.shortDescription ?? "\(type(of: error))")
+      default: .interrupted(Self.words(for: error))
       }
   }
 
   private static let proxyErrors: [HTTPClientError] = [
     .httpProxyHandshakeTimeout, .invalidProxyResponse, .proxyAuthenticationRequired, .socksHandshakeTimeout,
   ]
+
+  /// Returns the reason why a connection was lost; never the error itself: that of an invalid header contains its value,
+  /// such as a token, and others contain paths of the machine that the program was built on.
+  private static func words(for error: any Error) -> String {
+    switch error {
+    case let error as IOError: String(cString: strerror(error.errnoCode)).lowercased()
+    case let error as HTTPClientError where error == .remoteConnectionClosed: "the server closed it"
+    case let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout: "it took too long"
+    case is HTTPParserError: "the response is truncated"
+    default: "the exchange of a request failed"
+    }
+  }
 }

@@ -22,8 +22,16 @@ public struct UploadsError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let invalidArgument = Code("invalid argument")
     /// The server is unreachable and has certainly not received the request.
     public static let unreachable = Code("unreachable")
-    /// The server's certificate is not trusted; the server has certainly not received the request.
+    /// The server's certificate is from an unknown authority; the server has certainly not received the request.
     public static let untrusted = Code("untrusted server")
+    /// The server's certificate is out of date; the server has certainly not received the request.
+    public static let certificateExpired = Code("certificate out of date")
+    /// The server's certificate is for another host; the server has certainly not received the request.
+    public static let wrongHostName = Code("certificate for another host")
+    /// The server does not speak TLS, which its URL promises; it has certainly not received the request.
+    public static let notTLS = Code("no TLS server")
+    /// The server and this host agree on no TLS connection; the server has certainly not received the request.
+    public static let noTLS = Code("TLS not agreed")
     /// The response is missing or truncated; the server may have received the request.
     public static let interrupted = Code("interrupted")
     /// The server is temporarily unable to serve the request: status 408, 429, 5xx, `SlowDown` and so on.

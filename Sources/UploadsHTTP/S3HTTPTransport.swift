@@ -64,7 +64,7 @@ public final class S3HTTPTransport: S3Transport {
       throw error
     } catch {
       try Task.checkCancellation()
-      throw Self.failure(error, place)
+      throw await Self.failure(error, place, request)
     }
   }
 
@@ -112,40 +112,61 @@ public final class S3HTTPTransport: S3Transport {
     return S3Response(status: status, headers: headers, body: Data(buffer: kept))
   }
 
-  private static func failure(_ error: any Error, _ place: String) -> UploadsError {
+  private static func failure(_ error: any Error, _ place: String, _ request: S3Request) async -> UploadsError {
     if let error = error as? UploadsError { return error }
     switch ConnectionFailure(error) {
     case .unknownHost: return UploadsError(.unreachable, "connect to \(place): unknown host name")
     case .noServer(let errno):
       return UploadsError(.unreachable, "connect to \(place): no server responds", errno: errno)
-    case .untrusted(let reason): return tlsFailure(reason, place)
+    case .untrusted(.notTrusted) where await isOutOfDate(request):
+      return UploadsError(tls: .outOfDate, place)
+    case .untrusted(let reason): return UploadsError(tls: reason, place)
     case .noProxy(let reason): return UploadsError(.unreachable, "connect to \(place): \(reason)")
     case .timedOut: return UploadsError(.unreachable, "connect to \(place): timed out")
-    case .notHTTP: return UploadsError(.unexpectedResponse, "\(place) does not respond in HTTP")
+    case .notHTTP:
+      return UploadsError(
+        .unexpectedResponse, "\(place) does not respond in HTTP",
+        hint: request.scheme == "http" ? "if it speaks TLS, use a URL that begins with https://" : nil)
     case .tooLong:
       return UploadsError(.interrupted, "the connection to \(place) was interrupted: a response is too long")
-    // Names of a library's errors mean nothing to a user.
-    case .interrupted: return UploadsError(.interrupted, "the connection to \(place) was interrupted")
+    case .interrupted(let reason):
+      return UploadsError(.interrupted, "the connection to \(place) was interrupted: \(reason)")
     }
   }
 
-  /// Returns the error for a failure of TLS, whose kind is in the library's text alone.
-  private static func tlsFailure(_ text: String, _ place: String) -> UploadsError {
-    let failures: [(word: String, said: String, advice: String)] = [
-      (
-        "failedToValidateHostname", "the certificate is one for another host name",
-        "use the name in the certificate, or give the server one for this name"
-      ),
-      (
-        "CERTIFICATE_VERIFY_FAILED", "the certificate is not trusted, or has expired",
-        "renew it if it has expired; trust an authority of your own with --ca or AWS_CA_BUNDLE"
-      ),
-      ("WRONG_VERSION_NUMBER", "the server does not speak TLS", "use a URL that begins with http://"),
-      ("HTTP_REQUEST", "the server does not speak TLS", "use a URL that begins with http://"),
-    ]
-    guard let failure = failures.first(where: { text.contains($0.word) }) else {
-      return UploadsError(.untrusted, "connect to \(place): TLS cannot be agreed on")
+  /// Returns whether the certificate of a request's server is out of date; `false` if that cannot be found out.
+  private static func isOutOfDate(_ request: S3Request) async -> Bool {
+    guard let url = URL(string: request.url), let host = url.host(),
+      let certificate = await ServerCertificate.presented(by: host, port: url.port ?? 443)
+    else { return false }
+    return certificate.isOutOfDate(at: WallClock.unixMilliseconds() / 1000)
+  }
+}
+
+extension UploadsError {
+  /// Creates the error for a failure of TLS.
+  fileprivate init(tls failure: TLSFailure, _ place: String) {
+    let connecting = "connect to \(place): "
+    switch failure {
+    case .outOfDate:
+      self.init(
+        .certificateExpired, connecting + "the certificate of the server has expired, or is not valid yet",
+        hint: "renew it on the server; if it is new, set the clock of this host")
+    case .notTrusted:
+      self.init(
+        .untrusted, connecting + "this host does not trust the authority that signed the certificate of the server",
+        hint: "trust the certificate of the authority if it is your own")
+    case .otherName:
+      self.init(
+        .wrongHostName, connecting + "the certificate of the server is one for another host name",
+        hint: "use a name that the certificate is for, or give the server a certificate for this one")
+    case .notTLS:
+      self.init(
+        .notTLS, connecting + "the server does not speak TLS at this port", hint: "use a URL that begins with http://")
+    case .notAgreed:
+      self.init(
+        .noTLS, connecting + "the server and this host agree on no version of TLS",
+        hint: "look at the log of the server; it must support TLS 1.2 or later")
     }
-    return UploadsError(.untrusted, "connect to \(place): \(failure.said)", hint: failure.advice)
   }
 }

@@ -60,12 +60,12 @@ import Testing
     #expect(lines[0].hasPrefix("Uploads       2 left, 2.0 MiB, oldest from "))
     #expect(lines[0].hasSuffix("; 3 uploaded, 1 failed permanently"))
     #expect(lines[1] == "Retries       network 1×")
-    #expect(lines[2] == "Upload error  the account ada has no credentials: they are\u{fffd} being fetched")
+    #expect(lines[2] == "Upload error  account ada: they are\u{fffd} being fetched")
     #expect(
       JSON.object(uploads.json).text == """
         {"bytesLeft":2097152,"counters":{"attempts":5,"sentBytes":4500,"uploaded":3,"uploadedBytes":3000},\
         "failures":{"network":1},"items":{"done":3,"failed":1,"waiting":2},"oldestAtMs":1000000,"paused":false,\
-        "problem":"the account ada has no credentials: they are\\u001b being fetched"}
+        "problem":"account ada: they are\\u001b being fetched"}
         """)
     var status = report
     status.status.isUploadedElsewhere = true

@@ -20,7 +20,7 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
       return
     }
     switch error.code {
-    case .unreachable, .untrusted: self = .network
+    case .unreachable, .untrusted, .certificateExpired, .wrongHostName, .notTLS, .noTLS: self = .network
     case .noCredentials, .badCredentials: self = .credentials
     case .forbidden, .quotaExceeded: self = .permission
     case .invalidArgument, .refused, .notFound, .alreadyExists, .fileMissing, .fileChanged, .noSuchItem: self = .final

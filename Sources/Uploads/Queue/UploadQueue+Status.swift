@@ -71,11 +71,12 @@ extension UploadQueue {
     for id in machine.uploading { status.running[id] = progress.running[id] ?? 0 }
     for name in Set(accounts.keys).union(machine.waitingAccounts) where machine.lacksCredentials(name) {
       guard let account = accounts[name] else {
-        status.credentialProblems[name] = "this process has no credentials provider for it"
+        status.credentialProblems[name] = "this program has no credentials for it"
         continue
       }
       status.credentialProblems[name] =
-        account.problem ?? (account.generation == 0 ? "they are being fetched" : "the server refuses them")
+        account.problem
+        ?? (account.generation == 0 ? "its credentials are being fetched" : "the server refuses its credentials")
     }
     return status
   }

@@ -152,7 +152,8 @@ public struct S3Progress: Sendable {
 /// ```
 public protocol S3Transport: Sendable {
   /// Sends a request and returns the complete response, without following redirects or repeating the request.
-  /// - Throws: ``UploadsError`` with code `.unreachable` or `.untrusted` if the server has certainly not received the request,
+  /// - Throws: ``UploadsError`` with code `.unreachable`, `.untrusted`, `.certificateExpired`, `.wrongHostName`, `.notTLS` or
+  ///   `.noTLS` if the server has certainly not received the request,
   ///   `.interrupted` if it may have; `.fileMissing`, `.fileChanged` or `.storage` for the file of the body;
   ///   `CancellationError`.
   func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Response

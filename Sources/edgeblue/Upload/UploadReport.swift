@@ -88,7 +88,7 @@ struct UploadReport: Sendable {
     if let problem = status.problem { return problem }
     if status.isUploadedElsewhere { return "another program uploads this queue" }
     if let account = status.credentialProblems.min(by: { $0.key < $1.key }) {
-      return "the account \(account.key) has no credentials: \(account.value)"
+      return "account \(account.key): \(account.value)"
     }
     guard !otherServers.isEmpty else { return nil }
     return "items wait for \(otherServers.joined(separator: ", ")), which this program does not upload to"

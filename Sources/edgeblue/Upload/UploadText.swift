@@ -31,7 +31,7 @@ enum UploadText {
   static func notes(_ status: UploadQueue.Status) -> [String] {
     let accounts = status.credentialProblems.sorted { $0.key < $1.key }
     return (status.isUploadedElsewhere ? ["another program uploads this queue"] : [])
-      + accounts.map { "account \($0.key.printable) has no credentials: \($0.value.printable)" }
+      + accounts.map { "account \($0.key.printable): \($0.value.printable)" }
       + [status.problem?.printable].compactMap { $0 }
   }
 

@@ -67,8 +67,8 @@ extension UploadText {
     case .moved: "moved to another server"
     case .unsettled: "uploaded, but its local files are not settled"
     case .conditionIgnored: "found a limitation of the server"
-    case .credentialsMissing: "has no credentials"
-    case .credentialsFound: "has credentials"
+    case .credentialsMissing: "waits for credentials"
+    case .credentialsFound: "has credentials again"
     case .earlier: "earlier"
     }
   }
