@@ -52,4 +52,18 @@ import UploadsTesting
     #expect(account.current != nil)
     #expect(account.generation == 1)
   }
+
+  /// The retries of items, 15 min later, must not end the look for newer ones.
+  @Test("Credentials that are refused again are fetched again, every 30 s at most") func refusedAgain() {
+    var account = account(lasting: nil)
+    let same = Result<S3Credentials, UploadsError>.success(MemoryServer.credentials)
+    for (second, due) in [(7, 7), (8, 37), (900, 900), (901, 930)] {
+      #expect(account.handle(.refused(generation: 1), at: .seconds(second)) == [])
+      #expect(account.due == .seconds(due), "\(second)")
+      #expect(account.handle(.tick, at: .seconds(due)) == [.fetch])
+      // The machine had begun the next attempt meanwhile, so that nothing seems to be refused.
+      #expect(account.handle(.fetched(same, refused: nil, unixMs: Self.wall), at: .seconds(due)) == [])
+      #expect(account.due == nil)
+    }
+  }
 }

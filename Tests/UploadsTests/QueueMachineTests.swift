@@ -114,6 +114,18 @@ import Testing
     #expect(late == [postpone(3, .credentials, failures: 0), .start(2, generation: 2)])
   }
 
+  @Test("Credentials that are refused again after 15 min are requested again")
+  func refusedAgain() {
+    for kind in [FailureKind.credentials, .permission] {
+      var machine = machine(1)
+      #expect(started(machine.handle(.paused(false), at: .zero)) == [1])
+      #expect(machine.handle(failed(1, kind), at: .zero).first == .refresh("a", generation: 1))
+      #expect(started(machine.handle(.tick, at: QueueMachine.refusalDelay)) == [1])
+      let again = machine.handle(failed(1, kind), at: QueueMachine.refusalDelay)
+      #expect(again.first == .refresh("a", generation: 1), "\(kind)")
+    }
+  }
+
   @Test("An item without permission does not delay others and waits for newer credentials")
   func whatIsNotAllowedKeepsNothingElse() {
     var machine = machine(3, limit: 1)

@@ -75,6 +75,29 @@ import UploadsTesting
     try await running.value
   }
 
+  @Test("A queue that has uploaded, or does, refuses to be run again") func aQueueRunsOnce() async throws {
+    let folder = try TemporaryFolder()
+    let server = MemoryServer()
+    let content = try ObjectContent(readingFile: try folder.file("f", 100, seed: 1))
+    let run = try QueueRun(
+      folder, S3Client(try S3Endpoint("http://host"), transport: server),
+      ["a": StaticCredentials(MemoryServer.credentials)], clock: TimeSource(ManualClock()))
+    let running = run.start()
+    try await run.queue.add([UploadRequest(content, bucket: "bucket", key: "k", account: "a")])
+    try await run.until { try $0.totals().items == [.done: 1] }
+    let during = await #expect(throws: UploadsError.self) { try await run.queue.run() }
+    #expect(during?.code == .invalidState)
+    running.cancel()
+    try await running.value
+    let afterwards = await #expect(throws: UploadsError.self) { try await run.queue.run() }
+    #expect(afterwards?.code == .invalidState)
+    // Another queue continues.
+    let next = try QueueRun(again: run, at: server, clock: TimeSource(ManualClock()))
+    try await next.untilFinished(try await next.queue.add([
+      UploadRequest(content, bucket: "bucket", key: "other", account: "a")
+    ]))
+  }
+
   /// Reading the progress does not keep a process from taking the lock.
   @Test("Other processes see the progress of the one that uploads") func othersSeeHowFarItIs() async throws {
     let folder = try TemporaryFolder()

@@ -38,6 +38,8 @@ struct AccountCredentials: Sendable {
   /// The reason for display why there are no credentials, or no newer ones.
   private(set) var problem: String?
   private var fetch = Fetch.due(.zero)
+  /// The last generation that was fetched again because the server refused it, and the instant of the last fetch.
+  private var refused: (generation: Int, fetchedAt: Duration) = (0, .zero)
 
   init(_ provider: any CredentialsProvider) { self.provider = provider }
 
@@ -50,12 +52,17 @@ struct AccountCredentials: Sendable {
     switch event {
     case .refused(let generation):
       guard generation == self.generation, fetch != .inProgress else { return [] }
-      fetch = .due(min(due ?? now, now))
+      // At once, and as often as missing ones from then on: many items may be refused one after the other.
+      let next = generation == refused.generation ? max(refused.fetchedAt + Self.retryDelay, now) : now
+      refused.generation = generation
+      fetch = .due(min(due ?? next, next))
     case .fetched(.failure(let error), _, _):
+      refused.fetchedAt = now
       // The code would only repeat that there are none.
       problem = error.code == .noCredentials ? error.message + (error.hint.map { " (\($0))" } ?? "") : error.description
       fetch = .due(now + Self.retryDelay)
     case .fetched(.success(let new), let refused, let unixMs):
+      self.refused.fetchedAt = now
       problem = nil
       if new != current {
         current = new

@@ -187,7 +187,7 @@ struct QueueMachine: Sendable {
     return delay
   }
 
-  /// Requests newer credentials once for each generation; newer ones may have come while the attempt was in progress.
+  /// Requests newer credentials once for those that are in progress; newer ones may have come while the attempt was in progress.
   private mutating func refresh(_ account: String, _ generation: Int) -> [Action] {
     guard let credentials = accounts[account]?.credentials, credentials.generation == generation,
       !credentials.isRefreshRequested
@@ -211,6 +211,8 @@ struct QueueMachine: Sendable {
         let generation = accounts[account]?.generation(at: now), var item = remove(id)
       else { break }
       accounts[account]?.credentials?.refusedUntil = nil
+      // A new attempt, perhaps 15 min later, requests newer ones when it is refused in its turn.
+      accounts[account]?.credentials?.isRefreshRequested = false
       let start = Action.start(id, generation: generation)
       item.state = .uploading(generation: generation)
       insert(id, item)

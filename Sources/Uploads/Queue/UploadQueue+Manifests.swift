@@ -50,6 +50,7 @@ extension UploadQueue {
           return false
         } catch {
           // The next one may succeed.
+          noteRefusal(error, of: manifest.account)
           problem = "write the manifest \(manifest.key): \(error.safeText)"
         }
       }

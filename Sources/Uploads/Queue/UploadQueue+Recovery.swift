@@ -53,8 +53,13 @@ extension UploadQueue {
       do {
         for upload in try store.abandonedUploads(at: client.endpoint.url) {
           guard !machine.isOffline, let credentials = accounts[upload.account]?.current else { continue }
-          try await client.abortMultipart(
-            upload.uploadID, bucket: upload.bucket, key: upload.key, credentials: credentials)
+          do {
+            try await client.abortMultipart(
+              upload.uploadID, bucket: upload.bucket, key: upload.key, credentials: credentials)
+          } catch {
+            noteRefusal(error, of: upload.account)
+            throw error
+          }
           try store.forget(upload)
         }
       } catch is CancellationError {

@@ -33,6 +33,21 @@ public actor UploadQueue {
     var isUploadedElsewhere = false
   }
 
+  /// The state of ``run()``.
+  private struct Turn {
+    enum Life {
+      case ready
+      case running
+      /// The task was cancelled while the queue uploaded.
+      case over
+    }
+
+    var life = Life.ready
+    var pending: [QueueMachine.Action] = []
+    /// The instant of the next timer.
+    var alarm: Duration?
+  }
+
   /// The items of the queue, on disk.
   public nonisolated let store: QueueStore
   /// The server that the queue uploads to; items of other servers wait.
@@ -51,9 +66,7 @@ public actor UploadQueue {
   let manifestWake = WakeSignal()
   let abandonedWake = WakeSignal()
   private let wake = WakeSignal()
-  private var pending: [QueueMachine.Action] = []
-  /// The instant of the next timer.
-  private var alarm: Duration?
+  private var turn = Turn()
 
   var logger: Logger { options.logger }
 
@@ -103,18 +116,36 @@ public actor UploadQueue {
   /// Ends the waits that began for lack of a network: the host has a default route again.
   public func networkReturned() { handle(.networkReturned) }
 
-  /// Uploads until the task is cancelled. The next run continues what is in progress then.
+  /// Uploads until the task is cancelled. A new queue of the same store continues what is in progress then.
+  ///
+  /// A queue uploads once; it may be run again only after an error.
   /// - Throws: ``UploadsError`` with code `.alreadyRunning` if another process uploads the queue and
-  ///   ``Options/waitsForLock`` is `false`, or `.storage`; `CancellationError` if the task is cancelled before the queue
-  ///   has the lock.
+  ///   ``Options/waitsForLock`` is `false`, `.invalidState` if this queue uploads already or has uploaded, or `.storage`;
+  ///   `CancellationError` if the task is cancelled before the queue has the lock.
   public func run() async throws {
-    let lock = try await takeLock()
-    progress.publish(through: lock)
-    defer {
-      progress.publish(through: nil)
-      lock.release()
+    guard turn.life == .ready else {
+      throw UploadsError(
+        .invalidState, turn.life == .running ? "this queue uploads already" : "this queue has been run",
+        hint: "create another queue of the same store")
     }
-    try await recover()
+    turn.life = .running
+    do {
+      let lock = try await takeLock()
+      progress.publish(through: lock)
+      defer {
+        progress.publish(through: nil)
+        lock.release()
+      }
+      try await recover()
+      await upload()
+    } catch {
+      turn.life = .ready
+      throw error
+    }
+    turn.life = .over
+  }
+
+  private func upload() async {
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followStore() }
       group.addTask { await self.sweep() }
@@ -142,12 +173,12 @@ public actor UploadQueue {
   }
 
   private func take(_ event: QueueMachine.Event, at now: Duration) {
-    pending += machine.handle(event, at: now, random: options.random())
+    turn.pending += machine.handle(event, at: now, random: options.random())
   }
 
   private func takeActions() -> [QueueMachine.Action] {
-    defer { pending = [] }
-    return pending
+    defer { turn.pending = [] }
+    return turn.pending
   }
 
   private func perform(_ action: QueueMachine.Action, _ group: inout DiscardingTaskGroup) {
@@ -168,8 +199,8 @@ public actor UploadQueue {
 
   private func setAlarm(_ group: inout DiscardingTaskGroup, after now: Duration) {
     let instants = [machine.nextInstant].compactMap { $0 } + accounts.values.compactMap(\.due)
-    guard let next = instants.filter({ $0 > now }).min(), next < alarm ?? .seconds(Int64.max) else { return }
-    alarm = next
+    guard let next = instants.filter({ $0 > now }).min(), next < turn.alarm ?? .seconds(Int64.max) else { return }
+    turn.alarm = next
     group.addTask { [clock] in
       do { try await clock.sleep(until: next) } catch { return }
       await self.alarmRang(next)
@@ -178,7 +209,7 @@ public actor UploadQueue {
 
   private func alarmRang(_ instant: Duration) {
     // An earlier one may have been set meanwhile.
-    if alarm == instant { alarm = nil }
+    if turn.alarm == instant { turn.alarm = nil }
     wake.signal()
   }
 
@@ -188,6 +219,15 @@ public actor UploadQueue {
     for name in accounts.keys where accounts[name]?.handle(.tick, at: now).isEmpty == false {
       group.addTask { await self.fetch(name) }
     }
+  }
+
+  /// Has the credentials of an account fetched again if the server refused them beside the items, as for a manifest.
+  func noteRefusal(_ error: any Error, of name: String) {
+    guard [.credentials, .permission].contains(FailureKind(error)), let generation = accounts[name]?.generation else {
+      return
+    }
+    _ = accounts[name]?.handle(.refused(generation: generation), at: clock.now)
+    wake.signal()
   }
 
   private func fetch(_ name: String) async {
