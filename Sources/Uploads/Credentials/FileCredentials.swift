@@ -1,5 +1,4 @@
 internal import DurableFiles
-internal import FoundationEssentials
 import Glibc
 
 /// A provider of credentials from a file in the format of AWS's tools.
@@ -14,6 +13,7 @@ import Glibc
 public struct FileCredentials: CredentialsProvider {
   private let path: String
   private let profile: String
+  private let configuration: String?
 
   /// The largest file that is read, in bytes.
   static let fileLimit = 1 << 20
@@ -22,9 +22,12 @@ public struct FileCredentials: CredentialsProvider {
   /// - Parameters:
   ///   - path: The path of the file.
   ///   - profile: The section of the file; `default` includes the lines before the first section.
-  public init(path: String, profile: String = "default") {
+  ///   - configuration: The path of the file `config` of AWS's tools, whose profile may have the credentials instead;
+  ///     `nil` for none.
+  public init(path: String, profile: String = "default", configuration: String? = nil) {
     self.path = path
     self.profile = profile
+    self.configuration = configuration
   }
 
   /// The name of the source for display: the path and the profile.
@@ -45,42 +48,39 @@ public struct FileCredentials: CredentialsProvider {
   /// Reads the file and returns the credentials of the profile.
   /// - Throws: ``UploadsError`` with code `.noCredentials` if the file is missing, too large, or lacks the profile.
   public func credentials() async throws -> S3Credentials {
-    let values = Self.section(profile, of: String(decoding: try bytes(), as: UTF8.self))
+    let known = try configuration.map { try Self.text(of: $0).map { AWSSettings.profile(profile, of: $0) } ?? [:] } ?? [:]
+    let text = try Self.text(of: path)
+    let own = text.map { AWSFile.section([profile], of: $0) } ?? [:]
+    let values = own["aws_access_key_id"] == nil ? known : own
     guard let key = values["aws_access_key_id"], let secret = values["aws_secret_access_key"], !key.isEmpty,
       !secret.isEmpty
     else {
-      throw UploadsError(.noCredentials, "\(path) contains no credentials of the profile \(profile)")
+      throw text == nil
+        ? UploadsError(.noCredentials, "there is no file \(path)", errno: ENOENT, hint: Self.unsupported(in: known))
+        : UploadsError(
+          .noCredentials, "\(path) contains no credentials of the profile \(profile)",
+          hint: Self.unsupported(in: own.merging(known) { $1 }))
     }
     let token = values["aws_session_token"].flatMap { $0.isEmpty ? nil : $0 }
     return S3Credentials(accessKey: key, secretKey: secret, sessionToken: token)
   }
 
-  private func bytes() throws(UploadsError) -> [UInt8] {
+  /// Returns advice if a profile gets its credentials in a way that only AWS's tools know.
+  private static func unsupported(in profile: [String: String]) -> String? {
+    let ways = ["credential_process", "role_arn", "sso_session", "sso_start_url", "web_identity_token_file"]
+    return ways.first { profile[$0] != nil }.map {
+      "the profile uses \($0), which only AWS's tools know; use a token service, or `aws configure export-credentials`"
+    }
+  }
+
+  /// Returns the contents of a file; `nil` if it does not exist.
+  private static func text(of path: String) throws(UploadsError) -> String? {
     do throws(FileError) {
-      guard let bytes = try Disk().read(path, limit: Self.fileLimit) else {
-        throw FileError("opening \(path)", errno: ENOENT)
-      }
-      if bytes.count <= Self.fileLimit { return bytes }
+      guard let bytes = try Disk().read(path, limit: fileLimit) else { return nil }
+      if bytes.count <= fileLimit { return String(decoding: bytes, as: UTF8.self) }
     } catch {
       throw UploadsError(.noCredentials, "\(error)", errno: error.errno)
     }
-    throw UploadsError(.noCredentials, "\(path) has more than \(Self.fileLimit) bytes: not a credentials file")
-  }
-
-  /// Returns the settings of a section.
-  static func section(_ wanted: String, of text: String) -> [String: String] {
-    var values: [String: String] = [:]
-    var section = "default"
-    for line in text.split(whereSeparator: \.isNewline) {
-      let line = line.trimmingCharacters(in: .whitespaces)
-      if line.hasPrefix("#") || line.hasPrefix(";") { continue }
-      if line.hasPrefix("["), line.hasSuffix("]") {
-        section = line.dropFirst().dropLast().trimmingCharacters(in: .whitespaces)
-      } else if section == wanted, let equals = line.firstIndex(of: "=") {
-        let name = line[..<equals].trimmingCharacters(in: .whitespaces).lowercased()
-        values[name] = line[line.index(after: equals)...].trimmingCharacters(in: .whitespaces)
-      }
-    }
-    return values
+    throw UploadsError(.noCredentials, "\(path) has more than \(fileLimit) bytes: not a credentials file")
   }
 }

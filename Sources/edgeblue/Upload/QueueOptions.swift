@@ -12,6 +12,10 @@ struct QueueOptions: ParsableArguments {
         + "~/.local/state/edgeblue for other users.", valueName: "folder"))
   var state: String?
 
+  init() {}
+
+  init(state: String?) { self.state = state }
+
   /// The folder of the queue.
   /// - Throws: ``Failure`` if it is unknown.
   private var folder: String {

@@ -8,18 +8,20 @@ import UploadsHTTP
 struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The URL of the server, such as http://127.0.0.1:8333. Default: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL; else, for "
-        + "programs that upload the queue, the server that the items were queued for; else AWS in the region.",
+      "The URL of the server, such as http://127.0.0.1:8333. Default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or "
+        + "endpoint_url in ~/.aws/config; else, for programs that upload the queue, the server that the items were queued for; else AWS in the region.",
       valueName: "url"))
   var endpoint: String?
   @Option(
     help: ArgumentHelp(
-      "The region for which requests are signed. Default: AWS_REGION, AWS_DEFAULT_REGION or us-east-1.",
+      "The region for which requests are signed. Default: AWS_REGION, AWS_DEFAULT_REGION, region in "
+        + "~/.aws/config, or us-east-1.",
       valueName: "name"))
   var region: String?
   @Option(
     help: ArgumentHelp(
-      "The position of the bucket in URLs: path or virtual-host. Default: virtual-host for AWS, path for other servers.",
+      "The position of the bucket in URLs: path or virtual-host. Default: addressing_style in ~/.aws/config; else "
+        + "virtual-host for AWS, path for other servers.",
       valueName: "style"),
     transform: { text in
       guard let style = S3Endpoint.Addressing(rawValue: text) else {
@@ -30,7 +32,8 @@ struct StoreOptions: ParsableArguments {
   var addressing: S3Endpoint.Addressing?
   @Option(
     help: ArgumentHelp(
-      "A PEM file with certificates to trust in addition to the system's. Default: AWS_CA_BUNDLE.", valueName: "file"))
+      "A PEM file with certificates to trust in addition to the system's. Default: AWS_CA_BUNDLE or ca_bundle in "
+        + "~/.aws/config.", valueName: "file"))
   var ca: String?
   @Option(
     help: ArgumentHelp(
@@ -43,7 +46,7 @@ struct StoreOptions: ParsableArguments {
         + "variables, or ~/.aws/credentials.", valueName: "file"))
   var credentials: String?
   @Option(
-    help: ArgumentHelp("The section of the credentials file. Default: AWS_PROFILE or default.", valueName: "name"))
+    help: ArgumentHelp("The profile in the files of AWS's tools. Default: AWS_PROFILE or default.", valueName: "name"))
   var profile: String?
   @Option(help: ArgumentHelp("The URL of a service that returns temporary credentials for a token.", valueName: "url"))
   var tokenService: String?
@@ -62,27 +65,27 @@ struct StoreOptions: ParsableArguments {
   private var environment: [String: String] { ProcessInfo.processInfo.environment }
   private var tokenPath: String? { Secret.uploadToken.file(tokenFile, environment) }
 
-  /// Returns the first of some variables that is set.
-  private func variable(_ names: String...) -> String? {
-    names.compactMap { environment[$0] }.first { !$0.isEmpty }
+  /// The settings of AWS's tools.
+  private var settings: AWSSettings {
+    get throws { try AWSSettings(environment: environment, profile: profile) }
   }
 
-  /// The URL of the server that the user names, by the option or a variable.
-  private var namedEndpoint: String? { endpoint ?? variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL") }
-  private var certificates: String? { ca ?? variable("AWS_CA_BUNDLE") }
+  /// The URL of the server that the user names, by the option or in the settings of AWS's tools.
+  private var namedEndpoint: String? { get throws { try endpoint ?? settings.endpointURL } }
+  private var certificates: String? { get throws { try ca ?? settings.certificates } }
 
   /// Returns the server for new items.
   /// - Parameter store: The queue, which knows how a server was reached before.
   func server(_ store: QueueStore) throws -> S3Endpoint { try server(namedEndpoint, store) }
 
-  /// A Boolean value that indicates whether the user names a server, by the option or a variable.
-  var namesServer: Bool { namedEndpoint != nil }
+  /// A Boolean value that indicates whether the user names a server, by the option or in the settings of AWS's tools.
+  var namesServer: Bool { get throws { try namedEndpoint != nil } }
 
   /// Returns the server whose items are uploaded: the one that the user names, or that they were queued for.
   /// - Parameter picksFirst: `true` to take one of several, instead of failing.
   /// - Throws: ``Failure`` if items were queued for several servers and the user names none.
   func serverInUse(_ store: QueueStore, picksFirst: Bool = false) throws -> S3Endpoint {
-    if let namedEndpoint { return try server(namedEndpoint, store) }
+    if let namedEndpoint = try namedEndpoint { return try server(namedEndpoint, store) }
     let known = try store.serversInUse()
     guard known.count <= 1 || picksFirst else {
       throw Failure(
@@ -96,7 +99,9 @@ struct StoreOptions: ParsableArguments {
   /// Returns a server.
   /// - Parameter url: The URL of the server; `nil` for AWS.
   func server(_ url: String?, _ store: QueueStore) throws -> S3Endpoint {
-    let named = region ?? variable("AWS_REGION", "AWS_DEFAULT_REGION")
+    let settings = try settings
+    let named = region ?? settings.region
+    let addressing = addressing ?? settings.addressing
     guard let url else {
       let region = named ?? "us-east-1"
       return try S3Endpoint(
@@ -122,14 +127,9 @@ struct StoreOptions: ParsableArguments {
         }
       }
     }
-    let profile = profile ?? variable("AWS_PROFILE") ?? "default"
-    if let path = Secret.s3.file(credentials, environment) {
-      SecretText.warnIfReadable(path)
-      return FileCredentials(path: path, profile: profile)
-    }
-    let variables = EnvironmentCredentials(environment)
-    guard !variables.isSet, let path = FileCredentials.defaultPath(environment: environment) else { return variables }
-    return FileCredentials(path: path, profile: profile)
+    let file = Secret.s3.file(credentials, environment)
+    if let file { SecretText.warnIfReadable(file) }
+    return try settings.credentials(in: file, isProfileNamed: profile != nil)
   }
 
   /// Returns a queue with these options.

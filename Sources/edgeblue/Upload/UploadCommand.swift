@@ -76,7 +76,7 @@ struct UploadCommand: AsyncParsableCommand {
       let server = try store.server(items)
       let place = try await place(at: server)
       guard !later else {
-        if store.namesServer { try items.remember(UploadServer(server)) }
+        if try store.namesServer { try items.remember(UploadServer(server)) }
         try queueOnly(files, items, place, terminal)
         guard unreadable.isEmpty else { throw Self.unnamed(unreadable.count) }
         return
@@ -100,7 +100,7 @@ struct UploadCommand: AsyncParsableCommand {
 
   /// Returns the bucket and scope: those of the token service, if the user names no bucket.
   private func place(at server: S3Endpoint) async throws -> Place {
-    let endpoint = later && !store.namesServer ? nil : server.url
+    let endpoint = try later && !store.namesServer ? nil : server.url
     if let bucket { return Place(endpoint: endpoint, bucket: bucket, scope: S3Scope()) }
     let scope = try await store.provider().credentials().scope
     guard let scope, let bucket = scope.bucket else {
