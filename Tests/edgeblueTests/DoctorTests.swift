@@ -1,6 +1,7 @@
 import BlueZ
 import Foundation
 import Testing
+import Uploads
 
 @testable import edgeblue
 
@@ -141,5 +142,27 @@ import Testing
     #expect(warnings.map(\.level) == levels)
     #expect(warnings.allSatisfy { $0.message.contains("(missing in 5.87)") })
     #expect(warnings.allSatisfy { $0.fix?.contains("another release") == true })
+  }
+}
+
+@Suite("The checks of doctor that read the upload queue") struct UploadsChecksTests {
+  @Test("A server that does not keep conditions causes a warning") func serversWithoutConditions() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UUID().uuidString)")
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let store = try QueueStore(path: folder.path + "/uploads.sqlite")
+    #expect(UploadsChecks.findings(nil).isEmpty)
+    #expect(UploadsChecks.findings(store).isEmpty)
+    for (host, condition) in [("a", .kept), ("b", .ignored), ("c", .refused), ("d", .unknown)]
+      as [(String, UploadServer.Condition)]
+    {
+      var server = UploadServer(try S3Endpoint("http://\(host)"))
+      server.condition = condition
+      try store.remember(server)
+    }
+    let found = UploadsChecks.findings(store)
+    #expect(found.map(\.level) == [.ok, .warn, .warn, .ok])
+    #expect(found[1].message.hasPrefix("http://b does not keep If-None-Match"))
+    #expect(found[1].fix?.contains("prefix of its own") == true)
   }
 }
