@@ -21,7 +21,7 @@ public struct ServerCertificate: Sendable, Hashable {
 
   /// Returns `true` if the certificate is not valid yet, or no longer.
   /// - Parameter seconds: The instant, in Unix time.
-  public func isOutOfDate(at seconds: Int64) -> Bool { !(notBefore...max(notBefore, notAfter)).contains(seconds) }
+  public func isOutOfDate(at seconds: Int64) -> Bool { seconds < notBefore || seconds > notAfter }
 
   /// Connects to a server and returns its certificate.
   /// - Parameters:

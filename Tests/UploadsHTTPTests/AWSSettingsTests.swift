@@ -71,7 +71,7 @@ struct AWSSettingsTests {
   @Test(
     "They are read as AWS's library reads them",
     arguments: [
-      ("", [:]), ("", ["AWS_PROFILE": "work"]), ("", ["AWS_PROFILE": "two words", "AWS_REGION": "us-west-2"]),
+      ("", [:]), ("", ["AWS_PROFILE": "work"]), ("", ["AWS_PROFILE": "two words", "AWS_DEFAULT_REGION": "us-west-2"]),
       ("work", [:]), ("work", keys), ("", keys), ("", keys.merging(["AWS_PROFILE": "work"]) { $1 }),
       ("", keys.merging(["AWS_SESSION_TOKEN": "t", "AWS_DEFAULT_REGION": "eu-west-1"]) { $1 }),
       ("", ["AWS_DEFAULT_PROFILE": "work"]), ("", ["AWS_ENDPOINT_URL": "http://all:1"]),
