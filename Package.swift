@@ -176,7 +176,8 @@ var targets: [Target] = [
   .testTarget(
     name: "SpeedTestTests", dependencies: ["DeterministicTesting", "SpeedTest"], swiftSettings: settings),
   .testTarget(
-    name: "BlueZTests", dependencies: ["Streams", "DeterministicTesting", "BlueZ", "BlueZTesting", "DBus"],
+    name: "BlueZTests",
+    dependencies: ["Streams", "DeterministicTesting", "BlueZ", "BlueZTesting", "DBusTesting", "DBus"],
     swiftSettings: settings),
   .testTarget(
     name: "NetworkPathTests",

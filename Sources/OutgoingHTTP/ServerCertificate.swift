@@ -29,7 +29,8 @@ public struct ServerCertificate: Sendable, Hashable {
   ///   - port: The port of the server.
   ///   - timeout: The timeout of the connection, TLS included.
   /// - Returns: The certificate; `nil` if the server is unreachable or presents none.
-  public static func presented(by host: String, port: Int, timeout: Duration = .seconds(5)) async -> ServerCertificate? {
+  public static func presented(by host: String, port: Int, timeout: Duration = .seconds(5)) async -> ServerCertificate?
+  {
     let found = Lock<ServerCertificate?>(nil)
     do {
       let context = try NIOSSLContext(configuration: .makeClientConfiguration())

@@ -48,7 +48,8 @@ public struct FileCredentials: CredentialsProvider {
   /// Reads the file and returns the credentials of the profile.
   /// - Throws: ``UploadsError`` with code `.noCredentials` if the file is missing, too large, or lacks the profile.
   public func credentials() async throws -> S3Credentials {
-    let known = try configuration.map { try Self.text(of: $0).map { AWSSettings.profile(profile, of: $0) } ?? [:] } ?? [:]
+    let settings = try configuration.flatMap { try Self.text(of: $0) }
+    let known = settings.map { AWSSettings.profile(profile, of: $0) } ?? [:]
     let text = try Self.text(of: path)
     let own = text.map { AWSFile.section([profile], of: $0) } ?? [:]
     let values = own["aws_access_key_id"] == nil ? known : own

@@ -1,5 +1,4 @@
 import BlueZTesting
-import DBus
 import DBusTesting
 import Testing
 
