@@ -81,7 +81,8 @@ struct TLSTests {
     #expect(error?.hint?.contains("trust the certificate of the authority") == true)
   }
 
-  @Test("An expired certificate has its code, whether its authority is trusted or not") func anExpiredOne() async throws {
+  @Test("An expired certificate has its code, whether its authority is trusted or not") func anExpiredOne() async throws
+  {
     let (process, port) = try await server(named: "IP:127.0.0.1", days: -1)
     defer { process.kill() }
     for trusted in [authority, nil] {

@@ -93,9 +93,10 @@ import UploadsTesting
     #expect(afterwards?.code == .invalidState)
     // Another queue continues.
     let next = try QueueRun(again: run, at: server, clock: TimeSource(ManualClock()))
-    try await next.untilFinished(try await next.queue.add([
-      UploadRequest(content, bucket: "bucket", key: "other", account: "a")
-    ]))
+    try await next.untilFinished(
+      try await next.queue.add([
+        UploadRequest(content, bucket: "bucket", key: "other", account: "a")
+      ]))
   }
 
   /// Reading the progress does not keep a process from taking the lock.
