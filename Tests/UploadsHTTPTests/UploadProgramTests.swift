@@ -124,7 +124,7 @@ struct UploadProgramTests {
         """)
     }
     let token = folder.path + "/token"
-    try Data("who I am\n".utf8).write(to: URL(filePath: token))
+    try Data("who-I-am\n".utf8).write(to: URL(filePath: token))
     let file = try folder.file("talk.wav", 1000, seed: 1)
     let outcome = try await upload(
       [file], "--token-service", "http://127.0.0.1:\(service.port)/", "--token-file", token, "--endpoint",
