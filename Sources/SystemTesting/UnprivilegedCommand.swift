@@ -11,7 +11,7 @@ internal import Glibc
 /// The command is left as it is where the test does not run as root, and where the user `nobody` cannot reach the program
 /// or the folders, for example below a home folder.
 public struct UnprivilegedCommand: Sendable, Hashable {
-  /// The program to start.
+  /// The path or name of the program to start.
   public let program: String
   /// The arguments of the program to start.
   public let arguments: [String]

@@ -48,7 +48,7 @@ public enum RelayAnswer: UInt8, Sendable, Hashable, CaseIterable {
 
 /// A channel of packets between a sender and a relay, such as an L2CAP channel.
 public protocol RelayChannel: Sendable {
-  /// Sends one packet, whole.
+  /// Sends one packet as a whole, or fails.
   /// - Throws: An error when the channel has ended; `CancellationError`.
   func send(_ packet: [UInt8]) async throws
 

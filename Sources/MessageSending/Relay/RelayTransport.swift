@@ -12,7 +12,7 @@ internal import ErrorReporting
 public struct RelayTransport: MessageTransport {
   private let open: @Sendable () async throws -> any RelayChannel
 
-  /// Creates a transport.
+  /// Creates a transport over channels that a closure opens.
   /// - Parameter open: A closure that opens a channel to the relay, for each message anew.
   public init(open: @escaping @Sendable () async throws -> any RelayChannel) { self.open = open }
 
