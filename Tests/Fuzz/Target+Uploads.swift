@@ -23,7 +23,7 @@ extension Target {
     },
     Target("s3-credentials", texts: ["[default]\naws_access_key_id = A\naws_secret_access_key=b # c\n[other]\n"]) {
       bytes in
-      _ = FileCredentials.section("default", of: String(decoding: bytes, as: UTF8.self))
+      _ = AWSFile.section(["default"], of: String(decoding: bytes, as: UTF8.self))
     },
     Target("s3-endpoint", texts: ["https://example.com:9000", "bucket-name", "a/b/c"]) { bytes in
       let text = String(decoding: bytes, as: UTF8.self)
