@@ -102,6 +102,24 @@ extension L2CAPChannel {
     }
   }
 
+  /// Closes the channel when the peer has taken what was sent, or after 2 s: a peer that reads nothing any more delays
+  /// the end no longer.
+  package func flushAndClose() async {
+    do {
+      try await flush(timeout: .seconds(2))
+    } catch {
+      // The peer reads nothing any more or is disconnected; the channel closes in any case.
+    }
+    close()
+  }
+
+  /// Returns the next packet; `nil` when the peer has closed the channel.
+  /// - Throws: ``BlueZError``, as the iterator of ``packets``; `CancellationError`.
+  package func nextPacket() async throws -> [UInt8]? {
+    var packets = packets.makeAsyncIterator()
+    return try await packets.next()
+  }
+
   private func broken(_ number: Int32) -> BlueZError {
     let reason =
       switch number {

@@ -15,17 +15,7 @@ final class L2CAPMuxChannel: MuxChannel {
 
   func send(_ frame: [UInt8]) async throws { try await channel.send(frame) }
 
-  func receive() async throws -> [UInt8]? {
-    var packets = channel.packets.makeAsyncIterator()
-    return try await packets.next()
-  }
+  func receive() async throws -> [UInt8]? { try await channel.nextPacket() }
 
-  func close() async {
-    do {
-      try await channel.flush(timeout: .seconds(2))
-    } catch {
-      // The peer reads nothing any more or is disconnected; the channel closes in any case.
-    }
-    channel.close()
-  }
+  func close() async { await channel.flushAndClose() }
 }
