@@ -8,8 +8,8 @@ struct AccessOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       The centrals that may send prompts: open (all in range), encrypted (bonded ones), authenticated (ones bonded by \
-      passkey entry or numeric comparison over LE Secure Connections). Default: encrypted; on a virtual controller, which no radio \
-      reaches, open.
+      passkey entry or numeric comparison over LE Secure Connections). Default: encrypted; on a virtual controller, which \
+      no radio reaches, open.
       """, valueName: "mode"),
     transform: Self.mode)
   var access: AccessMode?
@@ -61,10 +61,20 @@ struct AccessOptions: ParsableArguments {
       case .encrypted: "bonded centrals may send prompts"
       case .authenticated: "centrals bonded by passkey or comparison may send prompts"
       }
+    let isDefault = access == nil && allow.isEmpty
+    return Self.words(
+      who, for: policy, isVirtual: isVirtual, remedy: isDefault ? "`edgeblue pair` lets a central pair" : nil)
+  }
+
+  /// Returns a description of a policy.
+  /// - Parameters:
+  ///   - sentence: the peers that the mode admits, and to what.
+  ///   - policy: the policy.
+  ///   - isVirtual: `true` if the controller is virtual.
+  ///   - remedy: the way to admit a peer, if the policy is the default; `nil` if the user chose it.
+  static func words(_ sentence: String, for policy: AccessPolicy, isVirtual: Bool, remedy: String?) -> String {
     let list = policy.allowed.map { ", if they are among the \($0.count) listed" } ?? ""
-    let reason =
-      access != nil || !allow.isEmpty
-      ? "" : isVirtual ? " (default on a virtual controller)" : " (default; `edgeblue pair` lets a central pair)"
-    return "access \(policy.mode.rawValue): \(who)\(list)\(reason)"
+    let origin = remedy.map { isVirtual ? " (default on a virtual controller)" : " (default; \($0))" } ?? ""
+    return "access \(policy.mode.rawValue): \(sentence)\(list)\(origin)"
   }
 }

@@ -8,8 +8,8 @@ struct PhoneChoiceOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       The phones that receive prompts: open (all in range), encrypted (paired ones), authenticated (ones paired by \
-      passkey entry or numeric comparison over LE Secure Connections). Default: encrypted; on a virtual controller, which no radio \
-      reaches, open.
+      passkey entry or numeric comparison over LE Secure Connections). Default: encrypted; on a virtual controller, which \
+      no radio reaches, open.
       """, valueName: "mode"),
     transform: AccessOptions.mode)
   var access: AccessMode?
@@ -35,11 +35,9 @@ struct PhoneChoiceOptions: ParsableArguments {
       case .encrypted: "paired phones receive prompts"
       case .authenticated: "phones paired by passkey or comparison receive prompts"
       }
-    let list = policy.allowed.map { ", if they are among the \($0.count) listed" } ?? ""
-    let reason =
-      access != nil || !allow.isEmpty
-      ? ""
-      : isVirtual ? " (default on a virtual controller)" : " (default; `edgeblue pair with ADDRESS` pairs with one)"
-    return "access \(policy.mode.rawValue): \(which)\(list)\(reason)"
+    let isDefault = access == nil && allow.isEmpty
+    return AccessOptions.words(
+      which, for: policy, isVirtual: isVirtual,
+      remedy: isDefault ? "`edgeblue pair with ADDRESS` pairs with one" : nil)
   }
 }
