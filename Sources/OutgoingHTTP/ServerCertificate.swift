@@ -33,7 +33,7 @@ public struct ServerCertificate: Sendable, Hashable {
   {
     let found = Lock<ServerCertificate?>(nil)
     do {
-      let context = try NIOSSLContext(configuration: .makeClientConfiguration())
+      let context = try NIOSSLContext(configuration: TLSRules.client())
       let channel = try await ClientBootstrap(group: NIOSingletons.posixEventLoopGroup)
         .connectTimeout(TimeAmount(timeout))
         .channelInitializer { channel in
