@@ -77,8 +77,11 @@ struct TestCoordinator: Sendable {
       if case .stalls(let until) = misdeed { await until() }
       let text = answer.body
       guard case .breaksOff = misdeed else {
+        var headers: HTTPFields = [.contentType: "application/json"]
+        // Nothing listens at the port: who follows a redirect fails.
+        if (300..<400).contains(answer.status) { headers[.location] = "http://127.0.0.1:1/elsewhere" }
         return Response(
-          status: .init(code: answer.status), headers: [.contentType: "application/json"],
+          status: .init(code: answer.status), headers: headers,
           body: .init(byteBuffer: ByteBuffer(string: text)))
       }
       return Response(
