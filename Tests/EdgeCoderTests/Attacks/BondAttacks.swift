@@ -13,6 +13,19 @@ import Testing
       BluetoothUUID(stringLiteral: EdgeCoderUUIDs.request), in: BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service))
   }
 
+  /// Expects that the central at an adapter cannot write a request, and that no request arrives.
+  /// - Returns: The phone as the central sees it.
+  @discardableResult
+  private func expectRefusal(of central: Int, by phone: PhoneService, _ air: FakeTrust) async throws -> Device {
+    let device = try await air.device(0, seenBy: central)
+    await #expect(throws: BlueZError.self) {
+      try await device.connect()
+      try await request(device).write(Array(#"{"id":"1","prompt":"let me in"}"#.utf8))
+    }
+    #expect(await phone.snapshot().counters.requests == 0)
+    return device
+  }
+
   @Test("A bond made outside the pairing window does not open the phone, and its writes fail")
   func aForeignBondDoesNotOpenThePhone() async throws {
     let air = try await FakeTrust.start()
@@ -20,11 +33,7 @@ import Testing
     let phone = PhoneService(transport: transport, engine: CuriousEngine())
     try await running([phone.run]) {
       try await air.pair(1, with: 0)
-      let device = try await air.device(0, seenBy: 1)
-      await #expect(throws: BlueZError.self) {
-        try await device.connect()
-        try await request(device).write(Array(#"{"id":"1","prompt":"let me in"}"#.utf8))
-      }
+      let device = try await expectRefusal(of: 1, by: phone, air)
       try await eventually { await phone.snapshot().counters.refused.accesses > 0 }
       #expect(await phone.snapshot().counters.requests == 0)
 
@@ -54,12 +63,7 @@ import Testing
     let phone = PhoneService(transport: transport, engine: CuriousEngine())
     try await running([phone.run]) {
       try await air.pair(1, with: 0)
-      let device = try await air.device(0, seenBy: 1)
-      await #expect(throws: BlueZError.self) {
-        try await device.connect()
-        try await request(device).write(Array(#"{"id":"1","prompt":"let me in"}"#.utf8))
-      }
-      #expect(await phone.snapshot().counters.requests == 0)
+      try await expectRefusal(of: 1, by: phone, air)
     }
     try await transport.stop()
     try await air.stop()
@@ -78,12 +82,7 @@ import Testing
       try await eventually { await phone.snapshot().counters.refused.accesses > 0 }
       #expect(try air.bonds.bonds().isEmpty)
       try await air.lab.restart()
-      let device = try await air.device(0, seenBy: 1)
-      await #expect(throws: BlueZError.self) {
-        try await device.connect()
-        try await request(device).write(Array(#"{"id":"1","prompt":"let me in"}"#.utf8))
-      }
-      #expect(await phone.snapshot().counters.requests == 0)
+      try await expectRefusal(of: 1, by: phone, air)
     }
     try await transport.stop()
     try await air.stop()
