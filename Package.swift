@@ -1,8 +1,9 @@
 // swift-tools-version:6.2
 import PackageDescription
 
-// The kits and the EdgeCoder core need no SwiftNIO. `EDGEBLUE_LEAN=1` leaves out what does, so that the sanitizer
-// builds and the everyday edit-test loop take seconds instead of minutes.
+// The kits and the EdgeCoder core need no SwiftNIO. `EDGEBLUE_LEAN=1` leaves out the targets that do, so that the
+// sanitizer builds and the everyday edit-test loop take seconds instead of minutes. A trait cannot do that: it decides
+// which packages a target gets, not which targets a build of this package has.
 let lean = Context.environment["EDGEBLUE_LEAN"] != nil
 
 // A warning is an error. `EDGEBLUE_ALLOW_WARNINGS=1` is for who builds with a newer compiler than ours.
@@ -22,6 +23,17 @@ let settings: [SwiftSetting] =
 
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
+// What needs more packages than swift-log has the trait `Full`. It is on where this package is built itself, and off for
+// its users, whose `.package(url:from:)` then resolves swift-log alone. SwiftPM has the sources of a dependency in a
+// folder `checkouts`, and reads the manifest of a version as the file /Package.swift.
+let place = Context.packageDirectory.split(separator: "/")
+let isDependency = place.isEmpty || place.dropLast().last == "checkouts"
+
+/// A product of another package than swift-log.
+func full(_ product: String, _ package: String) -> Target.Dependency {
+  .product(name: product, package: package, condition: .when(traits: ["Full"]))
+}
+
 var products: [Product] = [
   .library(name: "ErrorReporting", targets: ["ErrorReporting"]),
   .library(name: "Streams", targets: ["Streams"]),
@@ -32,6 +44,7 @@ var products: [Product] = [
   .library(name: "DBus", targets: ["DBus"]),
   .library(name: "DBusTesting", targets: ["DBusTesting"]),
   .library(name: "BlueZ", targets: ["BlueZ"]),
+  .library(name: "BlueZProfiles", targets: ["BlueZProfiles"]),
   .library(name: "BlueZTesting", targets: ["BlueZTesting"]),
   .library(name: "NetworkPath", targets: ["NetworkPath"]),
   .library(name: "NetworkPathNetworkManager", targets: ["NetworkPathNetworkManager"]),
@@ -57,10 +70,13 @@ var dependencies: [Package.Dependency] = [
 
 var targets: [Target] = [
   .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+  .systemLibrary(name: "CFLAC", pkgConfig: "flac", providers: [.apt(["libflac-dev"])]),
   .systemLibrary(name: "CLinux"),
   .systemLibrary(name: "CNetlink"),
   .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+  .systemLibrary(name: "COpusEnc", pkgConfig: "libopusenc", providers: [.apt(["libopusenc-dev"])]),
   .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+  .systemLibrary(name: "CSoxr", pkgConfig: "soxr", providers: [.apt(["libsoxr-dev"])]),
   .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
   .target(name: "ErrorReporting", swiftSettings: settings),
   .target(name: "Streams", dependencies: ["CLinux", "ErrorReporting"], swiftSettings: settings),
@@ -71,6 +87,7 @@ var targets: [Target] = [
   .target(name: "DBus", dependencies: ["ErrorReporting", "CDBus", "Streams", "Timing", log], swiftSettings: settings),
   .target(name: "DBusTesting", dependencies: ["Streams", "Timing", "SystemTesting", "DBus"], swiftSettings: settings),
   .target(name: "BlueZ", dependencies: ["ErrorReporting", "Streams", "Timing", "DBus", log], swiftSettings: settings),
+  .target(name: "BlueZProfiles", dependencies: ["ErrorReporting"], swiftSettings: settings),
   .target(
     name: "BlueZTesting", dependencies: ["Streams", "Timing", "BlueZ", "DBus", "DBusTesting", log],
     swiftSettings: settings),
@@ -108,7 +125,8 @@ var targets: [Target] = [
   .target(
     name: "AudioIngest",
     dependencies: [
-      "ErrorReporting", "Streams", "Timing", "DurableFiles", "COpus", .product(name: "Crypto", package: "swift-crypto"),
+      "ErrorReporting", "Streams", "Timing", "DurableFiles", "CFLAC", "COpus", "COpusEnc", "CSoxr",
+      full("Crypto", "swift-crypto"),
     ],
     swiftSettings: settings),
   .target(
@@ -139,8 +157,8 @@ var targets: [Target] = [
     name: "Uploads",
     dependencies: [
       "ErrorReporting", "Streams", "Timing", "DurableFiles", log,
-      .product(name: "Crypto", package: "swift-crypto"),
-      .product(name: "GRDB", package: "GRDB.swift"),
+      full("Crypto", "swift-crypto"),
+      full("GRDB", "GRDB.swift"),
     ],
     swiftSettings: settings),
   .target(
@@ -150,7 +168,7 @@ var targets: [Target] = [
     name: "UploadsTests",
     dependencies: [
       "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Uploads", "UploadsTesting",
-      .product(name: "GRDB", package: "GRDB.swift"),
+      full("GRDB", "GRDB.swift"),
     ],
     swiftSettings: settings),
   .target(
@@ -170,7 +188,7 @@ var targets: [Target] = [
   .target(
     name: "SpeedTest",
     dependencies: [
-      "ErrorReporting", "Timing", "DurableFiles", .product(name: "Crypto", package: "swift-crypto"),
+      "ErrorReporting", "Timing", "DurableFiles", full("Crypto", "swift-crypto"),
     ],
     swiftSettings: settings),
   .testTarget(
@@ -179,6 +197,8 @@ var targets: [Target] = [
     name: "BlueZTests",
     dependencies: ["Streams", "DeterministicTesting", "BlueZ", "BlueZTesting", "DBusTesting", "DBus"],
     swiftSettings: settings),
+  .testTarget(
+    name: "BlueZProfilesTests", dependencies: ["DeterministicTesting", "BlueZProfiles"], swiftSettings: settings),
   .testTarget(
     name: "NetworkPathTests",
     dependencies: [
@@ -228,14 +248,14 @@ var targets: [Target] = [
 
 if !lean {
   let http: [Target.Dependency] = [
-    .product(name: "Hummingbird", package: "hummingbird"),
-    .product(name: "HummingbirdCore", package: "hummingbird"),
-    .product(name: "AsyncHTTPClient", package: "async-http-client"),
-    .product(name: "NIOCore", package: "swift-nio"),
-    .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
-    .product(name: "NIOHTTP1", package: "swift-nio"),
-    .product(name: "HTTPTypes", package: "swift-http-types"),
-    .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+    full("Hummingbird", "hummingbird"),
+    full("HummingbirdCore", "hummingbird"),
+    full("AsyncHTTPClient", "async-http-client"),
+    full("NIOCore", "swift-nio"),
+    full("NIOConcurrencyHelpers", "swift-nio"),
+    full("NIOHTTP1", "swift-nio"),
+    full("HTTPTypes", "swift-http-types"),
+    full("ServiceLifecycle", "swift-service-lifecycle"),
   ]
   products += [
     .library(name: "OutgoingHTTP", targets: ["OutgoingHTTP"]),
@@ -262,33 +282,33 @@ if !lean {
       name: "OutgoingHTTP",
       dependencies: [
         "Streams",
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        full("AsyncHTTPClient", "async-http-client"),
+        full("NIOCore", "swift-nio"),
+        full("NIOHTTP1", "swift-nio"),
+        full("NIOPosix", "swift-nio"),
+        full("NIOSSL", "swift-nio-ssl"),
       ],
       swiftSettings: settings),
     .testTarget(
       name: "OutgoingHTTPTests",
       dependencies: [
         "Streams", "DBusTesting", "SystemTesting", "OutgoingHTTP",
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        full("AsyncHTTPClient", "async-http-client"),
+        full("NIOCore", "swift-nio"),
+        full("NIOHTTP1", "swift-nio"),
+        full("NIOPosix", "swift-nio"),
+        full("NIOSSL", "swift-nio-ssl"),
       ],
       swiftSettings: settings),
     .target(
       name: "LoopbackHTTP",
       dependencies: [
         log,
-        .product(name: "Hummingbird", package: "hummingbird"),
-        .product(name: "HummingbirdCore", package: "hummingbird"),
-        .product(name: "HTTPTypes", package: "swift-http-types"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        full("Hummingbird", "hummingbird"),
+        full("HummingbirdCore", "hummingbird"),
+        full("HTTPTypes", "swift-http-types"),
+        full("NIOCore", "swift-nio"),
+        full("ServiceLifecycle", "swift-service-lifecycle"),
       ],
       swiftSettings: settings),
     .target(
@@ -299,8 +319,8 @@ if !lean {
       name: "EdgeCoderHTTPTests",
       dependencies: [
         "SystemTesting", "LoopbackHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", log,
-        .product(name: "HummingbirdTesting", package: "hummingbird"),
-        .product(name: "NIOPosix", package: "swift-nio"),
+        full("HummingbirdTesting", "hummingbird"),
+        full("NIOPosix", "swift-nio"),
       ] + http,
       exclude: ["Python"],
       swiftSettings: settings),
@@ -308,14 +328,14 @@ if !lean {
       name: "AgentHTTP",
       dependencies: [
         "OutgoingHTTP", "LoopbackHTTP", "Agent", log,
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "HTTPTypes", package: "swift-http-types"),
-        .product(name: "Hummingbird", package: "hummingbird"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOFoundationCompat", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        full("AsyncHTTPClient", "async-http-client"),
+        full("Crypto", "swift-crypto"),
+        full("HTTPTypes", "swift-http-types"),
+        full("Hummingbird", "hummingbird"),
+        full("NIOCore", "swift-nio"),
+        full("NIOFoundationCompat", "swift-nio"),
+        full("NIOHTTP1", "swift-nio"),
+        full("ServiceLifecycle", "swift-service-lifecycle"),
       ],
       swiftSettings: settings),
     .testTarget(
@@ -323,47 +343,52 @@ if !lean {
       dependencies: [
         "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Agent", "AgentHTTP", "BackgroundTasks",
         "DBusTesting", "SystemState", log,
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "Hummingbird", package: "hummingbird"),
-        .product(name: "HTTPTypes", package: "swift-http-types"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        full("AsyncHTTPClient", "async-http-client"),
+        full("Crypto", "swift-crypto"),
+        full("Hummingbird", "hummingbird"),
+        full("HTTPTypes", "swift-http-types"),
+        full("NIOCore", "swift-nio"),
+        full("ServiceLifecycle", "swift-service-lifecycle"),
       ],
       swiftSettings: settings),
     .target(
       name: "UploadsHTTP",
       dependencies: [
         "Timing", "OutgoingHTTP", "Uploads",
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOFoundationCompat", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
+        full("AsyncHTTPClient", "async-http-client"),
+        full("NIOCore", "swift-nio"),
+        full("NIOFoundationCompat", "swift-nio"),
+        full("NIOHTTP1", "swift-nio"),
       ],
       swiftSettings: settings),
     .testTarget(
       name: "UploadsHTTPTests",
       dependencies: [
-        "Streams", "Timing", "DeterministicTesting", "SystemTesting", "DBusTesting", "Uploads", "UploadsHTTP",
-        "UploadsTesting",
+        "Streams", "Timing", "DeterministicTesting", "SystemTesting", "AudioIngest", "AudioIngestTesting",
+        "DBusTesting", "Uploads", "UploadsHTTP", "UploadsTesting",
       ],
+      exclude: ["Servers"],
       swiftSettings: settings),
     .target(
       name: "MessageSendingHTTP",
       dependencies: [
         "Streams", "Timing", "OutgoingHTTP", "MessageSending", log,
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "HTTPTypes", package: "swift-http-types"),
-        .product(name: "Hummingbird", package: "hummingbird"),
-        .product(name: "HummingbirdCore", package: "hummingbird"),
-        .product(name: "HummingbirdTLS", package: "hummingbird"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        full("AsyncHTTPClient", "async-http-client"),
+        full("HTTPTypes", "swift-http-types"),
+        full("Hummingbird", "hummingbird"),
+        full("HummingbirdCore", "hummingbird"),
+        full("HummingbirdTLS", "hummingbird"),
+        full("NIOCore", "swift-nio"),
+        full("NIOHTTP1", "swift-nio"),
+        full("NIOPosix", "swift-nio"),
+        full("NIOSSL", "swift-nio-ssl"),
+        full("ServiceLifecycle", "swift-service-lifecycle"),
       ],
       swiftSettings: settings),
+    // What sends over HTTP beside the tests, is traced and killed at it.
+    .executableTarget(
+      name: "message-sender-process", dependencies: ["Streams", "MessageSending", "MessageSendingHTTP"],
+      path: "Tests/MessageSenderProcess", swiftSettings: settings),
     .testTarget(
       name: "MessageSendingHTTPTests",
       dependencies: [
@@ -374,10 +399,10 @@ if !lean {
       name: "SpeedTestNIO",
       dependencies: [
         "Streams", "Timing", "SpeedTest", log,
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOTLS", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        full("NIOCore", "swift-nio"),
+        full("NIOPosix", "swift-nio"),
+        full("NIOTLS", "swift-nio"),
+        full("NIOSSL", "swift-nio-ssl"),
       ],
       swiftSettings: settings),
     .testTarget(
@@ -391,12 +416,12 @@ if !lean {
         "BackgroundTasks", "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "LoopbackHTTP", "MessageSending",
         "MessageSendingHTTP", "NetworkPath", "NetworkPathNetworkManager", "OutgoingHTTP", "SpeedTest", "SpeedTestNIO",
         "SystemState", "Uploads", "UploadsHTTP", log,
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Configuration", package: "swift-configuration"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+        full("AsyncHTTPClient", "async-http-client"),
+        full("ArgumentParser", "swift-argument-parser"),
+        full("Configuration", "swift-configuration"),
+        full("NIOCore", "swift-nio"),
+        full("ServiceLifecycle", "swift-service-lifecycle"),
+        full("UnixSignals", "swift-service-lifecycle"),
       ],
       swiftSettings: settings),
     .testTarget(
@@ -405,8 +430,9 @@ if !lean {
         "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams", "Timing", "DeterministicTesting",
         "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables",
         "BlueZ", "BlueZTesting", "DBus", "DBusTesting", "edgeblue",
-        "EdgeCoder", "MessageSending", "NetworkPath", "SystemState", "Uploads", log,
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "AgentHTTP", "EdgeCoder", "EdgeCoderHTTP", "MessageSending", "NetworkPath", "SpeedTest", "SpeedTestNIO",
+        "SystemState", "Uploads", log,
+        full("ArgumentParser", "swift-argument-parser"),
       ],
       swiftSettings: settings),
   ]
@@ -414,12 +440,17 @@ if !lean {
 
 if let fuzzer {
   let parsers: [Target.Dependency] = [
-    "DeterministicTesting", "CNetlink", "CZlib", "Agent", "AudioIngest", "BackgroundTasks", "BlueZ", "DBus",
-    "EdgeCoder", "MessageSending", "NetworkPath", "SpeedTest", "SystemState", "Timing", "Uploads",
+    "DeterministicTesting", "CNetlink", "CZlib", "Agent", "AudioIngest", "BackgroundTasks", "BlueZ",
+    "BlueZProfiles", "DBus", "EdgeCoder", "MessageSending", "NetworkPath", "SpeedTest", "SystemState", "Timing",
+    "Uploads",
+  ]
+  let overHTTP: [Target.Dependency] = [
+    "EdgeCoderHTTP", "MessageSendingHTTP", full("NIOCore", "swift-nio"), full("NIOEmbedded", "swift-nio"),
+    full("NIOHTTP1", "swift-nio"),
   ]
   targets.append(
     .executableTarget(
-      name: "fuzz", dependencies: parsers + (lean ? [] : ["EdgeCoderHTTP", "MessageSendingHTTP"]), path: "Tests/Fuzz",
+      name: "fuzz", dependencies: parsers + (lean ? [] : overHTTP), path: "Tests/Fuzz",
       exclude: ["Corpus"], swiftSettings: settings + (hasLibFuzzer ? [.define("LIBFUZZER")] : []),
       linkerSettings: hasLibFuzzer ? [.unsafeFlags(["-Xlinker", fuzzer, "-lstdc++"])] : []))
 }
@@ -427,6 +458,11 @@ if let fuzzer {
 let package = Package(
   name: "EdgeBlue",
   products: products,
+  traits: [
+    .trait(
+      name: "Full", description: "What needs more than swift-log: audio, uploads, the speed test, HTTP, the command"),
+    .default(enabledTraits: isDependency ? [] : ["Full"]),
+  ],
   dependencies: dependencies,
   targets: targets,
   swiftLanguageModes: [.v6])

@@ -4,7 +4,8 @@ import PackageDescription
 // Small programs to copy from. A package of their own, so that EdgeBlue's users never build them.
 let package = Package(
   name: "Examples",
-  dependencies: [.package(name: "EdgeBlue", path: "..")],
+  // A dependency by a path has all traits by default; one by a URL does not.
+  dependencies: [.package(name: "EdgeBlue", path: "..", traits: [])],
   targets: [
     example("Bedtime", ["SystemState"]),
     example("Explorer", ["BlueZ"]),
@@ -13,7 +14,7 @@ let package = Package(
     example("Nearby", ["BlueZ"]),
     example("Phone", ["BlueZ", "EdgeCoder"]),
     example("Plugged", ["SystemState"]),
-    example("PulseReader", ["BlueZ"]),
+    example("PulseReader", ["BlueZ", "BlueZProfiles"]),
     example("Tidy", ["BackgroundTasks", "SystemState"]),
     example("UARTBridge", ["BlueZ"]),
     example("WayOut", ["NetworkPath", "NetworkPathNetworkManager"]),

@@ -8,7 +8,7 @@ import re
 
 # Lowest first, each with a title. A new target is added to its layer here; a target in no layer is an error.
 LAYERS = [
-    ("C maps", {"CDBus", "CBluetooth", "CLinux", "CNetlink", "COpus", "CSodium", "CZlib"}),
+    ("C maps", {"CDBus", "CBluetooth", "CFLAC", "CLinux", "CNetlink", "COpus", "COpusEnc"} | {"CSodium", "CSoxr", "CZlib"}),
     ("Floor: errors", {"ErrorReporting"}),
     ("Floor: streams and synchronization", {"Streams"}),
     ("Floor: time", {"Timing"}),
@@ -16,13 +16,13 @@ LAYERS = [
     ("Test kits of the floor", {"DeterministicTesting", "SystemTesting"}),
     ("Bus", {"DBus"}),
     ("HTTP", {"LoopbackHTTP", "OutgoingHTTP"}),
-    ("Platform kits", {"BlueZ", "NetworkPath", "NetworkPathNetworkManager", "SystemState", "BackgroundTasks"}),
+    ("Platform kits", {"BlueZ", "BlueZProfiles", "NetworkPath", "NetworkPathNetworkManager", "SystemState", "BackgroundTasks"}),
     (
         "Features",
         {"EdgeCoder", "EdgeCoderHTTP", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables", "Uploads", "UploadsHTTP"}
         | {"SpeedTest", "SpeedTestNIO", "Coverage", "MessageSending", "MessageSendingHTTP"},
     ),
-    ("Programs", {"edgeblue", "agent-simulation", "message-queue-process"}),
+    ("Programs", {"edgeblue", "agent-simulation", "message-queue-process", "message-sender-process"}),
 ]
 
 # Features and kits in several targets, so that the half without SwiftNIO, or without a bus, builds in seconds: from a
@@ -40,10 +40,13 @@ HALVES = {
 # C maps with few owners: nobody else may see the types behind them.
 OWNED = {
     "CDBus": {"DBus"},
+    "CFLAC": {"AudioIngest"},
     "CLinux": {"MessageSending", "Streams", "Timing"},
     "CNetlink": {"NetworkPath"},
     "COpus": {"AudioIngest", "AudioIngestTesting"},
+    "COpusEnc": {"AudioIngest"},
     "CSodium": {"MessageSending"},
+    "CSoxr": {"AudioIngest"},
     "CZlib": {"EdgeCoder", "MessageSending"},
 }
 
@@ -58,22 +61,26 @@ RESTRICTED = [
 ]
 
 # Targets that build on a machine without libdbus: no path of dependencies leads from them to DBus.
-WITHOUT_BUS = {"AudioIngest", "NetworkPath", "SpeedTest", "Uploads"}
+WITHOUT_BUS = {"AudioIngest", "BlueZProfiles", "NetworkPath", "SpeedTest", "Uploads"}
 
 # Programs that are a test.
-TEST_PROGRAMS = {"agent-simulation", "message-queue-process"}
+TEST_PROGRAMS = {"agent-simulation", "message-queue-process", "message-sender-process"}
 
 # What a target without a documentation catalog holds.
 HOLDS = {
     "CDBus": "The headers of libdbus-1.",
+    "CFLAC": "The headers of libFLAC.",
     "CLinux": "The calls of Linux that the Glibc module leaves out: events and timers as file descriptors, core dumps.",
     "CNetlink": "The kernel's headers of rtnetlink.",
     "COpus": "The headers of libopus.",
+    "COpusEnc": "The headers of libopusenc.",
     "CSodium": "The headers of libsodium.",
+    "CSoxr": "The headers of libsoxr.",
     "CZlib": "The headers of zlib.",
     "edgeblue": "The command: a folder for each subcommand, and the only place that composes the libraries.",
     "agent-simulation": "Days of the agent's life in seconds, with faults, on one thread and a simulated clock.",
     "message-queue-process": "A process that writes to a queue of messages or sends from it, and that a test kills.",
+    "message-sender-process": "A process that sends messages over HTTP, and that a test traces and kills.",
 }
 
 

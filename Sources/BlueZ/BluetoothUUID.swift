@@ -9,8 +9,8 @@
 /// ```
 public struct BluetoothUUID: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
   /// The upper and the lower 64 bits.
-  private let high: UInt64
-  private let low: UInt64
+  let high: UInt64
+  let low: UInt64
 
   /// The Bluetooth Base UUID, `00000000-0000-1000-8000-00805f9b34fb` (Core Specification 3.B.2.5.1).
   private static let base: (high: UInt64, low: UInt64) = (0x0000_0000_0000_1000, 0x8000_0080_5f9b_34fb)
@@ -36,7 +36,7 @@ public struct BluetoothUUID: Sendable, Hashable, CustomStringConvertible, Expres
     }
   }
 
-  private init(high: UInt64, low: UInt64) {
+  init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
@@ -73,12 +73,6 @@ public struct BluetoothUUID: Sendable, Hashable, CustomStringConvertible, Expres
   public var advertisedSize: Int {
     guard let short else { return 16 }
     return short <= 0xffff ? 2 : 4
-  }
-
-  /// The bytes as they are sent over the air: the least significant byte first, in the shortest form.
-  var advertisedBytes: [UInt8] {
-    let all = [low, high].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
-    return advertisedSize == 16 ? all : Array(all[12..<(12 + advertisedSize)])
   }
 
   private static func hex(_ digits: some Sequence<UInt8>) -> UInt64? {

@@ -4,6 +4,9 @@ import Foundation
 
 #if canImport(MessageSendingHTTP)
   @testable import MessageSendingHTTP
+  import NIOCore
+  import NIOEmbedded
+  import NIOHTTP1
 #endif
 
 extension Target {
@@ -27,6 +30,11 @@ extension Target {
         _ = try opener.open(SealedMessage(bytes: bytes))
       },
       Target("message-record", seeds: [SendingRecord().bytes]) { bytes in _ = try SendingRecord(bytes: bytes) },
+      Target("relay-packet", seeds: [RelayPacket.encode(SealedMessage(checked: zeros)), RelayAnswer.refused.bytes]) {
+        bytes in
+        if let answer = RelayAnswer(bytes: bytes) { require(answer.bytes == bytes, "another answer is written") }
+        require(RelayPacket.encode(try RelayPacket.decode(bytes)) == bytes, "another packet is written")
+      },
       Target("message-segments", seeds: [[1, 2, 3]]) { bytes in
         var count = 0
         try MessageSegments.read(file("messages-00000001.box", bytes)) { _ in count += 1 }
@@ -46,7 +54,32 @@ extension Target {
         _ = try? ServerAddress(proxy: text)
         _ = try ServerAddress(text)
       },
+      Target(
+        "http-reply",
+        texts: [
+          "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nServer: x\r\n\r\n{}", "HTTP/1.1 204 No Content\r\n\r\n",
+          "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+          "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n",
+        ], take: httpReply),
     ]
+
+    /// The reader of the HTTP client that messages are sent with, after a request like theirs.
+    private static func httpReply(_ bytes: [UInt8]) throws {
+      let channel = EmbeddedChannel()
+      defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
+      try channel.pipeline.syncOperations.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
+      let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: HTTPMessageTransport.path)
+      try channel.writeOutbound(HTTPClientRequestPart.head(head))
+      try channel.writeOutbound(HTTPClientRequestPart.end(nil))
+      var body = 0
+      for start in stride(from: 0, to: bytes.count, by: 61) {
+        try channel.writeInbound(ByteBuffer(bytes: bytes[start..<min(start + 61, bytes.count)]))
+        while let part = try channel.readInbound(as: HTTPClientResponsePart.self) {
+          if case .body(let piece) = part { body += piece.readableBytes }
+        }
+      }
+      require(body <= bytes.count, "\(body) bytes of \(bytes.count)")
+    }
 
     private static let dnsAnswer: [UInt8] =
       [
@@ -68,6 +101,7 @@ extension Target {
     return Array(bytes.dropFirst(32))
   }()
 
+  private static let zeros = [UInt8](repeating: 0, count: SealedMessage.byteCount)
   private static let node = try! BoxSecretKey()
   private static let opener = MessageOpener(node: node, recipients: ["desk": node])
   private static let root = try! RootSecretKey(seed: SecretBytes(randomCount: 32))

@@ -1,0 +1,73 @@
+extension BTHomeNumber {
+  /// All numbers of the format, in the order of their object IDs.
+  public static let all: [BTHomeNumber] = [
+    BTHomeNumber(0x01, "battery", "%", .unsigned(1)),
+    BTHomeNumber(0x02, "temperature", "°C", .signed(2), per: 100),
+    BTHomeNumber(0x03, "humidity", "%", .unsigned(2), per: 100),
+    BTHomeNumber(0x04, "pressure", "hPa", .unsigned(3), per: 100),
+    BTHomeNumber(0x05, "illuminance", "lx", .unsigned(3), per: 100),
+    BTHomeNumber(0x06, "mass", "kg", .unsigned(2), per: 100),
+    BTHomeNumber(0x07, "mass", "lb", .unsigned(2), per: 100),
+    BTHomeNumber(0x08, "dew point", "°C", .signed(2), per: 100),
+    BTHomeNumber(0x09, "count", "", .unsigned(1)),
+    BTHomeNumber(0x0a, "energy", "kWh", .unsigned(3), per: 1000),
+    BTHomeNumber(0x0b, "power", "W", .unsigned(3), per: 100),
+    BTHomeNumber(0x0c, "voltage", "V", .unsigned(2), per: 1000),
+    BTHomeNumber(0x0d, "particulate matter, 2.5 µm", "µg/m³", .unsigned(2)),
+    BTHomeNumber(0x0e, "particulate matter, 10 µm", "µg/m³", .unsigned(2)),
+    BTHomeNumber(0x12, "carbon dioxide", "ppm", .unsigned(2)),
+    BTHomeNumber(0x13, "volatile organic compounds", "µg/m³", .unsigned(2)),
+    BTHomeNumber(0x14, "moisture", "%", .unsigned(2), per: 100),
+    BTHomeNumber(0x2e, "humidity", "%", .unsigned(1)),
+    BTHomeNumber(0x2f, "moisture", "%", .unsigned(1)),
+    BTHomeNumber(0x3d, "count", "", .unsigned(2)),
+    BTHomeNumber(0x3e, "count", "", .unsigned(4)),
+    BTHomeNumber(0x3f, "rotation", "°", .signed(2), per: 10),
+    BTHomeNumber(0x40, "distance", "mm", .unsigned(2)),
+    BTHomeNumber(0x41, "distance", "m", .unsigned(2), per: 10),
+    BTHomeNumber(0x42, "duration", "s", .unsigned(3), per: 1000),
+    BTHomeNumber(0x43, "current", "A", .unsigned(2), per: 1000),
+    BTHomeNumber(0x44, "speed", "m/s", .unsigned(2), per: 100),
+    BTHomeNumber(0x45, "temperature", "°C", .signed(2), per: 10),
+    BTHomeNumber(0x46, "UV index", "", .unsigned(1), per: 10),
+    BTHomeNumber(0x47, "volume", "l", .unsigned(2), per: 10),
+    BTHomeNumber(0x48, "volume", "ml", .unsigned(2)),
+    BTHomeNumber(0x49, "volume flow rate", "m³/h", .unsigned(2), per: 1000),
+    BTHomeNumber(0x4a, "voltage", "V", .unsigned(2), per: 10),
+    BTHomeNumber(0x4b, "gas", "m³", .unsigned(3), per: 1000),
+    BTHomeNumber(0x4c, "gas", "m³", .unsigned(4), per: 1000),
+    BTHomeNumber(0x4d, "energy", "kWh", .unsigned(4), per: 1000),
+    BTHomeNumber(0x4e, "volume", "l", .unsigned(4), per: 1000),
+    BTHomeNumber(0x4f, "water", "l", .unsigned(4), per: 1000),
+    BTHomeNumber(0x50, "time", "s since 1970", .unsigned(4)),
+    BTHomeNumber(0x51, "acceleration", "m/s²", .unsigned(2), per: 1000),
+    BTHomeNumber(0x52, "rotation rate", "°/s", .unsigned(2), per: 1000),
+    BTHomeNumber(0x55, "stored volume", "l", .unsigned(4), per: 1000),
+    BTHomeNumber(0x56, "conductivity", "µS/cm", .unsigned(2)),
+    BTHomeNumber(0x57, "temperature", "°C", .signed(1)),
+    BTHomeNumber(0x58, "temperature, in steps of 0.35", "°C", .signed(1), per: 100, step: 35),
+    BTHomeNumber(0x59, "count", "", .signed(1)),
+    BTHomeNumber(0x5a, "count", "", .signed(2)),
+    BTHomeNumber(0x5b, "count", "", .signed(4)),
+    BTHomeNumber(0x5c, "power", "W", .signed(4), per: 100),
+    BTHomeNumber(0x5d, "current", "A", .signed(2), per: 1000),
+    BTHomeNumber(0x5e, "direction", "°", .unsigned(2), per: 100),
+    BTHomeNumber(0x5f, "precipitation", "mm", .unsigned(2), per: 10),
+    BTHomeNumber(0x60, "channel", "", .unsigned(1)),
+    BTHomeNumber(0x61, "rotational speed", "1/min", .unsigned(2)),
+    BTHomeNumber(0x62, "speed", "m/s", .signed(4), per: 1000000),
+    BTHomeNumber(0x63, "acceleration", "m/s²", .signed(4), per: 1000000),
+    BTHomeNumber(0x64, "light level", "", .unsigned(1)),
+    BTHomeNumber(0xf0, "device type", "", .unsigned(2)),
+    BTHomeNumber(0xf1, "firmware version of four numbers", "", .unsigned(4)),
+    BTHomeNumber(0xf2, "firmware version of three numbers", "", .unsigned(3)),
+  ]
+
+  private static let byID = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
+
+  /// Creates the number with an object ID; `nil` when the format has none.
+  public init?(id: UInt8) {
+    guard let number = Self.byID[id] else { return nil }
+    self = number
+  }
+}
