@@ -93,6 +93,12 @@ extension BlueZRelease {
       limitation: "a lost connection cannot be distinguished from a closed one",
       source: "commit 8b08f90")
 
+    /// The links over LE and over Classic, each as a property of its own, with `bluetoothd -E`.
+    public static let reportsBearers = Capability(
+      "links over LE apart from those over Classic", since: BlueZRelease(5, 84),
+      limitation: "a device that is linked over Classic alone counts as connected",
+      source: "bluez 5.84, doc/org.bluez.Bearer.LE.rst")
+
     /// The controller's instance number of an advertisement.
     public static let reportsAdvertisingInstance = Capability(
       "the instance of an advertisement", since: BlueZRelease(5, 87), limitation: "not reported",
@@ -131,8 +137,8 @@ extension BlueZRelease {
     public static let all = [
       registersServices, confirmsIndications, reportsMTU, reportsBonded, socketPerPeer, fullLengthWrites,
       notifiesOnePeer,
-      advertisingInterval, indicationSockets, scanResponses, reportsDisconnectReason, reportsAdvertisingInstance,
-      filtersByService, monitorsServicesAndNames, pairsAsTheCaller,
+      advertisingInterval, indicationSockets, scanResponses, reportsDisconnectReason, reportsBearers,
+      reportsAdvertisingInstance, filtersByService, monitorsServicesAndNames, pairsAsTheCaller,
       keepsOthersSubscribed,
     ]
   }

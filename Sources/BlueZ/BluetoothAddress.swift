@@ -19,7 +19,7 @@ public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The kind of an LE device address (Core Specification 6.B.1.3), named as BlueZ names it.
-public enum AddressType: String, Sendable, Hashable {
+public enum AddressType: String, Sendable, Hashable, Codable {
   /// A public address, assigned by the IEEE.
   case `public`
   /// A random address, made by the device: fixed until it restarts, or changing for privacy.
@@ -28,14 +28,38 @@ public enum AddressType: String, Sendable, Hashable {
 
 extension BluetoothAddress {
   /// The six bytes in the order of the air and the kernel: the last pair of the text first.
-  var littleEndian: [UInt8] {
+  ///
+  /// ```swift
+  /// print(BluetoothAddress("00:AA:01:00:00:42")?.littleEndian ?? [])  // [66, 0, 0, 1, 170, 0]
+  /// ```
+  public var littleEndian: [UInt8] {
     description.split(separator: ":").reversed().compactMap { UInt8($0, radix: 16) }
   }
 
-  /// Creates an address from its bytes in the order of the kernel.
-  /// - Parameter bytes: Exactly six bytes.
-  init(littleEndian bytes: some Collection<UInt8>) {
+  /// Creates an address from its bytes in the order of the air and the kernel.
+  /// - Returns: `nil` unless there are six bytes.
+  public init?(littleEndian bytes: some Collection<UInt8>) {
+    guard bytes.count == 6 else { return nil }
     description = bytes.reversed().map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
       .joined(separator: ":")
+  }
+}
+
+extension BluetoothAddress: Codable {
+  /// Creates an address from a text with six hexadecimal pairs.
+  /// - Throws: `DecodingError` for any other text.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    let text = try container.decode(String.self)
+    guard let address = BluetoothAddress(text) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "'\(text)' is not a Bluetooth address")
+    }
+    self = address
+  }
+
+  /// Encodes the address as a text in upper case with colons.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
   }
 }

@@ -2,6 +2,8 @@
 enum InterfaceName {
   static let adapter = "org.bluez.Adapter1"
   static let advertisingManager = "org.bluez.LEAdvertisingManager1"
+  static let bearerClassic = "org.bluez.Bearer.BREDR1"
+  static let bearerLE = "org.bluez.Bearer.LE1"
   static let characteristic = "org.bluez.GattCharacteristic1"
   static let descriptor = "org.bluez.GattDescriptor1"
   static let device = "org.bluez.Device1"

@@ -30,6 +30,10 @@ extension FakeBlueZ {
     /// tests of the host that has them, and do not reach each other.
     public var sharedAddress: BluetoothAddress? = nil
 
+    /// A Boolean value that indicates whether devices have their links over LE and over Classic apart, as those of
+    /// `bluetoothd -E` from BlueZ 5.84 on.
+    public var reportsBearers = false
+
     /// Creates a configuration; without arguments it is Debian 12's bluetoothd with two good radios.
     public init(
       version: BlueZRelease = BlueZRelease(5, 66), mtu: UInt16 = 517, rssi: Int16 = -55,

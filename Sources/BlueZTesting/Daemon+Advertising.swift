@@ -38,14 +38,32 @@ extension Daemon {
       throw DBusError.bluez("NotPermitted", "Maximum advertisements reached")
     }
     let addressee = addressee(adapter.index)
+    let index = adapter.index
+    let changes = try await living().observe(
+      MatchRule(sender: client.name, path: client.path, member: "PropertiesChanged")
+    ) { [weak self] _ in Task { await self?.readAgain(client, at: index) } }
     let properties = try await RemoteObject(try living(), client.name, client.path).getAll(Names.advertisement)
     try expect(addressee)
     try expect(client.name)
     guard adapter.isPowered else { throw DBusError.bluez("Failed", "Failed to register advertisement") }
     let content = try AirAdvertisement(properties, alias: adapter.alias)
-    adapter.clients.advertisements[client] = .init(content: content, isOnAir: true)
+    adapter.clients.advertisements[client] = .init(content: content, isOnAir: true, changes: changes)
     countAdvertisements(adapter)
     report(adapter)
+  }
+
+  /// Takes the content of an advertisement that a program has changed. What cannot be read stays as it was.
+  private func readAgain(_ client: VirtualAdapter.Client, at index: Int) async {
+    do {
+      let properties = try await RemoteObject(try living(), client.name, client.path).getAll(Names.advertisement)
+      let adapter = adapters[index]
+      let content = try AirAdvertisement(properties, alias: adapter.alias)
+      guard adapter.clients.advertisements[client] != nil else { return }
+      adapter.clients.advertisements[client]?.content = content
+      report(adapter)
+    } catch {
+      logger.debug("advertisement not changed", metadata: ["error": "\(error)"])
+    }
   }
 
   /// - Returns: whether there was one.

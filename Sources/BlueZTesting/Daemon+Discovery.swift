@@ -94,7 +94,8 @@ extension Daemon {
     do {
       let path = try adapter.path.appending("dev_" + address.description.replacing(":", with: "_"))
       let object = try ServedObject(
-        try living(), path, [devicePart(address, values, adapter.index)], logger: logger)
+        try living(), path, [devicePart(address, values, adapter.index)] + bearerParts(address, adapter.index),
+        logger: logger)
       let device = VirtualDevice(address: address, object: object)
       adapter.devices[address] = device
       return device

@@ -27,15 +27,12 @@ extension Daemon {
           return []
         },
         longMethod("Disconnect", of: index) { daemon, _ in
-          let (adapter, device) = try daemon.known(address, at: index)
-          guard device.link != nil || device.attempt != nil else {
+          let (_, device) = try daemon.known(address, at: index)
+          guard device.hasClassicLink || device.link != nil || device.attempt != nil else {
             throw DBusError.bluez("NotConnected", "Not Connected")
           }
-          if let link = device.link {
-            try await Task.sleep(for: adapter.faults.disconnectDelay, clock: .steady)
-            guard device.link === link else { return [] }
-          }
-          daemon.end(device, at: adapter, "org.bluez.Reason.Local")
+          daemon.setClassicLink(false, of: address, at: index)
+          try await daemon.disconnect(address, at: index)
           return []
         },
         longMethod("Pair", of: index) { daemon, call in
@@ -49,6 +46,46 @@ extension Daemon {
           return []
         },
       ])
+  }
+
+  /// Ends a device's link over LE, or the attempt to make one, as a program requests it.
+  private func disconnect(_ address: BluetoothAddress, at index: Int) async throws {
+    let (adapter, device) = try known(address, at: index)
+    if let link = device.link {
+      try await Task.sleep(for: adapter.faults.disconnectDelay, clock: .steady)
+      guard device.link === link else { return }
+    }
+    end(device, at: adapter, "org.bluez.Reason.Local")
+  }
+
+  /// The interfaces of a device's links over LE and Classic; none where the configuration has none.
+  func bearerParts(_ address: BluetoothAddress, _ index: Int) -> [ServedObject.Part] {
+    guard configuration.reportsBearers else { return [] }
+    let types: [String: Signature] = ["Connected": "b"]
+    return [
+      .init(
+        name: Names.bearerLE, types: types, values: ["Connected": false],
+        methods: [
+          longMethod("Disconnect", of: index) { daemon, _ in
+            guard try daemon.known(address, at: index).1.link != nil else { throw DBusError.notConnected }
+            try await daemon.disconnect(address, at: index)
+            return []
+          }
+        ]),
+      .init(name: Names.bearerClassic, types: types, values: ["Connected": false]),
+    ]
+  }
+
+  /// Makes or ends a link over Classic with a device that bluetoothd knows.
+  func setClassicLink(_ isLinked: Bool, of address: BluetoothAddress, at index: Int) {
+    guard let device = adapters[index].devices[address], device.hasClassicLink != isLinked else { return }
+    device.hasClassicLink = isLinked
+    device.object.set(Names.bearerClassic, ["Connected": .bool(isLinked)])
+    device.object.set(Names.device, ["Connected": .bool(isLinked || device.link != nil)])
+  }
+
+  func hasClassicLink(with address: BluetoothAddress, at index: Int) -> Bool {
+    adapters[index].devices[address]?.hasClassicLink == true
   }
 
   private func known(_ address: BluetoothAddress, at index: Int) throws -> (VirtualAdapter, VirtualDevice) {
@@ -108,8 +145,9 @@ extension Daemon {
     let readable = sides.filter { !$0.1.faults.leavesServicesUnresolved() }
     for (side, at) in sides {
       side.link = link
-      side.object.set(
-        Names.device, ["Connected": true], silently: at.faults.has(.connectedIsNotSignalled))
+      let silently = at.faults.has(.connectedIsNotSignalled)
+      side.object.set(Names.bearerLE, ["Connected": true], silently: silently)
+      side.object.set(Names.device, ["Connected": true], silently: silently)
     }
     for (side, at) in readable {
       // The reply to `Connect` comes before the services are read.
@@ -137,14 +175,20 @@ extension Daemon {
     device.pairing?.cancel()
     if !adapter.devices.values.contains(where: { $0.link != nil }) { adapter.closeWriteSockets() }
     for (_, mirror) in device.mirrored { mirror.linkEnded() }
-    if configuration.version.tellsDisconnectReasons {
+    let silently = adapter.faults.has(.connectedIsNotSignalled)
+    device.object.set(Names.bearerLE, ["Connected": false], silently: silently)
+    if configuration.reportsBearers, !silently {
+      device.object.emit(Names.bearerLE, "Disconnected", [.string(reason), .string("")])
+    }
+    if configuration.version.tellsDisconnectReasons, !device.hasClassicLink {
       device.object.emit(Names.device, "Disconnected", [.string(reason), .string("")])
     }
-    let silently = adapter.faults.has(.connectedIsNotSignalled)
     device.object.set(Names.device, ["ServicesResolved": false], silently: silently)
     let isBonded = adapter.bonds[device.address] != nil
     device.object.set(
-      Names.device, ["Connected": false, "Paired": .bool(isBonded), "Bonded": .bool(isBonded)], silently: silently)
+      Names.device,
+      ["Connected": .bool(device.hasClassicLink), "Paired": .bool(isBonded), "Bonded": .bool(isBonded)],
+      silently: silently)
   }
 
   /// Ends all connections of an adapter, as when it goes out of range.

@@ -105,6 +105,19 @@ public struct FakeAdapter: Sendable {
     await daemon.hear(address, name, services.map(\.description), rssi, at: index)
   }
 
+  /// Makes or ends a link over Bluetooth Classic with a device that bluetoothd knows, as a headset has one for sound.
+  /// - Parameters:
+  ///   - isLinked: `true` to make the link, `false` to end it.
+  ///   - address: The address of the device; an unknown one is ignored.
+  public func setClassicLink(_ isLinked: Bool, with address: BluetoothAddress) async {
+    await daemon.setClassicLink(isLinked, of: address, at: index)
+  }
+
+  /// Returns `true` if there is a link over Bluetooth Classic with a device.
+  public func hasClassicLink(with address: BluetoothAddress) async -> Bool {
+    await daemon.hasClassicLink(with: address, at: index)
+  }
+
   /// Makes bluetoothd forget a device without a connection, as it does 30 s after the last advertisement.
   public func forget(_ address: BluetoothAddress) async { await daemon.forget(address, at: index) }
 }

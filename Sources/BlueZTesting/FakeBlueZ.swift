@@ -33,7 +33,8 @@ public import Logging
 ///   once for each scan, and bluetoothd does not forget it after 30 s; ``FakeAdapter/forget(_:)`` does.
 /// - **the kernel**: L2CAP channels, the management socket, limits of controllers, and `Adapter.connections()`, which
 ///   returns an empty list (EdgeCoder's phone needs the access mode `open` here).
-/// - **private addresses**, passkey entry, pairing again for a better key, profiles, BR/EDR, advertisement monitors,
+/// - **private addresses**, passkey entry, pairing again for a better key, profiles, BR/EDR beyond the fact of
+///   a link (``FakeAdapter/setClassicLink(_:with:)``), advertisement monitors,
 ///   authorization of prepared writes, EATT.
 /// - **the order in which bluetoothd adds the interfaces of an adapter**: here they appear at once.
 ///

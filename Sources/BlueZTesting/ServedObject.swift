@@ -50,6 +50,8 @@ final class ServedObject: Sendable {
     _ interface: String, _ changes: [String: Value?], repeating: Set<String> = [], silently: Bool = false
   ) {
     let (changed, gone) = values.withLock { values in
+      // Not every bluetoothd has every interface.
+      guard values[interface] != nil else { return ([String: Value](), [String]()) }
       var (changed, gone): ([String: Value], [String]) = ([:], [])
       for (name, value) in changes {
         let old = values[interface]?[name]
@@ -87,6 +89,8 @@ enum Names {
   static let root: ObjectPath = "/org/bluez"
   static let adapter = "org.bluez.Adapter1"
   static let device = "org.bluez.Device1"
+  static let bearerClassic = "org.bluez.Bearer.BREDR1"
+  static let bearerLE = "org.bluez.Bearer.LE1"
   static let gattManager = "org.bluez.GattManager1"
   static let gattService = "org.bluez.GattService1"
   static let characteristic = "org.bluez.GattCharacteristic1"

@@ -14,6 +14,8 @@ final class VirtualAdapter {
     var content: AirAdvertisement
     /// A Boolean value that indicates whether the controller has it; it forgets everything when it is switched off.
     var isOnAir: Bool
+    /// Follows the changes of the content.
+    var changes: Subscription?
   }
 
   let index: Int
@@ -114,6 +116,7 @@ final class VirtualDevice {
   let address: BluetoothAddress
   let object: ServedObject
   var link: Link?
+  var hasClassicLink = false
   var attempt: BoundedStream<Attempt>.Source?
   var pairing: Task<Void, any Error>?
   /// The services of the peer, as objects below this one.

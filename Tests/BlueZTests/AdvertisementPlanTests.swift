@@ -72,7 +72,7 @@ import Testing
     var all: [UInt8] = [2, 0x01, 0x06]
     func add(_ type: UInt8, _ bytes: [UInt8]) { all += [UInt8(bytes.count + 1), type] + bytes }
     for (size, type) in [(2, UInt8(0x03)), (4, 0x05), (16, 0x07)] {
-      let listed = content.services.filter { $0.advertisedSize == size }.flatMap(\.advertisedBytes)
+      let listed = content.services.filter { $0.advertisedSize == size }.flatMap(\.littleEndian)
       if !listed.isEmpty { add(type, listed) }
     }
     for (company, bytes) in content.manufacturerData {

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import BlueZ
@@ -41,6 +42,40 @@ import Testing
     }
     #expect(Peer(path: "/org/bluez/hci0/dev_00_AA_01_00_00_42").address == BluetoothAddress("00:AA:01:00:00:42"))
     #expect(Peer(path: "/org/bluez/hci0").address == nil)
+  }
+
+  @Test("The bytes of a UUID go to the air and to Foundation, and come back") func bytesOfUUIDs() throws {
+    #expect(("180f" as BluetoothUUID).littleEndian == [0x0f, 0x18])
+    #expect(BluetoothUUID(short: 0x1234_5678).littleEndian == [0x78, 0x56, 0x34, 0x12])
+    let long: BluetoothUUID = "00112233-4455-6677-8899-aabbccddeeff"
+    #expect(long.littleEndian.reversed() == (0..<16).map { UInt8($0 * 0x11) })
+    for uuid in [long, "180f", "12345678"] { #expect(BluetoothUUID(littleEndian: uuid.littleEndian) == uuid) }
+    for count in [0, 1, 3, 15, 17] { #expect(BluetoothUUID(littleEndian: [UInt8](repeating: 1, count: count)) == nil) }
+    let foundation = try #require(UUID(uuidString: long.description))
+    #expect(UUID(uuid: long.uuid) == foundation)
+    #expect(BluetoothUUID(uuid: foundation.uuid) == long)
+  }
+
+  @Test("The bytes of an address are those of the air") func bytesOfAddresses() throws {
+    let address = try #require(BluetoothAddress("00:AA:01:00:00:42"))
+    #expect(address.littleEndian == [0x42, 0, 0, 1, 0xaa, 0])
+    #expect(BluetoothAddress(littleEndian: address.littleEndian) == address)
+    #expect(BluetoothAddress(littleEndian: [1, 2, 3, 4, 5]) == nil)
+  }
+
+  @Test("Addresses and UUIDs are texts in JSON, and other texts are refused") func json() throws {
+    struct Known: Codable, Equatable {
+      var address: BluetoothAddress?
+      var type: AddressType
+      var services: [BluetoothUUID]
+    }
+    let known = Known(address: BluetoothAddress("00:AA:01:00:00:42"), type: .random, services: ["180f"])
+    let text = #"{"address":"00:aa:01:00:00:42","type":"random","services":["0x180F"]}"#
+    #expect(try JSONDecoder().decode(Known.self, from: Data(text.utf8)) == known)
+    #expect(try JSONDecoder().decode(Known.self, from: JSONEncoder().encode(known)) == known)
+    for text in [#"{"address":"x","type":"random","services":[]}"#, #"{"type":"random","services":["18"]}"#] {
+      #expect(throws: DecodingError.self) { try JSONDecoder().decode(Known.self, from: Data(text.utf8)) }
+    }
   }
 
   /// The two most significant bits of a random address determine its kind (Core Specification 6.B.1.3.2).
@@ -89,14 +124,14 @@ import Testing
         [
           Capability.socketPerPeer, .fullLengthWrites, .notifiesOnePeer, .advertisingInterval, .indicationSockets,
           .scanResponses,
-          .reportsDisconnectReason, .reportsAdvertisingInstance,
+          .reportsDisconnectReason, .reportsBearers, .reportsAdvertisingInstance,
         ]
       ),
       (
         BlueZRelease(5, 72), 512, 512,
         [
           .monitorsServicesAndNames, .notifiesOnePeer, .advertisingInterval, .indicationSockets, .scanResponses,
-          .reportsDisconnectReason,
+          .reportsDisconnectReason, .reportsBearers,
           .reportsAdvertisingInstance,
         ]
       ),
@@ -106,19 +141,23 @@ import Testing
           .monitorsServicesAndNames, .registersServices, .confirmsIndications, .notifiesOnePeer, .advertisingInterval,
           .indicationSockets,
           .scanResponses,
-          .reportsDisconnectReason, .reportsAdvertisingInstance,
+          .reportsDisconnectReason, .reportsBearers, .reportsAdvertisingInstance,
         ]
       ),
       (
         BlueZRelease(5, 79), 512, 512,
         [
           .monitorsServicesAndNames, .confirmsIndications, .indicationSockets, .scanResponses, .reportsDisconnectReason,
+          .reportsBearers,
           .reportsAdvertisingInstance,
         ]
       ),
       (
         BlueZRelease(5, 82), 512, 512,
-        [.monitorsServicesAndNames, .pairsAsTheCaller, .reportsDisconnectReason, .reportsAdvertisingInstance]
+        [
+          .monitorsServicesAndNames, .pairsAsTheCaller, .reportsDisconnectReason, .reportsBearers,
+          .reportsAdvertisingInstance,
+        ]
       ),
       (BlueZRelease(5, 87), 512, 512, [.monitorsServicesAndNames, .pairsAsTheCaller, .filtersByService]),
       (BlueZRelease(5, 88), 512, 512, [.monitorsServicesAndNames, .pairsAsTheCaller]),

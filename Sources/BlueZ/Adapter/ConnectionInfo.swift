@@ -36,7 +36,8 @@ public struct ConnectionInfo: Sendable, Hashable {
     let bytes = Array(bytes)
     // BT_CONNECTED (include/net/bluetooth/bluetooth.h) is 1.
     guard bytes.count == Self.size,
-      bytes.withUnsafeBytes({ $0.loadUnaligned(fromByteOffset: 10, as: UInt16.self) }) == 1
+      bytes.withUnsafeBytes({ $0.loadUnaligned(fromByteOffset: 10, as: UInt16.self) }) == 1,
+      let address = BluetoothAddress(littleEndian: bytes[2..<8])
     else { return nil }
     // LE_LINK and ACL_LINK (include/net/bluetooth/hci.h).
     switch bytes[8] {
@@ -45,7 +46,7 @@ public struct ConnectionInfo: Sendable, Hashable {
     default: return nil
     }
     let mode = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 12, as: UInt32.self) }
-    address = BluetoothAddress(littleEndian: bytes[2..<8])
+    self.address = address
     // HCI_LM_MASTER and HCI_LM_ENCRYPT (include/net/bluetooth/hci.h).
     isCentral = mode & 0x1 != 0
     isEncrypted = mode & 0x4 != 0

@@ -15,8 +15,8 @@ import Timing
 public final class Advertisement: Registration {
   static let interface = "org.bluez.LEAdvertisement1"
 
-  /// The requested content; ``fallbacks`` lists the parts that are left out.
-  public let content: Content
+  /// The requested content; ``fallbacks`` lists the parts that are left out, and ``update(_:)`` changes it.
+  public var content: Content { state.withLock { $0.content } }
   /// The requested parameters; ``fallbacks`` lists those that are not applied.
   public let parameters: Parameters
   let place: RegistrationPlace
@@ -28,13 +28,16 @@ public final class Advertisement: Registration {
   private let session: Session
   private let path: ObjectPath
   private let deadline: ContinuousClock.Instant?
-  private let state = Lock(State())
+  private let state: Lock<State>
 
   private struct State {
+    var content: Content
     var id: Int?
     var entry: ForwardingRegistration?
     var object: ExportedObject?
     var plan: AdvertisementPlan?
+    /// Makes a plan of another content for the bluetoothd and the adapter that have this one.
+    var replan: (@Sendable (Content) throws -> AdvertisementPlan)?
     var txPower: Int?
     var isRunning = true
   }
@@ -44,7 +47,7 @@ public final class Advertisement: Registration {
   init(session: Session, adapter: AdapterIdentity, content: Content, parameters: Parameters) {
     self.session = session
     place = .adapter(adapter)
-    self.content = content
+    state = Lock(State(content: content))
     self.parameters = parameters
     deadline = parameters.timeout.map { SteadyClock.steady.now + $0 }
     path = Self.paths.next()
@@ -84,6 +87,48 @@ public final class Advertisement: Registration {
     try await session.core.takeDown(end())
   }
 
+  /// Changes the content in place: the advertisement stays on the air, and a restoration has the new content.
+  ///
+  /// ```swift
+  /// let beacon = try await adapter.advertise(.init(manufacturerData: [0xffff: [0]], isConnectable: false))
+  /// for count in 1...UInt8.max {
+  ///   try await Task.sleep(for: .seconds(1))
+  ///   try beacon.update(.init(manufacturerData: [0xffff: [count]], isConnectable: false))
+  /// }
+  /// ```
+  /// bluetoothd takes the changes one element after the other, and does not report it when the controller refuses one.
+  /// - Parameter content: The content from now on, with the same ``Content/isConnectable``.
+  /// - Throws: ``BlueZError``: `.advertisementTooLong` and `.notSupported` as ``Adapter/advertise(_:_:)``;
+  ///   `.invalidArgument` for a content that is connectable where the former was not, or the reverse, and for an
+  ///   advertisement that has ended; `.serviceUnavailable` when the bus is gone.
+  public func update(_ content: Content) throws {
+    let title = title
+    let replan = try state.withLock { state in
+      guard state.isRunning else { throw BlueZError(.invalidArgument, "\(title) has ended") }
+      guard state.content.isConnectable == content.isConnectable else {
+        throw BlueZError(
+          .invalidArgument, "\(title) cannot become \(content.isConnectable ? "" : "not ")connectable",
+          hint: "stop it, and start another")
+      }
+      return state.replan
+    }
+    let plan = try replan?(content)
+    let (object, signals) = state.withLock { state in
+      state.content = content
+      // bluetoothd reads it for the first time, and is told of the change afterwards.
+      guard let plan else { return (state.object, [] as [AdvertisementChange.PropertiesChanged]) }
+      defer { state.plan = plan }
+      return (state.object, AdvertisementChange(from: state.plan, to: plan).signals)
+    }
+    for signal in signals {
+      do {
+        try object?.emitPropertiesChanged(Self.interface, signal.changed, invalidated: signal.invalidated)
+      } catch let error as DBusError {
+        throw BlueZError(error, while: "changing \(title)")
+      }
+    }
+  }
+
   var undoing: Undoing { Undoing(manager, "UnregisterAdvertisement", path, title) }
 
   /// - Returns: The identifier to unregister the advertisement with.
@@ -109,12 +154,24 @@ public final class Advertisement: Registration {
     // Monitors exist only under `bluetoothd -E`, which cannot be recognized otherwise.
     let isExperimental =
       session.core.state.withLock { $0.cache.properties(adapter, "org.bluez.AdvertisementMonitorManager1") } != nil
-    var plan = try AdvertisementPlan(
-      content, parameters, on: capabilities, await session.version(), isExperimental: isExperimental)
+    let version = await session.version()
+    let parameters = parameters
+    let replan: @Sendable (Content) throws -> AdvertisementPlan = {
+      try AdvertisementPlan($0, parameters, on: capabilities, version, isExperimental: isExperimental)
+    }
+    let content = content
+    var plan = try replan(content)
     while true {
       do {
+        state.withLock { $0.plan = plan }
         try await register(plan, remaining, on: connection, at: adapter)
-        return state.withLock { $0.plan = plan }
+        let newest = state.withLock { state in
+          state.replan = replan
+          return state.content
+        }
+        // It was changed while bluetoothd read it.
+        if newest != content { try update(newest) }
+        return
       } catch let error as DBusError where error.name == "org.bluez.Error.Failed" {
         guard let next = plan.next() else { throw error }
         session.core.logger.info(
@@ -137,7 +194,9 @@ public final class Advertisement: Registration {
       path,
       [
         plan.interface(
-          remaining: remaining, chosen: { [weak self] power in self?.state.withLock { $0.txPower = power } },
+          remaining: remaining,
+          content: { [weak self] name in self?.state.withLock { $0.plan }?.contentProperties[name] },
+          chosen: { [weak self] power in self?.state.withLock { $0.txPower = power } },
           released: { [weak self] in self?.released() })
       ])
     state.withLock { $0.object = object }

@@ -12,7 +12,8 @@ extension Device {
     core.beginDisconnection(path)
     let end = Task {
       defer { core.endDisconnection(path) }
-      try await core.call(path, Self.interface, "Disconnect", timeout: timeout, doing: doing)
+      let interface = core.state.withLock { $0.cache.interfaceToDisconnect(path) }
+      try await core.call(path, interface, "Disconnect", timeout: timeout, doing: doing)
       try await waitForLink(timeout, doing) { $0["Connected"]?.bool != true }
     }
     try await end.value

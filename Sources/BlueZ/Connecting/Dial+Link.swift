@@ -25,7 +25,7 @@ extension Dial {
           case .disconnected(let reason): return Self.lost(device, reason)
           case .gone: return BlueZError(.staleHandle, "bluetoothd has forgotten \(device.peer), or has stopped")
           case .identityResolved(let address): shared.withLock { $0.target = address }
-          case .connected, .servicesResolved, .rssi, .batteryLevel, .property: continue
+          case .connected, .servicesResolved, .servicesChanged, .rssi, .batteryLevel, .property: continue
           }
         }
         throw CancellationError()

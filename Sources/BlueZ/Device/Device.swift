@@ -72,6 +72,9 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// A Boolean value that indicates whether the device is connected.
+  ///
+  /// A link over Bluetooth Classic alone does not count where bluetoothd reports both kinds of link apart, which
+  /// `bluetoothd -E` does from BlueZ 5.84 on; elsewhere it does.
   public var isConnected: Bool { property("Connected")?.bool ?? false }
 
   /// A Boolean value that indicates whether the device's GATT services have been read.
@@ -92,6 +95,9 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
     case disconnected(DisconnectReason?)
     /// The GATT services of the device can be used now.
     case servicesResolved
+    /// The peer changed its GATT services during the connection: handles to those that it withdrew are stale. bluetoothd
+    /// adds and removes one service at a time, and each is an event.
+    case servicesChanged
     /// The device advertised and was received with this RSSI, in dBm.
     case rssi(Int)
     /// The battery has this level, 0 to 100 percent; see ``Device/batteryLevel``.
@@ -137,11 +143,18 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
         } + invalidated.map(Event.property)
       case .added(path, let interfaces) where interfaces.contains(Self.batteryInterface):
         return core.state.withLock { Self.batteryLevel(path, in: $0.cache) }.map { [.batteryLevel($0)] } ?? []
+      case .added(let child, let interfaces), .removed(let child, let interfaces):
+        guard interfaces.contains(InterfaceName.service), child.isWithin(path) else { return [] }
+        return core.state.withLock { Self.isResolved(path, in: $0.cache) } ? [.servicesChanged] : []
       case .changed(path, Self.batteryInterface, _, _):
         return core.state.withLock { Self.batteryLevel(path, in: $0.cache) }.map { [.batteryLevel($0)] } ?? []
       default: return []
       }
     }
+  }
+
+  private static func isResolved(_ path: ObjectPath, in cache: ObjectCache) -> Bool {
+    cache.properties(path, interface)?["ServicesResolved"]?.bool == true
   }
 
   /// Throws when the handle is stale.

@@ -50,6 +50,16 @@ public struct RemoteCharacteristic: Sendable, Hashable {
     }
   }
 
+  /// A Boolean value that indicates whether a program on this host, not only this one, is subscribed to the value.
+  public var isNotifying: Bool {
+    core.state.withLock { state in
+      guard state.generation == device.generation else { return false }
+      let properties = state.cache.properties(path, Self.interface)
+      // bluetoothd reports only the second one for a subscription over a socket.
+      return ["Notifying", "NotifyAcquired"].contains { properties?[$0]?.bool == true }
+    }
+  }
+
   /// Returns the descriptor with a UUID; the first one where there are several.
   /// - Throws: ``BlueZError`` with code `.notSupported` when there is none, `.staleHandle`.
   public func descriptor(_ uuid: BluetoothUUID) throws -> RemoteDescriptor {

@@ -18,10 +18,11 @@ struct L2CAPSocketAddress: Sendable, Hashable {
   /// - Returns: `nil` for anything other than an LE address of L2CAP.
   init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.size,
-      bytes.withUnsafeBytes({ $0.loadUnaligned(as: UInt16.self) }) == BluetoothSocket.family
+      bytes.withUnsafeBytes({ $0.loadUnaligned(as: UInt16.self) }) == BluetoothSocket.family,
+      let address = BluetoothAddress(littleEndian: bytes[4..<10])
     else { return nil }
     psm = UInt16(bytes[2]) | UInt16(bytes[3]) << 8
-    address = BluetoothAddress(littleEndian: bytes[4..<10])
+    self.address = address
     switch bytes[12] {
     case Self.number(of: .public): type = .public
     case Self.number(of: .random): type = .random

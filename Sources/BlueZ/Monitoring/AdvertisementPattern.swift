@@ -34,14 +34,14 @@ public struct AdvertisementPattern: Sendable, Hashable {
   ///   - bytes: The prefix of the data; empty matches all data of the service.
   public static func serviceData(_ service: BluetoothUUID, beginsWith bytes: [UInt8] = []) -> AdvertisementPattern {
     let type: UInt8 = [2: 0x16, 4: 0x20][service.advertisedSize] ?? 0x21
-    return AdvertisementPattern(type: type, bytes: service.advertisedBytes + bytes)
+    return AdvertisementPattern(type: type, bytes: service.littleEndian + bytes)
   }
 
   /// Returns the patterns for a service that is the first of its list, whether the list is complete or not. BlueZ
   /// matches them before 5.69 only.
   public static func firstService(_ service: BluetoothUUID) -> [AdvertisementPattern] {
     let types: [UInt8] = [2: [0x02, 0x03], 4: [0x04, 0x05]][service.advertisedSize] ?? [0x06, 0x07]
-    return types.map { AdvertisementPattern(type: $0, bytes: service.advertisedBytes) }
+    return types.map { AdvertisementPattern(type: $0, bytes: service.littleEndian) }
   }
 
   /// Returns the patterns for a name with a prefix, whether the advertised name is complete or shortened. BlueZ matches

@@ -32,32 +32,39 @@ struct Leases: Sendable {
 
 /// The parts of a session that end with it.
 struct SessionEnd {
+  /// A device, and the interface whose `Disconnect` ends its link.
+  struct Link {
+    let path: ObjectPath
+    let interface: String
+  }
+
   let bus: BusState
-  let links: [ObjectPath]
+  let links: [Link]
   let leftovers: [(ObjectPath, Undoing.Leftover)]
   let observers: (handlers: [Observers.Handler], endings: [@Sendable () -> Void])
 }
 
 extension SessionCore.State {
   /// The devices whose links, or attempts to make one, must be ended with the session.
-  var linksToEnd: [ObjectPath] {
-    leases.ending.filter { path in
+  var linksToEnd: [SessionEnd.Link] {
+    let paths = leases.ending.filter { path in
       guard let device = cache.properties(path, InterfaceName.device) else { return false }
       // This kernel crashes when a link ends whose peer owes a response; see `Device.waitForRequest()`.
       let mayEnd = disconnections.responseTimeout == nil || device["ServicesResolved"]?.bool == true
       return mayEnd || device["Connected"]?.bool != true
     }
+    return paths.map { SessionEnd.Link(path: $0, interface: cache.interfaceToDisconnect($0)) }
   }
 }
 
 extension SessionCore {
   /// Requests the end of links without waiting for it: bluetoothd needs two seconds, and carries on without the caller.
-  func endLinks(_ devices: [ObjectPath], over connection: Connection) {
+  func endLinks(_ devices: [SessionEnd.Link], over connection: Connection) {
     for device in devices {
       do {
-        try connection.callWithoutReply(Self.service, device, InterfaceName.device, "Disconnect")
+        try connection.callWithoutReply(Self.service, device.path, device.interface, "Disconnect")
       } catch {
-        logger.debug("the link to \(device) was not ended", metadata: ["error": "\(error)"])
+        logger.debug("the link to \(device.path) was not ended", metadata: ["error": "\(error)"])
       }
     }
   }

@@ -34,6 +34,7 @@ struct ObjectCache: Sendable {
     for (path, interfaces) in objects {
       for interface in interfaces.keys { places[interface, default: []].insert(path) }
       if let device = interfaces[InterfaceName.device] { advertisedServices.note(path, device) }
+      narrowToLE(path)
     }
   }
 
@@ -53,6 +54,7 @@ struct ObjectCache: Sendable {
       objects[path, default: [:]].merge(added) { _, new in new }
       for interface in added.keys { places[interface, default: []].insert(path) }
       if let device = added[InterfaceName.device] { advertisedServices.note(path, device) }
+      narrowToLE(path)
       return .added(path, interfaces: added.keys.sorted())
     case "InterfacesRemoved":
       guard signal.arguments.count == 2, let path = signal.arguments[0].objectPath,
@@ -67,29 +69,43 @@ struct ObjectCache: Sendable {
       if removed.contains(InterfaceName.device) { advertisedServices.forget(path) }
       return .removed(path, interfaces: removed)
     case "Disconnected":
-      guard signal.interface == InterfaceName.device, objects[signal.path]?[InterfaceName.device] != nil,
-        let reason = signal.arguments.first?.string
-      else { return nil }
-      disconnectReasons[signal.path] = DisconnectReason(named: reason)
-      return nil
+      return disconnected(signal)
     default:
       guard let (interface, changed, invalidated) = signal.propertiesChanged else { return nil }
-      // Changes of an object that was not added yet are part of its InterfacesAdded.
-      guard objects[signal.path]?[interface] != nil else { return nil }
-      merge(changed, into: signal.path, interface)
-      for name in invalidated { objects[signal.path]?[interface]?[name] = nil }
-      if interface == InterfaceName.device, changed["Connected"]?.bool == true { disconnectReasons[signal.path] = nil }
-      return .changed(signal.path, interface: interface, changed, invalidated: invalidated)
+      return apply(changed, invalidated, to: signal.path, interface)
     }
+  }
+
+  private mutating func apply(
+    _ properties: [String: Value], _ invalidated: [String], to path: ObjectPath, _ interface: String
+  ) -> Change? {
+    // Changes of an object that was not added yet are part of its InterfacesAdded.
+    guard objects[path]?[interface] != nil else { return nil }
+    var changed = properties
+    if interface == InterfaceName.device { keepClassicOut(of: &changed, path) }
+    merge(changed, into: path, interface)
+    for name in invalidated { objects[path]?[interface]?[name] = nil }
+    if interface == InterfaceName.bearerLE, changed["Connected"]?.bool == true, let begun = setConnected(true, path) {
+      return begun
+    }
+    if interface == InterfaceName.device, changed["Connected"]?.bool == true { disconnectReasons[path] = nil }
+    guard !changed.isEmpty || !invalidated.isEmpty else { return nil }
+    return .changed(path, interface: interface, changed, invalidated: invalidated)
   }
 
   /// Applies all properties of an interface, as `GetAll` returns them.
   /// - Returns: The change; `nil` when nothing changed, or when the object is unknown.
   mutating func refresh(_ path: ObjectPath, _ interface: String, _ properties: [String: Value]) -> Change? {
     guard let known = objects[path]?[interface] else { return nil }
-    let changed = properties.filter { known[$0.key] != $0.value }
+    var changed = properties.filter { known[$0.key] != $0.value }
+    if interface == InterfaceName.device { keepClassicOut(of: &changed, path) }
     guard !changed.isEmpty else { return nil }
     merge(changed, into: path, interface)
+    if interface == InterfaceName.bearerLE, let isLinked = changed["Connected"]?.bool,
+      let link = setConnected(isLinked, path)
+    {
+      return link
+    }
     return .changed(path, interface: interface, changed, invalidated: [])
   }
 
@@ -98,6 +114,64 @@ struct ObjectCache: Sendable {
     if interface == InterfaceName.device, changed["UUIDs"] != nil, let device = objects[path]?[interface] {
       advertisedServices.note(path, device)
     }
+  }
+
+  // MARK: Links over LE and Classic
+
+  // `Device1.Connected` is true over either. Where bluetoothd has `Bearer.LE1` (`bluetoothd -E` from 5.84 on), the cache
+  // has the link over LE alone there, so that a headset that plays music is not taken for a peripheral in use.
+
+  /// A Boolean value that indicates whether a device is linked over LE; `nil` where bluetoothd does not say.
+  private func isLinkedOverLE(_ path: ObjectPath) -> Bool? {
+    objects[path]?[InterfaceName.bearerLE]?["Connected"]?.bool
+  }
+
+  private mutating func narrowToLE(_ path: ObjectPath) {
+    if isLinkedOverLE(path) == false { _ = setConnected(false, path) }
+  }
+
+  /// Leaves out of a device's changes what is of Classic. A link over LE begins with its bearer's property, and ends with
+  /// the bearer's signal, which has the reason, or with the last link.
+  private func keepClassicOut(of changed: inout [String: Value], _ path: ObjectPath) {
+    guard isLinkedOverLE(path) != nil, let isConnected = changed["Connected"]?.bool else { return }
+    let wasConnected = objects[path]?[InterfaceName.device]?["Connected"]?.bool == true
+    if isConnected || !wasConnected { changed["Connected"] = nil }
+  }
+
+  /// - Returns: The change of the device; `nil` when there is none.
+  private mutating func setConnected(_ isConnected: Bool, _ path: ObjectPath) -> Change? {
+    guard let device = objects[path]?[InterfaceName.device], device["Connected"]?.bool != isConnected else {
+      return nil
+    }
+    objects[path]?[InterfaceName.device]?["Connected"] = .bool(isConnected)
+    if isConnected { disconnectReasons[path] = nil }
+    return .changed(path, interface: InterfaceName.device, ["Connected": .bool(isConnected)], invalidated: [])
+  }
+
+  /// Applies a `Disconnected` of a device, which comes before the change of its property, or of its bearer, which comes
+  /// after it.
+  private mutating func disconnected(_ signal: Signal) -> Change? {
+    guard objects[signal.path]?[InterfaceName.device] != nil, let reason = signal.arguments.first?.string else {
+      return nil
+    }
+    switch signal.interface {
+    case InterfaceName.device:
+      // With a bearer, this is the end of the last link, which may be one over Classic.
+      let isOfLE = isLinkedOverLE(signal.path) == nil || disconnectReasons[signal.path] == nil
+      if isOfLE { disconnectReasons[signal.path] = DisconnectReason(named: reason) }
+      return nil
+    case InterfaceName.bearerLE:
+      disconnectReasons[signal.path] = DisconnectReason(named: reason)
+      return setConnected(false, signal.path)
+    default: return nil
+    }
+  }
+
+  /// The interface whose `Disconnect` ends a device's link over LE, and leaves one over Classic.
+  func interfaceToDisconnect(_ path: ObjectPath) -> String {
+    let isOverBoth =
+      isLinkedOverLE(path) != nil && objects[path]?[InterfaceName.bearerClassic]?["Connected"]?.bool == true
+    return isOverBoth ? InterfaceName.bearerLE : InterfaceName.device
   }
 
   func properties(_ path: ObjectPath, _ interface: String) -> [String: Value]? {

@@ -121,6 +121,11 @@ extension SessionCore {
 
   /// Reads all properties of an object again, for changes that bluetoothd did not signal.
   func refresh(_ path: ObjectPath, _ interface: String, doing: String) async throws {
+    // The bearer says more of a device's link than the device itself.
+    let hasBearer = state.withLock { $0.cache.properties(path, InterfaceName.bearerLE)?["Connected"] != nil }
+    if interface == InterfaceName.device, hasBearer {
+      try await refresh(path, InterfaceName.bearerLE, doing: doing)
+    }
     let connection = try connection()
     _ = try await BlueZError.naming(doing) {
       try await connection.call(

@@ -90,8 +90,8 @@ final class SessionCore: Sendable {
             member: "PropertiesChanged")
         ) { [weak self] in self?.apply($0) },
         try await connection.observe(
-          MatchRule(
-            sender: Self.service, pathNamespace: "/org/bluez", interface: InterfaceName.device, member: "Disconnected")
+          // Of a device, and of its bearers.
+          MatchRule(sender: Self.service, pathNamespace: "/org/bluez", member: "Disconnected")
         ) { [weak self] in self?.apply($0) },
       ]
     }

@@ -45,7 +45,7 @@ final class BlueZPhoneConnection: PhoneConnection {
           Self.finish(source, "the phone disconnected" + (reason.map { ": \($0)" } ?? ""))
         case .gone: Self.finish(source, "bluetoothd removed the phone, or has stopped")
         case .rssi(let rssi): source.yield(.rssi(rssi), orEndWith: .overflow)
-        case .connected, .servicesResolved, .batteryLevel, .identityResolved, .property: break
+        case .connected, .servicesResolved, .servicesChanged, .batteryLevel, .identityResolved, .property: break
         }
       }
     }

@@ -2,6 +2,7 @@
 //
 //     PulseReader [ADAPTER]
 import BlueZ
+import BlueZProfiles
 import Dispatch
 import Glibc
 
@@ -14,10 +15,8 @@ do {
   let connection = try await adapter.connect(to: .init(services: ["180d"]), .keepConnected())
   try await connection.whileConnected { sensor in
     print("connected to", sensor)
-    for try await value in try await sensor.characteristic("2a37", in: "180d").notifications() where value.count >= 2 {
-      // Bit 0 of the flags indicates a rate of two bytes instead of one.
-      let rate = value[0] & 1 == 0 || value.count == 2 ? Int(value[1]) : Int(value[1]) | Int(value[2]) << 8
-      print(rate, "beats per minute")
+    for try await value in try await sensor.characteristic("2a37", in: "180d").notifications() {
+      print(try HeartRateMeasurement(bytes: value).beatsPerMinute, "beats per minute")
     }
     print("disconnected")
   }
