@@ -49,6 +49,8 @@ public final class OutgoingHTTPClient: Sendable {
     public init() {}
   }
 
+  /// The loop of all connections: one after the other it takes what bodies hand over.
+  private let loop: any EventLoop
   private let direct: HTTPClient
   private let proxied: [ProxySettings.Proxy: HTTPClient]
   private let proxies: ProxySettings
@@ -83,13 +85,15 @@ public final class OutgoingHTTPClient: Sendable {
 
   private init(_ connectTimeout: Duration, _ connections: Connections, _ tls: TLSConfiguration) {
     let configuration = Self.configuration(connectTimeout, connections, tls)
-    direct = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    let loop = HTTPClient.defaultEventLoopGroup.next()
+    self.loop = loop
+    direct = HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: configuration)
     proxies = connections.proxies
     proxied = Dictionary(
       uniqueKeysWithValues: connections.proxies.proxies.map { proxy in
         var configuration = configuration
         configuration.proxy = proxy.configuration
-        return (proxy, HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration))
+        return (proxy, HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: configuration))
       })
   }
 
@@ -100,6 +104,14 @@ public final class OutgoingHTTPClient: Sendable {
   /// - Throws: ``ProxySettings/InvalidProxy``; an error that ``ConnectionFailure`` classifies; `CancellationError`.
   public func execute(_ request: HTTPClientRequest, timeout: TimeAmount) async throws -> HTTPClientResponse {
     try await client(for: request.url).execute(request, timeout: timeout)
+  }
+
+  /// Waits until the connections have taken what the bodies of requests have handed over so far, or hold it back.
+  ///
+  /// A body that waits here before each piece but the first is read no faster than its connection sends it. One that does
+  /// not wait may be read into memory as a whole before the connection can stop it.
+  public func handOver() async {
+    await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
   }
 
   private func client(for url: String) throws(ProxySettings.InvalidProxy) -> HTTPClient {

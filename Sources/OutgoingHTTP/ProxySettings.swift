@@ -94,6 +94,17 @@ public struct ProxySettings: Sendable, Hashable {
   }
 }
 
+extension ProxySettings.Proxy: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The URL of the proxy without its user name and password.
+  public var description: String {
+    "\(kind == .http ? "http" : "socks5")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+  }
+  /// The same, so that no debugger's or logger's text has the password either.
+  public var debugDescription: String { description }
+  /// The proxy without its user name and password.
+  public var customMirror: Mirror { Mirror(self, children: ["host": host, "port": port]) }
+}
+
 extension ProxySettings.Proxy {
   /// Creates a proxy from the value of a variable; `nil` if it is no URL of a proxy.
   init?(_ text: String) {

@@ -10,6 +10,10 @@ enum UploadSocket {
   /// The bytes that may wait in the kernel and are not on their way yet (`TCP_NOTSENT_LOWAT`): 64 KiB.
   static let unsentLimit = 64 << 10
 
+  /// The bytes below which more of a body is asked for, and above which no more is: 48 and 64 KiB. Close together, so that
+  /// a body that is asked for more shows that the line moves.
+  static let waiting = ChannelOptions.Types.WriteBufferWaterMark(low: 48 << 10, high: 64 << 10)
+
   /// Sets the options of a connection; what a kernel does not support stays as it is.
   /// - Parameter limit: The time after which a connection ends whose peer acknowledges nothing (`TCP_USER_TIMEOUT`).
   static func prepare(_ channel: any Channel, limit: Duration) -> EventLoopFuture<Void> {
@@ -18,7 +22,8 @@ enum UploadSocket {
     let futures = options.map { name, value in
       channel.setOption(ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: name)), value: value)
     }
-    return EventLoopFuture.andAllComplete(futures + [useBBR(channel)], on: channel.eventLoop)
+    let marks = channel.setOption(.writeBufferWaterMark, value: waiting)
+    return EventLoopFuture.andAllComplete(futures + [marks, useBBR(channel)], on: channel.eventLoop)
   }
 
   /// Chooses BBR where the kernel has it: the default takes every packet lost on the air for congestion, and then uses a

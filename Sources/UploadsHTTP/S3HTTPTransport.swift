@@ -29,17 +29,20 @@ public final class S3HTTPTransport: S3Transport {
   /// The timeout of a whole request: a day, which is enough for 5 GiB at 0.5 Mbit/s.
   static let totalLimit = Duration.seconds(86_400)
 
+  /// The timeout of a connection whose server acknowledges nothing: a minute.
+  static let acknowledgementLimit = Duration.seconds(60)
+
   /// Creates a transport without connecting.
   /// - Parameters:
   ///   - certificates: The path of a PEM file with certificates to trust besides the system's; `nil` for none.
-  ///   - stallLimit: The timeout between two steps of a request. Servers close a connection after 20 s or more without
-  ///     a byte.
+  ///   - stallLimit: The timeout between two steps of a request. On a slow line the last bytes of a body are on their way
+  ///     for a minute after the last step; a connection whose server acknowledges nothing ends after a minute.
   /// - Throws: `UploadsError` with code `.invalidArgument` if the file contains no certificates.
-  public init(certificates: String? = nil, stallLimit: Duration = .seconds(60)) throws(UploadsError) {
+  public init(certificates: String? = nil, stallLimit: Duration = .seconds(120)) throws(UploadsError) {
     self.stallLimit = stallLimit
     var connections = OutgoingHTTPClient.Connections()
     connections.keptPerHost = 64
-    connections.acknowledgementLimit = stallLimit
+    connections.acknowledgementLimit = min(stallLimit, Self.acknowledgementLimit)
     do throws(OutgoingHTTPClient.UnreadableCertificates) {
       outgoing = try OutgoingHTTPClient(
         connectTimeout: .seconds(10), certificates: certificates, connections: connections)
@@ -81,7 +84,7 @@ public final class S3HTTPTransport: S3Transport {
       if ["PUT", "POST"].contains(request.method) { outgoing.body = .bytes(ByteBuffer()) }
     case .bytes(let data): outgoing.body = .bytes(ByteBuffer(data: data))
     case .file(let slice):
-      let body = FileBody(slice: slice) { bytes in
+      let body = FileBody(slice: slice, handOver: client.handOver) { bytes in
         step()
         progress.sent(bytes)
       }

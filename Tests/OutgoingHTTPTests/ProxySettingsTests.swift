@@ -55,6 +55,17 @@ import Testing
     #expect(try settings.proxy(for: "https://a.example")?.login == "ada:p@ss")
   }
 
+  @Test("No description of the settings contains a password", arguments: ["HTTPS_PROXY", "all_proxy", "http_proxy"])
+  func passwordsAreNotShown(variable: String) throws {
+    let settings = ProxySettings([variable: "http://ada:MARKED@p.example:3128"])
+    let proxy = try settings.proxy(for: variable == "http_proxy" ? "http://a.example" : "https://a.example")
+    #expect(proxy?.description == "http://p.example:3128")
+    var text = "\(settings) \(String(reflecting: settings)) \(String(reflecting: proxy))"
+    dump(settings, to: &text)
+    dump(proxy, to: &text)
+    #expect(!text.contains("MARKED"), "\(text)")
+  }
+
   @Test(
     "A variable that names no proxy stops the request, and its value is not shown",
     arguments: ["https://MARKED:3128", "ftp://MARKED", "http://", "socks5://ada:MARKED@p", "http://MARKED:x"])

@@ -35,11 +35,16 @@ import Testing
   @Test("A proxy that does not connect is an error of its own") func refusalsHaveAName() async throws {
     let proxy = try ConnectProxy()
     defer { proxy.stop() }
-    let settings = ProxySettings(["HTTPS_PROXY": "http://127.0.0.1:\(proxy.port)"])
+    let settings = ProxySettings(["HTTPS_PROXY": "http://ada:MARKED@127.0.0.1:\(proxy.port)"])
     let error = await #expect(throws: (any Error).self) { try await status("https://store.example/", settings) }
     guard let error, case .noProxy = ConnectionFailure(error) else {
       Issue.record("not a failure of the proxy: \(String(describing: error))")
       return
+    }
+    // The password, and `ada:MARKED` as the header has it.
+    for text in ["\(error)", String(reflecting: error), "\(ConnectionFailure(error))"] {
+      #expect(!text.contains("MARKED"), "\(text)")
+      #expect(!text.contains("YWRhOk1BUktFRA=="), "\(text)")
     }
     let invalid = await #expect(throws: ProxySettings.InvalidProxy.self) {
       try await status("https://store.example/", ProxySettings(["ALL_PROXY": "nonsense://x"]))
@@ -57,9 +62,11 @@ struct ProxyProgramTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "proxy-\(UUID().uuidString)").path
 
   /// Runs a command behind a proxy, to its end or until the proxy was asked for a host.
-  private func targets(_ arguments: [String], until target: String? = nil, _ more: [String: String] = [:]) async throws
-    -> [String]
-  {
+  /// - Parameter prepare: What is done beside the command before the proxy is watched: the command does not end before.
+  private func targets(
+    _ arguments: [String], until target: String? = nil, _ more: [String: String] = [:],
+    prepare: () async throws -> Void = {}
+  ) async throws -> [String] {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try Data("[default]\naws_access_key_id = a\naws_secret_access_key = b\n".utf8)
@@ -71,6 +78,7 @@ struct ProxyProgramTests {
     let process = try ChildProcess(
       program, arguments.map { $0.replacing("FOLDER", with: folder) }, environment: environment, output: .discarded,
       errors: .discarded)
+    try await prepare()
     if let target {
       try await eventually("the proxy is asked for \(target)") { proxy.targets.contains(target) }
       process.kill()
@@ -100,15 +108,17 @@ struct ProxyProgramTests {
     .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"))
   func coordinators() async throws {
     let bus = try PrivateBus()
-    async let seen = targets(
+    let seen = try await targets(
       ["agent", "--bus", bus.address, "--state", "FOLDER/state", "--coordinator", "https://coordinator.invalid"],
-      until: "coordinator.invalid:443", ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
-    try await eventually("the agent is on") {
-      let mode = try ChildProcess(
-        program, ["mode", "on", "--bus", bus.address], output: .discarded, errors: .discarded)
-      return await mode.outcome().status == 0
+      until: "coordinator.invalid:443", ["DBUS_SYSTEM_BUS_ADDRESS": bus.address]
+    ) {
+      try await eventually("the agent is on") {
+        let mode = try ChildProcess(
+          program, ["mode", "on", "--bus", bus.address], output: .discarded, errors: .discarded)
+        return await mode.outcome().status == 0
+      }
     }
-    #expect(try await seen.contains("coordinator.invalid:443"))
+    #expect(seen.contains("coordinator.invalid:443"))
   }
 }
 

@@ -1,7 +1,6 @@
 import Foundation
-import SystemTesting
 import Testing
-import UploadsHTTP
+import Timing
 import UploadsTesting
 
 @testable import Uploads
@@ -15,14 +14,15 @@ struct RcloneTests {
 
   init() async throws {
     folder = try TemporaryFolder()
-    server = try await Rclone(folder.path + "/served")
+    server = try await Rclone(folder)
   }
 
   private func upload(
     _ key: String, _ size: Int, seed: UInt64, as credentials: S3Credentials = Rclone.credentials,
+    through client: S3Client? = nil,
     until isOver: (UploadItem?) -> Bool = { [.done, .failed].contains($0?.state) }
   ) async throws -> UploadItem {
-    let run = try QueueRun(folder, server.client(), ["a": StaticCredentials(credentials)])
+    let run = try QueueRun(folder, client ?? server.client(), ["a": StaticCredentials(credentials)])
     let content = try ObjectContent(readingFile: try folder.file("f\(seed)", size, seed: seed))
     let id = try await run.queue.add([UploadRequest(content, bucket: "bucket", key: key, account: "a")])[0]
     let running = run.start()
@@ -57,50 +57,19 @@ struct RcloneTests {
     #expect(stored == theirs)
   }
 
+  /// It refuses what is signed for another hour without the error code for that.
+  @Test("A wrong local clock is corrected without a retry", arguments: [-7200, 7200] as [Int64])
+  func aWrongClockIsCorrected(_ seconds: Int64) async throws {
+    let client = try server.client { WallClock.unixMilliseconds() + seconds * 1000 }
+    let item = try await upload("clock", 1000, seed: 4, through: client)
+    #expect(item.state == .done, "\(item.problem ?? "")")
+    #expect(item.attempts == 0, "\(item.problem ?? "")")
+    #expect(abs(client.clockSkew + seconds) < 60)
+  }
+
   @Test("A wrong secret is no missing permission") func aWrongSecretIsOne() async throws {
     let wrong = S3Credentials(accessKey: Rclone.credentials.accessKey, secretKey: "not the secret")
     let item = try await upload("wrong", 1000, seed: 3, as: wrong) { $0?.failure != nil }
     #expect(item.failure == .credentials, "\(item.problem ?? "")")
-  }
-}
-
-/// `rclone serve s3` over a folder, for one test.
-final class Rclone: Sendable {
-  static let credentials = S3Credentials(accessKey: "RCLONE", secretKey: "the secret of rclone")
-  private static let program = SeaweedFS.peer("rclone")
-  static var isThere: Bool { FileManager.default.isExecutableFile(atPath: program) }
-
-  /// The folder, with a folder for each bucket in it.
-  let path: String
-  private let port: UInt16
-  private let process: ChildProcess
-
-  init(_ path: String) async throws {
-    self.path = path
-    try FileManager.default.createDirectory(atPath: path + "/bucket", withIntermediateDirectories: true)
-    port = try LoopbackPort.free(1)[0]
-    let command = UnprivilegedCommand(
-      Self.program,
-      [
-        "serve", "s3", "--addr", "127.0.0.1:\(port)", "--auth-key",
-        "\(Self.credentials.accessKey),\(Self.credentials.secretKey)", "--config", path + "-no-configuration", path,
-      ], writing: [path])
-    process = try ChildProcess(
-      command.program, command.arguments, environment: ["HOME": path], output: .discarded, errors: .discarded)
-    let client = try client()
-    try await eventually("rclone responds") {
-      do {
-        _ = try await client.list(bucket: "bucket", credentials: Self.credentials)
-        return true
-      } catch let error as UploadsError where error.code == .unreachable {
-        return false
-      }
-    }
-  }
-
-  deinit { process.kill() }
-
-  func client() throws -> S3Client {
-    S3Client(try S3Endpoint("http://127.0.0.1:\(port)"), transport: try S3HTTPTransport())
   }
 }

@@ -55,18 +55,21 @@ import UploadsTesting
   }
 
   /// It comes between the last look and the upload, and takes the place of ours.
-  @Test("An object that takes the place of the uploaded one is not called uploaded")
-  func whatWasReplacedIsNotClaimed() async throws {
+  @Test(
+    "An object that takes the place of the uploaded one is not called uploaded, even if it has its size",
+    arguments: [10, 1000])
+  func whatWasReplacedIsNotClaimed(length: Int) async throws {
+    let other = [UInt8](repeating: 7, count: length)
     server.ignoreConditions(of: [.put])
     let isRaced = Lock(false)
     server.afterwards { [weak server] request in
       guard request.method == "PUT", !isRaced.withLock({ $0 }) else { return }
       isRaced.withLock { $0 = true }
-      server?.put("somebody's".utf8, as: "bucket/raced")
+      server?.put(other, as: "bucket/raced")
     }
     let item = try await upload("raced", 1000)
     #expect(item.state == .failed)
-    #expect(server.object("bucket/raced") == Array("somebody's".utf8))
+    #expect(server.object("bucket/raced") == other)
   }
 
   @Test("A server that cannot promise it is noticed once", arguments: [false, true])

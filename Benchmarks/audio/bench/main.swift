@@ -2,6 +2,7 @@
 //
 //   audio-bench streams FRAMES STREAMS SECONDS FOLDER   so many streams at once; prints a line of JSON
 //   audio-bench vad SAMPLES                             a 0 or 1 for each 20 ms of 16 bit at 16 kHz
+//   audio-bench formats FRAMES FOLDER                   records FRAMES, exports that in each format; a line of JSON
 //
 // FRAMES has Opus packets of 20 ms, each behind its length in two bytes, the lower one first.
 import AudioIngest
@@ -94,11 +95,30 @@ func play(_ packets: [[UInt8]], streams count: Int, seconds: Int, folder path: S
   return result
 }
 
+/// Records a stream, and exports it in each format: the bytes of the file, and the seconds of CPU for it.
+func formats(_ packets: [[UInt8]], folder path: String) throws -> [String: Any] {
+  let seconds = packets.count / 50
+  _ = try play(packets, streams: 1, seconds: seconds, folder: path + "/recordings")
+  var result: [String: Any] = ["seconds": seconds]
+  for format in AudioFileFormat.allCases {
+    let target = "\(path)/all.\(format.fileExtension)"
+    let begin = cpu()
+    let export = try SegmentExport(SegmentCatalog(path: path + "/recordings"), .init(format: format))
+    guard try export.write(joinedTo: target)[0].samples == seconds * 16_000 else { fatalError("samples are missing") }
+    let size = try FileManager.default.attributesOfItem(atPath: target)[.size] as? Int
+    result[format.rawValue] = ["bytes": size ?? 0, "cpu": cpu() - begin]
+  }
+  return result
+}
+
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch arguments.first {
 case "streams":
   let result = try play(
     packets(arguments[1]), streams: Int(arguments[2])!, seconds: Int(arguments[3])!, folder: arguments[4])
+  print(String(decoding: try JSONSerialization.data(withJSONObject: result), as: UTF8.self))
+case "formats":
+  let result = try formats(packets(arguments[1]), folder: arguments[2])
   print(String(decoding: try JSONSerialization.data(withJSONObject: result), as: UTF8.self))
 case "vad":
   let bytes = [UInt8](try Data(contentsOf: URL(filePath: arguments[1])))
@@ -109,6 +129,6 @@ case "vad":
   }
   print(marks.joined())
 default:
-  print("audio-bench: streams FRAMES STREAMS SECONDS FOLDER, or vad SAMPLES")
+  print("audio-bench: streams FRAMES STREAMS SECONDS FOLDER, formats FRAMES FOLDER, or vad SAMPLES")
   exit(64)
 }

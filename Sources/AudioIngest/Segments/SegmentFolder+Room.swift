@@ -31,10 +31,14 @@ extension SegmentFolder {
     if let parent { return try parent.makeRoom() }
     guard try !hasRoom() else { return }
     // Names sort by time.
-    for marker in try storage(disk.names(in: path)) where marker.hasSuffix(".delivered") {
+    let names = try storage(disk.names(in: path))
+    for marker in names where marker.hasSuffix(".delivered") {
       let name = String(marker.dropLast(".delivered".count))
-      // The WAV file first, so that none is ever without its sidecar.
-      for file in [paths.wav(name), paths.sidecar(name), paths.delivered(name)] { try storage(disk.remove(file)) }
+      // The WAV file first, so that none is ever without its sidecar, and the marker last.
+      let others = names.filter { $0.hasPrefix(name + ".") }.map { path + "/" + $0 }
+      for file in [paths.wav(name)] + others.filter({ $0 != paths.delivered(name) }) + [paths.delivered(name)] {
+        try storage(disk.remove(file))
+      }
       if try hasRoom() { return }
     }
     let used = try usage()

@@ -13,6 +13,8 @@ package struct SegmentPaths: Sendable {
   /// The file of the chosen devices, one a line: the characteristic that sends the audio, the address, and the protection
   /// of its connections.
   package var devices: String { open + "/devices" }
+  /// The format in which segments are delivered.
+  var delivery: String { open + "/delivery" }
 
   /// The label of the records fetched from a device's store, until they become segments. Beside it lie a file of records
   /// for each generation, and a scratch folder for the segments.

@@ -24,7 +24,15 @@ extension SegmentFolder {
         report(error)
       }
     }
+    try removeUnfinishedCopies()
     return try recovered + recoverStored(report: report)
+  }
+
+  /// Removes copies in other formats that a program was writing when it ended; their names begin with a dot.
+  private func removeUnfinishedCopies() throws(AudioIngestError) {
+    for name in try storage(disk.names(in: path)) where name.hasPrefix(".") && Self.number(of: name) != nil {
+      try storage(disk.remove(path + "/" + name))
+    }
   }
 
   /// Looks for segments that were to take over samples from the one before, and removes those that do not have all of

@@ -1,6 +1,7 @@
 internal import Crypto
 internal import FoundationEssentials
 internal import Streams
+internal import Timing
 
 /// One attempt to upload an item, in one request or in parts, until the server has proven that it has the bytes.
 struct ItemUploader: Sendable {
@@ -9,10 +10,9 @@ struct ItemUploader: Sendable {
   let plan: UploadPlan
   let item: UploadItem
   let credentials: S3Credentials
-  /// Returns the number of parts that may be sent at a time; called again whenever one has arrived.
-  let concurrency: @Sendable () -> Int
-  /// Receives the number of bytes of the item that the server has or is being sent.
-  let onProgress: @Sendable (Int64) -> Void
+  /// Learns of the item's bytes and parts, and of the line, and decides how many parts are sent at a time.
+  let progress: UploadProgress
+  let clock: TimeSource
 
   private var request: UploadRequest { item.request }
   private var content: ObjectContent { item.request.content }
@@ -56,7 +56,11 @@ struct ItemUploader: Sendable {
   /// - Returns: `nil` if the credentials do not permit to look: then the condition beside the upload must do.
   private func firstPresence() async throws -> ObjectPresence? {
     do {
-      return try await presence()
+      let begin = clock.now
+      let found = try await presence()
+      // That there is none is the response to a small request. Others may have taken a look into the object.
+      if found == .absent { progress.add(roundTrip: clock.now - begin) }
+      return found
     } catch let error as UploadsError where error.code == .forbidden && client.mayKeepConditions {
       return nil
     }
@@ -99,7 +103,7 @@ struct ItemUploader: Sendable {
           sent += Int64(count)
           return sent
         }
-        onProgress(total)
+        progress.update(item.id, total)
       }
     }
     do {
@@ -146,42 +150,58 @@ struct ItemUploader: Sendable {
     _ ranges: [Range<Int64>], _ sums: PartSums, _ known: [Int: UploadedPart], of upload: MultipartUpload
   ) async throws -> [UploadedPart] {
     let done = Lock(known.values.reduce(0) { $0 + $1.size })
-    return try await withThrowingTaskGroup(of: UploadedPart.self) { group in
+    return try await withThrowingTaskGroup(of: UploadedPart?.self) { group in
       var parts = known
       var missing = ranges.indices.filter { known[$0 + 1] == nil }[...]
+      progress.wait(item.id, parts: missing.count)
       var inProgress = 0
-      func sendNext() {
-        guard let index = missing.popFirst() else { return }
-        inProgress += 1
-        let range = ranges[index]
-        let slice = FileSlice(path: content.path, offset: range.lowerBound, length: Int64(range.count))
-        group.addTask {
-          try await client.uploadPart(slice, number: index + 1, sum: sums[index], of: upload, credentials: credentials)
-          {
-            count in
-            // Reported under the lock, so that the numbers only grow.
-            done.withLock {
-              $0 += Int64(count)
-              onProgress($0)
-            }
-          }
-        }
-      }
       var failure: (any Error)?
-      repeat {
-        while failure == nil, !missing.isEmpty, inProgress < max(concurrency(), 1) { sendNext() }
-        inProgress -= 1
+      group.addTask { await pause() }
+      while inProgress > 0 || failure == nil && !missing.isEmpty {
+        while failure == nil, progress.beginPart(item.id), let index = missing.popFirst() {
+          inProgress += 1
+          group.addTask { try await sendPart(index + 1, ranges[index], sums[index], of: upload, after: done) }
+        }
         do {
-          guard let part = try await group.next() else { break }
+          guard let part = try await group.next() ?? nil else {
+            if !Task.isCancelled { group.addTask { await pause() } }
+            continue
+          }
           parts[part.number] = part
           try record(upload, parts.values.sorted { $0.number < $1.number })
         } catch {
           // The other parts in progress are sent to their ends, so that the next attempt need not send them.
           failure = failure ?? error
         }
-      } while inProgress > 0 || failure == nil && !missing.isEmpty
+        inProgress -= 1
+        progress.endPart(item.id)
+      }
+      group.cancelAll()
       if let failure { throw failure }
       return parts.values.sorted { $0.number < $1.number }
+    }
+  }
+
+  /// Waits beside the parts: a request for a further one may become free while they are sent.
+  private func pause() async -> UploadedPart? {
+    do { try await clock.sleep(for: UploadQueue.lineInterval) } catch {
+      // Cancelled, and so are the parts.
+    }
+    return nil
+  }
+
+  /// Sends a part and reports its bytes.
+  /// - Parameter done: The bytes of the item that the server has or is being sent.
+  private func sendPart(
+    _ number: Int, _ range: Range<Int64>, _ sum: [UInt8], of upload: MultipartUpload, after done: Lock<Int64>
+  ) async throws -> UploadedPart {
+    let slice = FileSlice(path: content.path, offset: range.lowerBound, length: Int64(range.count))
+    return try await client.uploadPart(slice, number: number, sum: sum, of: upload, credentials: credentials) { count in
+      // Reported under the lock, so that the numbers only grow.
+      done.withLock {
+        $0 += Int64(count)
+        progress.update(item.id, $0)
+      }
     }
   }
 

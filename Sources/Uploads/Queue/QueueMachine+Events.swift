@@ -13,6 +13,8 @@ extension QueueMachine {
     case credentials(String, generation: Int)
     /// The host has a default route again.
     case networkReturned
+    /// So many items are to be uploaded at a time from now on.
+    case limited(Int)
     /// The whole queue is paused or resumed.
     case paused(Bool)
     /// Time has passed.

@@ -60,7 +60,7 @@ struct QueueMachine: Sendable {
   /// The number of starts after which the newest item has its turn.
   static let newestEvery = 4
 
-  private let limit: Int
+  private var limit: Int
   private var items: [Int64: Item] = [:]
   private var accounts: [String: Account] = [:]
   /// The items that back off, in order of their instants.
@@ -134,6 +134,7 @@ struct QueueMachine: Sendable {
     case .networkReturned:
       if case .unreachable(let failures, _) = network { network = .unreachable(failures: failures, probeAt: now) }
       wake { _, forbiddenTo in forbiddenTo == nil }
+    case .limited(let count): limit = max(count, 1)
     case .paused(let paused): isPaused = paused
     case .tick: break
     }

@@ -24,12 +24,8 @@ extension UploadQueue {
       report.counters.attempts += 1
       progress.beginSending(id, after: item.parts.reduce(0) { $0 + $1.size })
       let uploader = ItemUploader(
-        client: client, store: store, plan: options.plan, item: item, credentials: credentials,
-        // The slots that other items do not use; on a slow line one after the other, so that each ends soon.
-        concurrency: { [progress, options] in
-          progress.isSlow ? 1 : options.concurrency / max(progress.now.running.count, 1)
-        },
-        onProgress: { [progress] bytes in progress.update(id, bytes) })
+        client: client, store: store, plan: options.plan, item: item, credentials: credentials, progress: progress,
+        clock: clock)
       try await uploader.run()
       await probeCondition(with: item, credentials)
       let isDone = try await deliver(item)
@@ -45,6 +41,14 @@ extension UploadQueue {
       handle(.failed(id, failure))
     }
   }
+
+  /// Adapts the number of items that are sent at a time to the line, for as long as the queue uploads.
+  func followLine() async {
+    for await _ in progress.itemsChanged.signals { handle(.limited(progress.items)) }
+  }
+
+  /// The shortest interval at which the number of requests is adapted to the line: 2 s.
+  static let lineInterval = Duration.seconds(2)
 
   /// Finds out, with a small object and once for each server, whether the server keeps the condition that no object is
   /// replaced, and records it.

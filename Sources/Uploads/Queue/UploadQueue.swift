@@ -88,7 +88,7 @@ public actor UploadQueue {
     self.options = options
     self.clock = clock
     self.disk = disk
-    progress = UploadProgress(clock)
+    progress = UploadProgress(clock, requests: options.concurrency)
     machine = QueueMachine(limit: options.concurrency)
     self.accounts = accounts.mapValues { AccountCredentials($0) }
   }
@@ -114,7 +114,10 @@ public actor UploadQueue {
   }
 
   /// Ends the waits that began for lack of a network: the host has a default route again.
-  public func networkReturned() { handle(.networkReturned) }
+  public func networkReturned() {
+    progress.forgetLine()
+    handle(.networkReturned)
+  }
 
   /// Uploads until the task is cancelled. A new queue of the same store continues what is in progress then.
   ///
@@ -148,6 +151,7 @@ public actor UploadQueue {
   private func upload() async {
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followStore() }
+      group.addTask { await self.followLine() }
       group.addTask { await self.sweep() }
       group.addTask { await self.abortAbandoned() }
       group.addTask { await self.keepManifests() }

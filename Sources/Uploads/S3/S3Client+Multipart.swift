@@ -119,7 +119,7 @@ extension S3Client {
     if !replacing {
       // Sending the parts took a while, and not every server keeps the condition here that it keeps elsewhere.
       try await checkIsFree(key, in: bucket, credentials: credentials)
-      if try await conditional(send) != nil { return etag.withLock { $0 } }
+      if try await conditional(beside: "POST", send) != nil { return etag.withLock { $0 } }
     }
     _ = try await send([])
     return etag.withLock { $0 }

@@ -29,12 +29,18 @@ public final class S3Client: Sendable {
     var skew: Int64 = 0
     /// The region of a bucket, if it is not the endpoint's.
     var regions: [String: String] = [:]
-    /// A Boolean value that indicates whether the server supports `If-None-Match` and `If-Match`.
-    var hasConditions = true
+    /// The conditions that the server refuses as not implemented: each is a method and a header.
+    var refusedConditions: Set<Condition> = []
     /// The behaviour of the server under the condition that no object exists.
     var condition = UploadServer.Condition.unknown
     /// A Boolean value that indicates whether the server has returned the SHA-256 of an upload.
     var returnsChecksums = false
+  }
+
+  /// A condition of a request. Swift keeps `If-None-Match` beside a `PUT`, and refuses `If-Match`.
+  struct Condition: Sendable, Hashable {
+    var method: String
+    var header: String
   }
 
   /// Creates a client without connecting.
@@ -68,22 +74,38 @@ public final class S3Client: Sendable {
     credentials: S3Credentials, progress: () -> S3Progress = { S3Progress() }
   ) async throws -> S3Response {
     var hasLearned = false
+    // A skew that no error code names is tried for one request, and kept if the server accepts the signature then.
+    var tried: Int64?
     while true {
-      let skew = clockSkew
+      let skew = tried ?? clockSkew
       let region = region(of: bucket, credentials)
       var signed = request
       signed.authority = endpoint.authority(of: request, in: region)
       RequestSigner(credentials, region: region).sign(&signed, payload: payload, at: unixSeconds + skew)
       let response = try await transport.send(signed, progress()).without(credentials)
+      if let tried, Self.isAccepted(response.status) { learned.withLock { $0.skew = tried } }
       if (200..<300).contains(response.status) { return response }
       let error = UploadsError(response, to: request)
       // Once: the lesson helps at once, or not at all.
-      if !hasLearned, learn(from: response, error, bucket, region) {
-        hasLearned = true
-      } else {
-        throw error
-      }
+      guard !hasLearned else { throw error }
+      hasLearned = true
+      if learn(from: response, error, bucket, region) { continue }
+      guard [.forbidden, .badCredentials].contains(error.code), let skew = statedSkew(in: response),
+        abs(skew - clockSkew) > Self.toleratedSkew
+      else { throw error }
+      tried = skew
     }
+  }
+
+  /// Returns whether the server has accepted a request's signature, by the status of its response.
+  private static func isAccepted(_ status: Int) -> Bool { (200..<300).contains(status) || [404, 412].contains(status) }
+
+  /// Returns the server's clock minus this host's, in seconds, as a response has it; `nil` if it has none, or one that is
+  /// not to be believed.
+  private func statedSkew(in response: S3Response) -> Int64? {
+    guard let server = response.headers["date"].flatMap(SignatureTime.seconds(ofDateHeader:)) else { return nil }
+    let skew = server - unixSeconds
+    return abs(skew) <= Self.longestSkew ? skew : nil
   }
 
   /// Returns the region of a bucket: the server's, else that of the credentials' scope, else the endpoint's.
@@ -95,9 +117,7 @@ public final class S3Client: Sendable {
   private func learn(from response: S3Response, _ error: UploadsError, _ bucket: String, _ region: String) -> Bool {
     // A response without a body, as to HEAD, cannot name the cause; one that names another cause sets no clock.
     let mayBeSkewed = error.code == .clockSkew || response.status == 403 && response.body.isEmpty
-    if mayBeSkewed, let server = response.headers["date"].flatMap(SignatureTime.seconds(ofDateHeader:)) {
-      let skew = server - unixSeconds
-      guard abs(skew) <= Self.longestSkew else { return false }
+    if mayBeSkewed, let skew = statedSkew(in: response) {
       let isNew = abs(skew - learned.withLock { $0.skew }) > Self.skewLimit
       if isNew { learned.withLock { $0.skew = skew } }
       if isNew { return true }
@@ -117,25 +137,30 @@ public final class S3Client: Sendable {
   /// The largest clock skew in seconds that is corrected: a day. A server must not make this host sign for another year.
   private static let longestSkew: Int64 = 86400
 
+  /// The clock skew in seconds that servers tolerate: 15 min.
+  private static let toleratedSkew: Int64 = 900
+
   /// The clock skew in seconds that is ignored; AWS tolerates 15 minutes.
   private static let skewLimit: Int64 = 60
 
-  /// Sends a request under a condition, if the server supports conditions.
+  /// Sends a request under a condition, if the server supports it.
   /// - Parameters:
   ///   - condition: The header with the condition; by default, that the object does not exist.
+  ///   - method: The HTTP method of the request; by default, `PUT`.
   ///   - send: A closure that sends the request with additional headers.
-  /// - Returns: The response; `nil` if the server does not support conditions.
+  /// - Returns: The response; `nil` if the server does not support the condition.
   func conditional(
-    on condition: (name: String, value: String) = ("If-None-Match", "*"),
+    on condition: (name: String, value: String) = ("If-None-Match", "*"), beside method: String = "PUT",
     _ send: ([(name: String, value: String)]) async throws -> S3Response
   ) async throws -> S3Response? {
-    guard learned.withLock({ $0.hasConditions }) else { return nil }
+    let kind = Condition(method: method, header: condition.name)
+    guard !learned.withLock({ $0.refusedConditions.contains(kind) }) else { return nil }
     do {
       return try await send([condition])
     } catch let error as UploadsError where error.status == 501 && error.code == .refused {
       learned.withLock {
-        $0.hasConditions = false
-        $0.condition = .refused
+        $0.refusedConditions.insert(kind)
+        if condition.name == "If-None-Match" { $0.condition = .refused }
       }
       return nil
     }

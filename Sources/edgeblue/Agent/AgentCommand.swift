@@ -97,7 +97,7 @@ struct AgentCommand: AsyncParsableCommand {
         options: .notifying(terminal))
       let tasks = try AgentTasks(
         store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
-      let uploads = try uploads ? makeUploads(in: folder.path) : nil
+      let uploads = try uploads ? makeUploads(in: folder.path, terminal) : nil
       let messages = try messages ? AgentMessages.open(in: folder.path, terminal) : nil
       let control = try await AgentControl.open(runner, tasks: tasks, lifecycle: lifecycle, on: bus.bus)
       let role = AgentRole(
@@ -131,10 +131,12 @@ struct AgentCommand: AsyncParsableCommand {
     ]
   }
 
-  private func makeUploads(in folder: String) throws -> AgentUploads {
+  private func makeUploads(in folder: String, _ terminal: Terminal) throws -> AgentUploads {
     let items = try QueueStore(in: folder)
     // An agent must start whatever is queued; it reports the items that wait for another server.
-    return AgentUploads(try store.queue(items, at: try store.serverInUse(items, picksFirst: true)))
+    let server = try store.serverInUse(items) { insecure.permits($0) }
+    if store.endpoint == nil { try insecure.check(server, terminal) }
+    return AgentUploads(try store.queue(items, at: server))
   }
 
   private var environment: [String: String] { ProcessInfo.processInfo.environment }

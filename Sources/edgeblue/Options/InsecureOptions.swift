@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LoopbackHTTP
+import Uploads
 
 /// The option that permits plain http to other hosts.
 struct InsecureOptions: ParsableArguments {
@@ -25,6 +26,13 @@ struct InsecureOptions: ParsableArguments {
       terminal.whisper("warning: the connection to \(host) is not encrypted (\(option))")
     }
   }
+
+  /// Checks a server of uploads that AWS's settings or the queue name, instead of an option.
+  /// - Throws: ``Failure`` for a plain URL of another host without `--insecure`.
+  func check(_ server: S3Endpoint, _ terminal: Terminal) throws { try check(["the server": server.url], terminal) }
+
+  /// Returns a Boolean value that indicates whether requests may go to a URL.
+  func permits(_ url: String) -> Bool { insecure || Self.exposedHost(url) == nil }
 
   /// Returns the host of a plain http URL that leaves this machine; `nil` for every other text.
   static func exposedHost(_ text: String) -> String? {

@@ -27,16 +27,24 @@ struct RecordCommand: AsyncParsableCommand {
 
       With --upload each segment and its sidecar are queued when they are finished, the last ones at the end, and \
       uploaded as ACCOUNT/DEVICE/DATE/NAME (`edgeblue uploads`). They stay in the folder; once the server has both, they \
-      may be removed when space is needed. What a killed recorder has not queued is queued by the next program that \
+      may be removed when space is needed. With --format the audio is uploaded as FLAC or Opus: a file of that format is \
+      made beside the WAV file, which stays until both are removed. What a killed recorder has not queued is queued by the next program that \
       uploads the queue.
+
+      With --exec a command is run for each finished segment of the folder, one at a time, with the path of the WAV file as \
+      its last argument. No shell reads the command: its words are separated by spaces. Its environment has \
+      EDGEBLUE_SEGMENT, EDGEBLUE_SIDECAR and EDGEBLUE_TRANSCRIPT, where it may write a transcript, and no variable that \
+      holds a secret. A command that fails is run again after 10 s, 1 min and 10 min, and by the next recorder; \
+      `edgeblue segments show` prints what became of it. At the end the command is stopped, within 5 s.
 
       EXAMPLES
         edgeblue record                                     lists the wearables in range
         edgeblue record --wearable FA:0B:00:00:00:01        records this one
         edgeblue record                                     records it again
         edgeblue record --out recordings --keep speech
-        edgeblue record --upload recordings --account ada
+        edgeblue record --upload recordings --account ada --format flac
         edgeblue record --wearable FA:0B:00:00:00:01 --wearable FA:0B:00:00:00:02
+        edgeblue record --exec "whisper-transcribe --language en"
         edgeblue record --json | jq 'select(.event == "segment") | .path'
         edgeblue record --service 180a --characteristic 2a29 --codec pcm8k --wearable FA:0B:00:00:00:03
       """)
@@ -54,6 +62,13 @@ struct RecordCommand: AsyncParsableCommand {
   @Option(name: .customLong("upload"), help: ArgumentHelp("The bucket to upload segments to.", valueName: "bucket"))
   var bucket: String?
   @Option(help: ArgumentHelp("The prefix of the keys of uploaded segments.", valueName: "text")) var prefix = ""
+  @Option(
+    help: ArgumentHelp("The format of uploaded audio. Default: wav.", valueName: "wav|flac|opus"),
+    transform: { try named($0) })
+  var format: AudioFileFormat?
+  @Option(help: ArgumentHelp("The command to run for each finished segment.", valueName: "command")) var exec: String?
+  @Option(help: ArgumentHelp("The time after which such a command is stopped, 1 to 86400 s.", valueName: "seconds"))
+  var execLimit = 600
   @OptionGroup(title: "Upload options") var queue: QueueOptions
   @OptionGroup(title: "Upload options") var store: StoreOptions
   @OptionGroup var insecure: InsecureOptions
@@ -63,8 +78,13 @@ struct RecordCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
+    if format != nil, bucket == nil { throw ValidationError("--format is the format of uploads: add --upload.") }
+    guard (1...86_400).contains(execLimit) else { throw ValidationError("--exec-limit: allowed are 1 to 86400 s.") }
+    if exec != nil, command == nil { throw ValidationError("--exec is empty.") }
     if Set(wearable).count < wearable.count { throw ValidationError("--wearable lists the same address twice.") }
   }
+
+  private var command: SegmentCommand? { exec.flatMap { SegmentCommand($0, limit: .seconds(execLimit)) } }
 
   func run() async throws {
     try await common.run { terminal in
@@ -76,7 +96,8 @@ struct RecordCommand: AsyncParsableCommand {
       guard !addresses.isEmpty else { throw try await WearableFinder(described).choice(on: adapter, terminal) }
       let diary = RecordDiary(folder: folder, terminal, maximum: rules.rules.maximum, tracks: addresses.count)
       try await diary.recover()
-      let sink = try await sink(for: folder, diary)
+      let sink = try await sink(for: folder, diary, terminal)
+      let commands = try await commands(for: folder, diary, sink)
       let uploads = try sink.map { try store.queue($0.store, at: try store.server($0.store), disk: $0) }
       let radio = try await Radio.open(adapter, terminal)
       let recorders = addresses.map {
@@ -85,12 +106,33 @@ struct RecordCommand: AsyncParsableCommand {
           settings: .init(rules: rules.rules, fetchesStored: !leaveStored), sink: sink)
       }
       terminal.whisper("Recording on \(radio.title) to \(folder.path). Ctrl-C stops it.")
-      try await diary.follow(recorders, uploads)
+      try await diary.follow(recorders, uploads, commands)
     }
   }
 
+  /// Returns what runs the command for the finished segments of the folder.
+  private func commands(
+    for folder: SegmentFolder, _ diary: RecordDiary, _ sink: SegmentUploads?
+  ) async throws -> SegmentCommands? {
+    guard let command else { return nil }
+    let commands = SegmentCommands(command) { news in
+      await diary.note(news)
+      guard case .succeeded(let segment) = news, let sink else { return }
+      do {
+        try sink.takeTranscript(of: segment)
+      } catch {
+        await diary.note(
+          problem: "the transcript of segment \(segment.info.id) is not queued: \(Failure(error).message)")
+      }
+    }
+    for entry in try SegmentCatalog(path: folder.path).entries { await commands.add(entry.segment) }
+    return commands
+  }
+
   /// Returns the queue's end of the recorder, if segments are uploaded, and has other programs know the folder.
-  private func sink(for folder: SegmentFolder, _ diary: RecordDiary) async throws -> SegmentUploads? {
+  private func sink(
+    for folder: SegmentFolder, _ diary: RecordDiary, _ terminal: Terminal
+  ) async throws -> SegmentUploads? {
     let path = SegmentRequests.absolute(folder.path)
     guard let bucket else {
       // An earlier recording was uploaded; what it has left is queued, and this one stays here.
@@ -102,11 +144,16 @@ struct RecordCommand: AsyncParsableCommand {
     }
     let items = try queue.open()
     let server = try store.server(items)
+    if store.endpoint == nil { try insecure.check(server, terminal) }
     try items.remember(UploadServer(server))
     let source = UploadSource(
       folder: path, endpoint: server.url, bucket: bucket, prefix: prefix, account: store.account)
+    let format = format ?? .wav
+    // Before programs that upload look at the folder.
+    try folder.deliver(as: format)
     try items.remember(source)
     return SegmentUploads(
-      store: items, folder: folder, requests: SegmentRequests(source: source), told: { await diary.note($0) })
+      store: items, folder: folder, requests: SegmentRequests(source: source, format: format),
+      told: { await diary.note($0) })
   }
 }

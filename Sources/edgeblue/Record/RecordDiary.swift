@@ -46,6 +46,9 @@ actor RecordDiary {
     }
   }
 
+  /// Prints the end of a segment's command.
+  func note(_ news: SegmentCommands.News) { say(.command(news)) }
+
   /// Prints a problem that does not end the recording.
   func note(problem: String) { say(.problem(problem)) }
 
@@ -61,7 +64,9 @@ actor RecordDiary {
   }
 
   /// Runs recorders until Ctrl-C or SIGTERM, or until one fails, and prints all events including the last segment.
-  func follow(_ recorders: [WearableRecorder], _ uploads: UploadQueue? = nil) async throws {
+  func follow(
+    _ recorders: [WearableRecorder], _ uploads: UploadQueue? = nil, _ commands: SegmentCommands? = nil
+  ) async throws {
     // Not children of the cancelled task: the last segments are finished after the cancellation.
     let readers = recorders.enumerated().map { index, recorder in
       let events = recorder.events(limit: 1024)
@@ -69,6 +74,7 @@ actor RecordDiary {
         for await event in events {
           // An event needs the current name and status of the wearable.
           if case .state = event { view.note(await recorder.status(), of: index, at: TimeSource.continuous.now) }
+          if case .recording(.finished(let segment)) = event { await commands?.add(segment) }
           take(event, of: index)
         }
         if events.dropped > 0 { say(.problem("\(events.dropped) events were dropped")) }
@@ -81,6 +87,7 @@ actor RecordDiary {
           for recorder in recorders { group.addTask { try await recorder.run() } }
           group.addTask { await self.watch(recorders) }
           if let uploads { group.addTask { await self.upload(uploads) } }
+          if let commands { group.addTask { await commands.run() } }
           try await group.waitForAll()
         }
       }

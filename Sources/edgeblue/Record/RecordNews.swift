@@ -54,12 +54,28 @@ struct RecordNews {
     RecordNews("recovered", segment.json) { _ in "recovered \(segment.headline)" }
   }
 
-  /// - Parameter item: the file of the segment that was uploaded last.
+  static func command(_ news: SegmentCommands.News) -> RecordNews {
+    switch news {
+    case .succeeded(let segment):
+      return RecordNews("command", ["id": .number(segment.info.id)]) { _ in
+        "the command for segment \(segment.info.id) has ended"
+      }
+    case .failed(let segment, let problem, let retry):
+      let fields: [String: JSON] = [
+        "id": .number(segment.info.id), "error": .string(problem),
+        "retrySeconds": JSON(retry.map { Int($0.components.seconds) }),
+      ]
+      let next = retry.map { "it is run again in \($0.components.seconds) s" } ?? "the next recorder runs it again"
+      return RecordNews("command-failed", fields) { _ in
+        "the command for segment \(segment.info.id) failed: \(problem.printable); \(next)"
+      }
+    }
+  }
+
+  /// - Parameter item: The audio of the segment.
   static func uploaded(_ segment: Int, _ item: UploadItem) -> RecordNews {
-    let key = item.request.key
-    let stem = key[..<(key.lastIndex(of: ".") ?? key.endIndex)]
     let fields: [String: JSON] = [
-      "id": .number(segment), "bucket": .string(item.request.bucket), "key": .string(stem + ".wav"),
+      "id": .number(segment), "bucket": .string(item.request.bucket), "key": .string(item.request.key),
     ]
     return RecordNews("uploaded", fields) { _ in "segment \(segment) and its sidecar are uploaded" }
   }

@@ -1,4 +1,5 @@
 import AudioIngest
+import Foundation
 
 extension SegmentCatalog {
   /// The table of segments and the problems, for display.
@@ -69,7 +70,10 @@ extension SegmentCatalog.Entry {
     }
     let spoken = Amounts.fixed(info.seconds(info.speech.reduce(0) { $0 + $1.samples }), 1)
     let stretches = "\(info.speech.count) stretch\(info.speech.count == 1 ? "" : "es")"
-    return lines + Self.row("Speech", info.speech.isEmpty ? "none" : "\(spoken) s in \(stretches)")
+    lines += Self.row("Speech", info.speech.isEmpty ? "none" : "\(spoken) s in \(stretches)")
+    if segment.hasTranscript { lines += ["Transcript".padded(to: 11) + segment.transcriptPath.printable] }
+    if let result = SegmentCommandResult.read(segment) { lines += Self.row("Command", result.words) }
+    return lines
   }
 
   /// Returns a field as lines that fit the 80 columns of a terminal.
@@ -127,9 +131,14 @@ extension FinishedSegment {
     }
   }
 
+  /// Whether another program has written a transcript.
+  fileprivate var hasTranscript: Bool { FileManager.default.fileExists(atPath: transcriptPath) }
+
   /// All fields of the segment, in JSON.
   var json: [String: JSON] {
     [
+      "transcript": hasTranscript ? .string(transcriptPath) : .null,
+      "command": SegmentCommandResult.read(self)?.json ?? .null,
       "path": .string(path), "id": .number(info.id), "name": .string(info.name),
       "capturedAt": .string(info.capture.iso8601), "capturedAtMs": .number(Int(info.capture.unixMs)),
       "localDate": .string(info.capture.localDate), "timeZone": .string(info.capture.timeZone),

@@ -6,7 +6,7 @@ import Foundation
 struct SegmentsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "segments",
-    abstract: "List, show, plot and repair recorded segments.",
+    abstract: "List, show, plot, export and repair recorded segments.",
     discussion: """
       \(Recordings.help) All subcommands except `repair` work while a recorder runs. A segment is named by its number or \
       its file name; the default is the newest one.
@@ -16,12 +16,13 @@ struct SegmentsCommand: AsyncParsableCommand {
         edgeblue segments show 42               its time, device and gaps
         edgeblue segments play-info 42          how to play it, and where speech is
         edgeblue segments plot 42 -o wave.svg   draw its waveform and gaps
+        edgeblue segments export --from 08:00 --to 12:30 --join -o morning.flac
         edgeblue segments repair                recover after a crash, verify all segments
         edgeblue segments list --json | jq -r '.segments[].path'
       """,
     subcommands: [
       SegmentsListCommand.self, SegmentsShowCommand.self, SegmentsPlayInfoCommand.self, SegmentsPlotCommand.self,
-      SegmentsRepairCommand.self,
+      SegmentsExportCommand.self, SegmentsRepairCommand.self,
     ],
     defaultSubcommand: SegmentsListCommand.self)
 }

@@ -2,10 +2,14 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Runs the services of a role until Ctrl-C or SIGTERM stops them in reverse order, within 10 s.
+/// Runs the services of a command until Ctrl-C or SIGTERM stops them in reverse order, within 10 s, or until a ``Role``
+/// has done its work. That another service ends by itself is an error.
 func runUntilStopped(_ services: [any Service]) async throws {
   var configuration = ServiceGroupConfiguration(
-    services: services, gracefulShutdownSignals: [.sigint, .sigterm], logger: Logger(label: "edgeblue"))
+    services: services.map {
+      .init(service: $0, successTerminationBehavior: $0 is Role ? .gracefullyShutdownGroup : .cancelGroup)
+    },
+    gracefulShutdownSignals: [.sigint, .sigterm], logger: Logger(label: "edgeblue"))
   configuration.maximumGracefulShutdownDuration = .seconds(10)
   do {
     try await ServiceGroup(configuration: configuration).run()

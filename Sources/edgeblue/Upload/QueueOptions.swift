@@ -47,6 +47,9 @@ struct QueueOptions: ParsableArguments {
     let folder = try folder
     return FileManager.default.fileExists(atPath: QueueStore.path(in: folder)) ? try open() : nil
   }
+
+  /// Opens the queue to change items of it; where there is no queue, there are no items, and none is created.
+  func openForItems() throws -> QueueStore { try openIfExists() ?? look() }
 }
 
 extension QueueStore {

@@ -5,21 +5,56 @@ import Uploads
 /// The names under which the segments of a folder are uploaded, and the requests for it.
 struct SegmentRequests: Sendable {
   let source: UploadSource
+  /// The format of the audio.
+  var format = AudioFileFormat.wav
 
   /// The metadata key of a segment's number.
   static let number = "segment"
+  /// The metadata key of the checksum of the WAV file that audio in another format was made of.
+  static let recorded = "wav-sha256"
 
-  /// Returns the requests for the sidecar and the WAV file of a segment, in this order.
+  /// Returns the requests for the sidecar and the audio of a segment, in this order. Audio in another format than WAV is
+  /// made first, if it was not.
   func requests(for segment: FinishedSegment) throws -> [UploadRequest] {
     let sidecar = String(segment.path.dropLast(4)) + ".json"
-    return [
-      try request(segment, sidecar, contentType: "application/json"),
-      try request(segment, segment.path, contentType: "audio/wav", sha256: segment.info.measured.sha256),
-    ]
+    let recorded = segment.info.measured.sha256
+    let (path, format) = try audio(of: segment)
+    var audio = try request(
+      segment, path, contentType: format.mediaType, sha256: format == .wav ? recorded : nil)
+    if format != .wav { audio.content.metadata[Self.recorded] = recorded }
+    return [try request(segment, sidecar, contentType: "application/json"), audio]
   }
 
-  /// Returns the keys of the sidecar and the WAV file of a segment, in this order.
-  func keys(of segment: FinishedSegment) -> [String] { ["json", "wav"].map { key(of: segment, $0) } }
+  /// Returns the audio file to upload; without room for one in the wanted format, the WAV file, because uploading is what
+  /// frees space.
+  private func audio(of segment: FinishedSegment) throws -> (path: String, format: AudioFileFormat) {
+    do throws(AudioIngestError) {
+      return (try segment.file(as: format), format)
+    } catch {
+      guard error.code == .noSpace else { throw error }
+      return (segment.path, .wav)
+    }
+  }
+
+  /// Returns the request for the transcript of a segment; `nil` if there is none.
+  func transcript(of segment: FinishedSegment) throws -> UploadRequest? {
+    let path = segment.transcriptPath
+    guard FileManager.default.fileExists(atPath: path) else { return nil }
+    return try request(segment, path, contentType: MediaType.of(path))
+  }
+
+  /// Returns the key of the sidecar of a segment.
+  func sidecarKey(of segment: FinishedSegment) -> String { key(of: segment, "json") }
+
+  /// Returns the keys that the audio of a segment may have: one for each format.
+  func audioKeys(of segment: FinishedSegment) -> [String] {
+    AudioFileFormat.allCases.map { key(of: segment, $0.fileExtension) }
+  }
+
+  /// Returns the format of an item's audio; `nil` for a sidecar or a transcript.
+  static func format(of item: UploadItem) -> AudioFileFormat? {
+    item.request.key.split(separator: ".").last.flatMap { AudioFileFormat(rawValue: String($0)) }
+  }
 
   /// Returns the absolute path of a file or folder.
   static func absolute(_ path: String) -> String {
@@ -47,6 +82,7 @@ struct SegmentRequests: Sendable {
       "time-zone": info.capture.timeZone, "utc-offset": "\(info.capture.utcOffset)", "device": info.device.address,
       "duration": "\(info.duration)", "missing-samples": "\(info.missingSamples)",
     ]
+    content.metadata.merge(SpeechMetadata(info).fields) { $1 }
     let end = path.split(separator: ".").last.map(String.init) ?? "wav"
     var request = UploadRequest(
       content, bucket: source.bucket, key: key(of: segment, end), account: source.account)

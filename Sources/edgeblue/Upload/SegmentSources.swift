@@ -41,7 +41,11 @@ actor SegmentSources {
       if catalog.openCount > 0, try recover(source.folder) { catalog = try SegmentCatalog(path: source.folder) }
       let changed = try FileManager.default.attributesOfItem(atPath: source.folder)[.modificationDate] as? Date
       guard changed == nil || seen[source.folder] != changed else { return [] }
-      let problems = catalog.entries.filter { !$0.isDelivered }.compactMap { queue($0.segment, of: source) }
+      let requests = SegmentRequests(source: source, format: try catalog.deliveryFormat())
+      // A transcript may be written long after its segment was delivered.
+      let problems =
+        catalog.entries.filter { !$0.isDelivered }.compactMap { queue($0.segment, requests) }
+        + catalog.entries.compactMap { queueTranscript(of: $0.segment, requests) }
       seen[source.folder] = problems.isEmpty ? changed : nil
       return problems
     } catch {
@@ -67,13 +71,28 @@ actor SegmentSources {
     }
   }
 
-  private func queue(_ segment: FinishedSegment, of source: UploadSource) -> String? {
-    let requests = SegmentRequests(source: source)
+  private func queueTranscript(of segment: FinishedSegment, _ requests: SegmentRequests) -> String? {
     do {
-      let isKnown = try requests.keys(of: segment).allSatisfy {
-        try store.knows(at: source.endpoint, bucket: source.bucket, key: $0)
-      }
-      if !isKnown { try store.add(try requests.requests(for: segment)) }
+      guard let transcript = try requests.transcript(of: segment) else { return nil }
+      let isKnown = try store.knows(
+        at: requests.source.endpoint, bucket: requests.source.bucket, key: transcript.key)
+      if !isKnown { try store.add([transcript]) }
+      return nil
+    } catch {
+      return "the transcript of segment \(segment.info.id) in \(requests.source.folder) is not queued: "
+        + Failure(error).message
+    }
+  }
+
+  private func queue(_ segment: FinishedSegment, _ requests: SegmentRequests) -> String? {
+    let source = requests.source
+    func isKnown(_ key: String) throws -> Bool {
+      try store.knows(at: source.endpoint, bucket: source.bucket, key: key)
+    }
+    do {
+      let areKnown =
+        try isKnown(requests.sidecarKey(of: segment)) && requests.audioKeys(of: segment).contains { try isKnown($0) }
+      if !areKnown { try store.add(try requests.requests(for: segment)) }
       return nil
     } catch {
       return "segment \(segment.info.id) in \(source.folder) is not queued: \(Failure(error).message)"

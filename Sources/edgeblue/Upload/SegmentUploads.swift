@@ -1,4 +1,5 @@
 import AudioIngest
+import Foundation
 import Timing
 import Uploads
 
@@ -7,7 +8,7 @@ import Uploads
 struct SegmentUploads: SegmentSink, DiskPolicy {
   /// The progress of a segment.
   enum News: Sendable {
-    /// The server has the segment and its sidecar; the item is the one that was uploaded last.
+    /// The server has the segment and its sidecar; the item is that of the audio.
     case uploaded(Int, UploadItem)
     /// The segment could not be queued for lack of disk space, and is retried.
     case waits(Int, UploadsError)
@@ -22,13 +23,18 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
   /// The delay before a segment without disk space is queued again: 10 s.
   static let pause = Duration.seconds(10)
 
-  /// Queues the sidecar and the WAV file of a segment, once. If the disk is full, the method waits for free space.
+  /// Queues the sidecar and the audio of a segment, once. If the disk is full, the method waits for free space.
   func take(_ segment: FinishedSegment) async throws {
     let source = requests.source
-    let wav = try store.item(at: source.endpoint, bucket: source.bucket, key: requests.keys(of: segment)[1])
+    let known = try requests.audioKeys(of: segment).lazy.compactMap {
+      try store.item(at: source.endpoint, bucket: source.bucket, key: $0)
+    }.first
     // Uploaded by a program that ended before it could say so, or by another one.
-    if let wav, wav.state == .done { return try await release(wav) }
-    let requests = try requests.requests(for: segment)
+    if let known, known.state == .done { return try await release(known) }
+    var wanted = requests
+    // Queued by a recorder that delivered another format.
+    if let known { wanted.format = SegmentRequests.format(of: known) ?? requests.format }
+    let requests = try wanted.requests(for: segment)
     var isTold = false
     while let error = try addUnlessFull(requests) {
       if try await freeSpace() { continue }
@@ -36,6 +42,11 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
       isTold = true
       try await clock.sleep(for: Self.pause)
     }
+  }
+
+  /// Queues the transcript of a segment, if there is one.
+  func takeTranscript(of segment: FinishedSegment) throws {
+    if let transcript = try requests.transcript(of: segment) { try store.add([transcript]) }
   }
 
   /// Queues a segment.
@@ -50,17 +61,26 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
     }
   }
 
-  /// Lets a segment's files go, when room is needed, once the server has both of them.
+  /// Lets a segment's files go, when room is needed, once the server has its sidecar, its audio and, if there is one, its
+  /// transcript.
   func release(_ item: UploadItem) async throws {
     guard let id = item.request.content.metadata[SegmentRequests.number].flatMap({ Int($0) }),
       item.request.content.path.hasPrefix(SegmentRequests.absolute(folder.path) + "/")
     else { return }
-    let key = item.request.key
-    let sibling = key.hasSuffix(".wav") ? key.dropLast(4) + ".json" : key.dropLast(5) + ".wav"
-    let other = try store.item(at: item.request.endpoint, bucket: item.request.bucket, key: String(sibling))
-    guard let other, [.delivered, .done].contains(other.state) else { return }
+    func uploaded(_ end: String) throws -> UploadItem? {
+      let key = item.request.key
+      let stem = key[..<(key.lastIndex(of: ".") ?? key.endIndex)]
+      let found = try store.item(at: item.request.endpoint, bucket: item.request.bucket, key: "\(stem).\(end)")
+      return found.flatMap { [.delivered, .done].contains($0.state) ? $0 : nil }
+    }
+    let path = item.request.content.path
+    let transcript = path[..<(path.lastIndex(of: ".") ?? path.endIndex)] + ".txt"
+    let audio = try AudioFileFormat.allCases.lazy.compactMap { try uploaded($0.fileExtension) }.first
+    guard let audio, try uploaded("json") != nil,
+      try !FileManager.default.fileExists(atPath: String(transcript)) || uploaded("txt") != nil
+    else { return }
     try letGo(id)
-    await told(.uploaded(id, item))
+    await told(.uploaded(id, audio))
   }
 
   /// Has the folder remove what was delivered, as far as its quota and its reserve want it.

@@ -82,12 +82,14 @@ struct StoreOptions: ParsableArguments {
   var namesServer: Bool { get throws { try namedEndpoint != nil } }
 
   /// Returns the server whose items are uploaded: the one that the user names, or that they were queued for.
-  /// - Parameter picksFirst: `true` to take one of several, instead of failing.
+  /// - Parameter choice: Returns `true` for the URL of a server that may be taken where there are several; `nil` to fail
+  ///   then.
   /// - Throws: ``Failure`` if items were queued for several servers and the user names none.
-  func serverInUse(_ store: QueueStore, picksFirst: Bool = false) throws -> S3Endpoint {
+  func serverInUse(_ store: QueueStore, choice: ((String) -> Bool)? = nil) throws -> S3Endpoint {
     if let namedEndpoint = try namedEndpoint { return try server(namedEndpoint, store) }
-    let known = try store.serversInUse()
-    guard known.count <= 1 || picksFirst else {
+    let all = try store.serversInUse()
+    let known = choice.map { all.filter($0) } ?? all
+    guard known.count <= 1 || choice != nil else {
       throw Failure(
         "items wait for several servers: \(known.joined(separator: ", "))",
         hint: "name one with --endpoint; `edgeblue uploads move` moves items to another one",

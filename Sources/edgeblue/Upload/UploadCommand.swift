@@ -74,6 +74,7 @@ struct UploadCommand: AsyncParsableCommand {
       guard !files.isEmpty else { throw Self.unnamed(unreadable.count) }
       let items = try queue.open()
       let server = try store.server(items)
+      if store.endpoint == nil { try insecure.check(server, terminal) }
       let place = try await place(at: server)
       guard !later else {
         if try store.namesServer { try items.remember(UploadServer(server)) }

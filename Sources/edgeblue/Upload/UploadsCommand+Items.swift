@@ -7,7 +7,7 @@ struct ItemArgument: ParsableArguments {
   @OptionGroup var queue: QueueOptions
 
   func open() throws -> (store: QueueStore, item: UploadItem) {
-    let store = try queue.open()
+    let store = try queue.openForItems()
     return (store, try Self.find(id, in: store))
   }
 
@@ -33,11 +33,13 @@ struct PauseArguments: ParsableArguments {
   @OptionGroup var queue: QueueOptions
 
   func setPaused(_ isPaused: Bool, _ terminal: Terminal) throws {
-    let store = try queue.open()
     guard let id else {
+      // A pause is kept for the items to come, so that it needs a queue; the end of one does not.
+      let store = try isPaused ? queue.open() : queue.openForItems()
       try store.setPaused(isPaused)
       return terminal.changed(isPaused: isPaused)
     }
+    let store = try queue.openForItems()
     try isPaused ? store.pause(id) : store.resume(id)
     terminal.changed(try ItemArgument.find(id, in: store))
   }
@@ -55,7 +57,7 @@ extension UploadsCommand {
 
     func run() async throws {
       try await common.run { terminal in
-        let store = try queue.open()
+        let store = try queue.openForItems()
         let ids = if let id { [id] } else { try store.items(in: [.failed]).map(\.id) }
         for id in ids {
           try store.retry(id)

@@ -22,17 +22,15 @@ extension UploadsCommand {
 
     func run() async throws {
       try await common.run { terminal in
-        try insecure.check(["--endpoint": store.endpoint, "--token-service": store.tokenService], terminal)
-        let items = try queue.open()
+        try insecure.check(["--token-service": store.tokenService], terminal)
+        let items = try queue.openForItems()
         let credentials = try await store.provider().credentials()
         let chosen = if let id { [try ItemArgument.find(id, in: items)] } else { try items.items(in: [.done]) }
         var clients: [String?: S3Client] = [:]
         var wrong = 0
         for item in chosen {
           let endpoint = item.request.endpoint
-          let client =
-            try clients[endpoint]
-            ?? store.client(of: endpoint.map { try store.server($0, items) } ?? store.server(items))
+          let client = try clients[endpoint] ?? client(of: endpoint, items, terminal)
           clients[endpoint] = client
           let presence = try await client.presence(of: item, credentials: credentials)
           if presence != .same {
@@ -43,6 +41,13 @@ extension UploadsCommand {
         }
         try conclude(wrong, of: chosen.count, terminal)
       }
+    }
+
+    /// Returns a client of the server of an item.
+    private func client(of endpoint: String?, _ items: QueueStore, _ terminal: Terminal) throws -> S3Client {
+      let server = try endpoint.map { try store.server($0, items) } ?? store.server(items)
+      try insecure.check(server, terminal)
+      return try store.client(of: server)
     }
 
     private func report(_ item: UploadItem, _ presence: ObjectPresence, _ terminal: Terminal) {
@@ -83,11 +88,13 @@ extension UploadsCommand {
     @Option(help: ArgumentHelp("The URL of the other server.", valueName: "url")) var to: String
     @OptionGroup var queue: QueueOptions
     @OptionGroup var store: StoreOptions
+    @OptionGroup var insecure: InsecureOptions
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
       try await common.run { terminal in
-        let items = try queue.open()
+        try insecure.check(["--to": to], terminal)
+        let items = try queue.openForItems()
         let server = try store.server(to, items)
         let ids =
           if let id { [try ItemArgument.find(id, in: items).id] } else {

@@ -82,6 +82,7 @@ struct UploadsCommand: AsyncParsableCommand {
         try insecure.check(["--endpoint": store.endpoint, "--token-service": store.tokenService], terminal)
         let items = try queue.open()
         let server = try store.serverInUse(items)
+        if store.endpoint == nil { try insecure.check(server, terminal) }
         let uploads = try store.queue(items, at: server, concurrency: concurrency, waitsForLock: false)
         for other in try items.serversInUse() where other != server.url {
           terminal.whisper("Items for \(other) wait; this program uploads to \(server.url).")

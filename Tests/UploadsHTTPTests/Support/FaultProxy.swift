@@ -25,6 +25,8 @@ final class FaultProxy: Sendable {
     case wrongChecksum
     /// What comes back comes slowly.
     case trickle
+    /// The body goes to the server at so many bytes per second.
+    case slow(Int)
   }
 
   struct Seen: Sendable {
@@ -172,6 +174,7 @@ final class FaultProxy: Sendable {
         return Self.reset(client)
       }
       Self.write(backend, body)
+      if case .slow(let rate) = fault { usleep(UInt32(body.count * 1_000_000 / rate)) }
       rest -= body.count
       guard rest > 0, let more = Self.read(client) else { break }
       body = more

@@ -69,10 +69,10 @@ struct Moto: Sendable {
   }
 
   /// A client that addresses it as AWS.
-  func client() throws -> S3Client {
+  func client(unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMilliseconds) throws -> S3Client {
     S3Client(
       try S3Endpoint("http://s3.\(Self.region).amazonaws.com", region: Self.region, addressing: .virtualHost),
-      transport: try Transport(port: port))
+      transport: try Transport(port: port), unixMs: unixMs)
   }
 
   /// What the token service of AWS gives Ada for a while.

@@ -37,6 +37,10 @@ import UploadsTesting
       (error("AccessDenied", year9999), 0), (error("RequestTimeTooSkewed", year9999), 0),
       (S3Response(status: 403, headers: ["date": year9999]), 0), (error("AccessDenied", later), 0),
       (error("RequestTimeTooSkewed", later), 3600),
+      (error("RequestTimeTooSkewed", "Wed, 15 Nov 2023 21:13:20 GMT"), 23 * 3600),
+      (error("RequestTimeTooSkewed", "Mon, 13 Nov 2023 23:13:20 GMT"), -23 * 3600),
+      (error("RequestTimeTooSkewed", "Wed, 15 Nov 2023 23:13:20 GMT"), 0),
+      (error("RequestTimeTooSkewed", "Mon, 13 Nov 2023 21:13:20 GMT"), 0),
     ] as [(S3Response, Int64)])
   func onlyASkewedClockIsCorrected(response: S3Response, skew: Int64) async throws {
     let client = try client()

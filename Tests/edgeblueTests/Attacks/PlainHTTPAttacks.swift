@@ -1,3 +1,5 @@
+import Foundation
+import SystemTesting
 import Testing
 
 @testable import edgeblue
@@ -27,3 +29,72 @@ import Testing
     try InsecureOptions.parse([]).check(["--endpoint": url], terminal)
   }
 }
+
+/// The commands that send something to a server.
+@Suite(
+  "Commands and plain http to other hosts",
+  .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
+  .timeLimit(.minutes(5)))
+struct PlainHTTPProgramAttacks {
+  private static let url = "http://192.0.2.1"
+  private let folder = FileManager.default.temporaryDirectory.path + "/edgeblue-plain-\(UUID().uuidString.prefix(8))"
+
+  /// Runs a command in an empty home folder, with a state folder where `STATE` stands.
+  private func run(_ command: [String], _ variables: [String: String] = [:]) async throws -> (
+    status: Int32, output: String, errors: String
+  ) {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let environment = ["HOME": folder].merging(variables) { $1 }
+    let process = try ChildProcess(
+      program, command.map { $0 == "STATE" ? folder + "/state" : $0 }, environment: environment, errors: .kept)
+    return await process.outcome()
+  }
+
+  private func expectRefusal(_ outcome: (status: Int32, output: String, errors: String)) {
+    #expect(outcome.status == 65, "\(outcome.errors)")
+    #expect(outcome.errors.contains("the connection to 192.0.2.1 would not be encrypted"), "\(outcome.errors)")
+    #expect(outcome.errors.contains("--insecure"), "\(outcome.errors)")
+  }
+
+  private func removeFolder() { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: folder) } }
+
+  @Test(
+    "Each command refuses plain http to another host",
+    arguments: [
+      ["phone", "--engine", "ollama", "--engine-url", url], ["central", "--engine", "ollama", "--engine-url", url],
+      ["ask", "hello", "--central-url", url], ["doctor", "--engine", "ollama", "--engine-url", url],
+      ["agent", "--state", "STATE", "--coordinator", url],
+      ["agent", "--state", "STATE", "--engine", "ollama", "--engine-url", url],
+      ["agent", "--state", "STATE", "--uploads", "--endpoint", url],
+      ["record", "--wearable", "AA:BB:CC:00:00:01", "--upload", "bucket", "--endpoint", url],
+      ["upload", program, "--bucket", "b", "--state", "STATE", "--endpoint", url],
+      ["uploads", "run", "--state", "STATE", "--endpoint", url],
+      ["uploads", "verify", "--state", "STATE", "--token-service", url, "--token-file", program],
+      ["uploads", "move", "--state", "STATE", "--to", url],
+    ])
+  func optionsAreChecked(command: [String]) async throws {
+    defer { removeFolder() }
+    expectRefusal(try await run(command))
+  }
+
+  @Test("A server that AWS's settings name is checked, too") func settingsAreChecked() async throws {
+    defer { removeFolder() }
+    let outcome = try await run(["uploads", "run", "--state", "STATE", "--once"], ["AWS_ENDPOINT_URL_S3": Self.url])
+    expectRefusal(outcome)
+  }
+
+  @Test("An item that was queued with the flag is not sent without it") func queuedItemsAreChecked() async throws {
+    defer { removeFolder() }
+    let file = folder + "/file"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    #expect(FileManager.default.createFile(atPath: file, contents: Data([1])))
+    let add = [
+      "upload", file, "--bucket", "bucket", "--later", "--state", "STATE", "--endpoint", Self.url, "--insecure",
+    ]
+    #expect(try await run(add).status == 0)
+    expectRefusal(try await run(["uploads", "run", "--once", "--state", "STATE"]))
+  }
+}
+
+private let program = URL(filePath: #filePath).deletingLastPathComponent()
+  .appending(path: "../../../.build/debug/edgeblue").standardized.path

@@ -1,0 +1,88 @@
+internal import DurableFiles
+import Glibc
+
+/// A new audio file: samples of any rate go in, and the file appears under its name when it is complete.
+final class AudioFile {
+  /// The number of samples so far, without those that a resampler still has.
+  private(set) var samples = 0
+
+  private let path: String
+  private let temporary: String
+  private let disk: Disk
+  private let replaces: Bool
+  private let file: GrowingFile
+  private let writer: any AudioFileWriter
+  private let sampleRate: Int
+  /// The converter of the present stretch of audio of another rate.
+  private var resampler: (rate: Int, converter: Resampler)?
+
+  /// Creates a file under a temporary name in the same folder.
+  /// - Parameter replaces: `true` to replace a file of that name at the end.
+  /// - Throws: ``AudioIngestError``: `.invalidArgument` if the file exists, `.noSpace`, `.storage`, `.codecFailed`.
+  init(
+    _ path: String, _ format: AudioFileFormat, sampleRate: Int, replaces: Bool, on disk: Disk
+  ) throws(AudioIngestError) {
+    self.path = path
+    self.disk = disk
+    self.replaces = replaces
+    self.sampleRate = sampleRate
+    let slash = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+    temporary = "\(path[..<slash]).\(path[slash...]).\(getpid())"
+    if !replaces { try Self.refuseExisting(path, disk) }
+    file = try storage(GrowingFile(temporary, on: disk))
+    do throws(AudioIngestError) {
+      writer = try format.writer(for: file, sampleRate: sampleRate)
+    } catch {
+      // The first error is thrown.
+      try? disk.remove(temporary)
+      throw error
+    }
+  }
+
+  static func refuseExisting(_ path: String, _ disk: Disk) throws(AudioIngestError) {
+    guard try storage(disk.exists(path)) else { return }
+    throw AudioIngestError(
+      .invalidArgument, "\(path) exists already", hint: "name another file, or allow to replace it")
+  }
+
+  /// Appends samples of a rate.
+  func append(_ new: [Int16], rate: Int) throws(AudioIngestError) {
+    if let resampler, resampler.rate != rate { try endStretch() }
+    guard rate != sampleRate else { return try write(new) }
+    if resampler == nil { resampler = (rate, try Resampler(from: rate, to: sampleRate)) }
+    var converted: [Int16] = []
+    try resampler?.converter.convert(new, into: &converted)
+    try write(converted)
+  }
+
+  /// Completes the file, and gives it its name.
+  func finish() throws(AudioIngestError) {
+    try endStretch()
+    try writer.finish()
+    try storage(file.sync())
+    // Once more: writing takes its time.
+    if !replaces { try Self.refuseExisting(path, disk) }
+    try storage(disk.rename(temporary, to: path))
+    try storage(disk.sync(folder: path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."))
+  }
+
+  /// Removes what was written, after a failure.
+  func discard() {
+    // The failure is what counts.
+    try? disk.remove(temporary)
+  }
+
+  private func endStretch() throws(AudioIngestError) {
+    guard let resampler else { return }
+    self.resampler = nil
+    var converted: [Int16] = []
+    try resampler.converter.finish(into: &converted)
+    try write(converted)
+  }
+
+  private func write(_ new: [Int16]) throws(AudioIngestError) {
+    guard !new.isEmpty else { return }
+    try writer.append(new)
+    samples += new.count
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import SystemTesting
+import Testing
+
+/// A recorder with a real object store, ended in every way: what was heard is in the bucket after the next run of
+/// anything, sample for sample.
+///
+/// The wearable sends faster than audio plays, so that minutes take seconds.
+@Suite(
+  "Every sample that was heard is in the bucket", .serialized,
+  .enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"),
+  .enabled(if: Program.isThere, "needs the command: swift build"),
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(10)))
+struct HeardAndUploadedTests {
+  @Test(
+    "A recorder that is told to stop leaves everything to the next run of uploads", arguments: [SIGTERM, SIGINT],
+    [15, 60, 240])
+  func itIsToldToStop(_ signal: Int32, _ seconds: Int) async throws {
+    let session = try await RecorderSession()
+    try await session.record(seconds: seconds)
+    #expect(await session.end(by: signal) == 0)
+    try await session.runUploads()
+    try await session.expectEverything(seconds: seconds)
+    try await session.stop()
+  }
+
+  @Test(
+    "What a killed recorder has heard is uploaded by whoever comes next",
+    arguments: zip([15, 60, 240], Successor.allCases))
+  func itIsKilled(_ seconds: Int, _ successor: Successor) async throws {
+    let session = try await RecorderSession()
+    try await session.record(seconds: seconds)
+    #expect(await session.end(by: SIGKILL) != 0)
+    try await session.run(successor)
+    try await session.expectEverything(seconds: seconds)
+    try await session.stop()
+  }
+
+  @Test("What was heard before a link was lost is uploaded while the recorder waits", arguments: [15, 60, 240])
+  func theLinkIsLost(_ seconds: Int) async throws {
+    let session = try await RecorderSession()
+    try await session.record(seconds: seconds)
+    try await session.loseLink()
+    try await session.expectEverything(seconds: seconds)
+    #expect(await session.end(by: SIGTERM) == 0)
+    try await session.stop()
+  }
+
+  @Test("What is delivered as FLAC has the samples that were heard") func flacHasEverySample() async throws {
+    let session = try await RecorderSession(format: .flac)
+    try await session.record(seconds: 15)
+    #expect(await session.end(by: SIGKILL) != 0)
+    try await session.runUploads()
+    try await session.expectEverything(seconds: 15)
+    try await session.stop()
+  }
+}

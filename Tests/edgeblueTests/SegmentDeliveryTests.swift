@@ -1,0 +1,92 @@
+import AudioIngestTesting
+import Foundation
+import Testing
+import Uploads
+
+@testable import AudioIngest
+@testable import edgeblue
+
+/// What a recorder delivers of its segments, in each format.
+@Suite(.timeLimit(.minutes(2))) struct SegmentDeliveryTests {
+  private let temporary: TemporaryFolder
+  private let folder: SegmentFolder
+  private let segment: FinishedSegment
+  private let source: UploadSource
+
+  init() throws {
+    temporary = try TemporaryFolder()
+    folder = try SegmentFolder(path: temporary.path + "/recordings", limits: .init(quota: 100_000, reserve: 0))
+    var recording = try Recording(folder)
+    recording.play(frames: 200)
+    recording.recorder.end(.shutdown, at: recording.moment)
+    segment = try #require(try SegmentCatalog(path: folder.path).entries.first?.segment)
+    source = UploadSource(folder: folder.path, endpoint: "http://host", bucket: "bucket", prefix: "", account: "ada")
+  }
+
+  @Test(
+    "Audio is delivered in the format that was chosen, beside the WAV file", arguments: [AudioFileFormat.flac, .opus])
+  func theFormatIsChosen(_ format: AudioFileFormat) throws {
+    let requests = try SegmentRequests(source: source, format: format).requests(for: segment)
+    #expect(requests.map { $0.key.hasSuffix(".json") } == [true, false])
+    let content = requests[1].content
+    #expect(requests[1].key.hasSuffix("\(segment.info.name).\(format.fileExtension)"))
+    #expect(content.contentType == format.mediaType)
+    #expect(content.metadata["wav-sha256"] == segment.info.measured.sha256)
+    #expect(content.path == SegmentRequests.absolute(segment.path(as: format)))
+    #expect(content.size < 64_044)
+    let again = try SegmentRequests(source: source, format: format).requests(for: segment)
+    #expect(again[1].content.sha256 == content.sha256)
+    try segment.verify()
+    #expect(try SegmentCatalog(path: folder.path).problems.isEmpty)
+  }
+
+  @Test("The format belongs to the folder, for every program that delivers its segments")
+  func theFolderKnowsTheFormat() throws {
+    #expect(try SegmentCatalog(path: folder.path).deliveryFormat() == .wav)
+    try folder.deliver(as: .flac)
+    #expect(try SegmentCatalog(path: folder.path).deliveryFormat() == .flac)
+  }
+
+  @Test("A segment that was queued in one format is not queued in another one")
+  func noSegmentIsQueuedTwice() async throws {
+    let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
+    try store.remember(source)
+    try store.add(try SegmentRequests(source: source).requests(for: segment))
+    try folder.deliver(as: .flac)
+    #expect(await SegmentSources(store).queueFinished() == [])
+    let sink = SegmentUploads(
+      store: store, folder: folder, requests: SegmentRequests(source: source, format: .flac))
+    try await sink.take(segment)
+    #expect(try store.items(in: [.waiting]).map { $0.request.key.suffix(4) } == ["json", ".wav"])
+  }
+
+  @Test("What is removed for space is removed with its copies, and what a killed program left of one goes")
+  func copiesGoWithTheirSegment() throws {
+    _ = try segment.file(as: .flac)
+    let left = "\(folder.path)/.\(segment.info.name).flac.99"
+    try Data("half".utf8).write(to: URL(filePath: left))
+    _ = try folder.recover()
+    #expect(!FileManager.default.fileExists(atPath: left))
+    try folder.markDelivered(segment.info.id)
+    try Data(count: 60_000).write(to: URL(filePath: folder.path + "/filler"))
+    try folder.makeRoom()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["filler", "open"])
+  }
+
+  @Test("Metadata has the speech of a segment, and never more than a server takes")
+  func metadataHasTheSpeech() throws {
+    var info = segment.info
+    info.speech = [.init(start: 8320, samples: 41_280), .init(start: 112_000, samples: 36_160)]
+    #expect(
+      SpeechMetadata(info).fields == [
+        "speech": "0.52-3.10,7.00-9.26", "speech-seconds": "4.84", "speech-stretches": "2",
+      ])
+    info.speech = (0..<5000).map { .init(start: $0 * 1600, samples: 800) }
+    let fields = SpeechMetadata(info).fields
+    #expect(fields["speech-stretches"] == "5000")
+    #expect(fields["speech"]?.hasPrefix("0.00-0.05,0.10-0.15,") == true)
+    #expect((fields["speech"]?.utf8.count ?? 0) <= SpeechMetadata.limit)
+    info.speech = []
+    #expect(SpeechMetadata(info).fields == ["speech-seconds": "0.00", "speech-stretches": "0"])
+  }
+}
