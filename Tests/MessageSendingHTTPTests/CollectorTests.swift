@@ -166,6 +166,35 @@ import Testing
     }
   }
 
+  @Test(
+    "A SOCKS server written by others passes on what the transport sends",
+    .enabled(if: ChildProcess.path(of: "microsocks") != nil, "needs microsocks"))
+  func throughASOCKSServer() async throws {
+    try await removing {
+      try await collecting { collector, port in
+        // A port that was free a moment ago.
+        let proxyPort = try RawServer { _, _ in [] }.port
+        let proxy = try ChildProcess("microsocks", ["-i", "127.0.0.1", "-p", "\(proxyPort)"], errors: .kept)
+        let transport = try HTTPMessageTransport(
+          "http://127.0.0.1:\(port)", options: .init(proxy: "socks5://127.0.0.1:\(proxyPort)"))
+        try await eventually("the proxy listens") {
+          do {
+            try await transport.send(TransportTests.message(1))
+            return true
+          } catch let error as MessageSendingError where error.message.contains("no server responds") {
+            return false
+          }
+        }
+        try await transport.send(TransportTests.message(2))
+        #expect(collector.counts.stored == 2)
+        proxy.signal(SIGTERM)
+        let said = await proxy.outcome().errors
+        #expect(said.contains("connected to 127.0.0.1:\(port)"), "the proxy said: \(said)")
+      }
+      #expect(try stored() == [TransportTests.message(1), TransportTests.message(2)])
+    }
+  }
+
   @Test("An unreadable certificate is a typed error") func anUnreadableCertificate() async throws {
     try await removing {
       let segments = try MessageSegments(folder: folder)

@@ -1,4 +1,5 @@
 import Foundation
+import Streams
 import Testing
 
 @testable import MessageSending
@@ -13,10 +14,12 @@ struct QueueProcessTests {
     let path = fixture.queue.path
     async let one = QueueProcess.run(path, ["write", "0", "12"])
     async let two = QueueProcess.run(path, ["write", "1000", "12"])
-    async let sender = QueueProcess.run(path, ["send", "60"])
-    let outcomes = try await [one, two, sender]
-    #expect(outcomes.flatMap(\.others).isEmpty)
-    var sent = outcomes[2].sent
+    let areWritten = Lock(false)
+    async let senders = Self.send(from: path, until: areWritten)
+    let writers = try await [one, two]
+    areWritten.withLock { $0 = true }
+    #expect(try await (writers + senders).flatMap(\.others).isEmpty)
+    var sent = try await senders.flatMap(\.sent)
     for _ in 0..<(try fixture.queue.fillLevel(secret: fixture.right)) {
       sent.append(QueueProcess.name(try fixture.dequeue()))
     }
@@ -26,7 +29,16 @@ struct QueueProcessTests {
     }
   }
 
-  private static let calls = ["flock", "unlink", "write", "fdatasync", "rename", "fsync"]
+  /// Sends as long as there are writers, who would wait in vain before a full queue.
+  private static func send(from path: String, until areWritten: Lock<Bool>) async throws -> [QueueProcess.Outcome] {
+    var outcomes: [QueueProcess.Outcome] = []
+    while !areWritten.withLock({ $0 }), !Task.isCancelled {
+      outcomes.append(try await QueueProcess.run(path, ["send", "10"]))
+    }
+    return outcomes
+  }
+
+  private static let calls = ["flock", "unlinkat", "write", "fdatasync", "renameat", "fsync"]
 
   /// `EDGEBLUE_KILLS=1000` kills so often.
   @Test(

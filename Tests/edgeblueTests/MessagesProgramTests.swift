@@ -48,6 +48,41 @@ struct MessagesProgramTests {
     try FileManager.default.removeItem(atPath: folder)
   }
 
+  @Test(
+    "The collector takes what PyNaCl has made, and PyNaCl opens what the sender has sent",
+    .enabled(if: FileManager.default.isExecutableFile(atPath: python), "needs PyNaCl: scripts/python-peers"))
+  func anIndependentClientAndReader() async throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let root = try await edgeblue("keys make \(folder)/keys --recipient desk --json")
+    let key = try #require(Self.field("root", of: root))
+    let collector = try ChildProcess(
+      program, ["messages", "collect", "--to", "\(folder)/collected", "--port", "0", "--json"])
+    let server = "http://127.0.0.1:\(try #require(Self.field("port", of: try collector.firstLine())))"
+    let posted = try await Self.peer(
+      ["post", "\(folder)/keys", server + "/user/messages", "desk"], input: "From PyNaCl")
+    #expect(posted == "200\n200\n")
+    try "correct horse".write(toFile: "\(folder)/pass", atomically: true, encoding: .utf8)
+    _ = try await edgeblue("setup --server \(server) --keys \(folder)/keys/keys.json --root \(key) \(unlocked)")
+    _ = try await edgeblue("write --to desk \(unlocked)", input: "Grüße")
+    let sender = try ChildProcess(
+      program, ["messages", "run", "--state", "\(folder)/state", "--pace", "3600", "--json"], output: .discarded)
+    try await eventually("a run is collected", within: .seconds(120)) { try collectedBytes() >= 4 * 773 }
+    sender.signal(SIGTERM)
+    #expect(sender.wait() == 0)
+    collector.signal(SIGTERM)
+    #expect(collector.wait() == 0)
+
+    let opened = try await edgeblue("open \(folder)/collected --keys \(folder)/keys --json")
+    #expect(opened.contains("\"text\":\"From PyNaCl\""))
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder + "/collected").sorted()
+      .filter { $0.hasPrefix("messages-") }.map { "\(folder)/collected/\($0)" }
+    let lines = try await Self.peer(["collected", "\(folder)/keys"] + files + ["desk"]).split(separator: "\n")
+    #expect(
+      lines.filter { $0 != "cover" }.map { $0.split(separator: " ", maxSplits: 2).last } == ["From PyNaCl", "Grüße"])
+    #expect(lines.count(where: { $0 == "cover" }) >= 2)
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
   @Test("A wrong passphrase, an unknown recipient, a long text and a foreign root key are refused in words")
   func mistakesAreRefused() async throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -84,6 +119,17 @@ struct MessagesProgramTests {
     return output
   }
 
+  /// Runs `Peers/messages.py`, which shares no code with ours beyond libsodium itself, and returns its output.
+  private static func peer(_ arguments: [String], input: String = "") async throws -> String {
+    let script = root.appending(path: "Tests/MessageSendingTests/Peers/messages.py").path
+    let process = try ChildProcess(python, [script] + arguments, hasInput: true)
+    try process.write(input)
+    process.input.close()
+    let (status, output, _) = await process.outcome()
+    try #require(status == 0)
+    return output
+  }
+
   private func failure(_ arguments: String, input: String = "") async throws -> Int32 {
     try await shell(arguments, input).status
   }
@@ -104,5 +150,6 @@ struct MessagesProgramTests {
   }
 }
 
-private let program = URL(filePath: #filePath).deletingLastPathComponent()
-  .appending(path: "../../.build/debug/edgeblue").standardized.path
+private let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+private let program = root.appending(path: ".build/debug/edgeblue").path
+private let python = root.appending(path: ".venv-peers/bin/python3").path

@@ -23,8 +23,7 @@ struct Console {
     var line: [UInt8] = []
     // One allocation, so that no copy stays behind.
     line.reserveCapacity(limit)
-    Output.write(question, to: number)
-    try keys { key in
+    try keys(after: question) { key in
       switch key {
       case 10, 13, 4: return false
       case 127, 8: _ = line.popLast()
@@ -37,9 +36,9 @@ struct Console {
     return line
   }
 
-  /// Calls a closure with each byte that the user types, without echo, until the closure returns `false`.
+  /// Asks, and calls a closure with each byte that the user types, without echo, until the closure returns `false`.
   /// - Throws: `CancellationError` for Ctrl-C or the end of the terminal.
-  func keys(_ body: (UInt8) throws -> Bool) throws {
+  func keys(after question: String, _ body: (UInt8) throws -> Bool) throws {
     var before = termios()
     guard tcgetattr(number, &before) == 0 else {
       throw Failure("set the terminal: \(String(cString: strerror(errno)))", status: .unavailable)
@@ -49,6 +48,8 @@ struct Console {
     raw.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG | IEXTEN)
     tcsetattr(number, TCSAFLUSH, &raw)
     defer { tcsetattr(number, TCSAFLUSH, &before) }
+    // Not before the echo is off: whoever answers at once would see it, and lose what was typed until then.
+    Output.write(question, to: number)
     var byte: UInt8 = 0
     while true {
       let count = read(number, &byte, 1)

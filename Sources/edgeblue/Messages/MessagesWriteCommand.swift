@@ -56,8 +56,7 @@ struct MessagesWriteCommand: AsyncParsableCommand {
   private static func typed() throws -> String {
     let console = try Console()
     var entry = TextEntry()
-    Output.write("Type the message; Ctrl-D ends it.\n", to: console.number)
-    try console.keys { key in
+    try console.keys(after: "Type the message; Ctrl-D ends it.\n") { key in
       let state = entry.add(key)
       let used = try PaddedText.usedByteCount(entry.text)
       // The line that is being typed, after the number; a line that was finished stays above.

@@ -11,7 +11,7 @@ struct RelayListener: Sendable {
   let onAnswer: @Sendable (RelayAnswer?) -> Void
 
   /// The largest number of channels that are answered at the same time.
-  private static let channelLimit = 16
+  static let channelLimit = 16
 
   /// Listens until the task is cancelled.
   /// - Throws: `BlueZError` when the PSM is in use, or nothing can be advertised.

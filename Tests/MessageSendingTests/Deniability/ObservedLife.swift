@@ -43,19 +43,21 @@ struct ObservedLife {
       folder: place.folder, place.queue, covers: place.covers, transport: server, options: options)
     await sender.handle(.started)
     var completed = 0
-    var untilWriting = -log(1 - draw()) * 3600
+    // In whole milliseconds, as the wall clock: an instant that is rounded twice would tell the two lives apart.
+    let untilNext: @Sendable () -> Int64 = { Int64(-log(1 - draw()) * 3_600_000) }
+    var untilWriting = untilNext()
     while completed < runs {
-      var wait = await sender.delay?.seconds ?? 0
+      var wait = await sender.delay?.milliseconds(rounded: .up) ?? 0
       while writes, untilWriting < wait {
         wait -= untilWriting
-        place.wall.withLock { $0 += Int64(untilWriting * 1000) }
-        untilWriting = -log(1 - draw()) * 3600
+        place.wall.withLock { $0 += untilWriting }
+        untilWriting = untilNext()
         guard try place.queue.fillLevel(secret: place.secret) < 6 else { continue }
         _ = try place.queue.append(place.covers.cover(), secret: place.secret)
         if leak == .flushAfterWriting { try await server.flush() }
       }
       untilWriting -= wait
-      place.wall.withLock { $0 += Int64(wait * 1000) }
+      place.wall.withLock { $0 += wait }
       if await sender.handle(.ticked) == .done { completed += 1 }
       if leak == .freshCoverForRetry, try place.queue.fillLevel(secret: place.secret) == 0 {
         try place.queue.removeHead(ifEqualTo: place.queue.head(), appending: place.covers.cover())
@@ -99,8 +101,4 @@ private final class ObservingServer: MessageTransport {
     do { try await send(head) } catch { return }
     try place.queue.removeHead(ifEqualTo: head, appending: place.covers.cover())
   }
-}
-
-extension Duration {
-  fileprivate var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }
