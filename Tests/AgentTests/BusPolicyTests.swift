@@ -39,15 +39,32 @@ struct BusPolicyTests {
     withExtendedLifetime(control) {}
   }
 
-  /// What a call prints, errors included.
+  @Test("Only root may own the agent's name, so that no other user can answer for it") func onlyRootOwnsTheName()
+    async throws
+  {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+    let bus = try PrivateBus(policies: [root.appending(path: "dbus/io.edgecoder.Agent1.conf")])
+    let request = [Self.daemon, "/", "\(Self.daemon).RequestName", "'\(AgentBus.name)'", "4"]
+    #expect(try await answer(bus, asNobody: true, of: request).contains("AccessDenied"))
+    // The caller becomes the primary owner, which is 1.
+    #expect(try await answer(bus, asNobody: false, of: request).contains("(uint32 1,)"))
+  }
+
+  private static let daemon = "org.freedesktop.DBus"
+
+  /// What a call of the agent prints, errors included.
   private func answer(_ bus: PrivateBus, asNobody: Bool, _ call: [String]) async throws -> String {
+    try await answer(bus, asNobody: asNobody, of: [AgentBus.name, AgentBus.path.description] + call)
+  }
+
+  /// What a call prints, errors included: the destination, the object, the method, and its arguments.
+  private func answer(_ bus: PrivateBus, asNobody: Bool, of call: [String]) async throws -> String {
     let somebody = asNobody ? ["--reuid=65534", "--regid=65534", "--clear-groups"] : []
     let process = try ChildProcess(
       "setpriv",
       somebody + [
-        "gdbus", "call", "--address", bus.address, "--dest", AgentBus.name, "--object-path",
-        AgentBus.path.description, "--method",
-      ] + call, errors: .kept)
+        "gdbus", "call", "--address", bus.address, "--dest", call[0], "--object-path", call[1], "--method",
+      ] + call.dropFirst(2), errors: .kept)
     let outcome = await process.outcome()
     return outcome.output + outcome.errors
   }

@@ -79,9 +79,17 @@ extension RadioTests.Access {
     var keptWearable = true
     /// The resident memory of this process after a third of the attack, and at its end, in KiB.
     var memory: [Int] = []
+    /// That of bluetoothd.
+    var daemonMemory: [Int] = []
 
     var description: String {
-      "\(replies) replies, the slowest after \(slowest); \(recorded) of \(frames) frames recorded; memory \(memory) KiB"
+      "\(replies) replies, the slowest after \(slowest); \(recorded) of \(frames) frames recorded; memory \(memory) KiB, "
+        + "that of bluetoothd \(daemonMemory) KiB"
+    }
+
+    mutating func measure() throws {
+      memory.append(try residentMemory(of: "self"))
+      daemonMemory.append(try residentMemory(of: try bluetoothd()))
     }
 
     func expectAllServed() {
@@ -90,8 +98,10 @@ extension RadioTests.Access {
       #expect(slowest < .seconds(15))
       #expect(frames > 0)
       #expect(recorded == frames || !keptWearable)
-      #expect(memory.count == 2)
-      #expect((memory.last ?? 0) - (memory.first ?? 0) < 8 << 10, "\(memory) KiB")
+      for values in [memory, daemonMemory] {
+        #expect(values.count == 2)
+        #expect((values.last ?? 0) - (values.first ?? 0) < 8 << 10, "\(self)")
+      }
     }
   }
 
@@ -117,12 +127,12 @@ extension RadioTests.Access {
         tally.keptWearable = false
       }
       if tally.memory.isEmpty, ContinuousClock.now - begun > .seconds(seconds / 3) {
-        tally.memory.append(try Self.memory)
+        try tally.measure()
       }
       // Within its own requests a minute.
       try await Task.sleep(for: .milliseconds(600), clock: .steady)
     }
-    tally.memory.append(try Self.memory)
+    try tally.measure()
     let frames = tally.frames
     if tally.keptWearable {
       try await bounded(.seconds(30), "the last frames") { try await recorder.waitForNotifications(frames) }
@@ -130,13 +140,18 @@ extension RadioTests.Access {
     tally.recorded = await recorder.status().live?.counters.notifications ?? 0
     return tally
   }
+}
 
-  /// The resident memory of this process in KiB.
-  private static var memory: Int {
-    get throws {
-      let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-      let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
-      return try #require(Int(line.filter(\.isNumber)))
-    }
-  }
+/// Returns the resident memory of a process in KiB.
+private func residentMemory(of process: String) throws -> Int {
+  let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+  let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+  return try #require(Int(line.filter(\.isNumber)))
+}
+
+/// Returns the process of bluetoothd, of which a host has one.
+private func bluetoothd() throws -> String {
+  let processes = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { $0.allSatisfy(\.isNumber) }
+  return try #require(
+    processes.first { (try? String(contentsOfFile: "/proc/\($0)/comm", encoding: .utf8)) == "bluetoothd\n" })
 }

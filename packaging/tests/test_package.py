@@ -152,6 +152,22 @@ class Package(unittest.TestCase):
         self.fact("queued")
         self.assertIn('"done":1', self.fact("uploaded"))
 
+    def test_it_has_no_capability_and_writes_only_its_state(self):
+        sets = dict(line.split(":\t") for line in self.fact("capabilities").splitlines())
+        self.assertEqual({int(sets[name], 16) for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb", "CapInh")}, {0})
+        self.assertEqual(self.fact("writes").splitlines(), ["/var/lib/edgeblue"])
+
+    def test_its_secrets_are_shown_to_nobody(self):
+        names = {"s3", "registration-token", "mesh-token", "engine-key"}
+        self.assertEqual(set(self.fact("credentials").split()), names)
+        self.assertIn("LimitCORE=0", self.fact("shown"))
+        self.assertIn("CREDENTIALS_DIRECTORY=", self.fact("environment"))
+        self.fact("arguments")
+        self.assertNotEqual(self.facts["stranger-looks"][1], 0)
+        for name, (output, _) in self.facts.items():
+            for secret in ("a secret", "a-secret"):
+                self.assertNotIn(secret, output, name)
+
     def test_it_stops_cleanly_and_whoever_asks_starts_it(self):
         self.assertEqual(self.fact("stopped"), "success")
         self.assertEqual(json.loads(self.fact("activated"))["mode"], "bluetooth-local")
@@ -184,6 +200,15 @@ class Unit(unittest.TestCase):
         for name in self.SERVICES:
             for setting in ("MemoryMax", "TasksMax", "LimitNOFILE", "OOMPolicy"):
                 self.assertRegex(self.unit(f"{name}.service"), rf"(?m)^{setting}=\S+$")
+
+    def test_the_agent_has_no_privilege_and_writes_only_its_state(self):
+        lines = self.unit("edgeblue-agent.service").splitlines()
+        for line in (
+            "CapabilityBoundingSet=", "AmbientCapabilities=", "NoNewPrivileges=yes", "ProtectHome=yes", "ProtectSystem=strict",
+            "StateDirectory=edgeblue", "SystemCallFilter=@system-service", "User=edgeblue",
+        ):  # fmt: skip
+            self.assertIn(line, lines)
+        self.assertFalse([line for line in lines if re.match("ReadWritePaths=|BindPaths=|TemporaryFileSystem=", line)])
 
     def test_the_senders_of_messages_have_one_hardening_and_keep_their_memory_to_themselves(self):
         def rules(name: str) -> set[str]:

@@ -79,6 +79,20 @@ struct BusAttacks {
     #expect(events.contains("MARKED storage"))
   }
 
+  /// Every local user reads metrics, too.
+  @Test("No path, address, identifier or text of a server is in the metrics") func nothingMarkedIsMeasured()
+    async throws
+  {
+    let fixture = Fixture(ModeRecord())
+    try await fixture.running { fixture in
+      await mark(fixture)
+      let text = Metric.text(of: fixture.runner.status.metrics)
+      #expect(text.contains("edgeblue_coordinator_drops_total{reason=\"low_power_mode\"} 1"))
+      #expect(text.contains("edgeblue_coordinator_drops_total{reason=\"other\"} 2"))
+      #expect(!text.contains("MARKED"), "\(text)")
+    }
+  }
+
   @Test("The reason of a task's failure is for the owner") func failuresOfTasksAreHidden() {
     var task = AgentTaskStatus(AgentTask.runtime.rawValue, .refresh)
     task.problem = "MARKED"

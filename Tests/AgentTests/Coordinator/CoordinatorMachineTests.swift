@@ -225,6 +225,33 @@ extension [CoordinatorMachine.Action] {
     #expect(begun.map(expected.contains) == true, "\(String(describing: begun))")
   }
 
+  @Test("After a rejected signature requests are unsigned for an hour, and then signed again")
+  func aRejectedSignatureEndsSigningForAnHour() throws {
+    var bench = Bench()
+    bench.connect()
+    var actions = bench.on(.saved) + bench.hear(.pull, 200, #"{"subtask":null}"#)
+    /// Answers what is sent until a request is signed, and gives that one another answer.
+    func nextSigned(_ status: Int, _ text: String) throws -> Duration {
+      while true {
+        try #require(bench.now < .seconds(9000))
+        switch actions.isEmpty ? nil : actions.removeFirst() {
+        case nil: actions = bench.wait()
+        case .save: actions += bench.on(.saved)
+        case .send(let call, isSigned: true):
+          defer { actions += bench.hear(call, status, text) }
+          return bench.now
+        case .send(let call, _):
+          actions += bench.hear(call, 200, call == .pull ? #"{"subtask":null}"# : #"{"ok":true}"#)
+        default: break
+        }
+      }
+    }
+    let rejected = try nextSigned(401, #"{"error":"signature_invalid"}"#)
+    let signed = try nextSigned(200, #"{"ok":true}"#)
+    let pause = Duration.seconds(3600) ... .seconds(3640)
+    #expect(pause.contains(signed - rejected), "\(signed - rejected)")
+  }
+
   @Test("There are never nine registrations within an hour") func neverNineRegistrationsAnHour() {
     var bench = Bench()
     var sent: [Duration] = []

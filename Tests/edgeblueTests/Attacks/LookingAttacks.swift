@@ -16,6 +16,12 @@ struct LookingAttacks {
     ["uploads"], ["uploads", "list", "--all", "--json"], ["uploads", "events"], ["uploads", "show", "1"],
     ["doctor"], ["pair", "list"], ["status", "--bus", "unix:path=/nonexistent"],
   ]
+  /// Commands that change items, where there are none.
+  private static let changes = [
+    ["uploads", "verify"], ["uploads", "verify", "1"], ["uploads", "retry"], ["uploads", "retry", "1"],
+    ["uploads", "drop", "1"], ["uploads", "move", "--to", "http://127.0.0.1:9"], ["uploads", "pause", "1"],
+    ["uploads", "resume"],
+  ]
 
   /// Runs a command over a state folder.
   private func run(_ command: [String], over state: String) async throws -> (status: Int32, output: String) {
@@ -28,9 +34,10 @@ struct LookingAttacks {
     return (outcome.status, outcome.output)
   }
 
-  @Test("Looking creates no folder and no file", arguments: commands) func nothingIsCreated(command: [String])
-    async throws
-  {
+  @Test(
+    "Looking creates no folder and no file, and neither does a change of items that do not exist",
+    arguments: commands + changes)
+  func nothingIsCreated(command: [String]) async throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: folder) } }
     _ = try await run(command, over: folder + "/state")
