@@ -18,16 +18,16 @@ struct MessagesProgramTests {
   func aMessageArrives() async throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let root = try await edgeblue("keys make \(folder)/keys --recipient desk --json")
-    let key = try #require(Self.field("root", of: root))
+    let key = try #require(field("root", of: root))
     let collector = try ChildProcess(
       program, ["messages", "collect", "--to", "\(folder)/collected", "--port", "0", "--json"])
-    let port = try #require(Self.field("port", of: try collector.firstLine()))
+    let port = try #require(field("port", of: try collector.firstLine()))
     try "correct horse".write(toFile: "\(folder)/pass", atomically: true, encoding: .utf8)
     _ = try await edgeblue(
       "setup --server http://127.0.0.1:\(port) --keys \(folder)/keys/keys.json --root \(key) \(unlocked)")
     _ = try await edgeblue("write --to desk \(unlocked)", input: "Grüße")
     let before = try await edgeblue("status --json \(unlocked)")
-    #expect(Self.field("waiting", of: before) == "1")
+    #expect(field("waiting", of: before) == "1")
 
     let sender = try ChildProcess(
       program, ["messages", "run", "--state", "\(folder)/state", "--pace", "3600", "--json"], output: .discarded)
@@ -41,10 +41,10 @@ struct MessagesProgramTests {
 
     let opened = try await edgeblue("open \(folder)/collected --keys \(folder)/keys --json")
     #expect(opened.contains("\"text\":\"Grüße\""))
-    #expect(Self.field("messages", of: opened.split(separator: "\n").last.map(String.init) ?? "") == "1")
+    #expect(field("messages", of: opened.split(separator: "\n").last.map(String.init) ?? "") == "1")
     let after = try await edgeblue("status --json \(unlocked)")
-    #expect(Self.field("waiting", of: after) == "0")
-    #expect(Self.field("sent", of: after) == "1")
+    #expect(field("waiting", of: after) == "0")
+    #expect(field("sent", of: after) == "1")
     try FileManager.default.removeItem(atPath: folder)
   }
 
@@ -54,10 +54,10 @@ struct MessagesProgramTests {
   func anIndependentClientAndReader() async throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let root = try await edgeblue("keys make \(folder)/keys --recipient desk --json")
-    let key = try #require(Self.field("root", of: root))
+    let key = try #require(field("root", of: root))
     let collector = try ChildProcess(
       program, ["messages", "collect", "--to", "\(folder)/collected", "--port", "0", "--json"])
-    let server = "http://127.0.0.1:\(try #require(Self.field("port", of: try collector.firstLine())))"
+    let server = "http://127.0.0.1:\(try #require(field("port", of: try collector.firstLine())))"
     let posted = try await Self.peer(
       ["post", "\(folder)/keys", server + "/user/messages", "desk"], input: "From PyNaCl")
     #expect(posted == "200\n200\n")
@@ -91,15 +91,15 @@ struct MessagesProgramTests {
     try "correct horse".write(toFile: "\(folder)/pass", atomically: true, encoding: .utf8)
     try "wrong".write(toFile: "\(folder)/wrong", atomically: true, encoding: .utf8)
     let setup = "setup --server http://127.0.0.1:1 --keys \(folder)/keys/keys.json --root"
-    #expect(try await failure("\(setup) \(try #require(Self.field("root", of: other))) \(unlocked)") == 77)
-    _ = try await edgeblue("\(setup) \(try #require(Self.field("root", of: root))) \(unlocked)")
+    #expect(try await failure("\(setup) \(try #require(field("root", of: other))) \(unlocked)") == 77)
+    _ = try await edgeblue("\(setup) \(try #require(field("root", of: root))) \(unlocked)")
     let wrong = unlocked.replacing("/pass", with: "/wrong")
     #expect(try await failure("write --to desk \(wrong)", input: "text") == 77)
     #expect(try await failure("write --to nobody \(unlocked)", input: "text") == 65)
     var random = SeededGenerator(seed: 1)
     let noise = (0..<900).map { _ in String(UInt8.random(in: 0..<36, using: &random), radix: 36) }.joined()
     #expect(try await failure("write --to desk \(unlocked)", input: noise) == 65)
-    #expect(Self.field("waiting", of: try await edgeblue("status --json \(unlocked)")) == "0")
+    #expect(field("waiting", of: try await edgeblue("status --json \(unlocked)")) == "0")
     try FileManager.default.removeItem(atPath: folder)
   }
 
@@ -141,12 +141,6 @@ struct MessagesProgramTests {
     child.input.close()
     let (status, output, errors) = await child.outcome()
     return (status, status == 0 ? output : output + errors)
-  }
-
-  /// Returns a field of a line of JSON, as text.
-  private static func field(_ name: String, of line: String) -> String? {
-    guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else { return nil }
-    return object[name].map { "\($0)" }
   }
 }
 

@@ -84,13 +84,18 @@ public struct SignedKeys: Sendable, Hashable {
     guard try root.isSignature(signature, of: payload) else {
       throw Self.refusal("the signature is not the pinned root key's")
     }
+    return try Self.keys(payload: payload)
+  }
+
+  /// Reads the keys in the bytes of a payload, whose signature and dates are still to be checked.
+  static func keys(payload bytes: [UInt8]) throws(MessageSendingError) -> RecipientKeys {
     let payload: Payload
     do {
-      payload = try JSONDecoder().decode(Payload.self, from: Data(self.payload))
-    } catch { throw Self.refusal("the signed payload is not JSON with keys") }
-    guard payload.type == Self.type, payload.version == 1 else {
-      throw Self.refusal(
-        "the payload is of type \(payload.type.prefix(40)), version \(payload.version); required: \(Self.type), 1")
+      payload = try JSONDecoder().decode(Payload.self, from: Data(bytes))
+    } catch { throw refusal("the signed payload is not JSON with keys") }
+    guard payload.type == type, payload.version == 1 else {
+      throw refusal(
+        "the payload is of type \(payload.type.prefix(40)), version \(payload.version); required: \(type), 1")
     }
     return try payload.keys()
   }
