@@ -37,6 +37,7 @@ final class MonitorCore: Sendable {
   /// The timeout of a request to the kernel.
   private static let replyTimeout: Duration = .seconds(2)
 
+  /// Opens the sockets, in the network namespace of the calling thread.
   init(_ options: NetworkPathMonitor.Options) throws(NetworkPathError) {
     self.options = options
     do {
@@ -53,7 +54,7 @@ final class MonitorCore: Sendable {
     (routes, routesSource) = BoundedStream.make(limit: 1)
   }
 
-  /// Starts the thread, in the network namespace of the calling thread.
+  /// Starts the thread.
   func startWorking() throws(NetworkPathError) {
     do {
       try startThread(named: "network-path") {

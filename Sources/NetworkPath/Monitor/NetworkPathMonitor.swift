@@ -36,9 +36,14 @@ public final class NetworkPathMonitor: Sendable {
   private let metered: WakeSignal
 
   /// Opens the sockets in the network namespace of the calling thread, and starts the thread.
-  init(opening options: Options) throws(NetworkPathError) {
+  convenience init(opening options: Options) throws(NetworkPathError) {
     try options.check()
-    let core = try MonitorCore(options)
+    try self.init(MonitorCore(options))
+  }
+
+  /// Starts the thread of a monitor whose sockets are open.
+  init(_ core: MonitorCore) throws(NetworkPathError) {
+    let options = core.options
     try core.startWorking()
     let metered = WakeSignal()
     var helpers: [Task<Void, Never>] = []

@@ -7,6 +7,9 @@ import Timing
 
 /// A network namespace of a test's own: that of one thread, which opens sockets and starts programs in it. With the
 /// last of those the kernel removes it and all interfaces in it, so that nothing is left behind whatever happens.
+///
+/// That thread resumes no task. To resume one can start a thread for tasks, which would inherit the namespace, and there
+/// run tasks of other tests.
 final class Namespace: Sendable {
   struct Failure: Error, CustomStringConvertible {
     var description: String
@@ -23,14 +26,16 @@ final class Namespace: Sendable {
     }
   }()
 
-  private let jobs: BlockingQueue<Job>
+  private let jobs = BlockingQueue<Job>()
+  /// What a second thread does, which stays outside.
+  private let answers = BlockingQueue<Job>()
 
   /// - Parameter isBare: whether it stays as the kernel makes it, with the loopback down and no tables of routes.
   init(isBare: Bool = false) async throws {
-    jobs = BlockingQueue()
-    let jobs = jobs
-    try startThread(named: "namespace") {
-      while let job = jobs.take() { job() }
+    for (name, queue) in [("namespace", jobs), ("answers", answers)] {
+      try startThread(named: name) {
+        while let job = queue.take() { job() }
+      }
     }
     let status = try await inside { () -> Int32 in
       // Swift's Glibc module has no unshare.
@@ -42,13 +47,19 @@ final class Namespace: Sendable {
     if !isBare { try await ip("link set lo up") }
   }
 
-  deinit { jobs.close() }
+  deinit {
+    jobs.close()
+    answers.close()
+  }
 
   /// Runs something in the namespace's thread. No thread of the tests' tasks waits for it: there are as few as there are
   /// processors, and the kernel changes one interface at a time, whatever namespace it is in.
   func inside<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await withCheckedThrowingContinuation { waiter in
-      jobs.put { waiter.resume(with: Result { try body() }) }
+      jobs.put { [answers] in
+        let result = Result { try body() }
+        answers.put { waiter.resume(with: result) }
+      }
     }
   }
 
@@ -74,7 +85,8 @@ final class Namespace: Sendable {
     options.resolverFile = "/nonexistent/resolv.conf"
     change(&options)
     let chosen = options
-    let monitor = try await inside { try NetworkPathMonitor(opening: chosen) }
+    let core = try await inside { try MonitorCore(chosen) }
+    let monitor = try NetworkPathMonitor(core)
     try await monitor.waitForFirst()
     return monitor
   }
