@@ -74,6 +74,30 @@ extension RadioTests {
       #expect(explored.filter { $0.contains("  2902") }.contains { $0.hasSuffix("= 0000") }, "\(explored)")
     }
 
+    /// The link stays up without its program, so that the sensor no longer has to advertise. `EDGEBLUE_KILLS=100` kills
+    /// as often as the specification does.
+    @Test("A reader that is killed is followed by one that reads the same sensor", .enabled(if: areBuilt, needed))
+    func aKilledReaderIsFollowed() async throws {
+      let kills = ProcessInfo.processInfo.environment["EDGEBLUE_KILLS"].flatMap { Int($0) } ?? 3
+      let sensor = try start("HeartRate")
+      defer { sensor.terminate() }
+      let adapter = try await others()
+      var times: [Duration] = []
+      for _ in 0..<kills {
+        let begin = ContinuousClock.now
+        let reader = try start("PulseReader", adapter)
+        _ = try await reader.line(with: "connected to")
+        times.append(ContinuousClock.now - begin)
+        _ = try await reader.line(with: "beats per minute")
+        reader.kill()
+        _ = await reader.status()
+      }
+      print("\(kills) readers killed; the next one was connected after \(times.min()!) to \(times.max()!)")
+      let last = try start("PulseReader", adapter)
+      _ = try await last.line(with: "beats per minute")
+      #expect(try await last.end() == 0)
+    }
+
     /// In a terminal the table is drawn over itself, and the last one stays.
     @Test("The phone example appears in a terminal's scan and answers", .enabled(if: areBuilt, needed))
     func aPhoneIsShownInATerminalAndAnswers() async throws {
