@@ -33,7 +33,8 @@ public final class RecordingLog: Sendable {
     }
 
     func log(event: LogEvent) {
-      log.text.withLock { $0 += "\(event.level) \(event.message) \(event.metadata ?? [:])\n" }
+      let all = metadata.merging(event.metadata ?? [:]) { $1 }
+      log.text.withLock { $0 += "\(event.level) \(event.message) \(all)\n" }
     }
   }
 }

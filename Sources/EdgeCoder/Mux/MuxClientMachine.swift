@@ -57,7 +57,8 @@ struct MuxClientMachine: Sendable {
       return []
     case .progress(let stream, let ahead):
       return session?.windows[stream] == nil ? [] : [.progress(stream: stream, ahead: Int(ahead))]
-    case .fail(let reason): throw MalformedFrame(description: "the phone closed the mux: \(reason)")
+    // The reason is text of the peer, which may contain anything, and this description is logged.
+    case .fail: throw MalformedFrame(description: "the phone closed the mux with FAIL")
     case .hello, .welcome, .open, .cancel:
       throw MalformedFrame(description: "a frame that only a central may send")
     }

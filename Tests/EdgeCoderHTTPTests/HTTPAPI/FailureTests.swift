@@ -4,7 +4,6 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
-import Logging
 import NIOConcurrencyHelpers
 import Testing
 
@@ -113,36 +112,5 @@ import Testing
         #expect(try await client.request(.head, path).status == .ok)
       }
     }
-  }
-
-  /// Every line at every level, with what was said in the request and the reply looked for in it.
-  @Test("No prompt and no reply reaches the log") func noPromptAndNoReplyReachesTheLog() async throws {
-    let lines = NIOLockedValueBox<[String]>([])
-    var logger = Logger(label: "test") { _ in RecordingLogHandler(lines: lines) }
-    logger.logLevel = .trace
-    try await withAPI(FakeService(output: "antwort-geheim"), .live, logger: logger) { client in
-      let response = try await client.post(
-        "/api/generate", #"{"prompt":"frage-geheim"}"#, headers: [.authorization: "Bearer geheim"])
-      #expect(response.status == .ok)
-    }
-    let log = lines.withLockedValue { $0 }
-    let ofRequest = log.filter { $0.contains("/api/generate") }
-    #expect(ofRequest.contains { $0.contains("200") })
-    #expect(!log.contains { $0.contains("geheim") })
-  }
-}
-
-private struct RecordingLogHandler: LogHandler {
-  let lines: NIOLockedValueBox<[String]>
-  var metadata: Logger.Metadata = [:]
-  var logLevel = Logger.Level.trace
-
-  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-    get { metadata[key] }
-    set { metadata[key] = newValue }
-  }
-
-  func log(event: LogEvent) {
-    lines.withLockedValue { $0.append("\(event.message) \(metadata) \(event.metadata ?? [:])") }
   }
 }

@@ -36,7 +36,7 @@ import Testing
     ("longer than the announced", [open(1, 10, 5), data(1, 6)]),
     ("only a phone may send", [.end(stream: 1, status: .ok, durationMs: 0, text: [])]),
     ("only a phone may send", [.hello(terms)]),
-    ("closed the mux: tired", [.fail(reason: "tired")]),
+    ("closed the mux with FAIL", [.fail(reason: "tired")]),
   ]
 
   @Test("The phone closes a mux that violates the protocol", arguments: wrong) func thePhoneEndsALinkThat(
