@@ -48,6 +48,8 @@ package final class GATTMuxChannel: MuxChannel {
 
   /// The longest time without credit from the peer.
   private static let creditTimeout = Duration.seconds(30)
+  /// The longest time between two values of one frame.
+  private static let valueTimeout = Duration.seconds(30)
 
   package init(mux: UInt16, peer: PeerID, time: TimeSource = .continuous, bearer: Bearer) {
     self.mux = mux
@@ -94,8 +96,7 @@ package final class GATTMuxChannel: MuxChannel {
   package func receive() async throws -> [UInt8]? {
     while true {
       if let frame = state.withLock({ $0.frames.isEmpty ? nil : $0.frames.removeFirst() }) { return frame }
-      var waiting = values.makeAsyncIterator()
-      guard let value = await waiting.next() else {
+      guard let value = try await nextValue() else {
         try Task.checkCancellation()
         if let failure = state.withLock({ $0.failure }) { throw failure }
         return nil
@@ -106,6 +107,19 @@ package final class GATTMuxChannel: MuxChannel {
       }
       if let credit { try await bearer.send(credit.encoded) }
     }
+  }
+
+  /// Returns the next value; `nil` when there are no more.
+  /// - Throws: ``MalformedFrame`` when a frame that has begun does not go on; it would stay in memory.
+  private func nextValue() async throws -> MuxValue? {
+    let values = values
+    @Sendable func next() async -> MuxValue? {
+      var waiting = values.makeAsyncIterator()
+      return await waiting.next()
+    }
+    guard state.withLock({ $0.flow.isUnfinished }) else { return await next() }
+    let late = MalformedFrame(description: "the rest of a frame did not arrive within 30 s")
+    return try await time.withLimit(Self.valueTimeout, orThrow: late) { await next() }
   }
 
   package func close() async {

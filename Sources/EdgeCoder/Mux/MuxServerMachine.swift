@@ -15,6 +15,8 @@ struct MuxServerMachine: Sendable {
     let length: Int
     var text: [UInt8] = []
     var window: MuxReceiveWindow
+    /// The number of bytes that arrived since the last sweep; `nil` before the first one.
+    var sinceSweep: Int?
   }
 
   /// The state after the HELLO of the central.
@@ -41,7 +43,8 @@ struct MuxServerMachine: Sendable {
   static let refusalLimit = 256
   /// The number of frames about the mux that may wait while the central reads too slowly.
   static let urgentLimit = 512
-  /// The text that the central must take between two sweeps of a stream that has some, in bytes.
+  /// The text that the central must take between two sweeps of a stream that has some, and that it must send of an
+  /// incomplete prompt, in bytes.
   static let slowest = 1024
 
   private let terms: MuxTerms
@@ -119,6 +122,7 @@ struct MuxServerMachine: Sendable {
     guard var request = session?.incoming.removeValue(forKey: stream) else { return [] }
     try request.window.receive(text.count)
     request.text += text
+    request.sinceSweep = request.sinceSweep.map { $0 + text.count }
     guard request.text.count <= request.length else {
       throw MalformedFrame(description: "a prompt longer than the announced \(request.length) bytes")
     }
@@ -177,9 +181,18 @@ struct MuxServerMachine: Sendable {
     session?.queue.send(frame)
   }
 
-  /// Ends the replies of which the central took almost nothing since the last sweep.
+  /// Ends the replies of which the central took almost nothing since the last sweep, and the requests of which almost
+  /// nothing arrived.
   mutating func sweep() throws(MalformedFrame) -> [Action] {
     var actions: [Action] = []
+    for (stream, request) in session?.incoming ?? [:] {
+      session?.incoming[stream]?.sinceSweep = 0
+      guard let count = request.sinceSweep, count < Self.slowest else { continue }
+      session?.incoming[stream] = nil
+      try bury(stream, window: request.window.granted)
+      let reason = Array("less than \(Self.slowest) bytes of the prompt arrived in a minute".utf8)
+      try sendUrgent(.end(stream: stream, status: .refused, durationMs: 0, text: reason))
+    }
     for stream in session?.queue.sweep(minimum: Self.slowest) ?? [] {
       session?.queue.drop(stream)
       let reason = Array("the central took less than \(Self.slowest) bytes of the reply in a minute".utf8)

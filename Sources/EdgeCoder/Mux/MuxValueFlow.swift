@@ -62,6 +62,9 @@ struct MuxValueFlow: Sendable {
 
   // MARK: Receiving
 
+  /// A Boolean value that indicates whether a part of a frame waits for the rest.
+  var isUnfinished: Bool { !partial.isEmpty || !early.isEmpty }
+
   /// Takes a part of a frame.
   /// - Returns: The frames that are complete now.
   mutating func receive(_ value: MuxValue) throws(MalformedFrame) -> [[UInt8]] {

@@ -98,6 +98,60 @@ import Timing
     #expect(try machine.sweep().isEmpty)
   }
 
+  @Test("A request of which nothing more arrives ends within two minutes, and one that grows is answered")
+  func anUnfinishedRequestIsForgotten() throws {
+    var machine = try server(requestLimit: 10_000)
+    for stream: UInt32 in [1, 2] {
+      _ = try machine.handle(.open(stream: stream, maxTokens: 0, length: 5000, text: [65]))
+    }
+    #expect(try machine.sweep().isEmpty)
+    _ = try machine.handle(.data(stream: 1, text: [UInt8](repeating: 65, count: 1023)))
+    _ = try machine.handle(.data(stream: 2, text: [UInt8](repeating: 65, count: 1024)))
+    #expect(try machine.sweep().isEmpty)
+    let end = try machine.next().flatMap(MuxFrame.decode)
+    guard case .end(1, .refused, _, _) = end else {
+      Issue.record("the slow request was not ended")
+      return
+    }
+    #expect(machine.next() == nil)
+    #expect(try machine.handle(.data(stream: 1, text: [UInt8](repeating: 65, count: 3976))).isEmpty)
+    let last = try machine.handle(.data(stream: 2, text: [UInt8](repeating: 65, count: 3975)))
+    #expect(last == [.request(stream: 2, prompt: String(repeating: "A", count: 5000), maxTokens: nil)])
+  }
+
+  @Test("A peer that does not finish a frame over GATT loses its mux after half a minute")
+  func anUnfinishedFrameEndsTheMux() async throws {
+    let clock = ManualClock()
+    let channel = GATTMuxChannel(
+      mux: 7, peer: PeerID("slow"), time: TimeSource(clock),
+      bearer: .init(valueLimit: { 20 }, send: { _ in }, onClose: {}))
+    let frame = Task { try await channel.receive() }
+    channel.deliver(MuxValue(mux: 7, kind: .last, bytes: [1]))
+    #expect(try await frame.value == [1])
+    let rest = Task { try await channel.receive() }
+    channel.deliver(MuxValue(mux: 7, kind: .piece, number: 1, bytes: [2]))
+    await clock.advance(toSleeperAt: .seconds(30))
+    await #expect(throws: MalformedFrame.self) { try await rest.value }
+  }
+
+  @Test("Requests over a v2 mux count against the limits of their central, also over its next mux")
+  func requestsOverAMuxAreLimited() {
+    var configuration = PhoneConfiguration()
+    configuration.rates.requestsPerMinute = 3
+    var machine = PhoneMachine(configuration: configuration, addressesSinglePeer: true)
+    func ask(_ peer: PeerID, mux: Int, _ number: UInt32) {
+      let request = Wire.Request(id: "\(mux).\(number)", prompt: "p")
+      _ = machine.handle(request, stream: MuxStream(mux: mux, number: number), from: peer, at: .zero)
+    }
+    for number: UInt32 in 1...4 { ask(PeerID("one"), mux: 1, number) }
+    #expect(machine.queue.waiting.map(\.request.id) == ["1.1", "1.2", "1.3"])
+    _ = machine.cancel(mux: 1, stream: nil)
+    ask(PeerID("one"), mux: 2, 1)
+    ask(PeerID("other"), mux: 3, 1)
+    #expect(machine.queue.waiting.map(\.request.id) == ["3.1"])
+    #expect(machine.counters.refused.limited == 2)
+  }
+
   @Test("A peer that takes no frame loses its mux after half a minute") func aPeerThatTakesNothingLosesItsMux()
     async throws
   {
