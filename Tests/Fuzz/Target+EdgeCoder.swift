@@ -26,7 +26,7 @@ extension Target {
     ) { bytes in
       _ = file("bonds.json", bytes)
       let store = BondStore(folder: scratch)
-      if let adapter = BluetoothAddress("00:AA:01:00:00:41") { _ = store.admitted(at: adapter) }
+      if let adapter = BluetoothAddress("00:AA:01:00:00:41") { _ = store.admitted(at: adapter, as: .central) }
       _ = try store.bonds()
     },
   ]

@@ -105,11 +105,11 @@ public final class BondStore: Sendable {
     }
   }
 
-  /// Returns the times at which the centrals of an adapter were admitted; none while the file cannot be read.
-  func admitted(at adapter: BluetoothAddress) -> [BluetoothAddress: Int64] {
+  /// Returns the times at which the peers of an adapter were admitted in a role; none while the file cannot be read.
+  func admitted(at adapter: BluetoothAddress, as role: PeerRole) -> [BluetoothAddress: Int64] {
     do {
-      let centrals = try bonds().filter { $0.adapter == adapter && $0.role == .central }
-      return Dictionary(centrals.map { ($0.peer, $0.madeMs) }, uniquingKeysWith: { $1 })
+      let peers = try bonds().filter { $0.adapter == adapter && $0.role == role }
+      return Dictionary(peers.map { ($0.peer, $0.madeMs) }, uniquingKeysWith: { $1 })
     } catch {
       return [:]
     }

@@ -126,7 +126,9 @@ final class BlueZPhoneConnection: PhoneConnection {
     switch bearer {
     case .l2cap:
       guard let psm = offer.withLock({ $0?.psm }) else { break }
-      return L2CAPMuxChannel(try await device.openChannel(psm: psm, mtu: MuxFrame.longest))
+      // Of the kernel, too: should the connection be lost just now, it makes another one, with whoever has the address.
+      return L2CAPMuxChannel(
+        try await device.openChannel(psm: psm, security: admission.policy.securityLevel, mtu: MuxFrame.longest))
     case .gatt:
       guard let values = try addition(EdgeCoderUUIDs.muxValues) else { break }
       let (channel, reader) = try await GATTMuxChannel.open(over: values)

@@ -53,14 +53,18 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
 
   /// Starts a scan that lasts as long as the stream is consumed; see ``PhoneScanner/scan()``.
   ///
-  /// While the adapter is unavailable or powered off, the scan reports that and waits.
+  /// While the adapter is unavailable or powered off, the scan reports that and waits. A bond that is made meanwhile under
+  /// the identity of a phone in the list of bonds ends the admission of this phone: its keys are not those that the user
+  /// made.
   public func scan() -> BoundedStream<ScanEvent> {
     let tasks = Lock<[Task<Void, Never>]>([])
     let (stream, source) = BoundedStream.make(
       of: ScanEvent.self, limit: 256, onTermination: { for task in tasks.withLock({ $0 }) { task.cancel() } })
     let states = AdapterState.changes(of: adapter)
     let bonds = adapter.newBonds()
+    let bondGuard = admission.bondGuard(at: adapter)
     let work = [
+      Task { if let bondGuard { await bondGuard.run { reportClaim(of: $0) } } },
       Task { for await _ in bonds { await reportBond(source) } },
       Task { await keepScanning(into: source) },
       Task {
@@ -132,6 +136,11 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
     guard admission.bonds != nil else { return }
     do { try await TimeSource.continuous.sleep(for: .seconds(2)) } catch { return }
     reportAgain(source)
+  }
+
+  private func reportClaim(of phone: Peer) {
+    logger.notice(
+      "phone refused", metadata: ["phone": "\(phone)", "reason": "\(AccessRefusal.identityClaimed.rawValue)"])
   }
 
   /// Reports the phones that bluetoothd still has: it does not report an unchanged device again.

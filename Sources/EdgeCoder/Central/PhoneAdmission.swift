@@ -54,6 +54,13 @@ package struct PhoneAdmission: Sendable {
     guard policy.mode != .authenticated || mode == .authenticated else {
       return Self.failure(device, .encryptionMissing, "demands encryption, but no authenticated pairing")
     }
+    return try refusalOfConnection(to: device, at: adapter)
+  }
+
+  /// Checks that the kernel has encrypted the connection to a phone.
+  /// - Returns: The reason why the connection must not be used; `nil` if it may be.
+  package func refusalOfConnection(to device: Device, at adapter: Adapter) throws -> PhoneConnectionFailure? {
+    guard policy.mode != .open else { return nil }
     guard try connections(adapter).contains(where: { $0.address == device.address && $0.isEncrypted }) else {
       return Self.failure(device, .encryptionMissing, "did not encrypt the connection")
     }
@@ -69,6 +76,12 @@ package struct PhoneAdmission: Sendable {
     guard policy.mode == .authenticated, try await !security(device, .fips) else { return nil }
     return Self.failure(
       device, .bondRejected, "was not paired by passkey entry or numeric comparison with LE Secure Connections")
+  }
+
+  /// Returns a guard of the bonds with phones; `nil` where none are listed.
+  package func bondGuard(at adapter: Adapter) -> BondGuard? {
+    guard policy.mode != .open, let bonds else { return nil }
+    return BondGuard(adapter, bonds, of: .phone, connections: connections)
   }
 
   static func failure(_ device: Device, _ code: PhoneConnectionFailure.Code, _ reason: String) -> PhoneConnectionFailure

@@ -7,7 +7,8 @@ package import Timing
 ///
 /// Permitted centrals are admitted, others are disconnected, and nothing is sent while a connected central without
 /// permission could receive it. Each access is checked twice: bluetoothd admits only encrypted connections to a
-/// characteristic (its flags), and this type checks that the peer is bonded and on the allow list.
+/// characteristic (its flags) and the kernel only such to a channel (its security level), and this type checks that the
+/// peer is bonded and on the allow list, and that the kernel has encrypted its connection.
 package final class AccessControl: Sendable {
   private let adapter: Adapter
   package let policy: AccessPolicy
@@ -35,6 +36,16 @@ package final class AccessControl: Sendable {
     guard policy.mode != .open else { return }
     guard let device = adapter.device(peer), device.isBonded else { return try refuse(peer, .neverPaired) }
     if let refusal = refusal(of: device) { return try refuse(peer, refusal) }
+    guard isEncrypted(device) else { return try refuse(peer, .neverEncrypted) }
+  }
+
+  /// Returns `true` if the kernel has encrypted the connection of a device.
+  private func isEncrypted(_ device: Device) -> Bool {
+    do {
+      return try connections(adapter).contains { $0.address == device.address && $0.isEncrypted }
+    } catch {
+      return false  // the adapter is gone, and its connections with it
+    }
   }
 
   private func refuse(_ peer: Peer, _ reason: AccessRefusal) throws {
@@ -59,9 +70,9 @@ package final class AccessControl: Sendable {
   package func watch() async {
     guard policy.mode != .open else { return }
     let connections = adapter.connectionEvents()
-    let made = adapter.newBonds()
+    let bondGuard = bonds.map { BondGuard(adapter, $0, of: .central, connections: self.connections) }
     await withDiscardingTaskGroup { group in
-      if let bonds { group.addTask { await self.watch(made, bonds) } }
+      if let bondGuard { group.addTask { await bondGuard.run { self.report($0, .identityClaimed) } } }
       for peer in adapter.connectedPeers { group.addTask { await self.tryConnection(of: peer) } }
       for await case .connected(let peer) in connections { group.addTask { await self.tryConnection(of: peer) } }
       group.cancelAll()
@@ -85,43 +96,6 @@ package final class AccessControl: Sendable {
       }
     } catch {
       // Cancelled, or the adapter or the device is gone, and the connection with it.
-    }
-  }
-
-  // MARK: Bonds
-
-  /// Watches for bonds under the identity of an admitted central, until the task is cancelled.
-  ///
-  /// A peer states its identity address while it pairs, and bluetoothd replaces the keys that it had for this address.
-  /// Whoever made the new bond, it is not the one that the user admitted, so the admission ends.
-  private func watch(_ made: BoundedStream<Device>, _ bonds: BondStore) async {
-    var watch = BondWatch(bonds.admitted(at: adapter.address))
-    for await device in made {
-      guard let address = device.address else { continue }
-      let claimed = watch.handle(
-        bond: address, others: connectedUnderOtherAddresses(than: address),
-        admitted: bonds.admitted(at: adapter.address), nowMs: WallClock.unixMilliseconds())
-      for address in claimed { await revoke(address, device, bonds) }
-    }
-  }
-
-  private func revoke(_ address: BluetoothAddress, _ device: Device, _ bonds: BondStore) async {
-    do {
-      try bonds.remove(address, at: adapter.address, as: .central)
-      try await disconnect(device, .identityClaimed)
-    } catch {
-      report(device.peer, .identityClaimed)
-    }
-  }
-
-  /// Returns the addresses under which the kernel has a connection and bluetoothd has none: identities that a peer has
-  /// just stated. bluetoothd uses them from its next start on.
-  private func connectedUnderOtherAddresses(than address: BluetoothAddress) -> Set<BluetoothAddress> {
-    do {
-      let addresses = try connections(adapter).filter { !$0.isCentral }.map(\.address)
-      return Set(addresses.filter { $0 != address && adapter.device($0)?.isConnected != true })
-    } catch {
-      return []  // the adapter is gone, and its connections with it
     }
   }
 

@@ -68,14 +68,24 @@ final class PhoneMuxAcceptor: Sendable {
     while !Task.isCancelled {
       do {
         guard let channel = try await accepted.next() else { break }
-        // `check` has reported the refusal.
-        guard (try? control.check(channel.peer)) != nil, source.yield(L2CAPMuxChannel(channel)) else {
-          channel.close()
-          continue
-        }
+        if !offer(L2CAPMuxChannel(channel), of: channel.peer, control, source) { channel.close() }
       } catch {
         // The channel could not be accepted, for example with too many open files: its central sees it close.
       }
+    }
+  }
+
+  /// Offers a channel to the phone, if its peer is permitted and there is space.
+  /// - Returns: `false` if the channel must be closed without a word.
+  static func offer(
+    _ channel: any MuxChannel, of peer: Peer, _ control: AccessControl,
+    _ source: BoundedStream<any MuxChannel>.Source
+  ) -> Bool {
+    do {
+      try control.check(peer)
+      return source.yield(channel)
+    } catch {
+      return false  // `check` has reported the refusal
     }
   }
 

@@ -51,13 +51,17 @@ struct MessagesRunCommand: AsyncParsableCommand {
       var options = pace.senderOptions
       // A machine that needs a relay has no network to fetch keys from.
       if relay == nil { options.prepare = try folder.preparation(settings) }
+      let dialer = try await dialer(terminal)
       let sender = MessageSender(
-        folder: folder.path, source, covers: covers, transport: try await transport(settings, terminal),
+        folder: folder.path, source, covers: covers, transport: try dialer?.transport ?? settings.transport(),
         options: options
       ) { outcome in
         counts.add(outcome)
         terminal.happened("sending: \(outcome.words)", "tick", ["outcome": .string(outcome.rawValue)])
       }
+      let bondGuard = dialer?.bondGuard()
+      let guarding = Task { if let bondGuard { await bondGuard.run() } }
+      defer { guarding.cancel() }
       guard !once else {
         _ = try await untilInterrupted { try await sender.runIfDue(within: .seconds(within)) }
         return
@@ -67,18 +71,16 @@ struct MessagesRunCommand: AsyncParsableCommand {
     }
   }
 
-  private func transport(
-    _ settings: MessagesFolder.Settings, _ terminal: Terminal
-  ) async throws -> any MessageTransport {
-    guard let relay else { return try settings.transport() }
+  /// Returns the sender's end of the relay; `nil` if none is named.
+  private func dialer(_ terminal: Terminal) async throws -> RelayDialer? {
+    guard let relay else { return nil }
     let radio = try await Radio.open(link.adapter, terminal)
     let bonds = try link.store()
     let policy = link.policy(isVirtual: radio.isVirtual)
     if policy.mode != .open { _ = try bonds.bonds() }
     return RelayDialer(
       adapter: radio.adapter, relay: relay, psm: link.psm, policy: policy, bonds: bonds,
-      connections: { try $0.connections() }
-    ).transport
+      connections: { try $0.connections() })
   }
 }
 

@@ -9,9 +9,19 @@ struct RelayListener: Sendable {
   let relay: MessageRelay
   let control: AccessControl
   let onAnswer: @Sendable (RelayAnswer?) -> Void
+  private let open = Lock(0)
 
   /// The largest number of channels that are answered at the same time.
   static let channelLimit = 16
+
+  init(
+    adapter: Adapter, relay: MessageRelay, control: AccessControl, onAnswer: @escaping @Sendable (RelayAnswer?) -> Void
+  ) {
+    self.adapter = adapter
+    self.relay = relay
+    self.control = control
+    self.onAnswer = onAnswer
+  }
 
   /// Listens until the task is cancelled.
   /// - Throws: `BlueZError` when the PSM is in use, or nothing can be advertised.
@@ -37,7 +47,6 @@ struct RelayListener: Sendable {
   private func accept(
     from listener: L2CAPListener, in group: inout ThrowingDiscardingTaskGroup<any Error>
   ) async throws {
-    let open = Lock(0)
     var channels = listener.makeAsyncIterator()
     while !Task.isCancelled {
       let channel: L2CAPChannel
@@ -48,26 +57,29 @@ struct RelayListener: Sendable {
         // One channel could not be accepted, for example with too many open files: its sender sees it close.
         continue
       }
-      guard open.withLock({ $0 < Self.channelLimit }) else {
-        channel.close()
-        continue
-      }
-      open.withLock { $0 += 1 }
-      group.addTask {
-        await take(L2CAPRelayChannel(channel: channel), from: channel.peer)
-        open.withLock { $0 -= 1 }
-      }
+      group.addTask { await take(L2CAPRelayChannel(channel: channel), from: channel.peer) }
     }
   }
 
-  /// Answers one channel, or closes it without a word if its peer is not admitted.
+  /// Answers one channel, or closes it without a word if its peer is not admitted, or if too many are open.
   func take(_ channel: some RelayChannel, from peer: Peer) async {
+    guard enter() else { return await channel.close() }
+    defer { open.withLock { $0 -= 1 } }
     do {
       try control.check(peer)
     } catch {
       return await channel.close()
     }
     onAnswer(await relay.answer(channel, of: "\(peer)"))
+  }
+
+  /// Takes one of the places for channels, if there is one.
+  private func enter() -> Bool {
+    open.withLock { open in
+      guard open < Self.channelLimit else { return false }
+      open += 1
+      return true
+    }
   }
 
   /// Ends the advertisement, also in a task that is cancelled.

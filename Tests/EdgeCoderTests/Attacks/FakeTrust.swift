@@ -5,10 +5,14 @@ import Foundation
 import Streams
 import SystemTesting
 import Testing
+import Timing
 
-/// A fake BlueZ whose connections are encrypted as soon as both ends are paired, as a kernel reports it.
+/// A fake BlueZ whose connections are encrypted as soon as both ends are paired, as a kernel reports it, unless a test
+/// says that whoever is connected has no keys.
 struct FakeTrust: Sendable {
   let lab: FakeBlueZ
+  /// A Boolean value that indicates whether the kernel reports the connections of paired devices as encrypted.
+  let isEncrypted = Lock(true)
   /// The folder of the list of bonds.
   let folder: String
 
@@ -25,17 +29,24 @@ struct FakeTrust: Sendable {
 
   var bonds: BondStore { BondStore(folder: folder) }
 
-  func phone(_ index: Int, access: AccessPolicy, bonds: BondStore? = nil) async throws -> BlueZPhoneTransport {
+  func phone(
+    _ index: Int, access: AccessPolicy, bonds: BondStore? = nil, links: Set<MuxBearer> = []
+  ) async throws -> BlueZPhoneTransport {
     try await BlueZPhoneTransport.start(
-      on: try await lab.adapter(index), name: "EdgeCoder-\(index)", access: access, bonds: bonds, muxBearers: []
-    ) { Self.connections($0, isCentral: false) }
+      on: try await lab.adapter(index), name: "EdgeCoder-\(index)", access: access, bonds: bonds, muxBearers: links
+    ) { connections($0, isCentral: false) }
+  }
+
+  /// The control of the accesses to a phone, as its transport has one.
+  func control(_ index: Int, _ access: AccessPolicy) async throws -> AccessControl {
+    AccessControl(try await lab.adapter(index), access, bonds: bonds) { connections($0, isCentral: false) }
   }
 
   func central(_ index: Int, access: AccessPolicy, bonds: BondStore? = nil, phones: Int = 5) async throws -> Central {
     let hardware = lab.adapters[index]
     let radio = BlueZPhoneRadio(
       adapter: try await lab.adapter(index), access: access, bonds: bonds, logger: .init(label: "test"),
-      connections: { Self.connections($0, isCentral: true) },
+      connections: { connections($0, isCentral: true) },
       security: { device, level in
         guard let address = device.address else { return false }
         return await hardware.securityLevel(to: address) ?? .low >= level
@@ -46,9 +57,12 @@ struct FakeTrust: Sendable {
     return Central(scanner: radio, connector: radio, configuration: configuration)
   }
 
-  private static func connections(_ adapter: Adapter, isCentral: Bool) -> [ConnectionInfo] {
+  private func connections(_ adapter: Adapter, isCentral: Bool) -> [ConnectionInfo] {
     adapter.devices.filter(\.isConnected).compactMap { device in
-      device.address.map { ConnectionInfo(address: $0, isEncrypted: device.isPaired, isCentral: isCentral) }
+      device.address.map {
+        ConnectionInfo(
+          address: $0, isEncrypted: device.isPaired && isEncrypted.withLock { $0 }, isCentral: isCentral)
+      }
     }
   }
 
@@ -69,6 +83,14 @@ struct FakeTrust: Sendable {
     try await near.find(far.address, timeout: .seconds(20)).pair()
     for window in windows { try await window.close() }
     for agent in agents { try await agent.unregister() }
+  }
+
+  /// Adds the bond of an adapter with a peer in a role to the list, as `edgeblue pair` does.
+  func admit(
+    _ peer: Int, at own: Int, as role: BondStore.PeerRole, madeMs: Int64 = WallClock.unixMilliseconds()
+  ) throws {
+    let adapter = lab.adapters[own].address
+    try bonds.add(.init(adapter: adapter, peer: lab.adapters[peer].address, role: role, madeMs: madeMs))
   }
 
   func device(_ phone: Int, seenBy central: Int) async throws -> Device {

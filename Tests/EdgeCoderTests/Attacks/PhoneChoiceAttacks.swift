@@ -1,6 +1,7 @@
 import BlueZ
 import EdgeCoder
 import EdgeCoderTesting
+import SystemTesting
 import Testing
 
 /// Devices that pose as phones: none receives a prompt of a closed central.
@@ -86,6 +87,23 @@ import Testing
       try await central.waitForRefusal("is not paired with this central")
       try await air.pair(1, with: 0)
       try await central.waitUntilReady()
+    }
+    try await transport.stop()
+    try await air.stop()
+  }
+
+  @Test("A second bond under the identity of an admitted phone ends its admission")
+  func aClaimedIdentityReceivesNothing() async throws {
+    let air = try await FakeTrust.start()
+    let transport = try await air.phone(0, access: .encrypted())
+    let phone = PhoneService(transport: transport, engine: CuriousEngine())
+    try air.admit(0, at: 1, as: .phone, madeMs: 0)
+    let central = try await air.central(1, access: .encrypted(), bonds: air.bonds)
+    try await running([phone.run, central.run]) {
+      try await central.waitForRefusal("is not paired with this central")
+      try await air.pair(1, with: 0)
+      try await eventually { try air.bonds.bonds().isEmpty }
+      try await central.waitForRefusal("not as a phone of this central")
     }
     try await transport.stop()
     try await air.stop()

@@ -36,6 +36,8 @@ import Testing
     #expect(strict.readFlags.isSuperset(of: [.encryptAuthenticatedRead, .secureRead]))
     #expect(strict.notifyFlags.isSuperset(of: [.encryptAuthenticatedNotify, .secureNotify]))
     #expect(strict.writeFlags.isSuperset(of: [.encryptAuthenticatedWrite, .secureWrite]))
+    #expect(AccessPolicy.open.securityLevel == .low)
+    #expect(AccessPolicy.encrypted().securityLevel == .medium)
     #expect(strict.securityLevel == .fips)
   }
 
