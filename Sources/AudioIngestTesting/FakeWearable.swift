@@ -76,6 +76,7 @@ public final class FakeWearable: Sendable {
   private let sender = Lock(FakeSender(fragment: 500))
   private let kept = Lock<[any Sendable]>([])
   private let storage: Lock<(any FakeStore)?>
+  private let commands = Counter()
   private let answers = BoundedStream.make(of: [UInt8].self, limit: 4096, policy: .dropNewest)
   /// The number of notifications of the store that are still sent.
   private let patience = Lock(Int.max)
@@ -130,7 +131,8 @@ public final class FakeWearable: Sendable {
   private func storageService() -> LocalService {
     let control = LocalCharacteristic(
       OmiWearable.Storage.control, [.write, .notify],
-      writes: .handler { [storage, answers] request in
+      writes: .handler { [storage, answers, commands] request in
+        commands.increment()
         for answer in storage.withLock({ $0?.take(request.value) ?? [] }) { answers.source.yield(answer) }
       })
     let status = LocalCharacteristic(
@@ -147,6 +149,9 @@ public final class FakeWearable: Sendable {
 
   /// The present contents of the store.
   package var store: (any FakeStore)? { storage.withLock { $0 } }
+
+  /// The number of commands that the store was sent.
+  package var storeCommands: Int { commands.value }
 
   /// Limits the notifications that the store still sends.
   package func allow(_ notifications: Int) { patience.withLock { $0 = notifications } }

@@ -23,9 +23,11 @@ struct WearableAttacks {
 
   /// A recorder that pairs. One bluetoothd has both ends, so the recorder's agent also answers for the wearable.
   private func recorder(
-    _ lab: FakeRadio, wearablePairs: Bool = true, isEncrypted: Lock<Bool> = Lock(true)
+    _ lab: FakeRadio, wearablePairs: Bool = true, isEncrypted: Lock<Bool> = Lock(true), fetchesStored: Bool = true
   ) -> WearableRecorder {
-    var settings = WearableRecorder.Settings.standing(time)
+    var settings = WearableRecorder.Settings.standing(
+      time, fetchesStored: fetchesStored,
+      timing: .init(delay: .milliseconds(50), interval: .milliseconds(300), retry: .milliseconds(300)))
     settings.pairs = true
     settings.pairingAgent = PairingAgent(authorizePairing: { _ in wearablePairs })
     settings.connections = { adapter in
@@ -89,6 +91,33 @@ struct WearableAttacks {
     #expect(try folder.wearables(of: OmiWearable()).map(\.protection) == [.paired])
     again.cancel()
     try await again.value
+    try await lab.stop()
+  }
+
+  @Test("What a paired wearable has stored is fetched over encrypted connections, and over no other")
+  func storedRecordingsAreNotFetched() async throws {
+    let lab = try await FakeRadio()
+    let startMs = time.now.wallMs - 35_000
+    let records = (0..<50).map { StoredSound.record($0, startMs: startMs) }
+    let wearable = try await FakeWearable(on: lab.adapters[0], codec: 1, storing: FakeRing(records: records, ring: 4))
+    let first = self.recorder(lab, fetchesStored: false)
+    let pairing = Task { try await first.run() }
+    try await wearable.waitForSubscriber()
+    pairing.cancel()
+    try await pairing.value
+    #expect(try folder.wearables(of: OmiWearable()).map(\.protection) == [.paired])
+
+    let isEncrypted = Lock(false)
+    let recorder = self.recorder(lab, isEncrypted: isEncrypted)
+    let events = recorder.events()
+    let running = Task { try await recorder.run() }
+    await waitForProblem("is not encrypted: another device may use the address", events)
+    try await eventually { await recorder.status().state == .waiting || wearable.storeCommands > 0 }
+    #expect(wearable.storeCommands == 0)
+    isEncrypted.withLock { $0 = true }
+    try await eventually { wearable.store?.freed == records.count }
+    running.cancel()
+    try await running.value
     try await lab.stop()
   }
 

@@ -50,6 +50,27 @@ import Timing
     #expect(machine.expire(at: .seconds(57)).isEmpty)
   }
 
+  @Test("A reply over an L2CAP channel reaches its central alone, also where a notification reaches all subscribers")
+  func aReplyOverL2CAPReachesItsCentralAlone() async throws {
+    let phone = LoopbackPhone(addressesSinglePeer: false, muxBearers: [.l2cap])
+    let service = service(phone)
+    let other = try await HandCentral(phone, "other")
+    try await running([service.run]) {
+      let connection = try await phone.connect(PeerID("/loopback/one"), mtu: 185)
+      let client = MuxClient(
+        try await connection.openMux(over: .l2cap), deflates: false, replyLimit: 1000, time: .continuous)
+      let run = Task { await client.run() }
+      try await client.waitUntilReady()
+      #expect(try await client.exchange(prompt: "private", maxTokens: nil).answer.text == "private")
+      run.cancel()
+      _ = await run.value
+      try await other.request("1", "mine")
+      #expect(await other.reply()?.answer.text == "mine", "nothing came before")
+      #expect(try await other.connection.read(.response).isEmpty)
+    }
+    #expect(!phone.sent.contains { String(decoding: $0.bytes, as: UTF8.self).contains("private") })
+  }
+
   @Test("Where bluetoothd cannot tell subscribers apart, no reply can be read") func nothingIsReadWhereAllHear()
     async throws
   {

@@ -118,6 +118,67 @@ import Timing
     #expect(counts == [[3, 6, 9, 12], [3, 6, 9, 12], [3, 6, 9, 12]])
   }
 
+  /// What the relay's network sees of one body.
+  private struct Sight: Equatable {
+    var wallMs: Int64
+    var bytes: Int
+  }
+
+  /// A server that refuses every fourth attempt.
+  private final class RefusingServer: MessageTransport {
+    let sights = Lock<[Sight]>([])
+    private let wall: @Sendable () -> Int64
+    init(wall: @escaping @Sendable () -> Int64) { self.wall = wall }
+
+    func send(_ message: SealedMessage) async throws {
+      let count = sights.withLock { sights in
+        sights.append(Sight(wallMs: wall(), bytes: MessageBody.encode(message).count))
+        return sights.count
+      }
+      guard count % 4 != 0 else { throw MessageSendingError(.notSent, "refused") }
+    }
+  }
+
+  /// Returns what a relay's network sees while a number of messages is brought before each of its ticks.
+  private func sights(bringing count: Int, runs: Int) async throws -> [Sight] {
+    let place = try SenderPlace()
+    let queue = try RelayQueue(folder: place.folder + "/relay", covers: place.covers)
+    let relay = MessageRelay(queue, time: TimeSource(place.clock))
+    let server = RefusingServer { place.wall.withLock { $0 } }
+    let random = Lock(SeededGenerator(seed: 7))
+    var options = place.options
+    options.policy.messagesPerRun = 3
+    options.clock = SendingClock(
+      time: TimeSource(place.clock), wall: { place.wall.withLock { $0 } },
+      random: { random.withLock { .random(in: 0..<1, using: &$0) } })
+    let sender = MessageSender(
+      folder: place.folder, queue, covers: place.covers, transport: server, options: options)
+    await sender.handle(.started)
+    var done = 0
+    while done < runs {
+      for number in 0..<count {
+        let (near, far) = MemoryChannel.pair()
+        try await near.send(RelayPacket.encode(place.covers.cover()))
+        await relay.answer(far, of: "device \(number)")
+      }
+      let delay = await sender.delay
+      place.wall.withLock { $0 += delay?.milliseconds(rounded: .up) ?? 0 }
+      place.clock.advance(by: MessageRelay.interval)
+      if await sender.handle(.ticked) == .done { done += 1 }
+    }
+    #expect(queue.count >= count)
+    return server.sights.withLock { $0 }
+  }
+
+  @Test("The relay sends at the same instants and bodies of the same size, whatever is brought and while it is")
+  func theSameInstants() async throws {
+    let quiet = try await sights(bringing: 0, runs: 30)
+    #expect(quiet.count > 90)
+    #expect(Set(quiet.map(\.wallMs)).count > 30)
+    #expect(Set(quiet.map(\.bytes)).count == 1)
+    for brought in [1, 6] { #expect(try await sights(bringing: brought, runs: 30) == quiet, "\(brought) messages") }
+  }
+
   @Test("A peer that sends too fast or says nothing is bounded, and others are served") func limits() async throws {
     let clock = ManualClock()
     let relay = MessageRelay(try queue(), time: TimeSource(clock))
