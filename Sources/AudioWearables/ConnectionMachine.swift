@@ -4,7 +4,7 @@
 /// Each phase has a timeout. Between two attempts it waits 2, 5, 10, 20, 30 and then 60 s, each varied by up to a fifth;
 /// only a stream of a minute resets the delay to 2 s, so that an unstable connection costs little. A stream that stops for
 /// five seconds is no fault by itself, because devices can be muted: the device is probed, and the connection is given up
-/// if it does not respond.
+/// if it does not respond within 20 s and sends no audio meanwhile.
 ///
 /// A ``WearableRecorder`` performs the actions; a program sees the ``State``:
 ///
@@ -79,7 +79,9 @@ public struct ConnectionMachine: Sendable {
   static let searchTimeout = Duration.seconds(60)
   static let connectTimeout = Duration.seconds(20)
   static let subscribeTimeout = Duration.seconds(20)
-  static let probeTimeout = Duration.seconds(5)
+  /// As long as the other phases have: the kernel ends a link that is lost, and on a busy machine a device that is well may
+  /// respond late. ATT itself allows 30 s.
+  static let probeTimeout = Duration.seconds(20)
   /// The time without audio after which a streaming device is probed.
   static let quiet = Duration.seconds(5)
   /// The time after which a muted device is probed again.
@@ -137,6 +139,8 @@ public struct ConnectionMachine: Sendable {
       // Audio may have arrived during the probe.
       phase = now - lastSign >= Self.quiet ? .muted(lastSign: now) : .streaming(since: since, lastSign: now)
     case (.muted, .probed(true)): phase = .muted(lastSign: now)
+    // Audio that arrived during the probe is a response, too.
+    case (.streaming(_, let lastSign), .probed(false)) where now - lastSign < Self.quiet: break
     case (.streaming, .probed(false)), (.muted, .probed(false)): return [wait()]
     case (.idle, _), (.waiting, .failed): break
     case (_, .failed): return [wait()]

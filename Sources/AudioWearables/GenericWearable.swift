@@ -36,7 +36,7 @@ public struct GenericWearable: Wearable {
 
   /// Reads the device name, which every device has (Core Specification 3.C.12.1).
   /// - Returns: `nil`.
-  /// - Throws: The errors of a read, if the device does not respond within 5 s.
+  /// - Throws: The errors of a read, if the device does not respond within 20 s.
   public func probe(_ device: Device) async throws -> AudioCodec? {
     _ = try await device.characteristic("2a00", in: "1800").read(timeout: ConnectionMachine.probeTimeout)
     return nil

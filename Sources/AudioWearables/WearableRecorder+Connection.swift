@@ -224,8 +224,10 @@ extension WearableRecorder {
         _ = handle(.probed(true))
       } catch {
         guard !Task.isCancelled else { return nil }
+        let actions = handle(.probed(false))
+        guard !actions.isEmpty else { continue }
         publish(.problem("no audio arrives, and the device does not respond: \(error)"))
-        return handle(.probed(false))
+        return actions
       }
     }
   }

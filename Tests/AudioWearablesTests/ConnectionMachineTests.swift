@@ -83,6 +83,16 @@ import Timing
     #expect(machine.failures == 1)
   }
 
+  @Test("Audio that arrives during a probe without a response keeps the connection") func audioIsAResponse() {
+    var machine = streaming()
+    #expect(machine.handle(.passed, at: .seconds(5)) == [.probe])
+    #expect(machine.handle(.arrived, at: .seconds(21)) == [])
+    #expect(machine.handle(.probed(false), at: .seconds(25)) == [])
+    #expect(machine.state == .streaming)
+    #expect(machine.handle(.passed, at: .seconds(26)) == [.probe])
+    #expect(machine.handle(.probed(false), at: .seconds(46)) == [.wait(.seconds(2))])
+  }
+
   /// Whatever happens in whatever order, it never stands still: each state but the first has something that is done.
   @Test("The machine has a pending action after any order of events") func noOrderOfEventsLosesIt() {
     var random = SeededGenerator(seed: 9)

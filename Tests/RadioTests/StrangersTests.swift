@@ -25,6 +25,9 @@ extension RadioTests.Access {
       // One bluetoothd has both ends, so that nobody could agree to a pairing.
       settings: .init(fetchesStored: false, pairs: false))
     let wearable = try await FakeWearable(on: worn)
+    let events = recorder.events()
+    let problems = Task { for await case .problem(let problem) in events { print("the recorder: \(problem)") } }
+    defer { problems.cancel() }
     try await withPhone(on: phoneName, access: .encrypted()) { phone in
       try await befriend(mac, phoneName, phoneAddress)
       try await withCentral(at: mac, access: .encrypted()) { central in
