@@ -152,11 +152,15 @@ public final class MessageSegments: Sendable {
     return "\(folder)/messages-\(padding)\(digits).\(isFinished ? "box" : "part")"
   }
 
+  /// The numbers of the segments. Files of other names, and with numbers that no collector reaches, are not segments.
   private static func numbers(in folder: String, on disk: Disk) throws(FileError) -> [Int] {
     try disk.names(in: folder).compactMap { name in
       let parts = name.split(separator: ".")
-      guard parts.count == 2, name.hasPrefix("messages-"), ["box", "part"].contains(parts[1]) else { return nil }
-      return Int(parts[0].dropFirst("messages-".count))
+      guard parts.count == 2, name.hasPrefix("messages-"), ["box", "part"].contains(parts[1]),
+        let number = Int(parts[0].dropFirst("messages-".count)), (0..<1 << 40).contains(number),
+        path(folder, number, isFinished: parts[1] == "box") == "\(folder)/\(name)"
+      else { return nil }
+      return number
     }
   }
 }

@@ -37,6 +37,19 @@ import Testing
     }
   }
 
+  @Test("Names that no collector makes are not segments") func strangeNames() throws {
+    try removing {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      for name in ["9223372036854775807.box", "9223372036854775806.part", "-5.part", "7.box", "0000000x.box"] {
+        try Data().write(to: URL(filePath: "\(folder)/messages-\(name)"))
+      }
+      let segments = try MessageSegments(folder: folder)
+      try segments.append(Self.message(1))
+      try segments.finish()
+      #expect(FileManager.default.fileExists(atPath: folder + "/messages-00000001.box"))
+    }
+  }
+
   @Test("A restart continues the segment, and removes half a message that a crash left") func aRestartContinues() throws
   {
     try removing {
