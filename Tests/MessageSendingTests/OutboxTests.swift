@@ -60,6 +60,20 @@ struct OutboxTests {
     #expect(try outbox.messages() == [.init(hint: hint, state: .unknown)])
   }
 
+  @Test("Messages that were written after the damage are shown as sent") func afterTheDamage() throws {
+    let lost = try outbox.write("Hello", to: "desk", sealer: sealer)
+    for byte in [1, 2] as [UInt8] {
+      try queueFixture.folder.write([byte], "queue")
+      let later = try outbox.write("Hello again", to: "desk", sealer: sealer)
+      #expect(try outbox.messages().last == .init(hint: later, state: .pending))
+      _ = try queueFixture.dequeue()
+      #expect(try outbox.messages().last == .init(hint: later, state: .sent))
+      #expect(try outbox.messages().first == .init(hint: lost, state: .unknown))
+    }
+    #expect(try vault.hints().count == 3)
+    #expect(try outbox.messages().map(\.state) == [.unknown, .unknown, .sent])
+  }
+
   @Test("A wipe leaves no message and no hint")
   func wipe() throws {
     let hint = try outbox.write("Hello", to: "desk", sealer: sealer)

@@ -37,7 +37,7 @@ struct QueueTests {
     #expect(try fixture.folder.bytes("queue") == before)
   }
 
-  @Test("Q4: a message of another secret becomes the head")
+  @Test("Q4, 19: a message of another secret becomes the head")
   func otherSecret() throws {
     _ = try queue.append(message("message 1"), secret: fixture.right)
     _ = try queue.append(message("message 2"), secret: fixture.right)

@@ -1,5 +1,6 @@
 import DurableFiles
 import Foundation
+import Streams
 import Testing
 
 @testable import MessageSending
@@ -120,15 +121,25 @@ struct VaultTests {
     #expect(try one.hints().count == 16)
   }
 
-  @Test("A file of another size is refused, and not replaced", arguments: [0, 4095, 4097])
+  @Test("A file of another size opens for nobody; the sender and a new vault set it aside", arguments: [0, 4097])
   func otherSize(count: Int) throws {
-    let bytes = [UInt8](repeating: 9, count: count)
-    try fixture.folder.write(bytes, "vault")
-    for call in [vault.touch, { _ = try vault.unlock(passphrase: secret("x")) }] as [() throws -> Void] {
-      let error = #expect(throws: MessageSendingError.self) { try call() }
-      #expect(error?.code == .damagedFile)
+    let problems = Lock<[MessageSendingError.Code]>([])
+    let vault = Vault(path: vault.path, disk: Disk(), cost: VaultFixture.cost) { error in
+      problems.withLock { $0.append(error.code) }
     }
-    #expect(try fixture.folder.bytes("vault") == bytes)
+    let bytes = [UInt8](repeating: 9, count: count)
+    let users: [() throws -> Void] = [vault.touch, { _ = try vault.create(passphrase: secret("new")) }]
+    for (number, user) in users.enumerated() {
+      try fixture.folder.write(bytes, "vault")
+      let error = #expect(throws: MessageSendingError.self) { try vault.unlock(passphrase: secret("x")) }
+      #expect(error?.code == .damagedFile)
+      #expect(try !vault.exists())
+      #expect(problems.withLock { $0.count } == number)
+      try user()
+      #expect(try fixture.folder.bytes("vault").count == Vault.byteCount)
+      #expect(try fixture.folder.bytes("vault.damaged") == bytes)
+    }
+    #expect(try vault.unlock(passphrase: secret("new")).hints().isEmpty)
   }
 
   @Test("A missing vault and an empty passphrase are refused")

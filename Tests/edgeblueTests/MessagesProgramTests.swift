@@ -103,6 +103,32 @@ struct MessagesProgramTests {
     try FileManager.default.removeItem(atPath: folder)
   }
 
+  @Test("A second setup keeps the vault, wants its passphrase or a new vault, and replaces a damaged one")
+  func anotherSetup() async throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let root = try #require(field("root", of: try await edgeblue("keys make \(folder)/keys --recipient desk --json")))
+    for word in ["pass", "other"] { try word.write(toFile: "\(folder)/\(word)", atomically: true, encoding: .utf8) }
+    let setup = "setup --server http://127.0.0.1:1 --keys \(folder)/keys/keys.json --root \(root)"
+    let other = unlocked.replacing("/pass", with: "/other")
+    _ = try await edgeblue("\(setup) \(unlocked)")
+    _ = try await edgeblue("write --to desk \(unlocked)", input: "first")
+    #expect(try await failure("\(setup) \(other)") == 77)
+    #expect(try await edgeblue("\(setup) \(unlocked)").contains("was there before"))
+    #expect(try await edgeblue("\(setup) --state \(folder)/state").contains("was there before"))
+    #expect(field("waiting", of: try await edgeblue("status --json \(unlocked)")) == "1")
+
+    #expect(!(try await edgeblue("\(setup) --new-vault \(other)")).contains("was there before"))
+    _ = try await edgeblue("write --to desk \(other)", input: "second")
+    #expect(field("waiting", of: try await edgeblue("status --json \(other)")) == "1")
+    try Data([1]).write(to: URL(filePath: "\(folder)/state/vault"))
+    let (status, words) = try await shell("write --to desk \(other)", "third")
+    #expect(status != 0)
+    #expect(words.contains("set up a new one"))
+    #expect(try await edgeblue("\(setup) \(other)").contains("is set up"))
+    _ = try await edgeblue("write --to desk \(other)", input: "third")
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
   /// The options for the sender's folder and the passphrase on a descriptor that the shell opens.
   private var unlocked: String { "--state \(folder)/state --passphrase-fd 3 3<\(folder)/pass" }
 

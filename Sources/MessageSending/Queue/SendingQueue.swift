@@ -160,8 +160,12 @@ public final class SendingQueue: Sendable {
 
   /// Returns `true` if there is a damaged file, whose messages may be lost.
   /// - Throws: ``MessageSendingError`` with code `.storage`.
-  public func hasDamagedFile() throws(MessageSendingError) -> Bool {
-    do { return try disk.exists(damagedPath) } catch { throw MessageSendingError(error) }
+  public func hasDamagedFile() throws(MessageSendingError) -> Bool { try damage() != nil }
+
+  /// Returns the mark of the damaged file; `nil` if there is none.
+  func damage() throws(MessageSendingError) -> MessageHint? {
+    let file = WholeFile(path: damagedPath, limit: 0, disk: disk)
+    do { return try file.stamp().map { MessageHint(damage: $0) } } catch { throw MessageSendingError(error) }
   }
 
   /// Replaces all messages by covers, irrevocably, also one that a server has refused: it sees that the head changes. A vault that has their hints shows them as sent:

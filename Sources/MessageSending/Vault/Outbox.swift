@@ -15,7 +15,7 @@ public struct Outbox: Sendable {
     case pending
     /// The message has left the queue, because a server has taken it.
     case sent
-    /// The message is not in the queue; the queue's file was damaged since, so that it may have been lost.
+    /// The message is not in the queue; the queue's file was damaged after it was written, so that it may have been lost.
     case unknown
   }
 
@@ -44,10 +44,13 @@ public struct Outbox: Sendable {
     -> MessageHint
   {
     let message = try sealer.message(text, to: recipient, from: vault.userKey().publicKey)
+    // A file that is damaged now is set aside by looking; of one that is damaged from now on this is not the mark.
+    _ = try queue.hints(secret: vault.secret)
+    let damage = try queue.damage()
     // The queue first: a hint without a message would look as if the message were sent.
     let hint = try queue.append(message, secret: vault.secret)
     do {
-      try vault.add(queue.hints(secret: vault.secret))
+      try vault.add((damage.map { [$0] } ?? []) + queue.hints(secret: vault.secret))
     } catch {
       var error = error
       error.hint = "the message is queued and will be sent; do not write it again"
@@ -60,12 +63,15 @@ public struct Outbox: Sendable {
   /// - Throws: ``MessageSendingError``.
   public func messages() throws(MessageSendingError) -> [Written] {
     // In this order: a message that is queued meanwhile must not look as if it were sent.
-    let hints = try vault.hints()
+    let entries = try vault.entries()
     let pending = try queue.hints(secret: vault.secret)
-    let isDamaged = try queue.hasDamagedFile()
+    var uncertain = entries.lastIndex(where: \.marksDamage) ?? 0
+    // Nothing was written since the last damage.
+    if let damage = try queue.damage(), !entries.contains(damage) { uncertain = entries.count }
     // A crash between queue and vault leaves a message that only the queue knows.
-    return (hints + pending.filter { !hints.contains($0) }).map { hint in
-      Written(hint: hint, state: pending.contains(hint) ? .pending : isDamaged ? .unknown : .sent)
+    return (entries + pending.filter { !entries.contains($0) }).enumerated().filter { !$0.element.marksDamage }.map {
+      (number, hint) in
+      Written(hint: hint, state: pending.contains(hint) ? .pending : number < uncertain ? .unknown : .sent)
     }
   }
 

@@ -25,20 +25,41 @@ public struct Vault: Sendable {
   private let disk: Disk
   private let cost: VaultCost
   private let lockAttempts: Int
+  private let onProblem: @Sendable (MessageSendingError) -> Void
 
   /// Creates a reference to a vault without accessing the disk.
-  public init(path: String) { self.init(path: path, disk: Disk(), cost: .usual) }
+  /// - Parameters:
+  ///   - path: The path of the file, in a folder that exists.
+  ///   - onProblem: A closure that receives the error of a vault that was damaged and set aside.
+  public init(path: String, onProblem: @escaping @Sendable (MessageSendingError) -> Void = { _ in }) {
+    self.init(path: path, disk: Disk(), cost: .usual, onProblem: onProblem)
+  }
 
   /// Creates a reference to a vault on a disk whose steps a test can make fail.
-  package init(path: String, disk: Disk, cost: VaultCost, lockAttempts: Int = 2000) {
+  package init(
+    path: String, disk: Disk, cost: VaultCost, lockAttempts: Int = 2000,
+    onProblem: @escaping @Sendable (MessageSendingError) -> Void = { _ in }
+  ) {
     self.path = path
+    self.onProblem = onProblem
     self.disk = disk
     self.cost = cost
     self.lockAttempts = lockAttempts
     file = WholeFile(path: path, limit: Self.byteCount, disk: disk)
   }
 
-  /// Creates a vault with a new queue secret, in the place of one that exists.
+  /// Returns `true` if there is a file of a vault's size, whoever may open it.
+  /// - Throws: ``MessageSendingError`` with code `.storage`.
+  public func exists() throws(MessageSendingError) -> Bool {
+    do throws(MessageSendingError) {
+      return try load() != nil
+    } catch {
+      guard error.code == .damagedFile else { throw error }
+      return false
+    }
+  }
+
+  /// Creates a vault with a new queue secret, in the place of one that exists; a damaged one is set aside.
   ///
   /// Messages that wait under an earlier vault's secret are still sent, and nobody can look at them any more.
   /// - Throws: ``MessageSendingError`` with code `.invalidArgument` for an empty passphrase, `.storage` or
@@ -48,7 +69,10 @@ public struct Vault: Sendable {
       passphrase: Self.checked(passphrase), salt: Sodium.random(VaultBox.saltByteCount), cost: cost)
     let contents = try VaultContents()
     let bytes = try box.seal(contents.bytes())
-    try locked { () throws(MessageSendingError) in try save(bytes) }
+    try locked { () throws(MessageSendingError) in
+      _ = try loadOrSetAside()
+      try save(bytes)
+    }
     return UnlockedVault(vault: self, box: box, secret: contents.secret)
   }
 
@@ -64,13 +88,13 @@ public struct Vault: Sendable {
   }
 
   /// Writes the vault anew without a change, so that its times do not show when a message was written; creates a vault
-  /// that nobody opens where there is none.
+  /// that nobody opens where there is none, or where a damaged one was set aside.
   ///
   /// To be called when the sender starts and stops. It needs no passphrase.
   /// - Throws: ``MessageSendingError`` with code `.storage` or `.busy`.
   public func touch() throws(MessageSendingError) {
     try locked { () throws(MessageSendingError) in
-      if let bytes = try load() { try save(bytes) } else { try save(Sodium.random(Self.byteCount)) }
+      if let bytes = try loadOrSetAside() { try save(bytes) } else { try save(Sodium.random(Self.byteCount)) }
     }
   }
 
@@ -107,9 +131,21 @@ public struct Vault: Sendable {
     guard let data else { return nil }
     guard data.count == Self.byteCount else {
       throw MessageSendingError(
-        .damagedFile, "the vault \(path) does not have \(Self.byteCount) bytes", hint: "move it away and set up again")
+        .damagedFile, "the vault \(path) does not have \(Self.byteCount) bytes", hint: "set up a new one")
     }
     return [UInt8](data)
+  }
+
+  /// Loads the vault with the lock held; a damaged one is set aside and reported.
+  private func loadOrSetAside() throws(MessageSendingError) -> [UInt8]? {
+    do throws(MessageSendingError) {
+      return try load()
+    } catch {
+      guard error.code == .damagedFile else { throw error }
+      onProblem(error)
+      do { try file.setAside() } catch { throw MessageSendingError(error) }
+      return nil
+    }
   }
 
   private func save(_ bytes: [UInt8]) throws(MessageSendingError) {
@@ -147,7 +183,10 @@ public struct UnlockedVault: Sendable {
 
   /// Returns the hints of the messages that were written, oldest first; of very many the last 251.
   /// - Throws: ``MessageSendingError`` with code `.storage`, or `.cannotUnlock` when another vault has replaced this one.
-  public func hints() throws(MessageSendingError) -> [MessageHint] { try vault.contents(with: box).hints }
+  public func hints() throws(MessageSendingError) -> [MessageHint] { try entries().filter { !$0.marksDamage } }
+
+  /// Returns the hints, and among them the marks of damage.
+  func entries() throws(MessageSendingError) -> [MessageHint] { try vault.contents(with: box).hints }
 
   /// Adds the hint of a message that was queued; it is on disk when this returns.
   /// - Throws: ``MessageSendingError`` with code `.storage`, or `.cannotUnlock` when another vault has replaced this one.

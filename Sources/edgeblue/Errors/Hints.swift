@@ -3,6 +3,7 @@ import BlueZ
 import EdgeCoder
 import EdgeCoderHTTP
 import ErrorReporting
+import MessageSending
 import SpeedTest
 import Uploads
 
@@ -18,6 +19,7 @@ enum Hints {
     case let error as CentralClientError: centralClient[error.code]
     case let error as EngineError: engine[error.code]
     case let error as InferenceError: inference[error.code]
+    case let error as MessageSendingError: messages[error.code]
     case let error as SpeedTestError: error.isUntrusted ? certificate : speedTest[error.code]
     case let error as UploadsError: uploads[error.code]
     default: nil
@@ -46,6 +48,10 @@ enum Hints {
 
   private static let inference: [InferenceError.Code: String] = [
     .noPhoneReady: "`edgeblue phone` starts a phone on another machine or adapter"
+  ]
+
+  private static let messages: [MessageSendingError.Code: String] = [
+    .cannotUnlock: "`edgeblue messages setup --new-vault` replaces a vault whose passphrase is lost"
   ]
 
   private static let speedTest: [SpeedTestError.Code: String] = [

@@ -26,7 +26,7 @@ struct MessagesFolder: Sendable {
   let path: String
 
   var queuePath: String { path + "/queue" }
-  var vaultPath: String { path + "/vault" }
+  var vault: Vault { Vault(path: path + "/vault", onProblem: Self.report) }
   /// The folder of the messages that a relay of this machine passes on.
   var relayPath: String { path + "/relay" }
   private var settings: WholeFile { WholeFile(path: path + "/settings.json", limit: 64 << 10) }
@@ -100,8 +100,11 @@ struct MessagesFolder: Sendable {
   }
 
   func queue(_ covers: some CoverSource) throws -> SendingQueue {
-    try SendingQueue.open(path: queuePath, covers: covers) { problem in
-      Output.write("edgeblue: \(problem)\n".printableLines, to: STDERR_FILENO)
-    }
+    try SendingQueue.open(path: queuePath, covers: covers, onProblem: Self.report)
+  }
+
+  /// Prints the error of a file that was set aside.
+  @Sendable private static func report(_ problem: MessageSendingError) {
+    Output.write("edgeblue: \(problem)\n".printableLines, to: STDERR_FILENO)
   }
 }

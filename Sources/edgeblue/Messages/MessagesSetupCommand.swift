@@ -8,7 +8,9 @@ struct MessagesSetupCommand: AsyncParsableCommand {
     commandName: "setup", abstract: "Create a sender: its settings, its queue of covers and its vault.",
     discussion: """
       Every sender is set up in the same way, whether its user ever writes a message or not. An existing queue and vault \
-      are kept; only the settings are replaced.
+      are kept; only the settings are replaced. The passphrase of --passphrase-fd must then be that of the vault. \
+      --new-vault replaces a vault whose passphrase is lost: messages that wait are still sent, and `edgeblue messages \
+      status` does not know them any more.
       """)
 
   @Option(help: ArgumentHelp("The URL of the server that messages are posted to.", valueName: "url")) var server: String
@@ -24,6 +26,7 @@ struct MessagesSetupCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("A PEM file with the only certificates to trust.", valueName: "file")) var ca: String?
   @Option(help: ArgumentHelp("A DNS-over-HTTPS resolver, such as https://1.1.1.1/dns-query.", valueName: "url"))
   var resolver: String?
+  @Flag(help: "Replace an existing vault by a new one with a new passphrase.") var newVault = false
   @OptionGroup var folder: MessagesFolderOptions
   @OptionGroup var passphrase: PassphraseOptions
   @OptionGroup var common: CommonOptions
@@ -44,13 +47,16 @@ struct MessagesSetupCommand: AsyncParsableCommand {
       }
       _ = try covers.keys()
       try folder.create()
-      let vault = Vault(path: folder.vaultPath)
-      if !FileManager.default.fileExists(atPath: folder.vaultPath) {
-        _ = try vault.create(passphrase: try passphrase.passphrase(isNew: true))
+      let isKept = try !newVault && folder.vault.exists()
+      if !isKept {
+        _ = try folder.vault.create(passphrase: try passphrase.passphrase(isNew: true))
+      } else if passphrase.isGiven {
+        _ = try folder.vault.unlock(passphrase: try passphrase.passphrase())
       }
       _ = try folder.queue(covers)
       try folder.write(settings)
       terminal.say("The sender in \(folder.path) is set up. `edgeblue messages run` starts it.")
+      if isKept { terminal.say("Its vault was there before, and has the passphrase that it had.") }
     }
   }
 

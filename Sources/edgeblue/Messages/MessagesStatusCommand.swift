@@ -32,7 +32,7 @@ struct MessagesStatusCommand: AsyncParsableCommand {
         terminal.say("failures   \(failures) runs since the last one")
       }
       if unlock || passphrase.passphraseFd != nil {
-        let vault = try Vault(path: folder.vaultPath).unlock(passphrase: try passphrase.passphrase())
+        let vault = try folder.vault.unlock(passphrase: try passphrase.passphrase())
         let queue = try folder.queue(try folder.covers(settings))
         let messages = try Outbox(vault: vault, queue: queue).messages()
         func count(_ state: Outbox.State) -> Int { messages.count { $0.state == state } }

@@ -34,7 +34,7 @@ struct MessagesWriteCommand: AsyncParsableCommand {
           "there is no recipient \(to.printable)",
           hint: "recipients: \(keys.recipients.map(\.id.printable).joined(separator: ", "))", status: .badInput)
       }
-      let vault = try Vault(path: folder.vaultPath).unlock(passphrase: try passphrase.passphrase())
+      let vault = try folder.vault.unlock(passphrase: try passphrase.passphrase())
       let text = try StandardInput.isTerminal ? Self.typed() : Self.read()
       guard !text.isEmpty else { throw Failure("the text is empty", status: .badInput) }
       let outbox = Outbox(vault: vault, queue: try folder.queue(covers))

@@ -10,6 +10,9 @@ struct PassphraseOptions: ParsableArguments {
       valueName: "number"))
   var passphraseFd: Int32?
 
+  /// A Boolean value that indicates whether a program passes the passphrase.
+  var isGiven: Bool { passphraseFd != nil }
+
   /// The longest passphrase in bytes.
   private static let limit = 1024
 
