@@ -76,6 +76,46 @@ import Timing
     try FileManager.default.removeItem(atPath: folder)
   }
 
+  @Test("Sleep ends what is made up for at the start, without waiting for the server")
+  func sleepAfterAStart() async throws {
+    let messages = try messages()
+    await messages.sender.handle(.stopping)
+    server.isHeld.withLock { $0 = true }
+    let (phases, source) = BoundedStream.make(of: LifecycleUpdate.self, limit: 8)
+    let running = Task { try await messages.run(following: phases) }
+    try await eventually { try SendingRecord.read(folder: folder)?.remaining == 2 }
+    source.yield(LifecycleUpdate(number: 1, snapshot: LifecycleSnapshot(phase: .suspending, reason: .headless)))
+    try await eventually { ticks(messages, .cancelled) == 1 }
+    running.cancel()
+    try await running.value
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  @Test("A sender alone stops before a sleep and starts after it, and makes up for the run that it interrupted")
+  func sleepOfASender() async throws {
+    let messages = try messages()
+    await messages.sender.handle(.stopping)
+    server.isHeld.withLock { $0 = true }
+    let (phases, source) = BoundedStream.make(of: LifecycleUpdate.self, limit: 8)
+    var options = BackgroundActivity.Options()
+    options.bus = nil
+    let activity = BackgroundActivity(options)
+    let running = Task { await messages.sender.run(following: phases, delayingSleep: activity) }
+    source.yield(LifecycleUpdate(number: 1, snapshot: LifecycleSnapshot(phase: .background, reason: .headless)))
+    try await eventually { try SendingRecord.read(folder: folder)?.remaining == 2 }
+    #expect(activity.state == .waiting)
+    source.yield(LifecycleUpdate(number: 2, snapshot: LifecycleSnapshot(phase: .suspending, reason: .headless)))
+    try await eventually { activity.state == .released }
+    #expect(ticks(messages, .cancelled) == 1)
+    server.isHeld.withLock { $0 = false }
+    source.yield(LifecycleUpdate(number: 3, snapshot: LifecycleSnapshot(phase: .background, reason: .headless)))
+    try await eventually { ticks(messages, .done) == 1 }
+    running.cancel()
+    await running.value
+    #expect(server.count.withLock { $0 } == 2)
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
   @Test("Sleep interrupts a run, and the run that is owed is made up at the next start") func sleep() async throws {
     let messages = try messages()
     server.isHeld.withLock { $0 = true }

@@ -94,8 +94,8 @@ public struct SendingMachine: Sendable, Hashable {
   }
 
   private mutating func started(_ now: Int64, _ draw: Double) -> [Action] {
-    guard record.isPending else { return [schedule(after: failsafe(draw), now), .rewriteQueue, .save(record)] }
     record.lastTrigger = now
+    guard record.isPending else { return [schedule(after: failsafe(draw), now), .rewriteQueue, .save(record)] }
     guard isPermitted(now) else {
       return [schedule(after: failsafe(draw), now), .rewriteQueue, .save(record), .report(.skipped)]
     }
@@ -195,8 +195,13 @@ public struct SendingMachine: Sendable, Hashable {
   /// Returns the event that is due for a program that another one starts at intervals; `nil` if nothing is.
   ///
   /// A tick further away than the schedule ever waits was planned before the clock was set back.
-  public func dueEvent(at now: Int64) -> Event? {
+  /// - Parameters:
+  ///   - now: The wall-clock time in milliseconds since 1970.
+  ///   - boot: The wall-clock time at which the host started: what was recorded before was another program's, and the
+  ///     first event after a boot is a start, as for a program that stays. `nil` if that does not matter.
+  public func dueEvent(at now: Int64, bootedAt boot: Int64? = nil) -> Event? {
     guard let due = record.due else { return .started }
+    if let boot, (record.lastTrigger ?? .min) < boot { return .started }
     let wait = due.saturatingSubtracting(now)
     return wait <= 0 || wait > policy.longestWait.milliseconds(rounded: .up) ? .ticked : nil
   }

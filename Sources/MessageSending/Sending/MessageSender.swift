@@ -127,19 +127,24 @@ public actor MessageSender {
   /// a horizon an observer could tell the two apart by the seconds of the minute at which they send.
   /// - Parameter horizon: The time within which an event that is not due yet is waited for.
   /// - Returns: The outcome; `nil` if nothing was due, the event needed no run, or the task was cancelled.
-  /// - Throws: ``MessageSendingError`` with code `.storage` or `.damagedFile`.
+  /// - Throws: ``MessageSendingError`` with code `.storage`.
   @discardableResult public func runIfDue(
     within horizon: Duration = .zero
   ) async throws(MessageSendingError) -> SendingOutcome? {
     let end = options.clock.time.now + horizon
     while true {
-      let (record, _) = try store.load()
-      let machine = SendingMachine(record: record, policy: options.policy)
-      if let due = machine.dueEvent(at: options.clock.wall()) { return await handle(due) }
-      // Another process may handle the event meanwhile, and set the next one.
-      guard let delay = machine.delay(at: options.clock.wall()), options.clock.time.now + delay <= end else {
-        return nil
+      let machine: SendingMachine
+      do throws(MessageSendingError) {
+        machine = SendingMachine(record: try store.read(), policy: options.policy)
+      } catch {
+        guard error.code == .damagedFile else { throw error }
+        // The event replaces the record, with the lock, and finds a run owed.
+        return await handle(.started)
       }
+      let now = options.clock.wall()
+      if let due = machine.dueEvent(at: now, bootedAt: options.clock.boot()) { return await handle(due) }
+      // Another process may handle the event meanwhile, and set the next one.
+      guard let delay = machine.delay(at: now), options.clock.time.now + delay <= end else { return nil }
       do { try await options.clock.time.sleep(for: delay) } catch { return nil }
     }
   }

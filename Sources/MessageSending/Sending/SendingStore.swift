@@ -24,15 +24,27 @@ struct SendingStore: Sendable {
     }
   }
 
-  /// Reads the record; a damaged one is set aside, and a new one takes its place.
-  /// - Returns: The record, and the problem with the damaged one.
-  func load() throws(MessageSendingError) -> (record: SendingRecord, problem: MessageSendingError?) {
+  /// Reads the record and changes nothing, so that it needs no lock.
+  /// - Returns: A new record if there is none.
+  /// - Throws: ``MessageSendingError`` with code `.storage` or `.damagedFile`.
+  func read() throws(MessageSendingError) -> SendingRecord {
     let data: Data?
     do throws(FileError) { data = try file.read() } catch { throw MessageSendingError(error) }
-    guard let data else { return (SendingRecord(), nil) }
+    guard let data else { return SendingRecord() }
     do throws(MessageSendingError) {
-      return (try SendingRecord(bytes: [UInt8](data)), nil)
+      return try SendingRecord(bytes: [UInt8](data))
     } catch {
+      throw MessageSendingError(.damagedFile, "\(file.path): \(error.message)")
+    }
+  }
+
+  /// Reads the record with the lock held; a damaged one is set aside, and a new one takes its place.
+  /// - Returns: The record, and the problem with the damaged one.
+  func load() throws(MessageSendingError) -> (record: SendingRecord, problem: MessageSendingError?) {
+    do throws(MessageSendingError) {
+      return (try read(), nil)
+    } catch {
+      guard error.code == .damagedFile else { throw error }
       let problem = error
       do throws(FileError) { try file.setAside() } catch { throw MessageSendingError(error) }
       // A run that may have been owed is owed.
@@ -52,12 +64,7 @@ extension SendingRecord {
   /// - Returns: `nil` if the sender has never started.
   /// - Throws: ``MessageSendingError`` with code `.storage` or `.damagedFile`.
   public static func read(folder: String) throws(MessageSendingError) -> SendingRecord? {
-    let data: Data?
-    do throws(FileError) {
-      data = try WholeFile(path: folder + "/sending.state", limit: byteCount).read()
-    } catch {
-      throw MessageSendingError(error)
-    }
-    return try data.map { data throws(MessageSendingError) in try SendingRecord(bytes: [UInt8](data)) }
+    let record = try SendingStore(folder: folder, disk: Disk()).read()
+    return record == SendingRecord() ? nil : record
   }
 }

@@ -57,17 +57,30 @@ struct AgentMessages: Sendable {
   }
 
   private func follow(_ phases: BoundedStream<LifecycleUpdate>) async throws {
-    try await begin()
+    // Apart from the phases: what is owed takes minutes at a slow server, and sleep does not wait for it.
+    var beginning = Task { try await begin() }
     var sleeps = false
     for await update in phases where (update.snapshot.phase == .suspending) != sleeps {
       sleeps.toggle()
       guard sleeps else {
-        try await begin()
+        beginning = Task { try await begin() }
         continue
       }
+      try await end(beginning)
       // It expires a run in progress; what is left of it is owed.
       await scheduler.update(BackgroundConditions(isInBackground: true, isGoingToSleep: true))
       await sender.handle(.stopping)
+    }
+    try await end(beginning)
+  }
+
+  /// Ends what ``begin()`` does; what is left of a run is owed.
+  private func end(_ beginning: Task<Void, any Error>) async throws {
+    beginning.cancel()
+    do {
+      try await beginning.value
+    } catch is CancellationError {
+      // It was under way.
     }
   }
 
@@ -87,7 +100,7 @@ extension AgentMessages {
     let folder = MessagesFolder(path: state + "/messages")
     let settings = try folder.read()
     let covers = try folder.covers(settings)
-    let source = VaultedQueue(try folder.queue(covers), Vault(path: folder.vaultPath))
+    let source = VaultedQueue(try folder.queue(covers), folder.vault)
     let counts = OutcomeCounts()
     var options = MessageSender.Options()
     options.prepare = try folder.preparation(settings)

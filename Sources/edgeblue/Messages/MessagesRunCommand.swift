@@ -6,6 +6,7 @@ import Logging
 import MessageSending
 import ServiceLifecycle
 import Streams
+import SystemState
 
 /// `edgeblue messages run`
 struct MessagesRunCommand: AsyncParsableCommand {
@@ -46,7 +47,7 @@ struct MessagesRunCommand: AsyncParsableCommand {
       let folder = try folder.folder()
       let settings = try folder.read()
       let covers = try folder.covers(settings)
-      let source = VaultedQueue(try folder.queue(covers), Vault(path: folder.vaultPath))
+      let source = VaultedQueue(try folder.queue(covers), folder.vault)
       let counts = OutcomeCounts()
       var options = pace.senderOptions
       // A machine that needs a relay has no network to fetch keys from.
@@ -67,7 +68,13 @@ struct MessagesRunCommand: AsyncParsableCommand {
         return
       }
       terminal.say("Sending to \(relay.map { "the relay \($0)" } ?? settings.server). Ctrl-C stops it.")
-      try await runUntilStopped([Role { await sender.run() }] + metrics.server(terminal) { counts.metrics })
+      let lifecycle = try await LifecycleMonitor.start()
+      defer { lifecycle.close() }
+      var activity = BackgroundActivity.Options()
+      activity.why = "messages are being sent"
+      let delaying = BackgroundActivity(activity)
+      let role = Role { await sender.run(following: lifecycle.updates(), delayingSleep: delaying) }
+      try await runUntilStopped([role] + metrics.server(terminal) { counts.metrics })
     }
   }
 

@@ -75,7 +75,10 @@ final class ObservedProgram: Sendable {
     let sender = try ChildProcess(
       "strace",
       ["-D", "-ff", "-ttt", "-yy", "-s", "160", "-e", "trace=" + SystemCallTrace.families, "-o", calls + "/call"]
-        + command, errors: .discarded)
+        + command,
+      // Where there is a bus, the program asks it about sleep, at times of its own.
+      environment: ProcessInfo.processInfo.environment.merging(
+        ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder)/no-bus"]) { $1 }, errors: .discarded)
     if case .edgeblue = program {
       try await eventually("the attempts of a life", within: .seconds(120)) {
         server.connections.count > Self.attempts

@@ -27,7 +27,11 @@ struct ProgramDeniabilityTests {
         cuts[messages, default: 0] += busy.cuts
       }
     }
-    for count in cuts.values { #expect(count <= 1 + Self.lives * ObservedProgram.attempts / 20) }
+    // How many there are depends on the load of the machine. Four standard deviations of the difference of two counts.
+    for count in [cuts[1] ?? 0, cuts[8] ?? 0] {
+      let other = cuts[0] ?? 0
+      #expect(Double(abs(count - other)) <= 4 * Double(count + other + 1).squareRoot(), "\(cuts)")
+    }
     print("requests in two writes, by the number of messages: \(cuts)")
     print("\(Self.lives) lives each with 0, 1 and 8 messages; outcomes: \(silent.parts.keys.sorted())")
     let run = silent.parts["done 200 200"]?.first

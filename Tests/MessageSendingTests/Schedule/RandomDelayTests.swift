@@ -58,7 +58,7 @@ import Testing
     #expect(Self.samples(of: delay, 100).allSatisfy { (2400...2700).contains($0) })
   }
 
-  @Test("39 % of the usual delays have exactly five minutes, and their mean is 664 s") func theUsualDelays() {
+  @Test("15: 39 % of the usual delays have exactly five minutes, and their mean is 664 s") func theUsualDelays() {
     let samples = Self.samples(of: .usual, 100_000)
     #expect(abs(Double(samples.count { $0 == 300 }) / 100_000 - 0.394) < 0.01)
     #expect(abs(samples.reduce(0, +) / 100_000 - 663.6) < 8)

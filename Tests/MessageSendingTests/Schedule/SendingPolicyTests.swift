@@ -27,14 +27,14 @@ import Testing
 
   @Test("A second run in the same instant is skipped") func theSameInstant() { #expect(!isPermitted(secondsSince: 0)) }
 
-  @Test("3600 s after the last run a run is permitted, after 3599 s it is skipped") func theBoundaryOfAnHour() {
+  @Test("16: 3600 s after the last run a run is permitted, after 3599 s it is skipped") func theBoundaryOfAnHour() {
     #expect(isPermitted(secondsSince: 3600, minimum: 3600))
     #expect(!isPermitted(secondsSince: 3599, minimum: 3600))
     let almost = SendingPolicy.shouldExecute(now: 3_599_999, lastRun: 0, minimum: .seconds(3600))
     #expect(!almost)
   }
 
-  @Test("A clock that was set forward permits a run, and setting it right again another one") func aForwardJump() {
+  @Test("4: A clock that was set forward permits a run, and setting it right again another one") func aForwardJump() {
     #expect(isPermitted(secondsSince: 86_400, minimum: 3600))
     #expect(isPermitted(secondsSince: -86_400, minimum: 3600))
   }

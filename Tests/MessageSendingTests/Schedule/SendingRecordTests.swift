@@ -17,7 +17,7 @@ import Testing
     return record
   }
 
-  @Test("P1: a record round-trips, and a new one is not pending and has never run") func recordsRoundTrip() throws {
+  @Test("P1, 10: a record round-trips, and a new one is not pending and has never run") func recordsRoundTrip() throws {
     let new = try SendingRecord(bytes: SendingRecord().bytes)
     #expect(new == SendingRecord())
     #expect(!new.isPending)

@@ -126,6 +126,31 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: place.folder + "/sending.state.damaged"))
   }
 
+  @Test("A timer program sets a damaged record aside with the lock, and sends what is owed")
+  func aDamagedRecordOfATimer() async throws {
+    let place = try SenderPlace()
+    let path = place.folder + "/sending.state"
+    try Data([1, 2, 3]).write(to: URL(filePath: path))
+    let lock = try #require(try FileLock(path: place.folder + "/sending.lock"))
+    #expect(try await place.sender().runIfDue() == .busy)
+    #expect(try Data(contentsOf: URL(filePath: path)) == Data([1, 2, 3]))
+    lock.release()
+    #expect(try await place.sender().runIfDue() == .done)
+    #expect(FileManager.default.fileExists(atPath: path + ".damaged"))
+  }
+
+  @Test("The first event of a timer program after a boot is a start, which makes up for a run that is owed")
+  func theFirstEventAfterABoot() async throws {
+    let place = try SenderPlace()
+    #expect(try await place.sender().runIfDue() == nil)
+    place.wall.withLock { $0 += 60_000 }
+    #expect(try await place.sender().runIfDue() == nil)
+    place.boot.withLock { $0 += 30_000 }
+    #expect(try await place.sender().runIfDue() == .done)
+    #expect(place.server.attempts.count == 2)
+    #expect(try await place.sender().runIfDue() == nil)
+  }
+
   @Test("The queue's file is new after every start, stop and tick, also after a skipped one") func theFileIsRewritten()
     async throws
   {

@@ -17,6 +17,7 @@ final class SenderPlace: Sendable {
   private let disk: Disk
   let clock = ManualClock()
   let wall = Lock<Int64>(1_790_000_000_000)
+  let boot = Lock<Int64>(1_790_000_000_000)
   let outcomes = Lock<[SendingOutcome]>([])
 
   /// Creates a place with a queue on a disk whose steps a test sees, or makes fail.
@@ -55,6 +56,7 @@ final class SenderPlace: Sendable {
   var options: MessageSender.Options {
     var options = MessageSender.Options()
     options.clock = SendingClock(time: TimeSource(clock), wall: { [wall] in wall.withLock { $0 } }, random: { 0.5 })
+    options.clock.boot = { [boot] in boot.withLock { $0 } }
     options.disk = disk
     options.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     return options

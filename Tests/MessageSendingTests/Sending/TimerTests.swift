@@ -25,6 +25,7 @@ import Timing
       options.clock = SendingClock(
         time: TimeSource(place.clock), wall: { [self] in now },
         random: { [random] in random.withLock { .random(in: 0..<1, using: &$0) } })
+      options.clock.boot = { Self.start }
       return MessageSender(
         folder: place.folder, place.queue, covers: place.covers, transport: Clocked(timed: self), options: options)
     }
