@@ -35,6 +35,21 @@ import Testing
     #expect(line(64 << 10, seconds: 11, roundTrip: nil).requests(usual: 3) == 3)
   }
 
+  @Test("A slow line that becomes slower has no fewer requests: too few may be the reason")
+  func theHighestSpeedCounts() {
+    var line = line(64 << 10, seconds: 11, roundTrip: .seconds(1))
+    let sent: Int64 = 11 * 64 << 10
+    for second in 1...30 { line.add(sent + Int64(second) * 16 << 10, at: .seconds(11 + second)) }
+    #expect(line.requests(usual: 4) == 4)
+  }
+
+  @Test(
+    "A line whose speed is not known yet has more requests where the latency is long",
+    arguments: [(Duration.milliseconds(20), 4), (.milliseconds(300), 5), (.seconds(2), 8)])
+  func latencyIsKnownFirst(_ latency: Duration, _ requests: Int) {
+    #expect(line(64 << 10, seconds: 5, roundTrip: latency).requests(usual: 4) == requests)
+  }
+
   @Test("The shortest round trip is the latency") func theShortestCounts() {
     var line = line(64 << 10, seconds: 11, roundTrip: .seconds(1))
     line.add(roundTrip: .seconds(5))

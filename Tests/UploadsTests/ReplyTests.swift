@@ -157,10 +157,34 @@ import UploadsTesting
     let plan = UploadPlan()
     #expect(plan.parts(of: 16 << 20 - 1) == [])
     #expect(plan.parts(of: 0) == [])
-    #expect(plan.parts(of: 20 << 20).map(\.count) == [8 << 20, 8 << 20, 4 << 20])
+    #expect(plan.parts(of: 20 << 20).map(\.count) == [5 << 20, 5 << 20, 5 << 20, 5 << 20])
+    #expect(plan.parts(of: 48 << 20).map(\.count) == Array(repeating: 6 << 20, count: 8))
+    #expect(plan.parts(of: 65 << 20).map(\.count) == Array(repeating: 8 << 20, count: 8) + [1 << 20])
     let largest = plan.parts(of: 5 << 40)
     #expect(largest.count <= 10_000)
     #expect(largest.last?.upperBound == 5 << 40)
     #expect(UploadPlan(threshold: 1, partLength: 1).parts(of: 5 << 20 + 1).count == 2)
+  }
+
+  @Test("An object in parts is known by its ETag, in this plan's lengths or in all of 8 MiB", arguments: [5, 8])
+  func objectsInPartsAreKnown(_ mebibytes: Int) async throws {
+    let size = 17 << 20
+    let folder = try TemporaryFolder()
+    let content = try ObjectContent(readingFile: try folder.file("talk", size, seed: 1))
+    let bytes = Array(try Data(contentsOf: URL(filePath: content.path)))
+    let sums = stride(from: 0, to: size, by: mebibytes << 20).map { start in
+      Digests.md5(of: Array(bytes[start..<min(start + mebibytes << 20, size)]))
+    }
+    let etag = "\"\(Digests.md5(of: sums.flatMap { $0 }).hex)-\(sums.count)\""
+    let server = MemoryServer()
+    server.intercept { request in
+      request.method == "HEAD"
+        ? S3Response(status: 200, headers: ["etag": etag, "content-length": "\(size)"])
+        : MemoryServer.refusal(403, "AccessDenied")
+    }
+    let client = S3Client(try S3Endpoint("http://host"), transport: server)
+    let found = try await client.presence(
+      of: content, bucket: "bucket", key: "talk", credentials: MemoryServer.credentials)
+    #expect(found == .same)
   }
 }

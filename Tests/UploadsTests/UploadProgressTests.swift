@@ -7,10 +7,9 @@ import Timing
 @Suite("The requests that uploads share") struct UploadProgressTests {
   private let clock = ManualClock()
 
-  /// The progress of items that are being sent, over a line of 64 KiB/s with a latency of 2 s.
+  /// The progress of items that are being sent.
   private func progress(_ items: ClosedRange<Int64>, requests: Int) -> UploadProgress {
     let progress = UploadProgress(TimeSource(clock), requests: requests)
-    progress.add(roundTrip: .seconds(2))
     for id in items {
       progress.begin(id, Task {})
       progress.beginSending(id, after: 0)
@@ -53,6 +52,7 @@ import Timing
     progress.wait(1, parts: 3)
     #expect(progress.beginPart(1))
     #expect(!progress.beginPart(1))
+    progress.add(roundTrip: .seconds(2))
     send(progress, 64 << 10, seconds: 12)
     // Eight requests: three for the parts of the first item, and five for others.
     #expect(progress.items == 6)
@@ -63,5 +63,16 @@ import Timing
     #expect(progress.items == 8)
     progress.forgetLine()
     #expect(progress.items == 4)
+  }
+
+  @Test("The parts of an item keep their requests from further items before they are sent") func partsKeepRequests() {
+    let progress = UploadProgress(TimeSource(clock), requests: 4)
+    progress.begin(1, Task {})
+    progress.beginSending(1, after: 0, parts: 4)
+    progress.add(roundTrip: .seconds(2))
+    #expect(progress.items == 5)
+    progress.wait(1, parts: 2)
+    progress.add(roundTrip: .seconds(2))
+    #expect(progress.items == 7)
   }
 }

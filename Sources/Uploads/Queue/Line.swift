@@ -17,6 +17,8 @@ struct Line: Sendable {
   private var samples: [(at: Duration, bytes: Int64)] = []
   /// The shortest time from a small request to its response; `nil` before the first.
   private var roundTrip: Duration?
+  /// The highest of the speeds so far.
+  private var highest = 0.0
 
   /// Adds the number of bytes that have left until an instant.
   mutating func add(_ bytes: Int64, at instant: Duration) {
@@ -25,6 +27,7 @@ struct Line: Sendable {
     if samples.count > 1, instant - samples[samples.count - 2].at < .seconds(1) { samples.removeLast() }
     samples.append((instant, bytes))
     while samples.count > 2, instant - samples[1].at >= Self.span { samples.removeFirst() }
+    highest = max(highest, speed ?? 0)
   }
 
   /// Adds the time from a small request to its response. The shortest counts: others waited behind what was being sent.
@@ -38,10 +41,15 @@ struct Line: Sendable {
 
   /// Returns the number of requests that are to be sent at a time: over a slow line what keeps it busy, from
   /// ``fewest`` to twice the usual number.
-  /// - Parameter usual: The number for a line that is not slow, or is not known yet.
+  ///
+  /// The highest speed counts: where too few requests are what makes the line slow, there would be ever fewer.
+  /// - Parameter usual: The number for a line that is not slow. One that is not known yet may be slow.
   func requests(usual: Int) -> Int {
-    guard let speed, speed < Self.slow, let roundTrip else { return usual }
-    let needed = (speed * (roundTrip / .seconds(1)) / Self.share).rounded(.up)
-    return Int(min(max(needed, Double(Self.fewest)), Double(usual) * 2))
+    guard let roundTrip else { return usual }
+    func needed(at speed: Double) -> Int {
+      Int(min((speed * (roundTrip / .seconds(1)) / Self.share).rounded(.up), Double(usual) * 2))
+    }
+    guard let speed else { return max(needed(at: Self.slow), usual) }
+    return speed < Self.slow ? max(needed(at: min(highest, Self.slow)), Self.fewest) : usual
   }
 }

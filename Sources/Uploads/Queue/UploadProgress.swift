@@ -91,7 +91,12 @@ final class UploadProgress: Sendable {
   var items: Int { state.withLock { $0.items } }
 
   /// Adds the time from a small request to its response.
-  func add(roundTrip time: Duration) { state.withLock { $0.line.add(roundTrip: time) } }
+  func add(roundTrip time: Duration) {
+    state.withLock { state in
+      state.line.add(roundTrip: time)
+      if state.followLine(usual: usual) { itemsChanged.signal() }
+    }
+  }
 
   /// Forgets the line: the network is another one.
   func forgetLine() {
@@ -132,10 +137,11 @@ final class UploadProgress: Sendable {
   func begin(_ id: Int64, _ task: Task<Void, Never>) { state.withLock { $0.attempts[id] = .preparing(task) } }
 
   /// Notes that an item is being sent, of which the server has so many bytes already.
-  func beginSending(_ id: Int64, after bytes: Int64) {
+  /// - Parameter parts: The number of parts that are to be sent, as far as is known: no items take their requests.
+  func beginSending(_ id: Int64, after bytes: Int64, parts: Int = 0) {
     state.withLock { state in
       guard let task = state.attempts[id]?.task else { return }
-      state.attempts[id] = .sending(task, bytes: bytes)
+      state.attempts[id] = .sending(task, bytes: bytes, parts: Parts(waiting: parts))
       state.publish()
     }
   }

@@ -22,7 +22,8 @@ extension UploadQueue {
       }
       try credentials.scope?.check(bucket: item.request.bucket, key: item.request.key)
       report.counters.attempts += 1
-      progress.beginSending(id, after: item.parts.reduce(0) { $0 + $1.size })
+      let parts = options.plan.parts(of: item.request.content.size).count
+      progress.beginSending(id, after: item.parts.reduce(0) { $0 + $1.size }, parts: max(parts - item.parts.count, 0))
       let uploader = ItemUploader(
         client: client, store: store, plan: options.plan, item: item, credentials: credentials, progress: progress,
         clock: clock)

@@ -41,9 +41,10 @@ extension S3Client {
       if let md5 = stored.md5 {
         return try Self.digests(of: content).md5.hex == md5 ? .same : .different(isOurs: isOurs)
       }
-      if !stored.isEncrypted, stored.etag.contains("-") {
-        let parts = UploadPlan.parts(of: content.size, length: plan.partLength(for: content.size))
-        if try Self.etag(of: content, parts: parts) == stored.etag.lowercased() { return .same }
+      let count = stored.etag.split(separator: "-").dropFirst().last.flatMap { Int($0) }
+      if !stored.isEncrypted, let count {
+        for parts in plan.possibleParts(of: content.size, count: count)
+        where try Self.etag(of: content, parts: parts) == stored.etag.lowercased() { return .same }
       }
     } catch let error as UploadsError where error.code == .fileMissing {
       // The file was removed after delivery, as far as is known: the object is read instead.
