@@ -132,7 +132,11 @@ public final class OutgoingHTTPClient: Sendable {
     configuration.maximumUsesPerConnection = connections.requestsPerConnection
     configuration.tlsConfiguration = tls
     if let limit = connections.acknowledgementLimit {
-      configuration.http1_1ConnectionDebugInitializer = { UploadSocket.prepare($0, limit: limit) }
+      let open = UploadConnections()
+      configuration.http1_1ConnectionDebugInitializer = { channel in
+        EventLoopFuture.andAllComplete(
+          [UploadSocket.prepare(channel, limit: limit), open.add(channel)], on: channel.eventLoop)
+      }
     }
     return configuration
   }

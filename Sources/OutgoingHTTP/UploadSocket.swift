@@ -23,17 +23,30 @@ enum UploadSocket {
       channel.setOption(ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: name)), value: value)
     }
     let marks = channel.setOption(.writeBufferWaterMark, value: waiting)
-    return EventLoopFuture.andAllComplete(futures + [marks, useBBR(channel)], on: channel.eventLoop)
+    return EventLoopFuture.andAllComplete(futures + [marks], on: channel.eventLoop)
   }
 
-  /// Chooses BBR where the kernel has it: the default takes every packet lost on the air for congestion, and then uses a
-  /// tenth of a line with 5 % of loss.
-  private static func useBBR(_ channel: any Channel) -> EventLoopFuture<Void> {
-    guard let provider = channel as? any SocketOptionProvider else {
+  /// A congestion control of TCP.
+  enum Control: String {
+    case bbr, cubic
+
+    /// The name, as the kernel takes it: with zeros at its end.
+    var bytes: UInt64 { UInt64(littleEndian: rawValue.utf8.reversed().reduce(0) { $0 << 8 | UInt64($1) }) }
+  }
+
+  /// Returns the round trip of a connection, as the kernel has measured it so far; `nil` for one without a socket.
+  static func roundTrip(of channel: any Channel) -> EventLoopFuture<Duration?> {
+    guard let connection = channel as? any SocketOptionProvider else {
+      return channel.eventLoop.makeSucceededFuture(nil)
+    }
+    return connection.getTCPInfo().map { .microseconds(Int64($0.tcpi_rtt)) }
+  }
+
+  /// Chooses a congestion control; fails where the kernel does not have it.
+  static func choose(_ control: Control, for channel: any Channel) -> EventLoopFuture<Void> {
+    guard let connection = channel as? any SocketOptionProvider else {
       return channel.eventLoop.makeSucceededVoidFuture()
     }
-    // The four bytes "bbr\0".
-    let name = UInt32(littleEndian: 0x0072_6262)
-    return provider.unsafeSetSocketOption(level: .tcp, name: .init(rawValue: TCP_CONGESTION), value: name)
+    return connection.unsafeSetSocketOption(level: .tcp, name: .init(rawValue: TCP_CONGESTION), value: control.bytes)
   }
 }
