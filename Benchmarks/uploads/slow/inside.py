@@ -12,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.parse
 
@@ -21,7 +22,7 @@ RATE, TRIP_MS, LOSS, QUEUE, PATIENCE = (
     int(os.environ[f"SLOW_{name}"]) for name in ("RATE", "TRIP_MS", "LOSS", "QUEUE", "PATIENCE"))
 SIZES = [int(size) for size in os.environ["SLOW_SIZES"].split(",")]
 HERE = pathlib.Path(__file__).resolve().parent
-WORK = pathlib.Path("/root/slow")
+WORK = pathlib.Path(tempfile.mkdtemp(prefix="slow-"))
 SERVER, PORT = "10.9.1.2", 8333
 KEY, SECRET, BUCKET = "BENCH", "the secret of the benchmark", "bench"
 
@@ -111,7 +112,7 @@ def stored(sums):
 
 
 def main():
-    (WORK / "files").mkdir(parents=True)
+    (WORK / "files").mkdir()
     sums, files = {}, []
     for number, size in enumerate(SIZES):
         data = os.urandom(size)
