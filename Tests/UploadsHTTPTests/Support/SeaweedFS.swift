@@ -24,6 +24,8 @@ struct SeaweedFS: Sendable {
   }
 
   let port: UInt16
+  /// Where its shell reaches the master and the filer.
+  private let parts: [String]
   /// What to trust, where it speaks TLS.
   let certificate: String?
   private let process: ChildProcess
@@ -126,6 +128,7 @@ struct SeaweedFS: Sendable {
     }
     let ports = try Self.freePorts(5)
     port = ports[0]
+    parts = ["-master=127.0.0.1:\(ports[1])", "-filer=127.0.0.1:\(ports[3])"]
     let command = UnprivilegedCommand(
       Self.program,
       [
@@ -188,6 +191,30 @@ struct SeaweedFS: Sendable {
         {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": ["sts:AssumeRole"]}]}}]
     }
     """
+
+  /// Makes a bucket with more in it than its quota permits, and returns its name.
+  func bucketOverQuota() async throws -> String {
+    let bucket = "over-quota"
+    let client = try client()
+    let request = client.endpoint.request("PUT", bucket: bucket)
+    _ = try await client.perform(request, bucket: bucket, credentials: Self.writer)
+    let content = try ObjectContent(readingFile: try folder.file("quota", 2 << 20, seed: 1))
+    try await client.put(
+      content, bucket: bucket, key: "first", replacing: true, credentials: Self.writer, onProgress: { _ in })
+    // The master learns of the size with a heartbeat.
+    try await eventually("the bucket is read only") {
+      try await shell(["s3.bucket.quota -name=\(bucket) -op=set -sizeMB=1", "s3.bucket.quota.enforce -apply"])
+        .contains("read only")
+    }
+    return bucket
+  }
+
+  /// Has its shell carry out some commands, and returns what that prints.
+  private func shell(_ commands: [String]) async throws -> String {
+    let shell = try ChildProcess(Self.program, ["shell"] + parts, hasInput: true, output: .kept, errors: .discarded)
+    try shell.write((["lock"] + commands + ["unlock", "exit"]).map { $0 + "\n" }.joined())
+    return await shell.outcome().output
+  }
 
   /// What it has under a key.
   func bytes(of key: String) async throws -> Data {

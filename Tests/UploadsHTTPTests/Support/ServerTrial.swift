@@ -1,4 +1,5 @@
 import Foundation
+import SystemTesting
 import UploadsTesting
 
 @testable import Uploads
@@ -20,6 +21,7 @@ struct ServerTrial {
     case secret = "a wrong secret"
     case key = "an unknown access key"
     case bucket = "an unknown bucket"
+    case quota = "a quota that is used up"
   }
 
   private let server: TestedServer
@@ -44,7 +46,7 @@ struct ServerTrial {
       .completeCondition: try await completing(), .replaceCondition: try await replacing(),
       .checksum: try await checksum(), .corruption: try await corruption(), .abort: try await abort(),
       .list: try await list(), .clock: try await clock(), .secret: try await refusal(wrong),
-      .key: try await refusal(unknown), .bucket: try await unknownBucket(),
+      .key: try await refusal(unknown), .bucket: try await unknownBucket(), .quota: try await quota(),
     ]
   }
 
@@ -183,6 +185,31 @@ struct ServerTrial {
         continue
       } catch let error as UploadsError {
         return FailureKind(error) == .final ? "failed" : "waits for \(FailureKind(error).rawValue)"
+      }
+    }
+  }
+
+  private func quota() async throws -> String {
+    switch server.quota {
+    case .untried(let cell): return cell
+    case .usedUp(let makeBucket):
+      let bucket = try await makeBucket()
+      let content = try content(1000)
+      var found: FailureKind?
+      // The gateway learns of it later than the shell.
+      try await eventually("the quota is used up") {
+        do {
+          try await client.put(
+            content, bucket: bucket, key: "k", replacing: true, credentials: credentials, onProgress: { _ in })
+        } catch let error as UploadsError {
+          found = FailureKind(error)
+        }
+        return found != nil
+      }
+      return switch found {
+      case .temporary: "retried"
+      case .final: "failed"
+      case let kind: "waits for \(kind?.rawValue ?? "nothing")"
       }
     }
   }

