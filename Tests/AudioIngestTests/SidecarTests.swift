@@ -1,3 +1,4 @@
+import AudioIngestTesting
 import Foundation
 import Testing
 
@@ -106,5 +107,52 @@ import Testing
     #expect(info.device == AudioDevice(address: "00:AA:01:00:00:42", name: "Omi"))
     #expect(info.measured.peak == -0.6)
     #expect(info.previous == .init(id: 1, closedBy: .maximum, pause: 0))
+  }
+
+  @Test(
+    "A number that no recorder writes makes a sidecar a damaged one",
+    arguments: [
+      (#""sampleRate" : 8000"#, #""sampleRate" : 0"#), (#""sampleRate" : 8000"#, #""sampleRate" : 48000"#),
+      (#""duration" : 1.28"#, #""duration" : 1e300"#), (#""duration" : 1.28"#, #""duration" : -1"#),
+      (#""utcOffset" : 0"#, #""utcOffset" : 9223372036854775807"#), (#""id" : 1"#, #""id" : -1"#),
+      (#""samples" : 10240"#, #""samples" : 4611686018427387904"#), (#""peak" : -10.1"#, #""peak" : 1e300"#),
+      (#""rms" : -14.9"#, #""rms" : -1e300"#), (#""missingSamples" : 0"#, #""missingSamples" : -1"#),
+      (#""version" : 1"#, #""version" : 2"#), ("1795308300000", "9223372036854775807"),
+      (#""duration" : 12.5"#, #""duration" : 1e300"#), (#""segment" : 4"#, #""segment" : -4"#),
+      (#""start" : 1600"#, #""start" : -1"#), (#""start" : 480"#, #""start" : -5"#),
+      (#""samples" : 9760"#, #""samples" : 9223372036854775807"#), (#""samples" : 9760"#, #""samples" : 9761"#),
+      ("[\n\n  ]", #"[{"start":0,"samples":10241,"concealed":0,"reason":"lost"}]"#),
+      ("[\n\n  ]", #"[{"start":9,"samples":9,"concealed":10,"reason":"lost"}]"#),
+      (#""rms""#, #""previous":{"closedBy":"maximum","id":1,"pause":1e300},"rms""#),
+      (#""rms""#, #""previous":{"closedBy":"maximum","id":1,"pause":-1},"rms""#),
+    ])
+  func numbersAreChecked(_ field: String, _ changed: String) {
+    let sidecar = Self.stored.replacing(field, with: changed)
+    #expect(sidecar != Self.stored)
+    #expect(SegmentJSON.info(Array(sidecar.utf8)) == nil)
+  }
+
+  @Test("A segment with a damaged sidecar is a problem, and the others are listed") func othersAreListed() throws {
+    let temporary = try TemporaryFolder()
+    let folder = try SegmentFolder(path: temporary.path, limits: .init(reserve: 0))
+    var recording = try Recording(folder, SegmentRules(maximum: .seconds(2), quietSearch: .zero))
+    recording.play(frames: 500)
+    recording.recorder.end(.shutdown, at: recording.moment)
+    let path = try SegmentCatalog(path: folder.path).entries[1].segment.path
+    let sidecar = URL(filePath: path.dropLast(4) + ".json")
+    let text = try String(contentsOf: sidecar, encoding: .utf8)
+    try Data(text.replacing("\"utcOffset\" : 0", with: "\"utcOffset\" : 9e18").utf8).write(to: sidecar)
+    let catalog = try SegmentCatalog(path: folder.path)
+    #expect(catalog.entries.map(\.segment.info.id) == [1, 3])
+    #expect(catalog.problems.map(\.code) == [.damagedFile])
+  }
+
+  @Test("A number of a file that would be the last one does not stop the recorder") func noNumberIsTheLast() throws {
+    let temporary = try TemporaryFolder()
+    try Data().write(to: URL(filePath: temporary.path + "/x-\(Int.max).wav"))
+    try FileManager.default.createDirectory(atPath: temporary.path + "/open", withIntermediateDirectories: false)
+    try Data("\(Int.max)".utf8).write(to: URL(filePath: temporary.path + "/open/next"))
+    let folder = try SegmentFolder(path: temporary.path, limits: .init(reserve: 0))
+    #expect(try folder.begin(Recording.device, .pcm16k, capturedAtMs: 0, previous: nil).info.id == 1)
   }
 }

@@ -19,10 +19,7 @@ extension Target {
       let record = input.all()
       require(StoredRecord(record[...], format).frames.allSatisfy { 1...255 ~= $0.count }, "an empty frame")
     },
-    Target("sidecar", texts: [log, info]) { bytes in
-      _ = SegmentJSON.info(bytes)
-      if let info = SegmentLog.read(bytes) { _ = SegmentJSON.bytes(info, pretty: true) }
-    },
+    Target("sidecar", texts: [log, info, full], take: sidecar),
     Target("wav-header", seeds: [WAVHeader(sampleRate: 16_000, dataBytes: 320).bytes]) { bytes in
       guard let header = WAVHeader(bytes) else { return }
       require(header.bytes.count == WAVHeader.length, "a header of another length")
@@ -36,12 +33,44 @@ extension Target {
     "previous":{"closedBy":"maximum","id":1,"pause":0},"rms":-6.6,"sampleRate":16000,"samples":48000,"sha256":"43ec",\
     "speech":[{"samples":11200,"start":0}],"timeZone":"Etc/UTC","utcOffset":0,"version":1}
     """
+  /// A sidecar with every field that holds a number.
+  private static let full = """
+    {"backfill":{"clock":"device","fills":[{"duration":12.5,"segment":4},{"duration":2,"segment":5,"start":1600}]},\
+    "capturedAt":"2026-11-22T00:45:03.000Z","capturedAtMs":1795308303000,"closedBy":"storeEnd","codec":"pcm8k",\
+    "device":"00:AA:01:00:00:42","duration":6,"gaps":[{"concealed":80,"reason":"lost","samples":800,"start":1600}],\
+    "id":3,"localDate":"2026-11-22","missingSamples":800,"peak":-0.6,\
+    "previous":{"closedBy":"maximum","id":2,"pause":1.5},"rms":-6.6,"sampleRate":8000,"samples":48000,"sha256":"43ec",\
+    "speech":[{"samples":11200,"start":0},{"samples":800,"start":40000}],"timeZone":"Etc/UTC","utcOffset":3600,\
+    "version":1}
+    """
   private static let log = """
     {"info":\(info)}
     {"gap":{"start":0,"samples":160,"reason":"lost","concealed":0}}
     {"speech":{"samples":11200,"start":0}}
 
     """
+
+  /// A sidecar or log, and what is computed with its numbers: the end, the parts before and behind a cut, the gaps that
+  /// it fills, the samples in a range of time, and its place beside another segment.
+  private static func sidecar(_ bytes: [UInt8]) throws {
+    let known = SegmentJSON.info(Array(info.utf8))
+    for read in [SegmentJSON.info(bytes), SegmentLog.read(bytes)].compactMap(\.self) {
+      _ = SegmentJSON.bytes(read, pretty: true)
+      let middle = read.unixMs(of: read.samples / 2)
+      require(middle <= read.endMs, "a middle behind the end")
+      var cut = read
+      cut.end(at: read.samples / 2)
+      cut.fit(to: read.samples / 2)
+      guard SegmentJSON.info(bytes) != nil, let known else { continue }
+      _ = SegmentInfo.Backfill.gaps(filledBy: known, in: [read, cut])
+      _ = SegmentInfo.Backfill.gaps(filledBy: read, in: [known])
+      let range = read.samples(from: known.capture.unixMs, to: middle)
+      require(range.upperBound <= read.samples, "more samples than there are")
+      let both = [read, known].sorted { $0.capture.unixMs < $1.capture.unixMs }
+      let pieces = try SegmentJoin(both, both.map { 0..<$0.samples }).pieces(keepsPauses: true)
+      require(pieces.allSatisfy { if case .pause(let count) = $0 { count > 0 } else { true } }, "an empty pause")
+    }
+  }
 
   private static func packets(_ bytes: [UInt8]) throws {
     var input = Input(bytes)

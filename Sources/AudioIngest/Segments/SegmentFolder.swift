@@ -102,7 +102,7 @@ public final class SegmentFolder: Sendable {
     let stored = try disk.contents(of: paths.counter, limit: 64)
     let kept = stored.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 1
     let names = try storage(disk.names(in: path)) + storage(disk.names(in: paths.open))
-    return max(kept, (names.compactMap(SegmentFolder.number).max() ?? 0) + 1)
+    return max(SegmentInfo.numbers ~= kept ? kept : 1, (names.compactMap(SegmentFolder.number).max() ?? 0) + 1)
   }
 
   /// Returns the number in the name of a file.
@@ -110,7 +110,8 @@ public final class SegmentFolder: Sendable {
     // 20261122T004512.345Z-000042.wav
     guard let dash = name.lastIndex(of: "-") else { return nil }
     let digits = name[dash...].dropFirst().prefix { $0 != "." }
-    return digits.utf8.count >= 6 && digits.utf8.allSatisfy { 48...57 ~= $0 } ? Int(digits) : nil
+    guard digits.utf8.count >= 6, digits.utf8.allSatisfy({ 48...57 ~= $0 }) else { return nil }
+    return Int(digits).flatMap { SegmentInfo.numbers ~= $0 ? $0 : nil }
   }
 
   // MARK: Writing

@@ -6,7 +6,7 @@ extension SegmentInfo: Codable {
   }
 
   /// Reads a description from the flat object of a sidecar.
-  /// - Throws: `DecodingError` if a value is missing or malformed.
+  /// - Throws: `DecodingError` if a value is missing, malformed, or one that no recorder writes.
   public init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     version = try values.decode(Int.self, forKey: .version)
@@ -33,6 +33,10 @@ extension SegmentInfo: Codable {
     measured = Measurement(
       peak: try values.decode(Double.self, forKey: .peak), rms: try values.decode(Double.self, forKey: .rms),
       sha256: try values.decode(String.self, forKey: .sha256))
+    guard isSound else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: decoder.codingPath, debugDescription: "a number that no recorder writes"))
+    }
   }
 
   /// Writes the description as the flat object of a sidecar.

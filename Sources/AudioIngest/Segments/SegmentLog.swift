@@ -38,33 +38,13 @@ struct SegmentLog: Codable {
     let decoder = JSONDecoder()
     let lines = bytes.split(separator: UInt8(ascii: "\n"))
     // A line that cannot be decoded is what a crash left.
-    guard var info = lines.first.flatMap({ try? decoder.decode(Self.self, from: Data($0)) })?.info,
-      info.version == 1, info.sampleRate == info.codec.sampleRate, info.id >= 0
-    else { return nil }
+    guard var info = lines.first.flatMap({ try? decoder.decode(Self.self, from: Data($0)) })?.info else { return nil }
     for line in lines.dropFirst() {
       guard let entry = try? decoder.decode(Self.self, from: Data(line)) else { continue }
       if let gap = entry.gap, gap.isSound { info.add(gap) }
-      if let speech = entry.speech, speech.start >= 0, speech.samples >= 0 { info.speech.append(speech) }
+      if let speech = entry.speech, speech.isSound { info.speech.append(speech) }
     }
     return info
-  }
-}
-
-extension SegmentCarry {
-  /// A Boolean value that indicates whether the numbers, read from a file, are possible.
-  fileprivate var isSound: Bool {
-    let numbers = 1...WAVHeader.longestData
-    return numbers ~= position && numbers ~= samples
-  }
-}
-
-extension AudioGap {
-  /// A Boolean value that indicates whether the numbers, read from a file, describe a possible gap.
-  fileprivate var isSound: Bool {
-    let numbers = 0...WAVHeader.longestData
-    // The samples of a late gap are written when the segment is finished.
-    let isBounded = isLate != true || samples <= StreamRecorder.longestFill.samples(at: 16_000)
-    return numbers ~= start && numbers ~= samples && 0...samples ~= concealed && isBounded
   }
 }
 
@@ -80,7 +60,7 @@ enum SegmentJSON {
     return [UInt8]((try? encoder.encode(value)) ?? Data())
   }
 
-  /// Returns the description in a sidecar; `nil` if that is malformed.
+  /// Returns the description in a sidecar; `nil` if that is malformed, or has a number that no recorder writes.
   static func info(_ bytes: [UInt8]) -> SegmentInfo? {
     try? JSONDecoder().decode(SegmentInfo.self, from: Data(bytes))
   }
