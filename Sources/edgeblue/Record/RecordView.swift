@@ -100,11 +100,11 @@ struct RecordView: Sendable {
   private static func flow(_ parts: [String], _ margin: String, _ width: Int?) -> [String] {
     var lines: [String] = []
     for part in parts {
-      if let line = lines.last, case let longer = line + " · " + part, longer.letters <= width ?? .max {
+      if let line = lines.last, case let longer = line + " · " + part, longer.columns <= width ?? .max {
         lines[lines.count - 1] = longer
       } else {
         let start = margin + (lines.isEmpty ? "" : "  ")
-        let pieces = part.letters + start.count > width ?? .max ? part.wrapped(to: max((width ?? 0) - 6, 6)) : [part]
+        let pieces = part.columns + start.count > width ?? .max ? part.wrapped(to: max((width ?? 0) - 6, 6)) : [part]
         lines += [start + pieces[0]] + pieces.dropFirst().map { margin + "    " + $0 }
       }
     }

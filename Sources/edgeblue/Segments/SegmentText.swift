@@ -14,12 +14,17 @@ extension SegmentCatalog {
       let them = openCount == 1 ? "1 segment is" : "\(openCount) segments are"
       lines.append("\(them) open, or left by a crash; `edgeblue segments repair` recovers those.")
     }
-    return lines + problems.map { "problem: \($0.message.printable)" }
+    return lines + problems.flatMap(\.lines)
   }
 
   static let heading =
     "NUMBER " + "RECORDED".padded(to: 20) + "LENGTH".padded(to: 8) + "DEVICE".padded(to: 13) + "MISSING".padded(to: 10)
     + "ENDED BY".padded(to: 13) + "DELIVERED"
+}
+
+extension AudioIngestError {
+  /// The problem of a recording, for display.
+  var lines: [String] { message.printable.lines(behind: "problem: ") }
 }
 
 extension SegmentCatalog.Entry {
@@ -78,7 +83,7 @@ extension SegmentCatalog.Entry {
 
   /// Returns a field as lines that fit the 80 columns of a terminal.
   private static func row(_ name: String, _ text: String) -> [String] {
-    text.wrapped(to: 69).enumerated().map { index, line in (index == 0 ? name : "").padded(to: 11) + line }
+    text.lines(behind: name.padded(to: 11))
   }
 }
 

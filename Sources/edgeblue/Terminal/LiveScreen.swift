@@ -27,10 +27,10 @@ struct LiveScreen {
     drawn = lines.count
     let text = lines.map { line in
       let line = line.printablePainted(keepsLines: false)
-      let letters = line.letters
+      let columns = line.columns
       // In a full line, erasing to the end would erase its last character.
-      guard let width, letters >= width else { return "\r\(line)\u{1b}[K\n" }
-      return "\r\(line)" + (letters > width ? "\u{1b}[\(width)G…" : "") + "\n"
+      guard let width, columns >= width else { return "\r\(line)\u{1b}[K\n" }
+      return "\r\(line)" + (columns > width ? "\u{1b}[\(width)G…" : "") + "\n"
     }
     return "\u{1b}[?7l" + up + text.joined() + "\u{1b}[J\u{1b}[?7h"
   }

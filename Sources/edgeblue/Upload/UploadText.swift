@@ -43,12 +43,13 @@ enum UploadText {
     return counts.isEmpty ? "nothing is queued" : counts.joined(separator: ", ")
   }
 
-  /// Returns an item on one line.
+  /// Returns an item on one line, and below it the problem.
   static func line(_ item: UploadItem) -> String {
     let state = item.state == .waiting && item.attempts > 0 ? "waiting (\(item.attempts))" : item.state.rawValue
     return "\("\(item.id)".padded(to: 7))\(state.padded(to: 14))"
       + "\(Amounts.bytes(Int(item.request.content.size)).padded(to: 11))"
-      + "\(item.request.bucket)/\(item.request.key)".printable + (item.problem.map { "  — \($0.printable)" } ?? "")
+      + "\(item.request.bucket)/\(item.request.key)".printable
+      + (item.problem?.printable.lines(behind: String(repeating: " ", count: 7)) ?? []).map { "\n" + $0 }.joined()
   }
 
   /// Returns all fields of an item.
@@ -65,7 +66,12 @@ enum UploadText {
       ("ended", item.finishedAtMs.map(Terminal.clock(atMs:))), ("problem", item.problem),
       ("parts", item.uploadID == nil ? nil : "\(item.parts.count) uploaded"),
     ]
-    return rows.compactMap { name, value in value.map { "\(name.padded(to: 14))\($0.printable)" } }
+    return rows.flatMap { name, value -> [String] in
+      guard let value = value?.printable else { return [] }
+      let label = name.padded(to: 14)
+      // Names and paths are not broken into lines: they are copied.
+      return name == "problem" ? value.lines(behind: label) : [label + value]
+    }
   }
 
   private static func duration(_ seconds: Double) -> String {

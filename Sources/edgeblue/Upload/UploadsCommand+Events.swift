@@ -21,7 +21,7 @@ extension UploadsCommand {
         let events = try queue.look().events(item: id, limit: limit)
         for event in events {
           if terminal.json { terminal.print(json: .object(event.json)) }
-          terminal.say(UploadText.line(event))
+          for line in UploadText.lines(event) { terminal.say(line) }
         }
         if events.isEmpty { terminal.say("there are no events") }
       }
@@ -36,6 +36,12 @@ extension UploadText {
     var time = Terminal.clock(atMs: event.lastAtMs)
     if event.times > 1 { time += " (\(event.times) times since \(Terminal.clock(atMs: event.atMs)))" }
     return "\(time)  \(said(event, isNamed: isNamed))"
+  }
+
+  /// Returns an event in lines that fit the 80 columns of a terminal.
+  static func lines(_ event: UploadEvent, isNamed: Bool = true) -> [String] {
+    let line = line(event, isNamed: isNamed)
+    return line.columns <= 80 ? [line] : line.wrapped(to: 78).enumerated().map { ($0 == 0 ? "" : "  ") + $1 }
   }
 
   /// Returns an event without its time.

@@ -48,7 +48,7 @@ struct UploadsCommand: AsyncParsableCommand {
         for line in UploadText.lines(known) { terminal.say(line) }
         let server = try store.servers().first { $0.endpoint == known.request.endpoint }
         if let remark = server?.remark { terminal.say("note".padded(to: 14) + remark) }
-        for event in events { terminal.say(UploadText.line(event, isNamed: false)) }
+        for line in events.flatMap({ UploadText.lines($0, isNamed: false) }) { terminal.say(line) }
       }
     }
   }
