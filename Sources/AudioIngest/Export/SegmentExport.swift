@@ -86,30 +86,45 @@ public struct SegmentExport: Sendable {
         ($0.segment.info.capture.unixMs, $0.segment.info.id) < ($1.segment.info.capture.unixMs, $1.segment.info.id)
       }
     guard !selected.isEmpty else {
+      let isChosen = options.from != nil || options.to != nil || options.device != nil
       throw AudioIngestError(
-        .noSuchSegment, "\(catalog.path) has no finished segment in this range",
+        .noSuchSegment,
+        "\(catalog.path) has no finished segment\(isChosen ? " of this time and device" : "")",
         hint: "`edgeblue segments list` shows what there is")
     }
   }
 
   /// Writes a file for each segment, named like the segment, into a folder, which is created if it does not exist.
-  /// - Throws: ``AudioIngestError``: `.invalidArgument` if a file exists or the folder is that of the recordings,
+  /// - Parameters:
+  ///   - target: The path of the folder.
+  ///   - report: A closure that is called with the error of each segment that is corrupt or cannot be read, which is then
+  ///     left out; `nil` to throw the error.
+  /// - Throws: ``AudioIngestError``: `.invalidArgument` if a file exists or the folder lies in that of the recordings,
   ///   `.damagedFile`, `.noSpace`, `.storage`, `.codecFailed`. Files that were complete before stay.
-  public func write(into target: String) throws -> [File] {
+  public func write(into target: String, report: ((AudioIngestError) -> Void)? = nil) throws -> [File] {
     let path = target.count > 1 && target.hasSuffix("/") ? String(target.dropLast()) : target
     let targets = selected.map { "\(path)/\($0.segment.info.name).\(options.format.fileExtension)" }
+    // Before the folder is created, and again with the folder's real path.
+    try checkPlace(path)
     try storage(disk.createFolder(path))
     for target in targets { try check(target) }
-    return try zip(selected, targets).map { selection, target in
-      try write(
-        [.samples(0, selection.range)], of: [selection], pauseRate: selection.segment.info.sampleRate, to: target)
+    return try zip(selected, targets).compactMap { selection, target in
+      guard let reader = try opened(selection, report) else { return nil }
+      return try write(
+        [.samples(0, selection.range)], of: [selection], pauseRate: selection.segment.info.sampleRate, to: target
+      ) { _ in reader }
     }
   }
 
   /// Writes one file with the audio of all segments in the order of their capture.
+  /// - Parameters:
+  ///   - target: The path of the file.
+  ///   - report: A closure that is called with the error of each segment that is corrupt or cannot be read, whose time is
+  ///     then treated as a pause; `nil` to throw the error.
   /// - Throws: ``AudioIngestError``: `.invalidArgument` if the file exists or lies among the recordings, if the segments
-  ///   are of several devices, or if the file would be too long; `.damagedFile`, `.noSpace`, `.storage`, `.codecFailed`.
-  public func write(joinedTo target: String) throws -> [File] {
+  ///   are of several devices, or if the file would be too long; `.damagedFile`, also if no segment can be read;
+  ///   `.noSpace`, `.storage`, `.codecFailed`.
+  public func write(joinedTo target: String, report: ((AudioIngestError) -> Void)? = nil) throws -> [File] {
     try check(target)
     let devices = Set(selected.map(\.segment.info.device.address)).sorted()
     guard devices.count == 1 else {
@@ -120,19 +135,57 @@ public struct SegmentExport: Sendable {
     let plan = try SegmentJoin(selected.map(\.segment.info), selected.map(\.range))
     let pieces = plan.pieces(keepsPauses: options.keepsPauses)
     try checkLength(pieces, plan.rate)
-    return [try write(pieces, of: selected, pauseRate: plan.rate, to: target)]
+    var failed: Set<Int> = []
+    let file = try write(pieces, of: selected, pauseRate: plan.rate, to: target) { index in
+      // A segment may have several pieces.
+      guard !failed.contains(index) else { return nil }
+      let reader = try opened(selected[index], report)
+      if reader == nil { failed.insert(index) }
+      return reader
+    }
+    return [file]
+  }
+
+  /// Opens a segment, and compares it with its checksum.
+  /// - Returns: `nil` if that fails, and the error was reported.
+  private func opened(
+    _ selection: Selection, _ report: ((AudioIngestError) -> Void)?
+  ) throws(AudioIngestError) -> SegmentReader? {
+    do throws(AudioIngestError) {
+      return try SegmentReader(selection.segment)
+    } catch {
+      guard let report else { throw error }
+      report(error)
+      return nil
+    }
   }
 
   /// Refuses a file that would harm others, before anything is written.
   private func check(_ target: String) throws(AudioIngestError) {
     let slash = target.lastIndex(of: "/")
-    let parent = slash.map { String(target[...$0]) } ?? "."
-    if let recordings = Self.real(folder), let parent = Self.real(parent), (parent + "/").hasPrefix(recordings + "/") {
-      throw AudioIngestError(
-        .invalidArgument, "\(target) lies in the folder of the recordings, whose files are the segments",
-        hint: "choose another folder")
-    }
+    try checkPlace(slash.map { String(target[...$0]) } ?? ".")
     if !options.replacesFiles { try AudioFile.refuseExisting(target, disk) }
+  }
+
+  /// Refuses a folder among the recordings, which need not exist yet.
+  private func checkPlace(_ path: String) throws(AudioIngestError) {
+    guard let recordings = Self.real(folder), let place = Self.nearest(path),
+      (place + "/").hasPrefix(recordings + "/")
+    else { return }
+    throw AudioIngestError(
+      .invalidArgument, "\(path) lies in the folder of the recordings, whose files are the segments",
+      hint: "choose another folder")
+  }
+
+  /// Returns the real path of a folder or, if it does not exist, of the nearest one above it that does.
+  private static func nearest(_ path: String) -> String? {
+    var path = Substring(path)
+    while true {
+      if let real = real(path.isEmpty ? "." : String(path)) { return real }
+      while path.hasSuffix("/") { path.removeLast() }
+      guard let slash = path.lastIndex(of: "/") else { return real(".") }
+      path = path[...slash]
+    }
   }
 
   private static func real(_ path: String) -> String? {
@@ -160,8 +213,11 @@ public struct SegmentExport: Sendable {
     }
   }
 
+  /// Writes a file.
+  /// - Parameter reader: Opens the segment with an index; `nil` if it cannot be read.
   private func write(
-    _ pieces: [SegmentJoin.Piece], of selection: [Selection], pauseRate: Int, to target: String
+    _ pieces: [SegmentJoin.Piece], of selection: [Selection], pauseRate: Int, to target: String,
+    reader: (Int) throws -> SegmentReader?
   ) throws -> File {
     let rate = options.sampleRate ?? pauseRate
     let file = try AudioFile(
@@ -169,19 +225,28 @@ public struct SegmentExport: Sendable {
     var segments: [Int] = []
     var start: Int64?
     do {
-      var open: (index: Int, reader: SegmentReader)?
+      var open: (index: Int, reader: SegmentReader?)?
       for piece in pieces {
         switch piece {
-        case .pause(let count):
-          try Self.parts(of: 0..<count) { try file.append([Int16](repeating: 0, count: $0.count), rate: pauseRate) }
+        case .pause(let count): try Self.addSilence(count, pauseRate, to: file)
         case .samples(let index, let range):
           let info = selection[index].segment.info
-          if open?.index != index { open = (index, try SegmentReader(selection[index].segment)) }
-          if !segments.contains(info.id) { segments.append(info.id) }
+          if open?.index != index { open = (index, try reader(index)) }
+          let source = open?.reader
+          guard source != nil || options.keepsPauses else { continue }
           start = start ?? info.capture.unixMs + Int64(range.lowerBound * 1000 / info.sampleRate)
-          guard let reader = open?.reader else { continue }
-          try Self.parts(of: range) { try file.append(reader.samples($0), rate: info.sampleRate) }
+          guard let source else {
+            try Self.addSilence(range.count, info.sampleRate, to: file)
+            continue
+          }
+          if !segments.contains(info.id) { segments.append(info.id) }
+          try Self.parts(of: range) { try file.append(source.samples($0), rate: info.sampleRate) }
         }
+      }
+      guard !segments.isEmpty else {
+        throw AudioIngestError(
+          .damagedFile, "no segment in this range can be read",
+          hint: "`edgeblue segments repair` names the corrupt ones")
       }
       try file.finish()
     } catch {
@@ -191,6 +256,10 @@ public struct SegmentExport: Sendable {
     return File(
       path: target, sampleRate: rate, samples: file.samples, capturedAt: CaptureTime(start ?? 0).iso8601,
       segments: segments)
+  }
+
+  private static func addSilence(_ count: Int, _ rate: Int, to file: AudioFile) throws {
+    try parts(of: 0..<count) { try file.append([Int16](repeating: 0, count: $0.count), rate: rate) }
   }
 
   /// Calls a closure for parts of a range that fit into memory, until the task is cancelled.

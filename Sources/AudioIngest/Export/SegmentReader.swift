@@ -29,7 +29,7 @@ struct SegmentReader {
     guard offset == WAVHeader.length + info.samples * 2, sum.finalize().hexadecimal == info.measured.sha256 else {
       throw AudioIngestError(
         .damagedFile, "\(path) is not the WAV file that its sidecar describes",
-        hint: "`edgeblue segments repair` checks all segments")
+        hint: "restore it from a copy, such as an upload, or remove it with its sidecar")
     }
   }
 

@@ -13,7 +13,8 @@ struct SegmentsExportCommand: AsyncParsableCommand {
       stored takes the place of the pauses and gaps that it fills. A joined file begins with the first sample that was \
       recorded in the range.
 
-      Only finished segments are exported, also while a recorder runs; the open one is not. No file is replaced without \
+      Only finished segments are exported, also while a recorder runs; the open one is not. A corrupt segment is named and \
+      left out, with --join its time is a pause, and the exit status is 70. No file is replaced without \
       --replace, and none is written into the folder of the recordings. The range has \(RecordingTime.help).
 
       EXAMPLES
@@ -80,15 +81,29 @@ struct SegmentsExportCommand: AsyncParsableCommand {
       let catalog = try SegmentCatalog.open(recordings)
       let export = try SegmentExport(catalog, options)
       let target = output ?? (join ? "\(export.name).\(options.format.fileExtension)" : ".")
-      let files = try await untilInterrupted { [join] in
-        try join ? export.write(joinedTo: target) : export.write(into: target)
+      let (files, corrupt) = try await untilInterrupted { [join] in
+        var corrupt: [AudioIngestError] = []
+        let files =
+          try join
+          ? export.write(joinedTo: target) { corrupt.append($0) } : export.write(into: target) { corrupt.append($0) }
+        return (files, corrupt)
       }
+      let problems = catalog.problems + corrupt
       if terminal.json {
-        terminal.print(json: .object(["files": .list(files.map(\.json)), "open": .number(catalog.openCount)]))
+        terminal.print(
+          json: .object([
+            "files": .list(files.map(\.json)), "problems": .list(problems.map { .string($0.message) }),
+            "open": .number(catalog.openCount),
+          ]))
       }
-      for file in files { terminal.say(file.line) }
-      for problem in catalog.problems { terminal.say("problem: \(problem.message.printable)") }
+      for line in files.flatMap(\.lines) + problems.flatMap(\.lines) { terminal.say(line) }
       if catalog.openCount > 0, to == nil { terminal.say("The segment that is being recorded is not exported yet.") }
+      guard problems.isEmpty else {
+        throw Failure(
+          "\(problems.count) corrupt segment\(problems.count == 1 ? " is" : "s are") left out",
+          hint: "the rest is exported; restore them from a copy, such as an upload, or remove them with their sidecars",
+          status: .failed)
+      }
     }
   }
 
@@ -106,9 +121,12 @@ struct SegmentsExportCommand: AsyncParsableCommand {
 }
 
 extension SegmentExport.File {
-  fileprivate var line: String {
+  /// The file and its contents, for display: below each other where the two do not fit the 80 columns of a terminal.
+  fileprivate var lines: [String] {
     let numbers = segments.count == 1 ? "segment \(segments[0])" : "\(segments.count) segments"
-    return "\(path.printable): \(numbers), \(Amounts.clock(duration, digits: 3)), from \(capturedAt)"
+    let contents = "\(numbers), \(Amounts.clock(duration, digits: 3)), from \(capturedAt)"
+    let line = "\(path.printable): \(contents)"
+    return line.columns <= 80 ? [line] : ["\(path.printable):", "  " + contents]
   }
 
   fileprivate var json: JSON {
