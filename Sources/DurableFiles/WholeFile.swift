@@ -74,7 +74,14 @@ public struct WholeFile: Sendable {
   /// - Throws: ``FileError``; the file then has the old contents or the new ones.
   public func write(_ data: Data) throws(FileError) {
     // One name, so that a crash leaves one such file at most.
-    try disk.replace(path, with: [UInt8](data), by: path + ".new")
+    let temporary = path + ".new"
+    do throws(FileError) {
+      try disk.replace(path, with: [UInt8](data), by: temporary)
+    } catch {
+      // The first error is thrown; what stays is replaced by the next write.
+      try? disk.remove(temporary)
+      throw error
+    }
     try disk.sync(folder: path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".")
   }
 

@@ -49,7 +49,13 @@ public struct SecretFile: Sendable {
     do throws(FileError) {
       guard try !disk.exists(path) else { throw FileError("creating \(path)", errno: EEXIST) }
       try disk.remove(path + ".new")
-      try disk.replace(path, with: bytes, by: path + ".new")
+      do throws(FileError) {
+        try disk.replace(path, with: bytes, by: path + ".new")
+      } catch {
+        // The first error is thrown; what stays is removed by the next write.
+        try? disk.remove(path + ".new")
+        throw error
+      }
       try disk.sync(folder: path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".")
     } catch { throw MessageSendingError(error) }
   }

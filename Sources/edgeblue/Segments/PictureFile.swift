@@ -53,11 +53,7 @@ struct PictureFile {
   func write(_ svg: String) async throws {
     try checkIsReplaceable()
     let bytes = format == .svg ? Data(svg.utf8) : try await png(of: svg)
-    do {
-      try WholeFile(path: path, limit: Self.sizeLimit).write(bytes)
-    } catch {
-      throw Failure("write \(path.printable): \(error)", status: .failed)
-    }
+    try WholeFile(path: path, limit: Self.sizeLimit).write(bytes)
   }
 
   private func png(of svg: String) async throws -> Data {
