@@ -58,6 +58,52 @@ struct RecordUploadTests {
     #expect(try store.totals().items.values.reduce(0, +) == 2)
   }
 
+  @Test("A later recorder keeps the format, also for what a killed one has left") func theFormatStays() async throws {
+    _ = try await record(endedBy: SIGKILL, more: ["--format", "flac"])
+    #expect(try await record(endedBy: SIGTERM) == 0)
+    let items = try QueueStore(in: state).items(in: [.waiting, .uploading])
+    #expect(items.map { $0.request.key.split(separator: ".").last } == ["json", "flac", "json", "flac"])
+  }
+
+  @Test("A WAV file without a sound sidecar is named by the recorder and by `uploads run`, whose status says so")
+  func damagedSidecarsAreNamed() async throws {
+    _ = try await record(endedBy: SIGTERM)
+    let path = try #require(try SegmentCatalog(path: out).entries.first?.segment.path)
+    try Data("{".utf8).write(to: URL(filePath: path.dropLast(4) + ".json"))
+    let log = temporary.path + "/log"
+    _ = try await record(endedBy: SIGTERM, log: log)
+    #expect(try String(contentsOfFile: log, encoding: .utf8).contains("not queued: \(path) has no sidecar"))
+    // Nothing else is left to do.
+    for entry in try SegmentCatalog(path: out).entries {
+      try SegmentFolder(path: out).markDelivered(entry.segment.info.id)
+    }
+    let store = try QueueStore(in: state)
+    for item in try store.items(in: [.waiting, .uploading]) { try store.drop(item.id) }
+    let uploads = try await ChildProcess(
+      program, ["uploads", "run", "--once", "--state", state, "--endpoint", Self.server, "--wait", "60"],
+      environment: ["HOME": temporary.path], errors: .kept
+    ).outcome()
+    #expect(uploads.output.contains("not queued: "))
+    #expect(uploads.status == ExitStatus.failed.rawValue, "\(uploads.errors)")
+  }
+
+  @Test("A command is run for what a killed recorder has left, and its transcript is queued")
+  func theCommandIsRun() async throws {
+    _ = try await record(endedBy: SIGKILL)
+    let script = temporary.path + "/transcribe"
+    try Data("#!/bin/sh\necho \"$@\" >\"$EDGEBLUE_TRANSCRIPT\"\n".utf8).write(to: URL(filePath: script))
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script)
+    let status = try await record(endedBy: SIGTERM, more: ["--exec", script + " --language en"]) {
+      try QueueStore(in: state).items(in: [.waiting, .uploading]).contains { $0.request.key.hasSuffix(".txt") }
+    }
+    #expect(status == 0)
+    let entry = try #require(try SegmentCatalog(path: out).entries.first)
+    #expect(
+      try String(contentsOfFile: entry.segment.transcriptPath, encoding: .utf8)
+        == "--language en \(entry.segment.path)\n")
+    #expect(entry.lines().contains { $0.hasPrefix("Command    succeeded, ") })
+  }
+
   private func expectQueued() throws {
     let segment = try #require(try SegmentCatalog(path: out).entries.first?.segment)
     #expect(segment.info.samples > 0)
@@ -68,8 +114,11 @@ struct RecordUploadTests {
     #expect(items.last?.request.content.sha256 == segment.info.measured.sha256)
   }
 
-  /// Records 50 frames, and ends the recorder.
-  private func record(endedBy signal: Int32, uploads: Bool = true) async throws -> Int32 {
+  /// Records 50 frames, and ends the recorder when it has done what it should.
+  private func record(
+    endedBy signal: Int32, uploads: Bool = true, more: [String] = [], log: String? = nil,
+    after isDone: () throws -> Bool = { true }
+  ) async throws -> Int32 {
     let lab = try await FakeRadio()
     let wearable = try await FakeWearable(on: lab.adapters[0])
     guard case .address(let bus) = lab.fake.bus else { throw TestTimeout("a bus of its own") }
@@ -78,13 +127,18 @@ struct RecordUploadTests {
       "--wearable", lab.adapters[0].address.description,
     ]
     if uploads { words += ["--upload", "bucket", "--account", "ada", "--endpoint", Self.server] }
+    // A file takes any amount of output.
+    let shell = ["-c", #"exec "$0" "$@" >"$LOG""#, program] + words + more
     let recorder = try ChildProcess(
-      program, words, environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus, "HOME": temporary.path], output: .discarded,
-      errors: .discarded)
+      "sh", shell,
+      environment: [
+        "DBUS_SYSTEM_BUS_ADDRESS": bus, "HOME": temporary.path, "LOG": log ?? "/dev/null", "PATH": "/usr/bin:/bin",
+      ], errors: .discarded)
     defer { recorder.signal(SIGKILL) }
     try await wearable.waitForSubscriber()
     try await wearable.send((0..<50).map { Array(Recording.bytes(Recording.ramp($0 * 160..<($0 + 1) * 160))) })
     try await eventually("the frames are in the file") { try openBytes() >= 44 + 50 * 320 }
+    try await eventually("the recorder has done its work") { try isDone() }
     recorder.signal(signal)
     let status = await recorder.outcome().status
     try await lab.stop()

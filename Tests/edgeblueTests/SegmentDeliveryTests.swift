@@ -16,11 +16,16 @@ import Uploads
   init() throws {
     temporary = try TemporaryFolder()
     folder = try SegmentFolder(path: temporary.path + "/recordings", limits: .init(quota: 100_000, reserve: 0))
+    segment = try Self.record(in: folder)
+    source = UploadSource(folder: folder.path, endpoint: "http://host", bucket: "bucket", prefix: "", account: "ada")
+  }
+
+  /// Records a segment of 2 s.
+  private static func record(in folder: SegmentFolder) throws -> FinishedSegment {
     var recording = try Recording(folder)
     recording.play(frames: 200)
     recording.recorder.end(.shutdown, at: recording.moment)
-    segment = try #require(try SegmentCatalog(path: folder.path).entries.first?.segment)
-    source = UploadSource(folder: folder.path, endpoint: "http://host", bucket: "bucket", prefix: "", account: "ada")
+    return try #require(try SegmentCatalog(path: folder.path).entries.last?.segment)
   }
 
   @Test(
@@ -58,6 +63,48 @@ import Uploads
       store: store, folder: folder, requests: SegmentRequests(source: source, format: .flac))
     try await sink.take(segment)
     #expect(try store.items(in: [.waiting]).map { $0.request.key.suffix(4) } == ["json", ".wav"])
+  }
+
+  @Test("A WAV file whose sidecar is damaged is named, and the others are queued")
+  func damagedSidecarsAreNamed() async throws {
+    let other = try Self.record(in: folder)
+    try Data("{".utf8).write(to: URL(filePath: other.path.dropLast(4) + ".json"))
+    let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
+    try store.remember(source)
+    let problem = "not queued: \(other.path) has no sidecar that describes it"
+    let sources = SegmentSources(store)
+    #expect(await sources.queueFinished() == [problem])
+    #expect(try store.items(in: [.waiting]).map { $0.request.key.suffix(4) } == ["json", ".wav"])
+    // Also when the folder has not changed since.
+    #expect(await sources.queueFinished() == [problem])
+  }
+
+  @Test("A transcript is queued, once, also long after its segment was delivered")
+  func transcriptsAreQueued() async throws {
+    let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
+    try store.remember(source)
+    #expect(await SegmentSources(store).queueFinished() == [])
+    try folder.markDelivered(segment.info.id)
+    try Data("Grüße".utf8).write(to: URL(filePath: segment.transcriptPath))
+    #expect(await SegmentSources(store).queueFinished() == [])
+    #expect(await SegmentSources(store).queueFinished() == [])
+    let items = try store.items(in: [.waiting])
+    #expect(items.map { $0.request.key.suffix(4) } == ["json", ".wav", ".txt"])
+    #expect(items[2].request.content.path == SegmentRequests.absolute(segment.transcriptPath))
+    #expect(items[2].request.content.contentType == "text/plain; charset=utf-8")
+    let entry = try SegmentCatalog(path: folder.path).entries[0]
+    #expect(entry.lines().contains("Transcript \(segment.transcriptPath)"))
+    #expect(entry.segment.json["transcript"] == .string(segment.transcriptPath))
+  }
+
+  @Test("Both objects of a segment have its speech in their metadata") func objectsHaveTheSpeech() throws {
+    var spoken = segment
+    spoken.info.speech = [.init(start: 8320, samples: 41_280)]
+    for request in try SegmentRequests(source: source).requests(for: spoken) {
+      #expect(request.content.metadata["speech"] == "0.52-3.10")
+      #expect(request.content.metadata["speech-seconds"] == "2.58")
+      #expect(request.content.metadata["speech-stretches"] == "1")
+    }
   }
 
   @Test("What is removed for space is removed with its copies, and what a killed program left of one goes")

@@ -148,7 +148,10 @@ struct RecordCommand: AsyncParsableCommand {
     try items.remember(UploadServer(server))
     let source = UploadSource(
       folder: path, endpoint: server.url, bucket: bucket, prefix: prefix, account: store.account)
-    let format = format ?? .wav
+    let catalog = try SegmentCatalog(path: folder.path)
+    for problem in catalog.problems { await diary.note(problem: problem.isNotQueued) }
+    // What an earlier recorder has left is queued in its format.
+    let format = try format ?? catalog.deliveryFormat()
     // Before programs that upload look at the folder.
     try folder.deliver(as: format)
     try items.remember(source)

@@ -2,6 +2,11 @@ import AudioIngest
 import Foundation
 import Uploads
 
+extension AudioIngestError {
+  /// The problem of a WAV file without a sound sidecar, which no program can queue.
+  var isNotQueued: String { "not queued: \(message)" }
+}
+
 /// Queues the finished segments of the folders that recorders have named (`edgeblue record --upload`), and that no
 /// recorder has queued: it was killed, or the disk was full.
 actor SegmentSources {
@@ -44,7 +49,8 @@ actor SegmentSources {
       let requests = SegmentRequests(source: source, format: try catalog.deliveryFormat())
       // A transcript may be written long after its segment was delivered.
       let problems =
-        catalog.entries.filter { !$0.isDelivered }.compactMap { queue($0.segment, requests) }
+        catalog.problems.map(\.isNotQueued)
+        + catalog.entries.filter { !$0.isDelivered }.compactMap { queue($0.segment, requests) }
         + catalog.entries.compactMap { queueTranscript(of: $0.segment, requests) }
       seen[source.folder] = problems.isEmpty ? changed : nil
       return problems

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Streams
 
 /// `edgeblue uploads`
 struct UploadsCommand: AsyncParsableCommand {
@@ -87,9 +88,11 @@ struct UploadsCommand: AsyncParsableCommand {
         for other in try items.serversInUse() where other != server.url {
           terminal.whisper("Items for \(other) wait; this program uploads to \(server.url).")
         }
+        let unqueued = Lock(0)
         if once {
           // Before the first look at what is left.
           await SegmentSources(items).run(isRepeated: false) { problem in
+            unqueued.withLock { $0 += 1 }
             terminal.happened(problem.printable, "problem", ["error": .string(problem)])
           }
         }
@@ -97,6 +100,12 @@ struct UploadsCommand: AsyncParsableCommand {
         let role = Role { [once] in try await follower.run(once: once) }
         try await runUntilStopped(
           [role, UploadWaker(uploads)] + metrics.server(terminal) { await UploadReport(of: uploads).metrics })
+        let count = unqueued.withLock { $0 }
+        guard count == 0 else {
+          throw Failure(
+            "\(count) recording\(count == 1 ? " is" : "s are") not queued",
+            hint: "the problems above name them; `edgeblue segments repair` checks a folder", status: .failed)
+        }
       }
     }
   }
