@@ -97,7 +97,7 @@ public struct S3Endpoint: Sendable, Hashable {
   }
 
   /// Refuses an invalid bucket name.
-  static func check(bucket: String) throws(UploadsError) {
+  package static func check(bucket: String) throws(UploadsError) {
     guard (3...63).contains(bucket.utf8.count),
       bucket.utf8.allSatisfy({ $0.isSmallAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }),
       bucket.utf8.first?.isSmallAlphanumeric == true, bucket.utf8.last?.isSmallAlphanumeric == true
@@ -110,7 +110,7 @@ public struct S3Endpoint: Sendable, Hashable {
   }
 
   /// Refuses an invalid key, and one that a server could take for another.
-  static func check(key: String) throws(UploadsError) {
+  package static func check(key: String) throws(UploadsError) {
     guard (1...1024).contains(key.utf8.count), !key.utf8.contains(0) else {
       throw UploadsError(
         .invalidArgument, "the key “\(key)” has \(key.utf8.count) bytes; allowed: 1 to 1024, none of them zero")

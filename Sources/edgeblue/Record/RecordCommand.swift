@@ -63,7 +63,9 @@ struct RecordCommand: AsyncParsableCommand {
   var bucket: String?
   @Option(help: ArgumentHelp("The prefix of the keys of uploaded segments.", valueName: "text")) var prefix = ""
   @Option(
-    help: ArgumentHelp("The format of uploaded audio. Default: wav.", valueName: "wav|flac|opus"),
+    help: ArgumentHelp(
+      "The format of uploaded audio. Default: the one named last for this folder, else wav.",
+      valueName: "wav|flac|opus"),
     transform: { try named($0) })
   var format: AudioFileFormat?
   @Option(help: ArgumentHelp("The command to run for each finished segment.", valueName: "command")) var exec: String?
@@ -78,10 +80,22 @@ struct RecordCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
+    if let bucket { try checkKeys(in: bucket) }
     if format != nil, bucket == nil { throw ValidationError("--format is the format of uploads: add --upload.") }
     guard (1...86_400).contains(execLimit) else { throw ValidationError("--exec-limit: allowed are 1 to 86400 s.") }
     if exec != nil, command == nil { throw ValidationError("--exec is empty.") }
     if Set(wearable).count < wearable.count { throw ValidationError("--wearable lists the same address twice.") }
+  }
+
+  /// Refuses what no server takes: otherwise no segment could be queued.
+  private func checkKeys(in bucket: String) throws {
+    if store.account.isEmpty { throw ValidationError("--account is empty.") }
+    do throws(UploadsError) {
+      try S3Endpoint.check(bucket: bucket)
+      try S3Endpoint.check(key: SegmentRequests.longestKey(prefix, store.account))
+    } catch {
+      throw ValidationError("--upload, --prefix, --account: \(error.message).")
+    }
   }
 
   private var command: SegmentCommand? { exec.flatMap { SegmentCommand($0, limit: .seconds(execLimit)) } }

@@ -61,6 +61,11 @@ struct SegmentRequests: Sendable {
     URL(filePath: path).standardizedFileURL.path(percentEncoded: false)
   }
 
+  /// Returns a key as long as those of segments are.
+  static func longestKey(_ prefix: String, _ account: String) -> String {
+    "\(prefix)\(account)/00-00-00-00-00-00/2000-01-01/20000101T000000.000Z-000000000000.flac"
+  }
+
   private func key(of segment: FinishedSegment, _ end: String) -> String {
     "\(source.prefix)\(source.account)/\(device(segment))/\(segment.info.capture.localDate)/\(segment.info.name).\(end)"
   }
