@@ -1,5 +1,6 @@
 import AudioIngest
 import AudioIngestTesting
+import DeterministicTesting
 import Foundation
 import Streams
 import SystemTesting
@@ -113,9 +114,12 @@ import Timing
     #expect(SegmentCommandResult.read(segment)?.problem == nil)
     #expect(SegmentCommandResult.read(segment)?.attempts == 2)
     // The one after that has nothing to do.
-    let commands = SegmentCommands(command) { one in news.withLock { $0.append(one) } }
+    let clock = ManualClock()
+    let commands = SegmentCommands(command, clock: TimeSource(clock)) { one in news.withLock { $0.append(one) } }
     await commands.add(segment)
     let running = Task { await commands.run() }
+    // It sleeps once it has found nothing to run.
+    await clock.waitForSleeper(until: .milliseconds(200))
     running.cancel()
     await running.value
     #expect(news.withLock { $0.count } == 2)

@@ -53,6 +53,32 @@ import Uploads
     try await running.value
   }
 
+  @Test("A segment with a transcript is delivered once the server has that, too")
+  func aTranscriptIsWaitedFor() async throws {
+    let temporary = try TemporaryFolder()
+    let folder = try SegmentFolder(path: temporary.path + "/recordings", limits: .init(reserve: 0))
+    let segment = try Self.record(in: folder)
+    try Data("Grüße".utf8).write(to: URL(filePath: segment.transcriptPath))
+    let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
+    let sink = SegmentUploads(store: store, folder: folder, requests: Self.requests(folder))
+    try await sink.take(segment)
+    try sink.takeTranscript(of: segment)
+    let server = Server(refusing: ".txt")
+    let queue = UploadQueue(
+      store, client: S3Client(try S3Endpoint("http://host"), transport: server),
+      accounts: ["ada": StaticCredentials(S3Credentials(accessKey: "k", secretKey: "s"))],
+      clock: TimeSource(ManualClock()), disk: sink)
+    let running = Task { try await queue.run() }
+    try await Self.until { try store.totals().items == [.done: 2, .waiting: 1] }
+    #expect(try SegmentCatalog(path: folder.path).entries.map(\.isDelivered) == [false])
+    server.refused.withLock { $0 = "nothing" }
+    await queue.networkReturned()
+    try await Self.until { try store.totals().items == [.done: 3] }
+    #expect(try SegmentCatalog(path: folder.path).entries.map(\.isDelivered) == [true])
+    running.cancel()
+    try await running.value
+  }
+
   /// As in a recording: the queue runs when the first segment is finished.
   @Test("A segment that is finished while the queue runs is uploaded too") func whatIsFinishedWhileTheQueueRunsGoesToo()
     async throws
