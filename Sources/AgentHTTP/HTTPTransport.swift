@@ -70,6 +70,10 @@ public final class HTTPTransport: CoordinatorTransport {
       throw AgentError(
         .invalidArgument, "the coordinator's address contains a user name or password", hint: "pass a token separately")
     }
+    guard URLComponents(string: url)?.hasPossiblePort == true else {
+      throw AgentError(
+        .invalidArgument, "the port of the coordinator's address is out of range", hint: "allowed are 1 to 65535")
+    }
     let path = parsed.path()
     return "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)" + (parsed.port.map { ":\($0)" } ?? "")
       + (path.hasSuffix("/") ? String(path.dropLast()) : path)

@@ -109,7 +109,7 @@ extension ProxySettings.Proxy {
   /// Creates a proxy from the value of a variable; `nil` if it is no URL of a proxy.
   init?(_ text: String) {
     guard let parts = URLComponents(string: text.contains("://") ? text : "http://" + text),
-      let host = parts.host?.trimmingBrackets, !host.isEmpty
+      let host = parts.host?.trimmingBrackets, !host.isEmpty, parts.hasPossiblePort
     else { return nil }
     let user = parts.user ?? ""
     switch parts.scheme?.lowercased() {

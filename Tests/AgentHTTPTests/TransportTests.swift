@@ -12,7 +12,8 @@ struct TransportTests {
     "An invalid address of a coordinator is rejected",
     arguments: [
       "", "coordinator.example", "ftp://coordinator.example", "http://", "http://me:secret@coordinator.example",
-      "http://coordinator.example/?a=b", "http://coordinator.example/#x",
+      "http://coordinator.example/?a=b", "http://coordinator.example/#x", "http://coordinator.example:99999",
+      "http://coordinator.example:99999999999999999999",
     ])
   func whatIsNoAddress(url: String) {
     let error = #expect(throws: AgentError.self) { try HTTPTransport(url: url) }

@@ -112,7 +112,7 @@ import Testing
     for url in [
       "http://collector.example", "ftp://127.0.0.1", "https://", "127.0.0.1:80", "https://user@host",
       "https://host?a=b",
-      "http://abcdefghij.onion", "https://host:99999", "http://127.example", "",
+      "http://abcdefghij.onion", "https://host:99999", "https://host:99999999999999999999", "http://127.example", "",
     ] {
       let error = #expect(throws: MessageSendingError.self, "\(url)") { try HTTPMessageTransport(url) }
       #expect(error?.code == .invalidArgument)

@@ -68,7 +68,10 @@ import Testing
 
   @Test(
     "A variable that names no proxy stops the request, and its value is not shown",
-    arguments: ["https://MARKED:3128", "ftp://MARKED", "http://", "socks5://ada:MARKED@p", "http://MARKED:x"])
+    arguments: [
+      "https://MARKED:3128", "ftp://MARKED", "http://", "socks5://ada:MARKED@p", "http://MARKED:x",
+      "http://MARKED:65536", "http://MARKED:99999999999999999999",
+    ])
   func invalidProxies(text: String) throws {
     let settings = ProxySettings(["HTTPS_PROXY": text, "NO_PROXY": "b.example"])
     let error = #expect(throws: ProxySettings.InvalidProxy.self) { try settings.proxy(for: "https://a.example") }

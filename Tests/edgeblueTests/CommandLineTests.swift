@@ -62,6 +62,7 @@ import Uploads
       ["scan", "--service", "heart"], ["scan", "--all", "--service", "180d"], ["inspect"], ["inspect", "Pulse"],
       ["inspect", "--timeout", "0", "00:AA:01:00:00:42"],
       ["path", "--settle-up", "-1"], ["path", "--probe", "192.0.2.1"], ["path", "--probe", "ftp://192.0.2.1"],
+      ["path", "--probe", "http://192.0.2.1:65536"],
       ["doctor", "--log-level", "loud"], ["phone", "--access", "secret"], ["phone", "--allow", "me"],
       ["phone", "--access", "open", "--allow", "00:AA:01:00:00:42"], ["pair", "--for", "0s"], ["pair", "--for", "61m"],
       ["record", "--wearable", "me"],

@@ -31,6 +31,10 @@ final class EngineHTTP: Sendable {
       throw EngineError(
         .unreachable, "the address of the engine contains a user name or password", hint: "use an API key instead")
     }
+    guard URLComponents(string: url)?.hasPossiblePort == true else {
+      throw EngineError(
+        .unreachable, "the port of the engine's address is out of range", hint: "allowed are 1 to 65535")
+    }
     address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)" + (parsed.port.map { ":\($0)" } ?? "")
     let path = parsed.path()
     base = address + (path.hasSuffix("/") ? String(path.dropLast()) : path)

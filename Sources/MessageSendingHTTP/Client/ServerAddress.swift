@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 import Glibc
 internal import MessageSending
+internal import OutgoingHTTP
 
 /// The parts of a URL that names a server, checked.
 struct ServerAddress {
@@ -24,7 +25,7 @@ struct ServerAddress {
   private init(_ url: String, schemes: [String], _ name: String) throws(MessageSendingError) {
     guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(), schemes.contains(scheme),
       let host = parts.host, !host.isEmpty, host != "[]", parts.user == nil, parts.password == nil, parts.query == nil,
-      parts.fragment == nil, (1...65_535).contains(parts.port ?? 1)
+      parts.fragment == nil, parts.hasPossiblePort
     else {
       throw MessageSendingError(
         .invalidArgument, "\(name) is '\(url)'; required: \(schemes[0])://HOST, without user, query and fragment")

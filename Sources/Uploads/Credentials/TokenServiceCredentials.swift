@@ -35,7 +35,11 @@ public struct TokenServiceCredentials: CredentialsProvider {
       ["http", "https"].contains(scheme), let host = parsed.encodedHost, !host.isEmpty, parsed.user == nil,
       parsed.fragment == nil, parsed.query == nil
     else {
-      throw UploadsError(.invalidArgument, "the service is “\(url)”; allowed: an http or https URL without a query")
+      throw UploadsError(
+        .invalidArgument, "the service is \(url.namedURL); allowed: an http or https URL without a query")
+    }
+    guard parsed.hasPossiblePort else {
+      throw UploadsError(.invalidArgument, "the service is \(url.namedURL); allowed: a port from 1 to 65535")
     }
     let path = parsed.percentEncodedPath
     request = S3Request(

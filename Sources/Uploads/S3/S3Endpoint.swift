@@ -46,12 +46,15 @@ public struct S3Endpoint: Sendable, Hashable {
     else {
       throw UploadsError(
         .invalidArgument,
-        "the endpoint is “\(url)”; allowed: an http or https URL, such as https://s3.eu-central-1.amazonaws.com")
+        "the endpoint is \(url.namedURL); allowed: an http or https URL, such as https://s3.eu-central-1.amazonaws.com")
     }
     guard parsed.user == nil, parsed.password == nil, parsed.query == nil, parsed.fragment == nil,
       parsed.path.isEmpty || parsed.path == "/"
     else {
-      throw UploadsError(.invalidArgument, "the endpoint is “\(url)”; allowed: only a scheme, a host and a port")
+      throw UploadsError(.invalidArgument, "the endpoint is \(url.namedURL); allowed: only a scheme, a host and a port")
+    }
+    guard parsed.hasPossiblePort else {
+      throw UploadsError(.invalidArgument, "the endpoint is “\(url)”; allowed: a port from 1 to 65535")
     }
     try Self.check(region: region)
     let usual = scheme == "https" ? 443 : 80

@@ -10,7 +10,8 @@ struct HTTPProbe: ReachabilityProbe {
 
   /// - Returns: `nil` unless the text is an http or https URL.
   init?(_ url: String) {
-    guard let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme), parts.host?.isEmpty == false
+    guard let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme),
+      parts.host?.isEmpty == false, parts.hasPossiblePort
     else { return nil }
     self.url = url
   }

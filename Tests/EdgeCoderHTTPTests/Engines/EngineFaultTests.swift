@@ -203,7 +203,10 @@ import Testing
 
   @Test(
     "A malformed address is refused at once",
-    arguments: ["", "127.0.0.1:8080", "ftp://a", "http://", "unix:///run/x", "http://user:pass@127.0.0.1"])
+    arguments: [
+      "", "127.0.0.1:8080", "ftp://a", "http://", "unix:///run/x", "http://user:pass@127.0.0.1",
+      "http://127.0.0.1:65536", "http://127.0.0.1:99999999999999999999",
+    ])
   func whatIsNoAddressIsSaidAtOnce(url: String) {
     for kind in Kind.allCases {
       let error = #expect(throws: EngineError.self) { try kind.engine(url: url) }
