@@ -30,6 +30,7 @@ public enum ConnectionFailure: Error, Sendable, Hashable {
   public init(_ error: any Error) {
     self =
       switch error {
+      case let error as UnusableProxy: .noProxy(error.description)
       case let error as NIOConnectionError:
         error.dnsAError == nil && error.dnsAAAAError == nil ? .noServer(errno: nil) : .unknownHost
       case let error as IOError where [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH].contains(error.errnoCode):
@@ -37,17 +38,11 @@ public enum ConnectionFailure: Error, Sendable, Hashable {
       case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: .untrusted(TLSFailure(error))
       case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout: .timedOut
       case let error as ProxySettings.InvalidProxy: .noProxy(error.description)
-      case let error as HTTPClientError where Self.proxyErrors.contains(error):
-        .noProxy("the proxy does not connect: \(error.shortDescription)")
       case is NIOTooManyBytesError: .tooLong
       case let error as HTTPParserError where error != .invalidEOFState: .notHTTP
       default: .interrupted(Self.words(for: error))
       }
   }
-
-  private static let proxyErrors: [HTTPClientError] = [
-    .httpProxyHandshakeTimeout, .invalidProxyResponse, .proxyAuthenticationRequired, .socksHandshakeTimeout,
-  ]
 
   /// Returns the reason why a connection was lost; never the error itself: that of an invalid header contains its value,
   /// such as a token, and others contain paths of the machine that the program was built on.

@@ -1,5 +1,6 @@
 public import AsyncHTTPClient
 internal import FoundationEssentials
+internal import Glibc
 public import NIOCore
 internal import NIOSSL
 
@@ -77,10 +78,21 @@ public final class OutgoingHTTPClient: Sendable {
       do {
         tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(certificates))]
       } catch {
-        throw UnreadableCertificates(path: certificates, description: "\(error)")
+        throw UnreadableCertificates(path: certificates, description: Self.reason(certificates))
       }
     }
     self.init(connectTimeout, connections, tls)
+  }
+
+  /// Returns why a file yields no certificates: the TLS library has one reason for all.
+  private static func reason(_ path: String) -> String {
+    var status = stat()
+    guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
+      return String(cString: strerror(errno)).lowercased()
+    }
+    if status.st_mode & S_IFMT == S_IFDIR { return "it is a folder" }
+    if status.st_size == 0 { return "the file is empty" }
+    return "the file contains no certificates in the form PEM, or damaged ones"
   }
 
   private init(_ connectTimeout: Duration, _ connections: Connections, _ tls: TLSConfiguration) {
@@ -103,7 +115,14 @@ public final class OutgoingHTTPClient: Sendable {
   ///   - timeout: The timeout of the request and its response.
   /// - Throws: ``ProxySettings/InvalidProxy``; an error that ``ConnectionFailure`` classifies; `CancellationError`.
   public func execute(_ request: HTTPClientRequest, timeout: TimeAmount) async throws -> HTTPClientResponse {
-    try await client(for: request.url).execute(request, timeout: timeout)
+    guard let proxy = try proxies.proxy(for: request.url), let client = proxied[proxy] else {
+      return try await direct.execute(request, timeout: timeout)
+    }
+    do {
+      return try await client.execute(request, timeout: timeout)
+    } catch {
+      throw UnusableProxy(proxy, error) ?? error
+    }
   }
 
   /// Waits until the connections have taken what the bodies of requests have handed over so far, or hold it back.
@@ -112,11 +131,6 @@ public final class OutgoingHTTPClient: Sendable {
   /// not wait may be read into memory as a whole before the connection can stop it.
   public func handOver() async {
     await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
-  }
-
-  private func client(for url: String) throws(ProxySettings.InvalidProxy) -> HTTPClient {
-    guard let proxy = try proxies.proxy(for: url) else { return direct }
-    return proxied[proxy] ?? direct
   }
 
   private static func configuration(

@@ -32,15 +32,24 @@ import Testing
     }
   }
 
+  @Test("A proxy that does not respond is named, and not the server", arguments: ["http", "socks5"])
+  func anAbsentProxyIsNamed(scheme: String) async throws {
+    let settings = ProxySettings(["HTTPS_PROXY": "\(scheme)://127.0.0.1:1"])
+    let error = await #expect(throws: (any Error).self) { try await status("https://store.example/", settings) }
+    let expected = ConnectionFailure.noProxy("the proxy \(scheme)://127.0.0.1:1 does not respond")
+    #expect(error.map { ConnectionFailure($0) } == expected)
+  }
+
   @Test("A proxy that does not connect is an error of its own") func refusalsHaveAName() async throws {
     let proxy = try ConnectProxy()
     defer { proxy.stop() }
     let settings = ProxySettings(["HTTPS_PROXY": "http://ada:MARKED@127.0.0.1:\(proxy.port)"])
     let error = await #expect(throws: (any Error).self) { try await status("https://store.example/", settings) }
-    guard let error, case .noProxy = ConnectionFailure(error) else {
+    guard let error, case .noProxy(let reason) = ConnectionFailure(error) else {
       Issue.record("not a failure of the proxy: \(String(describing: error))")
       return
     }
+    #expect(reason == "the proxy http://127.0.0.1:\(proxy.port) does not connect, or is no proxy of this kind")
     // The password, and `ada:MARKED` as the header has it.
     for text in ["\(error)", String(reflecting: error), "\(ConnectionFailure(error))"] {
       #expect(!text.contains("MARKED"), "\(text)")
