@@ -130,6 +130,10 @@ public final class S3HTTPTransport: S3Transport {
       return UploadsError(
         .unexpectedResponse, "\(place) does not respond in HTTP",
         hint: request.scheme == "http" ? "if it speaks TLS, use a URL that begins with https://" : nil)
+    // Some servers close the connection instead of sending an alert.
+    case .interrupted where await isTLSServer(request, error):
+      return UploadsError(
+        .unexpectedResponse, "\(place) speaks TLS, and not plain HTTP", hint: "use a URL that begins with https://")
     case .tooLong:
       return UploadsError(.interrupted, "the connection to \(place) was interrupted: a response is too long")
     case .interrupted(let reason):
@@ -139,10 +143,20 @@ public final class S3HTTPTransport: S3Transport {
 
   /// Returns whether the certificate of a request's server is out of date; `false` if that cannot be found out.
   private static func isOutOfDate(_ request: S3Request) async -> Bool {
-    guard let url = URL(string: request.url), let host = url.host(),
-      let certificate = await ServerCertificate.presented(by: host, port: url.port ?? 443)
-    else { return false }
-    return certificate.isOutOfDate(at: WallClock.unixMilliseconds() / 1000)
+    await certificate(request)?.isOutOfDate(at: WallClock.unixMilliseconds() / 1000) == true
+  }
+
+  /// Returns the certificate of a request's server; `nil` if it presents none.
+  private static func certificate(_ request: S3Request) async -> ServerCertificate? {
+    guard let url = URL(string: request.url), let host = url.host() else { return nil }
+    return await ServerCertificate.presented(by: host, port: url.port ?? (request.scheme == "https" ? 443 : 80))
+  }
+
+  /// Returns whether a server that closed the connection in place of a response expects TLS, which the request's URL does
+  /// not promise.
+  private static func isTLSServer(_ request: S3Request, _ error: any Error) async -> Bool {
+    guard request.scheme == "http", (error as? HTTPClientError) == .remoteConnectionClosed else { return false }
+    return await certificate(request) != nil
   }
 }
 

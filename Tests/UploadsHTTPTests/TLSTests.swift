@@ -113,6 +113,31 @@ struct TLSTests {
     #expect(error?.hint?.contains("https://") == true)
   }
 
+  /// OpenSSL's server closes the connection without an alert.
+  @Test("At a server with TLS, an address without it has the advice to use https") func plainAtTLS() async throws {
+    let (process, port) = try await server(named: "IP:127.0.0.1")
+    defer { process.kill() }
+    let error = try await failure(at: "http://127.0.0.1:\(port)", trusting: nil)
+    #expect(error?.code == .unexpectedResponse)
+    #expect(error?.hint?.contains("https://") == true)
+  }
+
+  @Test("A file without certificates is named, with what is wrong with it")
+  func uselessFilesOfCertificates() throws {
+    let folder = folder.path
+    try Data().write(to: URL(filePath: folder + "/empty.pem"))
+    try Data("junk\n".utf8).write(to: URL(filePath: folder + "/junk.pem"))
+    for (name, reason) in [
+      ("absent.pem", "no such file or directory"), ("", "it is a folder"), ("empty.pem", "the file is empty"),
+      ("junk.pem", "the file contains no certificates in the form PEM, or damaged ones"),
+    ] {
+      let path = folder + "/" + name
+      let error = #expect(throws: UploadsError.self) { try S3HTTPTransport(certificates: path) }
+      #expect(error?.code == .invalidArgument)
+      #expect(error?.message == "read the certificates in \(path): \(reason)")
+    }
+  }
+
   @Test("A server that hangs up during the handshake has a code") func noAgreement() async throws {
     let silent = try LineServer(saying: [])
     let error = try await failure(at: "https://127.0.0.1:\(silent.port)", trusting: nil)
