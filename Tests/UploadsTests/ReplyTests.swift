@@ -8,6 +8,19 @@ import UploadsTesting
 
 /// The responses of servers, and the requests that follow from them.
 @Suite("Responses of servers") struct ReplyTests {
+  @Test("A server without room for the account is told from one that forbids")
+  func quotasHaveWords() {
+    let body = "<Error><Code>QuotaExceeded</Code><Message>so</Message></Error>"
+    let request = S3Request("PUT", authority: "host", path: "/b/k")
+    let error = UploadsError(S3Response(status: 403, body: Data(body.utf8)), to: request)
+    #expect(error.code == .quotaExceeded)
+    #expect(FailureKind(error) == .permission)
+    #expect(
+      error.description
+        == "quota of the server exceeded: PUT https://host/b/k: status 403 (QuotaExceeded: so) "
+        + "(remove objects, or raise the quota of the account or bucket on the server)")
+  }
+
   @Test("Each error of a server has a code and a consequence") func errorsAreSorted() {
     let kinds: [(Int, String, UploadsError.Code, FailureKind)] = [
       (503, "SlowDown", .busy, .temporary), (400, "RequestTimeout", .busy, .temporary),
