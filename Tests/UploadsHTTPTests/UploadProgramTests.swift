@@ -89,6 +89,8 @@ struct UploadProgramTests {
     let outcome = try await upload([file], "--remove", "--prefix", "stays/", "--endpoint", server.address)
     #expect(outcome.status == 70, "\(outcome.output)")
     #expect(outcome.output.contains(#""event":"unsettled""#))
+    #expect(outcome.errors.contains("1 of 1 uploaded, but the local file stays"), "\(outcome.errors)")
+    #expect(!outcome.errors.contains("retry"))
     let store = try QueueStore(path: folder.path + "/state/uploads.sqlite")
     #expect(try store.items(in: [.delivered]).first?.problem?.contains("Read-only file system") == true)
     #expect(try store.events().contains { $0.kind == .unsettled })

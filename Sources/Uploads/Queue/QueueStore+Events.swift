@@ -28,6 +28,8 @@ public struct UploadEvent: Sendable, Hashable, Identifiable {
     case dropped
     /// A user has moved an item to another server.
     case moved
+    /// The server no longer has the parts of an item that a user has dropped or moved; its reason names the object.
+    case partsRemoved
     /// The server has an item, and its local files cannot be removed or released yet.
     case unsettled
     /// A server was found not to keep the condition that no object is replaced.
@@ -99,6 +101,21 @@ extension QueueStore {
   func record(account: String, _ kind: UploadEvent.Kind, _ reason: String?) throws(UploadsError) {
     try write("record an event", isDurable: false) { database in
       try self.record(kind, account: account, reason: reason, database)
+    }
+  }
+
+  /// Returns the reasons why accounts wait for credentials, by account.
+  package func missingCredentials() throws(UploadsError) -> [String: String] {
+    try read { database in
+      let rows = try Row.fetchAll(
+        database,
+        sql: """
+          SELECT account, kind, reason FROM event
+            WHERE id IN (SELECT MAX(id) FROM event WHERE account IS NOT NULL GROUP BY account) AND kind = ?
+          """, arguments: [UploadEvent.Kind.credentialsMissing.rawValue])
+      var reasons: [String: String] = [:]
+      for row in rows { reasons[row["account"]] = row["reason"] as String? ?? "it has none" }
+      return reasons
     }
   }
 

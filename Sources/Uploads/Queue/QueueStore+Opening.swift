@@ -61,6 +61,9 @@ extension QueueStore {
     return statvfs(folder, &status) == 0 && status.f_bavail * status.f_frsize < leastSpace
   }
 
+  /// A Boolean value that indicates whether the disk of the file has no space for records.
+  package var isDiskFull: Bool { Self.isFull(path) }
+
   private static func noSpace(_ path: String) -> UploadsError {
     UploadsError(.noSpace, "open \(path): the disk is full", hint: "free some space on the disk")
   }

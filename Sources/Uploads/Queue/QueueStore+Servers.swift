@@ -63,17 +63,54 @@ extension QueueStore {
     }
   }
 
-  /// Returns whether nothing is left to be sent to a server: no item waits, and no manifest lacks lines.
-  /// - Throws: ``UploadsError`` with code `.storage`.
-  public func isIdle(at endpoint: String) throws(UploadsError) -> Bool {
+  /// Returns the servers without waiting items where something else is left: lines of manifests, parts of items that users
+  /// have dropped, and failed items.
+  package func otherServersInUse() throws(UploadsError) -> [String] {
     try read { database in
-      let isBusy = try Bool.fetchOne(
+      try String.fetchAll(
         database,
         sql: """
-          SELECT EXISTS (SELECT 1 FROM item WHERE endpoint IN ('', ?1) AND state IN ('waiting', 'uploading'))
-            OR EXISTS (SELECT 1 FROM manifestEntry WHERE endpoint IN ('', ?1))
+          SELECT endpoint FROM manifestEntry UNION SELECT endpoint FROM abandonedUpload
+            UNION SELECT endpoint FROM item WHERE state = 'failed'
+            EXCEPT SELECT '' EXCEPT SELECT endpoint FROM item WHERE state IN ('waiting', 'uploading', 'paused')
+            ORDER BY endpoint
+          """)
+    }
+  }
+
+  /// Returns whether nothing is left to be done at a server: no item waits, no manifest lacks lines, and no parts of
+  /// dropped items are to be removed.
+  /// - Throws: ``UploadsError`` with code `.storage`.
+  public func isIdle(at endpoint: String) throws(UploadsError) -> Bool {
+    let work = try work(at: endpoint)
+    return work.accounts.isEmpty && work.abandoned.isEmpty
+  }
+
+  /// What is left to be done at a server.
+  package struct Work: Sendable {
+    /// The number of items that wait or are being uploaded, by account; also of an account whose manifests lack lines.
+    package var accounts: [String: Int] = [:]
+    /// The accounts of the multipart uploads that are to be aborted, by ID.
+    package var abandoned: [Int64: String] = [:]
+  }
+
+  /// Returns what is left to be done at a server.
+  package func work(at endpoint: String) throws(UploadsError) -> Work {
+    try read { database in
+      var work = Work()
+      for row in try Row.fetchAll(
+        database,
+        sql: """
+          SELECT account, SUM(n) AS n FROM (
+            SELECT account, 1 AS n FROM item WHERE endpoint IN ('', ?1) AND state IN ('waiting', 'uploading')
+            UNION ALL SELECT account, 0 AS n FROM manifestEntry WHERE endpoint IN ('', ?1)
+          ) GROUP BY account
           """, arguments: [endpoint])
-      return isBusy != true
+      { work.accounts[row["account"]] = row["n"] }
+      for row in try Row.fetchAll(
+        database, sql: "SELECT id, account FROM abandonedUpload WHERE endpoint IN ('', ?)", arguments: [endpoint])
+      { work.abandoned[row["id"]] = row["account"] }
+      return work
     }
   }
 
@@ -194,6 +231,7 @@ extension QueueStore {
   func forget(_ upload: AbandonedUpload) throws(UploadsError) {
     try write("forget parts", isDurable: false) { database in
       try database.execute(sql: "DELETE FROM abandonedUpload WHERE id = ?", arguments: [upload.id])
+      try self.record(.partsRemoved, reason: "\(upload.bucket)/\(upload.key)", database)
     }
   }
 }

@@ -150,10 +150,22 @@ public final class QueueStore: Sendable {
     } catch let error as DatabaseError {
       throw UploadsError(
         error.resultCode == .SQLITE_FULL ? .noSpace : .storage,
-        "\(phase): \(error.message ?? "\(error.resultCode)")",
+        "\(phase): \(words(for: error))",
         hint: error.resultCode == .SQLITE_FULL ? "free some space on the disk" : nil)
     } catch {
       throw UploadsError(.storage, "\(phase): \(error.safeText)")
+    }
+  }
+
+  /// Returns the reason of a failure in words that are no library's, where the library's would mislead.
+  private static func words(for error: DatabaseError) -> String {
+    switch error.resultCode.primaryResultCode {
+    case .SQLITE_FULL: "there is no space left on the disk"
+    case .SQLITE_NOTADB: "the file is not one of a queue, or is damaged"
+    case .SQLITE_CORRUPT: "the file is damaged"
+    case .SQLITE_BUSY: "another program keeps the file locked"
+    case .SQLITE_IOERR: "the disk fails to read or write"
+    default: error.message ?? "\(error.resultCode)"
     }
   }
 

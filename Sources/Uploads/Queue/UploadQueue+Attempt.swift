@@ -29,7 +29,7 @@ extension UploadQueue {
         clock: clock)
       try await uploader.run()
       await probeCondition(with: item, credentials)
-      let isDone = try await deliver(item)
+      let isDone = try await deliverOrSay(item)
       if isDone { report.counters.uploaded += 1 }
       report.counters.uploadedBytes += item.request.content.size
       handle(.succeeded(id))

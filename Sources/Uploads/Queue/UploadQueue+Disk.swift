@@ -2,6 +2,50 @@ internal import ErrorReporting
 internal import Glibc
 
 extension UploadQueue {
+  /// Accesses the store. Nothing is lost when that fails: the next run finds the item as it was.
+  /// - Parameter isWrite: A Boolean value that indicates whether success shows that the disk has space.
+  func keep(_ operation: String, isWrite: Bool = true, _ body: () throws(UploadsError) -> Void) {
+    do {
+      try body()
+      if isWrite || !report.isDiskFull { forgetProblem() }
+    } catch {
+      note(error, operation)
+    }
+  }
+
+  /// Notes an error of the store, and logs it once: on a full disk every record fails, several times a second, each with
+  /// the number of another item.
+  private func note(_ error: UploadsError, _ operation: String) {
+    let isFull = error.code == .noSpace
+    guard isFull ? !report.isDiskFull : report.problem != error.description else { return }
+    logger.error("\(operation): \(error)")
+    report.problem = error.description
+    report.isDiskFull = isFull
+  }
+
+  private func forgetProblem() {
+    report.problem = nil
+    report.isDiskFull = false
+  }
+
+  /// Records that the server has an item, as ``deliver(_:)`` does.
+  /// - Throws: `UploadsError` that says so if the disk has no space for the record: the next attempt finds the object.
+  func deliverOrSay(_ item: UploadItem) async throws -> Bool {
+    do {
+      let isDone = try await deliver(item)
+      if report.isDiskFull { forgetProblem() }
+      return isDone
+    } catch let error as UploadsError where error.code == .noSpace {
+      let unrecorded = UploadsError(
+        .noSpace, "what is uploaded cannot be recorded: there is no space left on the disk", hint: error.hint)
+      // Whatever else did not fit before.
+      if report.problem != unrecorded.description { logger.error("\(unrecorded)") }
+      report.problem = unrecorded.description
+      report.isDiskFull = true
+      throw unrecorded
+    }
+  }
+
   /// Writes to the store; on a full disk a second time, after the disk's owner has freed space.
   private func freeingSpace<Value: Sendable>(
     _ body: () throws(UploadsError) -> Value
@@ -21,7 +65,7 @@ extension UploadQueue {
     do {
       return try await freeingSpace { () throws(UploadsError) in try store.begin(id) }
     } catch let error as UploadsError where error.code == .noSpace {
-      report.problem = error.description
+      note(error, "record that item \(id) is being uploaded")
       guard let item = try store.item(id), [.waiting, .uploading].contains(item.state) else { return nil }
       return item
     }

@@ -20,7 +20,7 @@ extension UploadQueue {
   func followStore() async {
     while true {
       do { try await clock.sleep(for: options.pollInterval) } catch { return }
-      keep("read the queue") { () throws(UploadsError) in
+      keep("read the queue", isWrite: false) { () throws(UploadsError) in
         let present = try store.version()
         guard present != version else { return }
         version = present
@@ -35,8 +35,17 @@ extension UploadQueue {
     abandonedWake.signal()
     handle(.paused(try store.isPaused))
     // On a full disk they are uploaded all the same.
-    keep("give items to the server") { () throws(UploadsError) in try store.bind(to: client.endpoint.url) }
+    keep("give items to the server", isWrite: false) { () throws(UploadsError) in
+      try store.bind(to: client.endpoint.url)
+    }
     let active = try store.activeItems(at: client.endpoint.url)
+    let strangers = Set(active.map(\.account)).subtracting(accounts.keys)
+    for name in strangers where report.strangers.insert(name).inserted {
+      keep("record an event") { () throws(UploadsError) in
+        try store.record(
+          account: name, .credentialsMissing, "the program that uploads the queue has no credentials for it")
+      }
+    }
     let ids = Set(active.map(\.id))
     for id in machine.ids where !ids.contains(id) { handle(.removed(id)) }
     for item in active {
@@ -50,24 +59,45 @@ extension UploadQueue {
   /// are credentials.
   func abortAbandoned() async {
     for await _ in abandonedWake.signals {
-      do {
-        for upload in try store.abandonedUploads(at: client.endpoint.url) {
-          guard !machine.isOffline, let credentials = accounts[upload.account]?.current else { continue }
-          do {
-            try await client.abortMultipart(
-              upload.uploadID, bucket: upload.bucket, key: upload.key, credentials: credentials)
-          } catch {
-            noteRefusal(error, of: upload.account)
-            throw error
-          }
-          try store.forget(upload)
-        }
-      } catch is CancellationError {
-        return
-      } catch {
-        logger.info("parts not removed", metadata: ["reason": "\(error.safeText)"])
+      var failures = 0
+      while await !abortUploads() {
+        failures += 1
+        let delay = QueueMachine.backoff.delay(afterFailures: failures, random: options.random())
+        do { try await clock.sleep(for: delay) } catch { return }
       }
     }
+  }
+
+  /// - Returns: `false` if an upload is to be aborted later.
+  private func abortUploads() async -> Bool {
+    var isComplete = true
+    do {
+      for upload in try store.abandonedUploads(at: client.endpoint.url) {
+        // New credentials begin the next turn.
+        guard let credentials = accounts[upload.account]?.current else { continue }
+        guard !machine.isOffline else { return false }
+        do {
+          try await client.abortMultipart(
+            upload.uploadID, bucket: upload.bucket, key: upload.key, credentials: credentials)
+          try store.forget(upload)
+          report.refusedAborts.remove(upload.id)
+        } catch let error as UploadsError {
+          logger.info("parts not removed", metadata: ["reason": "\(error.safeText)"])
+          noteRefusal(error, of: upload.account)
+          if [.permission, .final].contains(FailureKind(error)) {
+            report.refusedAborts.insert(upload.id)
+          } else {
+            isComplete = false
+          }
+        }
+      }
+    } catch is CancellationError {
+      return true
+    } catch {
+      logger.info("parts not removed", metadata: ["reason": "\(error.safeText)"])
+      return false
+    }
+    return isComplete
   }
 
   /// The age after which an unfinished multipart upload is aborted, and the interval of that search: a day.

@@ -61,6 +61,13 @@ extension UploadQueue {
     public var isUploadedElsewhere = false
   }
 
+  /// Returns whether nothing is left that this queue can do. Items of accounts without a provider wait for another program.
+  package func isIdle() throws(UploadsError) -> Bool {
+    let work = try store.work(at: client.endpoint.url)
+    return !accounts.keys.contains { work.accounts[$0] != nil }
+      && !work.abandoned.contains { accounts[$1] != nil && !report.refusedAborts.contains($0) }
+  }
+
   /// A snapshot of what the queue is doing; progress is as recent as the last bytes passed to a connection.
   public var status: Status {
     var status = Status(

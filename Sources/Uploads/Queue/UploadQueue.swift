@@ -27,8 +27,14 @@ public actor UploadQueue {
     var counters = Counters()
     /// The problem of the queue itself, such as a full disk.
     var problem: String?
+    /// A Boolean value that indicates whether the last record did not fit on the disk.
+    var isDiskFull = false
     /// The problem of a manifest that cannot be written.
     var manifestProblem: String?
+    /// The accounts without a provider for which that was recorded.
+    var strangers: Set<String> = []
+    /// The IDs of the abandoned uploads that the server refuses to abort.
+    var refusedAborts: Set<Int64> = []
     /// A Boolean value that indicates whether another process has the lock.
     var isUploadedElsewhere = false
   }
@@ -265,26 +271,12 @@ public actor UploadQueue {
   private func recordCredentials(of name: String, before: AccountCredentials, refused: Int?) {
     guard let account = accounts[name] else { return }
     let lacked = before.problem != nil || before.generation == refused
-    keep("record an event") { () throws(UploadsError) in
-      if let problem = account.problem {
-        try store.record(account: name, .credentialsMissing, problem)
-      } else if account.generation == refused {
-        try store.record(account: name, .credentialsMissing, "the server refuses them")
-      } else if lacked {
-        try store.record(account: name, .credentialsFound, nil)
-      }
-    }
-  }
-
-  /// Writes to the store. Nothing is lost when that fails: the next run finds the item as it was.
-  func keep(_ operation: String, _ body: () throws(UploadsError) -> Void) {
-    do {
-      try body()
-      report.problem = nil
-    } catch {
-      // Once: on a full disk every record fails, several times a second.
-      if report.problem != error.description { logger.error("\(operation): \(error)") }
-      report.problem = error.description
+    let reason = account.problem ?? (account.generation == refused ? "the server refuses them" : nil)
+    keep("record an event", isWrite: lacked || reason != nil) { () throws(UploadsError) in
+      if let reason { return try store.record(account: name, .credentialsMissing, reason) }
+      // An earlier program may have had none.
+      let wasMissing = try store.missingCredentials()[name] != nil
+      if lacked || wasMissing { try store.record(account: name, .credentialsFound, nil) }
     }
   }
 }

@@ -14,11 +14,16 @@ actor SegmentSources {
   /// The time of the last change of each folder when it was last read.
   private var seen: [String: Date] = [:]
   private var told: Set<String> = []
+  /// The problems of each folder when it was last read.
+  private var problems: [String: [String]] = [:]
 
   /// The interval at which folders are looked at.
   static let interval = Duration.seconds(20)
 
   init(_ store: QueueStore) { self.store = store }
+
+  /// The number of problems that the folders had when they were last read.
+  var problemCount: Int { problems.values.reduce(0) { $0 + $1.count } }
 
   /// Queues what is finished and not queued, once or until the task is cancelled.
   /// - Parameter tell: A closure that receives each problem once, for display.
@@ -34,18 +39,24 @@ actor SegmentSources {
   /// - Returns: The problems for display; what they concern is tried again the next time.
   func queueFinished() -> [String] {
     do {
-      return try store.sources().flatMap { source in queueFinished(of: source) }
+      let sources = try store.sources()
+      problems = problems.filter { folder, _ in sources.contains { $0.folder == folder } }
+      return sources.flatMap { source in
+        if let found = queueFinished(of: source) { problems[source.folder] = found }
+        return problems[source.folder] ?? []
+      }
     } catch {
       return ["the folders of recordings are unknown: \(Failure(error).message)"]
     }
   }
 
-  private func queueFinished(of source: UploadSource) -> [String] {
+  /// - Returns: The problems; `nil` if nothing has changed in the folder.
+  private func queueFinished(of source: UploadSource) -> [String]? {
     do {
       var catalog = try SegmentCatalog(path: source.folder)
       if catalog.openCount > 0, try recover(source.folder) { catalog = try SegmentCatalog(path: source.folder) }
       let changed = try FileManager.default.attributesOfItem(atPath: source.folder)[.modificationDate] as? Date
-      guard changed == nil || seen[source.folder] != changed else { return [] }
+      guard changed == nil || seen[source.folder] != changed else { return nil }
       let requests = SegmentRequests(source: source, format: try catalog.deliveryFormat())
       // A transcript may be written long after its segment was delivered.
       let problems =

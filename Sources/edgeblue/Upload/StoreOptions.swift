@@ -95,6 +95,10 @@ struct StoreOptions: ParsableArguments {
         hint: "name one with --endpoint; `edgeblue uploads move` moves items to another one",
         status: .badInput)
     }
+    if known.isEmpty, choice == nil {
+      let others = try store.otherServersInUse()
+      return try server(others.count == 1 ? others[0] : nil, store)
+    }
     return try server(known.first, store)
   }
 

@@ -9,6 +9,8 @@ struct UploadFollower: Sendable {
   private let terminal: Terminal
   /// The time after which a command ends whatever is left; `nil` to wait without end.
   var limit: Duration?
+  /// The folders of recordings, which are looked at beside the queue.
+  private let sources: SegmentSources
 
   /// The interval at which the screen is drawn, and at which another process's queue is polled.
   private static let frame = Duration.milliseconds(250)
@@ -16,7 +18,12 @@ struct UploadFollower: Sendable {
   /// file is queued at once.
   private static let batch = Duration.milliseconds(250)
 
-  init(_ store: QueueStore, _ queue: UploadQueue, _ terminal: Terminal, limit: Duration? = nil) {
+  /// - Parameter sources: The folders of recordings, if the caller has looked at them already.
+  init(
+    _ store: QueueStore, _ queue: UploadQueue, _ terminal: Terminal, limit: Duration? = nil,
+    sources: SegmentSources? = nil
+  ) {
+    self.sources = sources ?? SegmentSources(store)
     self.store = store
     self.queue = queue
     self.terminal = terminal
@@ -24,12 +31,13 @@ struct UploadFollower: Sendable {
   }
 
   /// Uploads until the task is cancelled.
-  /// - Parameter once: `true` to end when nothing is left to be sent to the server.
-  /// - Throws: ``Failure`` if an item has failed, or the limit has passed.
+  /// - Parameter once: `true` to end when the queue can do nothing more.
+  /// - Throws: ``Failure`` if an item has failed or is left, or the limit has passed.
   func run(once: Bool = false) async throws {
-    try await run(FollowedUploads(store, queue, terminal, reportsAll: true)) { [store, queue] followed in
+    try await run(FollowedUploads(store, queue, terminal, reportsAll: true)) { [queue, sources] followed in
       while once {
-        if try store.isIdle(at: queue.endpoint.url) { return try await followed.completeAll() }
+        if try await queue.isIdle() { return try await followed.completeAll(problems: await sources.problemCount) }
+        try await followed.checkPause()
         try await Task.sleep(for: Self.frame, clock: .steady)
       }
       return false
@@ -79,8 +87,8 @@ struct UploadFollower: Sendable {
           throw await followed.unfinished(after: limit)
         }
       }
-      group.addTask { [store, terminal] in
-        await SegmentSources(store).run { problem in
+      group.addTask { [sources, terminal] in
+        await sources.run { problem in
           terminal.happened(problem.printable, "problem", ["error": .string(problem)])
         }
         return false
@@ -105,7 +113,9 @@ private actor FollowedUploads {
   private var wanted: Set<Int64>?
   private var isComplete = false
   private var reported: Set<Int64> = []
-  private var failures = 0
+  private var tally = UploadTally()
+  /// The problem of the queue that was reported last.
+  private var problem: String?
   private var lastEvent: Int64
   private var recent: [UploadEvent] = []
   private var dropped = 0
@@ -136,6 +146,7 @@ private actor FollowedUploads {
   func add(_ ids: [Int64]) throws {
     wanted?.formUnion(ids)
     try catchUp(from: ids.min() ?? 0)
+    try reportTaken()
   }
 
   /// Declares that no further items will be added.
@@ -145,11 +156,21 @@ private actor FollowedUploads {
     return isOver
   }
 
-  /// Declares that nothing is left to be sent.
-  func completeAll() throws -> Bool {
+  /// Declares that the queue can do nothing more.
+  /// - Parameter problems: The number of problems of folders of recordings.
+  func completeAll(problems: Int) throws -> Bool {
     try catchUp()
+    tally.remainder = try UploadRemainder(of: queue, after: tally, problems: problems).failure
     isComplete = true
     return true
+  }
+
+  /// Ends a command that would wait for a user.
+  /// - Throws: ``Failure`` if the whole queue is paused.
+  func checkPause() throws {
+    guard try store.isPaused else { return }
+    throw Failure(
+      "the queue is paused", hint: "the items stay queued; `edgeblue uploads resume` resumes it", status: .tryAgain)
   }
 
   /// Returns the failure of a command whose time has passed.
@@ -171,7 +192,10 @@ private actor FollowedUploads {
       self.dropped = dropped
       try catchUp()
     }
-    if case .event(let event) = update { try report(event) }
+    switch update {
+    case .event(let event): try report(event)
+    case .itemsChanged: try reportTaken()
+    }
     return isOver
   }
 
@@ -182,7 +206,10 @@ private actor FollowedUploads {
     switch otherProcess {
     case .uploading(let before) where status.isUploadedElsewhere:
       let version = try store.version()
-      if version != before { try catchUp() }
+      if version != before {
+        try catchUp()
+        try reportTaken()
+      }
       otherProcess = .uploading(version: version)
     case _ where status.isUploadedElsewhere:
       otherProcess = .uploading(version: try store.version())
@@ -193,6 +220,10 @@ private actor FollowedUploads {
       otherProcess = .absent
       try catchUp()
     }
+    if !terminal.isLive, let problem = status.problem, problem != self.problem {
+      terminal.happened(problem.printable, "problem", ["error": .string(problem)])
+    }
+    problem = status.problem
     if terminal.isLive {
       let now = try status.isUploadedElsewhere ? monitor.read(store) : monitor.read(status, store)
       Output.write(screen.frame(UploadText.live(now, notes: UploadText.notes(status), events: recent)))
@@ -201,14 +232,36 @@ private actor FollowedUploads {
   }
 
   /// Clears the screen.
-  /// - Throws: ``Failure`` if an item has failed for good and none is left to wait for.
+  /// - Throws: ``Failure`` if none is left to wait for, and not all are uploaded.
   func finish() throws {
     if terminal.isLive { Output.write(screen.frame([])) }
-    guard isOver, failures > 0 else { return }
-    throw Failure(
-      "\(failures) of \(reported.count) could not be uploaded",
-      hint: "`edgeblue uploads list --all` shows the reasons; `edgeblue uploads retry ID` retries an item",
-      status: .failed)
+    guard isOver else { return }
+    if let failure = tally.failure { throw failure }
+  }
+
+  /// Reports the items that a user has dropped, moved or paused: this command can no longer wait for them.
+  private func reportTaken() throws {
+    guard let left = wanted?.subtracting(reported), !left.isEmpty else { return }
+    for id in left.sorted() {
+      guard let item = try store.item(id) else {
+        let name = try store.events(item: id, limit: 1).last?.object ?? "item \(id)"
+        report(.dropped, id, name, ["item": .number(Int(id))])
+        continue
+      }
+      if item.request.endpoint != queue.endpoint.url {
+        report(.moved, id, item.request.key, item.json)
+      } else if item.state == .paused {
+        report(.paused, id, item.request.key, item.json)
+      }
+    }
+    if !isOver { try checkPause() }
+  }
+
+  private func report(_ end: UploadTally.End, _ id: Int64, _ name: String, _ fields: [String: JSON]) {
+    guard reported.insert(id).inserted else { return }
+    tally.add(end)
+    if terminal.isLive { Output.write(screen.frame([])) }
+    terminal.happened("\(name.printable): \(end) by a user", "\(end)", fields, paint: .red)
   }
 
   /// Reports the events and finished items that the store has and no update has reported.
@@ -250,11 +303,12 @@ private actor FollowedUploads {
     else { return }
     if terminal.isLive { Output.write(screen.frame([])) }
     if item.state == .failed || isUnsettled {
-      failures += 1
+      tally.add(isUnsettled ? .unsettled : .failed)
       let reason = (isUnsettled ? "uploaded, but its local file stays: " : "") + (item.problem ?? "failed").printable
       terminal.happened(
         "\(item.request.key.printable): \(reason)", isUnsettled ? "unsettled" : "failed", item.json, paint: .red)
     } else {
+      tally.add(.uploaded)
       terminal.happened(
         "\(item.request.key.printable): \(Amounts.bytes(Int(item.request.content.size))) uploaded", "uploaded",
         item.json)

@@ -71,6 +71,7 @@ extension UploadText {
     case .resumed: "resumed"
     case .dropped: "dropped"
     case .moved: "moved to another server"
+    case .partsRemoved: "removed parts from the server"
     case .unsettled: "uploaded, but its local files are not settled"
     case .conditionIgnored: "found a limitation of the server"
     case .credentialsMissing: "waits for credentials"

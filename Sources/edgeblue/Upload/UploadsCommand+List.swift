@@ -30,9 +30,10 @@ extension UploadsCommand {
 
     private func list(_ store: QueueStore, _ terminal: Terminal) throws {
       let uploader = try store.uploader
+      let missing = try store.missingCredentials()
       let states = Set(UploadItem.State.allCases.filter { all || $0 != .done })
       for item in try store.items(in: states, limit: max(limit, 0)) {
-        let item = item.as(seenWith: uploader)
+        let item = item.as(seenWith: uploader, missing: missing)
         if terminal.json { terminal.print(json: .object(item.json)) }
         terminal.say(UploadText.line(item))
       }
@@ -44,10 +45,15 @@ extension UploadsCommand {
 }
 
 extension UploadItem {
-  /// Returns the item with its true state: an item whose uploading program has ended is waiting.
-  func `as`(seenWith uploader: QueueUploader?) -> UploadItem {
+  /// Returns the item with its true state, and the reason for it: an item whose uploading program has ended is waiting,
+  /// and one of an account without credentials waits for those.
+  /// - Parameter missing: The reasons why accounts have no credentials.
+  func `as`(seenWith uploader: QueueUploader?, missing: [String: String] = [:]) -> UploadItem {
     var item = self
     if state == .uploading, uploader?.running[id] == nil { item.state = .waiting }
+    if item.state == .waiting, item.problem == nil {
+      item.problem = missing[request.account].map { "the account \(request.account) waits for credentials: \($0)" }
+    }
     return item
   }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Streams
 
 /// `edgeblue uploads`
 struct UploadsCommand: AsyncParsableCommand {
@@ -40,7 +39,7 @@ struct UploadsCommand: AsyncParsableCommand {
     func run() async throws {
       try await common.run { terminal in
         let (store, found) = try item.look()
-        let known = try found.as(seenWith: store.uploader)
+        let known = try found.as(seenWith: store.uploader, missing: store.missingCredentials())
         let events = try store.events(item: known.id)
         if terminal.json {
           let list = JSON.list(events.map { .object($0.json) })
@@ -63,7 +62,11 @@ struct UploadsCommand: AsyncParsableCommand {
         --endpoint the items are uploaded to the server that they were queued for.
         """)
 
-    @Flag(help: "End when everything is uploaded or has failed; the exit status says which.") var once = false
+    @Flag(
+      help: """
+        End when there is nothing more to do: with status 0 if everything is uploaded, 70 if something has failed, now \
+        or earlier, and 75 if items are paused or wait for another server or account.
+        """) var once = false
     @Option(help: ArgumentHelp("End after this time, whatever is left, with status 75.", valueName: "seconds"))
     var wait: Int?
     @Option(help: ArgumentHelp("The number of concurrent uploads, 1 to 64.", valueName: "n")) var concurrency = 3
@@ -88,24 +91,18 @@ struct UploadsCommand: AsyncParsableCommand {
         for other in try items.serversInUse() where other != server.url {
           terminal.whisper("Items for \(other) wait; this program uploads to \(server.url).")
         }
-        let unqueued = Lock(0)
+        let sources = SegmentSources(items)
         if once {
           // Before the first look at what is left.
-          await SegmentSources(items).run(isRepeated: false) { problem in
-            unqueued.withLock { $0 += 1 }
+          await sources.run(isRepeated: false) { problem in
             terminal.happened(problem.printable, "problem", ["error": .string(problem)])
           }
         }
-        let follower = UploadFollower(items, uploads, terminal, limit: wait.map { .seconds($0) })
+        let follower = UploadFollower(
+          items, uploads, terminal, limit: wait.map { .seconds($0) }, sources: sources)
         let role = Role { [once] in try await follower.run(once: once) }
         try await runUntilStopped(
           [role, UploadWaker(uploads)] + metrics.server(terminal) { await UploadReport(of: uploads).metrics })
-        let count = unqueued.withLock { $0 }
-        guard count == 0 else {
-          throw Failure(
-            "\(count) recording\(count == 1 ? " is" : "s are") not queued",
-            hint: "the problems above name them; `edgeblue segments repair` checks a folder", status: .failed)
-        }
       }
     }
   }

@@ -135,6 +135,9 @@ struct UploadsWatcher: Sendable {
     if uploader == nil, totals.items[.waiting] != nil {
       notes.append("no process uploads the queue; `edgeblue uploads run` does")
     }
+    if store.isDiskFull {
+      notes.append("the disk of the queue is full: what is uploaded cannot be recorded until there is space")
+    }
     return notes
   }
 }
