@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Uploads
 
 extension UploadsCommand {
@@ -27,19 +28,31 @@ extension UploadsCommand {
         let credentials = try await store.provider().credentials()
         let chosen = if let id { [try ItemArgument.find(id, in: items)] } else { try items.items(in: [.done]) }
         var clients: [String?: S3Client] = [:]
-        var wrong = 0
+        var result = Result()
         for item in chosen {
           let endpoint = item.request.endpoint
           let client = try clients[endpoint] ?? client(of: endpoint, items, terminal)
           clients[endpoint] = client
           let presence = try await client.presence(of: item, credentials: credentials)
-          if presence != .same {
-            wrong += 1
-            if repair { try items.retry(item.id) }
-          }
-          report(item, presence, terminal)
+          let isGone = !FileManager.default.fileExists(atPath: item.request.content.path)
+          let isRepaired = repair && presence != .same && !isGone
+          if isRepaired { try items.retry(item.id) }
+          result.add(presence, isRepaired: isRepaired)
+          report(item, presence, isRepaired: isRepaired, isGone: isGone, terminal)
         }
-        try conclude(wrong, of: chosen.count, terminal)
+        try conclude(result, terminal)
+      }
+    }
+
+    private struct Result {
+      var count = 0
+      var wrong = 0
+      var repaired = 0
+
+      mutating func add(_ presence: ObjectPresence, isRepaired: Bool) {
+        count += 1
+        if presence != .same { wrong += 1 }
+        if isRepaired { repaired += 1 }
       }
     }
 
@@ -50,25 +63,30 @@ extension UploadsCommand {
       return try store.client(of: server)
     }
 
-    private func report(_ item: UploadItem, _ presence: ObjectPresence, _ terminal: Terminal) {
+    private func report(
+      _ item: UploadItem, _ presence: ObjectPresence, isRepaired: Bool, isGone: Bool, _ terminal: Terminal
+    ) {
       let word = presence == .same ? "the same" : presence == .absent ? "absent" : "different"
-      let isRepaired = repair && presence != .same
       if terminal.json {
         terminal.print(
           json: .object([
             "id": .number(Int(item.id)), "server": .string(word), "isQueuedAgain": .bool(isRepaired),
           ]))
       }
-      terminal.say(
-        "\("\(item.id)".padded(to: 7))\(word.padded(to: 10))\(item.request.key.printable)"
-          + (isRepaired ? ", queued again" : ""))
+      let end = isRepaired ? ", queued again" : presence != .same && isGone ? ", and its local file is gone" : ""
+      terminal.say("\("\(item.id)".padded(to: 7))\(word.padded(to: 10))\(item.request.key.printable)\(end)")
     }
 
-    private func conclude(_ wrong: Int, of count: Int, _ terminal: Terminal) throws {
-      guard wrong > 0 else { return }
-      guard !repair else { return terminal.say("\(wrong) of \(count) queued again; `edgeblue uploads run` sends them") }
+    private func conclude(_ result: Result, _ terminal: Terminal) throws {
+      let (count, wrong, repaired) = (result.count, result.wrong, result.repaired)
+      if repaired > 0 { terminal.say("\(repaired) of \(count) queued again; `edgeblue uploads run` sends them") }
+      guard wrong > repaired else { return }
+      guard !repair else {
+        throw Failure(
+          "\(wrong - repaired) of \(count) cannot be repaired, because the local file is gone", status: .failed)
+      }
       throw Failure(
-        "\(wrong) of \(count) objects differ from what was uploaded",
+        "\(wrong) of \(count) \(wrong == 1 ? "object differs" : "objects differ") from what was uploaded",
         hint: "`edgeblue uploads verify --repair` queues them again", status: .failed)
     }
   }
