@@ -81,11 +81,22 @@ extension Device {
     do {
       await core.claimCapability()
       try await withRadioToItself {
-        core.state.withLock { $0.leases.begin(path, lifetime) }
-        try await core.call(path, Self.interface, "Connect", timeout: timeout, doing: "connecting to \(peer)")
+        core.state.withLock { $0.leases.beginAttempt(path, lifetime) }
+        do {
+          try await core.call(path, Self.interface, "Connect", timeout: timeout, doing: "connecting to \(peer)")
+          core.state.withLock { $0.leases.endAttempt(path, hasLink: true) }
+        } catch {
+          // Of an attempt without a reply bluetoothd may still make a link.
+          let isRefused = (error as? BlueZError).map { $0.code != .timedOut } ?? false
+          core.state.withLock { state in
+            let isLinked = state.cache.properties(path, Self.interface)?["Connected"]?.bool == true
+            state.leases.endAttempt(path, hasLink: isLinked || !isRefused)
+          }
+          throw error
+        }
       }
     } catch let error as BlueZError {
-      if error.code == .timedOut { try await giveUpAttempt() } else { core.state.withLock { $0.leases.end(path) } }
+      if error.code == .timedOut { try await giveUpAttempt() }
       throw error.code == .failed || error.code == .attributeError
         ? BlueZError(.connectFailed, error.message, underlying: error.underlying) : error
     } catch {

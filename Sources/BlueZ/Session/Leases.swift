@@ -6,6 +6,8 @@ import DBus
 /// them.
 struct Leases: Sendable {
   private var lifetimes: [ObjectPath: LinkLifetime] = [:]
+  /// The numbers of attempts under way. Of several at once bluetoothd makes one, and refuses the others.
+  private var attempts: [ObjectPath: Int] = [:]
 
   /// The devices whose links end with the session.
   var ending: [ObjectPath] { lifetimes.filter { $0.value != .kept }.keys.sorted() }
@@ -13,8 +15,19 @@ struct Leases: Sendable {
   /// Returns `true` if the session made the link to a device, or has taken it over.
   func contains(_ device: ObjectPath) -> Bool { lifetimes[device] != nil }
 
-  /// Records that the session is about to make a link.
-  mutating func begin(_ device: ObjectPath, _ lifetime: LinkLifetime) { lifetimes[device] = lifetime }
+  /// Records that the session is about to make a link; ``endAttempt(_:hasLink:)`` must follow.
+  mutating func beginAttempt(_ device: ObjectPath, _ lifetime: LinkLifetime) {
+    if lifetimes[device] == nil { lifetimes[device] = lifetime } else { join(device, lifetime) }
+    attempts[device, default: 0] += 1
+  }
+
+  /// Records that an attempt has ended.
+  /// - Parameter hasLink: `true` if it has made a link, or has to be undone; the link of another attempt stays a lease.
+  mutating func endAttempt(_ device: ObjectPath, hasLink: Bool) {
+    let left = attempts[device, default: 1] - 1
+    attempts[device] = left == 0 ? nil : left
+    if !hasLink { end(device) }
+  }
 
   /// Records the wish of a caller for a link that exists.
   mutating func join(_ device: ObjectPath, _ lifetime: LinkLifetime) {
@@ -25,9 +38,15 @@ struct Leases: Sendable {
     }
   }
 
-  mutating func end(_ device: ObjectPath) { lifetimes[device] = nil }
+  /// Records that a link has ended; another attempt may be making the next one.
+  mutating func end(_ device: ObjectPath) {
+    if attempts[device] == nil { lifetimes[device] = nil }
+  }
 
-  mutating func removeAll() { lifetimes = [:] }
+  mutating func removeAll() {
+    lifetimes = [:]
+    attempts = [:]
+  }
 }
 
 /// The parts of a session that end with it.
