@@ -129,10 +129,13 @@ extension QueueStore {
     let last = try Row.fetchOne(
       database,
       sql: "SELECT id, kind, account, reason FROM event WHERE item IS ? ORDER BY id DESC LIMIT 1", arguments: [item])
-    if let last, last["kind"] == kind.rawValue, last["account"] == account, last["reason"] == reason {
+    if let last, try last.value("kind") == kind.rawValue, try last.value("account") == account,
+      try last.value("reason") == reason
+    {
+      let id: Int64 = try last.value("id")
       try database.execute(
-        sql: "UPDATE event SET lastAtMs = ?, times = times + 1 WHERE id = ?", arguments: [now, last["id"] as Int64])
-      return try publish(last["id"], database)
+        sql: "UPDATE event SET lastAtMs = ?, times = times + 1 WHERE id = ?", arguments: [now, id])
+      return try publish(id, database)
     }
     try database.execute(
       sql: """
@@ -156,18 +159,19 @@ extension QueueStore {
 
 extension UploadEvent {
   fileprivate init(row: Row) throws {
-    guard let kind = Kind(rawValue: row["kind"]) else {
-      throw UploadsError(.storage, "the event \(row["id"] as Int64) has the unknown kind “\(row["kind"] as String)”")
+    id = try row.value("id")
+    let name: String = try row.value("kind")
+    guard let kind = Kind(rawValue: name) else {
+      throw UploadsError(.storage, "the event \(id) has the unknown kind “\(name)”")
     }
-    id = row["id"]
-    atMs = row["atMs"]
-    lastAtMs = row["lastAtMs"]
-    times = row["times"]
-    item = row["item"]
-    object = row["object"]
-    account = row["account"]
+    atMs = try row.value("atMs")
+    lastAtMs = try row.value("lastAtMs")
+    times = try row.value("times")
+    item = try row.value("item")
+    object = try row.value("object")
+    account = try row.value("account")
     self.kind = kind
-    failure = (row["failure"] as String?).flatMap(FailureKind.init)
-    reason = row["reason"]
+    failure = (try row.value("failure") as String?).flatMap(FailureKind.init)
+    reason = try row.value("reason")
   }
 }

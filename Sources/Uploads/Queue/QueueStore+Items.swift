@@ -53,10 +53,10 @@ extension QueueStore {
       for row in try Row.fetchAll(
         database, sql: "SELECT state, COUNT(*) AS n, SUM(size) AS bytes, MIN(queuedAtMs) AS oldest FROM item GROUP BY 1"
       ) {
-        guard let state = UploadItem.State(rawValue: row["state"]) else { continue }
-        totals.items[state] = row["n"]
-        totals.bytes[state] = row["bytes"]
-        if [.waiting, .uploading, .paused].contains(state), let oldest = row["oldest"] as Int64? {
+        guard let state = UploadItem.State(rawValue: try row.value("state")) else { continue }
+        totals.items[state] = try row.value("n")
+        totals.bytes[state] = try row.value("bytes")
+        if [.waiting, .uploading, .paused].contains(state), let oldest: Int64 = try row.value("oldest") {
           totals.oldestQueuedAtMs = min(totals.oldestQueuedAtMs ?? oldest, oldest)
         }
       }
@@ -84,7 +84,7 @@ extension QueueStore {
     try read { database in
       try Row.fetchAll(
         database, sql: "SELECT DISTINCT bucket, account FROM item WHERE endpoint = ?", arguments: [endpoint]
-      ).map { ($0["bucket"], $0["account"]) }
+      ).map { (try $0.value("bucket"), try $0.value("account")) }
     }
   }
 
@@ -105,7 +105,7 @@ extension QueueStore {
           ORDER BY id
           """, arguments: [endpoint]
       ).map { row in
-        ActiveItem(id: row["id"], account: row["account"], failures: row["attempts"])
+        try ActiveItem(id: row.value("id"), account: row.value("account"), failures: row.value("attempts"))
       }
     }
   }
@@ -290,34 +290,36 @@ extension UploadItem {
   /// Creates an item from a row.
   /// - Throws: `UploadsError` with code `.storage` if the row is corrupt.
   init(row: Row) throws {
-    let corrupt = UploadsError(.storage, "item \(row["id"] as Int64) is corrupt")
+    id = try row.value("id")
+    let corrupt = UploadsError(.storage, "item \(id) is corrupt")
     func decoded<Value: Decodable>(_ name: String) throws -> Value {
-      guard let text = row[name] as String? else { throw corrupt }
+      guard let text: String = try row.value(name) else { throw corrupt }
       return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
     }
-    guard let state = State(rawValue: row["state"]),
-      let afterwards = UploadRequest.Afterwards(rawValue: row["afterwards"])
+    guard let state = State(rawValue: try row.value("state")),
+      let afterwards = UploadRequest.Afterwards(rawValue: try row.value("afterwards"))
     else { throw corrupt }
-    id = row["id"]
-    request = UploadRequest(
+    let hasSums = try row.value("partSums") as String? != nil
+    request = try UploadRequest(
       ObjectContent(
-        path: row["path"], size: row["size"], sha256: row["sha256"], contentType: row["contentType"],
-        metadata: try decoded("metadata"), partSums: row["partSums"] == nil ? nil : try decoded("partSums")),
-      bucket: row["bucket"], key: row["key"], account: row["account"], isReplacing: row["isReplacing"],
-      afterwards: afterwards)
-    request.sidecar = row["sidecar"]
-    request.manifest = row["manifest"]
-    let endpoint: String = row["endpoint"]
+        path: row.value("path"), size: row.value("size"), sha256: row.value("sha256"),
+        contentType: row.value("contentType"), metadata: decoded("metadata"),
+        partSums: hasSums ? decoded("partSums") : nil),
+      bucket: row.value("bucket"), key: row.value("key"), account: row.value("account"),
+      isReplacing: row.value("isReplacing"), afterwards: afterwards)
+    request.sidecar = try row.value("sidecar")
+    request.manifest = try row.value("manifest")
+    let endpoint: String = try row.value("endpoint")
     request.endpoint = endpoint.isEmpty ? nil : endpoint
     self.state = state
-    attempts = row["attempts"]
-    queuedAtMs = row["queuedAtMs"]
-    nextAttemptAtMs = row["nextAttemptAtMs"]
-    finishedAtMs = row["endedAtMs"]
-    problem = row["problem"]
-    failure = (row["failure"] as String?).flatMap(FailureKind.init)
-    uploadID = row["uploadID"]
+    attempts = try row.value("attempts")
+    queuedAtMs = try row.value("queuedAtMs")
+    nextAttemptAtMs = try row.value("nextAttemptAtMs")
+    finishedAtMs = try row.value("endedAtMs")
+    problem = try row.value("problem")
+    failure = (try row.value("failure") as String?).flatMap(FailureKind.init)
+    uploadID = try row.value("uploadID")
     parts = try decoded("parts")
-    fingerprint = row["fingerprint"]
+    fingerprint = try row.value("fingerprint")
   }
 }

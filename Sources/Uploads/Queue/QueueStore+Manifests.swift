@@ -34,7 +34,9 @@ extension QueueStore {
           GROUP BY 1, 2, 3, 4 ORDER BY MIN(id)
           """, arguments: [endpoint]
       ).map {
-        UnwrittenManifest(endpoint: $0["endpoint"], bucket: $0["bucket"], key: $0["manifest"], account: $0["account"])
+        try UnwrittenManifest(
+          endpoint: $0.value("endpoint"), bucket: $0.value("bucket"), key: $0.value("manifest"),
+          account: $0.value("account"))
       }
     }
   }
@@ -49,7 +51,7 @@ extension QueueStore {
           ORDER BY id LIMIT ?
           """,
         arguments: [manifest.endpoint, manifest.bucket, manifest.key, manifest.account, Self.manifestBatch]
-      ).map { ($0["id"], $0["line"]) }
+      ).map { (try $0.value("id"), try $0.value("line")) }
     }
   }
 

@@ -221,8 +221,9 @@ extension QueueStore {
       try Row.fetchAll(
         database, sql: "SELECT * FROM abandonedUpload WHERE endpoint IN ('', ?) ORDER BY id", arguments: [endpoint]
       ).map {
-        AbandonedUpload(
-          id: $0["id"], bucket: $0["bucket"], key: $0["key"], account: $0["account"], uploadID: $0["uploadID"])
+        try AbandonedUpload(
+          id: $0.value("id"), bucket: $0.value("bucket"), key: $0.value("key"), account: $0.value("account"),
+          uploadID: $0.value("uploadID"))
       }
     }
   }
@@ -238,11 +239,11 @@ extension QueueStore {
 
 extension UploadServer {
   init(row: Row) throws {
-    guard let addressing = S3Endpoint.Addressing(rawValue: row["addressing"]),
-      let condition = Condition(rawValue: row["condition"])
-    else { throw UploadsError(.storage, "the server \(row["endpoint"] as String) is corrupt") }
-    endpoint = row["endpoint"]
-    region = row["region"]
+    endpoint = try row.value("endpoint")
+    guard let addressing = S3Endpoint.Addressing(rawValue: try row.value("addressing")),
+      let condition = Condition(rawValue: try row.value("condition"))
+    else { throw UploadsError(.storage, "the server \(endpoint) is corrupt") }
+    region = try row.value("region")
     self.addressing = addressing
     self.condition = condition
   }

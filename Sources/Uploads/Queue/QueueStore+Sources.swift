@@ -31,10 +31,10 @@ extension QueueStore {
   public func sources() throws(UploadsError) -> [UploadSource] {
     try read { database in
       try Row.fetchAll(database, sql: "SELECT * FROM source ORDER BY folder").map { row in
-        let endpoint: String = row["endpoint"]
-        return UploadSource(
-          folder: row["folder"], endpoint: endpoint.isEmpty ? nil : endpoint, bucket: row["bucket"],
-          prefix: row["prefix"], account: row["account"])
+        let endpoint: String = try row.value("endpoint")
+        return try UploadSource(
+          folder: row.value("folder"), endpoint: endpoint.isEmpty ? nil : endpoint, bucket: row.value("bucket"),
+          prefix: row.value("prefix"), account: row.value("account"))
       }
     }
   }

@@ -179,3 +179,11 @@ public final class QueueStore: Sendable {
     String(decoding: try encoder.encode(value), as: UTF8.self)
   }
 }
+
+extension Row {
+  /// Returns the value of a column.
+  /// - Throws: An error for a value or a column that a corrupt file lacks, on which a subscript would trap.
+  func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ column: String) throws -> Value {
+    try decode(Value.self, forColumn: column)
+  }
+}
