@@ -151,7 +151,6 @@ import Uploads
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let store = try QueueStore(path: folder.path + "/uploads.sqlite")
-    #expect(UploadsChecks.findings(nil).isEmpty)
     #expect(UploadsChecks.findings(store).isEmpty)
     for (host, condition) in [("a", .kept), ("b", .ignored), ("c", .refused), ("d", .unknown)]
       as [(String, UploadServer.Condition)]

@@ -26,7 +26,7 @@ struct DoctorCommand: AsyncParsableCommand {
       var findings = SystemChecks().findings()
       findings += await BlueZChecks(adapter: adapter.adapter, bonds: try bonds.store()).findings()
       findings.append(await EngineChecks.finding(engine))
-      findings += UploadsChecks.findings(try QueueOptions(state: bonds.state).openIfExists())
+      findings += UploadsChecks.findings(try QueueOptions(state: bonds.state).look())
       let worst = findings.map(\.level).max() ?? .ok
       if common.json {
         terminal.print(

@@ -3,8 +3,7 @@ import Uploads
 /// The check of the servers that the upload queue knows: some replace objects whatever a request says.
 enum UploadsChecks {
   /// Returns one finding for each server; none without a queue.
-  static func findings(_ store: QueueStore?) -> [Finding] {
-    guard let store else { return [] }
+  static func findings(_ store: QueueStore) -> [Finding] {
     do throws(UploadsError) {
       return try store.servers().map(finding)
     } catch {
