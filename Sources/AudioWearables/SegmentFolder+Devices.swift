@@ -79,13 +79,15 @@ extension SegmentFolder {
     }
 
     /// Reads a line of the file; `nil` if it is none. Before version 0.2.0 a line has no protection.
+    ///
+    /// A protection that cannot be read is not an unknown one: the wearable may have paired, and then nothing is recorded
+    /// from a device without its keys.
     init?(_ line: Substring) {
       let words = line.split(separator: " ").map(String.init)
-      guard words.count >= 2, let kind = BluetoothUUID(words[0]), let address = BluetoothAddress(words[1]) else {
-        return nil
-      }
-      let protection = words.count > 2 ? RememberedWearable.Protection(rawValue: words[2]) : nil
-      self.init(kind, RememberedWearable(address: address, protection: protection ?? .unknown))
+      guard (2...3).contains(words.count), let kind = BluetoothUUID(words[0]), let address = BluetoothAddress(words[1]),
+        let protection = words.count > 2 ? RememberedWearable.Protection(rawValue: words[2]) : .unknown
+      else { return nil }
+      self.init(kind, RememberedWearable(address: address, protection: protection))
     }
 
     var line: String { "\(kind) \(wearable.address) \(wearable.protection.rawValue)\n" }
@@ -104,6 +106,13 @@ extension SegmentFolder {
 
   private func rememberedDevices() throws(AudioIngestError) -> [RememberedDevice] {
     let text = String(decoding: try disk.contents(of: paths.devices, limit: Self.devicesLimit) ?? [], as: UTF8.self)
-    return text.split(separator: "\n").compactMap(RememberedDevice.init)
+    var devices: [RememberedDevice] = []
+    for line in text.split(separator: "\n") {
+      guard let device = RememberedDevice(line) else {
+        throw AudioIngestError(.damagedFile, "\(paths.devices) does not contain wearables")
+      }
+      devices.append(device)
+    }
+    return devices
   }
 }

@@ -145,7 +145,7 @@ struct WearableAttacks {
     let first = try #require(BluetoothAddress("FA:0B:00:00:00:01"))
     let second = try #require(BluetoothAddress("FA:0B:00:00:00:02"))
     let omi = OmiWearable()
-    let line = "\(omi.audio.characteristic) \(first)\nnonsense\n"
+    let line = "\(omi.audio.characteristic) \(first)\n"
     try folder.disk.replace(folder.paths.devices, with: Array(line.utf8), by: folder.paths.devices + ".new")
     #expect(try folder.wearables(of: omi) == [RememberedWearable(address: first)])
     let other = GenericWearable(service: "180a", characteristic: "2a29", framing: .bare, codec: .pcm8k)
