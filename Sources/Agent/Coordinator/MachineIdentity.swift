@@ -37,7 +37,7 @@ public struct MachineIdentity: Sendable, Hashable, CustomStringConvertible, Cust
   /// - Throws: ``AgentError`` with code `.storage`; `.damagedFile` when the file is corrupt, which then stays as it is,
   ///   because a new identity would be another machine; `.invalidArgument` for an invalid `chosen`.
   public static func load(path: String, hostName: String, chosen: String? = nil) throws(AgentError) -> MachineIdentity {
-    if let chosen, !(1...idLimit).contains(chosen.count) || !chosen.unicodeScalars.allSatisfy(isPlain) {
+    if let chosen, !isValid(chosen) {
       throw AgentError(
         .invalidArgument, "the agent ID is “\(chosen)”; allowed: 1 to \(idLimit) letters, digits and . _ : -")
     }
@@ -63,7 +63,7 @@ public struct MachineIdentity: Sendable, Hashable, CustomStringConvertible, Cust
 
   private static func decode(_ data: Data, _ path: String) throws(AgentError) -> MachineIdentity {
     guard let contents = try? JSONDecoder().decode(Contents.self, from: data), contents.version == 1,
-      contents.signingSeed.count == 32, !contents.agentId.isEmpty
+      contents.signingSeed.count == 32, isValid(contents.agentId)
     else {
       throw AgentError(
         .damagedFile, "\(path) does not contain an identity",
@@ -86,6 +86,10 @@ public struct MachineIdentity: Sendable, Hashable, CustomStringConvertible, Cust
   /// Returns bytes as hexadecimal digits, two for each.
   static func hex(_ bytes: [UInt8]) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+
+  private static func isValid(_ agentID: String) -> Bool {
+    (1...idLimit).contains(agentID.count) && agentID.unicodeScalars.allSatisfy(isPlain)
   }
 
   private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {

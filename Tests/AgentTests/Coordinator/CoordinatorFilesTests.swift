@@ -153,9 +153,29 @@ import Timing
     for id in ["", "a b", "a\nb", String(repeating: "a", count: 129)] {
       #expect(throws: AgentError.self) { try MachineIdentity.load(path: path, hostName: "h", chosen: id) }
     }
-    try Data("{}".utf8).write(to: URL(filePath: path))
-    let error = #expect(throws: AgentError.self) { try MachineIdentity.load(path: path, hostName: "h") }
-    #expect(error?.code == .damagedFile)
     #expect(MachineIdentity.make(hostName: "()").agentID.hasPrefix("linux-"))
+  }
+
+  @Test(
+    "A corrupt identity is reported, and stays as it is",
+    arguments: [
+      "", "{}", "null", "[]", "\u{0}", String(repeating: " ", count: 5000),
+      #"{"version":1,"agentId":"a","signingSeed":"BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="#,
+      #"{"version":1,"agentId":"a","signingSeed":"BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBw=="}"#,
+      #"{"version":2,"agentId":"a","signingSeed":"BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="}"#,
+      #"{"version":1,"agentId":"","signingSeed":"BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="}"#,
+      #"{"version":1,"agentId":"a\r\nx: y","signingSeed":"BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="}"#,
+    ])
+  func aCorruptIdentityIsReported(text: String) throws {
+    defer { removeFolder() }
+    let path = folder + "/identity.json"
+    try Data(text.utf8).write(to: URL(filePath: path))
+    for chosen in [nil, "chosen"] {
+      let error = #expect(throws: AgentError.self) {
+        try MachineIdentity.load(path: path, hostName: "h", chosen: chosen)
+      }
+      #expect(error?.code == .damagedFile)
+    }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
   }
 }
