@@ -225,20 +225,27 @@ extension [CoordinatorMachine.Action] {
     #expect(begun.map(expected.contains) == true, "\(String(describing: begun))")
   }
 
-  @Test("After a rejected signature requests are unsigned for an hour, and then signed again")
-  func aRejectedSignatureEndsSigningForAnHour() throws {
+  @Test(
+    "After a signature that was rejected or may have been, requests are unsigned for a while, and then signed again",
+    arguments: [
+      (.answer(CoordinatorAnswer(status: 401, body: Data(#"{"error":"signature_invalid"}"#.utf8))), 3600),
+      (.answer(CoordinatorAnswer(status: 500, body: Data())), 1820),
+      (.none(CoordinatorTransportError("the line broke", mayHaveArrived: true)), 1820),
+      (.none(CoordinatorTransportError("nobody was there", mayHaveArrived: false)), 0),
+    ] as [(CoordinatorMachine.Outcome, Int)])
+  func aRejectedSignatureEndsSigningForAnHour(outcome: CoordinatorMachine.Outcome, seconds: Int) throws {
     var bench = Bench()
     bench.connect()
     var actions = bench.on(.saved) + bench.hear(.pull, 200, #"{"subtask":null}"#)
-    /// Answers what is sent until a request is signed, and gives that one another answer.
-    func nextSigned(_ status: Int, _ text: String) throws -> Duration {
+    /// Answers what is sent until a request is signed, and ends that one with another outcome.
+    func nextSigned(_ outcome: CoordinatorMachine.Outcome) throws -> Duration {
       while true {
         try #require(bench.now < .seconds(9000))
         switch actions.isEmpty ? nil : actions.removeFirst() {
         case nil: actions = bench.wait()
         case .save: actions += bench.on(.saved)
         case .send(let call, isSigned: true):
-          defer { actions += bench.hear(call, status, text) }
+          defer { actions += bench.on(.ended(call, outcome), after: .milliseconds(10)) }
           return bench.now
         case .send(let call, _):
           actions += bench.hear(call, 200, call == .pull ? #"{"subtask":null}"# : #"{"ok":true}"#)
@@ -246,9 +253,9 @@ extension [CoordinatorMachine.Action] {
         }
       }
     }
-    let rejected = try nextSigned(401, #"{"error":"signature_invalid"}"#)
-    let signed = try nextSigned(200, #"{"ok":true}"#)
-    let pause = Duration.seconds(3600) ... .seconds(3640)
+    let rejected = try nextSigned(outcome)
+    let signed = try nextSigned(.answer(CoordinatorAnswer(status: 200, body: Data(#"{"ok":true}"#.utf8))))
+    let pause = Duration.seconds(seconds) ... .seconds(seconds + 40)
     #expect(pause.contains(signed - rejected), "\(signed - rejected)")
   }
 
