@@ -43,7 +43,8 @@ public final class ChildProcess: Sendable {
   /// The writing end of its standard input when it has one; otherwise a closed descriptor.
   public let input: FileDescriptor
   private let program: String
-  private let pid: pid_t
+  /// The number of the process, which may be another's once it has ended.
+  package let pid: Int32
   /// The exit status once it has ended; from then on the process number may be another's.
   private let status: Lock<Int32?>
 
@@ -64,7 +65,7 @@ public final class ChildProcess: Sendable {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    // The copies that `adddup2` makes are all that is inherited: everything else is close-on-exec.
+    // The copies that `adddup2` makes are all that is inherited.
     var given: [FileDescriptor] = []
     func pipe(_ print: Print, as number: Int32) throws -> FileDescriptor {
       if print == .discarded { posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_WRONLY, 0) }
@@ -85,6 +86,7 @@ public final class ChildProcess: Sendable {
       posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
       input = FileDescriptor(owning: -1)
     }
+    try Self.closeOthers(&actions)
     let variables = environment ?? ProcessInfo.processInfo.environment
     var words = ([path] + arguments).map { strdup($0) } + [nil]
     var settings = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -104,6 +106,13 @@ public final class ChildProcess: Sendable {
     self.pid = pid
     status = Lock(nil)
     Self.running.withLock { _ = $0.insert(pid) }
+  }
+
+  /// Leaves the program its three streams: a server of a test need not be close-on-exec, and would seem to be its own.
+  private static func closeOthers(_ actions: inout posix_spawn_file_actions_t) throws {
+    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+      if let number = Int32(name), number > STDERR_FILENO { posix_spawn_file_actions_addclose(&actions, number) }
+    }
   }
 
   /// What is recorded of a failing test keeps what it names, and so its children: the end of the tests ends them.

@@ -15,10 +15,6 @@ import Testing
     }
   }
 
-  @Test("Metrics are served only with a port") func metricsAreOff() throws {
-    #expect(try MetricsOptions.parse([]).metricsPort == nil)
-  }
-
   @Test("A speed test server admits everybody only when asked to") func theSpeedTestServerIsClosed() {
     #expect(throws: (any Error).self) { try SpeedTestServeCommand.parse([]) }
     #expect(throws: Never.self) { try SpeedTestServeCommand.parse(["--open"]) }

@@ -1,39 +1,20 @@
-import ArgumentParser
-import Foundation
 import Testing
-
-@testable import edgeblue
 
 /// Every local user reads the arguments of every process.
 @Suite("Secrets on the command line") struct SecretOptionTests {
-  /// The description of a command that shell completions and manuals are made of.
-  private struct Help: Decodable {
-    var command: Command
-  }
-  private struct Command: Decodable {
-    var commandName: String
-    var arguments: [Argument]?
-    var subcommands: [Command]?
-  }
-  private struct Argument: Decodable {
-    struct Name: Decodable { var name: String }
-
-    var kind: String
-    var names: [Name]?
-    var valueName: String?
-    var isSecretive: Bool {
-      let words = ["token", "key", "secret", "pass", "credential"]
-      return kind != "flag" && (names ?? []).contains { name in words.contains { name.name.contains($0) } }
-    }
-  }
-
   /// The options that are named like secrets, as `command --option value`.
-  private static func options(_ command: Command, below path: String = "") -> [String] {
+  private static func options(_ command: CommandTree, below path: String = "") -> [String] {
     let here = path + command.commandName
-    let own = (command.arguments ?? []).filter(\.isSecretive).map { argument in
+    let own = (command.arguments ?? []).filter(isSecretive).map { argument in
       "\(here) --\(argument.names?.first?.name ?? "") \(argument.valueName ?? "")"
     }
     return own + (command.subcommands ?? []).flatMap { options($0, below: here + " ") }
+  }
+
+  private static func isSecretive(_ argument: CommandTree.Argument) -> Bool {
+    let words = ["token", "key", "secret", "pass", "credential"]
+    return argument.kind != "flag"
+      && (argument.names ?? []).contains { name in words.contains { name.name.contains($0) } }
   }
 
   /// Their values: what names the place of a secret, and what is none.
@@ -46,8 +27,7 @@ import Testing
   @Test("No option of any command takes a secret, only the file or descriptor that has it") func optionsNameFiles()
     throws
   {
-    let help = try JSONDecoder().decode(Help.self, from: Data(EdgeBlueCommand._dumpHelp().utf8))
-    let found = Self.options(help.command)
+    let found = Self.options(try CommandTree.read())
     #expect(found.count > 20)
     for option in found {
       let isPlace = Self.places.contains { option.hasSuffix(" " + $0) }

@@ -1,0 +1,124 @@
+import AudioIngestTesting
+import DBusTesting
+import Foundation
+import SystemTesting
+import Testing
+import Uploads
+
+@testable import edgeblue
+
+/// The sockets at which the built command listens.
+@Suite(
+  "What the built command listens for",
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
+  .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
+  .timeLimit(.minutes(5)))
+struct ListeningProgramAttacks {
+  private let messages: MessagesCommands
+  private var folder: String { messages.folder }
+
+  init() throws { messages = try MessagesCommands(program) }
+
+  /// A command that can serve metrics, with what it needs.
+  enum Command: String, CaseIterable {
+    case agent
+    case uploads = "uploads run"
+    case sender = "messages run"
+    case collector = "messages collect"
+  }
+
+  @Test("Each command that can serve metrics is examined") func allAreKnown() throws {
+    let found = try CommandTree.read().leaves().filter { $0.value.has("metrics-port") }.map(\.key)
+    // The relay needs a controller; its server is that of the others.
+    #expect(found.sorted() == (Command.allCases.map(\.rawValue) + ["messages relay"]).sorted())
+    try messages.remove()
+  }
+
+  @Test("Without a port no metrics are served, and with one they are on 127.0.0.1", arguments: Command.allCases)
+  func metricsNeedAPort(command: Command) async throws {
+    let bus = try PrivateBus()
+    let words = try await prepare(command, bus)
+    for port in [[], ["--metrics-port", "0"]] {
+      let process = try ChildProcess(
+        program, words + ["--json"] + port,
+        environment: [
+          "DBUS_SYSTEM_BUS_ADDRESS": bus.address, "HOME": folder, "AWS_ACCESS_KEY_ID": "a",
+          "AWS_SECRET_ACCESS_KEY": "b",
+        ], errors: .discarded)
+      defer { process.kill() }
+      let ports =
+        switch (command, port.isEmpty) {
+        case (.collector, true): try process.ports(in: "listening")
+        case (.collector, false): try process.ports(in: "listening", "metrics")
+        case (_, true): [Int]()
+        case (_, false): try process.ports(in: "metrics")
+        }
+      try await waitUntilItWorks(command, bus)
+      let found = try TCPSockets.listening(by: process)
+      #expect(found == Set(ports.map { .init("127.0.0.1", $0) }))
+      process.signal(SIGTERM)
+      #expect(process.wait() == 0)
+    }
+    try messages.remove()
+  }
+
+  @Test("A central listens on 127.0.0.1 alone") func aCentralStaysHere() async throws {
+    let lab = try await FakeRadio()
+    guard case .address(let bus) = lab.fake.bus else { throw MissingProgram("a bus of its own") }
+    let process = try ChildProcess(
+      program, ["central", "--port", "0", "--adapter", lab.fake.adapters[0].name, "--json", "--state", folder],
+      environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus, "HOME": folder], errors: .discarded)
+    defer { process.kill() }
+    let port = try process.ports(in: "serving")[0]
+    let found = try TCPSockets.listening(by: process)
+    #expect(found == [.init("127.0.0.1", port)])
+    process.kill()
+    try await lab.stop()
+    try messages.remove()
+  }
+
+  /// Makes what a command needs, and returns its words.
+  private func prepare(_ command: Command, _ bus: PrivateBus) async throws -> [String] {
+    switch command {
+    case .agent: return ["agent", "--bus", bus.address, "--state", folder + "/state"]
+    case .uploads:
+      let queue = ["--state", folder + "/state", "--endpoint", "http://127.0.0.1:9"]
+      let file = folder + "/file"
+      try Data([1]).write(to: URL(filePath: file))
+      let add = try ChildProcess(
+        program, ["upload", file, "--bucket", "bucket", "--later"] + queue, output: .discarded)
+      #expect(await add.outcome().status == 0)
+      return ["uploads", "run"] + queue
+    case .sender:
+      try await messages.setUp(server: "http://127.0.0.1:9")
+      return ["messages", "run", "--state", folder + "/state", "--pace", "3600"]
+    case .collector: return ["messages", "collect", "--to", folder + "/collected", "--port", "0"]
+    }
+  }
+
+  /// Waits until a command does what it is for, which it begins after its servers.
+  private func waitUntilItWorks(_ command: Command, _ bus: PrivateBus) async throws {
+    switch command {
+    case .agent:
+      try await eventually("the agent takes orders") {
+        let order = try ChildProcess(
+          program, ["lifecycle", "background", "--bus", bus.address], output: .discarded, errors: .discarded)
+        return await order.outcome().status == 0
+      }
+    case .uploads:
+      let store = try QueueStore(in: folder + "/state")
+      let before = try store.item(1)?.nextAttemptAtMs ?? 0
+      try store.retry(1)
+      try await eventually("the item is tried") { try store.item(1)?.nextAttemptAtMs ?? 0 > before }
+    case .sender:
+      let record = folder + "/state/sending.state"
+      let before = FileManager.default.contents(atPath: record)
+      try await eventually("a run is over") { FileManager.default.contents(atPath: record) != before }
+    // It is known by its port.
+    case .collector: break
+    }
+  }
+}
+
+private let program = URL(filePath: #filePath).deletingLastPathComponent()
+  .appending(path: "../../../.build/debug/edgeblue").standardized.path
