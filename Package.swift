@@ -430,9 +430,11 @@ if !lean {
         "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams", "Timing", "DeterministicTesting",
         "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables",
         "BlueZ", "BlueZTesting", "DBus", "DBusTesting", "edgeblue",
-        "AgentHTTP", "EdgeCoder", "EdgeCoderHTTP", "MessageSending", "NetworkPath", "SpeedTest", "SpeedTestNIO",
-        "SystemState", "Uploads", log,
+        "AgentHTTP", "EdgeCoder", "EdgeCoderHTTP", "MessageSending", "MessageSendingHTTP", "NetworkPath", "SpeedTest",
+        "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
         full("ArgumentParser", "swift-argument-parser"),
+        full("AsyncHTTPClient", "async-http-client"),
+        full("NIOCore", "swift-nio"),
       ],
       swiftSettings: settings),
   ]

@@ -11,47 +11,9 @@ import UploadsTesting
 @Suite(
   "Failures of TLS", .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"), .timeLimit(.minutes(2)))
 struct TLSTests {
-  private let folder: TemporaryFolder
-  private let authority: String
+  private let authority: TestAuthority
 
-  init() async throws {
-    folder = try TemporaryFolder()
-    authority = folder.path + "/authority.pem"
-    try await openssl(
-      ["req", "-x509", "-days", "3", "-subj", "/CN=authority", "-out", authority] + newKey("authority"))
-  }
-
-  private func newKey(_ name: String) -> [String] {
-    ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "\(folder.path)/\(name).key"]
-  }
-
-  private func openssl(_ words: [String]) async throws {
-    let outcome = await (try ChildProcess("openssl", words, output: .discarded, errors: .kept)).outcome()
-    guard outcome.status == 0 else { throw UploadsError(.storage, outcome.errors) }
-  }
-
-  /// Starts a server with a certificate for a name, signed by the authority.
-  private func server(named name: String, days: Int = 2, _ more: String...) async throws -> (ChildProcess, UInt16) {
-    let request = folder.path + "/request.pem"
-    let certificate = folder.path + "/server.pem"
-    try await openssl(
-      ["req", "-subj", "/CN=\(name)", "-addext", "subjectAltName=\(name)", "-out", request] + newKey("server"))
-    try await openssl([
-      "x509", "-req", "-in", request, "-CA", authority, "-CAkey", "\(folder.path)/authority.key", "-CAcreateserial",
-      "-days", "\(days)", "-copy_extensions", "copy", "-out", certificate,
-    ])
-    let port = try LoopbackPort.free(1)[0]
-    let process = try ChildProcess(
-      "openssl",
-      ["s_server", "-accept", "127.0.0.1:\(port)", "-cert", certificate, "-key", "\(folder.path)/server.key", "-www"]
-        + more, output: .discarded, errors: .discarded)
-    try await eventually("the server listens") {
-      let descriptor = Socket.make()
-      defer { close(descriptor) }
-      return Socket.withAddress(port) { connect(descriptor, $0, $1) } == 0
-    }
-    return (process, port)
-  }
+  init() async throws { authority = try await TestAuthority() }
 
   /// Asks a server, and returns the error; `nil` if it responds.
   private func failure(at url: String, trusting certificates: String?) async throws -> UploadsError? {
@@ -73,9 +35,9 @@ struct TLSTests {
 
   @Test("A certificate of an own authority is trusted if the caller says so, and has its code otherwise")
   func anOwnAuthority() async throws {
-    let (process, port) = try await server(named: "IP:127.0.0.1")
+    let (process, port) = try await authority.server(named: "IP:127.0.0.1")
     defer { process.kill() }
-    #expect(try await failure(at: "https://127.0.0.1:\(port)", trusting: authority) == nil)
+    #expect(try await failure(at: "https://127.0.0.1:\(port)", trusting: authority.certificate) == nil)
     let error = try await failure(at: "https://127.0.0.1:\(port)", trusting: nil)
     #expect(error?.code == .untrusted)
     #expect(error?.hint?.contains("trust the certificate of the authority") == true)
@@ -83,9 +45,9 @@ struct TLSTests {
 
   @Test("An expired certificate has its code, whether its authority is trusted or not") func anExpiredOne() async throws
   {
-    let (process, port) = try await server(named: "IP:127.0.0.1", days: -1)
+    let (process, port) = try await authority.server(named: "IP:127.0.0.1", days: -1)
     defer { process.kill() }
-    for trusted in [authority, nil] {
+    for trusted in [authority.certificate, nil] {
       let error = try await failure(at: "https://127.0.0.1:\(port)", trusting: trusted)
       #expect(error?.code == .certificateExpired)
       #expect(error?.hint?.contains("renew it") == true)
@@ -93,10 +55,10 @@ struct TLSTests {
   }
 
   @Test("A certificate for another name has its code") func anotherName() async throws {
-    let (process, port) = try await server(named: "DNS:store.example")
+    let (process, port) = try await authority.server(named: "DNS:store.example")
     defer { process.kill() }
     for place in ["127.0.0.1", "localhost"] {
-      let error = try await failure(at: "https://\(place):\(port)", trusting: authority)
+      let error = try await failure(at: "https://\(place):\(port)", trusting: authority.certificate)
       #expect(error?.code == .wrongHostName)
     }
   }
