@@ -20,14 +20,20 @@ import Testing
     try body(folder)
   }
 
-  @Test("A file precedes a credential, and a credential a variable") func filesPrecedeVariables() throws {
-    try withFiles(["named": "from-file\n", "mesh-token": "from-credential\r\nrest\n"]) { (folder: String) throws in
-      let all = ["CREDENTIALS_DIRECTORY": folder, "MESH_AUTH_TOKEN": "from-variable"]
-      #expect(try Secret.meshToken.value(folder + "/named", all) == "from-file")
-      #expect(try Secret.meshToken.value(nil, all) == "from-credential")
-      #expect(try Secret.registrationToken.value(nil, all) == nil)
-      #expect(try Secret.meshToken.value(nil, ["MESH_AUTH_TOKEN": "from-variable"]) == "from-variable")
-      #expect(try Secret.meshToken.value(nil, ["MESH_AUTH_TOKEN": ""]) == nil)
+  @Test("A file precedes a credential, and a credential a variable, for each secret", arguments: Secret.all)
+  func filesPrecedeVariables(secret: Secret) throws {
+    try withFiles(["named": "from-file\n", secret.name: "from-credential\r\nrest\n"]) { (folder: String) throws in
+      let variable = secret.variable.map { [$0: "from-variable"] } ?? [:]
+      let all = variable.merging(["CREDENTIALS_DIRECTORY": folder]) { $1 }
+      #expect(secret.file(folder + "/named", all) == folder + "/named")
+      #expect(secret.file(nil, all) == "\(folder)/\(secret.name)")
+      #expect(try secret.value(folder + "/named", all) == "from-file")
+      #expect(try secret.value(nil, all) == "from-credential")
+      #expect(try secret.value(nil, variable) == (secret.variable == nil ? nil : "from-variable"))
+      for other in Secret.all where other != secret {
+        #expect(try other.value(nil, ["CREDENTIALS_DIRECTORY": folder]) == nil)
+      }
+      for (name, _) in variable { #expect(try secret.value(nil, [name: ""]) == nil) }
     }
   }
 
