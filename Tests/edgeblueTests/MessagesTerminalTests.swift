@@ -51,7 +51,7 @@ struct MessagesTerminalTests {
       "echo $$ >\(folder)/number; exec \(program) messages write --to desk --state \(folder)/state")
     try await terminal.answer("Passphrase: ", with: "correct horse\r")
     try await eventually { terminal.said.contains("Ctrl-D ends it.") }
-    let number = try String(contentsOfFile: folder + "/number", encoding: .utf8).trimmingCharacters(in: .newlines)
+    let number = try number()
     func words(_ file: String, _ name: String) throws -> [Substring] {
       let lines = try String(contentsOfFile: "/proc/\(number)/\(file)", encoding: .utf8).split(separator: "\n")
       return try #require(lines.first { $0.hasPrefix(name) }).dropFirst(name.count).split(separator: " ")
@@ -63,10 +63,78 @@ struct MessagesTerminalTests {
     try FileManager.default.removeItem(atPath: folder)
   }
 
+  @Test("Backspace at the question for the passphrase removes a character, and no arrow key is part of it")
+  func aPassphraseIsCorrected() async throws {
+    try await setUp(passphrase: "päss")
+    let terminal = try Terminal("exec \(program) messages status --unlock --state \(folder)/state")
+    try await terminal.answer("Passphrase: ", with: "pä\u{7f}\u{1b}[Däs\u{1b}OC\u{1b}[1;5Cs\r")
+    #expect(try await terminal.status() == 0)
+    #expect(terminal.said.contains("waiting    0 of 8"))
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  @Test("A line that is longer than the terminal is wide stays in its row, and shows its end; arrow keys are no text")
+  func aLongLineStaysInItsRow() async throws {
+    try await setUp()
+    let terminal = try Terminal(
+      "stty cols 80 rows 24; exec \(program) messages write --to desk --state \(folder)/state")
+    try await terminal.answer("Passphrase: ", with: "correct horse\r")
+    let text = (0..<91).map { String($0 % 10) }.joined()
+    try await terminal.answer("Ctrl-D ends it.", with: text + "\u{1b}[D\u{1b}OA\u{1b}[3~\u{1b}[[A!")
+    try await eventually { terminal.said.hasSuffix("567890!") }
+    let drawn = terminal.said.components(separatedBy: "\r\u{1b}[K").dropFirst()
+    let lines = drawn.map { $0.replacing(/\e\[\d+m/, with: "") }
+    #expect(lines.count == 92)
+    #expect(lines.allSatisfy { $0.count <= 80 })
+    #expect(lines.last?.contains("…") == true)
+    #expect(!lines.contains { $0.contains("[") })
+    try terminal.type("\u{4}")
+    #expect(try await terminal.status() == 0)
+    #expect(terminal.said.contains("\u{1b}[?7h"))
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  @Test(
+    "A signal that ends the program at a question leaves the terminal as it was", arguments: [SIGTERM, SIGINT, SIGHUP])
+  func aSignalRestoresTheTerminal(signal: Int32) async throws {
+    try await setUp()
+    let command = "\(program) messages write --to desk --state \(folder)/state"
+    let terminal = try Terminal(
+      "sh -c 'echo $$ >\(folder)/number; exec \(command)'; echo status $?; stty -a; exit 0")
+    try await eventually { terminal.said.contains("Passphrase: ") }
+    kill(try number(), signal)
+    #expect(try await terminal.status() == 0)
+    #expect(terminal.said.contains("status 130"))
+    #expect(terminal.said.contains(" echo "))
+    #expect(!terminal.said.contains("-icanon"))
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  @Test("Ctrl-Z stops the program with the terminal as it was, and the question is asked again afterwards")
+  func ctrlZStopsTheProgram() async throws {
+    try await setUp()
+    let command = "\(program) messages status --unlock --state \(folder)/state"
+    let terminal = try Terminal("bash -mc '\(command); stty -a; fg; exit 0'")
+    try await terminal.answer("Passphrase: ", with: "corr\u{1a}")
+    try await eventually { terminal.said.components(separatedBy: "Passphrase: ").count == 3 }
+    #expect(terminal.said.contains(" echo "))
+    #expect(!terminal.said.contains("-icanon"))
+    try terminal.type("ect horse\r")
+    #expect(try await terminal.status() == 0)
+    #expect(terminal.said.contains("waiting    0 of 8"))
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  /// The process that has written its number.
+  private func number() throws -> pid_t {
+    let text = try String(contentsOfFile: folder + "/number", encoding: .utf8)
+    return try #require(pid_t(text.trimmingCharacters(in: .newlines)))
+  }
+
   /// Makes keys and a sender that uses them, whose passphrase a descriptor has.
-  private func setUp() async throws {
+  private func setUp(passphrase: String = "correct horse") async throws {
     let commands = """
-      cd \(folder) && printf 'correct horse' >pass && \(program) messages keys make keys --recipient desk --json >root &&
+      cd \(folder) && printf '\(passphrase)' >pass && \(program) messages keys make keys --recipient desk --json >root &&
       \(program) messages setup --state state --server http://127.0.0.1:1 --keys \(folder)/keys/keys.json \
         --root "$(sed -E 's/.*"root":"([^"]*)".*/\\1/' root)" --passphrase-fd 3 3<pass
       """

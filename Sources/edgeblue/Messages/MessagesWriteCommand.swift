@@ -23,8 +23,7 @@ struct MessagesWriteCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await common.run { terminal in
-      try ProcessSecrets.forbidCoreDumps()
+    try await common.runWithSecrets { terminal in
       let folder = try folder.folder()
       let covers = try folder.covers(try folder.read())
       // First, so that an unknown recipient is found before the text is typed.
@@ -56,6 +55,15 @@ struct MessagesWriteCommand: AsyncParsableCommand {
   private static func typed() throws -> String {
     let console = try Console()
     var entry = TextEntry()
+    defer { entry.wipe() }
+    try type(into: &entry, at: console)
+    return entry.text
+  }
+
+  private static func type(into entry: inout TextEntry, at console: Console) throws {
+    // The terminal must not continue the line in a second row, where nothing would clear it.
+    Output.write("\u{1b}[?7l", to: console.number)
+    defer { Output.write("\u{1b}[?7h\n", to: console.number) }
     try console.keys(after: "Type the message; Ctrl-D ends it.\n") { key in
       let state = entry.add(key)
       let used = try PaddedText.usedByteCount(entry.text)
@@ -63,12 +71,10 @@ struct MessagesWriteCommand: AsyncParsableCommand {
       let line = entry.text.split(separator: "\n", omittingEmptySubsequences: false).last ?? ""
       let before = key == 10 || key == 13 ? "\n" : ""
       let colour = used > PaddedText.byteCount ? "\u{1b}[31m" : "\u{1b}[2m"
-      Output.write(
-        "\(before)\r\u{1b}[K\(colour)\(fullness(used))\u{1b}[0m \(String(line).printable)", to: console.number)
+      let shown = String(line).printable.end(columns: console.width.map { $0 - fullness(used).count - 2 })
+      Output.write("\(before)\r\u{1b}[K\(colour)\(fullness(used))\u{1b}[0m \(shown)", to: console.number)
       return state == .typing
     }
-    Output.write("\n", to: console.number)
-    return entry.text
   }
 
   private static func fullness(_ used: Int) -> String { "\(used)/\(PaddedText.byteCount)" }

@@ -1,3 +1,5 @@
+import MessageSending
+
 /// A text that a user types, byte by byte.
 struct TextEntry {
   /// The state of the entry after a byte.
@@ -5,11 +7,12 @@ struct TextEntry {
     case typing, done
   }
 
-  private var bytes: [UInt8] = []
+  // One byte more than a message may have: a text that is longer is refused, and not cut.
+  private(set) var typed = TypedBytes(limit: PaddedText.largestByteCount + 1)
 
   /// The text so far; a character that is not complete yet is left out.
   var text: String {
-    var whole = bytes[...]
+    var whole = typed.bytes[...]
     while let last = whole.last, last & 0xc0 == 0x80 || last >= 0xc0 {
       if String(validating: whole, as: UTF8.self) != nil { break }
       whole.removeLast()
@@ -21,9 +24,9 @@ struct TextEntry {
   mutating func add(_ byte: UInt8) -> State {
     switch byte {
     case 4: return .done
-    case 10, 13: bytes.append(10)
+    case 10, 13: typed.append(10)
     case 8, 127: removeLast()
-    case 9, 0x20...: bytes.append(byte)
+    case 9, 0x20...: typed.append(byte)
     // Other control characters are no text.
     default: break
     }
@@ -32,9 +35,12 @@ struct TextEntry {
 
   /// Removes the last character, however many bytes it has.
   private mutating func removeLast() {
-    var text = text
-    guard !text.isEmpty else { return bytes.removeAll() }
-    text.removeLast()
-    bytes = Array(text.utf8)
+    let text = text
+    // With what may follow it of a character that is not complete.
+    let rest = typed.bytes.count - text.utf8.count
+    typed.removeLast(rest + (text.last.map { String($0).utf8.count } ?? 0))
   }
+
+  /// Overwrites the text.
+  mutating func wipe() { typed.wipe() }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Logging
+import MessageSending
 
 /// The options that all commands have.
 struct CommonOptions: ParsableArguments {
@@ -13,6 +14,14 @@ struct CommonOptions: ParsableArguments {
 
   @Flag(help: "Print JSON for programs instead of text.")
   var json = false
+
+  /// Runs a command as ``run(_:)`` does, in a process that leaves no core and that no other one of its user can read.
+  func runWithSecrets(_ work: (Terminal) async throws -> Void) async throws {
+    try await run { terminal in
+      try ProcessSecrets.forbidCoreDumps()
+      try await work(terminal)
+    }
+  }
 
   /// Sets up logging and runs a command; an error becomes a message and an exit status.
   func run(_ work: (Terminal) async throws -> Void) async throws {

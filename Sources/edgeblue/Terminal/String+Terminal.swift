@@ -45,6 +45,18 @@ extension String {
     return text + printable(rest)
   }
 
+  /// Returns the end of a line that fits into a number of columns, after an ellipsis if it is not all of the line.
+  func end(columns limit: Int?) -> String {
+    guard let limit, columns > limit else { return self }
+    var room = limit - 1
+    return "…"
+      + String(
+        reversed().prefix { letter in
+          room -= letter.columns
+          return room >= 0
+        }.reversed())
+  }
+
   /// The number of columns of a terminal that the text takes, without control sequences for colours.
   var columns: Int {
     var count = 0
