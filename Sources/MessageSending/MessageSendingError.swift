@@ -36,6 +36,7 @@ extension CodedError.Code where Domain == MessageSendingErrorDomain {
 extension MessageSendingError {
   init(_ failure: FileError) {
     self.init(
-      .storage, "\(failure)", errno: failure.errno, hint: failure.errno == ENOENT ? "the folder has to be there" : nil)
+      .storage, "\(failure)", errno: failure.errno,
+      hint: failure.errno == ENOENT ? "a file or a folder of this path is missing" : nil)
   }
 }

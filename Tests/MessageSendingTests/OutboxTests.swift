@@ -115,6 +115,18 @@ struct SecretTests {
     #expect(error?.code == .invalidArgument)
   }
 
+  @Test(
+    "One line end of either kind is no part of a passphrase",
+    arguments: ["päss\n", "päss\r\n", "päss", "päss\r\nrest\r\n"])
+  func lineEnds(text: String) throws {
+    let pipe = Pipe()
+    pipe.fileHandleForWriting.write(Data(text.utf8))
+    try pipe.fileHandleForWriting.close()
+    // The longest that fits.
+    let line = try SecretBytes.line(of: pipe.fileHandleForReading.fileDescriptor, limit: 5)
+    #expect(line.withBytes { Array($0) } == Array("päss".utf8))
+  }
+
   @Test("A line that is too long, and a descriptor that is not open, are refused")
   func refusedLine() throws {
     let pipe = Pipe()

@@ -46,6 +46,22 @@ public final class MessageCollector: Service {
       self.port = port
       self.certificate = certificate
     }
+
+    /// Reads the certificate and its key, if there are any.
+    /// - Throws: `MessageSendingError` with code `.invalidArgument` for what is unreadable.
+    package func checkCertificate() throws { _ = try secured(.http1()) }
+
+    func secured(_ http: HTTPServerBuilder) throws -> HTTPServerBuilder {
+      guard let certificate else { return http }
+      do {
+        let chain = try NIOSSLCertificate.fromPEMFile(certificate.chain)
+        let key = try NIOSSLPrivateKey(file: certificate.key, format: .pem)
+        return try .tls(http, tlsConfiguration: TLSRules.server(chain, key))
+      } catch {
+        throw MessageSendingError(
+          .invalidArgument, "\(certificate.chain) and \(certificate.key) are no readable certificate and key")
+      }
+    }
   }
 
   private struct State {
@@ -94,7 +110,7 @@ public final class MessageCollector: Service {
     router.post("/user/messages") { [self] request, _ in try await answer(request) }
     let http = HTTPServerBuilder.http1(configuration: .init(idleTimeout: Self.idleLimit))
     let application = Application(
-      router: router, server: try secured(http),
+      router: router, server: try options.secured(http),
       configuration: .init(
         address: .hostname(options.host, port: options.port), serverName: "edgeblue",
         availableConnectionsDelegate: MaximumAvailableConnections(options.connectionLimit, logger: logger)),
@@ -110,18 +126,6 @@ public final class MessageCollector: Service {
       try await server.value
     } onCancel: {
       Task { await group.triggerGracefulShutdown() }
-    }
-  }
-
-  private func secured(_ http: HTTPServerBuilder) throws -> HTTPServerBuilder {
-    guard let certificate = options.certificate else { return http }
-    do {
-      let chain = try NIOSSLCertificate.fromPEMFile(certificate.chain)
-      let key = try NIOSSLPrivateKey(file: certificate.key, format: .pem)
-      return try .tls(http, tlsConfiguration: TLSRules.server(chain, key))
-    } catch {
-      throw MessageSendingError(
-        .invalidArgument, "\(certificate.chain) and \(certificate.key) are no readable certificate and key")
     }
   }
 

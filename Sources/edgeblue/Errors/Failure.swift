@@ -1,8 +1,10 @@
 import ArgumentParser
+import DurableFiles
 import EdgeCoder
 import ErrorReporting
 import Foundation
 import Glibc
+import MessageSending
 import NIOCore
 
 /// A failure of a command: the message that it prints, a hint, and its exit status.
@@ -23,7 +25,8 @@ struct Failure: Error {
     case let error as any ReportableError: self.init(reporting: error)
     case let error as IOError where error.errnoCode == EADDRINUSE:
       self.init(
-        "the port is in use", hint: "another central may be running; --port selects another port", status: .unavailable)
+        "the port is in use", hint: "another program has it; --port or --metrics-port selects another one",
+        status: .unavailable)
     case is CancellationError: self.init("interrupted", status: .interrupted)
     case let error as ValidationError: self.init(error.message, status: .badInput)
     // These name a call or a file, and the system's reason.
@@ -45,13 +48,21 @@ struct Failure: Error {
     let cause = error.cause as? any ReportableError
     self.init(
       error.message + (cause.map { ": \($0.message)" } ?? ""), hint: Self.hint(for: error),
-      status: Self.status(of: error.category))
+      status: Self.status(of: Self.category(of: error)))
   }
 
   /// The advice of the library, and what the command can add to it.
   private static func hint(for error: any ReportableError) -> String? {
     let hints = [error.hint, Hints.hint(for: error)].compactMap(\.self)
     return hints.isEmpty ? nil : hints.joined(separator: "; ")
+  }
+
+  /// The category of an error; of a file of the messages, what the system's reason says.
+  private static func category(of error: any ReportableError) -> ErrorCategory {
+    guard let error = error as? MessageSendingError, error.code == .storage, let number = error.errno else {
+      return error.category
+    }
+    return number == ENOENT ? .unavailable : FileError(error.message, errno: number).category
   }
 
   private static func status(of category: ErrorCategory) -> ExitStatus {

@@ -49,8 +49,10 @@ struct MessagesCollectCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
-      let segments = try MessageSegments(folder: to)
       var options = MessageCollector.Options(host: host, port: port, certificate: pair(certificate, key))
+      // First, so that a mistake leaves no folder behind.
+      try options.checkCertificate()
+      let segments = try MessageSegments(folder: to)
       options.messagesPerMinute = rate
       let collector = MessageCollector(segments, options: options, logger: Logger(label: "edgeblue.messages")) { port in
         terminal.happened("accepting messages on port \(port)", "listening", ["port": .number(port)])

@@ -35,9 +35,8 @@ struct MessagesKeysCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-      try await common.run { terminal in
+      try await common.runWithSecrets { terminal in
         try Disk().createFolder(folder)
-        try ProcessSecrets.forbidCoreDumps()
         let files = KeyFolder(path: folder)
         let root = try RootSecretKey(seed: try files.secret("root"))
         let nodes = try (1...2).map { try BoxSecretKey(try files.secret("node-\($0)")).publicKey }

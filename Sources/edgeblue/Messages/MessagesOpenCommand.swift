@@ -14,8 +14,7 @@ struct MessagesOpenCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    try await common.run { terminal in
-      try ProcessSecrets.forbidCoreDumps()
+    try await common.runWithSecrets { terminal in
       let folder = KeyFolder(path: keys)
       guard let node = try folder.existing("node-1") ?? folder.existing("node-2") else {
         throw Failure("\(keys) contains neither node-1.key nor node-2.key", status: .unavailable)
@@ -52,11 +51,18 @@ struct MessagesOpenCommand: AsyncParsableCommand {
   }
 
   private static func segments(_ path: String) throws -> [String] {
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-      throw Failure("\(path) was not found", status: .badInput)
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      throw Failure("\(path): \(String(cString: strerror(errno)))", status: .badInput)
     }
-    return isFolder.boolValue ? try MessageSegments.paths(in: path) : [path]
+    if status.st_mode & S_IFMT == S_IFDIR { return try MessageSegments.paths(in: path) }
+    // A segment that still grows may end with a part of a message; a device may never end.
+    let isWhole = Int(status.st_size) % SealedMessage.byteCount == 0 || path.hasSuffix(".part")
+    guard status.st_mode & S_IFMT == S_IFREG, isWhole else {
+      throw Failure(
+        "\(path) is no segment of messages", hint: "`edgeblue messages collect` writes segments", status: .badInput)
+    }
+    return [path]
   }
 
   private static func show(_ received: MessageOpener.Received, _ terminal: Terminal) {

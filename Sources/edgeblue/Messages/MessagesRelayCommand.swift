@@ -31,7 +31,7 @@ struct MessagesRelayCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await common.run { terminal in
+    try await common.runWithSecrets { terminal in
       let folder = try folder.folder()
       let settings = try folder.read()
       let covers = try folder.covers(settings)

@@ -13,7 +13,7 @@ struct MessagesRunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Send messages and covers by the schedule until Ctrl-C.",
     discussion: """
-      Sends two messages an hour, whatever the queue contains, at random instants. It needs no passphrase and cannot \
+      Sends two messages at random instants, 69 minutes apart on average, whatever the queue contains. It needs no passphrase and cannot \
       tell messages from covers. With --once it does what is due and ends, for a timer that starts it every few minutes.
 
       With --relay it hands the messages to a relay near by (`edgeblue messages relay`) over Bluetooth, by the same \
@@ -38,12 +38,14 @@ struct MessagesRunCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard (0...3600).contains(within) else { throw ValidationError("--within: allowed are 0 to 3600 s.") }
+    guard !once || metrics.metricsPort == nil else {
+      throw ValidationError("--metrics-port: --once ends before anybody asks for metrics.")
+    }
     guard once || within == 0 else { throw ValidationError("--within requires --once.") }
   }
 
   func run() async throws {
-    try await common.run { terminal in
-      try ProcessSecrets.forbidCoreDumps()
+    try await common.runWithSecrets { terminal in
       let folder = try folder.folder()
       let settings = try folder.read()
       let covers = try folder.covers(settings)

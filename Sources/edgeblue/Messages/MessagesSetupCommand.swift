@@ -32,8 +32,7 @@ struct MessagesSetupCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    try await common.run { terminal in
-      try ProcessSecrets.forbidCoreDumps()
+    try await common.runWithSecrets { terminal in
       let folder = try folder.folder()
       let settings = MessagesFolder.Settings(
         server: server, proxy: proxy, certificates: ca.map(Self.absolute), resolver: resolver,
@@ -55,6 +54,7 @@ struct MessagesSetupCommand: AsyncParsableCommand {
       }
       _ = try folder.queue(covers)
       try folder.write(settings)
+      if terminal.json { terminal.print(json: .object(["folder": .string(folder.path), "server": .string(server)])) }
       terminal.say("The sender in \(folder.path) is set up. `edgeblue messages run` starts it.")
       if isKept { terminal.say("Its vault was there before, and has the passphrase that it had.") }
     }

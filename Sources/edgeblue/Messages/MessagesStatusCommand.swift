@@ -15,11 +15,10 @@ struct MessagesStatusCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    try await common.run { terminal in
-      try ProcessSecrets.forbidCoreDumps()
+    try await common.runWithSecrets { terminal in
       let folder = try folder.folder()
       let settings = try folder.read()
-      let record = try SendingRecord.read(folder: folder.path)
+      let record = try Self.record(in: folder)
       var json: [String: JSON] = [
         "server": .string(settings.server), "lastRun": Self.json(record?.lastRun), "nextTick": Self.json(record?.due),
         "failures": .number(Int(record?.failures ?? 0)), "isOwed": .bool(record?.isPending ?? false),
@@ -31,19 +30,37 @@ struct MessagesStatusCommand: AsyncParsableCommand {
       if let failures = record?.failures, failures > 0 {
         terminal.say("failures   \(failures) runs since the last one")
       }
-      if unlock || passphrase.passphraseFd != nil {
-        let vault = try folder.vault.unlock(passphrase: try passphrase.passphrase())
-        let queue = try folder.queue(try folder.covers(settings))
-        let messages = try Outbox(vault: vault, queue: queue).messages()
-        func count(_ state: Outbox.State) -> Int { messages.count { $0.state == state } }
-        json["waiting"] = .number(count(.pending))
-        json["sent"] = .number(count(.sent))
-        json["unknown"] = .number(count(.unknown))
-        terminal.say("waiting    \(count(.pending)) of \(SendingQueue.capacity)")
-        terminal.say("sent       \(count(.sent))")
-        if count(.unknown) > 0 { terminal.say("unknown    \(count(.unknown)): the queue was damaged since") }
-      }
+      if unlock || passphrase.passphraseFd != nil { json.merge(try counts(folder, settings, terminal)) { $1 } }
       if terminal.json { terminal.print(json: .object(json)) }
+    }
+  }
+
+  /// Prints what only the vault knows, and returns it as JSON.
+  private func counts(
+    _ folder: MessagesFolder, _ settings: MessagesFolder.Settings, _ terminal: Terminal
+  ) throws -> [String: JSON] {
+    let vault = try folder.vault.unlock(passphrase: try passphrase.passphrase())
+    let queue = try folder.queue(try folder.covers(settings))
+    let states = try Outbox(vault: vault, queue: queue).messages().map(\.state)
+    let waiting = states.count { $0 == .pending }
+    let sent = states.count { $0 == .sent }
+    let unknown = states.count { $0 == .unknown }
+    terminal.say("waiting    \(waiting) of \(SendingQueue.capacity)")
+    terminal.say("sent       \(sent)")
+    if unknown > 0 { terminal.say("unknown    \(unknown): the queue was damaged since") }
+    return ["waiting": .number(waiting), "sent": .number(sent), "unknown": .number(unknown)]
+  }
+
+  /// The schedule's record; `nil` if the sender has never started.
+  private static func record(in folder: MessagesFolder) throws -> SendingRecord? {
+    do throws(MessageSendingError) {
+      return try SendingRecord.read(folder: folder.path)
+    } catch {
+      guard error.code == .damagedFile else { throw error }
+      throw Failure(
+        "\(folder.path)/sending.state is corrupt: \(error.message)",
+        hint: "the next start of `edgeblue messages run` sets it aside, and makes up for a run that may be owed",
+        status: .failed)
     }
   }
 

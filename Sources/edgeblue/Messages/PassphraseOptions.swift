@@ -23,7 +23,7 @@ struct PassphraseOptions: ParsableArguments {
   /// Returns the passphrase that the user types, or that a program has written.
   /// - Parameter isNew: Whether a terminal asks for it twice.
   func passphrase(isNew: Bool = false) throws -> SecretBytes {
-    if let passphraseFd { return try SecretBytes.line(of: passphraseFd, limit: Self.limit) }
+    if let passphraseFd { return try Self.line(of: passphraseFd) }
     let console = try Console()
     var first = try console.secretLine("Passphrase: ", limit: Self.limit)
     guard isNew else { return try SecretBytes(taking: &first) }
@@ -34,5 +34,14 @@ struct PassphraseOptions: ParsableArguments {
     guard isSame else { throw Failure("the two passphrases differ", status: .badInput) }
     guard secret.count > 0 else { throw Failure("the passphrase is empty", status: .badInput) }
     return secret
+  }
+
+  private static func line(of descriptor: Int32) throws -> SecretBytes {
+    do throws(MessageSendingError) {
+      return try SecretBytes.line(of: descriptor, limit: limit)
+    } catch {
+      let reason = error.code == .storage ? error.errno.map { String(cString: strerror($0)) } : nil
+      throw Failure("--passphrase-fd \(descriptor): \(reason ?? error.message)", status: .badInput)
+    }
   }
 }
