@@ -13,7 +13,7 @@ import Testing
     0x6d, 0, 0, 1, 0, 1,
   ]
 
-  private static func answer(_ type: UInt8, _ address: [UInt8], alias: Bool = false) -> [UInt8] {
+  static func answer(_ type: UInt8, _ address: [UInt8], alias: Bool = false) -> [UInt8] {
     var bytes = question
     bytes[2] = 0x81
     bytes[3] = 0x80
