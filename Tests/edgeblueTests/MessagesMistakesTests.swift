@@ -58,7 +58,7 @@ struct MessagesMistakesTests {
     try "damaged".write(toFile: "\(folder)/state/sending.state", atomically: true, encoding: .utf8)
     let outcome = try await edgeblue("status --state \(folder)/state")
     #expect(outcome.status == 70)
-    #expect(outcome.errors.contains("\(folder)/state/sending.state is corrupt"))
+    #expect(outcome.errors.contains("\(folder)/state/sending.state: the schedule's record has 7 bytes"))
     #expect(outcome.errors.contains("`edgeblue messages run` sets it aside"))
     try FileManager.default.removeItem(atPath: folder)
   }

@@ -14,8 +14,9 @@ enum ExitStatus: Int32 {
   static let help = """
     0    done; also a role that was stopped with Ctrl-C or SIGTERM
       64   the command line is wrong
-      65   the prompt is too large
-      69   something is missing: bluetoothd, an adapter, a phone or device, an engine, a default route
+      65   the input is refused: a prompt or a text that is too large, a file of another kind
+      69   something is missing: bluetoothd, an adapter, a phone or device, an engine, a default route,
+           a file, room on the disk, a free port
       70   the phone or device reported a failure, or an internal error occurred
       75   temporary failure, a retry may succeed: connection lost, no reply in time, busy
       77   not permitted

@@ -6,8 +6,8 @@ struct MessagesCommand: AsyncParsableCommand {
     commandName: "messages",
     abstract: "Send sealed messages at a constant rate that does not show when one was written.",
     discussion: """
-      `run` sends two messages an hour, every hour, of one size: covers, and among them the messages that `write` has \
-      put into the queue. Neither the network nor the files show which are which; the sender itself cannot tell. The \
+      `run` sends two messages of one size at random instants, which are 69 minutes apart on average: covers, and among \
+      them the messages that `write` has put into the queue. Neither the network nor the files show which are which; the sender itself cannot tell. The \
       passphrase is asked for at the terminal, or read from the file descriptor of --passphrase-fd; it is never an \
       argument or a variable of the environment, which all users of the host can read.
 

@@ -58,7 +58,7 @@ struct MessagesStatusCommand: AsyncParsableCommand {
     } catch {
       guard error.code == .damagedFile else { throw error }
       throw Failure(
-        "\(folder.path)/sending.state is corrupt: \(error.message)",
+        error.message,
         hint: "the next start of `edgeblue messages run` sets it aside, and makes up for a run that may be owed",
         status: .failed)
     }
