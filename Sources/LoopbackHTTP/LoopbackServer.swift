@@ -8,6 +8,8 @@ internal import ServiceLifecycle
 package struct LoopbackServer: Sendable {
   /// The limit on open connections by default; more wait in the queue of the kernel.
   package static let connectionLimit = 128
+  /// The number of connections that SwiftNIO accepts before it asks again whether it may.
+  private static let burst = 16
   /// The time after which a connection without traffic is closed.
   package static let idleTimeout: TimeAmount = .seconds(30)
 
@@ -44,7 +46,7 @@ package struct LoopbackServer: Sendable {
       server: .http1(configuration: .init(additionalChannelHandlers: handlers(), idleTimeout: Self.idleTimeout)),
       configuration: ApplicationConfiguration(
         address: .hostname("127.0.0.1", port: port), serverName: "edgeblue",
-        availableConnectionsDelegate: MaximumAvailableConnections(connections, logger: logger)),
+        availableConnectionsDelegate: MaximumAvailableConnections(max(connections - Self.burst + 1, 1), logger: logger)),
       onServerRunning: { [onListening] channel in
         if let port = channel.localAddress?.port { await onListening(port) }
       },

@@ -7,7 +7,8 @@ internal import Glibc
 package final class TestAuthority: Sendable {
   /// The path of a PEM file with the certificate of the authority.
   package let certificate: String
-  private let folder: String
+  /// The folder of the files, which is removed with the authority.
+  package let folder: String
 
   /// Creates an authority that is valid for a few days.
   package init() async throws {

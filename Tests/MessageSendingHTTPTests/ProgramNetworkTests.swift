@@ -2,8 +2,6 @@ import Foundation
 import SystemTesting
 import Testing
 
-@testable import MessageSendingHTTP
-
 /// The network options of `edgeblue messages setup` as it was built: a sender without its proxy would show its address.
 @Suite(
   "The network options of the program that sends",

@@ -3,7 +3,6 @@ import Streams
 import SystemTesting
 import Testing
 import UploadsHTTP
-import UploadsTesting
 
 @testable import Uploads
 
@@ -77,7 +76,7 @@ struct TLSTests {
 
   /// OpenSSL's server closes the connection without an alert.
   @Test("At a server with TLS, an address without it has the advice to use https") func plainAtTLS() async throws {
-    let (process, port) = try await server(named: "IP:127.0.0.1")
+    let (process, port) = try await authority.server(named: "IP:127.0.0.1")
     defer { process.kill() }
     let error = try await failure(at: "http://127.0.0.1:\(port)", trusting: nil)
     #expect(error?.code == .unexpectedResponse)
@@ -86,7 +85,7 @@ struct TLSTests {
 
   @Test("A file without certificates is named, with what is wrong with it")
   func uselessFilesOfCertificates() throws {
-    let folder = folder.path
+    let folder = authority.folder
     try Data().write(to: URL(filePath: folder + "/empty.pem"))
     try Data("junk\n".utf8).write(to: URL(filePath: folder + "/junk.pem"))
     for (name, reason) in [

@@ -1,7 +1,6 @@
 import Foundation
 import SystemTesting
 import Testing
-import Timing
 import UploadsTesting
 
 @testable import Uploads

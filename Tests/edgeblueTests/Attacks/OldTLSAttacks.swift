@@ -1,4 +1,3 @@
-import Agent
 import AgentHTTP
 import EdgeCoderHTTP
 import Foundation
