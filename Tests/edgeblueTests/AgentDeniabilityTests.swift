@@ -65,6 +65,7 @@ struct AgentDeniabilityTests {
       ]
     }
     seen["first"] = first["output"]
+    seen["status"] = try await shell("\(program) messages status --state \(state)/messages --json")
     seen["files"] = try await shell("cd \(state) && find . -printf '%p %s %m\\n' | sort")
     return seen.mapValues { Self.withoutTimes($0.replacing(state, with: "STATE")) }
   }
