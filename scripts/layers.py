@@ -70,7 +70,7 @@ TEST_PROGRAMS = {"agent-simulation", "message-queue-process", "message-sender-pr
 HOLDS = {
     "CDBus": "The headers of libdbus-1.",
     "CFLAC": "The headers of libFLAC.",
-    "CLinux": "The calls of Linux that the Glibc module leaves out: events and timers as file descriptors, core dumps.",
+    "CLinux": "The calls of Linux that the Glibc module leaves out: events and timers as files, spawning, core dumps.",
     "CNetlink": "The kernel's headers of rtnetlink.",
     "COpus": "The headers of libopus.",
     "COpusEnc": "The headers of libopusenc.",

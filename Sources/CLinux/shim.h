@@ -1,11 +1,12 @@
 #pragma once
-// The Linux calls that Swift's Glibc module leaves out: events and timers as file descriptors, core dumps.
+// The Linux calls that Swift's Glibc module leaves out: events and timers as file descriptors, core dumps, spawning.
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
-// Declared by <pthread.h> and <unistd.h> only under _GNU_SOURCE, which the Glibc module is not built with.
+// Declared by <pthread.h>, <spawn.h> and <unistd.h> only under _GNU_SOURCE, which the Glibc module is not built with.
 extern int pthread_setname_np(pthread_t thread, const char *name);
+extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int from);
 extern int pipe2(int ends[2], int flags);
 
 // Swift cannot call functions with a variable number of arguments.

@@ -1,5 +1,5 @@
 internal import CLinux
-import Glibc
+package import Glibc
 
 /// A file descriptor that is closed exactly once: by ``close()``, or with the last reference to it.
 ///
@@ -60,4 +60,13 @@ public final class FileDescriptor: Sendable, Hashable {
 
   /// Hashes the object's identity into the given hasher.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// Makes a program that is about to be spawned close every descriptor above those of its standard streams; call it after
+/// the actions that set these up.
+///
+/// Libraries open sockets that are not close-on-exec, also between any look at the open ones and the fork. A listening
+/// socket that a child keeps accepts connections that nobody reads.
+package func closeInherited(_ actions: inout posix_spawn_file_actions_t) {
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
 }

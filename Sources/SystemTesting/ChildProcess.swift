@@ -18,8 +18,8 @@ public struct MissingProgram: Error, Sendable, CustomStringConvertible {
 ///
 /// ```swift
 /// let echo = try ChildProcess("echo", ["hello"])
-/// print(try echo.firstLine())  // hello
-/// echo.wait()
+/// print(try await echo.firstLine())  // hello
+/// await echo.wait()
 /// ```
 ///
 /// Foundation's `Process` learns of a child's end over a socket that every program inherits which another thread starts
@@ -86,7 +86,7 @@ public final class ChildProcess: Sendable {
       posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
       input = FileDescriptor(owning: -1)
     }
-    try Self.closeOthers(&actions)
+    closeInherited(&actions)
     let variables = environment ?? ProcessInfo.processInfo.environment
     var words = ([path] + arguments).map { strdup($0) } + [nil]
     var settings = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -108,13 +108,6 @@ public final class ChildProcess: Sendable {
     Self.running.withLock { _ = $0.insert(pid) }
   }
 
-  /// Leaves the program its three streams: a server of a test need not be close-on-exec, and would seem to be its own.
-  private static func closeOthers(_ actions: inout posix_spawn_file_actions_t) throws {
-    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-      if let number = Int32(name), number > STDERR_FILENO { posix_spawn_file_actions_addclose(&actions, number) }
-    }
-  }
-
   /// What is recorded of a failing test keeps what it names, and so its children: the end of the tests ends them.
   private static let running: Lock<Set<pid_t>> = {
     atexit { for pid in ChildProcess.running.withLock({ $0 }) { Foundation.kill(pid, SIGKILL) } }
@@ -123,12 +116,22 @@ public final class ChildProcess: Sendable {
 
   deinit { kill() }
 
-  /// Reads the first line of the program's output, for example the one that reports that it is ready. Blocks the thread.
-  public func firstLine() throws -> String {
+  /// Reads the next line of the program's output, for example the one that reports that it is ready. Blocks the thread.
+  /// - Throws: ``MissingProgram`` when the output has ended.
+  @available(*, noasync) public func firstLine() throws -> String {
     var line: [UInt8] = []
     while let byte = read(output, 1).first, byte != UInt8(ascii: "\n") { line.append(byte) }
     guard !line.isEmpty else { throw MissingProgram("\(program) (it ended at once)") }
     return String(decoding: line, as: UTF8.self)
+  }
+
+  /// Reads the next line of the program's output, on a thread of its own: the program may wait for what the test's
+  /// other tasks do, and they need the threads they have.
+  /// - Throws: ``MissingProgram`` when the output has ended.
+  public func firstLine() async throws -> String {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread { [self] in continuation.resume(with: Result { try firstLine() }) }
+    }
   }
 
   /// Sends a signal to the process; does nothing when it has ended.
@@ -152,12 +155,12 @@ public final class ChildProcess: Sendable {
   /// Kills the process with SIGKILL and waits until it has ended.
   public func kill() {
     signal(SIGKILL)
-    _ = wait()
+    wait()
   }
 
   /// Waits until the process has ended. Blocks the thread.
   /// - Returns: Its exit status, or -1 when a signal ended it.
-  @discardableResult public func wait() -> Int32 {
+  @available(*, noasync) @discardableResult public func wait() -> Int32 {
     // Left as it is at first, so that several may wait and the number stays its own until all know.
     var information = siginfo_t()
     while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
@@ -173,7 +176,15 @@ public final class ChildProcess: Sendable {
   }
 
   /// Waits until the process has ended, on a thread of its own: the test's tasks need the threads they have.
-  /// - Returns: The status as in ``wait()``, and the output and the errors where they are kept. The errors are read
+  /// - Returns: Its exit status, or -1 when a signal ended it.
+  @discardableResult public func wait() async -> Int32 {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread { [self] in continuation.resume(returning: wait()) }
+    }
+  }
+
+  /// Waits until the process has ended, on a thread of its own, and reads what it printed.
+  /// - Returns: Its exit status, or -1 when a signal ended it, and the output and the errors where they are kept. The errors are read
   ///   after the output has ended, so they must fit into a pipe.
   public func outcome() async -> (status: Int32, output: String, errors: String) {
     await withCheckedContinuation { continuation in

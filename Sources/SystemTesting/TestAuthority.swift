@@ -49,7 +49,7 @@ package final class TestAuthority: Sendable {
     let process = try ChildProcess(
       "openssl", ["s_server", "-accept", "127.0.0.1:0", "-cert", chain, "-key", key, "-www"], errors: .discarded)
     while true {
-      let line = try process.firstLine()
+      let line = try await process.firstLine()
       guard line.hasPrefix("ACCEPT "), let port = line.split(separator: ":").last.flatMap({ Int($0) }) else { continue }
       return (process, port)
     }

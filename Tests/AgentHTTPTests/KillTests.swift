@@ -114,7 +114,7 @@ private struct KilledAgent {
       return seen.filter { $0.path == "/heartbeat" }.count > heartbeats && left.isSubset(of: taken)
     }
     agent.signal(SIGTERM)
-    #expect(agent.wait() == 0)
+    #expect(await agent.wait() == 0)
     modes = [.on]
     try check()
   }

@@ -25,7 +25,7 @@ struct CoordinatorProgramTests {
       let environment = ["DBUS_SYSTEM_BUS_ADDRESS": bus.address, "HOME": state.path]
       let agent = try ChildProcess(program, arguments, environment: environment, output: .kept, errors: .kept)
       // From then on it is on the bus.
-      #expect(try agent.firstLine().contains("mode Off"))
+      #expect(try await agent.firstLine().contains("mode Off"))
       try await edgeblue(bus, "mode", "on")
       await registry.until { seen in seen.contains { $0.path == "/result" } }
       agent.kill()
@@ -38,7 +38,7 @@ struct CoordinatorProgramTests {
       #expect(status.contains(coordinator.address))
       #expect(try await edgeblue(bus, "status").contains("earns rewards"))
       again.signal(SIGTERM)
-      #expect(again.wait() == 0)
+      #expect(await again.wait() == 0)
 
       check(registry)
       // Nothing that is secret is told, at whatever level.

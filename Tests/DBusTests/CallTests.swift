@@ -58,7 +58,7 @@ struct CallTests {
   @Test("64 calls at a time to dbus-fast", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
   func concurrentPython() async throws {
     let bus = try PrivateBus()
-    let peer = try PythonPeer(bus)
+    let peer = try await PythonPeer(bus)
     let client = try await bus.connect()
     let replies = try await withThrowingTaskGroup(of: Bool.self) { group in
       for number in 0..<640 {
@@ -95,7 +95,7 @@ struct CallTests {
     .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
   func refusalPython() async throws {
     let bus = try PrivateBus()
-    let peer = try PythonPeer(bus)
+    let peer = try await PythonPeer(bus)
     let client = try await bus.connect()
     let refused = try await dbusError {
       try await client.call(

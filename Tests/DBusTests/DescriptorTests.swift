@@ -61,7 +61,7 @@ struct DescriptorTests {
   @Test("A descriptor passes to dbus-fast and back", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
   func python() async throws {
     let bus = try PrivateBus()
-    let peer = try PythonPeer(bus)
+    let peer = try await PythonPeer(bus)
     let client = try await bus.connect()
     let (read, write) = try Self.pipe()
     write.withNumber { _ = Glibc.write($0, "through python", 14) }

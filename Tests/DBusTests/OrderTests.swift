@@ -123,7 +123,7 @@ struct OrderTests {
     .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
   func cacheBeforeReplyPython() async throws {
     let bus = try PrivateBus()
-    let peer = try PythonPeer(bus)
+    let peer = try await PythonPeer(bus)
     let client = try await bus.connect()
     let cache = Lock<UInt32>(0)
     let subscription = try await client.observe(

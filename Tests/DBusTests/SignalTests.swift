@@ -198,7 +198,7 @@ struct SignalTests {
   @Test("All signals of dbus-fast arrive, in order", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
   func python() async throws {
     let bus = try PrivateBus()
-    let peer = try PythonPeer(bus)
+    let peer = try await PythonPeer(bus)
     let client = try await bus.connect()
     let numbers = Lock<[UInt32]>([])
     let subscription = try await client.observe(

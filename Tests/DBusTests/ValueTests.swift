@@ -66,7 +66,7 @@ struct ValueTests {
   @Test("Every value survives the way to dbus-fast and back", .enabled(if: PythonPeer.isInstalled, "no .venv-peers"))
   func pythonRoundTrip() async throws {
     let bus = try PrivateBus()
-    let peer = try PythonPeer(bus)
+    let peer = try await PythonPeer(bus)
     let client = try await bus.connect()
     for value in Self.samples {
       let back = try await client.call(
@@ -86,7 +86,7 @@ struct ValueTests {
   )
   func pythonUnderstands() async throws {
     let bus = try PrivateBus()
-    let peer = try PythonPeer(bus)
+    let peer = try await PythonPeer(bus)
     let client = try await bus.connect()
     let meanings: [(Value, String)] = [
       (.byte(7), "['y', [7]]"),

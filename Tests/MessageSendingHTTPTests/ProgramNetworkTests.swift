@@ -73,7 +73,7 @@ struct ProgramNetworkTests {
         "messages", "collect", "--to", "\(folder)/collected", "--port", "0", "--json", "--certificate",
         "\(folder)/own.pem", "--key", "\(folder)/own.key",
       ])
-    let line = try collector.firstLine()
+    let line = try await collector.firstLine()
     let port = try #require(try line.firstMatch(of: Regex(#""port":(\d+)"#, as: (Substring, Substring).self))?.1)
     let options = "--server https://localhost:\(port) --keys \(folder)/keys/keys.json --root \(root)"
     try await setUp("\(options) --ca \(folder)/own.pem")
@@ -84,7 +84,7 @@ struct ProgramNetworkTests {
     try await send { try String(contentsOfFile: folder + "/output", encoding: .utf8).contains("\"failed\"") }
     #expect(try collected() == count)
     collector.signal(SIGTERM)
-    #expect(collector.wait() == 0)
+    #expect(await collector.wait() == 0)
     try FileManager.default.removeItem(atPath: folder)
   }
 

@@ -35,7 +35,7 @@ struct ExampleTests {
     try await logind.until(["sleep EdgeBlue work is under way delay"])
     try await logind.suspend()
     #expect(await logind.nextUnit() == "suspend.target")
-    #expect(process.wait() == 0)
+    #expect(await process.wait() == 0)
     #expect(readToEnd(process.output) == "Saving: the host is about to sleep\n")
   }
 

@@ -65,7 +65,7 @@ struct AgentUploadsTests {
       ], environment: environment)
     // One of the first lines reports the port of the metrics.
     var line = ""
-    while !line.contains(#""port":"#) { line = try agent.firstLine() }
+    while !line.contains(#""port":"#) { line = try await agent.firstLine() }
     let port = try #require(line.firstMatch(of: /"port":([0-9]+)/)).1
     let path = try folder.file("queued.wav", 1000, seed: 4)
     let queued = try await run(

@@ -120,7 +120,7 @@ struct AgentProgramTests {
     #expect(try await run(bus, ["status"]).status == ExitStatus.unavailable.rawValue)
 
     let agent = try ChildProcess(program, arguments, environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
-    #expect(try agent.firstLine().contains("mode Off"))
+    #expect(try await agent.firstLine().contains("mode Off"))
     // No bluetoothd is on this bus: what cannot run is not said to.
     let chosen = try await run(bus, ["mode", "local", "--only-while-charging", "no", "--json"])
     #expect(chosen.status == 0)
@@ -132,11 +132,11 @@ struct AgentProgramTests {
 
     agent.kill()
     let again = try ChildProcess(program, arguments, environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
-    #expect(try again.firstLine().contains("mode Bluetooth Local"))
+    #expect(try await again.firstLine().contains("mode Bluetooth Local"))
     let events = try await run(bus, ["events"])
     #expect(events.output.contains("the user chose the mode Bluetooth Local"))
     again.signal(SIGTERM)
-    #expect(again.wait() == 0)
+    #expect(await again.wait() == 0)
   }
 
   /// In the background tasks are pending, run, and are told to end; and after a kill they are pending again.
@@ -147,7 +147,7 @@ struct AgentProgramTests {
     let arguments = ["agent", "--state", state.path, "--bus", bus.address]
     let environment = ["DBUS_SYSTEM_BUS_ADDRESS": bus.address]
     let agent = try ChildProcess(program, arguments, environment: environment)
-    _ = try agent.firstLine()
+    _ = try await agent.firstLine()
     _ = try await run(bus, ["mode", "local"])
     #expect(try await run(bus, ["lifecycle"]).output == "foreground: there is no session to follow\n")
     #expect(try await run(bus, ["tasks"]).output.split(separator: "\n").allSatisfy { $0.hasSuffix("not pending") })
@@ -166,7 +166,7 @@ struct AgentProgramTests {
 
     agent.kill()
     let again = try ChildProcess(program, arguments, environment: environment)
-    _ = try again.firstLine()
+    _ = try await again.firstLine()
     #expect(try await run(bus, ["lifecycle"]).output == "background: the user has chosen it\n")
     let kept = try await run(bus, ["tasks"]).output
     #expect(kept.contains("heartbeat pending, due in 8"))
@@ -176,7 +176,7 @@ struct AgentProgramTests {
     _ = try await run(bus, ["mode", "off"])
     _ = try await until(bus) { $0.split(separator: "\n").allSatisfy { $0.contains("not pending") } }
     again.signal(SIGTERM)
-    #expect(again.wait() == 0)
+    #expect(await again.wait() == 0)
   }
 
   /// logind announces the sleep, the task that runs ends, and only then the machine sleeps.
@@ -190,7 +190,7 @@ struct AgentProgramTests {
     let agent = try ChildProcess(
       program, ["agent", "--state", state.path, "--bus", logind.bus.address],
       environment: ["DBUS_SYSTEM_BUS_ADDRESS": logind.bus.address], errors: .discarded)
-    _ = try agent.firstLine()
+    _ = try await agent.firstLine()
     _ = try await run(logind.bus, ["mode", "local"])
     _ = try await run(logind.bus, ["lifecycle", "background"])
     _ = try await until(logind.bus) { $0.contains("io.edgecoder.ios.runtime   running") }
@@ -207,7 +207,7 @@ struct AgentProgramTests {
     try logind.wake()
     while try await run(logind.bus, ["lifecycle"]).output != "background: the user has chosen it\n" {}
     agent.signal(SIGTERM)
-    #expect(agent.wait() == 0)
+    #expect(await agent.wait() == 0)
   }
 
   /// What `edgeblue tasks` prints, once it is as wanted.

@@ -38,7 +38,7 @@ struct CollectorProgramTests {
   func metrics() async throws {
     let collector = try commands.collect(["--rate", "1", "--metrics-port", "0", "--log-level", "trace"], errors: .kept)
     defer { collector.kill() }
-    let ports = try collector.ports(in: "listening", "metrics")
+    let ports = try await collector.ports(in: "listening", "metrics")
     let address = "http://127.0.0.1:\(ports[0])"
     let transport = try HTTPMessageTransport(address)
     try await transport.send(try message(0x55))
@@ -71,7 +71,7 @@ struct CollectorProgramTests {
     for (round, signal) in [(1, SIGTERM), (2, SIGKILL), (3, SIGTERM), (4, SIGTERM)] {
       let collector = try commands.collect(options)
       defer { collector.kill() }
-      let port = try collector.ports(in: "listening")[0]
+      let port = try await collector.ports(in: "listening")[0]
       // The fourth has nothing to add.
       if round < 4 { try await HTTPMessageTransport("http://127.0.0.1:\(port)").send(try message(UInt8(round))) }
       guard signal == SIGTERM else {

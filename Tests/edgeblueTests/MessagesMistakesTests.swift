@@ -69,7 +69,7 @@ struct MessagesMistakesTests {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let collector = try ChildProcess(
       program, ["messages", "collect", "--to", "\(folder)/one", "--port", "0", "--json"])
-    let port = try #require(field("port", of: try collector.firstLine()))
+    let port = try #require(field("port", of: try await collector.firstLine()))
     let second = try await edgeblue("collect --to \(folder)/two --port \(port)")
     #expect(second.status == 69)
     #expect(second.errors.contains("the port is in use"))
@@ -81,7 +81,7 @@ struct MessagesMistakesTests {
     #expect(secured.errors.contains("\(folder)/pem are no readable certificate and key"))
     #expect(!FileManager.default.fileExists(atPath: folder + "/three"))
     collector.signal(SIGTERM)
-    #expect(collector.wait() == 0)
+    #expect(await collector.wait() == 0)
     try FileManager.default.removeItem(atPath: folder)
   }
 

@@ -31,9 +31,9 @@ struct MessagesProgramTests {
     let size = 773
     try await eventually("three runs are collected", within: .seconds(120)) { try collectedBytes() >= 6 * size }
     sender.signal(SIGTERM)
-    #expect(sender.wait() == 0)
+    #expect(await sender.wait() == 0)
     collector.signal(SIGTERM)
-    #expect(collector.wait() == 0)
+    #expect(await collector.wait() == 0)
     #expect(try collectedBytes() % size == 0)
 
     let opened = try await commands.edgeblue("open \(folder)/collected --keys \(folder)/keys --json")
@@ -50,7 +50,7 @@ struct MessagesProgramTests {
     .enabled(if: FileManager.default.isExecutableFile(atPath: python), "needs PyNaCl: scripts/python-peers"))
   func anIndependentClientAndReader() async throws {
     let collector = try commands.collect()
-    let server = "http://127.0.0.1:\(try collector.ports(in: "listening")[0])"
+    let server = "http://127.0.0.1:\(try await collector.ports(in: "listening")[0])"
     try await commands.setUp(server: server)
     let posted = try await Self.peer(
       ["post", "\(folder)/keys", server + "/user/messages", "desk"], input: "From PyNaCl")
@@ -60,9 +60,9 @@ struct MessagesProgramTests {
       program, ["messages", "run", "--state", "\(folder)/state", "--pace", "3600", "--json"], output: .discarded)
     try await eventually("a run is collected", within: .seconds(120)) { try collectedBytes() >= 4 * 773 }
     sender.signal(SIGTERM)
-    #expect(sender.wait() == 0)
+    #expect(await sender.wait() == 0)
     collector.signal(SIGTERM)
-    #expect(collector.wait() == 0)
+    #expect(await collector.wait() == 0)
 
     let opened = try await commands.edgeblue("open \(folder)/collected --keys \(folder)/keys --json")
     #expect(opened.contains("\"text\":\"From PyNaCl\""))

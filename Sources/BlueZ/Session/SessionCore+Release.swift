@@ -77,6 +77,7 @@ extension BlueZRelease {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     _ = writer.withNumber { posix_spawn_file_actions_adddup2(&actions, $0, STDOUT_FILENO) }
+    closeInherited(&actions)
     var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     var environment: [UnsafeMutablePointer<CChar>?] = [nil]

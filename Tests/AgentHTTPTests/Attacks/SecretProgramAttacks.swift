@@ -46,7 +46,7 @@ struct SecretProgramAttacks {
       }
       try await expectNoMark(in: commands(state.path, bus))
       agent.signal(SIGTERM)
-      #expect(agent.wait() == 0)
+      #expect(await agent.wait() == 0)
       try expectNoMark(inFilesOf: state.path, and: inputs.path + "/said")
     }
   }

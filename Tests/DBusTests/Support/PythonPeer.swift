@@ -18,9 +18,9 @@ struct PythonPeer {
   private let process: ChildProcess
 
   /// Starts the peer and waits until it owns its name.
-  init(_ bus: PrivateBus) throws {
+  init(_ bus: PrivateBus) async throws {
     let script = Self.root.appending(path: "Tests/DBusTests/Peers/peer.py").path
     process = try ChildProcess(Self.python, ["-u", script, bus.address])
-    _ = try process.firstLine()
+    _ = try await process.firstLine()
   }
 }

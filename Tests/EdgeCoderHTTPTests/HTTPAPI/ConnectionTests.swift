@@ -135,15 +135,12 @@ import Testing
       let raw = try RawClient(port: port)
       try raw.send(Self.head("/api/generate", length: body.utf8.count) + body)
       await waits.wait()
-      let knocking = Task.detached { [port] in
-        // Refused once the listener is gone, and that is the end.
-        while (try? RawClient(port: port)) != nil {}
-      }
+      async let knocking: Void = RawClient.knock(port: port)
       server.cancel()
       try await server.value
       await cancelled.wait()
       #expect(try await raw.readToEnd().isEmpty)
-      await knocking.value
+      await knocking
     }
   }
 

@@ -21,6 +21,8 @@ final class RawClient: @unchecked Sendable {
     // A server that never answers fails the test instead of holding it up.
     var limit = timeval(tv_sec: 20, tv_usec: 0)
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    // The limit of connect as well, which else waits for two minutes in a full queue.
+    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     let result = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -74,6 +76,16 @@ final class RawClient: @unchecked Sendable {
     }
     Glibc.close(socket)
     socket = -1
+  }
+
+  /// Connects again and again until that is refused, on a thread of its own.
+  static func knock(port: Int) async {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        while (try? RawClient(port: port)) != nil {}
+        continuation.resume()
+      }
+    }
   }
 
   /// Sends `text` and returns everything that comes back.

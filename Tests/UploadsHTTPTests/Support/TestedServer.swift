@@ -160,7 +160,7 @@ final class ScriptedServer: Sendable {
       command.program, command.arguments,
       environment: ["HOME": folder.path, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"], errors: .discarded)
     // Blocks until the script says "ready", or ends.
-    guard try process.firstLine() == "ready" else { throw MissingProgram(words[0]) }
+    guard try await process.firstLine() == "ready" else { throw MissingProgram(words[0]) }
   }
 
   /// Ends the script, and with it what it has started.

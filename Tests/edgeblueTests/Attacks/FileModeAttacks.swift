@@ -65,7 +65,7 @@ struct FileModeAttacks {
     let running = try start(["uploads", "run", "--metrics-port", "0", "--json"] + queue)
     defer { running.kill() }
     // The index of the log exists while a program has the file open.
-    _ = try running.ports(in: "metrics")
+    _ = try await running.ports(in: "metrics")
     try await eventually("the queue is in use") {
       FileManager.default.fileExists(atPath: root + "/state/uploads.sqlite-shm")
     }
@@ -80,7 +80,7 @@ struct FileModeAttacks {
       ["agent", "--bus", bus.address, "--state", root + "/state", "--coordinator", "http://127.0.0.1:9"],
       bus: bus.address)
     defer { agent.kill() }
-    _ = try agent.firstLine()
+    _ = try await agent.firstLine()
     try await run(["mode", "on", "--bus", bus.address])
     try await run(["lifecycle", "background", "--bus", bus.address])
     try await eventually("the session is stored") {
@@ -96,7 +96,7 @@ struct FileModeAttacks {
   @Test("Keys, senders, and what is collected, are for their user") func messageFiles() async throws {
     let collector = try start(["messages", "collect", "--to", root + "/collected", "--port", "0", "--json"])
     defer { collector.kill() }
-    let server = "http://127.0.0.1:\(try collector.ports(in: "listening")[0])"
+    let server = "http://127.0.0.1:\(try await collector.ports(in: "listening")[0])"
     let message = try SealedMessage(bytes: [UInt8](repeating: 7, count: SealedMessage.byteCount))
     try await HTTPMessageTransport(server).send(message)
     await end(collector)

@@ -48,16 +48,16 @@ struct ListeningProgramAttacks {
       defer { process.kill() }
       let ports =
         switch (command, port.isEmpty) {
-        case (.collector, true): try process.ports(in: "listening")
-        case (.collector, false): try process.ports(in: "listening", "metrics")
+        case (.collector, true): try await process.ports(in: "listening")
+        case (.collector, false): try await process.ports(in: "listening", "metrics")
         case (_, true): [Int]()
-        case (_, false): try process.ports(in: "metrics")
+        case (_, false): try await process.ports(in: "metrics")
         }
       try await waitUntilItWorks(command, bus)
       let found = try TCPSockets.listening(by: process)
       #expect(found == Set(ports.map { .init("127.0.0.1", $0) }))
       process.signal(SIGTERM)
-      #expect(process.wait() == 0)
+      #expect(await process.wait() == 0)
     }
     try messages.remove()
   }
@@ -69,7 +69,7 @@ struct ListeningProgramAttacks {
       program, ["central", "--port", "0", "--adapter", lab.fake.adapters[0].name, "--json", "--state", folder],
       environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus, "HOME": folder], errors: .discarded)
     defer { process.kill() }
-    let port = try process.ports(in: "serving")[0]
+    let port = try await process.ports(in: "serving")[0]
     let found = try TCPSockets.listening(by: process)
     #expect(found == [.init("127.0.0.1", port)])
     process.kill()

@@ -112,9 +112,9 @@ struct LookingAttacks {
     let key = try await messages.setUp(server: "http://127.0.0.1:9")
     try FileManager.default.moveItem(atPath: folder + "/state", toPath: folder + "/messages")
     let collector = try messages.collect()
-    _ = try collector.ports(in: "listening")
+    _ = try await collector.ports(in: "listening")
     collector.signal(SIGTERM)
-    #expect(collector.wait() == 0)
+    #expect(await collector.wait() == 0)
     try FileManager.default.createDirectory(atPath: folder + "/state", withIntermediateDirectories: true)
     try { try QueueStore(in: folder + "/state").setPaused(true) }()
     try {

@@ -89,7 +89,7 @@ import UploadsHTTP
         + [files.key, "--certificate", files.chain, "--port", "0", "--json"]
     )
     defer { server.kill() }
-    let line = try JSONSerialization.jsonObject(with: Data(try server.firstLine().utf8)) as? [String: Any]
+    let line = try JSONSerialization.jsonObject(with: Data(try await server.firstLine().utf8)) as? [String: Any]
     let port = try #require(line?["port"] as? Int)
     // A client that is willing to speak the old version, too.
     for (version, isAccepted) in [("-tls1_1", false), ("-tls1_2", true)] {

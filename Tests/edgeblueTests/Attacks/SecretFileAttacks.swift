@@ -41,7 +41,7 @@ struct SecretFileAttacks {
     // Two run on: an agent, and a queue, which then says that the service of credentials does not answer.
     var log = ""
     if words[0] == "agent" {
-      _ = try process.firstLine()
+      _ = try await process.firstLine()
       process.signal(SIGTERM)
     }
     if secret == .uploadToken {

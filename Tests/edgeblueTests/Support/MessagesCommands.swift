@@ -62,10 +62,10 @@ struct MessagesCommands {
 extension ChildProcess {
   /// Reads the lines of JSON that the command prints until each of some events was among them, in whatever order, and
   /// returns the port in each.
-  func ports(in events: String...) throws -> [Int] {
+  func ports(in events: String...) async throws -> [Int] {
     var found: [String: Int] = [:]
     while found.count < events.count {
-      let line = try firstLine()
+      let line = try await firstLine()
       guard let event = field("event", of: line), events.contains(event) else { continue }
       let port: Int = try #require(field("port", of: line).flatMap { Int($0) }, "\(line)")
       found[event] = port
