@@ -10,12 +10,23 @@ package struct LoopbackGate<Context: RequestContext>: RouterMiddleware {
   package func handle(
     _ request: Request, context: Context, next: (Request, Context) async throws -> Response
   ) async throws -> Response {
-    guard let host = request.head.authority, LoopbackRule.allows(host: host) else {
+    guard LoopbackRule.allowsHost(of: request) else {
       throw HTTPError(.forbidden, message: "the host of the request is not localhost")
     }
     if let origin = request.headers[.origin], !LoopbackRule.allows(origin: origin) {
       throw HTTPError(.forbidden, message: "the origin of the request is not this host")
     }
     return try await next(request, context)
+  }
+}
+
+extension LoopbackRule {
+  /// The name of a further `Host`; the first one is the request's authority, so that HTTPTypes offers none.
+  private static let host = HTTPField.Name("Host")!
+
+  /// Returns `true` if a request names a host, and this host alone: a second `Host` is not passed over.
+  package static func allowsHost(of request: Request) -> Bool {
+    guard let authority = request.head.authority else { return false }
+    return ([authority] + request.headers[values: host]).allSatisfy { allows(host: $0) }
   }
 }

@@ -43,7 +43,7 @@ struct RequestGate: RouterMiddleware {
   }
 
   private func admit(_ request: Request) throws {
-    guard let host = request.head.authority, LoopbackRule.allows(host: host) else {
+    guard LoopbackRule.allowsHost(of: request) else {
       throw APIError(
         .forbidden, "the host of the request is not localhost", code: "forbidden_host"
       )

@@ -25,7 +25,10 @@ import Testing
 
   @Test(
     "A request with the name or the origin of a web site gets no metrics",
-    arguments: [("host", "attacker.example"), ("origin", "https://attacker.example")])
+    arguments: [
+      ("host", "attacker.example"), ("host", "localhost.attacker.example"), ("host", "0.0.0.0"), ("host", "[::]"),
+      ("origin", "https://attacker.example"), ("origin", "null"),
+    ])
   func aWebSiteGetsNothing(header: String, value: String) async throws {
     try await withServer { port in
       var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)/metrics")
@@ -34,6 +37,18 @@ import Testing
       #expect(answer.status.code == 403)
       let body = try await answer.body.collect(upTo: 1 << 16)
       #expect(!String(buffer: body).contains("calls_total"))
+    }
+  }
+
+  @Test("A request with each name of this host gets the metrics", arguments: ["127.0.0.1", "localhost", "[::1]"])
+  func thisHostGetsThem(host: String) async throws {
+    try await withServer { port in
+      var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)/metrics")
+      request.headers.replaceOrAdd(name: "host", value: "\(host):\(port)")
+      let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(10))
+      #expect(answer.status.code == 200)
+      let body = try await answer.body.collect(upTo: 1 << 16)
+      #expect(String(buffer: body).contains("calls_total"))
     }
   }
 

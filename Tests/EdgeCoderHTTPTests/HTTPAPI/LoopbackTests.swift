@@ -46,19 +46,42 @@ import Testing
   }
 
   /// On a real socket, as a browser behind a rebound name would write it.
-  @Test("Another host is 403", arguments: ["Host: evil.example", "Host: evil.example:11435", "Host: ", "X: y"])
+  @Test(
+    "Another host is 403",
+    arguments: [
+      "Host: evil.example", "Host: evil.example:PORT", "Host: localhost.evil.example", "Host: 0.0.0.0:PORT",
+      "Host: [::]:PORT", "Host: [::ffff:127.0.0.1]:PORT", "Host: localhost:PORT, evil.example", "Host: ", "X: y",
+      "Host: localhost\r\nHost: evil.example",
+    ])
   func anotherHostIs403(header: String) async throws {
     let service = FakeService(output: "x")
-    try await withAPI(service, .live) { client in
-      let body = #"{"prompt":"hi"}"#
-      let reply = try await RawClient.exchange(
-        port: try #require(client.port),
-        "POST /api/generate HTTP/1.1\r\n\(header)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)"
-      )
-      #expect(reply.hasPrefix("HTTP/1.1 403") || reply.hasPrefix("HTTP/1.1 400"))
-      #expect(!reply.contains("durationMs"))
-    }
+    let reply = try await reply(of: service, to: header)
+    #expect(reply.hasPrefix("HTTP/1.1 403 "), "\(reply)")
+    #expect(!reply.contains("durationMs"))
     #expect(service.calls.isEmpty)
+  }
+
+  @Test(
+    "Each name of this host is served",
+    arguments: ["127.0.0.1", "127.0.0.1:PORT", "localhost:PORT", "LocalHost", "[::1]:PORT", "[::1]", "localhost.:PORT"])
+  func thisHostIsServed(host: String) async throws {
+    let service = FakeService(output: "x")
+    let reply = try await reply(of: service, to: "Host: \(host)")
+    #expect(reply.hasPrefix("HTTP/1.1 200 "), "\(reply)")
+    #expect(service.calls.count == 1)
+  }
+
+  /// Sends a prompt with some headers, in which `PORT` is the port.
+  private func reply(of service: FakeService, to headers: String) async throws -> String {
+    try await withAPI(service, .live) { client in
+      let port = try #require(client.port)
+      let body = #"{"prompt":"hi"}"#
+      let head = [
+        "POST /api/generate HTTP/1.1", headers.replacing("PORT", with: "\(port)"),
+        "Content-Length: \(body.utf8.count)", "Connection: close", "", body,
+      ]
+      return try await RawClient.exchange(port: port, head.joined(separator: "\r\n"))
+    }
   }
 
   @Test("Another origin is 403") func anotherOriginIs403() async throws {
