@@ -62,6 +62,21 @@ struct ListeningProgramAttacks {
     try messages.remove()
   }
 
+  @Test(
+    "A collector without a certificate listens for this host alone, by each of its names",
+    arguments: [("127.0.0.1", [here4]), ("::1", [here6]), ("localhost", [here4, here6])])
+  func aCollectorStaysHere(host: String, addresses: [String]) async throws {
+    let process = try messages.collect(["--host", host], errors: .discarded)
+    defer { process.kill() }
+    let port = try await process.ports(in: "listening")[0]
+    let found = try TCPSockets.listening(by: process)
+    #expect(found.count == 1)
+    #expect(found.isSubset(of: addresses.map { .init($0, port) }), "\(found)")
+    process.signal(SIGTERM)
+    #expect(await process.wait() == 0)
+    try messages.remove()
+  }
+
   @Test("A central listens on 127.0.0.1 alone") func aCentralStaysHere() async throws {
     let lab = try await FakeRadio()
     guard case .address(let bus) = lab.fake.bus else { throw MissingProgram("a bus of its own") }
@@ -76,6 +91,10 @@ struct ListeningProgramAttacks {
     try await lab.stop()
     try messages.remove()
   }
+
+  /// The addresses of this host as the kernel lists them: of version 6, each four bytes are a number of this machine.
+  private static let here4 = "127.0.0.1"
+  private static let here6 = String(repeating: "0", count: 24) + String(format: "%08X", UInt32(1).bigEndian)
 
   /// Makes what a command needs, and returns its words.
   private func prepare(_ command: Command, _ bus: PrivateBus) async throws -> [String] {
