@@ -41,6 +41,18 @@ struct ProgramNetworkTests {
     try FileManager.default.removeItem(atPath: folder)
   }
 
+  @Test("Without --proxy the variables of a proxy have no effect", arguments: ["http", "socks5"])
+  func theVariables(scheme: String) async throws {
+    let root = try await makeKeys()
+    let proxy = try RawServer { _, _ in [] }
+    let variables = ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"]
+      .map { "\($0)=\(scheme)://127.0.0.1:\(proxy.port)" }.joined(separator: " ")
+    try await setUp("--server https://collector.invalid --keys \(folder)/keys/keys.json --root \(root)", variables)
+    try await send(variables) { hasFailed }
+    #expect(proxy.connections.isEmpty)
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
   @Test("With --resolver the name of the server is asked for over HTTPS, and the address in its answer is used")
   func theResolver() async throws {
     let root = try await makeKeys()
@@ -81,11 +93,17 @@ struct ProgramNetworkTests {
     let count = try collected()
     try await setUp("\(options) --ca \(folder)/other.pem")
     // The failsafe makes up for the run that is owed, which fails.
-    try await send { try String(contentsOfFile: folder + "/output", encoding: .utf8).contains("\"failed\"") }
+    try await send { hasFailed }
     #expect(try collected() == count)
     collector.signal(SIGTERM)
     #expect(await collector.wait() == 0)
     try FileManager.default.removeItem(atPath: folder)
+  }
+
+  /// Whether the sender has reported an attempt that failed; its output is there once it has begun.
+  private var hasFailed: Bool {
+    String(decoding: FileManager.default.contents(atPath: folder + "/output") ?? Data(), as: UTF8.self)
+      .contains("\"failed\"")
   }
 
   private func collected() throws -> Int {
@@ -111,16 +129,19 @@ struct ProgramNetworkTests {
   }
 
   /// Sets up the sender, or replaces its settings.
-  private func setUp(_ options: String) async throws {
+  private func setUp(_ options: String, _ variables: String = "") async throws {
     _ = try await shell(
-      "\(program) messages setup --state \(folder)/state \(options) --passphrase-fd 3 3<\(folder)/pass")
+      "\(variables) \(program) messages setup --state \(folder)/state \(options) --passphrase-fd 3 3<\(folder)/pass")
   }
 
   /// Sends on clocks that run an hour in a second, until a condition holds.
-  private func send(until condition: () throws -> Bool) async throws {
+  private func send(_ variables: String = "", until condition: () throws -> Bool) async throws {
     let sender = try ChildProcess(
       "sh",
-      ["-c", "exec \(program) messages run --state \(folder)/state --pace 3600 --json >\(folder)/output 2>&1"])
+      [
+        "-c",
+        "\(variables) exec \(program) messages run --state \(folder)/state --pace 3600 --json >\(folder)/output 2>&1",
+      ])
     try await eventually("a run", condition)
     sender.signal(SIGTERM)
     #expect(await sender.outcome().status == 0)

@@ -71,11 +71,13 @@ struct ProxyProgramTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "proxy-\(UUID().uuidString)").path
 
   /// Runs a command behind a proxy, to its end or until the proxy was asked for a host.
-  /// - Parameter prepare: What is done beside the command before the proxy is watched: the command does not end before.
-  private func targets(
-    _ arguments: [String], until target: String? = nil, _ more: [String: String] = [:],
+  /// - Parameters:
+  ///   - proxies: Further variables that name the proxy.
+  ///   - prepare: What is done beside the command before the proxy is watched: the command does not end before.
+  private func run(
+    _ arguments: [String], until target: String? = nil, _ more: [String: String] = [:], proxies: [String] = [],
     prepare: () async throws -> Void = {}
-  ) async throws -> [String] {
+  ) async throws -> ConnectProxy {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try Data("[default]\naws_access_key_id = a\naws_secret_access_key = b\n".utf8)
@@ -83,6 +85,7 @@ struct ProxyProgramTests {
     let proxy = try ConnectProxy()
     defer { proxy.stop() }
     var environment = ["HOME": folder, "HTTPS_PROXY": "http://127.0.0.1:\(proxy.port)", "NO_PROXY": ".direct.invalid"]
+    for name in proxies { environment[name] = environment["HTTPS_PROXY"] }
     environment.merge(more) { $1 }
     let process = try ChildProcess(
       program, arguments.map { $0.replacing("FOLDER", with: folder) }, environment: environment, output: .discarded,
@@ -94,7 +97,12 @@ struct ProxyProgramTests {
     } else {
       _ = await process.outcome()
     }
-    return proxy.targets
+    return proxy
+  }
+
+  /// Runs a command to its end, or until the proxy was asked for a host, and returns the hosts that it was asked for.
+  private func targets(_ arguments: [String], until target: String? = nil) async throws -> [String] {
+    try await run(arguments, until: target).targets
   }
 
   @Test("An engine is reached through the proxy, unless NO_PROXY names its host") func engines() async throws {
@@ -102,6 +110,12 @@ struct ProxyProgramTests {
     #expect(try await targets(doctor + ["https://engine.invalid"]).contains("engine.invalid:443"))
     #expect(try await targets(doctor + ["https://engine.direct.invalid"]).isEmpty)
     #expect(try await targets(doctor + ["https://127.0.0.1:9"]).isEmpty)
+  }
+
+  @Test("A central of another host is reached through the proxy") func centrals() async throws {
+    let ask = ["ask", "hello", "--timeout", "5", "--central-url"]
+    #expect(try await targets(ask + ["https://central.invalid"]).contains("central.invalid:443"))
+    #expect(try await targets(ask + ["https://127.0.0.1:9"]).isEmpty)
   }
 
   @Test("An S3 server is reached through the proxy") func objectStores() async throws {
@@ -112,12 +126,29 @@ struct ProxyProgramTests {
     #expect(try await targets(upload, until: "store.invalid:8333").contains("store.invalid:8333"))
   }
 
+  /// The one examines the network itself, the other has `--proxy`, and the third measures the line.
+  @Test(
+    "The commands that no proxy may stand in between ask for none",
+    arguments: [
+      ["path", "--probe", "https://probe.invalid"], ["path", "--probe", "http://probe.invalid"],
+      [
+        "messages", "setup", "--state", "FOLDER/state", "--server", "https://collector.invalid", "--keys",
+        "https://keys.invalid/keys.json", "--root", String(repeating: "A", count: 43) + "=", "--passphrase-fd", "0",
+      ],
+      ["speedtest", "--server", "speed.invalid", "--seconds", "1"],
+      ["speedtest", "--server", "speed.invalid", "--seconds", "1", "--http", "--tls"],
+    ])
+  func directCommands(_ words: [String]) async throws {
+    let all = ["https_proxy", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]
+    #expect(try await run(words, proxies: all).connections == 0)
+  }
+
   @Test(
     "A coordinator is reached through the proxy",
     .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"))
   func coordinators() async throws {
     let bus = try PrivateBus()
-    let seen = try await targets(
+    let proxy = try await run(
       ["agent", "--bus", bus.address, "--state", "FOLDER/state", "--coordinator", "https://coordinator.invalid"],
       until: "coordinator.invalid:443", ["DBUS_SYSTEM_BUS_ADDRESS": bus.address]
     ) {
@@ -127,7 +158,7 @@ struct ProxyProgramTests {
         return await mode.outcome().status == 0
       }
     }
-    #expect(seen.contains("coordinator.invalid:443"))
+    #expect(proxy.targets.contains("coordinator.invalid:443"))
   }
 }
 

@@ -7,7 +7,10 @@ final class ConnectProxy: Sendable {
   private let listener: Int32
   private let relays: [String: Int]
   private let requests = Lock<[String]>([])
+  private let accepted = Lock(0)
 
+  /// The number of connections so far, also of those that sent no request.
+  var connections: Int { accepted.withLock { $0 } }
   /// The heads of the requests so far.
   var seen: [String] { requests.withLock { $0 } }
   /// The hosts and ports that were asked for.
@@ -30,6 +33,7 @@ final class ConnectProxy: Sendable {
     Thread.detachNewThread { [weak self] in
       while case let client = accept(listener, nil, nil), client >= 0 {
         guard let proxy = self else { break }
+        proxy.accepted.withLock { $0 += 1 }
         Thread.detachNewThread { proxy.serve(client) }
       }
       close(listener)
