@@ -116,6 +116,33 @@ struct WrittenFilesTests {
     #expect(try Self.names(in: temporary.path + "/apart").count == 2)
   }
 
+  @Test("Segments are counted in words that fit their number") func oneSegment() async throws {
+    func repair() async throws -> (status: Int32, output: String, errors: String) {
+      try await run("segments", "repair", "--in", folder)
+    }
+    #expect(try await repair().output.contains("3 segments are intact"))
+    for entry in try SegmentCatalog(path: folder).entries.dropFirst() {
+      for end in [".wav", ".json"] { try FileManager.default.removeItem(atPath: entry.segment.path.dropLast(4) + end) }
+    }
+    #expect(try await repair().output.contains("1 segment is intact"))
+    let path = try #require(try SegmentCatalog(path: folder).entries.first?.segment.path)
+    try Data("{".utf8).write(to: URL(filePath: path.dropLast(4) + ".json"))
+    let corrupt = try await repair()
+    #expect(corrupt.status == ExitStatus.failed.rawValue)
+    #expect(corrupt.errors.contains("1 of the segments in \(folder) is corrupt"), "\(corrupt.errors)")
+  }
+
+  @Test(
+    "A folder of recordings that does not exist is something that is missing, and is not created",
+    arguments: ["list", "show", "play-info", "plot", "export", "repair"])
+  func aFolderIsMissing(command: String) async throws {
+    let nowhere = temporary.path + "/nowhere"
+    let outcome = try await run("segments", command, "--in", nowhere)
+    #expect(outcome.status == ExitStatus.unavailable.rawValue)
+    #expect(outcome.errors.contains("reading the folder \(nowhere): No such file or directory"), "\(outcome.errors)")
+    #expect(!FileManager.default.fileExists(atPath: nowhere))
+  }
+
   @Test("The lines of an export fit a terminal, and name no range that was not given") func exportLines() async throws {
     let out = try await ChildProcess(
       "sh", ["-c", #"cd "$1" && exec "$0" segments export --in recordings -o outdir"#, program, temporary.path]

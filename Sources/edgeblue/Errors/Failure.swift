@@ -1,4 +1,5 @@
 import ArgumentParser
+import AudioIngest
 import DurableFiles
 import EdgeCoder
 import ErrorReporting
@@ -57,11 +58,15 @@ struct Failure: Error {
     return hints.isEmpty ? nil : hints.joined(separator: "; ")
   }
 
-  /// The category of an error; of a file of the messages, what the system's reason says.
+  /// The category of an error; of a file of messages or recordings, what the system's reason says.
   private static func category(of error: any ReportableError) -> ErrorCategory {
-    guard let error = error as? MessageSendingError, error.code == .storage, let number = error.errno else {
-      return error.category
-    }
+    let number =
+      switch error {
+      case let error as MessageSendingError where error.code == .storage: error.errno
+      case let error as AudioIngestError where error.code == .storage: error.errno
+      default: Int32?.none
+      }
+    guard let number else { return error.category }
     return number == ENOENT ? .unavailable : FileError(error.message, errno: number).category
   }
 

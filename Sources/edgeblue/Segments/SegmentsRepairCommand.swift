@@ -29,10 +29,12 @@ struct SegmentsRepairCommand: AsyncParsableCommand {
         terminal.happened(problem.description.printable, "problem", ["error": .string(problem.message)])
       }
       guard problems.isEmpty else {
-        throw Failure("\(problems.count) of the segments in \(path) are corrupt", status: .failed)
+        throw Failure(
+          "\(problems.count) of the segments in \(path) \(problems.count == 1 ? "is" : "are") corrupt", status: .failed)
       }
+      let count = catalog.entries.count
       terminal.happened(
-        "\(catalog.entries.count) segments are intact", "whole", ["segments": .number(catalog.entries.count)])
+        "\(count) \(count == 1 ? "segment is" : "segments are") intact", "whole", ["segments": .number(count)])
       withExtendedLifetime(folder) {}
     }
   }
