@@ -1,7 +1,10 @@
+import AudioIngest
+import AudioIngestTesting
 import DBusTesting
 import Foundation
 import SystemTesting
 import Testing
+import Uploads
 import UploadsTesting
 
 @Suite(
@@ -11,12 +14,12 @@ import UploadsTesting
   .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"), .timeLimit(.minutes(5)))
 struct AgentUploadsTests {
   private let bus: PrivateBus
-  private let folder: TemporaryFolder
+  private let folder: UploadsTesting.TemporaryFolder
   private let environment: [String: String]
 
   init() throws {
     bus = try PrivateBus()
-    folder = try TemporaryFolder()
+    folder = try UploadsTesting.TemporaryFolder()
     environment = [
       "DBUS_SYSTEM_BUS_ADDRESS": bus.address, "HOME": folder.path,
       "AWS_ACCESS_KEY_ID": SeaweedFS.writer.accessKey, "AWS_SECRET_ACCESS_KEY": SeaweedFS.writer.secretKey,
@@ -51,6 +54,52 @@ struct AgentUploadsTests {
     let refused = await second.outcome()
     #expect(refused.status != 0)
     #expect(refused.errors.contains("another process uploads this queue"))
+  }
+
+  @Test("The agent reports a damaged sidecar for as long as it is there, and uploads the other segments")
+  func aDamagedSidecarStopsNoOther() async throws {
+    let server = try await SeaweedFS.running()
+    let state = folder.path + "/state"
+    let recordings = try SegmentFolder(path: folder.path + "/recordings", limits: .init(reserve: 0))
+    var recording = try Recording(recordings, SegmentRules(maximum: .seconds(2), quietSearch: .zero))
+    recording.play(frames: 600)
+    recording.recorder.end(.shutdown, at: recording.moment)
+    let segments = try SegmentCatalog(path: recordings.path).entries.map(\.segment)
+    try #require(segments.count == 3)
+    let sidecar = URL(filePath: segments[1].path.dropLast(4) + ".json")
+    let sound = try Data(contentsOf: sidecar)
+    try sound.dropLast(20).write(to: sidecar)
+    try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+    try QueueStore(path: state + "/uploads.sqlite").remember(
+      UploadSource(
+        folder: recordings.path, endpoint: server.address, bucket: SeaweedFS.bucket, prefix: "damaged/",
+        account: "default"))
+    let agent = try ChildProcess(
+      Program.path,
+      ["agent", "--bus", bus.address, "--state", state, "--json", "--uploads", "--endpoint", server.address],
+      environment: environment, output: .discarded)
+    defer { agent.kill() }
+    let problem = "not queued: \(segments[1].path) has no sidecar that describes it"
+    try await statusIsOf(4, uploaded: problem)
+    try sound.write(to: sidecar)
+    try await statusIsOf(6, uploaded: nil)
+    agent.signal(SIGTERM)
+    #expect(await agent.outcome().status == 0)
+  }
+
+  /// Waits until the agent has uploaded so many objects, and reports a problem, or none.
+  private func statusIsOf(_ count: Int, uploaded problem: String?) async throws {
+    var status: [String: Any] = [:]
+    try await eventually("\(count) uploaded objects and \(problem ?? "no problem")") {
+      let words = ["status", "--json", "--bus", bus.address]
+      let outcome = try await ChildProcess(Program.path, words, errors: .discarded).outcome()
+      // Until the agent is on the bus there is none.
+      guard outcome.status == 0 else { return false }
+      let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
+      status = object?["uploads"] as? [String: Any] ?? [:]
+      return (status["items"] as? [String: Int])?["done"] == count && status["problem"] as? String == problem
+    }
+    #expect(status["items"] as? [String: Int] == ["done": count])
   }
 
   @Test("The agent uploads items that other commands queue, and reports them")

@@ -122,8 +122,28 @@ struct UploadsProgramTests {
     #expect(outcome.status == 70)
     #expect(outcome.errors.contains("2 problems with recordings"), "\(outcome.errors)")
     let lines = outcome.output.split(separator: "\n")
-    #expect(lines.count { $0.contains("/gone are not queued") } == 1, "\(outcome.output)")
+    #expect(lines.count { $0.contains("/gone is gone; `edgeblue uploads forget ") } == 1, "\(outcome.output)")
     #expect(lines.count { $0.contains("1.wav has no sidecar that describes it") } == 1, "\(outcome.output)")
+  }
+
+  @Test("A folder of recordings that is gone can be forgotten, by its name in any form")
+  func foldersAreForgotten() async throws {
+    try await queue()
+    let store = try store()
+    try store.drop(1)
+    let gone = folder.path + "/gone"
+    for form in ["/gone", "/gone/", "/./gone"] {
+      try store.remember(UploadSource(folder: gone, bucket: "bucket", account: "default"))
+      #expect(try await runOnce().status == 70)
+      let unknown = try await run("uploads", "forget", folder.path + "/other")
+      #expect(unknown.status == 65)
+      #expect(unknown.errors.contains("it knows \(gone)"), "\(unknown.errors)")
+      let forgotten = try await run("uploads", "forget", folder.path + form, "--json")
+      #expect(forgotten.status == 0, "\(forgotten.errors)")
+      #expect(forgotten.output.contains(#""state":"forgotten""#))
+      #expect(try store.sources() == [])
+      #expect(try await runOnce().status == 0)
+    }
   }
 
   @Test("An item of an account without credentials has its reason in every list")

@@ -1,5 +1,6 @@
 import AudioIngestTesting
 import Foundation
+import Streams
 import Testing
 import Uploads
 
@@ -77,6 +78,48 @@ import Uploads
     #expect(try store.items(in: [.waiting]).map { $0.request.key.suffix(4) } == ["json", ".wav"])
     // Also when the folder has not changed since.
     #expect(await sources.queueFinished() == [problem])
+  }
+
+  @Test("A folder that is gone is named, and no longer when it is back; each time once")
+  func aFolderComesAndGoes() async throws {
+    let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
+    try store.remember(source)
+    let sources = SegmentSources(store)
+    let told = Lock<[String]>([])
+    func look() async { await sources.run(isRepeated: false) { problem in told.withLock { $0.append(problem) } } }
+    await look()
+    let problem = "the folder of recordings \(folder.path) is gone; `edgeblue uploads forget \(folder.path)` forgets it"
+    for times in 1...2 {
+      // Moved away and back, it is as old as before.
+      try FileManager.default.moveItem(atPath: folder.path, toPath: temporary.path + "/elsewhere")
+      for _ in 0..<2 {
+        await look()
+        #expect(await sources.problems == [problem])
+      }
+      try FileManager.default.moveItem(atPath: temporary.path + "/elsewhere", toPath: folder.path)
+      await look()
+      #expect(await sources.problems == [])
+      #expect(told.withLock { $0 } == Array(repeating: problem, count: times))
+    }
+  }
+
+  @Test("A file whose name is not UTF-8 among the segments is named, and the others are queued")
+  func oddNamesAreNamed() async throws {
+    let bytes = Array("\(folder.path)/caf".utf8) + [0xe9] + Array(".wav".utf8) + [0]
+    let file = bytes.withUnsafeBytes { open($0.bindMemory(to: CChar.self).baseAddress!, O_CREAT | O_WRONLY, 0o600) }
+    try #require(file >= 0)
+    close(file)
+    let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
+    try store.remember(source)
+    let problem = "not queued: \(folder.path)/caf\u{fffd}.wav has no sidecar that describes it"
+    #expect(await SegmentSources(store).queueFinished() == [problem])
+    #expect(try store.items(in: [.waiting]).map { $0.request.key.suffix(4) } == ["json", ".wav"])
+  }
+
+  @Test("A folder is the same with and without a slash at its end", arguments: ["", "/", "//", "/.", "/x/.."])
+  func slashes(end: String) {
+    #expect(SegmentRequests.absolute(folder.path + end) == SegmentRequests.absolute(folder.path))
+    #expect(SegmentRequests.absolute("/") == "/")
   }
 
   @Test("A transcript is queued, once, also long after its segment was delivered")

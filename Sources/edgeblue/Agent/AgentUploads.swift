@@ -9,8 +9,8 @@ import Uploads
 /// The upload queue of the agent: uploads for as long as the agent runs, and reports its status.
 struct AgentUploads: Sendable {
   private let queue: UploadQueue
-  /// The last problem of a folder of recordings.
-  private let folderProblem = Lock<String?>(nil)
+  /// The folders of recordings.
+  private let sources: SegmentSources
   /// The reason why the queue has stopped, if it has.
   private let failure = Lock<String?>(nil)
 
@@ -19,7 +19,10 @@ struct AgentUploads: Sendable {
   /// The delay after which a failed queue, for example after a disk error, restarts.
   private static let pause = Duration.seconds(30)
 
-  init(_ queue: UploadQueue) { self.queue = queue }
+  init(_ queue: UploadQueue) {
+    self.queue = queue
+    sources = SegmentSources(queue.store)
+  }
 
   /// The metrics of the queue.
   func metrics() async -> [Metric] { await report().metrics }
@@ -30,7 +33,7 @@ struct AgentUploads: Sendable {
       group.addTask { await upload() }
       group.addTask { await UploadWaker.wake(queue, by: paths) }
       group.addTask { await tell(runner) }
-      group.addTask { await SegmentSources(queue.store).run { problem in folderProblem.withLock { $0 = problem } } }
+      group.addTask { await sources.run() }
     }
   }
 
@@ -51,20 +54,28 @@ struct AgentUploads: Sendable {
 
   private func report() async -> UploadReport {
     var report = await UploadReport(of: queue)
-    if let failure = failure.withLock({ $0 }) ?? folderProblem.withLock({ $0 }) { report.status.problem = failure }
+    if let problem = await problem { report.status.problem = problem }
     return report
+  }
+
+  /// The reason why the queue has stopped, else the first problem of a folder of recordings.
+  private var problem: String? {
+    get async {
+      if let failure = failure.withLock({ $0 }) { return failure }
+      return await sources.problems.first
+    }
   }
 
   /// Counting all items is slow, so it happens only after a change.
   private func tell(_ runner: ModeRunner) async {
-    var seen: (status: UploadQueue.Status, version: Int64?, failure: String?)?
+    var seen: (status: UploadQueue.Status, version: Int64?, problem: String?)?
     while !Task.isCancelled {
       let status = await queue.status
       // The report contains the error of a store that cannot be read.
       let version = try? queue.store.version()
-      let failure = failure.withLock { $0 }
-      if seen?.status != status || seen?.version != version || seen?.failure != failure || seen == nil {
-        seen = (status, version, failure)
+      let problem = await problem
+      if seen?.status != status || seen?.version != version || seen?.problem != problem || seen == nil {
+        seen = (status, version, problem)
         await runner.take(await report().agentStatus)
       }
       do { try await Task.sleep(for: Self.interval, clock: .steady) } catch { return }

@@ -56,9 +56,10 @@ struct SegmentRequests: Sendable {
     item.request.key.split(separator: ".").last.flatMap { AudioFileFormat(rawValue: String($0)) }
   }
 
-  /// Returns the absolute path of a file or folder.
+  /// Returns the absolute path of a file or folder, without a slash at its end.
   static func absolute(_ path: String) -> String {
-    URL(filePath: path).standardizedFileURL.path(percentEncoded: false)
+    let absolute = URL(filePath: path).standardizedFileURL.path(percentEncoded: false)
+    return absolute.count > 1 && absolute.hasSuffix("/") ? String(absolute.dropLast()) : absolute
   }
 
   /// Returns a key as long as those of segments are.

@@ -15,21 +15,23 @@ actor SegmentSources {
   private var seen: [String: Date] = [:]
   private var told: Set<String> = []
   /// The problems of each folder when it was last read.
-  private var problems: [String: [String]] = [:]
+  private var folders: [String: [String]] = [:]
 
   /// The interval at which folders are looked at.
   static let interval = Duration.seconds(20)
 
   init(_ store: QueueStore) { self.store = store }
 
-  /// The number of problems that the folders had when they were last read.
-  var problemCount: Int { problems.values.reduce(0) { $0 + $1.count } }
+  /// The problems that the folders had when they were last read, for display.
+  private(set) var problems: [String] = []
 
   /// Queues what is finished and not queued, once or until the task is cancelled.
-  /// - Parameter tell: A closure that receives each problem once, for display.
-  func run(isRepeated: Bool = true, tell: @escaping @Sendable (String) async -> Void) async {
+  /// - Parameter tell: A closure that receives each problem once, and again if it returns, for display.
+  func run(isRepeated: Bool = true, tell: @escaping @Sendable (String) async -> Void = { _ in }) async {
     repeat {
-      for problem in queueFinished() where told.insert(problem).inserted { await tell(problem) }
+      let found = queueFinished()
+      told.formIntersection(found)
+      for problem in found where told.insert(problem).inserted { await tell(problem) }
       guard isRepeated else { return }
       do { try await Task.sleep(for: Self.interval, clock: .steady) } catch { return }
     } while true
@@ -40,14 +42,15 @@ actor SegmentSources {
   func queueFinished() -> [String] {
     do {
       let sources = try store.sources()
-      problems = problems.filter { folder, _ in sources.contains { $0.folder == folder } }
-      return sources.flatMap { source in
-        if let found = queueFinished(of: source) { problems[source.folder] = found }
-        return problems[source.folder] ?? []
+      folders = folders.filter { folder, _ in sources.contains { $0.folder == folder } }
+      for source in sources {
+        if let found = queueFinished(of: source) { folders[source.folder] = found }
       }
+      problems = sources.flatMap { folders[$0.folder] ?? [] }
     } catch {
-      return ["the folders of recordings are unknown: \(Failure(error).message)"]
+      problems = ["the folders of recordings are unknown: \(Failure(error).message)"]
     }
+    return problems
   }
 
   /// - Returns: The problems; `nil` if nothing has changed in the folder.
@@ -66,7 +69,14 @@ actor SegmentSources {
       seen[source.folder] = problems.isEmpty ? changed : nil
       return problems
     } catch {
-      return ["the recordings in \(source.folder) are not queued: \(Failure(error).message)"]
+      // Once the folder can be read again, it is, although it may not have changed meanwhile.
+      seen[source.folder] = nil
+      let isGone = (error as? AudioIngestError)?.errno == ENOENT
+      return [
+        isGone && !FileManager.default.fileExists(atPath: source.folder)
+          ? "the folder of recordings \(source.folder) is gone; `edgeblue uploads forget \(source.folder)` forgets it"
+          : "recordings are not queued: \(Failure(error).message)"
+      ]
     }
   }
 

@@ -36,7 +36,7 @@ struct UploadFollower: Sendable {
   func run(once: Bool = false) async throws {
     try await run(FollowedUploads(store, queue, terminal, reportsAll: true)) { [queue, sources] followed in
       while once {
-        if try await queue.isIdle() { return try await followed.completeAll(problems: await sources.problemCount) }
+        if try await queue.isIdle() { return try await followed.completeAll(problems: await sources.problems.count) }
         try await followed.checkPause()
         try await Task.sleep(for: Self.frame, clock: .steady)
       }

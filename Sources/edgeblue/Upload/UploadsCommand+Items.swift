@@ -107,6 +107,36 @@ extension UploadsCommand {
       }
     }
   }
+
+  /// `edgeblue uploads forget`
+  struct Forget: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "forget",
+      abstract: "Forget a folder of recordings, for example one that is gone.",
+      discussion: """
+        Its segments are no longer queued, until `edgeblue record --upload` records into it again. What is queued stays \
+        queued, and the folder stays as it is.
+        """)
+
+    @Argument(help: ArgumentHelp("The folder, as a problem names it.", valueName: "folder")) var folder: String
+    @OptionGroup var queue: QueueOptions
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+      try await common.run { terminal in
+        let store = try queue.openForItems()
+        let path = SegmentRequests.absolute(folder)
+        let known = try store.sources().map(\.folder)
+        guard let found = known.first(where: { $0 == folder || SegmentRequests.absolute($0) == path }) else {
+          throw Failure(
+            "the queue knows no folder of recordings \(path.printable)",
+            hint: known.isEmpty ? nil : "it knows " + known.map(\.printable).joined(separator: ", "), status: .badInput)
+        }
+        try store.forgetSource(found)
+        if terminal.json { terminal.print(json: .object(["folder": .string(found), "state": "forgotten"])) }
+      }
+    }
+  }
 }
 
 extension Terminal {

@@ -20,11 +20,12 @@ struct UploadsCommand: AsyncParsableCommand {
         edgeblue uploads pause               pause the whole queue
         edgeblue uploads verify --repair     compare completed items with the server, and send what it lacks
         edgeblue uploads move 12 --to http://127.0.0.1:9000
+        edgeblue uploads forget /mnt/card    queue no more of a folder of recordings, which is gone
         edgeblue uploads list --all --json
       """,
     subcommands: [
       List.self, Show.self, Events.self, Run.self, Retry.self, Pause.self, Resume.self, Drop.self, Move.self,
-      Verify.self,
+      Forget.self, Verify.self,
     ],
     defaultSubcommand: List.self)
 

@@ -46,7 +46,8 @@ struct LookingAttacks {
 
   /// Commands that change items of the queue, where there are none.
   private static let changes: [String: [[String]]] = [
-    "uploads drop": [["1"]], "uploads move": [["--to", "http://127.0.0.1:9"]], "uploads pause": [["1"]],
+    "uploads drop": [["1"]], "uploads forget": [["FOLDER/gone"]],
+    "uploads move": [["--to", "http://127.0.0.1:9"]], "uploads pause": [["1"]],
     "uploads resume": [[]], "uploads retry": [[], ["1"]], "uploads verify": [[], ["1"]],
   ]
 
