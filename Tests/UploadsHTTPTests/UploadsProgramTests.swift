@@ -146,6 +146,34 @@ struct UploadsProgramTests {
     }
   }
 
+  @Test("A file whose name is not UTF-8 is named in the events, and stops no other")
+  func oddNamesAreEvents() async throws {
+    try await queue()
+    let state = folder.path + "/state"
+    for _ in 0..<2 {
+      let shell = try ChildProcess(
+        "sh",
+        [
+          "-c", #"cd "$0"; odd="$(printf 'caf\351\033[2J')"; touch "$odd"; exec "$@" "$odd" f"#, folder.path,
+          Program.path, "upload", "--bucket", "bucket", "--prefix", "odd/", "--later", "--state", state,
+        ], environment: ["HOME": folder.path, "PATH": "/usr/bin:/bin"], errors: .kept)
+      let outcome = await shell.outcome()
+      #expect(outcome.status == 65, "\(outcome.errors)")
+      #expect(outcome.output.contains("f: queued as item"), "\(outcome.output)")
+    }
+    let name = "caf\u{fffd}\u{fffd}[2J"
+    let events = try await run("uploads", "events")
+    #expect(events.status == 0)
+    // Lines are broken at 80 columns.
+    let words = events.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(words.contains("the queue did not take a file: \(name): its name is not UTF-8"), "\(words)")
+    #expect(words.contains("(2 times since "), "\(words)")
+    let lines = try await run("uploads", "events", "--json").output.split(separator: "\n")
+    let event = try #require(lines.last { $0.contains(#""event":"notQueued""#) })
+    let fields = try #require(try JSONSerialization.jsonObject(with: Data(event.utf8)) as? [String: Any])
+    #expect(fields["reason"] as? String == "\(name): its name is not UTF-8")
+  }
+
   @Test("An item of an account without credentials has its reason in every list")
   func missingCredentials() async throws {
     try await queue("--account", "other")

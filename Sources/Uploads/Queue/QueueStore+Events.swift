@@ -34,6 +34,8 @@ public struct UploadEvent: Sendable, Hashable, Identifiable {
     case unsettled
     /// A server was found not to keep the condition that no object is replaced.
     case conditionIgnored
+    /// A file could not be queued; the reason names it.
+    case notQueued
     /// An account has no credentials, or the server refuses them.
     case credentialsMissing
     /// An account has accepted credentials again.
@@ -101,6 +103,15 @@ extension QueueStore {
   func record(account: String, _ kind: UploadEvent.Kind, _ reason: String?) throws(UploadsError) {
     try write("record an event", isDurable: false) { database in
       try self.record(kind, account: account, reason: reason, database)
+    }
+  }
+
+  /// Records that a file could not be queued.
+  /// - Parameter reason: The name of the file, and why.
+  /// - Throws: ``UploadsError`` with code `.storage` or `.noSpace`.
+  public func record(notQueued reason: String) throws(UploadsError) {
+    try write("record an event", isDurable: false) { database in
+      try self.record(.notQueued, reason: reason, database)
     }
   }
 

@@ -71,8 +71,12 @@ struct UploadCommand: AsyncParsableCommand {
           "\(name.printable): not queued, because its name is not UTF-8", "problem",
           ["file": .string(name), "error": "the name is not UTF-8"])
       }
-      guard !files.isEmpty else { throw Self.unnamed(unreadable.count) }
+      guard !files.isEmpty else {
+        try note(unreadable, in: queue.openIfExists())
+        throw Self.unnamed(unreadable.count)
+      }
       let items = try queue.open()
+      try note(unreadable, in: items)
       let server = try store.server(items)
       if store.endpoint == nil { try insecure.check(server, terminal) }
       let place = try await place(at: server)
@@ -114,6 +118,11 @@ struct UploadCommand: AsyncParsableCommand {
   private static func sorted(_ files: [String]) -> (named: [String], unreadable: [String]) {
     let unreadable = files.filter { $0.contains("\u{fffd}") && !FileManager.default.fileExists(atPath: $0) }
     return (files.filter { !unreadable.contains($0) }, unreadable)
+  }
+
+  /// Records the files whose names no key can have, for `edgeblue uploads events`.
+  private func note(_ unreadable: [String], in items: QueueStore?) throws {
+    for name in unreadable { try items?.record(notQueued: "\(name.printable): its name is not UTF-8") }
   }
 
   private static func unnamed(_ count: Int) -> Failure {

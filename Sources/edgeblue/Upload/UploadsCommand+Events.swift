@@ -74,6 +74,7 @@ extension UploadText {
     case .partsRemoved: "removed parts from the server"
     case .unsettled: "uploaded, but its local files are not settled"
     case .conditionIgnored: "found a limitation of the server"
+    case .notQueued: "did not take a file"
     case .credentialsMissing: "waits for credentials"
     case .credentialsFound: "has credentials again"
     case .earlier: "earlier"
