@@ -53,9 +53,16 @@ private func random(_ seconds: Int, _ folder: String) throws {
   print("seed \(seed)\nstat::number_of_executed_units: \(count)")
 }
 
+/// The variable with the name of the target, for the copies of this program that libFuzzer starts to merge a corpus: they
+/// get its own options alone.
+private let variable = "EDGEBLUE_FUZZ_TARGET"
+
 private func run() throws {
-  let words = CommandLine.arguments
+  var words = CommandLine.arguments
   guard words.count > 1 else { usage() }
+  if let name = ProcessInfo.processInfo.environment[variable], !["list", "seeds", "run", "random"].contains(words[1]) {
+    words.insert(contentsOf: ["run", name], at: 1)
+  }
   if words[1] == "list" {
     for target in Target.all { print(target.name) }
     return
@@ -70,6 +77,7 @@ private func run() throws {
   case ("random", 5): try random(Int(words[3]) ?? 0, words[4])
   case ("run", _):
     #if LIBFUZZER
+      setenv(variable, target.name, 1)
       var arguments = ([words[0]] + words.dropFirst(3)).map { strdup($0) } + [nil]
       var count = CInt(arguments.count - 1)
       let status = arguments.withUnsafeMutableBufferPointer { buffer in
