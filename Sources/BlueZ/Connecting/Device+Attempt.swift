@@ -42,12 +42,15 @@ extension Device {
   private static let checkInterval = Duration.seconds(1)
 
   private func waitForServices(_ timeout: Duration) async throws {
+    // bluetoothd may not have signalled yet that there is a link. When it replies that there is none, the link was lost
+    // again.
+    try await core.refresh(path, Self.interface, doing: "reading the properties of \(peer)")
     try await withThrowingTaskGroup { [self] group in
       group.addTask { [self] in
         while true {
+          try await Task.sleep(for: Self.checkInterval, clock: .steady)
           // A change that this finds wakes the waiting task.
           try await core.refresh(path, Self.interface, doing: "reading the properties of \(peer)")
-          try await Task.sleep(for: Self.checkInterval, clock: .steady)
         }
       }
       group.addTask { [self] in try await untilServicesAreResolved(timeout) }
@@ -60,18 +63,13 @@ extension Device {
     let path = path
     let peer = peer
     let generation = generation
-    let linked = Lock(false)
     try await core.wait("reading the services of \(peer)", timeout) { state -> Void? in
       guard state.generation == generation, let device = state.cache.properties(path, Self.interface) else {
         throw BlueZError(.staleHandle, "\(peer) was removed while its services were read")
       }
       guard device["Connected"]?.bool == true else {
-        if linked.withLock({ $0 }) {
-          throw BlueZError(.notConnected, "the connection to \(peer) ended while its services were read")
-        }
-        return nil
+        throw BlueZError(.notConnected, "the connection to \(peer) ended while its services were read")
       }
-      linked.withLock { $0 = true }
       return device["ServicesResolved"]?.bool == true ? () : nil
     }
   }

@@ -36,6 +36,21 @@ extension ContractTests {
     }
   }
 
+  @Test("An attempt whose link is lost before the reply of Connect fails at once") func lostBeforeTheReply() async throws {
+    let lab = try await FakeBlueZ.start()
+    let phone = try await lab.adapter(0)
+    let opened = try await Parlour().open(on: phone)
+    let device = try await firstSeen(by: try await lab.adapter(1))
+    lab.adapters[1].inject(.lateConnects(.milliseconds(200)))
+    let attempt = Task { try await device.connect(.direct(timeout: .seconds(20), attempts: 1)) }
+    while !device.isConnected { try await Task.sleep(for: .milliseconds(1)) }
+    await lab.adapters[1].loseConnections()
+    // Not a time-out, which is the end of waiting for the services of no link.
+    #expect(try await code { _ = try await attempt.value } == .notConnected)
+    withExtendedLifetime(opened) {}
+    try await lab.stop()
+  }
+
   @Test(
     "A connection whose peer owes a response is left alone, and the next attempt waits for its end",
     arguments: [Duration.zero, .seconds(2)])
