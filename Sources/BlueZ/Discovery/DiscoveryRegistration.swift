@@ -76,6 +76,8 @@ final class DiscoveryRegistration: Registration {
       if state.withLock({ $0.id }) == nil {
         let id = try await core.register(self)
         state.withLock { $0.id = id }
+        // A pause that was found while registering may have ended before there was a registration to resume.
+        _ = await radio.enqueue { [self] in await adjust() }.result
       } else {
         // The running discovery takes the wider filter at once.
         let (connection, life) = try await core.whenReady(for: self)
@@ -135,11 +137,12 @@ final class DiscoveryRegistration: Registration {
 
   func establish(on connection: Connection, at path: ObjectPath) async throws {
     try await radio.run { [self] in
-      // An earlier scan ended with the earlier instance of the adapter.
-      state.withLock { $0.isRunning = false }
-      guard state.withLock({ !$0.users.isEmpty }) else { return }
-      // Otherwise `resume` starts it.
-      if state.withLock({ $0.pauses == 0 }) { try await start(connection, at: path) }
+      guard state.withLock({ !$0.users.isEmpty && $0.pauses == 0 }) else {
+        // Not of an earlier instance of the adapter, which ended with it, but of a call whose outcome is unknown.
+        if state.withLock({ $0.isRunning }) { try await stop(at: path) }
+        return
+      }
+      try await start(connection, at: path)
     }
   }
 

@@ -136,7 +136,8 @@ final class ProgramLife {
       if calm == 10 { return nil }
       do { try await Task.sleep(for: .milliseconds(4)) } catch { break }
     }
-    return "bluetoothd has \(found), declared is \(wanted)"
+    let states = possessions.withLock { $0.connections.map(\.state) }
+    return "bluetoothd has \(found), declared is \(wanted), the connections are \(states)"
   }
 
   /// Closes the session, or releases it with all its handles and streams.
