@@ -2,6 +2,8 @@
 //
 //   audio-bench streams FRAMES STREAMS SECONDS FOLDER   so many streams at once; prints a line of JSON
 //   audio-bench vad SAMPLES                             a 0 or 1 for each 20 ms of 16 bit at 16 kHz
+//   audio-bench record HOURS FOLDER                     records a tone and silence, five seconds of each in turn
+//   audio-bench export HOURS FORMAT FOLDER TARGET       joins the first HOURS of FOLDER; a line of JSON
 //   audio-bench formats FRAMES FOLDER                   records FRAMES, exports that in each format; a line of JSON
 //
 // FRAMES has Opus packets of 20 ms, each behind its length in two bytes, the lower one first.
@@ -64,7 +66,7 @@ func play(_ packets: [[UInt8]], streams count: Int, seconds: Int, folder path: S
   let frames = seconds * 50
   // Nobody's wearable begins in the same instant as all others: they come within the first second.
   for frame in 0..<(frames + 50) {
-    let moment = Moment(instant: .milliseconds(frame * 20), wallMs: 1_795_308_300_000 + Int64(frame) * 20)
+    let moment = Moment(instant: .milliseconds(frame * 20), wallMs: start + Int64(frame) * 20)
     for index in streams.indices where (index % 50)..<(index % 50 + frames) ~= frame {
       let place = streams[index].next
       packets[place][0] = UInt8(truncatingIfNeeded: streams[index].number)
@@ -81,7 +83,7 @@ func play(_ packets: [[UInt8]], streams count: Int, seconds: Int, folder path: S
     result["allocationsPerFrame"] = Double(asked - counted.allocations) / Double((frames - counted.frames) * count)
   }
   result["bytesPerStream"] = (memory("VmRSS") - empty) / count
-  let end = Moment(instant: .seconds(seconds), wallMs: 1_795_308_300_000 + Int64(seconds) * 1000)
+  let end = Moment(instant: .seconds(seconds), wallMs: start + Int64(seconds) * 1000)
   for stream in streams { stream.recorder.end(.shutdown, at: end) }
   result["wall"] = begin.duration(to: .now) / .seconds(1)
   result["cpu"] = cpu() - cpuBegin
@@ -111,6 +113,42 @@ func formats(_ packets: [[UInt8]], folder path: String) throws -> [String: Any] 
   return result
 }
 
+/// The time of the first sample.
+let start: Int64 = 1_795_308_300_000
+
+/// Records PCM of 16 kHz: a tone of 440 Hz and silence, five seconds of each in turn.
+func record(hours: Int, folder path: String) throws {
+  let frames = (0..<1000).map { frame -> [UInt8] in
+    let samples = (0..<160).map { sample -> Int16 in
+      frame < 500 ? Int16(8000 * sin(Double(frame * 160 + sample) * 440 / 16_000 * 2 * .pi)) : 0
+    }
+    return [0, 0, 0] + samples.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }
+  }
+  let folder = try SegmentFolder(path: path, limits: .init(quota: 16 << 30, reserve: 0))
+  let recorder = try StreamRecorder(AudioDevice(address: "FA:0B:00:00:00:01"), .pcm16k, framing: .omi, into: folder)
+  let count = hours * 360_000
+  for number in 0..<count {
+    var packet = frames[number % frames.count]
+    packet[0] = UInt8(truncatingIfNeeded: number)
+    packet[1] = UInt8(truncatingIfNeeded: number >> 8)
+    recorder.receive(packet, at: Moment(instant: .milliseconds(number * 10), wallMs: start + Int64(number) * 10))
+    if number % 6000 == 0 { _ = recorder.takeEvents() }
+  }
+  recorder.end(.shutdown, at: Moment(instant: .milliseconds(count * 10), wallMs: start + Int64(count) * 10))
+}
+
+/// Joins the first hours of a recording, and returns what that takes.
+func export(hours: Int, _ format: AudioFileFormat, of folder: String, to target: String) throws -> [String: Any] {
+  var options = SegmentExport.Options(format: format)
+  options.to = start + Int64(hours) * 3_600_000
+  let begin = ContinuousClock.now
+  let file = try SegmentExport(SegmentCatalog(path: folder), options).write(joinedTo: target)[0]
+  let wall = begin.duration(to: .now) / .seconds(1)
+  guard file.samples == hours * 3600 * 16_000 else { fatalError("\(file.samples) samples were joined") }
+  let size = try FileManager.default.attributesOfItem(atPath: target)[.size] as? Int
+  return ["wall": wall, "cpu": cpu(), "memory": memory("VmHWM"), "bytes": size ?? 0]
+}
+
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch arguments.first {
 case "streams":
@@ -119,6 +157,11 @@ case "streams":
   print(String(decoding: try JSONSerialization.data(withJSONObject: result), as: UTF8.self))
 case "formats":
   let result = try formats(packets(arguments[1]), folder: arguments[2])
+  print(String(decoding: try JSONSerialization.data(withJSONObject: result), as: UTF8.self))
+case "record": try record(hours: Int(arguments[1])!, folder: arguments[2])
+case "export":
+  let result = try export(
+    hours: Int(arguments[1])!, AudioFileFormat(rawValue: arguments[2])!, of: arguments[3], to: arguments[4])
   print(String(decoding: try JSONSerialization.data(withJSONObject: result), as: UTF8.self))
 case "vad":
   let bytes = [UInt8](try Data(contentsOf: URL(filePath: arguments[1])))
@@ -129,6 +172,8 @@ case "vad":
   }
   print(marks.joined())
 default:
-  print("audio-bench: streams FRAMES STREAMS SECONDS FOLDER, formats FRAMES FOLDER, or vad SAMPLES")
+  print(
+    "audio-bench: streams FRAMES STREAMS SECONDS FOLDER, record HOURS FOLDER, export HOURS FORMAT FOLDER TARGET, "
+      + "formats FRAMES FOLDER, or vad SAMPLES")
   exit(64)
 }
