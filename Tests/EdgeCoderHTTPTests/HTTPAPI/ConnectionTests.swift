@@ -4,6 +4,7 @@ import Foundation
 import HummingbirdTesting
 import Logging
 import NIOConcurrencyHelpers
+import SystemTesting
 import Testing
 
 @testable import EdgeCoderHTTP

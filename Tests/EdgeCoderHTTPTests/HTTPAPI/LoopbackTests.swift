@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import HummingbirdTesting
 import LoopbackHTTP
+import SystemTesting
 import Testing
 
 @Suite("The clients that the HTTP API admits", .timeLimit(.minutes(5))) struct LoopbackTests {

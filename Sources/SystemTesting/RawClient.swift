@@ -1,17 +1,18 @@
-import Foundation
-import Glibc
+internal import Foundation
+internal import Glibc
 
 /// A plain TCP socket, for what an HTTP client would never do.
-final class RawClient: @unchecked Sendable {
+package final class RawClient: @unchecked Sendable {
   // The descriptor is used by one test at a time; reading happens on a thread of its own while the test waits.
   private var socket: Int32
 
-  struct Failure: Error {
-    let step: String
-    let code = errno
+  package struct Failure: Error {
+    package let step: String
+    package let code = errno
   }
 
-  init(port: Int) throws {
+  /// Connects to a port of 127.0.0.1.
+  package init(port: Int) throws {
     socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard socket >= 0 else { throw Failure(step: "socket") }
     var address = sockaddr_in()
@@ -33,20 +34,22 @@ final class RawClient: @unchecked Sendable {
 
   deinit { close(reset: false) }
 
-  func send(_ text: String) throws {
+  /// Sends a text as it is.
+  package func send(_ text: String) throws {
     let bytes = Array(text.utf8)
     guard Glibc.send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
       throw Failure(step: "send")
     }
   }
 
-  func finishSending() { shutdown(socket, Int32(SHUT_WR)) }
+  /// Sends the end of what this side sends.
+  package func finishSending() { shutdown(socket, Int32(SHUT_WR)) }
 
-  /// Everything up to the end of the connection.
-  func readToEnd() async throws -> String { try await read { _ in false } }
+  /// Returns everything up to the end of the connection.
+  package func readToEnd() async throws -> String { try await read { _ in false } }
 
-  /// What comes until some text was among it.
-  func read(until text: String) async throws -> String { try await read { $0.contains(text) } }
+  /// Returns what comes until some text was among it.
+  package func read(until text: String) async throws -> String { try await read { $0.contains(text) } }
 
   private func read(until isEnough: @Sendable @escaping (String) -> Bool) async throws -> String {
     let socket = socket
@@ -68,7 +71,7 @@ final class RawClient: @unchecked Sendable {
   }
 
   /// Ends the connection, with a FIN or (`reset`) an RST.
-  func close(reset: Bool) {
+  package func close(reset: Bool) {
     guard socket >= 0 else { return }
     if reset {
       var option = linger(l_onoff: 1, l_linger: 0)
@@ -79,7 +82,7 @@ final class RawClient: @unchecked Sendable {
   }
 
   /// Connects again and again until that is refused, on a thread of its own.
-  static func knock(port: Int) async {
+  package static func knock(port: Int) async {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread {
         while (try? RawClient(port: port)) != nil {}
@@ -89,7 +92,7 @@ final class RawClient: @unchecked Sendable {
   }
 
   /// Sends `text` and returns everything that comes back.
-  static func exchange(port: Int, _ text: String) async throws -> String {
+  package static func exchange(port: Int, _ text: String) async throws -> String {
     let client = try RawClient(port: port)
     try client.send(text)
     return try await client.readToEnd()
