@@ -303,7 +303,7 @@ if !lean {
     .target(
       name: "LoopbackHTTP",
       dependencies: [
-        log,
+        "Timing", log,
         full("Hummingbird", "hummingbird"),
         full("HummingbirdCore", "hummingbird"),
         full("HTTPTypes", "swift-http-types"),
@@ -430,8 +430,8 @@ if !lean {
         "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams", "Timing", "DeterministicTesting",
         "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables",
         "BlueZ", "BlueZTesting", "DBus", "DBusTesting", "edgeblue",
-        "AgentHTTP", "EdgeCoder", "EdgeCoderHTTP", "MessageSending", "MessageSendingHTTP", "NetworkPath", "SpeedTest",
-        "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
+        "AgentHTTP", "EdgeCoder", "EdgeCoderHTTP", "LoopbackHTTP", "MessageSending", "MessageSendingHTTP",
+        "NetworkPath", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
         full("ArgumentParser", "swift-argument-parser"),
         full("AsyncHTTPClient", "async-http-client"),
         full("NIOCore", "swift-nio"),

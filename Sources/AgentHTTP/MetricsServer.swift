@@ -2,14 +2,15 @@ public import Agent
 internal import HTTPTypes
 internal import Hummingbird
 public import Logging
-internal import LoopbackHTTP
+package import LoopbackHTTP
 internal import NIOCore
 public import ServiceLifecycle
 
 /// A server of metrics in Prometheus's text format: `GET /metrics` on 127.0.0.1.
 ///
-/// It has the limits of the HTTP API: idle connections are closed after 30 s, at most 128 are open, and requests with the
-/// `Host` or `Origin` of another host are refused with 403.
+/// It has the limits of the HTTP API: idle connections are closed after 30 s, at most 128 are open, the body of a request
+/// has 1 MiB at most and arrives within 20 s, and requests with the `Host` or `Origin` of another host are refused with
+/// 403.
 ///
 /// ```swift
 /// let server = MetricsServer(port: 9100, logger: Logger(label: "metrics")) {
@@ -22,6 +23,8 @@ public struct MetricsServer: Service {
   private let logger: Logger
   private let metrics: @Sendable () async -> [Metric]
   private let onListening: @Sendable (Int) async -> Void
+  /// The limits on the bodies of requests, of which none means anything here.
+  package var body = LoopbackBody()
 
   /// Creates a server, which listens while ``run()`` runs.
   /// - Parameters:
@@ -43,7 +46,7 @@ public struct MetricsServer: Service {
   /// - Throws: An error of the socket layer when the port is in use.
   public func run() async throws {
     let router = Router()
-    router.add(middleware: LoopbackGate())
+    router.add(middleware: LoopbackGate(body))
     router.get("/metrics") { [metrics] _, _ in
       Response(
         status: .ok, headers: [.contentType: Metric.contentType],

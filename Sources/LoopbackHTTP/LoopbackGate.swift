@@ -1,12 +1,15 @@
 internal import HTTPTypes
 package import Hummingbird
 
-/// A middleware that refuses requests of other hosts, and of pages of other origins, with 403.
+/// A middleware that refuses requests of other hosts, and of pages of other origins, with 403, and bodies beyond the
+/// limits with 408 or 413.
 package struct LoopbackGate<Context: RequestContext>: RouterMiddleware {
-  /// Creates a middleware without settings.
-  package init() {}
+  private let body: LoopbackBody
 
-  /// Passes a request on if it comes from this host.
+  /// Creates a middleware with limits on the bodies of requests.
+  package init(_ body: LoopbackBody) { self.body = body }
+
+  /// Passes a request on if it comes from this host, and once its body has arrived.
   package func handle(
     _ request: Request, context: Context, next: (Request, Context) async throws -> Response
   ) async throws -> Response {
@@ -16,7 +19,13 @@ package struct LoopbackGate<Context: RequestContext>: RouterMiddleware {
     if let origin = request.headers[.origin], !LoopbackRule.allows(origin: origin) {
       throw HTTPError(.forbidden, message: "the origin of the request is not this host")
     }
-    return try await next(request, context)
+    do {
+      return try await next(try await body.received(request), context)
+    } catch LoopbackBody.Refusal.tooLarge {
+      throw HTTPError(.contentTooLarge, message: "the body exceeds \(body.limit) bytes")
+    } catch LoopbackBody.Refusal.tooLate {
+      throw HTTPError(.requestTimeout, message: "the body did not arrive within its timeout")
+    }
   }
 }
 

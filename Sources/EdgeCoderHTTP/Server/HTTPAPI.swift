@@ -124,7 +124,8 @@ public struct HTTPAPI: Service {
 
   private func router() -> APIRouter {
     let router = APIRouter(context: APIContext.self)
-    router.add(middleware: RequestGate(logger: logger))
+    let body = LoopbackBody(limit: configuration.bodyLimit, timeout: configuration.bodyTimeout)
+    router.add(middleware: RequestGate(body: body, logger: logger))
     router.add(middleware: RouteFallback())
     let runner = PromptRunner(service: service, configuration: configuration)
     EdgeCoderRoutes(runner: runner).add(to: router)

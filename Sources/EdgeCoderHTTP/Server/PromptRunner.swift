@@ -79,16 +79,7 @@ struct PromptRunner: Sendable {
   }
 
   private func body(of request: Request) async throws -> ByteBuffer {
-    let limit = configuration.bodyLimit
-    let tooLarge = APIError(.contentTooLarge, "the body exceeds \(limit) bytes", code: "body_too_large")
-    if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
-    let late = APIError(.requestTimeout, "the body did not arrive within its timeout", code: "body_timeout")
-    do {
-      return try await TimeSource.continuous.withLimit(configuration.bodyTimeout, orThrow: late) {
-        try await request.body.collect(upTo: limit)
-      }
-    } catch is NIOTooManyBytesError {
-      throw tooLarge
-    }
+    // It is there: ``RequestGate`` has received it.
+    try await request.body.collect(upTo: configuration.bodyLimit)
   }
 }

@@ -6,9 +6,10 @@ internal import Timing
 
 /// The outermost middleware: checks the origin of each request and completes each response.
 ///
-/// It refuses requests of other hosts (``LoopbackRule``), answers CORS for pages of this host, encodes every error in the
-/// form of the client family, and logs one line.
+/// It refuses requests of other hosts (``LoopbackRule``) and bodies beyond the limits, answers CORS for pages of this host,
+/// encodes every error in the form of the client family, and logs one line.
 struct RequestGate: RouterMiddleware {
+  let body: LoopbackBody
   let logger: Logger
 
   func handle(
@@ -20,7 +21,7 @@ struct RequestGate: RouterMiddleware {
     var response: Response
     do {
       try admit(request)
-      response = isPreflight(request) ? preflight() : try await next(request, context)
+      response = isPreflight(request) ? preflight() : try await next(try await received(request), context)
     } catch {
       let shown = APIError(any: error)
       if shown.code == APIError.internalError {
@@ -50,6 +51,16 @@ struct RequestGate: RouterMiddleware {
     }
     if let origin = request.headers[.origin], !LoopbackRule.allows(origin: origin) {
       throw APIError(.forbidden, "the origin of the request is not this host", code: "forbidden_origin")
+    }
+  }
+
+  private func received(_ request: Request) async throws -> Request {
+    do {
+      return try await body.received(request)
+    } catch LoopbackBody.Refusal.tooLarge {
+      throw APIError(.contentTooLarge, "the body exceeds \(body.limit) bytes", code: "body_too_large")
+    } catch LoopbackBody.Refusal.tooLate {
+      throw APIError(.requestTimeout, "the body did not arrive within its timeout", code: "body_timeout")
     }
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import LoopbackHTTP
 import Testing
 
 @testable import AgentHTTP
@@ -34,6 +35,9 @@ import Testing
       "bodies up to \(server.bodyLimit >> 20) MiB within \(server.bodyTimeout.components.seconds) s, "
         + "\(server.connectionLimit) connections, \(StopSequences.countLimit) stop sequences of "
         + "\(StopSequences.lengthLimit >> 10) KiB")
+    // The server of metrics has the same front.
+    #expect(LoopbackBody().limit == server.bodyLimit)
+    #expect(LoopbackBody().timeout == server.bodyTimeout)
   }
 
   @Test("Limits on replies of servers") func servers() throws {

@@ -1,0 +1,44 @@
+internal import HTTPTypes
+package import Hummingbird
+internal import NIOCore
+internal import Timing
+
+/// The limits on the body of every request: read as a whole before it is answered, whether anybody needs it or not.
+///
+/// A body that nobody reads would hold its connection for as long as something of it comes.
+package struct LoopbackBody: Sendable {
+  /// A body that is refused.
+  package enum Refusal: Error {
+    /// It is longer than the limit, by what the request states or by what has come.
+    case tooLarge
+    /// It did not arrive within the timeout.
+    case tooLate
+  }
+
+  /// The limit in bytes. Default: 1 MiB.
+  package var limit: Int
+  /// The time for the whole body. Default: 20 s.
+  package var timeout: Duration
+
+  /// Creates limits; each property describes its default.
+  package init(limit: Int = 1 << 20, timeout: Duration = .seconds(20)) {
+    self.limit = limit
+    self.timeout = timeout
+  }
+
+  /// Returns a request whose body has arrived.
+  /// - Throws: ``Refusal``; `CancellationError`; an error of the connection.
+  package func received(_ request: Request) async throws -> Request {
+    if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw Refusal.tooLarge }
+    do {
+      let body = try await TimeSource.continuous.withLimit(timeout, orThrow: Refusal.tooLate) { [limit] in
+        try await request.body.collect(upTo: limit)
+      }
+      var received = request
+      received.body = RequestBody(buffer: body)
+      return received
+    } catch is NIOTooManyBytesError {
+      throw Refusal.tooLarge
+    }
+  }
+}
