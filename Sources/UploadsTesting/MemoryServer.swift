@@ -155,7 +155,7 @@ public final class MemoryServer: S3Transport {
       guard isAllowed(request, .complete) else { return Self.refusal(412, "PreconditionFailed") }
       let ordered = parts.sorted { $0.key < $1.key }.map(\.value)
       let etag = "\"\(Digests.md5(of: ordered.flatMap { Digests.md5(of: $0) }).hex)-\(ordered.count)\""
-      store(ordered.flatMap { $0 }, etag: etag, as: request.path)
+      store(ordered.reduce(into: []) { $0 += $1 }, etag: etag, as: request.path)
       state.withLock { $0.uploads[id] = nil }
       let text = "<CompleteMultipartUploadResult><ETag>\(etag)</ETag></CompleteMultipartUploadResult>"
       return S3Response(status: 200, body: Data(text.utf8))
@@ -168,7 +168,8 @@ public final class MemoryServer: S3Transport {
     switch body {
     case .none: []
     case .bytes(let data): Array(data)
-    case .file(let slice): try Array(Data(contentsOf: URL(filePath: slice.path)))
+    case .file(let slice):
+      try Array(Data(contentsOf: URL(filePath: slice.path)).dropFirst(Int(slice.offset)).prefix(Int(slice.length)))
     }
   }
 

@@ -51,6 +51,7 @@ import UploadsTesting
     }
     let item = try await upload("raced", 17 << 20)
     #expect(item.state == .failed)
+    #expect(item.problem?.contains("another object exists") == true, "\(item.problem ?? "")")
     #expect(server.object("bucket/raced") == Array("somebody's".utf8))
   }
 

@@ -70,8 +70,9 @@ struct ItemUploader: Sendable {
   private func lookAgain() async throws {
     guard client.condition != .kept || content.size >= plan.threshold else { return }
     switch try await presence() {
-    // The bytes of ours were proven when they were sent.
-    case .same, .different(isOurs: true): return
+    case .same: return
+    // The next attempt sends it again: what was proven a moment ago is not there.
+    case .different(isOurs: true): throw S3Client.differs(request.key)
     case .absent: throw UploadsError(.busy, "\(request.key) was uploaded, and is gone")
     case .different(isOurs: false): throw Self.exists(request.key)
     }
@@ -137,8 +138,8 @@ struct ItemUploader: Sendable {
     let parts = try await sendParts(ranges, sums, known, of: upload)
     let etag = try await client.completeMultipart(
       parts, of: upload, replacing: replacing, credentials: credentials)
-    // Every part was compared; the ETag proves that the object consists of these parts.
-    let etags = parts.compactMap { [UInt8](hex: $0.etag) }
+    // If every part was compared, the ETag proves that the object consists of these parts.
+    let etags = parts.compactMap { $0.isCompared == true ? [UInt8](hex: $0.etag) : nil }
     let isProven = etags.count == parts.count && etag == Digests.md5(of: etags.flatMap { $0 }).hex + "-\(parts.count)"
     if isProven { return }
     guard try await presence() == .same else { throw S3Client.differs(request.key) }

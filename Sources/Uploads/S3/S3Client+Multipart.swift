@@ -13,6 +13,9 @@ public struct UploadedPart: Sendable, Hashable, Codable {
   public var etag: String
   /// A Boolean value that indicates whether the server returned the part's SHA-256.
   public var hasChecksum: Bool
+  /// A Boolean value that indicates whether the server has shown the part's SHA-256 or MD5; `nil` in records of version
+  /// 0.1.0.
+  var isCompared: Bool?
 }
 
 /// The multipart upload of an object that is in progress.
@@ -77,6 +80,8 @@ extension S3Client {
     }
     let stored = try Self.stored(response, size: slice.length, "PUT")
     learned.withLock { $0.returnsChecksums = stored.checksum != nil }
+    // An encrypted part has an ETag that may look like an MD5, and says nothing.
+    let isCompared = stored.checksum != nil || stored.md5 != nil
     if let returned = stored.checksum {
       guard returned == checksum else { throw Self.differs("part \(number) of \(upload.key)") }
     } else {
@@ -86,7 +91,8 @@ extension S3Client {
       if let md5 = stored.md5, md5 != sent.md5.hex { throw Self.differs("part \(number) of \(upload.key)") }
     }
     return UploadedPart(
-      number: number, size: slice.length, sha256: sum.hex, etag: stored.etag, hasChecksum: stored.checksum != nil)
+      number: number, size: slice.length, sha256: sum.hex, etag: stored.etag, hasChecksum: stored.checksum != nil,
+      isCompared: isCompared)
   }
 
   /// Completes the object from its parts.
