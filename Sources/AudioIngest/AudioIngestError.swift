@@ -60,10 +60,10 @@ package func storage<Result>(
 }
 
 extension Disk {
-  /// Returns the bytes of a file, or `nil` if it does not exist.
+  /// Returns the bytes of a file of a folder of recordings, or `nil` if it does not exist.
   /// - Throws: ``AudioIngestError``: `.damagedFile` if the file is longer than the limit, `.storage`.
   package func contents(of path: String, limit: Int) throws(AudioIngestError) -> [UInt8]? {
-    guard let bytes = try storage(read(path, limit: limit)) else { return nil }
+    guard let bytes = try storage(read(path, limit: limit, followsLinks: false)) else { return nil }
     guard bytes.count <= limit else {
       throw AudioIngestError(.damagedFile, "\(path) is too long; allowed: at most \(limit) bytes")
     }

@@ -153,16 +153,19 @@ package struct Disk: Sendable {
   /// - Parameters:
   ///   - path: The file; a pipe or device is read without waiting.
   ///   - limit: The largest size in bytes.
-  ///   - followsLinks: Whether a symbolic link is followed, as for a file that the user names.
+  ///   - followsLinks: Whether the file may be a symbolic link, a pipe or a device, as one that a person names. State is
+  ///     in files of its folder alone.
   /// - Returns: The bytes, at most one more than the limit, so that a caller can tell a file that is too long;
   ///   `nil` if the file does not exist.
-  package func read(_ path: String, limit: Int, followsLinks: Bool = true) throws(FileError) -> [UInt8]? {
+  package func read(_ path: String, limit: Int, followsLinks: Bool) throws(FileError) -> [UInt8]? {
+    // A non-blocking open: a pipe in the file's place would wait for a writer.
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW))
     guard file >= 0 else {
       if errno == ENOENT { return nil }
       throw FileError("opening \(path)")
     }
     defer { close(file) }
+    if !followsLinks { try FolderHandle.checkIsFile(file, for: "opening \(path)") }
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: min(limit + 1, 65_536))
     while bytes.count <= limit {

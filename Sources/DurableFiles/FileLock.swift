@@ -48,12 +48,13 @@ public final class FileLock: Sendable {
   /// Returns whether a process, which may be this one, holds the lock of a file.
   /// - Throws: ``FileError`` when the file exists and cannot be opened.
   public static func isHeld(path: String) throws(FileError) -> Bool {
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else {
       if errno == ENOENT { return false }
       throw FileError("opening \(path)")
     }
     defer { close(file) }
+    try FolderHandle.checkIsFile(file, for: "opening \(path)")
     if flock(file, LOCK_SH | LOCK_NB) == 0 {
       flock(file, LOCK_UN)
       return false

@@ -46,12 +46,20 @@ final class FolderHandle: Sendable {
     let file = openat(number, name, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { throw FileError(operation) }
     do {
+      try Self.checkIsFile(file, for: operation)
       if flags & O_ACCMODE != O_RDONLY { try adopt(file, for: operation) }
       return file
     } catch {
       close(file)
       throw error
     }
+  }
+
+  /// Refuses an open pipe, device or folder, which a program's own file never is.
+  static func checkIsFile(_ file: Int32, for operation: String) throws(FileError) {
+    var status = stat()
+    guard fstat(file, &status) == 0 else { throw FileError(operation) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw FileError(operation, errno: EINVAL) }
   }
 
   /// Gives a file of root to the owner of the folder, without opening it.

@@ -9,10 +9,13 @@ package final class ReadableFile: Sendable {
   package let isRegular: Bool
 
   /// Opens a file.
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - followsLinks: Whether the file may be a symbolic link, as one that a person names.
   /// - Throws: ``FileError`` if the file does not exist or may not be read.
-  package init(_ path: String) throws(FileError) {
+  package init(_ path: String, followsLinks: Bool) throws(FileError) {
     // A non-blocking open: a pipe in the file's place would wait for a writer.
-    let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW))
     guard number >= 0 else { throw FileError("opening \(path)") }
     self.path = path
     file = FileDescriptor(owning: number)

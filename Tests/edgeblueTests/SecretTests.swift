@@ -53,6 +53,16 @@ import Testing
     }
   }
 
+  @Test("A file of a secret may be a link, and a pipe in its place is not waited for", .timeLimit(.minutes(1)))
+  func namedFilesMayBeLinks() throws {
+    try withFiles(["secret": "from-file\n"]) { (folder: String) throws in
+      try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: folder + "/secret")
+      #expect(try SecretText.line(of: folder + "/link") == "from-file")
+      try #require(mkfifo(folder + "/pipe", 0o600) == 0)
+      #expect(throws: Failure.self) { try SecretText.line(of: folder + "/pipe") }
+    }
+  }
+
   @Test("A variable that no header may contain is refused without its value") func otherVariablesAreRefused() throws {
     let failure = try #require(throws: Failure.self) {
       try Secret.meshToken.value(nil, ["MESH_AUTH_TOKEN": "MARKED\r\nx: y"])

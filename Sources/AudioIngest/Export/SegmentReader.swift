@@ -1,5 +1,6 @@
 internal import Crypto
 internal import DurableFiles
+internal import Glibc
 
 /// A reader of a segment's samples, a part at a time.
 struct SegmentReader {
@@ -13,7 +14,10 @@ struct SegmentReader {
   /// - Throws: ``AudioIngestError``: `.damagedFile` if the file is not the one that the sidecar describes, `.storage`.
   init(_ segment: FinishedSegment) throws(AudioIngestError) {
     path = segment.path
-    file = try storage(ReadableFile(segment.path))
+    file = try storage(ReadableFile(segment.path, followsLinks: false))
+    guard file.isRegular else {
+      throw AudioIngestError(FileError("opening \(segment.path)", errno: EINVAL))
+    }
     let info = segment.info
     var sum = SHA256()
     var offset = 0

@@ -110,7 +110,7 @@ public final class MessageSegments: Sendable {
   /// - Throws: ``MessageSendingError`` with code `.storage`, or the closure's error.
   public static func read(_ path: String, _ body: (SealedMessage) throws -> Void) throws {
     do {
-      let file = try ReadableFile(path)
+      let file = try ReadableFile(path, followsLinks: true)
       var buffer = [UInt8](repeating: 0, count: SealedMessage.byteCount)
       var offset: Int64 = 0
       while try buffer.withUnsafeMutableBytes({ try file.read($0, at: offset) }) == SealedMessage.byteCount {

@@ -25,12 +25,14 @@ public struct SecretFile: Sendable {
   public func read(count: Int) throws(MessageSendingError) -> SecretBytes {
     var found: [UInt8]
     do throws(FileError) {
-      guard let bytes = try disk.read(path, limit: count) else { throw FileError("opening \(path)", errno: ENOENT) }
+      guard let bytes = try disk.read(path, limit: count, followsLinks: false) else {
+        throw FileError("opening \(path)", errno: ENOENT)
+      }
       found = bytes
     } catch { throw MessageSendingError(error) }
     defer { wipe(&found) }
     var status = stat()
-    guard stat(path, &status) == 0 else { throw MessageSendingError(FileError("looking at \(path)")) }
+    guard lstat(path, &status) == 0 else { throw MessageSendingError(FileError("looking at \(path)")) }
     guard status.st_mode & 0o077 == 0 else {
       throw MessageSendingError(
         .damagedFile, "other users may read the secret in \(path)", hint: "make it private: chmod 600 \(path)")

@@ -39,7 +39,10 @@ public struct SignedKeys: Sendable, Hashable {
   /// - Throws: ``MessageSendingError`` with code `.storage` when it cannot be read, or `.untrustedKeys`.
   public static func read(path: String) throws(MessageSendingError) -> SignedKeys {
     let bytes: [UInt8]?
-    do { bytes = try Disk().read(path, limit: largestByteCount) } catch { throw MessageSendingError(error) }
+    do {
+      // Wherever it is, its signature proves it.
+      bytes = try Disk().read(path, limit: largestByteCount, followsLinks: true)
+    } catch { throw MessageSendingError(error) }
     guard let bytes else { throw MessageSendingError(FileError("opening \(path)", errno: ENOENT)) }
     return try SignedKeys(bytes)
   }

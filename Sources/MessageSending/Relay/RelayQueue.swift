@@ -133,7 +133,7 @@ public final class RelayQueue: MessageSource {
         path(folder, number) == "\(folder)/\(name)"
       else { continue }
       state.next = max(state.next, number + 1)
-      let bytes = try disk.read(folder + "/" + name, limit: SealedMessage.byteCount) ?? []
+      let bytes = try disk.read(folder + "/" + name, limit: SealedMessage.byteCount, followsLinks: false) ?? []
       guard bytes.count == SealedMessage.byteCount else {
         try disk.rename(folder + "/" + name, to: folder + "/" + name + ".damaged")
         continue

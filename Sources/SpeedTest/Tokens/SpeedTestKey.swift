@@ -33,7 +33,7 @@ public struct SpeedTestKey: Sendable, CustomStringConvertible, CustomDebugString
   public static func keys(inFile path: String) throws(SpeedTestError) -> [SpeedTestKey] {
     let data: Data?
     do {
-      data = try Disk().read(path, limit: keyFileLimit).map { Data($0) }
+      data = try Disk().read(path, limit: keyFileLimit, followsLinks: true).map { Data($0) }
     } catch {
       throw SpeedTestError(.invalidArgument, "read the keys: \(error)")
     }

@@ -39,7 +39,7 @@ package struct AWSSettings: Sendable {
 
   private static func text(of path: String) throws(UploadsError) -> String {
     do throws(FileError) {
-      guard let bytes = try Disk().read(path, limit: FileCredentials.fileLimit) else { return "" }
+      guard let bytes = try Disk().read(path, limit: FileCredentials.fileLimit, followsLinks: true) else { return "" }
       if bytes.count <= FileCredentials.fileLimit { return String(decoding: bytes, as: UTF8.self) }
     } catch { throw UploadsError(error) }
     throw UploadsError(.storage, "\(path) has more than \(FileCredentials.fileLimit) bytes: not a file of settings")

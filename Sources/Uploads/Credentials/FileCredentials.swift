@@ -77,7 +77,7 @@ public struct FileCredentials: CredentialsProvider {
   /// Returns the contents of a file; `nil` if it does not exist.
   private static func text(of path: String) throws(UploadsError) -> String? {
     do throws(FileError) {
-      guard let bytes = try Disk().read(path, limit: fileLimit) else { return nil }
+      guard let bytes = try Disk().read(path, limit: fileLimit, followsLinks: true) else { return nil }
       if bytes.count <= fileLimit { return String(decoding: bytes, as: UTF8.self) }
     } catch {
       throw UploadsError(.noCredentials, "\(error)", errno: error.errno)

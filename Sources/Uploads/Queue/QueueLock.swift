@@ -58,7 +58,7 @@ struct QueueLock: Sendable {
   static func holder(path: String) throws(UploadsError) -> QueueUploader? {
     do throws(FileError) {
       guard try FileLock.isHeld(path: path) else { return nil }
-      let bytes = try Disk().read(path, limit: sizeLimit) ?? []
+      let bytes = try Disk().read(path, limit: sizeLimit, followsLinks: false) ?? []
       // A process that has just taken the lock, or is writing, has no whole line yet.
       return uploader(in: Data(bytes.prefix { $0 != UInt8(ascii: "\n") })) ?? QueueUploader()
     } catch {

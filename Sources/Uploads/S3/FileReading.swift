@@ -41,7 +41,7 @@ package struct OpenFile: Sendable {
   /// - Throws: ``UploadsError`` with code `.fileMissing`, `.storage`, or `.invalidArgument` for a folder, pipe or device.
   package init(_ path: String) throws(UploadsError) {
     self.path = path
-    do throws(FileError) { file = try ReadableFile(path) } catch { throw UploadsError(error) }
+    do throws(FileError) { file = try ReadableFile(path, followsLinks: true) } catch { throw UploadsError(error) }
     guard file.isRegular else {
       throw UploadsError(.invalidArgument, "\(path) is a folder, pipe or device; allowed: a regular file")
     }

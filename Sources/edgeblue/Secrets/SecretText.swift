@@ -11,7 +11,7 @@ enum SecretText {
   /// - Throws: ``Failure``, which never contains a part of the file.
   static func line(of path: String) throws -> String {
     let bytes: [UInt8]?
-    do throws(FileError) { bytes = try Disk().read(path, limit: limit) } catch {
+    do throws(FileError) { bytes = try Disk().read(path, limit: limit, followsLinks: true) } catch {
       throw Failure("the secret in \(path.printable) cannot be read: \(error.reason)", status: .badInput)
     }
     guard let bytes else { throw Failure("\(path.printable) does not exist", status: .badInput) }

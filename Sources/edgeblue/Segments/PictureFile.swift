@@ -36,7 +36,7 @@ struct PictureFile {
 
   /// Refuses a file that exists and is no picture of this command.
   func checkIsReplaceable() throws {
-    guard let bytes = try Disk().read(path, limit: 1024), !Self.isDrawn(bytes) else { return }
+    guard let bytes = try Disk().read(path, limit: 1024, followsLinks: true), !Self.isDrawn(bytes) else { return }
     throw Failure(
       "\(path.printable) exists, and is no picture that this command has drawn", hint: "name another file with -o",
       status: .badInput)

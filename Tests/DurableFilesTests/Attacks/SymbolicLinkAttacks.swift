@@ -52,6 +52,31 @@ import Testing
     }
   }
 
+  /// A pipe that nobody writes to would hold up whoever opens it.
+  @Test("A pipe or a device in the place of state is refused, and not waited for", .timeLimit(.minutes(1)))
+  func pipesAreNotRead() throws {
+    try withFolder { folder, _ in
+      try #require(mkfifo(folder + "/pipe", 0o600) == 0)
+      let error = #expect(throws: FileError.self) { try WholeFile(path: folder + "/pipe", limit: 100).read() }
+      #expect(error?.errno == EINVAL)
+      #expect(throws: FileError.self) { try WholeFile(path: "/dev/null", limit: 100).read() }
+      #expect(throws: FileError.self) { try WholeFile(path: folder, limit: 100).read() }
+      #expect(throws: FileError.self) { try FileLock.isHeld(path: folder + "/pipe") }
+      #expect(throws: FileError.self) { try FileLock(path: folder + "/pipe") }
+      #expect(throws: FileError.self) { _ = try GrowingFile(folder + "/pipe", on: Disk(), isContinued: true) }
+    }
+  }
+
+  @Test("A file that a person names may be a link, and a pipe is not waited for", .timeLimit(.minutes(1)))
+  func namedFilesMayBeLinks() throws {
+    try withFolder { folder, precious in
+      try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: precious)
+      #expect(try Disk().read(folder + "/link", limit: 100, followsLinks: true) == Array("precious".utf8))
+      try #require(mkfifo(folder + "/pipe", 0o600) == 0)
+      #expect(try Disk().read(folder + "/pipe", limit: 100, followsLinks: true)?.isEmpty == true)
+    }
+  }
+
   @Test(
     "Root neither changes nor gives away a file that has another name elsewhere",
     .enabled(if: geteuid() == 0, "needs root"))

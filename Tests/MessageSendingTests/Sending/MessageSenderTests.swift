@@ -161,7 +161,7 @@ import Testing
     var kept: [ReadableFile] = []
     for event in [.started, .ticked, .ticked, .stopping] as [SendingMachine.Event] {
       _ = await sender.handle(event)
-      kept.append(try ReadableFile(place.queue.path))
+      kept.append(try ReadableFile(place.queue.path, followsLinks: false))
       let attributes = try FileManager.default.attributesOfItem(atPath: place.queue.path)
       seen.insert(try #require(attributes[.systemFileNumber] as? UInt64))
     }
