@@ -52,6 +52,7 @@ struct MessagesCollectCommand: AsyncParsableCommand {
       var options = MessageCollector.Options(host: host, port: port, certificate: pair(certificate, key))
       // First, so that a mistake leaves no folder behind.
       try options.checkCertificate()
+      if let key { SecretText.warnIfReadable(key) }
       let segments = try MessageSegments(folder: to)
       options.messagesPerMinute = rate
       let collector = MessageCollector(segments, options: options, logger: Logger(label: "edgeblue.messages")) { port in

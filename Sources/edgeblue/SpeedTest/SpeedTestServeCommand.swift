@@ -79,6 +79,7 @@ struct SpeedTestServeCommand: AsyncParsableCommand {
       try keyPath.map { SpeedTestServer.Access.keys(try SpeedTestKey.keys(inFile: $0)) } ?? .open
     var options = SpeedTestServer.Options(address: address, port: port, access: access)
     if let certificate, let certificateKey {
+      SecretText.warnIfReadable(certificateKey)
       options.certificate = SpeedTestCertificate(certificate: certificate, privateKey: certificateKey)
     }
     options.connectionLimit = maxConnections

@@ -68,6 +68,33 @@ struct SecretFileAttacks {
       #expect(!closed.contains("other users can read"), "\(closed)")
     }
   }
+
+  /// Servers whose secret is the private key of their certificate.
+  @Test(
+    "A server reports the private key that every user can read, and no other",
+    .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"),
+    arguments: [
+      ["messages", "collect", "--to", "FOLDER/collected", "--key"],
+      ["speedtest", "serve", "--open", "--certificate-key"],
+    ])
+  func openKeysAreReported(words: [String]) async throws {
+    let authority = try await TestAuthority()
+    let files = try await authority.issue(to: "DNS:localhost")
+    let folder = URL(filePath: files.key).deletingLastPathComponent().path
+    for mode in [0o644, 0o600] {
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: files.key)
+      let server = try ChildProcess(
+        program,
+        words.map { $0.replacing("FOLDER", with: folder) } + [files.key, "--certificate", files.chain, "--port", "0"],
+        errors: .kept)
+      defer { server.kill() }
+      _ = try await server.firstLine()
+      server.signal(SIGTERM)
+      let log = await server.outcome().errors
+      #expect(log.contains("other users can read a secret") == (mode == 0o644), "\(log)")
+      #expect(log.contains(files.key) == (mode == 0o644), "\(log)")
+    }
+  }
 }
 
 private let program = URL(filePath: #filePath).deletingLastPathComponent()
