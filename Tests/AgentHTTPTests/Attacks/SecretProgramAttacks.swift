@@ -1,5 +1,6 @@
 import DBusTesting
 import Foundation
+import Streams
 import SystemTesting
 import Testing
 
@@ -17,15 +18,20 @@ struct SecretProgramAttacks {
     aws_access_key_id = KEY
     aws_secret_access_key = MARKED/SECRET
     aws_session_token = MARKED-SESSION
-    """, "audio": "bytes",
+    """, "audio": "bytes", "engine": "MARKED-ENGINE-KEY\n", "upload": "MARKED-UPLOAD-TOKEN\n",
   ]
+
+  /// Writes each secret to a file of its name.
+  private static func write(to folder: Folder) throws {
+    for (name, text) in secrets { try Data(text.utf8).write(to: URL(filePath: "\(folder.path)/\(name)")) }
+  }
 
   @Test("No fault of a server has a secret written anywhere", arguments: QuotingServer.Fault.allCases)
   func noSecretIsWritten(fault: QuotingServer.Fault) async throws {
     let bus = try PrivateBus()
     let state = try Folder()
     let inputs = try Folder()
-    for (name, text) in Self.secrets { try Data(text.utf8).write(to: URL(filePath: "\(inputs.path)/\(name)")) }
+    try Self.write(to: inputs)
     try await QuotingServer.run(fault) { url in
       let upload = [
         "--endpoint", url, "--credentials", inputs.path + "/s3", "--state", state.path,
@@ -47,15 +53,86 @@ struct SecretProgramAttacks {
       try await expectNoMark(in: commands(state.path, bus))
       agent.signal(SIGTERM)
       #expect(await agent.wait() == 0)
-      try expectNoMark(inFilesOf: state.path, and: inputs.path + "/said")
+      try expectNoMark(inFilesOf: state.path, having: ["events.jsonl", "uploads.sqlite"], and: inputs.path + "/said")
     }
   }
 
-  /// Starts an agent whose output goes to a file: no pipe holds all of it.
+  /// A coordinator gives the agent a task, whose prompt it sends to an engine that quotes the key.
+  @Test(
+    "No fault of an engine has its key written anywhere, or sent to the coordinator",
+    arguments: QuotingServer.Fault.allCases.filter { $0 != .withoutTLS })
+  func noEngineKeyIsWritten(fault: QuotingServer.Fault) async throws {
+    let bus = try PrivateBus()
+    let state = try Folder()
+    let inputs = try Folder()
+    try Self.write(to: inputs)
+    let quoted = Lock<[String]>([])
+    try await TestCoordinator.run { coordinator in
+      let registry = coordinator.registry
+      registry.offer(#"{"id":"s1","taskId":"T","input":"Say something.","timeoutMs":60000}"#)
+      try await QuotingServer.run(fault, quoted: quoted) { url in
+        let engine = ["--engine", "openai", "--engine-url", url, "--engine-key-file", inputs.path + "/engine"]
+        let agent = try agent(
+          [
+            "--bus", bus.address, "--coordinator", coordinator.address, "--state", state.path, "--model", "m",
+            "--log-level", "trace",
+          ] + engine, output: inputs.path + "/said", bus)
+        try await eventually("the agent is on the bus") {
+          try await edgeblue(["mode", "on", "--bus", bus.address]).status == 0
+        }
+        await registry.until { seen in seen.contains { $0.path == "/result" } }
+        try await expectNoMark(in: ["status", "events", "tasks"].map { [$0, "--bus", bus.address] })
+        // Below this path it quotes those who ask for its models, too.
+        let doctor = ["doctor", "--log-level", "trace", "--state", state.path, "--engine", "openai", "--engine-url"]
+        let checks = try await edgeblue(doctor + [url + "/below"] + engine.suffix(2))
+        #expect(!checks.output.contains("MARKED"), "\(checks.output)")
+        agent.signal(SIGTERM)
+        #expect(await agent.wait() == 0)
+        try expectNoMark(inFilesOf: state.path, having: ["events.jsonl"], and: inputs.path + "/said")
+      }
+      #expect(!registry.seen.contains { String(decoding: $0.body, as: UTF8.self).contains("MARKED") })
+    }
+    #expect(quoted.withLock { $0.contains { $0.contains("MARKED-ENGINE-KEY") } })
+  }
+
+  @Test(
+    "No fault of the service of credentials has the token for it written anywhere",
+    arguments: QuotingServer.Fault.allCases)
+  func noUploadTokenIsWritten(fault: QuotingServer.Fault) async throws {
+    let state = try Folder()
+    let inputs = try Folder()
+    try Self.write(to: inputs)
+    let quoted = Lock<[String]>([])
+    try await QuotingServer.run(fault, quoted: quoted) { url in
+      let upload = try start(
+        [
+          "upload", inputs.path + "/audio", "--bucket", "bucket", "--key", "k", "--endpoint", url, "--token-service",
+          url + "/tokens", "--token-file", inputs.path + "/upload", "--state", state.path, "--log-level", "trace",
+        ], output: inputs.path + "/said")
+      try await eventually("the command says why it waits") {
+        let said = FileManager.default.contents(atPath: inputs.path + "/said") ?? Data()
+        return String(decoding: said, as: UTF8.self).contains("waits")
+      }
+      try await expectNoMark(in: Self.queueCommands(state.path))
+      upload.signal(SIGINT)
+      _ = await upload.wait()
+      try expectNoMark(inFilesOf: state.path, having: ["uploads.sqlite"], and: inputs.path + "/said")
+    }
+    let isSent = quoted.withLock { $0.contains { $0.contains("MARKED-UPLOAD-TOKEN") } }
+    #expect(isSent == (fault != .withoutTLS))
+  }
+
   private func agent(_ arguments: [String], output: String, _ bus: PrivateBus) throws -> ChildProcess {
+    try start(["agent"] + arguments, output: output, ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
+  }
+
+  /// Starts a command whose output goes to a file: no pipe holds all of it.
+  private func start(
+    _ words: [String], output: String, _ variables: [String: String] = [:]
+  ) throws -> ChildProcess {
     try ChildProcess(
-      "/bin/sh", ["-c", #"said=$1; shift; exec "$0" agent "$@" >"$said" 2>&1"#, program, output] + arguments,
-      environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address, "HOME": "/nonexistent"])
+      "/bin/sh", ["-c", #"said=$1; shift; exec "$0" "$@" >"$said" 2>&1"#, program, output] + words,
+      environment: variables.merging(["HOME": "/nonexistent"]) { $1 })
   }
 
   private func edgeblue(_ arguments: [String]) async throws -> (status: Int32, output: String) {
@@ -65,7 +142,11 @@ struct SecretProgramAttacks {
   }
 
   private func commands(_ state: String, _ bus: PrivateBus) -> [[String]] {
-    ["status", "events", "tasks"].map { [$0, "--bus", bus.address] } + [
+    ["status", "events", "tasks"].map { [$0, "--bus", bus.address] } + Self.queueCommands(state)
+  }
+
+  private static func queueCommands(_ state: String) -> [[String]] {
+    [
       ["uploads", "list", "--all", "--json", "--state", state], ["uploads", "events", "--state", state],
       ["uploads", "show", "1", "--state", state],
     ]
@@ -79,10 +160,9 @@ struct SecretProgramAttacks {
     }
   }
 
-  private func expectNoMark(inFilesOf folder: String, and output: String) throws {
+  private func expectNoMark(inFilesOf folder: String, having expected: [String], and output: String) throws {
     let names = try FileManager.default.subpathsOfDirectory(atPath: folder)
-    #expect(names.contains("events.jsonl"))
-    #expect(names.contains("uploads.sqlite"))
+    #expect(Set(names).isSuperset(of: expected), "\(names)")
     for path in names.map({ "\(folder)/\($0)" }) + [output] {
       let bytes = FileManager.default.contents(atPath: path) ?? Data()
       let text = String(decoding: bytes, as: UTF8.self)

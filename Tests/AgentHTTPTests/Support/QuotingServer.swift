@@ -22,13 +22,18 @@ enum QuotingServer {
   }
 
   /// Serves while the body runs.
-  static func run(_ fault: Fault, _ body: @escaping @Sendable (String) async throws -> Void) async throws {
+  /// - Parameter quoted: What was quoted so far, for a test that nothing was shown because nothing was sent.
+  static func run(
+    _ fault: Fault, quoted: Lock<[String]> = Lock([]), _ body: @escaping @Sendable (String) async throws -> Void
+  ) async throws {
     let (ports, source) = BoundedStream.make(of: Int.self, limit: 1)
     let application = Application(
       responder: CallbackResponder<BasicRequestContext> { request, _ in
         let bytes = try await request.body.collect(upTo: 1 << 20)
         let headers = request.headers.map { "\($0.name) \($0.value)" }.joined(separator: "; ")
-        return response(fault, to: request, quoting: headers + " " + String(buffer: bytes))
+        let quote = headers + " " + String(buffer: bytes)
+        quoted.withLock { $0.append(quote) }
+        return response(fault, to: request, quoting: quote)
       },
       configuration: .init(address: .hostname("127.0.0.1", port: 0)),
       onServerRunning: { source.yield($0.localAddress?.port ?? 0) },
@@ -47,6 +52,10 @@ enum QuotingServer {
   }
 
   private static func response(_ fault: Fault, to request: Request, quoting quote: String) -> Response {
+    // An engine without a model gets no prompt.
+    if request.uri.path == "/v1/models" {
+      return Response(status: .ok, body: .init(byteBuffer: ByteBuffer(string: #"{"data":[{"id":"m"}]}"#)))
+    }
     guard request.method != .head else { return Response(status: fault == .truncated ? .ok : .forbidden) }
     let said = quote.replacing("\\", with: "").replacing("\"", with: "'").replacing("<", with: "")
     let isJSON = request.method == .post && !request.uri.path.hasPrefix("/bucket/")
