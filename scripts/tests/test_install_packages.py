@@ -19,6 +19,8 @@ FAKES = {
         echo "apt-get $*" >>"$CALLS"
         case "$*" in
           *--simulate*) printf 'Inst compiler (1)\\nInst library (2)\\nRemv old (3)\\n' ;;
+          # What apt does with the files of packages before it unpacks them.
+          install*) for word; do case $word in DPkg::Pre-Install-Pkgs::=*) ls "$DEBS"/* 2>/dev/null | sh -c "${word#*=}" || exit 100 ;; esac; done ;;
           update*) [ -z "$OFFLINE" ] || { echo "no route"; exit 100; }; touch "$LISTS" ;;
           download*) [ -e "$LISTS" ] || { echo "unknown package"; exit 100; }; touch "${@: -1}.deb" ;;
         esac""",
@@ -38,7 +40,9 @@ class InstallPackages(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         (self.folder / "scripts").mkdir()
-        shutil.copy(ROOT / "scripts/install-packages", self.folder / "scripts")
+        for name in ("install-packages", "refuse-servers", "packages-services.txt"):
+            shutil.copy(ROOT / "scripts" / name, self.folder / "scripts")
+        (self.folder / "debs").mkdir()
         (self.folder / "list.txt").write_text(LIST)
         self.fakes = self.folder / "fakes"
         self.fakes.mkdir()
@@ -46,7 +50,7 @@ class InstallPackages(unittest.TestCase):
             (self.fakes / name).write_text(f"#!/bin/bash\n{body}\n")
             (self.fakes / name).chmod(0o755)
         # The tools of a real system, but neither its apt nor its sudo.
-        for name in "sed awk tr sort cat mktemp rm mkdir touch dirname env bash sh".split():
+        for name in "sed awk tr sort cat mktemp rm mkdir touch dirname env bash sh ls grep tar dpkg-deb".split():
             (self.fakes / name).symlink_to(shutil.which(name))
 
     def run_it(self, installed="", user=0, offline=False):
@@ -56,6 +60,7 @@ class InstallPackages(unittest.TestCase):
         environment = {
             "PATH": str(self.fakes), "CALLS": str(calls), "INSTALLED": installed, "USER_ID": str(user),
             "LISTS": str(self.folder / "lists"), "OFFLINE": "yes" if offline else "", "TMPDIR": str(self.folder),
+            "DEBS": str(self.folder / "debs"),
         }  # fmt: skip
         done = subprocess.run(
             [str(self.folder / "scripts/install-packages"), "make this", "list.txt"], env=environment,
@@ -74,7 +79,7 @@ class InstallPackages(unittest.TestCase):
         self.assertIn("They bring with them: library \nThey replace: old \n", done.stdout)
         self.assertEqual([call.split()[1] for call in calls], ["update", "install", "install"])
         self.assertIn("--simulate", calls[1])
-        self.assertEqual(calls[2], "apt-get install -q -y --no-install-recommends compiler")
+        self.assertRegex(calls[2], r"^apt-get install -q -y --no-install-recommends -o DPkg::Pre-Install-Pkgs::=.* compiler$")
 
     def test_what_apt_is_told_follows_what_the_reader_is_told(self):
         (self.fakes / "apt-get").write_text('#!/bin/bash\necho "APT $*"\n[ "$1" != update ]\n')
@@ -99,7 +104,7 @@ class InstallPackages(unittest.TestCase):
 
     def test_others_than_root_use_sudo_to_install(self):
         _, calls = self.run_it(user=1000)
-        self.assertIn("sudo apt-get install -q -y --no-install-recommends compiler shell", calls)
+        self.assertTrue(any(re.match(r"sudo apt-get install -q -y .* compiler shell$", call) for call in calls), calls)
         self.assertNotIn("sudo apt-get download -q server", calls)
 
     def test_without_sudo_it_says_what_to_ask_for(self):
@@ -107,6 +112,35 @@ class InstallPackages(unittest.TestCase):
         done, calls = self.run_it(user=1000)
         self.assertEqual((done.returncode, calls), (1, []))
         self.assertIn("apt-get install compiler shell\n", done.stderr)
+
+    def make_package(self, name, script):
+        """A Debian package with a script that runs when it is installed."""
+        control = self.folder / "package" / name / "DEBIAN"
+        control.mkdir(parents=True)
+        (control / "control").write_text(f"Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: x\nDescription: x\n")
+        (control / "postinst").write_text("#!/bin/sh\n" + script)
+        (control / "postinst").chmod(0o755)
+        subprocess.run(["dpkg-deb", "--build", control.parent, self.folder / f"debs/{name}.deb"], check=True, capture_output=True)
+
+    def test_a_package_that_would_start_a_service_is_refused(self):
+        for script in ("deb-systemd-invoke start 'compiler.service'", "invoke-rc.d compiler start", "systemctl --now start compiler"):
+            shutil.rmtree(self.folder / "package", ignore_errors=True)
+            self.make_package("compiler", script)
+            done, _ = self.run_it(installed="shell server")
+            self.assertEqual(done.returncode, 1, script)
+            self.assertIn("compiler would start a service", done.stderr)
+            self.assertIn("Could not get: compiler", done.stderr)
+
+    def test_other_packages_are_not_refused(self):
+        self.make_package("compiler", "ldconfig\n")
+        self.make_package("library", "deb-systemd-invoke start 'library.service'\n")
+        (self.folder / "debs/shell.deb").write_bytes((self.folder / "debs/compiler.deb").read_bytes())
+        self.assertEqual(self.run_it(installed="shell server")[0].returncode, 0)
+
+    def test_a_package_that_may_start_its_service_is_not_refused(self):
+        self.make_package("compiler", "deb-systemd-invoke start 'compiler.service'\n")
+        (self.folder / "scripts/packages-services.txt").write_text("# Which.\ncompiler   # harmless\n")
+        self.assertEqual(self.run_it(installed="shell server")[0].returncode, 0)
 
     def test_a_list_that_does_not_exist_is_an_error(self):
         (self.folder / "list.txt").unlink()
@@ -133,6 +167,15 @@ class Lists(unittest.TestCase):
     def test_the_demo_needs_none_of_the_tests_tools(self):
         only_tests = self.packages_of("test").keys() - self.packages_of("demo").keys()
         self.assertLessEqual({"caddy", "ffmpeg", "strace", "systemd-container", "python3-venv"}, only_tests)
+
+    def test_no_installed_package_of_a_target_starts_a_service(self):
+        """The same as refuse-servers looks for, of the packages that are on this machine already."""
+        may = {line.split()[0] for line in (ROOT / "scripts/packages-services.txt").read_text().splitlines() if line and line[0] != "#"}
+        for target in ("demo", "test", "lint", "bench", "docs", "api", "deb"):
+            for package, way in self.packages_of(target).items():
+                scripts = [path for form in ("", ":*") for path in Path("/var/lib/dpkg/info").glob(f"{package}{form}.postinst")]
+                starts = any(re.search(r"deb-systemd-invoke|invoke-rc\.d|systemctl.* (re)?start", path.read_text()) for path in scripts)
+                self.assertFalse(starts and package not in may and "unpacked" not in way, f"make {target}: {package}")
 
     def test_no_target_installs_a_web_server(self):
         for target in ("demo", "test", "lint", "bench", "docs", "api", "deb"):
