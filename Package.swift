@@ -121,7 +121,9 @@ var targets: [Target] = [
     name: "EdgeCoder", dependencies: ["ErrorReporting", "Streams", "Timing", "DurableFiles", "BlueZ", "CZlib", log],
     swiftSettings: settings),
   .target(
-    name: "EdgeCoderTesting", dependencies: ["Streams", "EdgeCoder", log], swiftSettings: settings),
+    name: "EdgeCoderTesting",
+    dependencies: ["Streams", "Timing", "SystemTesting", "BlueZ", "BlueZTesting", "EdgeCoder", log],
+    swiftSettings: settings),
   .target(
     name: "AudioIngest",
     dependencies: [
@@ -346,8 +348,11 @@ if !lean {
         full("AsyncHTTPClient", "async-http-client"),
         full("Crypto", "swift-crypto"),
         full("Hummingbird", "hummingbird"),
+        full("HummingbirdCore", "hummingbird"),
+        full("HummingbirdTLS", "hummingbird"),
         full("HTTPTypes", "swift-http-types"),
         full("NIOCore", "swift-nio"),
+        full("NIOSSL", "swift-nio-ssl"),
         full("ServiceLifecycle", "swift-service-lifecycle"),
       ],
       swiftSettings: settings),
@@ -430,8 +435,8 @@ if !lean {
         "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams", "Timing", "DeterministicTesting",
         "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables",
         "BlueZ", "BlueZTesting", "DBus", "DBusTesting", "edgeblue",
-        "AgentHTTP", "EdgeCoder", "EdgeCoderHTTP", "LoopbackHTTP", "MessageSending", "MessageSendingHTTP",
-        "NetworkPath", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
+        "AgentHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", "LoopbackHTTP", "MessageSending",
+        "MessageSendingHTTP", "NetworkPath", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
         full("ArgumentParser", "swift-argument-parser"),
         full("AsyncHTTPClient", "async-http-client"),
         full("NIOCore", "swift-nio"),

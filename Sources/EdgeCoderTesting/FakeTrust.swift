@@ -1,52 +1,59 @@
-import BlueZ
-import BlueZTesting
-import EdgeCoder
-import Foundation
-import Streams
-import SystemTesting
-import Testing
-import Timing
+package import BlueZ
+package import BlueZTesting
+package import EdgeCoder
+internal import FoundationEssentials
+package import Streams
+internal import SystemTesting
+internal import Timing
 
 /// A fake BlueZ whose connections are encrypted as soon as both ends are paired, as a kernel reports it, unless a test
 /// says that whoever is connected has no keys.
-struct FakeTrust: Sendable {
-  let lab: FakeBlueZ
-  /// A Boolean value that indicates whether the kernel reports the connections of paired devices as encrypted.
-  let isEncrypted = Lock(true)
-  /// The folder of the list of bonds.
-  let folder: String
+package struct FakeTrust: Sendable {
+  /// Releases in which bluetoothd notifies in another way: one socket for all subscribers, one for each but a value to
+  /// all, and one for each.
+  package static let releases = [BlueZRelease(5, 66), BlueZRelease(5, 72), BlueZRelease(5, 82)]
 
-  static func start(adapters: Int = 2) async throws -> FakeTrust {
+  package let lab: FakeBlueZ
+  /// A Boolean value that indicates whether the kernel reports the connections of paired devices as encrypted.
+  package let isEncrypted = Lock(true)
+  /// The number of times that the kernel was asked for its connections.
+  package let questions = Counter()
+  /// The folder of the list of bonds.
+  package let folder: String
+
+  package static func start(adapters: Int = 2, release: BlueZRelease = BlueZRelease(5, 82)) async throws -> FakeTrust {
     FakeTrust(
-      lab: try await FakeBlueZ.start(adapters: adapters, .init(version: BlueZRelease(5, 82), mtu: 185)),
-      folder: FileManager.default.temporaryDirectory.appending(path: "bonds-\(UUID().uuidString)").path)
+      lab: try await FakeBlueZ.start(adapters: adapters, .init(version: release, mtu: 185)),
+      folder: FileManager.default.temporaryDirectory.path + "/bonds-\(UUID().uuidString)")
   }
 
-  func stop() async throws {
+  package func stop() async throws {
     try await lab.stop()
     if FileManager.default.fileExists(atPath: folder) { try FileManager.default.removeItem(atPath: folder) }
   }
 
-  var bonds: BondStore { BondStore(folder: folder) }
+  package var bonds: BondStore { BondStore(folder: folder) }
 
-  func phone(
+  package func phone(
     _ index: Int, access: AccessPolicy, bonds: BondStore? = nil, links: Set<MuxBearer> = []
   ) async throws -> BlueZPhoneTransport {
     try await BlueZPhoneTransport.start(
-      on: try await lab.adapter(index), name: "EdgeCoder-\(index)", access: access, bonds: bonds, muxBearers: links
-    ) { connections($0, isCentral: false) }
+      on: try await lab.adapter(index), name: "EdgeCoder-\(index)", access: access, bonds: bonds, muxBearers: links,
+      connections: connections(isCentral: false))
   }
 
   /// The control of the accesses to a phone, as its transport has one.
-  func control(_ index: Int, _ access: AccessPolicy) async throws -> AccessControl {
-    AccessControl(try await lab.adapter(index), access, bonds: bonds) { connections($0, isCentral: false) }
+  package func control(_ index: Int, _ access: AccessPolicy) async throws -> AccessControl {
+    AccessControl(try await lab.adapter(index), access, bonds: bonds, connections: connections(isCentral: false))
   }
 
-  func central(_ index: Int, access: AccessPolicy, bonds: BondStore? = nil, phones: Int = 5) async throws -> Central {
+  package func central(
+    _ index: Int, access: AccessPolicy, bonds: BondStore? = nil, phones: Int = 5
+  ) async throws -> Central {
     let hardware = lab.adapters[index]
     let radio = BlueZPhoneRadio(
       adapter: try await lab.adapter(index), access: access, bonds: bonds, logger: .init(label: "test"),
-      connections: { connections($0, isCentral: true) },
+      connections: connections(isCentral: true),
       security: { device, level in
         guard let address = device.address else { return false }
         return await hardware.securityLevel(to: address) ?? .low >= level
@@ -57,18 +64,23 @@ struct FakeTrust: Sendable {
     return Central(scanner: radio, connector: radio, configuration: configuration)
   }
 
-  private func connections(_ adapter: Adapter, isCentral: Bool) -> [ConnectionInfo] {
-    adapter.devices.filter(\.isConnected).compactMap { device in
-      device.address.map {
-        ConnectionInfo(
-          address: $0, isEncrypted: device.isPaired && isEncrypted.withLock { $0 }, isCentral: isCentral)
+  /// Returns what the kernel says of an adapter's connections.
+  /// - Parameter isCentral: A Boolean value that indicates whether the adapter made the connections.
+  package func connections(isCentral: Bool) -> KernelConnections {
+    { [isEncrypted, questions] adapter in
+      questions.increment()
+      return adapter.devices.filter(\.isConnected).compactMap { device in
+        device.address.map {
+          ConnectionInfo(
+            address: $0, isEncrypted: device.isPaired && isEncrypted.withLock { $0 }, isCentral: isCentral)
+        }
       }
     }
   }
 
   /// Pairs a central's adapter with a phone's, as two users do.
   /// - Parameter compares: A Boolean value that indicates whether the users compare a number.
-  func pair(_ central: Int, with phone: Int, compares: Bool = false) async throws {
+  package func pair(_ central: Int, with phone: Int, compares: Bool = false) async throws {
     let near = try await lab.adapter(central)
     let far = try await lab.adapter(phone)
     let user =
@@ -86,26 +98,28 @@ struct FakeTrust: Sendable {
   }
 
   /// Adds the bond of an adapter with a peer in a role to the list, as `edgeblue pair` does.
-  func admit(
+  package func admit(
     _ peer: Int, at own: Int, as role: BondStore.PeerRole, madeMs: Int64 = WallClock.unixMilliseconds()
   ) throws {
     let adapter = lab.adapters[own].address
     try bonds.add(.init(adapter: adapter, peer: lab.adapters[peer].address, role: role, madeMs: madeMs))
   }
 
-  func device(_ phone: Int, seenBy central: Int) async throws -> Device {
+  package func device(_ phone: Int, seenBy central: Int) async throws -> Device {
     try await lab.adapter(central).find(lab.adapters[phone].address, timeout: .seconds(20))
   }
 }
 
 /// An engine that records what it was asked, and repeats it.
-final class CuriousEngine: Engine {
-  let name = "curious"
-  let prompts = Lock<[String]>([])
+package final class CuriousEngine: Engine {
+  package let name = "curious"
+  package let prompts = Lock<[String]>([])
 
-  func modelState() async -> ModelState { .ready }
+  package init() {}
 
-  func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
+  package func modelState() async -> ModelState { .ready }
+
+  package func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
     prompts.withLock { $0.append(prompt) }
     return AsyncThrowingStream { continuation in
       continuation.yield(prompt)
@@ -116,12 +130,12 @@ final class CuriousEngine: Engine {
 
 extension Central {
   /// Waits until a number of phones is ready.
-  func waitUntilReady(_ count: Int = 1) async throws {
+  package func waitUntilReady(_ count: Int = 1) async throws {
     try await eventually { await self.status().phones.count { $0.state == "ready" } == count }
   }
 
   /// Waits until the central refuses the prompt for a reason that contains a text.
-  func waitForRefusal(_ reason: String) async throws {
+  package func waitForRefusal(_ reason: String) async throws {
     try await eventually {
       do {
         _ = try await self.generate(prompt: "for friends only", maxTokens: nil)
