@@ -76,8 +76,9 @@ extension RadioTests {
       for policy in [AccessPolicy.encrypted(), .authenticated(), .open] {
         let device = try await own.connect(to: far.address, requiring: [service: []]).device()
         let admission = PhoneAdmission(
-          policy: policy, bonds: nil, connections: { try $0.connections() }, security: { try await $0.provides($1) })
-        let connection = try BlueZPhoneConnection(device, at: own, admission, logger: .init(label: "test"))
+          policy: policy, bonds: nil, connections: { try $0.connections() })
+        let connection = try BlueZPhoneConnection(
+          device, at: own, admission, security: { try await $0.provides($1) }, logger: .init(label: "test"))
         #expect(try await connection.muxBearers() == [.l2cap])
         if policy.mode == .open {
           try await connection.openMux(over: .l2cap).close()

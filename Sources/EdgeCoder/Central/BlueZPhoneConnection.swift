@@ -10,6 +10,7 @@ final class BlueZPhoneConnection: PhoneConnection {
   private let device: Device
   private let adapter: Adapter
   private let admission: PhoneAdmission
+  private let security: KernelSecurity
   private let logger: Logger
   private let characteristics: [EdgeCoderCharacteristic: RemoteCharacteristic]
   private let source: BoundedStream<PhoneConnectionEvent>.Source
@@ -20,10 +21,14 @@ final class BlueZPhoneConnection: PhoneConnection {
   private static let backlog = 4096
 
   /// - Throws: `BlueZError` when the device has no EdgeCoder service, or has disconnected.
-  init(_ device: Device, at adapter: Adapter, _ admission: PhoneAdmission, logger: Logger) throws {
+  init(
+    _ device: Device, at adapter: Adapter, _ admission: PhoneAdmission, security: @escaping KernelSecurity,
+    logger: Logger
+  ) throws {
     self.device = device
     self.adapter = adapter
     self.admission = admission
+    self.security = security
     self.logger = logger
     let service = BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)
     var characteristics: [EdgeCoderCharacteristic: RemoteCharacteristic] = [:]
@@ -71,7 +76,7 @@ final class BlueZPhoneConnection: PhoneConnection {
     if let refusal = try admission.refusal(of: device, at: adapter, demanding: mode) { throw refusal }
     guard mode == .authenticated else { return }
     try await checkAuthentication()
-    if let refusal = try await admission.refusalOfKeys(of: device) { throw refusal }
+    if let refusal = try await admission.refusalOfKeys(of: device, by: security) { throw refusal }
   }
 
   /// Checks that the phone accepts the bond as authenticated, which BlueZ does not report.

@@ -19,6 +19,7 @@ internal import Timing
 public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
   private let adapter: Adapter
   private let admission: PhoneAdmission
+  private let security: KernelSecurity
   private let logger: Logger
   /// The newest handle of each phone in range; older ones are stale after a restart of bluetoothd.
   private let devices = Lock<[PhoneID: Device]>([:])
@@ -45,7 +46,8 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
     connections: @escaping KernelConnections, security: @escaping KernelSecurity
   ) {
     self.adapter = adapter
-    admission = PhoneAdmission(policy: access, bonds: bonds, connections: connections, security: security)
+    admission = PhoneAdmission(policy: access, bonds: bonds, connections: connections)
+    self.security = security
     self.logger = logger
   }
 
@@ -170,7 +172,7 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
     // One attempt: the caller has a back-off of its own.
     _ = try await device.connect(.direct(attempts: 1))
     do {
-      return try BlueZPhoneConnection(device, at: adapter, admission, logger: logger)
+      return try BlueZPhoneConnection(device, at: adapter, admission, security: security, logger: logger)
     } catch {
       // In a task of its own, because this one may be cancelled.
       await Task { [logger] in await BlueZPhoneConnection.end(device, logger) }.value

@@ -7,18 +7,12 @@ package struct PhoneAdmission: Sendable {
   let bonds: BondStore?
   /// The kernel's connections, which it alone knows to be encrypted.
   let connections: KernelConnections
-  /// The kernel's knowledge of the keys, which bluetoothd does not report.
-  let security: KernelSecurity
 
-  /// Creates an admission by a rule, the bonds that a user made, and what the kernel knows of connections and keys.
-  package init(
-    policy: AccessPolicy, bonds: BondStore?, connections: @escaping KernelConnections,
-    security: @escaping KernelSecurity
-  ) {
+  /// Creates an admission by a rule, the bonds that a user made, and what the kernel knows of connections.
+  package init(policy: AccessPolicy, bonds: BondStore?, connections: @escaping KernelConnections) {
     self.policy = policy
     self.bonds = bonds
     self.connections = connections
-    self.security = security
   }
 
   /// Returns the reason why a phone is not used before any connection; `nil` if it may be used.
@@ -71,8 +65,9 @@ package struct PhoneAdmission: Sendable {
   ///
   /// The demand of the phone proves nothing: a device that has overheard a legacy pairing has its keys, and can demand
   /// what it likes.
+  /// - Parameter security: The kernel's knowledge of the keys, which bluetoothd does not report.
   /// - Returns: The reason why the connection must not be used; `nil` if it may be.
-  func refusalOfKeys(of device: Device) async throws -> PhoneConnectionFailure? {
+  func refusalOfKeys(of device: Device, by security: KernelSecurity) async throws -> PhoneConnectionFailure? {
     guard policy.mode == .authenticated, try await !security(device, .fips) else { return nil }
     return Self.failure(
       device, .bondRejected, "was not paired by passkey entry or numeric comparison with LE Secure Connections")

@@ -17,7 +17,7 @@ struct RelayDialer: Sendable {
       channel: try await $0.openChannel(psm: $1, security: $2, mtu: L2CAPRelayChannel.longestPacket))
   }
 
-  /// Opens a channel to the relay.
+  /// Opens a channel to the relay, with the security of the mode: the kernel opens none over keys that are worth less.
   /// - Throws: `PhoneConnectionFailure` when a user must act, before any message is sent; `BlueZError`.
   func open() async throws -> any RelayChannel {
     let device = try await find()
@@ -48,8 +48,7 @@ struct RelayDialer: Sendable {
   }
 
   private var admission: PhoneAdmission {
-    PhoneAdmission(
-      policy: policy, bonds: bonds, connections: connections, security: { try await $0.provides($1) })
+    PhoneAdmission(policy: policy, bonds: bonds, connections: connections)
   }
 
   /// Returns a guard of the bonds with relays, for as long as a sender runs; `nil` where none are listed.
