@@ -1,4 +1,6 @@
+import BlueZ
 import Foundation
+import Streams
 import Testing
 
 /// A relay of messages between two radios, with the programs as they were built.
@@ -35,6 +37,46 @@ extension RadioTests {
       try FileManager.default.removeItem(atPath: folder)
     }
 
+    /// What the keys of a bond are worth is for the kernel to say. A just-works bond is not enough for `authenticated`.
+    @Test(
+      "A closed relay takes channels only over connections that the kernel has secured as its mode demands",
+      .enabled(if: Radio.isLab, Radio.labNeeded), .enabled(if: Command.isBuilt, Command.needed),
+      .timeLimit(.minutes(5)))
+    func aClosedRelaySecuresItsChannels() async throws {
+      let collector = try await Self.setUp()
+      let isOpen = Lock(false)
+      let user = PairingAgent(authorizePairing: { _ in isOpen.withLock { $0 } })
+      try await PairingPair.with(central: user, peripheral: user) { pair in
+        try await pair.forget()
+        let encrypted = try Self.relay(pace: 1, access: "encrypted")
+        _ = try await encrypted.line(with: "listening")
+        try await Self.expectRefusal(pair)
+        isOpen.withLock { $0 = true }
+        let window = try await pair.peripheral.openPairingWindow(for: .seconds(60))
+        try await pair.central.find(pair.peripheral.address, timeout: .seconds(60)).pair()
+        try await window.close()
+        isOpen.withLock { $0 = false }
+        try await pair.central.find(pair.peripheral.address, timeout: .seconds(60)).openChannel(psm: 0xb5).close()
+        #expect(try await encrypted.end() == 0)
+        let authenticated = try Self.relay(pace: 1, access: "authenticated")
+        _ = try await authenticated.line(with: "listening")
+        try await Self.expectRefusal(pair)
+        #expect(try await authenticated.end() == 0)
+      }
+      #expect(try await collector.end() == 0)
+      try FileManager.default.removeItem(atPath: Self.folder)
+    }
+
+    /// Expects that the kernel of the relay refuses a channel; one that it does not secure would open.
+    private static func expectRefusal(_ pair: PairingPair) async throws {
+      let device = try await pair.central.find(pair.peripheral.address, timeout: .seconds(60))
+      let error = await #expect(throws: BlueZError.self) {
+        try await device.openChannel(psm: 0xb5, timeout: .seconds(10))
+      }
+      let refusals: [BlueZError.Code] = [.authenticationFailed, .timedOut, .notConnected, .connectFailed]
+      #expect(refusals.contains(try #require(error).code), "\(error as Any)")
+    }
+
     /// Makes keys, a collector, the folders of a sender and a relay, and a message in the sender's queue.
     private static func setUp() async throws -> Subprocess {
       try await shell("mkdir -p \(folder) && echo 'correct horse' > \(folder)/pass")
@@ -59,11 +101,12 @@ extension RadioTests {
       return collector
     }
 
-    private static func relay(pace: Int) throws -> Subprocess {
+    private static func relay(pace: Int, access: String = "open") throws -> Subprocess {
       try Subprocess(
         Command.path,
         [
           "messages", "relay", "--state", "\(folder)/relay", "--adapter", Radio.phone, "--pace", "\(pace)", "--json",
+          "--access", access, "--bonds", "\(folder)/bonds",
         ])
     }
 

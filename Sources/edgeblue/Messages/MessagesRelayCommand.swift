@@ -58,7 +58,7 @@ struct MessagesRelayCommand: AsyncParsableCommand {
       }
       let title = radio.title
       let taking = Role {
-        try await listener.run(psm: relay.psm, policy: policy) {
+        try await listener.run(psm: relay.psm) {
           terminal.happened(
             "taking messages on \(title), access \(policy.mode.rawValue)", "listening",
             ["address": .string(radio.adapter.address.description), "psm": .number(Int(relay.psm))])

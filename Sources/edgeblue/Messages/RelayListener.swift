@@ -9,6 +9,10 @@ struct RelayListener: Sendable {
   let relay: MessageRelay
   let control: AccessControl
   let onAnswer: @Sendable (RelayAnswer?) -> Void
+  /// Listens at the kernel with a security level; tests without a kernel's Bluetooth replace it.
+  var listen: @Sendable (Adapter, UInt16, SecurityLevel) throws -> any RelayChannels = {
+    try $0.listen(psm: $1, security: $2, mtu: L2CAPRelayChannel.longestPacket)
+  }
   private let open = Lock(0)
 
   /// The largest number of channels that are answered at the same time.
@@ -25,9 +29,8 @@ struct RelayListener: Sendable {
 
   /// Listens until the task is cancelled.
   /// - Throws: `BlueZError` when the PSM is in use, or nothing can be advertised.
-  func run(psm: UInt16, policy: AccessPolicy, onListening: @Sendable () -> Void) async throws {
-    let listener = try adapter.listen(
-      psm: psm, security: policy.securityLevel, mtu: L2CAPRelayChannel.longestPacket)
+  func run(psm: UInt16, onListening: @Sendable () -> Void) async throws {
+    let listener = try listen(adapter, psm, control.policy.securityLevel)
     defer { listener.close() }
     let advertisement = try await adapter.advertise(.init(services: [L2CAPRelayChannel.service]))
     onListening()
@@ -45,19 +48,15 @@ struct RelayListener: Sendable {
   }
 
   private func accept(
-    from listener: L2CAPListener, in group: inout ThrowingDiscardingTaskGroup<any Error>
+    from listener: any RelayChannels, in group: inout ThrowingDiscardingTaskGroup<any Error>
   ) async throws {
-    var channels = listener.makeAsyncIterator()
     while !Task.isCancelled {
-      let channel: L2CAPChannel
       do {
-        guard let next = try await channels.next() else { return }
-        channel = next
+        guard let (channel, peer) = try await listener.next() else { return }
+        group.addTask { await take(channel, from: peer) }
       } catch is BlueZError {
         // One channel could not be accepted, for example with too many open files: its sender sees it close.
-        continue
       }
-      group.addTask { await take(L2CAPRelayChannel(channel: channel), from: channel.peer) }
     }
   }
 
@@ -85,6 +84,22 @@ struct RelayListener: Sendable {
   /// Ends the advertisement, also in a task that is cancelled.
   private static func stop(_ advertisement: Advertisement) async throws {
     try await Task { try await advertisement.stop() }.value
+  }
+}
+
+/// The channels that senders open at a relay.
+protocol RelayChannels: Sendable {
+  /// Returns the next channel and its peer; `nil` when there will be no more.
+  /// - Throws: `BlueZError` when one channel could not be accepted; `CancellationError`.
+  func next() async throws -> (channel: any RelayChannel, peer: Peer)?
+  /// Ends the listening.
+  func close()
+}
+
+extension L2CAPListener: RelayChannels {
+  func next() async throws -> (channel: any RelayChannel, peer: Peer)? {
+    var channels = makeAsyncIterator()
+    return try await channels.next().map { (L2CAPRelayChannel(channel: $0), $0.peer) }
   }
 }
 
