@@ -26,9 +26,11 @@ import Testing
     return device
   }
 
-  @Test("A bond made outside the pairing window does not open the phone, and its writes fail")
-  func aForeignBondDoesNotOpenThePhone() async throws {
-    let air = try await FakeTrust.start()
+  @Test(
+    "A bond made outside the pairing window does not open the phone, and its writes fail", arguments: FakeTrust.releases
+  )
+  func aForeignBondDoesNotOpenThePhone(release: BlueZRelease) async throws {
+    let air = try await FakeTrust.start(release: release)
     let transport = try await air.phone(0, access: .encrypted(), bonds: air.bonds)
     let phone = PhoneService(transport: transport, engine: CuriousEngine())
     try await running([phone.run]) {
@@ -69,9 +71,11 @@ import Testing
     try await air.stop()
   }
 
-  @Test("A second bond under an admitted identity ends the admission, also after a restart of bluetoothd")
-  func aClaimedIdentityIsNotAdmitted() async throws {
-    let air = try await FakeTrust.start()
+  @Test(
+    "A second bond under an admitted identity ends the admission, also after a restart of bluetoothd",
+    arguments: FakeTrust.releases)
+  func aClaimedIdentityIsNotAdmitted(release: BlueZRelease) async throws {
+    let air = try await FakeTrust.start(release: release)
     let own = air.lab.adapters[0].address
     let peer = air.lab.adapters[1].address
     try air.bonds.add(.init(adapter: own, peer: peer, role: .central, madeMs: 0))

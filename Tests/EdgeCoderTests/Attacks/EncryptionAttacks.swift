@@ -13,9 +13,11 @@ import Testing
       BluetoothUUID(stringLiteral: uuid), in: BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service))
   }
 
-  @Test("A phone answers no read and takes no write over a connection that is not encrypted, over no bearer")
-  func anUnencryptedCentralGetsNothing() async throws {
-    let air = try await FakeTrust.start()
+  @Test(
+    "A phone answers no read and takes no write over a connection that is not encrypted, over no bearer",
+    arguments: FakeTrust.releases)
+  func anUnencryptedCentralGetsNothing(release: BlueZRelease) async throws {
+    let air = try await FakeTrust.start(release: release)
     let log = RecordingLog()
     let engine = CuriousEngine()
     let transport = try await air.phone(0, access: .encrypted(), bonds: air.bonds, links: [.gatt])
