@@ -36,12 +36,14 @@ struct PhoneOptions: ParsableArguments {
   var shownName: String { name ?? "EdgeCoder-\(ProcessInfo.processInfo.hostName.prefix(16))" }
 
   /// Registers the EdgeCoder service on an adapter, and creates the phone that answers there.
+  /// - Parameter connections: The kernel's connections; tests without a kernel's Bluetooth replace it.
   func start(
-    on radio: Radio, engine: any Engine, power: PowerMonitor, bonds: BondStore
+    on radio: Radio, engine: any Engine, power: PowerMonitor, bonds: BondStore,
+    connections: @escaping KernelConnections = { try $0.connections() }
   ) async throws -> (transport: BlueZPhoneTransport, phone: PhoneService) {
     let transport = try await BlueZPhoneTransport.start(
       on: radio.adapter, name: shownName, access: access.policy(isVirtual: radio.isVirtual),
-      bonds: bonds, muxBearers: link.bearers)
+      bonds: bonds, muxBearers: link.bearers, connections: connections)
     var configuration = PhoneConfiguration()
     configuration.chunkInterval = .milliseconds(paceMs)
     configuration.replyLimit = maxOutput
