@@ -1,5 +1,7 @@
 import BlueZ
+import EdgeCoderTesting
 import Foundation
+import SystemTesting
 import Testing
 import Uploads
 
@@ -165,3 +167,38 @@ import Uploads
     #expect(found[1].fix?.contains("prefix of its own") == true)
   }
 }
+
+@Suite(
+  "The checks of doctor that read bluetoothd's keys",
+  .enabled(if: MountedCommand.isPermitted, "needs root"),
+  .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"),
+  .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
+  .timeLimit(.minutes(5)))
+struct BondKeyChecksTests {
+  /// The numbers are the kernel's: legacy pairing without and with authentication, and LE Secure Connections.
+  @Test(
+    "The command warns of a bond from legacy pairing, and of no other", arguments: [(0, true), (1, true), (2, false)])
+  func legacyBonds(kind: Int, isWarned: Bool) async throws {
+    let air = try await FakeTrust.start()
+    guard case .address(let bus) = air.lab.bus else { throw MissingProgram("a bus of its own") }
+    try await air.lab.adapter(0).withAdvertisement(.init(name: "Old")) { _ in try await air.pair(1, with: 0) }
+    let (own, peer) = (air.lab.adapters[1].address.description, air.lab.adapters[0].address.description)
+    let keys = "\(air.folder)/bluetooth/\(own)/\(peer)"
+    try FileManager.default.createDirectory(atPath: keys, withIntermediateDirectories: true)
+    try "[LongTermKey]\nAuthenticated=\(kind)\n".write(toFile: keys + "/info", atomically: true, encoding: .utf8)
+    let doctor = MountedCommand(
+      program, ["doctor", "--state", "/nonexistent", "--adapter", air.lab.adapters[1].name],
+      seeing: air.folder, at: "/var/lib")
+    let output = await
+      (try ChildProcess(
+        doctor.program, doctor.arguments, environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus, "PATH": "/usr/bin:/bin"]))
+      .outcome().output
+    #expect(output.contains("paired by legacy pairing") == isWarned, "\(output)")
+    #expect(output.contains("edgeblue pair remove \(peer)`, and pair again with a device that has") == isWarned)
+    #expect(output.contains("1 bonded device"), "\(output)")
+    try await air.stop()
+  }
+}
+
+private let program = URL(filePath: #filePath).deletingLastPathComponent()
+  .appending(path: "../../.build/debug/edgeblue").standardized.path

@@ -1,8 +1,11 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import HummingbirdCore
+import HummingbirdTLS
 import Logging
 import NIOCore
+import NIOSSL
 import Streams
 
 /// A coordinator on a loopback port, which checks all that it is asked and misbehaves on command.
@@ -24,15 +27,19 @@ struct TestCoordinator: Sendable {
   func misbehave(_ path: String, _ misdeed: Misdeed) { misdeeds.withLock { $0[path, default: []].append(misdeed) } }
 
   /// Serves while the body runs; afterwards no server listens at the address.
-  /// - Parameter port: 0 for a free one.
+  /// - Parameters:
+  ///   - port: 0 for a free one.
+  ///   - certificate: The PEM files with which it speaks TLS; `nil` for plain http.
   static func run<R: Sendable>(
-    port: Int = 0, registry: Registry = Registry(), _ body: @escaping @Sendable (TestCoordinator) async throws -> R
+    port: Int = 0, registry: Registry = Registry(), certificate: (chain: String, key: String)? = nil,
+    _ body: @escaping @Sendable (TestCoordinator) async throws -> R
   ) async throws -> R {
     let misdeeds = Lock<[String: [Misdeed]]>([:])
     let router = Self.router(registry, misdeeds)
     let (ports, source) = BoundedStream.make(of: Int.self, limit: 1)
     let application = Application(
-      router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)),
+      router: router, server: try certificate.map { try tls($0) } ?? .http1(),
+      configuration: .init(address: .hostname("127.0.0.1", port: port)),
       onServerRunning: { source.yield($0.localAddress?.port ?? 0) },
       logger: Logger(label: "test coordinator") { _ in SwiftLogNoOpLogHandler() })
     return try await withThrowingTaskGroup(of: R?.self) { group in
@@ -43,7 +50,9 @@ struct TestCoordinator: Sendable {
       group.addTask {
         for await port in ports {
           return try await body(
-            TestCoordinator(address: "http://127.0.0.1:\(port)", registry: registry, misdeeds: misdeeds))
+            TestCoordinator(
+              address: certificate == nil ? "http://127.0.0.1:\(port)" : "https://localhost:\(port)",
+              registry: registry, misdeeds: misdeeds))
         }
         throw CancellationError()
       }
@@ -53,6 +62,13 @@ struct TestCoordinator: Sendable {
       }
       throw CancellationError()
     }
+  }
+
+  private static func tls(_ certificate: (chain: String, key: String)) throws -> HTTPServerBuilder {
+    try .tls(
+      tlsConfiguration: .makeServerConfiguration(
+        certificateChain: NIOSSLCertificate.fromPEMFile(certificate.chain).map { .certificate($0) },
+        privateKey: .privateKey(NIOSSLPrivateKey(file: certificate.key, format: .pem))))
   }
 
   /// Answers every POST as the registry does, or as the next misdeed for its path demands.
