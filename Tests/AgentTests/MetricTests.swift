@@ -53,25 +53,16 @@ import Testing
   /// By Prometheus's own reader, which also looks at names and units.
   @Test(
     "promtool accepts the agent's metrics", .enabled(if: ChildProcess.path(of: "promtool") != nil, "needs promtool"))
-  func prometheusHasNothingAgainstIt() throws {
+  func prometheusHasNothingAgainstIt() async throws {
     var known = AgentStatus(mode: .on, runState: .running, network: .init(status: .satisfied))
     known.power = PowerTelemetry(onExternalPower: false, batteryLevelPct: 50, lowPowerMode: false, updatedAtMs: 1)
     known.coordinator = CoordinatorStatus(address: "http://c", agentID: "a", lastHeartbeatAtMs: 5)
     known.coordinator?.dropReasons = ["low_battery": 2]
-    let process = Process()
-    let input = Pipe()
-    let output = Pipe()
-    process.executableURL = URL(filePath: try #require(ChildProcess.path(of: "promtool")))
-    process.arguments = ["check", "metrics"]
-    process.standardInput = input
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    try input.fileHandleForWriting.write(contentsOf: Data(Metric.text(of: known.metrics).utf8))
-    try input.fileHandleForWriting.close()
-    let words = try output.fileHandleForReading.readToEnd().map { String(decoding: $0, as: UTF8.self) } ?? ""
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0, "\(words)")
-    #expect(words == "")
+    let process = try ChildProcess("promtool", ["check", "metrics"], hasInput: true, errors: .kept)
+    try process.write(Metric.text(of: known.metrics))
+    process.input.close()
+    let outcome = await process.outcome()
+    #expect(outcome.status == 0)
+    #expect(outcome.output + outcome.errors == "")
   }
 }
