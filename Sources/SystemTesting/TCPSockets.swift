@@ -49,13 +49,18 @@ package enum TCPSockets {
 
   /// Returns the sockets at which a process listens.
   package static func listening(by process: ChildProcess) throws -> Set<Listener> {
-    let folder = "/proc/\(process.pid)/fd"
+    let open = try inodes(of: "\(process.pid)")
+    return Set(
+      try lines(of: "\(process.pid)").filter { $0.state == listens && open.contains($0.inode) }.map(\.local))
+  }
+
+  /// Returns the sockets that a process has open.
+  private static func inodes(of process: String) throws -> Set<Substring> {
+    let folder = "/proc/\(process)/fd"
     // A descriptor may be closed between the list and its name.
     let names = try FileManager.default.contentsOfDirectory(atPath: folder)
       .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/" + $0) }
-    return Set(
-      try lines(of: "\(process.pid)").filter { $0.state == listens && names.contains("socket:[\($0.inode)]") }
-        .map(\.local))
+    return Set(names.filter { $0.hasPrefix("socket:[") }.map { $0.dropFirst("socket:[".count).dropLast() })
   }
 
   /// Opens idle connections to a port of 127.0.0.1, and returns the largest number of them that the server held at once.
@@ -97,9 +102,12 @@ package enum TCPSockets {
     return most
   }
 
-  /// The number of connections that the server has accepted. Those in the kernel's queue belong to no file yet.
+  /// The number of connections that the server has accepted. Those in the kernel's queue belong to no file yet, and some
+  /// may have been replaced by others while the lines were read.
   private static func connections(of port: Int) throws -> Int {
-    try lines(of: "self").count { $0.local.port == port && $0.state == isConnected && $0.inode != "0" }
+    let accepted = try lines(of: "self").filter { $0.local.port == port && $0.state == isConnected }
+    let open = try inodes(of: "self")
+    return accepted.count { open.contains($0.inode) }
   }
 
   private static let listens = "0A"

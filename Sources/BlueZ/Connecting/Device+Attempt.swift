@@ -1,5 +1,4 @@
 import DBus
-import Streams
 import Timing
 
 /// The phases of one connection attempt.
