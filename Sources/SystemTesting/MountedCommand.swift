@@ -3,6 +3,7 @@ internal import Glibc
 /// A command that sees a folder of the test in the place of one of the host, where the test runs as root.
 ///
 /// ```swift
+/// let folder = "/tmp/certificates"
 /// let command = MountedCommand("ls", ["/etc/ssl/certs"], seeing: folder, at: "/etc/ssl/certs")
 /// let process = try ChildProcess(command.program, command.arguments)
 /// ```

@@ -74,6 +74,9 @@ import Testing
       await relay.take(packet, from: try Self.peer(far, at: near))
       return packet
     }
+    // A link of this session: one that pairing makes ends with the session that pairs.
+    let sender = try await far.find(near.address)
+    try await sender.connect()
     for isPaired in [false, true] {
       if isPaired { try await air.pair(1, with: 0) }
       let packet = try await bring(1)
@@ -82,6 +85,10 @@ import Testing
       #expect(queue.count == 0, "a bond that no user made for this is none")
     }
     try air.admit(1, at: 0, as: .central)
+    try await eventually("the relay's session sees the bond and the link") {
+      let device = relay.adapter.device(far.address)
+      return device?.isBonded == true && device?.isConnected == true
+    }
     air.isEncrypted.withLock { $0 = false }
     let refused = try await bring(1)
     #expect(refused.answers.withLock { $0.isEmpty }, "whoever is connected has no keys")

@@ -36,7 +36,9 @@ extension ContractTests {
     }
   }
 
-  @Test("An attempt whose link is lost before the reply of Connect fails at once") func lostBeforeTheReply() async throws {
+  @Test("An attempt whose link is lost before the reply of Connect fails at once") func lostBeforeTheReply()
+    async throws
+  {
     let lab = try await FakeBlueZ.start()
     let phone = try await lab.adapter(0)
     let opened = try await Parlour().open(on: phone)
