@@ -78,9 +78,18 @@ import UploadsTesting
     #expect(servers[1].object("bucket/talk") == nil)
     #expect(try store.serversInUse() == ["http://host0"])
     try store.move(ids[0], to: try S3Endpoint("http://host1"))
+    // Who looks for unqueued files does not queue it there again.
+    #expect(try store.knows(at: "http://host0", bucket: "bucket", key: "talk"))
     try await run(try queue(servers[1], at: "http://host1"), untilDone: ids)
     #expect(servers[1].object("bucket/talk")?.count == 1000)
     #expect(try store.serversInUse() == [])
+  }
+
+  @Test("A folder of recordings has a server, also before anything of it is queued") func foldersHaveServers() throws {
+    let folder = folder.path + "/recordings"
+    try store.remember(UploadSource(folder: folder, endpoint: "http://host0", bucket: "bucket", prefix: "", account: "a"))
+    #expect(try store.serversInUse() == [])
+    #expect(try store.otherServersInUse() == ["http://host0"])
   }
 
   @Test("Two items for one object of a server cannot be moved together") func movingDoesNotJoin() throws {

@@ -75,8 +75,20 @@ extension QueueStore {
       ])
     guard database.changesCount == 1 else { return nil }
     let id = database.lastInsertedRowID
-    try database.cachedStatement(sql: "DELETE FROM dropped WHERE endpoint = ? AND bucket = ? AND key = ?").execute(
-      arguments: [request.endpoint ?? "", request.bucket, request.key])
+    try Self.welcome(request, at: request.endpoint, database)
     return id
+  }
+
+  /// Notes that an object is not to be queued for a server by a program that looks for unqueued files.
+  static func dismiss(_ request: UploadRequest, at endpoint: String?, _ database: Database) throws {
+    try database.execute(
+      sql: "INSERT OR IGNORE INTO dropped (endpoint, bucket, key) VALUES (?, ?, ?)",
+      arguments: [endpoint ?? "", request.bucket, request.key])
+  }
+
+  /// Notes that an object may be queued for a server again.
+  static func welcome(_ request: UploadRequest, at endpoint: String?, _ database: Database) throws {
+    try database.cachedStatement(sql: "DELETE FROM dropped WHERE endpoint = ? AND bucket = ? AND key = ?").execute(
+      arguments: [endpoint ?? "", request.bucket, request.key])
   }
 }

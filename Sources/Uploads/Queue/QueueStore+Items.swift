@@ -162,9 +162,7 @@ extension QueueStore {
       try self.abandonParts(of: item, database)
       try self.record(.dropped, item: id, database)
       // So that no program that looks for unqueued files queues it again.
-      try database.execute(
-        sql: "INSERT OR IGNORE INTO dropped (endpoint, bucket, key) VALUES (?, ?, ?)",
-        arguments: [item.request.endpoint ?? "", item.request.bucket, item.request.key])
+      try Self.dismiss(item.request, at: item.request.endpoint, database)
       try database.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [id])
     }
   }

@@ -64,14 +64,14 @@ extension QueueStore {
   }
 
   /// Returns the servers without waiting items where something else is left: lines of manifests, parts of items that users
-  /// have dropped, and failed items.
+  /// have dropped, failed items, and folders of recordings, which may have what nobody has queued yet.
   package func otherServersInUse() throws(UploadsError) -> [String] {
     try read { database in
       try String.fetchAll(
         database,
         sql: """
           SELECT endpoint FROM manifestEntry UNION SELECT endpoint FROM abandonedUpload
-            UNION SELECT endpoint FROM item WHERE state = 'failed'
+            UNION SELECT endpoint FROM item WHERE state = 'failed' UNION SELECT endpoint FROM source
             EXCEPT SELECT '' EXCEPT SELECT endpoint FROM item WHERE state IN ('waiting', 'uploading', 'paused')
             ORDER BY endpoint
           """)
@@ -153,6 +153,9 @@ extension QueueStore {
           UPDATE item SET endpoint = ?, state = 'waiting', attempts = 0, nextAttemptAtMs = NULL, endedAtMs = NULL,
             problem = NULL, failure = NULL, uploadID = NULL, parts = '[]' WHERE id = ?
           """, arguments: [endpoint.url, id])
+      // So that no program that looks for unqueued files queues it for the first server again.
+      try Self.dismiss(request, at: request.endpoint, database)
+      try Self.welcome(request, at: endpoint.url, database)
       try self.record(.moved, item: id, reason: "to \(endpoint.url)", database)
     }
     try remember(UploadServer(endpoint))

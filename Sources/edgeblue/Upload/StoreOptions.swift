@@ -95,11 +95,9 @@ struct StoreOptions: ParsableArguments {
         hint: "name one with --endpoint; `edgeblue uploads move` moves items to another one",
         status: .badInput)
     }
-    if known.isEmpty, choice == nil {
-      let others = try store.otherServersInUse()
-      return try server(others.count == 1 ? others[0] : nil, store)
-    }
-    return try server(known.first, store)
+    if let first = known.first { return try server(first, store) }
+    let others = try store.otherServersInUse().filter { choice?($0) ?? true }
+    return try server(others.count == 1 || choice != nil ? others.first : nil, store)
   }
 
   /// Returns a server.

@@ -103,14 +103,15 @@ struct RecorderSession {
 
   // MARK: What comes next
 
+  // No program is told the server: the folder's record has it, also when nothing was queued yet.
+
   /// Runs the queue until nothing is left, within the limit.
   func runUploads() async throws {
     let seconds = "\(Self.limit.components.seconds)"
     let uploads = try ChildProcess(
       Program.path,
       [
-        "uploads", "run", "--once", "--wait", seconds, "--account", "ada", "--state", state, "--endpoint",
-        server.address,
+        "uploads", "run", "--once", "--wait", seconds, "--account", "ada", "--state", state,
       ],
       environment: environment, output: .discarded)
     #expect(await uploads.outcome().status == 0)
@@ -123,8 +124,7 @@ struct RecorderSession {
       successor == .agent
       ? [
         "agent", "--bus", environment["DBUS_SYSTEM_BUS_ADDRESS"] ?? "", "--state", state, "--uploads", "--account",
-        "ada", "--endpoint",
-        server.address,
+        "ada",
       ]
       : Self.words(folder, lab, format) + [
         "--upload", SeaweedFS.bucket, "--account", "ada", "--prefix", prefix, "--endpoint", server.address,
