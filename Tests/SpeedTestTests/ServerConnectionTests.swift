@@ -139,10 +139,13 @@ import Testing
   }
 
   @Test("Every state has a deadline, after which the connection is closed") func deadlines() {
-    for lines in [["TOKEN t\n"], [], ["PING\n"], ["GETCHUNKS 5\n"], ["GETTIME 3\n"], ["PUT\n"]] {
-      var connection = lines == ["TOKEN t\n"] ? ServerConnection(at: .zero) : .ready()
-      for line in lines { _ = connection.receive(line) }
-      #expect(connection.deadline != nil)
+    let states: [(line: String?, seconds: Int)] = [
+      ("TOKEN t\n", 10), (nil, 30), ("PING\n", 30), ("GETCHUNKS 5\n", 60), ("GETTIME 3\n", 63), ("PUT\n", 60),
+    ]
+    for (line, seconds) in states {
+      var connection = seconds == 10 ? ServerConnection(at: .zero) : .ready()
+      if let line { _ = connection.receive(line) }
+      #expect(connection.deadline == .seconds(seconds), "\(line ?? "none")")
       #expect(connection.timeOut(at: .seconds(100)) == [.close])
       #expect(connection.deadline == nil)
     }

@@ -140,6 +140,22 @@ import Uploads
     #expect(entry.segment.json["transcript"] == .string(segment.transcriptPath))
   }
 
+  @Test("A link in the place of a file of a segment is not uploaded", arguments: ["txt", "json", "wav"])
+  func linksAreNotUploaded(end: String) async throws {
+    let path = segment.path.dropLast(3) + end
+    let other = temporary.path + "/other"
+    if FileManager.default.fileExists(atPath: String(path)) {
+      try FileManager.default.moveItem(atPath: String(path), toPath: other)
+    } else {
+      try Data("of another user".utf8).write(to: URL(filePath: other))
+    }
+    try FileManager.default.createSymbolicLink(atPath: String(path), withDestinationPath: other)
+    let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
+    try store.remember(source)
+    #expect(await SegmentSources(store).queueFinished() != [])
+    #expect(try store.items(in: [.waiting]).filter { $0.request.content.path.hasSuffix(end) }.isEmpty)
+  }
+
   @Test("Both objects of a segment have its speech in their metadata") func objectsHaveTheSpeech() throws {
     var spoken = segment
     spoken.info.speech = [.init(start: 8320, samples: 41_280)]

@@ -120,7 +120,13 @@ class Package(unittest.TestCase):
         version = subprocess.run([BINARY, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
         self.assertEqual((bill["bomFormat"], bill["specVersion"]), ("CycloneDX", "1.5"))
         self.assertEqual(bill["metadata"]["component"]["version"], version)
-        self.assertLessEqual({"swift-nio", "GRDB.swift", "libdbus-1-3"}, {part["name"] for part in bill["components"]})
+        versions = {part["name"]: part.get("version") for part in bill["components"]}
+        self.assertIn("libdbus-1-3", versions)
+        lines = [line.split() for line in (ROOT / "scripts" / "package-versions.txt").read_text().splitlines()]
+        listed = {line[0].split("/")[1]: line[1] for line in lines if line and line[0] != "#"}
+        named = {name: versions[name] for name in listed if name in versions}
+        self.assertEqual(named, {name: listed[name] for name in named})
+        self.assertLessEqual({"swift-nio", "GRDB.swift", "async-http-client"}, named.keys())
 
     def test_it_begins_with_mode_off(self):
         status = json.loads(self.fact("status"))
@@ -198,8 +204,9 @@ class Unit(unittest.TestCase):
 
     def test_it_has_bounds(self):
         for name in self.SERVICES:
-            for setting in ("MemoryMax", "TasksMax", "LimitNOFILE", "OOMPolicy"):
-                self.assertRegex(self.unit(f"{name}.service"), rf"(?m)^{setting}=\S+$")
+            for setting in ("MemoryMax", "TasksMax", "LimitNOFILE"):
+                self.assertRegex(self.unit(f"{name}.service"), rf"(?m)^{setting}=[0-9]+[KMG]?$")
+            self.assertRegex(self.unit(f"{name}.service"), r"(?m)^OOMPolicy=(stop|kill)$")
 
     def test_the_agent_has_no_privilege_and_writes_only_its_state(self):
         lines = self.unit("edgeblue-agent.service").splitlines()
@@ -208,6 +215,8 @@ class Unit(unittest.TestCase):
             "StateDirectory=edgeblue", "SystemCallFilter=@system-service", "User=edgeblue",
         ):  # fmt: skip
             self.assertIn(line, lines)
+        filters = [line for line in lines if line.startswith("SystemCallFilter=")]
+        self.assertEqual(filters, ["SystemCallFilter=@system-service", "SystemCallFilter=~@privileged @resources"])
         self.assertFalse([line for line in lines if re.match("ReadWritePaths=|BindPaths=|TemporaryFileSystem=", line)])
 
     def test_the_senders_of_messages_have_one_hardening_and_keep_their_memory_to_themselves(self):

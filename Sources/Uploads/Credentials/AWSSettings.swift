@@ -76,11 +76,15 @@ package struct AWSSettings: Sendable {
   ///   - isProfileNamed: `true` if the user names the profile to this program: then its files precede variables.
   package func credentials(in file: String?, isProfileNamed: Bool) -> any CredentialsProvider {
     if let file { return FileCredentials(path: file, profile: profile) }
-    let variables = EnvironmentCredentials(environment)
-    guard isProfileNamed || !variables.isSet, let path = FileCredentials.defaultPath(environment: environment) else {
-      return variables
-    }
+    guard let path = sharedFile(isProfileNamed: isProfileNamed) else { return EnvironmentCredentials(environment) }
     return FileCredentials(path: path, profile: profile, configuration: Self.path(in: environment))
+  }
+
+  /// Returns the path of the file of AWS's tools that the credentials come from; `nil` if variables precede it.
+  /// - Parameter isProfileNamed: `true` if the user names the profile to this program.
+  package func sharedFile(isProfileNamed: Bool) -> String? {
+    guard isProfileNamed || !EnvironmentCredentials(environment).isSet else { return nil }
+    return FileCredentials.defaultPath(environment: environment)
   }
 }
 

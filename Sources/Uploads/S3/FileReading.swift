@@ -69,6 +69,21 @@ enum Fingerprint {
   static func of(_ path: String) throws(UploadsError) -> String {
     var status = stat()
     guard stat(path, &status) == 0 else { throw .disk("look at \(path)") }
+    return text(status)
+  }
+
+  /// Returns the identity of a file that is not reached over a symbolic link.
+  /// - Throws: ``UploadsError`` with code `.invalidArgument` for a link; `.fileMissing`, `.storage`.
+  static func ofFileItself(_ path: String) throws(UploadsError) -> String {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { throw .disk("look at \(path)") }
+    guard status.st_mode & S_IFMT != S_IFLNK else {
+      throw UploadsError(.invalidArgument, "\(path) is a symbolic link, which a file of recordings is not")
+    }
+    return text(status)
+  }
+
+  private static func text(_ status: stat) -> String {
     let time = status.st_mtim
     return "\(status.st_dev):\(status.st_ino):\(status.st_size):\(time.tv_sec).\(time.tv_nsec)"
   }

@@ -54,6 +54,16 @@ extension ObjectContent {
       partSums: parts.isEmpty ? nil : PartSums(length: plan.partLength(for: size), parts))
   }
 
+  /// Creates a description of a file of a folder that the program manages, where no file is a symbolic link.
+  /// - Throws: ``UploadsError`` with code `.invalidArgument` for a link, and the errors of the other initializer.
+  package init(readingOwn path: String, contentType: String) throws {
+    let before = try Fingerprint.ofFileItself(path)
+    try self.init(readingFile: path, contentType: contentType)
+    guard try Fingerprint.ofFileItself(path) == before else {
+      throw UploadsError(.fileChanged, "\(path) was replaced while it was read")
+    }
+  }
+
   /// Returns the checksums of parts of this length, as they were when the file was queued; reads the file if they are
   /// unknown.
   /// - Throws: ``UploadsError`` with code `.fileChanged` if the file is not the one that was queued.

@@ -33,12 +33,12 @@ enum JSON: Sendable, Hashable, Encodable, ExpressibleByStringLiteral, Expressibl
     }
   }
 
-  /// The value on one line, with sorted keys.
+  /// The value on one line, with sorted keys, and without characters that control a terminal: they are escaped.
   var text: String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     do {
-      return String(decoding: try encoder.encode(self), as: UTF8.self)
+      return String(decoding: try encoder.encode(self), as: UTF8.self).escapingControls
     } catch {
       // JSON can represent every case above, except numbers that are not finite.
       return "null"

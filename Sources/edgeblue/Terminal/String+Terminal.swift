@@ -1,14 +1,23 @@
 extension String {
   /// The text without characters that control a terminal; names come over the air from unknown devices.
   var printable: String {
-    String(
-      String.UnicodeScalarView(
-        unicodeScalars.map { scalar in
-          switch scalar.properties.generalCategory {
-          case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: "\u{fffd}"
-          default: scalar
-          }
-        }))
+    String(String.UnicodeScalarView(unicodeScalars.map { Self.isPrintable($0) ? $0 : "\u{fffd}" }))
+  }
+
+  /// The text of a JSON document in which `\u` and four digits stand for each character that is not ``printable``. Those
+  /// are in strings alone: a document on one line has none elsewhere.
+  var escapingControls: String {
+    unicodeScalars.reduce(into: "") { text, scalar in
+      if Self.isPrintable(scalar) { return text.unicodeScalars.append(scalar) }
+      for unit in UTF16.encode(scalar)! { text += "\\u" + String(0x10000 + Int(unit), radix: 16).dropFirst() }
+    }
+  }
+
+  private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+    default: true
+    }
   }
 
   /// The text with its lines and tabs, but without other characters that control a terminal.

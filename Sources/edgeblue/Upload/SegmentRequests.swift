@@ -79,7 +79,7 @@ struct SegmentRequests: Sendable {
     _ segment: FinishedSegment, _ path: String, contentType: String, sha256: String? = nil
   ) throws -> UploadRequest {
     let info = segment.info
-    var content = try ObjectContent(readingFile: Self.absolute(path), contentType: contentType)
+    var content = try ObjectContent(readingOwn: Self.absolute(path), contentType: contentType)
     guard sha256 == nil || sha256 == content.sha256 else {
       throw UploadsError(.fileChanged, "\(path) was changed after the recording")
     }

@@ -131,9 +131,11 @@ struct StoreOptions: ParsableArguments {
         }
       }
     }
+    let settings = try settings
     let file = Secret.s3.file(credentials, environment)
-    if let file { SecretText.warnIfReadable(file) }
-    return try settings.credentials(in: file, isProfileNamed: profile != nil)
+    let isProfileNamed = profile != nil
+    if let read = file ?? settings.sharedFile(isProfileNamed: isProfileNamed) { SecretText.warnIfReadable(read) }
+    return settings.credentials(in: file, isProfileNamed: isProfileNamed)
   }
 
   /// Returns a queue with these options.

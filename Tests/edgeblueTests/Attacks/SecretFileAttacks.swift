@@ -69,6 +69,21 @@ struct SecretFileAttacks {
     }
   }
 
+  @Test("The file of AWS's tools that every user can read is reported") func sharedFilesAreReported() async throws {
+    try FileManager.default.createDirectory(atPath: folder + "/.aws", withIntermediateDirectories: true)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: folder) } }
+    let path = folder + "/.aws/credentials"
+    try Data("[default]\naws_access_key_id = a\naws_secret_access_key = b\n".utf8).write(to: URL(filePath: path))
+    for (mode, isReported) in [(0o644, true), (0o600, false)] {
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+      let command = try ChildProcess(
+        program, ["uploads", "run", "--once", "--endpoint", "http://127.0.0.1:9", "--state", folder + "/state"],
+        environment: ["HOME": folder], errors: .kept)
+      let errors = await command.outcome().errors
+      #expect(errors.contains("other users can read a secret") == isReported, "\(errors)")
+    }
+  }
+
   /// Servers whose secret is the private key of their certificate.
   @Test(
     "A server reports the private key that every user can read, and no other",

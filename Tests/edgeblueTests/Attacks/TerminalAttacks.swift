@@ -1,4 +1,5 @@
 import Agent
+import Foundation
 import SystemState
 import Testing
 
@@ -31,6 +32,14 @@ import Testing
       #expect(shown.contains("\n\ttwo"))
     }
     #expect("häß\t😀\n".printableLines == "häß\t😀\n")
+  }
+
+  @Test("No control sequence in a string of JSON reaches the terminal, and its reader gets it")
+  func jsonIsHarmless() throws {
+    let value = JSON.object(["name\u{9b}": .string("häß 😀 \(Self.hostile)\u{e0001}\u{2028}\n\"\\")])
+    Self.expectHarmless(value.text, "JSON")
+    let read = try #require(try JSONSerialization.jsonObject(with: Data(value.text.utf8)) as? [String: String])
+    #expect(read == ["name\u{9b}": "häß 😀 \(Self.hostile)\u{e0001}\u{2028}\n\"\\"])
   }
 
   @Test("Of all control sequences in a line only the colours of the commands are kept")
