@@ -393,4 +393,27 @@ extension [CoordinatorMachine.Action] {
     #expect(bench.machine.outbox.rejected == 1)
     #expect(effects.contains { if case .log = $0 { true } else { false } })
   }
+
+  @Test("A result that the coordinator could not take 200 times is discarded, and not before") func aResultIsGivenUp() {
+    var bench = Bench()
+    bench.connect()
+    _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
+    var calls = bench.on(.worked("s", .answered("a fine answer")), after: .seconds(2)).calls
+    var failures = 0
+    var wasDiscarded = false
+    for _ in 0..<100_000 where !wasDiscarded {
+      guard calls.contains(.result(1)) else {
+        calls = bench.wait().calls
+        if calls.contains(.heartbeat) { calls += bench.hear(.heartbeat, 200, #"{"ok":true}"#).calls }
+        continue
+      }
+      failures += 1
+      let effects = bench.hear(.result(1), 503, "")
+      wasDiscarded = effects.contains(.discard(1))
+      calls = effects.calls
+    }
+    #expect(failures == 200)
+    #expect(wasDiscarded)
+    #expect(bench.machine.outbox.items.isEmpty)
+  }
 }

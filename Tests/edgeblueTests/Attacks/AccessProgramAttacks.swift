@@ -86,6 +86,17 @@ struct AccessProgramAttacks {
     try await air.stop()
   }
 
+  @Test("ask gives an unpaired phone no prompt") func asking() async throws {
+    let air = try await FakeTrust.start()
+    let transport = try await air.phone(0, access: .open)
+    let ask = try start(["ask", "--direct", "--wait", "3", "for friends only"], at: 1, air)
+    let (status, _, errors) = await ask.outcome()
+    #expect(status != 0)
+    #expect(errors.contains("is not paired with this central"), "\(errors)")
+    try await transport.stop()
+    try await air.stop()
+  }
+
   @Test("Without options a phone serves the bonds in its list and no others") func theListAdmits() async throws {
     let air = try await FakeTrust.start()
     let adapter = try await air.lab.adapter(0)
