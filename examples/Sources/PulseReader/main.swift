@@ -6,9 +6,9 @@ import BlueZProfiles
 import Dispatch
 import Glibc
 
-do {
+let reading = Task {
   let session = try await Session.open()
-  let ends = end(session, at: [SIGINT, SIGTERM])
+  defer { session.close() }
   let adapter = try await session.adapter(CommandLine.arguments.dropFirst().first)
   try await adapter.setPowered(true)
 
@@ -20,22 +20,24 @@ do {
     }
     print("disconnected")
   }
-  withExtendedLifetime(ends) {}
-} catch {
-  print(error)
-  exit(1)
 }
 
-/// Ends the session, with the links that it made, when the program is asked to end.
-func end(_ session: Session, at signals: [CInt]) -> [any DispatchSourceSignal] {
-  signals.map { number in
-    signal(number, SIG_IGN)
-    let source = DispatchSource.makeSignalSource(signal: number)
-    source.setEventHandler {
-      session.close()
-      exit(0)
-    }
-    source.resume()
-    return source
+// Asked to end, it ends the session with the links that it made.
+let ends = [SIGINT, SIGTERM].map { number in
+  signal(number, SIG_IGN)
+  let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
+  source.setEventHandler { reading.cancel() }
+  source.resume()
+  return source
+}
+
+do {
+  try await reading.value
+} catch {
+  // When it is cancelled, what was under way says so in its own words.
+  if !reading.isCancelled {
+    print(error)
+    exit(1)
   }
 }
+withExtendedLifetime(ends) {}
