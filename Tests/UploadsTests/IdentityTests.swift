@@ -86,8 +86,8 @@ import UploadsTesting
   }
 
   @Test("A folder of recordings has a server, also before anything of it is queued") func foldersHaveServers() throws {
-    let folder = folder.path + "/recordings"
-    try store.remember(UploadSource(folder: folder, endpoint: "http://host0", bucket: "bucket", prefix: "", account: "a"))
+    let out = folder.path + "/out"
+    try store.remember(UploadSource(folder: out, endpoint: "http://host0", bucket: "bucket", prefix: "", account: "a"))
     #expect(try store.serversInUse() == [])
     #expect(try store.otherServersInUse() == ["http://host0"])
   }

@@ -5,54 +5,9 @@ import Timing
 
 @testable import Agent
 
-/// A machine, and the time it is.
-private struct Bench {
-  var machine: CoordinatorMachine
-  var now: Duration = .zero
-
-  init(_ session: CoordinatorSession = CoordinatorSession(), policy: AssignmentPolicy = .flowChart(FlowChart())) {
-    machine = CoordinatorMachine(session, agentID: "a", policy: policy)
-  }
-
-  mutating func on(_ event: CoordinatorMachine.Event, after: Duration = .zero) -> [CoordinatorMachine.Action] {
-    now += after
-    return machine.handle(event, at: now, random: 0)
-  }
-
-  mutating func hear(
-    _ call: CoordinatorMachine.Call, _ status: Int, _ text: String, after: Duration = .milliseconds(10)
-  ) -> [CoordinatorMachine.Action] {
-    on(.ended(call, .answer(CoordinatorAnswer(status: status, body: Data(text.utf8)))), after: after)
-  }
-
-  /// Waits until something is due.
-  mutating func wait() -> [CoordinatorMachine.Action] {
-    guard let wake = machine.wakeAt else { return [] }
-    now = max(now, wake)
-    return on(.tick)
-  }
-
-  /// Registered, with a heartbeat taken, and a model.
-  mutating func connect() {
-    _ = on(.start)
-    _ = on(.model(CoordinatorModel(isReady: true)))
-    _ = hear(.register, 200, #"{"accepted":true,"meshToken":"t"}"#)
-    _ = hear(.heartbeat, 200, #"{"ok":true}"#)
-  }
-}
-
-extension [CoordinatorMachine.Action] {
-  fileprivate var calls: [CoordinatorMachine.Call] {
-    compactMap { if case .send(let call, _) = $0 { call } else { nil } }
-  }
-  fileprivate var kept: ResultRequest? {
-    lazy.compactMap { if case .keep(let entry) = $0 { entry.result } else { nil } }.first
-  }
-}
-
 @Suite("The state machine of the coordinator session") struct CoordinatorMachineTests {
   @Test("A heartbeat precedes any work and is sent every 15 s") func aHeartbeatGoesBeforeWorkAndEveryFifteenSeconds() {
-    var bench = Bench()
+    var bench = CoordinatorBench()
     #expect(bench.on(.start) == [.save, .send(.register, isSigned: false)])
     #expect(bench.on(.model(CoordinatorModel(isReady: true))).calls == [])
     #expect(bench.hear(.register, 200, #"{"accepted":true,"meshToken":"t"}"#).calls == [.heartbeat])
@@ -76,7 +31,7 @@ extension [CoordinatorMachine.Action] {
   }
 
   @Test("Each task leads to exactly one result") func eachTaskBecomesOneResult() {
-    var bench = Bench()
+    var bench = CoordinatorBench()
     bench.connect()
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
     #expect(bench.on(.worked("s", .answered("a fine answer")), after: .seconds(2)) != [])
@@ -108,7 +63,7 @@ extension [CoordinatorMachine.Action] {
       (200, #"{"ok":"yes"}"#, "/heartbeat", 0.75), (404, "", "/heartbeat", 0.75), (200, "", "/heartbeat", 0.75),
     ])
   func afterAHeartbeat(status: Int, body: String, path: String, seconds: Double) {
-    var bench = Bench()
+    var bench = CoordinatorBench()
     bench.connect()
     _ = bench.hear(.pull, 200, #"{"subtask":null}"#)
     // No work meanwhile, which this is not about.
@@ -126,7 +81,7 @@ extension [CoordinatorMachine.Action] {
   }
 
   @Test("A refused machine stops and reports the reason") func whoIsRefusedStopsAndSaysWhy() {
-    var bench = Bench()
+    var bench = CoordinatorBench()
     _ = bench.on(.start)
     let effects = bench.hear(.register, 403, #"{"error":"node_not_activated","reason":"email_unverified"}"#)
     #expect(effects.contains(.refused("403 node_not_activated (email_unverified)")))
@@ -139,12 +94,12 @@ extension [CoordinatorMachine.Action] {
 
   @Test("A heartbeat finds out whether an uncertain registration arrived")
   func aRegistrationWhoseFateIsUnknownIsAskedAboutFirst() {
-    var bench = Bench()
+    var bench = CoordinatorBench()
     _ = bench.on(.start)
     _ = bench.on(.ended(.register, .none(.init("no answer", mayHaveArrived: true))), after: .seconds(15))
     #expect(bench.wait().contains(.send(.heartbeat, isSigned: false)))
     // One that never got there does not count.
-    var other = Bench()
+    var other = CoordinatorBench()
     _ = other.on(.start)
     for _ in 0..<50 {
       _ = other.on(.ended(.register, .none(.init("nothing answers", mayHaveArrived: false))))
@@ -160,14 +115,14 @@ extension [CoordinatorMachine.Action] {
     var session = CoordinatorSession()
     session.enrolment = .registered
     session.heartbeats = .accepted(last: .seconds(-14_000))
-    var bench = Bench(session)
+    var bench = CoordinatorBench(session)
     let effects = bench.on(.start)
     let save = try #require(effects.firstIndex(of: .save))
     #expect(save < effects.firstIndex(of: .send(.heartbeat, isSigned: false)) ?? 0)
     #expect(bench.machine.heartbeat.history.sent == .zero)
     // An hour later, with what was on disk.
     session.heartbeats = .accepted(last: .seconds(-17_546), unsure: .seconds(-3546))
-    var next = Bench(session)
+    var next = CoordinatorBench(session)
     _ = next.on(.start)
     _ = next.hear(.heartbeat, 200, #"{"ok":true}"#)
     #expect(next.machine.session.quietUntil == .seconds(-3546) + CoordinatorSession.quiet)
@@ -180,7 +135,7 @@ extension [CoordinatorMachine.Action] {
     session.enrolment = .registered
     session.heartbeats = .accepted(last: .seconds(-3541))
     session.quietUntil = .seconds(3690)
-    var bench = Bench(session)
+    var bench = CoordinatorBench(session)
     _ = bench.on(.start)
     _ = bench.hear(.heartbeat, 200, #"{"ok":true}"#)
     #expect(bench.machine.session.quietUntil == .seconds(3690))
@@ -189,7 +144,7 @@ extension [CoordinatorMachine.Action] {
   /// Five rejected signatures within an hour are a ban, and a program that is killed on a full disk forgets each of them.
   @Test("Requests are unsigned while the session cannot be written", arguments: [true, false])
   func nothingIsSignedThatCannotBeRemembered(isWritten: Bool) {
-    var bench = Bench()
+    var bench = CoordinatorBench()
     bench.connect()
     _ = bench.hear(.pull, 200, #"{"subtask":null}"#)
     _ = bench.on(isWritten ? .saved : .notSaved)
@@ -200,7 +155,7 @@ extension [CoordinatorMachine.Action] {
 
   /// A program that crashes every five seconds signs nothing; one that stays does, after a minute and a bit.
   @Test("Requests are unsigned for a while after a restart") func whoIsStartedAnewDoesNotKnowWhatWasSigned() {
-    var first = Bench()
+    var first = CoordinatorBench()
     first.connect()
     var signed = 0
     var session = first.machine.session
@@ -208,14 +163,14 @@ extension [CoordinatorMachine.Action] {
       effects.count { if case .send(_, isSigned: true) = $0 { true } else { false } }
     }
     for life in 1...12 {
-      var bench = Bench(session)
+      var bench = CoordinatorBench(session)
       signed += signatures(bench.on(.start, after: .seconds(5 * life)))
       signed += signatures(bench.on(.model(CoordinatorModel(isReady: true))))
       signed += signatures(bench.hear(.heartbeat, 200, #"{"ok":true}"#))
       session = bench.machine.session
     }
     #expect(signed == 0)
-    var last = Bench(session)
+    var last = CoordinatorBench(session)
     signed += signatures(last.on(.start, after: .seconds(65)))
     var begun: Duration?
     while begun == nil, last.now < .seconds(600) {
@@ -234,7 +189,7 @@ extension [CoordinatorMachine.Action] {
       (.none(CoordinatorTransportError("nobody was there", mayHaveArrived: false)), 0),
     ] as [(CoordinatorMachine.Outcome, Int)])
   func aRejectedSignatureEndsSigningForAnHour(outcome: CoordinatorMachine.Outcome, seconds: Int) throws {
-    var bench = Bench()
+    var bench = CoordinatorBench()
     bench.connect()
     var actions = bench.on(.saved) + bench.hear(.pull, 200, #"{"subtask":null}"#)
     /// Answers what is sent until a request is signed, and ends that one with another outcome.
@@ -260,7 +215,7 @@ extension [CoordinatorMachine.Action] {
   }
 
   @Test("There are never nine registrations within an hour") func neverNineRegistrationsAnHour() {
-    var bench = Bench()
+    var bench = CoordinatorBench()
     var sent: [Duration] = []
     var calls = bench.on(.start).calls
     while bench.now < .seconds(6 * 3600) {
@@ -279,9 +234,9 @@ extension [CoordinatorMachine.Action] {
 
   @Test("Work is held with a reason") func workIsHeldWithAReason() {
     func held(
-      _ change: (inout Bench) -> Void, _ policy: AssignmentPolicy = .flowChart(FlowChart())
+      _ change: (inout CoordinatorBench) -> Void, _ policy: AssignmentPolicy = .flowChart(FlowChart())
     ) -> String? {
-      var bench = Bench(policy: policy)
+      var bench = CoordinatorBench(policy: policy)
       bench.connect()
       _ = bench.hear(.pull, 200, #"{"subtask":null}"#)
       change(&bench)
@@ -300,13 +255,13 @@ extension [CoordinatorMachine.Action] {
   @Test("Work is held after a gap in the heartbeats") func workIsHeldAfterAGapInTheHeartbeats() {
     var session = CoordinatorSession()
     session.quietUntil = .seconds(100)
-    var bench = Bench(session)
+    var bench = CoordinatorBench(session)
     bench.connect()
     #expect(bench.machine.work.counters.held == "heartbeat_gap")
   }
 
   @Test("Work is held while a result is not on disk") func workIsHeldWhileAResultIsNotOnDisk() {
-    var bench = Bench()
+    var bench = CoordinatorBench()
     bench.connect()
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
     _ = bench.on(.worked("s", .answered("a fine answer")), after: .seconds(2))
@@ -330,7 +285,7 @@ extension [CoordinatorMachine.Action] {
       (#"{"subtask":null}"#, "", 1.2),
     ])
   func noWorkIsGiven(body: String, reason: String, seconds: Double) {
-    var bench = Bench()
+    var bench = CoordinatorBench()
     bench.connect()
     _ = bench.hear(.pull, 200, body)
     let heard = bench.now
@@ -344,7 +299,7 @@ extension [CoordinatorMachine.Action] {
   }
 
   @Test("A task that this machine cannot do is returned with a failure") func whatCannotBeDoneIsGivenBack() {
-    var bench = Bench(policy: .coordinatorMachine)
+    var bench = CoordinatorBench(policy: .coordinatorMachine)
     bench.machine.power = PowerTelemetry(
       onExternalPower: false, batteryLevelPct: 30, lowPowerMode: false, updatedAtMs: 1)
     bench.connect()
@@ -354,14 +309,14 @@ extension [CoordinatorMachine.Action] {
     #expect(result?.ok == false)
     #expect(result?.error == "laptop_battery_low")
     #expect((result?.durationMs ?? 0) >= 500)
-    var other = Bench()
+    var other = CoordinatorBench()
     other.connect()
     _ = other.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":17}}"#)
     #expect(other.wait().kept?.error == "task_without_input")
   }
 
   @Test("A stop ends the task with a result") func stoppingEndsTheTaskWithAResult() {
-    var bench = Bench()
+    var bench = CoordinatorBench()
     bench.connect()
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
     #expect(bench.on(.stop, after: .seconds(3)).contains(.cancelWork))
@@ -384,7 +339,7 @@ extension [CoordinatorMachine.Action] {
 
   /// The coordinator says no to one result: the next one is not kept waiting.
   @Test("A result that the coordinator rejects is discarded") func aResultNobodyWantsIsGivenUp() {
-    var bench = Bench()
+    var bench = CoordinatorBench()
     bench.connect()
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
     _ = bench.on(.worked("s", .answered("a fine answer")), after: .seconds(2))
@@ -395,7 +350,7 @@ extension [CoordinatorMachine.Action] {
   }
 
   @Test("A result that the coordinator could not take 200 times is discarded, and not before") func aResultIsGivenUp() {
-    var bench = Bench()
+    var bench = CoordinatorBench()
     bench.connect()
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
     var calls = bench.on(.worked("s", .answered("a fine answer")), after: .seconds(2)).calls
