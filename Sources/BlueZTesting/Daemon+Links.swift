@@ -52,7 +52,7 @@ extension Daemon {
   private func disconnect(_ address: BluetoothAddress, at index: Int) async throws {
     let (adapter, device) = try known(address, at: index)
     if let link = device.link {
-      try await Task.sleep(for: adapter.faults.disconnectDelay, clock: .steady)
+      await adapter.faults.delayDisconnection()
       guard device.link === link else { return }
     }
     end(device, at: adapter, "org.bluez.Reason.Local")

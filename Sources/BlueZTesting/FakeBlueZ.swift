@@ -97,7 +97,10 @@ public final class FakeBlueZ: Sendable {
 
   /// Stops the fake for good; sessions see that bluetoothd stopped.
   /// - Throws: `DBusError` when the bus is gone already.
-  public func stop() async throws { try await kill() }
+  public func stop() async throws {
+    for adapter in adapters { adapter.repair() }
+    try await kill()
+  }
 
   // MARK: Faults of bluetoothd
 

@@ -1,4 +1,5 @@
 import Streams
+import Timing
 
 /// A fault of an adapter, of bluetoothd's part behind it, or of its connections.
 ///
@@ -76,6 +77,22 @@ final class Faults: Sendable {
       state.nextID += 1
       state.onRepair[state.nextID] = body
       return state.nextID
+    }
+  }
+
+  /// Waits for as long as a disconnection lasts, or until the next repair: a fake that is stopped keeps nothing waiting.
+  func delayDisconnection() async {
+    let delay = disconnectDelay
+    guard delay > .zero else { return }
+    let (repaired, source) = BoundedStream.make(of: Void.self, limit: 1)
+    let id = onRepair { source.finish() }
+    defer { stop(onRepair: id) }
+    await withTaskGroup { group in
+      group.addTask { for await _ in repaired {} }
+      // Cancelled when the repair comes first.
+      group.addTask { try? await Task.sleep(for: delay, clock: .steady) }
+      await group.next()
+      group.cancelAll()
     }
   }
 
