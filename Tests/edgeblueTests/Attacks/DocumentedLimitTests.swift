@@ -50,7 +50,7 @@ import Testing
     let options = SpeedTestServer.Options(port: 0, access: .open)
     try expect(
       "\(options.connectionLimit.formatted(.number.locale(.init(identifier: "en_US")))) connections in all and "
-        + "\(options.connectionsPerAddress) for each address; a connection that does nothing for "
+        + "\(options.connectionsPerAddress) for each address; a connection without a command for "
         + "\(ServerConnection.Limits().idle.components.seconds) s")
     #expect(try SpeedTestServeCommand.parse(["--open"]).maxConnections == options.connectionLimit)
     #expect(try SpeedTestServeCommand.parse(["--open"]).maxPerAddress == options.connectionsPerAddress)
