@@ -126,11 +126,18 @@ struct ProxyProgramTests {
     #expect(try await targets(upload, until: "store.invalid:8333").contains("store.invalid:8333"))
   }
 
-  /// The one examines the network itself, the other has `--proxy`, and the third measures the line.
+  @Test("A token service is reached through the proxy") func tokenServices() async throws {
+    let upload = [
+      "upload", "FOLDER/s3", "--endpoint", "https://store.invalid", "--bucket", "bucket", "--key", "k",
+      "--token-service", "https://tokens.invalid:8444/v1/", "--token-file", "FOLDER/s3", "--state", "FOLDER/state",
+    ]
+    #expect(try await targets(upload, until: "tokens.invalid:8444").contains("tokens.invalid:8444"))
+  }
+
+  /// The one has `--proxy`, and the other measures the line. `path` needs a route: see `ProbeProgramTests`.
   @Test(
     "The commands that no proxy may stand in between ask for none",
     arguments: [
-      ["path", "--probe", "https://probe.invalid"], ["path", "--probe", "http://probe.invalid"],
       [
         "messages", "setup", "--state", "FOLDER/state", "--server", "https://collector.invalid", "--keys",
         "https://keys.invalid/keys.json", "--root", String(repeating: "A", count: 43) + "=", "--passphrase-fd", "0",
