@@ -4,7 +4,7 @@ package import EdgeCoder
 internal import FoundationEssentials
 package import Streams
 internal import SystemTesting
-internal import Timing
+package import Timing
 
 /// A fake BlueZ whose connections are encrypted as soon as both ends are paired, as a kernel reports it, unless a test
 /// says that whoever is connected has no keys.
@@ -43,8 +43,11 @@ package struct FakeTrust: Sendable {
   }
 
   /// The control of the accesses to a phone, as its transport has one.
-  package func control(_ index: Int, _ access: AccessPolicy) async throws -> AccessControl {
-    AccessControl(try await lab.adapter(index), access, bonds: bonds, connections: connections(isCentral: false))
+  package func control(
+    _ index: Int, _ access: AccessPolicy, time: TimeSource = .continuous
+  ) async throws -> AccessControl {
+    AccessControl(
+      try await lab.adapter(index), access, bonds: bonds, time: time, connections: connections(isCentral: false))
   }
 
   package func central(

@@ -1,8 +1,10 @@
 import BlueZ
+import DeterministicTesting
 import EdgeCoderTesting
 import Streams
 import SystemTesting
 import Testing
+import Timing
 
 @testable import EdgeCoder
 
@@ -18,7 +20,6 @@ import Testing
       for central in 1...2 { try await air.pair(central, with: 0) }
     }
     try air.admit(1, at: 0, as: .central)
-    air.lab.adapters[0].inject(.slowDisconnects(.seconds(60)))
     return (air, .encrypted(allowed: [air.lab.adapters[1].address]))
   }
 
@@ -36,6 +37,7 @@ import Testing
   private func expectSilence(
     _ air: FakeTrust, on uuid: String, send: @escaping @Sendable ([UInt8], PeerID) async throws -> Void
   ) async throws {
+    air.lab.adapters[0].inject(.slowDisconnects(.seconds(60)))
     let (friend, heard) = try await subscribe(1, to: uuid, air)
     let (guest, overheard) = try await subscribe(2, to: uuid, air)
     let peer = try #require(try await air.lab.adapter(0).device(air.lab.adapters[1].address)).peer
@@ -79,6 +81,31 @@ import Testing
     let application = try await adapter.offer([LocalService(Self.service, characteristics: [mux.characteristic])])
     let advertisement = try await adapter.advertise(.init(name: "EdgeCoder-0", services: [Self.service]))
     try await expectSilence(air, on: EdgeCoderUUIDs.muxValues) { try await mux.radio.notify($0, $1) }
+    try await advertisement.stop()
+    try await application.unregister()
+    try await air.stop()
+  }
+
+  /// Without the watch of connections, which would end the connection at once.
+  @Test("A bonded central that is not on the list is disconnected after five seconds, before anything is sent")
+  func theWaitEnds() async throws {
+    let (air, policy) = try await start(FakeTrust.releases[0])
+    let clock = ManualClock()
+    let control = try await air.control(0, policy, time: TimeSource(clock))
+    let mux = MuxValueCharacteristic(policy, control, false)
+    let adapter = try await air.lab.adapter(0)
+    let application = try await adapter.offer([LocalService(Self.service, characteristics: [mux.characteristic])])
+    let advertisement = try await adapter.advertise(.init(name: "EdgeCoder-0", services: [Self.service]))
+    let (guest, overheard) = try await subscribe(2, to: EdgeCoderUUIDs.muxValues, air)
+    let waiting = Task { try await control.waitForPermittedReceivers() }
+    // It looks again each 20 ms.
+    for look in 1..<250 { await clock.advance(toSleeperAt: .milliseconds(20) * look) }
+    await clock.waitForSleeper(until: .seconds(5))
+    #expect(guest.isConnected)
+    clock.advance(by: .milliseconds(20))
+    try await waiting.value
+    #expect(!guest.isConnected)
+    #expect(overheard.withLock { $0 }.isEmpty)
     try await advertisement.stop()
     try await application.unregister()
     try await air.stop()
