@@ -1,3 +1,4 @@
+import DBusTesting
 import Foundation
 import SystemTesting
 import Testing
@@ -77,22 +78,65 @@ struct PlainHTTPProgramAttacks {
     expectRefusal(try await run(command))
   }
 
-  @Test("A server that AWS's settings name is checked, too") func settingsAreChecked() async throws {
+  /// The commands that send files, without the option that names a server.
+  private static let senders = [
+    ["uploads", "run", "--state", "STATE", "--once"], ["upload", program, "--bucket", "bucket", "--state", "STATE"],
+    ["upload", program, "--bucket", "bucket", "--state", "STATE", "--later"],
+    ["record", "--out", "STATE", "--wearable", "AA:BB:CC:00:00:01", "--upload", "bucket", "--state", "STATE"],
+    ["agent", "--state", "STATE", "--uploads"],
+  ]
+
+  @Test("A server that AWS's settings name is checked, too", arguments: senders, ["AWS_ENDPOINT_URL_S3", "profile"])
+  func settingsAreChecked(command: [String], source: String) async throws {
     defer { removeFolder() }
-    let outcome = try await run(["uploads", "run", "--state", "STATE", "--once"], ["AWS_ENDPOINT_URL_S3": Self.url])
-    expectRefusal(outcome)
+    guard source == "profile" else { return expectRefusal(try await run(command, [source: Self.url])) }
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let config = folder + "/config"
+    try Data("[profile studio]\nendpoint_url = \(Self.url)\n".utf8).write(to: URL(filePath: config))
+    expectRefusal(try await run(command, ["AWS_CONFIG_FILE": config, "AWS_PROFILE": "studio"]))
+  }
+
+  /// Queues a file for a server.
+  private func queue(for server: String) async throws {
+    let file = folder + "/file"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    #expect(FileManager.default.createFile(atPath: file, contents: Data([1])))
+    let add = ["upload", file, "--bucket", "bucket", "--later", "--state", "STATE", "--insecure", "--endpoint", server]
+    #expect(try await run(add).status == 0)
   }
 
   @Test("An item that was queued with the flag is not sent without it") func queuedItemsAreChecked() async throws {
     defer { removeFolder() }
-    let file = folder + "/file"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    #expect(FileManager.default.createFile(atPath: file, contents: Data([1])))
-    let add = [
-      "upload", file, "--bucket", "bucket", "--later", "--state", "STATE", "--endpoint", Self.url, "--insecure",
-    ]
-    #expect(try await run(add).status == 0)
+    try await queue(for: Self.url)
     expectRefusal(try await run(["uploads", "run", "--once", "--state", "STATE"]))
+    let keys = ["AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"]
+    expectRefusal(try await run(["uploads", "verify", "1", "--state", "STATE"], keys))
+  }
+
+  /// An agent starts whatever is queued.
+  @Test(
+    "An agent sends the items for other servers, and none that was queued with the flag",
+    .enabled(if: ChildProcess.path(of: "dbus-daemon") != nil, "needs dbus-daemon"))
+  func itemsOfAnAgentAreChecked() async throws {
+    defer { removeFolder() }
+    let bus = try PrivateBus()
+    try await queue(for: Self.url)
+    // Of several servers the first in the order of their names is taken.
+    try await queue(for: "http://localhost:9")
+    let variables = [
+      "HOME": folder, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "DBUS_SYSTEM_BUS_ADDRESS": bus.address,
+    ]
+    let agent = try ChildProcess(
+      program, ["agent", "--uploads", "--state", folder + "/state", "--bus", bus.address], environment: variables)
+    func attempts(_ item: String) async throws -> Int {
+      let shown = try await run(["uploads", "show", item, "--json", "--state", "STATE"]).output
+      return try #require(field("attempts", of: shown).flatMap { Int($0) }, "\(shown)")
+    }
+    try await eventually("the other item is tried") { try await attempts("2") > 0 }
+    #expect(try await attempts("1") == 0)
+    agent.signal(SIGTERM)
+    #expect(await agent.wait() == 0)
+    #expect(try await attempts("1") == 0)
   }
 }
 
