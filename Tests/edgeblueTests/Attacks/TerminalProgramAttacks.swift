@@ -3,8 +3,10 @@ import AudioIngestTesting
 import BlueZ
 import EdgeCoder
 import Foundation
+import MessageSending
 import SystemTesting
 import Testing
+import Timing
 
 /// The built commands among devices whose names and values would control a terminal.
 @Suite(
@@ -113,6 +115,45 @@ struct TerminalProgramAttacks {
     for words in [["uploads", "list"], ["uploads", "show", "1"]] { try await air.check(words + air.state) }
     try await air.check(["uploads", "events"] + air.state, mentions: "events")
     try await air.lab.stop()
+  }
+
+  /// The failure that the events tell of has the name of the adapter.
+  @Test("The agent, status and events print no text that controls the terminal") func theAgentIsHarmless() async throws
+  {
+    let air = try await Air()
+    guard case .address(let bus) = air.lab.fake.bus else { throw MissingProgram("a bus of its own") }
+    let agent = try air.start(["agent", "--bus", bus, "--adapter", Self.name] + air.state)
+    defer { agent.kill() }
+    while try await !agent.firstLine().contains("mode Off") {}
+    let mode = try air.start(["mode", "local", "--bus", bus])
+    #expect(await mode.outcome().status == 0)
+    var line = ""
+    while !line.contains("]52;c;cm0gLXJm") { line = try await agent.firstLine() }
+    TerminalAttacks.expectHarmless(line, "agent")
+    for words in [["status"], ["events"], ["events", "--json"]] {
+      let mark = words.contains("--json") ? #"Omi\u001b]52;c;cm0gLXJm"# : "Omi\u{fffd}]52;c;cm0gLXJm"
+      try await air.check(words + ["--bus", bus], mentions: mark)
+    }
+    try await air.lab.stop()
+  }
+
+  @Test("messages open prints no text that controls the terminal") func messagesAreHarmless() async throws {
+    let commands = try MessagesCommands(program)
+    let root = try await commands.setUp(server: "http://127.0.0.1:9")
+    let keys = try SignedKeys.read(path: commands.folder + "/keys/keys.json").verified(
+      by: RootKey(bytes: [UInt8](try #require(Data(base64Encoded: root)))), atMs: WallClock.unixMilliseconds())
+    let segments = try MessageSegments(folder: commands.folder + "/collected")
+    let text = TerminalAttacks.sequences.joined(separator: "\n\t") + "\r"
+    try segments.append(
+      try MessageSealer(keys: keys).message(text, to: "desk", from: try BoxSecretKey().publicKey))
+    try segments.finish()
+    for (options, mark) in [("", "\u{fffd}]52;c;cm0gLXJm\u{fffd}\n"), (" --json", #"\u001b]52;c;cm0gLXJm\u0007"#)] {
+      let said = try await commands.edgeblue(
+        "open \(commands.folder)/collected --keys \(commands.folder)/keys" + options)
+      TerminalAttacks.expectHarmless(said, "messages open" + options)
+      #expect(said.contains(mark), "\(said)")
+    }
+    try commands.remove()
   }
 }
 
