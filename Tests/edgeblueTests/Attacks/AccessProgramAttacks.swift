@@ -74,6 +74,27 @@ struct AccessProgramAttacks {
     try await air.stop()
   }
 
+  /// The agent stays, says why its phone does not work, and tries again.
+  @Test(
+    "The phone of an agent is closed unless --access opens it",
+    arguments: [[], ["--access", "encrypted"], ["--access", "authenticated"], ["--allow", "00:AA:01:00:00:99"]])
+  func phonesOfAgentsAreClosed(options: [String]) async throws {
+    let air = try await FakeTrust.start()
+    guard case .address(let bus) = air.lab.bus else { throw MissingProgram("a bus of its own") }
+    let agent = try start(["agent", "--bus", bus] + options, at: 0, air)
+    defer { agent.kill() }
+    while try await !agent.firstLine().contains("mode Off") {}
+    let mode = try ChildProcess(program, ["mode", "local", "--bus", bus], output: .discarded)
+    #expect(await mode.outcome().status == 0)
+    try await eventually("the agent says why its phone does not work") {
+      let status = try ChildProcess(program, ["status", "--json", "--bus", bus])
+      let failure = field("lastFailure", of: await status.outcome().output)
+      return failure?.contains("reading the connections of") == true
+    }
+    #expect(await air.lab.adapters[0].holdings() == .init())
+    try await air.stop()
+  }
+
   @Test("With --access open a phone answers, and a central asks, whoever is in range") func openRoles() async throws {
     let air = try await FakeTrust.start()
     let phone = try start(["phone", "--access", "open"], at: 0, air)
