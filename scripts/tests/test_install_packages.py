@@ -148,14 +148,14 @@ class InstallPackages(unittest.TestCase):
 
 
 class Lists(unittest.TestCase):
-    def lists_of(self, target):
+    def lists_of(self, target, adapters=""):
         """The lists of a target, as `make` passes them."""
-        said = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True, env={**os.environ, "ADAPTERS": ""})
+        said = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True, env={**os.environ, "ADAPTERS": adapters})
         (line,) = [line for line in said.stdout.splitlines() if line.startswith("scripts/install-packages")]
         return re.findall(r"\S+\.txt", line)
 
-    def packages_of(self, target):
-        lines = [line.split("#")[0].split() for name in self.lists_of(target) for line in (ROOT / name).read_text().splitlines()]
+    def packages_of(self, target, adapters=""):
+        lines = [line.split("#")[0].split() for name in self.lists_of(target, adapters) for line in (ROOT / name).read_text().splitlines()]
         return {words[0]: words[1:] for words in lines if words}
 
     def test_every_target_has_lists_whose_lines_have_reasons(self):
@@ -167,6 +167,17 @@ class Lists(unittest.TestCase):
     def test_the_demo_needs_none_of_the_tests_tools(self):
         only_tests = self.packages_of("test").keys() - self.packages_of("demo").keys()
         self.assertLessEqual({"caddy", "ffmpeg", "strace", "systemd-container", "python3-venv"}, only_tests)
+
+    def test_the_demo_installs_what_it_builds_and_runs_with_and_nothing_else(self):
+        """Who adds a package to the demo adds it here, too, and none that only a test needs."""
+        builds = (
+            "libdbus-1-dev libbluetooth-dev libsqlite3-dev zlib1g-dev libopus-dev libopusenc-dev libflac-dev libsoxr-dev "
+            "libsodium-dev pkg-config g++ git python3"
+        )
+        # btvirt of bluez-test-tools makes the virtual controllers.
+        radios = "qemu-system-x86 busybox-static bluez bluez-test-tools dbus zstd"
+        self.assertEqual(self.packages_of("demo").keys(), {*builds.split(), *radios.split()})
+        self.assertEqual(self.packages_of("demo", adapters="hci0,hci1").keys(), set(builds.split()))
 
     def test_no_installed_package_of_a_target_starts_a_service(self):
         """The same as refuse-servers looks for, of the packages that are on this machine already."""
