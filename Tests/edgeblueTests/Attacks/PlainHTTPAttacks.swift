@@ -59,27 +59,69 @@ struct PlainHTTPProgramAttacks {
 
   private func removeFolder() { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: folder) } }
 
-  @Test(
-    "Each command refuses plain http to another host",
-    arguments: [
-      ["phone", "--engine", "ollama", "--engine-url", url], ["central", "--engine", "ollama", "--engine-url", url],
-      ["ask", "hello", "--central-url", url], ["doctor", "--engine", "ollama", "--engine-url", url],
-      ["agent", "--state", "STATE", "--coordinator", url],
-      ["agent", "--state", "STATE", "--engine", "ollama", "--engine-url", url],
-      ["agent", "--state", "STATE", "--uploads", "--endpoint", url],
-      ["record", "--wearable", "AA:BB:CC:00:00:01", "--upload", "bucket", "--endpoint", url],
-      ["upload", program, "--bucket", "b", "--state", "STATE", "--endpoint", url],
-      ["uploads", "run", "--state", "STATE", "--endpoint", url],
-      ["uploads", "verify", "--state", "STATE", "--token-service", url, "--token-file", program],
-      ["uploads", "move", "--state", "STATE", "--to", url],
-    ])
+  private static let queue = ["--bucket", "bucket", "--state", "STATE"]
+  private static let wearable = ["--wearable", "AA:BB:CC:00:00:01", "--upload", "bucket"]
+  private static let tokens = ["--token-file", program, "--token-service", url]
+
+  /// The commands with each option that names a server.
+  private static let commands: [[String]] = [
+    ["phone", "--engine", "ollama", "--engine-url", url], ["central", "--engine", "ollama", "--engine-url", url],
+    ["ask", "hello", "--central-url", url], ["doctor", "--engine", "ollama", "--engine-url", url],
+    ["agent", "--state", "STATE", "--coordinator", url],
+    ["agent", "--state", "STATE", "--engine", "ollama", "--engine-url", url],
+    ["agent", "--state", "STATE", "--uploads", "--endpoint", url], ["agent", "--state", "STATE", "--uploads"] + tokens,
+    ["record"] + wearable + ["--endpoint", url], ["record"] + wearable + tokens,
+    ["upload", program] + queue + ["--endpoint", url], ["upload", program] + queue + tokens,
+    ["uploads", "run", "--state", "STATE", "--endpoint", url], ["uploads", "run", "--state", "STATE"] + tokens,
+    ["uploads", "verify", "--state", "STATE"] + tokens, ["uploads", "move", "--state", "STATE", "--to", url],
+  ]
+
+  /// Options that name a server to which nothing is sent without its own check, or at all.
+  private static let others: Set = [
+    // It asks the servers of the items; see ``queuedItemsAreChecked()``.
+    "uploads verify --endpoint",
+    // It sends nothing.
+    "uploads move --endpoint", "uploads move --token-service",
+    // They need https, whatever the flags; the proxy is one of SOCKS.
+    "messages setup --server", "messages setup --keys", "messages setup --resolver", "messages setup --proxy",
+    // A captive portal answers plain http alone, and the probe sends nothing that is secret.
+    "path --probe",
+  ]
+
+  @Test("Each option that names a server is examined") func allAreKnown() throws {
+    let found = try CommandTree.read().leaves().flatMap { words, command in
+      (command.arguments ?? []).filter { $0.valueName?.hasSuffix("url") == true }
+        .compactMap { $0.names?.first.map { "\(words) --\($0.name)" } }
+    }
+    // The words of the command, and the option before the URL.
+    let examined = Self.commands.map { command in
+      let words = command.prefix(command[0] == "uploads" ? 2 : 1)
+      return (words + command.suffix(2).prefix(1)).joined(separator: " ")
+    }
+    #expect(Set(found).subtracting(examined) == Self.others)
+  }
+
+  @Test("Each command refuses plain http to another host", arguments: commands)
   func optionsAreChecked(command: [String]) async throws {
     defer { removeFolder() }
     expectRefusal(try await run(command))
   }
 
+  @Test("Messages and their keys need https", arguments: ["--server", "--keys", "--resolver"])
+  func messagesAreChecked(option: String) async throws {
+    let commands = try MessagesCommands(program)
+    let root = try await commands.setUp(server: "http://127.0.0.1:9")
+    var options = ["--server": "https://192.0.2.1", "--keys": commands.folder + "/keys/keys.json", "--root": root]
+    options[option] = Self.url + "/keys.json"
+    let words = options.map { "\($0) \($1)" }.joined(separator: " ")
+    let (status, said) = try await commands.shell("setup \(words) \(commands.unlocked)", "")
+    #expect(status == 65)
+    #expect(said.contains("URL is \(Self.url)/keys.json; required: https"), "\(said)")
+    try commands.remove()
+  }
+
   /// The commands that send files, without the option that names a server.
-  private static let senders = [
+  private static let senders: [[String]] = [
     ["uploads", "run", "--state", "STATE", "--once"], ["upload", program, "--bucket", "bucket", "--state", "STATE"],
     ["upload", program, "--bucket", "bucket", "--state", "STATE", "--later"],
     ["record", "--out", "STATE", "--wearable", "AA:BB:CC:00:00:01", "--upload", "bucket", "--state", "STATE"],
