@@ -18,15 +18,18 @@ import Testing
 
   @Test(
     "TLS goes through the proxy to the server, and this host is reached directly",
-    .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"))
-  func requestsGoThrough() async throws {
+    .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"),
+    arguments: ["http://ada:secret@", "socks5://"])
+  func requestsGoThrough(scheme: String) async throws {
     try await TLSServer.run(TLSRules.server) { port, certificate in
       let proxy = try ConnectProxy(["store.example:443": port])
       defer { proxy.stop() }
-      let settings = ProxySettings(["HTTPS_PROXY": "http://ada:secret@127.0.0.1:\(proxy.port)"])
+      let settings = ProxySettings(["HTTPS_PROXY": "\(scheme)127.0.0.1:\(proxy.port)"])
       #expect(try await status("https://store.example/", settings, certificate: certificate) == 204)
       #expect(proxy.targets == ["store.example:443"])
-      #expect(proxy.seen[0].lowercased().contains("proxy-authorization: basic ywrhonnly3jlda=="))
+      let login = "proxy-authorization: basic ywrhonnly3jlda=="
+      #expect(proxy.seen[0].lowercased().contains(login) == scheme.contains("ada"))
+      #expect(proxy.seen[0].hasSuffix(" SOCKS") == scheme.hasPrefix("socks5"))
       #expect(try await status("https://localhost:\(port)/", settings, certificate: certificate) == 204)
       #expect(proxy.seen.count == 1)
     }

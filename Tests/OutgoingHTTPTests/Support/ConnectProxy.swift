@@ -1,7 +1,7 @@
 import Foundation
 import Streams
 
-/// A small HTTP proxy on a loopback port: it notes each `CONNECT`, and relays those to hosts that it knows.
+/// A small HTTP and SOCKS proxy on a loopback port: it notes each `CONNECT`, and relays those to hosts that it knows.
 final class ConnectProxy: Sendable {
   let port: Int
   private let listener: Int32
@@ -45,9 +45,11 @@ final class ConnectProxy: Sendable {
 
   private func serve(_ client: Int32) {
     defer { close(client) }
-    var head: [UInt8] = []
+    guard let first = Self.read(1, from: client)?.first else { return }
+    if first == 5 { return serveSOCKS(client) }
+    var head = [first]
     var byte: UInt8 = 0
-    while !head.suffix(4).elementsEqual([13, 10, 13, 10]), head.count < 8192, read(client, &byte, 1) == 1 {
+    while !head.suffix(4).elementsEqual([13, 10, 13, 10]), head.count < 8192, recv(client, &byte, 1, 0) == 1 {
       head.append(byte)
     }
     let text = String(decoding: head, as: UTF8.self)
@@ -60,22 +62,51 @@ final class ConnectProxy: Sendable {
       return
     }
     Self.send("HTTP/1.1 200 Connection established\r\n\r\n", to: client)
-    let back = Thread { Self.relay(from: server, to: client) }
+    Self.relay(between: client, and: server)
+  }
+
+  /// Answers a client of SOCKS 5 without a login, after the version (RFC 1928).
+  private func serveSOCKS(_ client: Int32) {
+    guard let methods = Self.read(1, from: client)?.first, Self.read(Int(methods), from: client) != nil else { return }
+    Self.send([5, 0], to: client)
+    // The version, CONNECT, a zero, and a name with its length; then the port.
+    guard let head = Self.read(5, from: client), head.starts(with: [5, 1, 0, 3]),
+      let place = Self.read(Int(head[4]) + 2, from: client)
+    else { return }
+    let port = Int(place[place.count - 2]) << 8 | Int(place[place.count - 1])
+    let target = String(decoding: place.dropLast(2), as: UTF8.self) + ":\(port)"
+    requests.withLock { $0.append("CONNECT \(target) SOCKS") }
+    guard let port = relays[target], let server = Self.connect(port) else {
+      return Self.send([5, 5, 0, 1, 0, 0, 0, 0, 0, 0], to: client)
+    }
+    Self.send([5, 0, 0, 1, 0, 0, 0, 0, 0, 0], to: client)
+    Self.relay(between: client, and: server)
+  }
+
+  private static func relay(between client: Int32, and server: Int32) {
+    let back = Thread { relay(from: server, to: client) }
     back.start()
-    Self.relay(from: client, to: server)
+    relay(from: client, to: server)
     while !back.isFinished { usleep(1000) }
     close(server)
   }
 
   private static func relay(from source: Int32, to sink: Int32) {
     var buffer = [UInt8](repeating: 0, count: 16_384)
-    while case let count = read(source, &buffer, buffer.count), count > 0 {
+    while case let count = recv(source, &buffer, buffer.count, 0), count > 0 {
       guard write(sink, buffer, count) == count else { break }
     }
     shutdown(sink, Int32(SHUT_WR))
   }
 
-  private static func send(_ text: String, to client: Int32) { _ = write(client, text, text.utf8.count) }
+  private static func send(_ text: String, to client: Int32) { send([UInt8](text.utf8), to: client) }
+  private static func send(_ bytes: [UInt8], to client: Int32) { _ = write(client, bytes, bytes.count) }
+
+  /// Reads a number of bytes; `nil` if the client leaves before.
+  private static func read(_ count: Int, from client: Int32) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: count)
+    return count == 0 || recv(client, &bytes, count, Int32(MSG_WAITALL)) == count ? bytes : nil
+  }
 
   private static func connect(_ port: Int) -> Int32? {
     let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
