@@ -26,7 +26,7 @@ import UploadsHTTP
     }
   }
 
-  private static let clients = [
+  static let clients = [
     Client("coordinator") {
       _ = try await HTTPTransport(url: $0).post("/heartbeat", headers: [], body: Data("{}".utf8))
     },
