@@ -1,3 +1,4 @@
+import Agent
 import DBusTesting
 import Foundation
 import Streams
@@ -120,6 +121,43 @@ struct SecretProgramAttacks {
     }
     let isSent = quoted.withLock { $0.contains { $0.contains("MARKED-UPLOAD-TOKEN") } }
     #expect(isSent == (fault != .withoutTLS))
+  }
+
+  @Test("The machine's key and the coordinator's token are in their own files alone, and the key is sent to nobody")
+  func ownSecretsStay() async throws {
+    let bus = try PrivateBus()
+    let state = try Folder()
+    let inputs = try Folder()
+    let registry = Registry(meshToken: "MARKED-MESH")
+    try await TestCoordinator.run(registry: registry) { coordinator in
+      let agent = try agent(
+        [
+          "--bus", bus.address, "--coordinator", coordinator.address, "--state", state.path, "--log-level", "trace",
+        ], output: inputs.path + "/said", bus)
+      try await eventually("the agent is on the bus") {
+        try await edgeblue(["mode", "on", "--bus", bus.address]).status == 0
+      }
+      await registry.until { seen in seen.contains { $0.path == "/heartbeat" && $0.status == 200 } }
+      try await expectNoMark(in: ["status", "events", "tasks"].map { [$0, "--bus", bus.address] })
+      agent.signal(SIGTERM)
+      #expect(await agent.wait() == 0)
+    }
+    let seed = try MachineIdentity.load(path: state.path + "/identity.json", hostName: "").signingSeed
+    let files = try FileManager.default.subpathsOfDirectory(atPath: state.path)
+    #expect(Self.holders(of: Data("MARKED-MESH".utf8), in: state.path, files) == ["coordinator.json"])
+    var spellings = [seed, Data(seed.map { String(format: "%02x", $0) }.joined().utf8)]
+    for text in [seed.base64EncodedString(), seed.base64EncodedString().replacing("/", with: #"\/"#)] {
+      spellings.append(Data(text.utf8))
+    }
+    #expect(Set(spellings.flatMap { Self.holders(of: $0, in: state.path, files) }) == ["identity.json"])
+    let sent = registry.seen.map(\.body) + [try Data(contentsOf: URL(filePath: inputs.path + "/said"))]
+    for spelling in spellings { #expect(!sent.contains { $0.range(of: spelling) != nil }) }
+    #expect(sent.last?.range(of: Data("MARKED".utf8)) == nil)
+  }
+
+  /// Returns the files that contain a secret.
+  private static func holders(of secret: Data, in folder: String, _ files: [String]) -> [String] {
+    files.filter { FileManager.default.contents(atPath: "\(folder)/\($0)")?.range(of: secret) != nil }
   }
 
   private func agent(_ arguments: [String], output: String, _ bus: PrivateBus) throws -> ChildProcess {
