@@ -11,6 +11,8 @@ import Testing
     let none = try options()
     #expect(none.policy(isVirtual: false) == .encrypted())
     #expect(none.policy(isVirtual: true) == .open)
+    #expect(try PhoneChoiceOptions.parse([]).policy(isVirtual: false) == .encrypted())
+    #expect(try RelayOptions.parse([]).policy(isVirtual: false) == .encrypted())
     #expect(none.words(for: .open, isVirtual: true).hasSuffix("may send prompts (default on a virtual controller)"))
     #expect(none.words(for: .encrypted(), isVirtual: false).contains("default; `edgeblue pair`"))
   }
@@ -20,6 +22,10 @@ import Testing
     let listed = try options("--allow", "00:AA:01:00:00:42", "00:AA:01:00:00:43")
     #expect(listed.policy(isVirtual: true) == .encrypted(allowed: Set(listed.allow)))
     #expect(listed.allow.count == 2)
+    #expect(try RelayOptions.parse(["--access", "open"]).policy(isVirtual: false) == .open)
+    #expect(
+      try RelayOptions.parse(["--allow", "00:AA:01:00:00:42"]).policy(isVirtual: true)
+        == .encrypted(allowed: Set(listed.allow.prefix(1))))
     let strict = try options("--access", "authenticated")
     #expect(strict.policy(isVirtual: true) == .authenticated())
     #expect(!strict.words(for: .authenticated(), isVirtual: true).contains("default"))
