@@ -73,6 +73,13 @@ import Testing
 struct ProxyProgramTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "proxy-\(UUID().uuidString)").path
 
+  /// Makes the folder, with credentials of S3.
+  private func makeFolder() throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try Data("[default]\naws_access_key_id = a\naws_secret_access_key = b\n".utf8)
+      .write(to: URL(filePath: folder + "/s3"))
+  }
+
   /// Runs a command behind a proxy, to its end or until the proxy was asked for a host.
   /// - Parameters:
   ///   - proxies: Further variables that name the proxy.
@@ -81,10 +88,8 @@ struct ProxyProgramTests {
     _ arguments: [String], until target: String? = nil, _ more: [String: String] = [:], proxies: [String] = [],
     prepare: () async throws -> Void = {}
   ) async throws -> ConnectProxy {
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try makeFolder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    try Data("[default]\naws_access_key_id = a\naws_secret_access_key = b\n".utf8)
-      .write(to: URL(filePath: folder + "/s3"))
     let proxy = try ConnectProxy()
     defer { proxy.stop() }
     var environment = ["HOME": folder, "HTTPS_PROXY": "http://127.0.0.1:\(proxy.port)", "NO_PROXY": ".direct.invalid"]
@@ -135,6 +140,38 @@ struct ProxyProgramTests {
       "--token-service", "https://tokens.invalid:8444/v1/", "--token-file", "FOLDER/s3", "--state", "FOLDER/state",
     ]
     #expect(try await targets(upload, until: "tokens.invalid:8444").contains("tokens.invalid:8444"))
+  }
+
+  /// A proxy that connects nowhere, and one with TLS, which is none that the variable may name.
+  @Test("No command prints or stores the password of a proxy", arguments: ["http", "https"])
+  func passwordsAreNotWritten(scheme: String) async throws {
+    try makeFolder()
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: folder) } }
+    let proxy = try ConnectProxy()
+    defer { proxy.stop() }
+    var said = ""
+    for words in [
+      ["doctor", "--engine", "openai", "--engine-url", "https://engine.invalid", "--log-level", "trace"],
+      ["ask", "hello", "--central-url", "https://central.invalid", "--log-level", "trace"],
+      [
+        "upload", "FOLDER/s3", "--endpoint", "https://store.invalid", "--bucket", "bucket", "--credentials",
+        "FOLDER/s3", "--state", "FOLDER/state", "--wait", "2", "--log-level", "trace",
+      ],
+    ] {
+      let process = try ChildProcess(
+        program, words.map { $0.replacing("FOLDER", with: folder) },
+        environment: ["HOME": folder, "HTTPS_PROXY": "\(scheme)://ada:MARKED@127.0.0.1:\(proxy.port)"], errors: .kept)
+      let outcome = await process.outcome()
+      said += outcome.output + outcome.errors
+    }
+    #expect(said.contains("prox"), "\(said)")
+    for path in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+      said += String(decoding: FileManager.default.contents(atPath: "\(folder)/\(path)") ?? Data(), as: UTF8.self)
+    }
+    #expect(said.contains("store.invalid"))
+    // The password, and `ada:MARKED` as the header has it.
+    #expect(said.matches(of: /MARKED|YWRhOk1BUktFRA/).isEmpty, "\(said)")
+    #expect((proxy.connections > 0) == (scheme == "http"))
   }
 
   /// The one has `--proxy`, and the other measures the line. `path` needs a route: see `ProbeProgramTests`.
