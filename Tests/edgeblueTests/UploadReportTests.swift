@@ -23,6 +23,17 @@ import Testing
     return report
   }
 
+  @Test("No account, server or text of a server is in the metrics") func nothingMarkedIsMeasured() {
+    var marked = report
+    marked.status.credentialProblems = ["MARKED": "MARKED denied"]
+    marked.otherServers = ["https://MARKED.example"]
+    #expect(marked.agentStatus.problem?.contains("MARKED") == true)
+    #expect(!Metric.text(of: marked.metrics).contains("MARKED"))
+    marked.status.problem = "MARKED disk"
+    #expect(marked.agentStatus.problem == "MARKED disk")
+    #expect(!Metric.text(of: marked.metrics).contains("MARKED"))
+  }
+
   @Test("The metrics contain the state of the queue") func theNumbersSayWhatThereIs() {
     let text = Metric.text(of: report.metrics)
     for line in [
