@@ -219,6 +219,15 @@ class Unit(unittest.TestCase):
         self.assertEqual(filters, ["SystemCallFilter=@system-service", "SystemCallFilter=~@privileged @resources"])
         self.assertFalse([line for line in lines if re.match("ReadWritePaths=|BindPaths=|TemporaryFileSystem=", line)])
 
+    def test_what_is_installed_opens_and_permits_nothing(self):
+        """The command is closed and encrypted unless it is told otherwise, and neither the settings nor a unit do."""
+        self.assertEqual(json.loads((ROOT / "packaging/agent.json").read_text()), {"engine": "echo"})
+        for name in self.SERVICES:
+            commands = re.findall(r"(?m)^Exec\w+=.*$", self.unit(f"{name}.service"))
+            self.assertTrue(commands, name)
+            for command in commands:
+                self.assertNotRegex(command, r"--(access|allow|open|insecure|metrics-port|uploads|log-level)\b", name)
+
     def test_the_senders_of_messages_have_one_hardening_and_keep_their_memory_to_themselves(self):
         def rules(name: str) -> set[str]:
             lines = self.unit(f"{name}.service").splitlines()
