@@ -160,6 +160,49 @@ import Testing
       #expect(abs((next.previous?.pause ?? -1) - pause) < 0.1, "segment \(next.id)")
     }
   }
+
+  @Test("No segment begins before the end of its wearable's last one, also of an earlier recorder")
+  func theClockIsSetBackBetweenRecorders() throws {
+    var infos: [String: [SegmentInfo]] = [:]
+    for run in Self.runs {
+      let device = AudioDevice(address: "FA:0B:00:00:00:0\(run.device)")
+      let recorder = try StreamRecorder(
+        device, .pcm16k, framing: .bare, into: folder(), rules: SegmentRules(maximum: .seconds(3)))
+      for frame in 1...500 {
+        recorder.receive([UInt8](repeating: 7, count: 320), at: run.moment(frame))
+      }
+      recorder.end(.shutdown, at: run.moment(500))
+      infos[device.address, default: []] += recorder.finished().map(\.info)
+    }
+    #expect(infos.values.map(\.count).min() ?? 0 >= 4)
+    for infos in infos.values {
+      for (before, next) in zip(infos, infos.dropFirst()) {
+        #expect(next.capture.unixMs >= before.endMs, "segment \(next.id) of \(next.device.address)")
+      }
+    }
+    // The other wearable's recordings say nothing about this one, nor do its own once the clock has caught up.
+    #expect(infos["FA:0B:00:00:00:02"]?.first?.capture.unixMs == Self.runs[1].wallMs)
+    #expect(infos["FA:0B:00:00:00:01"]?.last.map { abs($0.endMs - Self.runs[5].wallMs - 5000) <= 1 } == true)
+  }
+
+  /// A recorder of 5 s, and the wall clock at its start.
+  private struct Run {
+    let device: Int
+    let wallMs: Int64
+
+    init(_ device: Int, secondsLater seconds: Int64) {
+      self.device = device
+      wallMs = Recording.start + seconds * 1000
+    }
+
+    func moment(_ frame: Int) -> Moment {
+      Moment(instant: .milliseconds(frame * 10), wallMs: wallMs + Int64(frame) * 10)
+    }
+  }
+  private static let runs = [
+    Run(1, secondsLater: 0), Run(2, secondsLater: -600), Run(1, secondsLater: -7200), Run(2, secondsLater: -700),
+    Run(1, secondsLater: -86_400), Run(1, secondsLater: 9000),
+  ]
 }
 
 extension Duration {

@@ -146,6 +146,14 @@ import Testing
     #expect(counters.count == 13)
   }
 
+  @Test("A clock that is behind the recordings is reported") func theClockIsBehind() throws {
+    let info = try Self.info()
+    #expect(RecordNews.early(info, nowMs: info.capture.unixMs - 999) == nil)
+    let news = try #require(RecordNews.early(info, nowMs: info.capture.unixMs - 7_200_000))
+    #expect(news.name == "problem")
+    #expect(news.text(nil).hasPrefix("the clock is 7200 s behind the last segment; "))
+  }
+
   @Test("The options describe a wearable of another kind") func aWearableThatIsDescribed() throws {
     func wearable(_ words: String) throws -> any Wearable {
       try WearableOptions.parse(words.split(separator: " ").map(String.init)).wearable()

@@ -114,6 +114,20 @@ public final class SegmentFolder: Sendable {
     return Int(digits).flatMap { SegmentInfo.numbers ~= $0 ? $0 : nil }
   }
 
+  /// Returns the end of the last finished segment that was received live from a device, in Unix milliseconds; `nil` if
+  /// there is none, and in a scratch folder, whose segments have the times of the device.
+  func lastEndMs(of device: AudioDevice) throws(AudioIngestError) -> Int64? {
+    guard parent == nil else { return nil }
+    // Names sort by time, and so the first one is that of the last segment.
+    for file in try storage(disk.names(in: path)).reversed() where file.hasSuffix(".wav") {
+      let bytes = try disk.contents(of: paths.sidecar(String(file.dropLast(4))), limit: SegmentJSON.limit)
+      // The catalog names a damaged one.
+      guard let info = bytes.flatMap(SegmentJSON.info), info.backfill == nil else { continue }
+      if info.device.address == device.address { return info.endMs }
+    }
+    return nil
+  }
+
   // MARK: Writing
 
   /// Opens a segment.

@@ -178,9 +178,13 @@ final class SegmentKeeper {
   private func open(before block: Block, _ moment: Moment) -> Bool {
     if held.count > heldLimit { held.removeFirst(held.count - heldLimit) }
     let start = block.captured - .samples(held.count, at: codec.sampleRate)
-    let place = place(of: start, position: block.start - held.count, moment)
     do throws(AudioIngestError) {
       if retryAt != nil { events += try folder.recover().map { .finished($0) } }
+      var place = place(of: start, position: block.start - held.count, moment)
+      if previous == nil, let end = try folder.lastEndMs(of: device) {
+        // An earlier recorder's clock may have been ahead of this one's.
+        place.capturedAtMs = max(place.capturedAtMs, end)
+      }
       let new = try folder.begin(device, codec, capturedAtMs: place.capturedAtMs, previous: place.previous)
       part = new
       partStart = block.start - held.count

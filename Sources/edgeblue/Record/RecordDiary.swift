@@ -115,6 +115,12 @@ actor RecordDiary {
   private func take(_ event: WearableRecorder.Event, of track: Int) {
     if case .recording(let event) = event { view.note(event, of: track) }
     say(RecordNews(event), of: track)
+    // Of a segment that continues another one it was said before.
+    if case .recording(.began(let info)) = event, info.previous?.closedBy != .maximum,
+      let problem = RecordNews.early(info, nowMs: WallClock.unixMilliseconds())
+    {
+      say(problem, of: track)
+    }
   }
 
   private func say(_ news: RecordNews, of track: Int? = nil) {

@@ -50,6 +50,15 @@ struct RecordNews {
     RecordNews("problem", ["error": .string(text)]) { about($0, text.printable) }
   }
 
+  /// Returns the problem of a segment that begins after the present time, because the clock was set back; `nil` if it
+  /// does not.
+  static func early(_ info: SegmentInfo, nowMs: Int64) -> RecordNews? {
+    let seconds = (info.capture.unixMs - nowMs) / 1000
+    guard seconds > 0 else { return nil }
+    return .problem(
+      "the clock is \(seconds) s behind the last segment; until it has caught up, capture times continue from there")
+  }
+
   static func recovered(_ segment: FinishedSegment) -> RecordNews {
     RecordNews("recovered", segment.json) { _ in "recovered \(segment.headline)" }
   }
