@@ -6,6 +6,7 @@ import Streams
 import SystemTesting
 import Testing
 import Timing
+import Uploads
 
 @testable import edgeblue
 
@@ -53,7 +54,7 @@ import Timing
     #expect(
       lines == [
         "PATH=/usr/bin:/bin", "LC_ALL=C", "EDGEBLUE_SEGMENT=1", "EDGEBLUE_SIDECAR=\(stem).json",
-        "EDGEBLUE_TRANSCRIPT=\(stem).txt",
+        "EDGEBLUE_TRANSCRIPT=\(TranscriptDraft(of: segment).path)",
       ])
   }
 
@@ -123,6 +124,112 @@ import Timing
     running.cancel()
     await running.value
     #expect(news.withLock { $0.count } == 2)
+  }
+
+  /// Runs a command for the segment, once.
+  private func run(_ command: SegmentCommand) async throws {
+    let hasEnded = Lock(false)
+    let commands = SegmentCommands(command) { _ in hasEnded.withLock { $0 = true } }
+    await commands.add(segment)
+    let running = Task { await commands.run() }
+    try await eventually("the command has ended") { hasEnded.withLock { $0 } }
+    running.cancel()
+    await running.value
+  }
+
+  /// The files beside the segment that are neither its audio nor its sidecar.
+  private func others() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: temporary.path + "/recordings").filter {
+      ![segment.info.name + ".wav", segment.info.name + ".json", "open"].contains($0)
+    }.sorted()
+  }
+
+  @Test("A transcript is queued when its command has succeeded, and never while it is half written")
+  func halfATranscriptIsNotQueued() async throws {
+    let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
+    let folder = temporary.path + "/recordings"
+    try store.remember(
+      UploadSource(folder: folder, endpoint: "http://host", bucket: "bucket", prefix: "", account: "ada"))
+    func queued() async throws -> [String] {
+      #expect(await SegmentSources(store).queueFinished() == [])
+      return try store.items(in: [.waiting]).map(\.request.content.path).filter { $0.hasSuffix(".txt") }
+    }
+    let command = try command(
+      """
+      echo first >"$EDGEBLUE_TRANSCRIPT"; touch "$0.half"
+      until [ -e "$0.go" ]; do sleep 0.05; done
+      echo last >>"$EDGEBLUE_TRANSCRIPT"
+      """)
+    async let ran: Void = run(command)
+    try await eventually("half of it is written") {
+      FileManager.default.fileExists(atPath: temporary.path + "/script.half")
+    }
+    #expect(try await queued() == [])
+    #expect(try others().allSatisfy { $0.hasPrefix(".") })
+    try Data().write(to: URL(filePath: temporary.path + "/script.go"))
+    try await ran
+    #expect(try await queued() == [SegmentRequests.absolute(segment.transcriptPath)])
+    #expect(try String(contentsOfFile: segment.transcriptPath, encoding: .utf8) == "first\nlast\n")
+    #expect(try others() == [".command.json", ".txt"].map { segment.info.name + $0 })
+  }
+
+  @Test(
+    "A command that fails leaves no transcript",
+    arguments: ["exit 3", "kill -9 $$", "rm \"$EDGEBLUE_TRANSCRIPT\"; mkdir \"$EDGEBLUE_TRANSCRIPT\""])
+  func afterAFailureThereIsNone(_ end: String) async throws {
+    try await run(try command("echo half >\"$EDGEBLUE_TRANSCRIPT\"; \(end)"))
+    #expect(SegmentCommandResult.read(segment)?.problem != nil)
+    #expect(try others() == [segment.info.name + ".command.json"])
+  }
+
+  @Test("A transcript that exists is not replaced, and none appears for a segment that is gone")
+  func aTranscriptIsNotReplaced() async throws {
+    try Data("first".utf8).write(to: URL(filePath: segment.transcriptPath))
+    try await run(try command("echo again >\"$EDGEBLUE_TRANSCRIPT\""))
+    #expect(SegmentCommandResult.read(segment)?.problem == nil)
+    #expect(try String(contentsOfFile: segment.transcriptPath, encoding: .utf8) == "first")
+    try FileManager.default.removeItem(atPath: segment.transcriptPath)
+    try FileManager.default.removeItem(atPath: String(segment.path.dropLast(4)) + ".command.json")
+    try await run(try command("echo late >\"$EDGEBLUE_TRANSCRIPT\"; rm \"${EDGEBLUE_SIDECAR%json}wav\""))
+    #expect(try others() == [segment.info.name + ".command.json"])
+  }
+
+  @Test("At the end what has failed is left to the next recorder, and the rest is run once")
+  func theEndIsOneRun() async throws {
+    let news = Lock<[SegmentCommands.News]>([])
+    let commands = SegmentCommands(try command("exit 3"), clock: TimeSource(ManualClock())) { one in
+      news.withLock { $0.append(one) }
+    }
+    await commands.add(segment)
+    await commands.end()
+    #expect(await commands.left == 1)
+    // The clock stands still: a retry would never come.
+    await commands.run()
+    guard case .failed(_, _, retry: nil) = news.withLock({ $0.first }) else {
+      return #expect(Bool(false), "it has not failed for good")
+    }
+    #expect(await commands.left == 0)
+  }
+
+  @Test("At the end a command is ended after the limit, and its segment is left")
+  func theEndIsBounded() async throws {
+    let clock = ManualClock()
+    let commands = SegmentCommands(
+      try command("echo $$ >\"$0.pid\"; exec sleep 600", limit: .seconds(600)), clock: TimeSource(clock)
+    ) { _ in
+    }
+    await commands.add(segment)
+    let running = Task { await commands.run() }
+    let file = temporary.path + "/script.pid"
+    try await eventually("it runs") { (try? String(contentsOfFile: file, encoding: .utf8))?.hasSuffix("\n") == true }
+    await commands.end()
+    let finishing = Task { try await commands.finish(running) }
+    await clock.advance(toSleeperAt: .seconds(600))
+    await #expect(throws: CancellationError.self) { try await finishing.value }
+    #expect(await commands.left == 1)
+    #expect(SegmentCommandResult.read(segment) == nil)
+    let pid = try #require(Int32(try String(contentsOfFile: file, encoding: .utf8).dropLast()))
+    #expect(!isRunning(pid))
   }
 
   @Test("A program that does not exist is a failure with its name") func aMissingProgramIsNamed() async throws {

@@ -179,6 +179,20 @@ import Uploads
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["filler", "open"])
   }
 
+  @Test("What a killed command left of a transcript goes at the next start, and what a running one writes stays")
+  func draftsAreRemovedOnce() throws {
+    let left = "\(folder.path)/.\(segment.info.name).99.txt"
+    try Data("half".utf8).write(to: URL(filePath: left))
+    try FileManager.default.createDirectory(atPath: left + ".99.txt", withIntermediateDirectories: false)
+    _ = try folder.recover()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix(".") } == [])
+    let draft = TranscriptDraft(of: segment).path
+    try Data("half".utf8).write(to: URL(filePath: draft))
+    // A recorder does that again after a full disk.
+    _ = try folder.recover()
+    #expect(FileManager.default.fileExists(atPath: draft))
+  }
+
   @Test("Metadata has the speech of a segment, and never more than a server takes")
   func metadataHasTheSpeech() throws {
     var info = segment.info

@@ -43,6 +43,8 @@ public final class SegmentFolder: Sendable {
     var unfinished: [String: Unfinished] = [:]
     /// The devices whose stored audio is being fetched.
     var fetching: Set<String> = []
+    /// A Boolean value that indicates whether files were removed that a program was writing when it ended.
+    var isTidy = false
   }
 
   /// The path of the folder, without a slash at its end.

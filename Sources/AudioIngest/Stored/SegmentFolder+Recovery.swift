@@ -28,11 +28,15 @@ extension SegmentFolder {
     return try recovered + recoverStored(report: report)
   }
 
-  /// Removes copies in other formats that a program was writing when it ended; their names begin with a dot.
+  /// Removes copies in other formats, and transcripts, that a program was writing when it ended; their names begin with a
+  /// dot.
   private func removeUnfinishedCopies() throws(AudioIngestError) {
+    // Those that appear later belong to programs that run.
+    guard state.withLock({ !$0.isTidy }) else { return }
     for name in try storage(disk.names(in: path)) where name.hasPrefix(".") && Self.number(of: name) != nil {
-      try storage(disk.remove(path + "/" + name))
+      try storage(disk.remove(tree: path + "/" + name))
     }
+    state.withLock { $0.isTidy = true }
   }
 
   /// Looks for segments that were to take over samples from the one before, and removes those that do not have all of

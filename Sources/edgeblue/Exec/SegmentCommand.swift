@@ -29,7 +29,7 @@ struct SegmentCommand: Sendable {
     var environment = all.filter { Self.variables.contains($0.key) || $0.key.hasPrefix("LC_") }
     environment["EDGEBLUE_SEGMENT"] = "\(segment.info.id)"
     environment["EDGEBLUE_SIDECAR"] = String(wav.dropLast(4)) + ".json"
-    environment["EDGEBLUE_TRANSCRIPT"] = SegmentRequests.absolute(segment.transcriptPath)
+    environment["EDGEBLUE_TRANSCRIPT"] = TranscriptDraft(of: segment).path
     return BoundedProgram(words: words + [wav], environment: environment, limit: limit)
   }
 }

@@ -27,6 +27,11 @@ actor SegmentCommands {
   private let told: @Sendable (News) async -> Void
   private var waiting: [Waiting] = []
   private var known: Set<Int> = []
+  private var isRunning = false
+  private var isEnding = false
+
+  /// The number of segments that the command has not succeeded for.
+  var left: Int { waiting.count + (isRunning ? 1 : 0) }
 
   init(
     _ command: SegmentCommand, clock: TimeSource = .continuous, told: @escaping @Sendable (News) async -> Void
@@ -44,41 +49,91 @@ actor SegmentCommands {
     waiting.append(Waiting(segment: segment, due: clock.now))
   }
 
-  /// Runs the command for what is added, until the task is cancelled, which ends the command.
+  /// Runs the command for what is added, until the task is cancelled, which ends the command, or nothing is left after
+  /// ``end()``.
   func run() async {
     while !Task.isCancelled {
       let now = clock.now
       guard let index = waiting.firstIndex(where: { $0.due <= now }) else {
+        if isEnding { return }
         do { try await clock.sleep(for: Self.interval) } catch { return }
         continue
       }
-      await run(waiting.remove(at: index))
+      let turn = waiting.remove(at: index)
+      isRunning = true
+      let isCancelled = await !run(turn)
+      isRunning = false
+      if isCancelled { waiting.insert(turn, at: 0) }
     }
   }
 
-  private func run(_ turn: Waiting) async {
+  /// Lets ``run()`` return once the command was run for each segment; after a failure the next recorder runs it again.
+  func end() {
+    isEnding = true
+    waiting.removeAll { $0.failures > 0 }
+  }
+
+  /// Waits after ``end()`` until ``run()`` has returned, for the limit of one command; then, and when this task is
+  /// cancelled, the command is ended.
+  /// - Parameter running: The task of ``run()``.
+  /// - Throws: `CancellationError` if the command was ended.
+  func finish(_ running: Task<Void, Never>) async throws {
+    try await clock.withLimit(command.limit, orThrow: CancellationError()) {
+      await withTaskCancellationHandler {
+        await running.value
+      } onCancel: {
+        running.cancel()
+      }
+    }
+  }
+
+  /// - Returns: `false` if the task was cancelled before the command had ended.
+  private func run(_ turn: Waiting) async -> Bool {
     let segment = turn.segment
     // It was removed for space, or by a user.
-    guard FileManager.default.fileExists(atPath: segment.path) else { return }
+    guard FileManager.default.fileExists(atPath: segment.path) else { return true }
     var problem: String?
     do {
-      let result = try await command.program(for: segment).run()
-      problem = result.problem.map { result.lastLine.isEmpty ? $0 : "\($0): \(result.lastLine)" }
+      problem = try await transcribe(segment)
     } catch is CancellationError {
-      return
+      return false
     } catch {
       problem = Failure(error).message
     }
     if let failure = note(problem, segment) { problem = problem ?? failure }
-    guard let problem else { return await told(.succeeded(segment)) }
+    guard let problem else {
+      await told(.succeeded(segment))
+      return true
+    }
     var again = turn
     again.failures += 1
-    let delay = again.failures <= Self.delays.count ? Self.delays[again.failures - 1] : nil
+    let delay = again.failures <= Self.delays.count && !isEnding ? Self.delays[again.failures - 1] : nil
     if let delay {
       again.due = clock.now + delay
       waiting.append(again)
     }
     await told(.failed(segment, problem, retry: delay))
+    return true
+  }
+
+  /// Runs the command, and publishes the transcript that it has written; without success nothing of that stays.
+  /// - Returns: The reason why the command failed; `nil` if it succeeded.
+  private func transcribe(_ segment: FinishedSegment) async throws -> String? {
+    let draft = TranscriptDraft(of: segment)
+    do {
+      try draft.remove()
+      let result = try await command.program(for: segment).run()
+      guard let problem = result.problem else {
+        try draft.publish()
+        return nil
+      }
+      try draft.remove()
+      return result.lastLine.isEmpty ? problem : "\(problem): \(result.lastLine)"
+    } catch {
+      // The first error is thrown; a file that stays is removed by the next run or recorder.
+      try? draft.remove()
+      throw error
+    }
   }
 
   /// Records the end of a run beside the segment.
