@@ -90,9 +90,7 @@ struct RecordUploadTests {
   @Test("A command is run for what a killed recorder has left, and its transcript is queued")
   func theCommandIsRun() async throws {
     _ = try await record(endedBy: SIGKILL)
-    let script = temporary.path + "/transcribe"
-    try Data("#!/bin/sh\necho \"$@\" >\"$EDGEBLUE_TRANSCRIPT\"\n".utf8).write(to: URL(filePath: script))
-    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script)
+    let script = try script("echo \"$@\" >\"$EDGEBLUE_TRANSCRIPT\"")
     let status = try await record(endedBy: SIGTERM, more: ["--exec", script + " --language en"]) {
       try QueueStore(in: state).items(in: [.waiting, .uploading]).contains { $0.request.key.hasSuffix(".txt") }
     }
@@ -102,6 +100,45 @@ struct RecordUploadTests {
       try String(contentsOfFile: entry.segment.transcriptPath, encoding: .utf8)
         == "--language en \(entry.segment.path)\n")
     #expect(entry.lines().contains { $0.hasPrefix("Command    succeeded, ") })
+  }
+
+  @Test(
+    "The command is run for the last segment of a session, and its transcript is queued", arguments: [SIGTERM, SIGINT])
+  func theLastCommandIsRun(_ signal: Int32) async throws {
+    let script = try script("echo \"$@\" >\"$EDGEBLUE_TRANSCRIPT\"")
+    #expect(try await record(endedBy: signal, more: ["--exec", script]) == 0)
+    let segment = try #require(try SegmentCatalog(path: out).entries.first?.segment)
+    #expect(SegmentCommandResult.read(segment)?.attempts == 1)
+    #expect(try String(contentsOfFile: segment.transcriptPath, encoding: .utf8) == "\(segment.path)\n")
+    let items = try QueueStore(in: state).items(in: [.waiting, .uploading])
+    #expect(items.map { $0.request.key.split(separator: ".").last } == ["json", "wav", "txt"])
+  }
+
+  @Test("A second signal ends the command of the last segment, which the next recorder runs")
+  func aSecondSignalEndsTheCommand() async throws {
+    let script = try script("if [ -e \"$0.pid\" ]; then exit 0; fi; echo $$ >\"$0.pid\"; exec sleep 600")
+    let log = temporary.path + "/log"
+    let status = try await record(
+      endedBy: SIGTERM, more: ["--exec", script], log: log,
+      then: { recorder in
+        try await eventually("the command runs") { FileManager.default.fileExists(atPath: script + ".pid") }
+        recorder.signal(SIGINT)
+      })
+    #expect(status == 0)
+    #expect(
+      try String(contentsOfFile: log, encoding: .utf8).contains("the command was not run for 1 segment; the next"))
+    let segment = try #require(try SegmentCatalog(path: out).entries.first?.segment)
+    #expect(SegmentCommandResult.read(segment) == nil)
+    #expect(try await record(endedBy: SIGTERM, more: ["--exec", script]) == 0)
+    #expect(SegmentCommandResult.read(segment)?.problem == nil)
+  }
+
+  /// Writes a script, and returns its path.
+  private func script(_ text: String) throws -> String {
+    let path = temporary.path + "/transcribe"
+    try Data("#!/bin/sh\n\(text)\n".utf8).write(to: URL(filePath: path))
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+    return path
   }
 
   private func expectQueued() throws {
@@ -117,7 +154,7 @@ struct RecordUploadTests {
   /// Records 50 frames, and ends the recorder when it has done what it should.
   private func record(
     endedBy signal: Int32, uploads: Bool = true, more: [String] = [], log: String? = nil,
-    after isDone: () throws -> Bool = { true }
+    after isDone: () throws -> Bool = { true }, then finish: (ChildProcess) async throws -> Void = { _ in }
   ) async throws -> Int32 {
     let lab = try await FakeRadio()
     let wearable = try await FakeWearable(on: lab.adapters[0])
@@ -140,6 +177,7 @@ struct RecordUploadTests {
     try await eventually("the frames are in the file") { try openBytes() >= 44 + 50 * 320 }
     try await eventually("the recorder has done its work") { try isDone() }
     recorder.signal(signal)
+    try await finish(recorder)
     let status = await recorder.outcome().status
     try await lab.stop()
     return status

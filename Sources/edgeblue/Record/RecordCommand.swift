@@ -34,8 +34,12 @@ struct RecordCommand: AsyncParsableCommand {
       With --exec a command is run for each finished segment of the folder, one at a time, with the path of the WAV file as \
       its last argument. No shell reads the command: its words are separated by spaces. Its environment has \
       EDGEBLUE_SEGMENT, EDGEBLUE_SIDECAR and EDGEBLUE_TRANSCRIPT, where it may write a transcript, and no variable that \
-      holds a secret. A command that fails is run again after 10 s, 1 min and 10 min, and by the next recorder; \
-      `edgeblue segments show` prints what became of it. At the end the command is stopped, within 5 s.
+      holds a secret. When it exits with status 0 that file becomes the segment's transcript; otherwise it is removed, and \
+      the command is run again after 10 s, 1 min and 10 min, and by the next recorder. `edgeblue segments show` prints \
+      what became of it. After Ctrl-C or SIGTERM the command is run for the last segments, within --exec-limit; a second \
+      Ctrl-C or SIGTERM stops it, and the next recorder runs it for what is left.
+
+      Segments have the sample rate of the wearable's codec; `edgeblue segments export --rate 16000` converts it.
 
       EXAMPLES
         edgeblue record                                     lists the wearables in range

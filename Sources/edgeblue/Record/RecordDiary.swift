@@ -2,6 +2,7 @@ import AudioIngest
 import AudioWearables
 import Foundation
 import Timing
+import UnixSignals
 import Uploads
 
 /// Prints the status and events of a recording until it ends.
@@ -80,6 +81,10 @@ actor RecordDiary {
         if events.dropped > 0 { say(.problem("\(events.dropped) events were dropped")) }
       }
     }
+    // It goes on for the last segments.
+    let running = commands.map { commands in Task { await commands.run() } }
+    let impatience: Task<Void, Never>? = if let running { await Self.cancelling(running) } else { nil }
+    defer { impatience?.cancel() }
     let result: Result<Void, any Error>
     do {
       try await untilInterrupted {
@@ -87,7 +92,6 @@ actor RecordDiary {
           for recorder in recorders { group.addTask { try await recorder.run() } }
           group.addTask { await self.watch(recorders) }
           if let uploads { group.addTask { await self.upload(uploads) } }
-          if let commands { group.addTask { await commands.run() } }
           try await group.waitForAll()
         }
       }
@@ -99,9 +103,34 @@ actor RecordDiary {
       result = .failure(error)
     }
     for reader in readers { await reader.value }
+    if let commands, let running { await finish(commands, running) }
     draw()
     try result.get()
     if !terminal.isLive { terminal.say(summary) }
+  }
+
+  /// Returns a task that cancels another one at the second Ctrl-C or SIGTERM from now on: none is lost between the end of
+  /// the recording and the last commands.
+  private static func cancelling(_ running: Task<Void, Never>) async -> Task<Void, Never> {
+    let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+    return Task {
+      for await _ in signals.dropFirst() { running.cancel() }
+    }
+  }
+
+  /// Has the command run for the segments that it was not run for, until its limit has passed, or the second signal.
+  private func finish(_ commands: SegmentCommands, _ running: Task<Void, Never>) async {
+    await commands.end()
+    let waiting = await commands.left
+    if waiting > 0, !running.isCancelled { say(.lastCommands(waiting)) }
+    draw()
+    do {
+      try await commands.finish(running)
+    } catch {
+      // The limit has passed; what the command was not run for is counted.
+    }
+    let left = await commands.left
+    if left > 0 { say(.commandsLeft(left)) }
   }
 
   private var summary: String {

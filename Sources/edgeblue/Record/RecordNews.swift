@@ -81,6 +81,22 @@ struct RecordNews {
     }
   }
 
+  /// - Parameter count: The number of segments that the command has not ended for when the recording ends.
+  static func lastCommands(_ count: Int) -> RecordNews {
+    RecordNews("commands-waiting", ["segments": .number(count)]) { _ in
+      "running the command for \(segments(count)); Ctrl-C stops it"
+    }
+  }
+
+  /// - Parameter count: The number of segments that the command was not run for.
+  static func commandsLeft(_ count: Int) -> RecordNews {
+    RecordNews("commands-left", ["segments": .number(count)]) { _ in
+      "the command was not run for \(segments(count)); the next recorder runs it"
+    }
+  }
+
+  private static func segments(_ count: Int) -> String { count == 1 ? "1 segment" : "\(count) segments" }
+
   /// - Parameter item: The audio of the segment.
   static func uploaded(_ segment: Int, _ item: UploadItem) -> RecordNews {
     let fields: [String: JSON] = [
