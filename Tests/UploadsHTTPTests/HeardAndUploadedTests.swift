@@ -25,8 +25,18 @@ struct HeardAndUploadedTests {
   }
 
   @Test(
-    "What a killed recorder has heard is uploaded by whoever comes next",
-    arguments: zip([15, 60, 240], Successor.allCases))
+    "What a recorder that was told to stop has queued is uploaded by whoever comes next", arguments: Successor.allCases)
+  func itIsToldToStopBefore(_ successor: Successor) async throws {
+    let session = try await RecorderSession()
+    try await session.record(seconds: 15)
+    #expect(await session.end(by: SIGTERM) == 0)
+    try await session.run(successor)
+    try await session.expectEverything(seconds: 15)
+    try await session.stop()
+  }
+
+  @Test(
+    "What a killed recorder has heard is uploaded by whoever comes next", arguments: [15, 60, 240], Successor.allCases)
   func itIsKilled(_ seconds: Int, _ successor: Successor) async throws {
     let session = try await RecorderSession()
     try await session.record(seconds: seconds)

@@ -53,6 +53,18 @@ actor SegmentSources {
     return problems
   }
 
+  /// Queues what is finished and not queued.
+  /// - Parameter isWanted: Returns `true` for the items to return.
+  /// - Returns: The items of recordings that are not uploaded yet.
+  func waiting(where isWanted: (UploadRequest) -> Bool) throws -> [Int64] {
+    // ``run(isRepeated:tell:)`` tells the problems.
+    _ = queueFinished()
+    let folders = try store.sources().map { $0.folder + "/" }
+    return try store.items(in: [.waiting, .uploading]).filter { item in
+      isWanted(item.request) && folders.contains { item.request.content.path.hasPrefix($0) }
+    }.map(\.id)
+  }
+
   /// - Returns: The problems; `nil` if nothing has changed in the folder.
   private func queueFinished(of source: UploadSource) -> [String]? {
     do {

@@ -12,6 +12,9 @@ struct UploadCommand: AsyncParsableCommand {
       the network, the server or this program fails, nothing is lost or duplicated: `edgeblue uploads run`, or the same \
       command again, continues. Files stay where they are, unless --remove is set.
 
+      What recorders of the same account have left for the same bucket (`edgeblue record --upload`) is uploaded as well, \
+      and waited for.
+
       An existing object with other content is never replaced, unless --replace is set.
 
       EXAMPLES
@@ -90,7 +93,8 @@ struct UploadCommand: AsyncParsableCommand {
       let requests: [@Sendable () throws -> UploadRequest] = files.map { file in { [self] in try request(file, place) }
       }
       let follower = UploadFollower(items, uploads, terminal, limit: wait.map { .seconds($0) })
-      try await untilInterrupted { try await follower.run(queueing: requests) }
+      let isUploaded: @Sendable (UploadRequest) -> Bool = { isCovered($0, place) }
+      try await untilInterrupted { try await follower.run(queueing: requests, withRecordings: isUploaded) }
       guard unreadable.isEmpty else { throw Self.unnamed(unreadable.count) }
     }
   }
@@ -112,6 +116,14 @@ struct UploadCommand: AsyncParsableCommand {
       throw Failure("the token service returned no bucket", hint: "name one with --bucket", status: .badInput)
     }
     return Place(endpoint: endpoint, bucket: bucket, scope: scope)
+  }
+
+  /// Returns whether the credentials of this command surely cover a request of a recorder: it would wait for another one
+  /// without end.
+  private func isCovered(_ request: UploadRequest, _ place: Place) -> Bool {
+    // With a token service a scope is known only if it has named the bucket.
+    guard store.tokenService == nil || bucket == nil, request.account == store.account else { return false }
+    return request.bucket == place.bucket && request.key.utf8.starts(with: place.scope.prefix.utf8)
   }
 
   /// Separates the files whose names no key can have: they must not keep the others from being uploaded.

@@ -44,11 +44,17 @@ struct UploadFollower: Sendable {
     }
   }
 
-  /// Queues files, each read while earlier ones are uploaded, until each is done or has failed for good.
-  /// - Parameter requests: Closures that read a file and return its request.
+  /// Queues files, each read while earlier ones are uploaded, until each is done or has failed for good, and with them
+  /// what recorders have left: no other program may come that uploads it.
+  /// - Parameters:
+  ///   - requests: Closures that read a file and return its request.
+  ///   - isUploaded: Returns `true` for a request of a recorder that this program can upload.
   /// - Throws: ``Failure`` if a file has failed; an error of `requests`, after which the earlier files stay queued.
-  func run(queueing requests: [@Sendable () throws -> UploadRequest]) async throws {
-    try await run(FollowedUploads(store, queue, terminal, reportsAll: false)) { followed in
+  func run(
+    queueing requests: [@Sendable () throws -> UploadRequest],
+    withRecordings isUploaded: @escaping @Sendable (UploadRequest) -> Bool
+  ) async throws {
+    try await run(FollowedUploads(store, queue, terminal, reportsAll: false)) { [queue, sources, terminal] followed in
       var batch: [UploadRequest] = []
       var start = ContinuousClock.now - Self.batch
       for (index, request) in requests.enumerated() {
@@ -58,6 +64,11 @@ struct UploadFollower: Sendable {
         batch = []
         start = .now
         try Task.checkCancellation()
+      }
+      let left = try await sources.waiting { $0.endpoint == queue.endpoint.url && isUploaded($0) }
+      if !left.isEmpty {
+        terminal.whisper("\(left.count) files of recordings are uploaded as well; Ctrl-C leaves them in the queue.")
+        try await followed.add(left)
       }
       return await followed.complete()
     }

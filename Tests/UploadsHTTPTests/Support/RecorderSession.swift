@@ -11,6 +11,7 @@ enum Successor: String, CaseIterable, Sendable {
   case uploads
   case agent
   case recorder
+  case upload
 }
 
 /// The built recorder with a wearable of a fake radio, which uploads to a real object store.
@@ -119,7 +120,11 @@ struct RecorderSession {
 
   /// Runs a program until everything is in the bucket.
   func run(_ successor: Successor) async throws {
-    guard successor != .uploads else { return try await runUploads() }
+    switch successor {
+    case .uploads: return try await runUploads()
+    case .upload: return try await uploadAnotherFile()
+    case .agent, .recorder: break
+    }
     let words =
       successor == .agent
       ? [
@@ -136,6 +141,21 @@ struct RecorderSession {
     #expect(await program.outcome().status == 0)
   }
 
+  /// Uploads a file that has nothing to do with the recording.
+  private func uploadAnotherFile() async throws {
+    let file = folder.path + "/talk.txt"
+    try Data("talk".utf8).write(to: URL(filePath: file))
+    let upload = try ChildProcess(
+      Program.path,
+      [
+        "upload", file, "--bucket", SeaweedFS.bucket, "--prefix", prefix, "--account", "ada", "--state", state,
+        "--endpoint", server.address, "--wait", "\(Self.limit.components.seconds)",
+      ],
+      environment: environment, output: .discarded)
+    #expect(await upload.outcome().status == 0)
+    #expect(try isUploaded())
+  }
+
   /// Waits until all segments are uploaded, with their sidecars, within the limit.
   private func waitForUploads() async throws {
     try await eventually("everything is uploaded", within: Self.limit) { try isUploaded() }
@@ -143,8 +163,11 @@ struct RecorderSession {
 
   private func isUploaded() throws -> Bool {
     let catalog = try SegmentCatalog(path: out)
-    let totals = try QueueStore(path: state + "/uploads.sqlite").totals().items
-    return catalog.openCount == 0 && !catalog.entries.isEmpty && totals == [.done: catalog.entries.count * 2]
+    let items = try QueueStore(path: state + "/uploads.sqlite").items(in: Set(UploadItem.State.allCases)).filter {
+      $0.request.content.path.hasPrefix(out + "/")
+    }
+    return catalog.openCount == 0 && !catalog.entries.isEmpty && items.count == catalog.entries.count * 2
+      && items.allSatisfy { $0.state == .done }
   }
 
   // MARK: What the bucket has
