@@ -10,7 +10,7 @@ private let victimFolder = ProcessInfo.processInfo.environment["EDGEBLUE_AUDIO_V
 
 @Suite("A recorder that is killed", .computing) struct KilledRecorderTests {
   /// With `EDGEBLUE_KILLS=200` as often.
-  @Test("A recorder killed at any moment loses at most one second") func killedAtAnyMomentItLosesASecondAtMost() throws
+  @Test("A recorder killed at any moment loses at most a quarter of a second") func killedItLosesNextToNothing() throws
   {
     let rounds = Victim.kills(usual: 5)
     var random = SeededGenerator(seed: UInt64(rounds))
@@ -34,7 +34,8 @@ private let victimFolder = ProcessInfo.processInfo.environment["EDGEBLUE_AUDIO_V
         #expect(samples == Recording.ramp(next..<(next + samples.count)), "round \(round)")
         next += samples.count
       }
-      #expect(next >= sent - 16_000, "round \(round): \(next) of \(sent) samples")
+      // 0.2 s that wait to be written, and the frames that the reassembler holds.
+      #expect(next >= sent - 4000, "round \(round): \(next) of \(sent) samples")
     }
   }
 
