@@ -122,8 +122,8 @@ public final class SegmentFolder: Sendable {
     guard parent == nil else { return nil }
     // Names sort by time, and so the first one is that of the last segment.
     for file in try storage(disk.names(in: path)).reversed() where file.hasSuffix(".wav") {
-      let bytes = try disk.contents(of: paths.sidecar(String(file.dropLast(4))), limit: SegmentJSON.limit)
-      // The catalog names a damaged one.
+      // The catalog names a sidecar that is damaged or cannot be read; it stops no recorder.
+      let bytes = try? disk.contents(of: paths.sidecar(String(file.dropLast(4))), limit: SegmentJSON.limit)
       guard let info = bytes.flatMap(SegmentJSON.info), info.backfill == nil else { continue }
       if info.device.address == device.address { return info.endMs }
     }
