@@ -85,7 +85,7 @@ public final class HTTPTransport: CoordinatorTransport {
     case .noServer: CoordinatorTransportError("nothing answers at \(address)", mayHaveArrived: false)
     case .untrusted(let reason):
       CoordinatorTransportError(
-        "\(address) cannot be trusted: \(words(for: reason))", mayHaveArrived: false, isUntrusted: true)
+        "\(address) cannot be trusted: \(reason.words)", mayHaveArrived: false, isUntrusted: true)
     case .timedOut: CoordinatorTransportError("nothing answers at \(address) in time", mayHaveArrived: false)
     case .noProxy(let reason):
       CoordinatorTransportError("\(address) cannot be reached: \(reason)", mayHaveArrived: false)
@@ -94,15 +94,6 @@ public final class HTTPTransport: CoordinatorTransport {
     case .notHTTP: CoordinatorTransportError("\(address) does not speak HTTP", mayHaveArrived: true)
     case .interrupted(let reason):
       CoordinatorTransportError("\(address) has broken off: \(reason)", mayHaveArrived: true)
-    }
-  }
-  private static func words(for failure: TLSFailure) -> String {
-    switch failure {
-    case .outOfDate: "its certificate is out of date"
-    case .notTrusted: "its certificate is out of date, or from an unknown authority"
-    case .otherName: "its certificate is one for another host name"
-    case .notTLS: "it does not speak TLS"
-    case .notAgreed: "it agrees on no version of TLS"
     }
   }
 }

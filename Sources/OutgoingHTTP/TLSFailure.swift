@@ -13,6 +13,17 @@ public enum TLSFailure: Sendable, Hashable, CaseIterable {
   /// The server and the client agree on no version or cipher of TLS, or the server ended the exchange.
   case notAgreed
 
+  /// The reason for display, in words about the server.
+  package var words: String {
+    switch self {
+    case .outOfDate: "its certificate is out of date"
+    case .notTrusted: "its certificate is out of date, or from an unknown authority"
+    case .otherName: "its certificate is one for another host name"
+    case .notTLS: "it does not speak TLS"
+    case .notAgreed: "it agrees on no version of TLS"
+    }
+  }
+
   /// Classifies an error of the TLS library, which tells most reasons in its text alone.
   init(_ error: any Error) {
     if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname {

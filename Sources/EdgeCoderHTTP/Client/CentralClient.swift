@@ -139,10 +139,12 @@ public final class CentralClient: InferenceService {
   private func naming(_ error: any Error, hasStarted: Bool = false) throws -> any Error {
     try Task.checkCancellation()
     if error is CentralClientError || error is InferenceError || error is CancellationError { return error }
-    guard hasStarted else {
-      return CentralClientError(
-        .unreachable, "no central answers at \(url)", hint: "start a central on this host")
+    guard !hasStarted else { return CentralClientError.interrupted(at: url) }
+    return switch ConnectionFailure(error) {
+    case .noProxy(let reason): CentralClientError(.unreachable, "\(url) cannot be reached: \(reason)")
+    case .untrusted(let reason): CentralClientError(.unreachable, "\(url) cannot be trusted: \(reason.words)")
+    default:
+      CentralClientError(.unreachable, "no central answers at \(url)", hint: "start a central on this host")
     }
-    return CentralClientError.interrupted(at: url)
   }
 }

@@ -155,8 +155,10 @@ final class EngineHTTP: Sendable {
       }
       if error == .deadlineExceeded || error == .readTimeout { return late(address) }
     }
-    if case .noProxy(let reason) = ConnectionFailure(error) {
-      return EngineError(.unreachable, "\(address) cannot be reached: \(reason)")
+    switch ConnectionFailure(error) {
+    case .noProxy(let reason): return EngineError(.unreachable, "\(address) cannot be reached: \(reason)")
+    case .untrusted(let reason): return EngineError(.unreachable, "\(address) cannot be trusted: \(reason.words)")
+    default: break
     }
     if error is HTTPParserError {
       return EngineError(.badReply, "\(address) does not speak HTTP", hint: "check the port")

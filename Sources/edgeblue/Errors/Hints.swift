@@ -39,7 +39,7 @@ enum Hints {
   ]
 
   private static let centralClient: [CentralClientError.Code: String] = [
-    .unreachable: "start one with `edgeblue central`"
+    .unreachable: "--central-url names another one, and `edgeblue central` starts one here"
   ]
 
   private static let engine: [EngineError.Code: String] = [

@@ -1,0 +1,34 @@
+import EdgeCoder
+import EdgeCoderHTTP
+import EdgeCoderTesting
+import SystemTesting
+import Testing
+
+/// Servers that pose as an engine or as a central, with a certificate of an authority that is not trusted.
+@Suite(
+  "Certificates that are not an engine's or a central's",
+  .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"), .timeLimit(.minutes(2)))
+struct CertificateAttacks {
+  /// Whoever reads that no server answers may look for it without TLS.
+  @Test("An engine and a central without a trusted certificate are named as that, and get no prompt")
+  func theReasonIsNamed() async throws {
+    let authority = try await TestAuthority()
+    let server = try await authority.server(named: "DNS:localhost")
+    defer { server.process.kill() }
+    let url = "https://localhost:\(server.port)"
+    let reason = "\(url) cannot be trusted: its certificate is out of date, or from an unknown authority"
+    let engines: [any Engine] = [try OllamaEngine(url: url, model: "m"), try OpenAIEngine(url: url, model: "m")]
+    for engine in engines {
+      let error = await #expect(throws: EngineError.self) {
+        for try await _ in engine.generate(prompt: "hi", maxTokens: 5) {}
+      }
+      #expect(error?.code == .unreachable)
+      #expect(error?.message == reason)
+    }
+    let error = await #expect(throws: CentralClientError.self) {
+      try await CentralClient(url: url).generate(prompt: "hi", maxTokens: nil)
+    }
+    #expect(error?.code == .unreachable)
+    #expect(error?.message == reason)
+  }
+}
