@@ -46,6 +46,7 @@ var products: [Product] = [
   .library(name: "BlueZ", targets: ["BlueZ"]),
   .library(name: "BlueZProfiles", targets: ["BlueZProfiles"]),
   .library(name: "BlueZTesting", targets: ["BlueZTesting"]),
+  .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
   .library(name: "NetworkPath", targets: ["NetworkPath"]),
   .library(name: "NetworkPathNetworkManager", targets: ["NetworkPathNetworkManager"]),
   .library(name: "SystemState", targets: ["SystemState"]),
@@ -91,6 +92,7 @@ var targets: [Target] = [
   .target(
     name: "BlueZTesting", dependencies: ["Streams", "Timing", "BlueZ", "DBus", "DBusTesting", log],
     swiftSettings: settings),
+  .target(name: "CoreBluetooth", dependencies: ["Streams", "BlueZ", log], swiftSettings: settings),
   .testTarget(name: "StreamsTests", dependencies: ["DeterministicTesting", "Streams"], swiftSettings: settings),
   .testTarget(name: "TimingTests", dependencies: ["Timing"], swiftSettings: settings),
   .testTarget(name: "DurableFilesTests", dependencies: ["DurableFiles"], swiftSettings: settings),
@@ -200,6 +202,9 @@ var targets: [Target] = [
     dependencies: ["Streams", "DeterministicTesting", "BlueZ", "BlueZTesting", "DBusTesting", "DBus"],
     swiftSettings: settings),
   .testTarget(
+    name: "CoreBluetoothTests", dependencies: ["Streams", "BlueZ", "BlueZTesting", "CoreBluetooth"],
+    swiftSettings: settings),
+  .testTarget(
     name: "BlueZProfilesTests", dependencies: ["DeterministicTesting", "BlueZProfiles"], swiftSettings: settings),
   .testTarget(
     name: "NetworkPathTests",
@@ -236,7 +241,7 @@ var targets: [Target] = [
     name: "RadioTests",
     dependencies: [
       "Streams", "Timing", "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables", "BlueZ",
-      "DBus", "EdgeCoder",
+      "CoreBluetooth", "DBus", "EdgeCoder",
     ],
     swiftSettings: settings),
   .testTarget(

@@ -11,6 +11,7 @@ let package = Package(
     example("Explorer", ["BlueZ"]),
     example("Greeter", ["DBus"]),
     example("HeartRate", ["BlueZ"]),
+    example("HeartRateMonitor", ["CoreBluetooth"]),
     example("Nearby", ["BlueZ"]),
     example("Phone", ["BlueZ", "EdgeCoder"]),
     example("Plugged", ["SystemState"]),

@@ -16,7 +16,9 @@ LAYERS = [
     ("Test kits of the floor", {"DeterministicTesting", "SystemTesting"}),
     ("Bus", {"DBus"}),
     ("HTTP", {"LoopbackHTTP", "OutgoingHTTP"}),
-    ("Platform kits", {"BlueZ", "BlueZProfiles", "NetworkPath", "NetworkPathNetworkManager", "SystemState", "BackgroundTasks"}),
+    ("Platform kits", {"BlueZ", "BlueZProfiles", "CoreBluetooth", "NetworkPath", "NetworkPathNetworkManager", "SystemState"}
+        | {"BackgroundTasks"},
+    ),
     (
         "Features",
         {"EdgeCoder", "EdgeCoderHTTP", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables", "Uploads", "UploadsHTTP"}
@@ -28,6 +30,7 @@ LAYERS = [
 # Features and kits in several targets, so that the half without SwiftNIO, or without a bus, builds in seconds: from a
 # half to the ones it may import.
 HALVES = {
+    "CoreBluetooth": {"BlueZ"},
     "NetworkPathNetworkManager": {"NetworkPath"},
     "EdgeCoderHTTP": {"EdgeCoder"},
     "AgentHTTP": {"Agent"},
