@@ -7,9 +7,9 @@ extension RadioTests {
       .appendingPathComponent("../..").standardized.path
     private static let folder = root + "/.build-examples/debug/"
     private static let edgeblue = root + "/.build/debug/edgeblue"
-    private static let areBuilt = ["Explorer", "HeartRate", "Nearby", "Phone", "PulseReader", "UARTBridge"].allSatisfy {
-      FileManager.default.isExecutableFile(atPath: folder + $0)
-    }
+    private static let areBuilt = [
+      "Explorer", "HeartRate", "HeartRateMonitor", "Nearby", "Phone", "PulseReader", "UARTBridge",
+    ].allSatisfy { FileManager.default.isExecutableFile(atPath: folder + $0) }
     private static let needed: Comment = "needs the examples: scripts/build-examples"
 
     /// A heart-rate sensor takes the first adapter there is. To the others it is new: of a device whose services an
@@ -72,6 +72,23 @@ extension RadioTests {
       let explored = try await output(of: Self.folder + "Explorer", [String(address), adapter])
       #expect(explored.filter { $0.contains("Measurement  2a37") }.contains { $0.contains("[notify]") }, "\(explored)")
       #expect(explored.filter { $0.contains("  2902") }.contains { $0.hasSuffix("= 0000") }, "\(explored)")
+    }
+
+    @Test("An app's file for Apple's platforms reads the heart-rate example", .enabled(if: areBuilt, needed))
+    func anAppReadsTheSensor() async throws {
+      let sensor = try start("HeartRate")
+      defer { sensor.terminate() }
+      let adapter = try await others()
+      let command = ["COREBLUETOOTH_ADAPTER=\(adapter)", "/usr/bin/stdbuf", "-oL", Self.folder + "HeartRateMonitor"]
+      let monitor = try Subprocess("/usr/bin/env", command)
+      _ = try await monitor.line(with: "connected to")
+      let beats = try await monitor.line(with: "beats per minute")
+      #expect(Int(beats.prefix { $0.isNumber }).map { $0 >= 60 } == true)
+      monitor.terminate()
+      _ = try await monitor.line(with: "disconnected")
+      #expect(await monitor.status() == 0)
+      let left = try await Radio.adapter(adapter).devices.filter(\.isConnected)
+      #expect(left.isEmpty)
     }
 
     /// The link stays up without its program, so that the sensor no longer has to advertise. `EDGEBLUE_KILLS=100` kills
