@@ -46,6 +46,17 @@ struct HeardAndUploadedTests {
     try await session.stop()
   }
 
+  @Test("Recordings of another account keep no program waiting, and stay for the next one")
+  func othersDoNotWait() async throws {
+    let session = try await RecorderSession()
+    try await session.record(seconds: 15)
+    #expect(await session.end(by: SIGKILL) != 0)
+    try await session.uploadAnotherFile(of: "eve")
+    try await session.runUploads()
+    try await session.expectEverything(seconds: 15)
+    try await session.stop()
+  }
+
   @Test("What was heard before a link was lost is uploaded while the recorder waits", arguments: [15, 60, 240])
   func theLinkIsLost(_ seconds: Int) async throws {
     let session = try await RecorderSession()
