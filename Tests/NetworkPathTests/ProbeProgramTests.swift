@@ -1,7 +1,5 @@
-import DurableFiles
 import Foundation
 import Streams
-import SystemTesting
 import Testing
 
 private let program = URL(filePath: #filePath).deletingLastPathComponent()

@@ -1,6 +1,5 @@
 import EdgeCoder
 import EdgeCoderHTTP
-import EdgeCoderTesting
 import SystemTesting
 import Testing
 
