@@ -89,22 +89,6 @@ import Testing
     #expect(try #require(BluetoothAddress(text)).isPrivate(type) == isPrivate)
   }
 
-  @Test("Management packets are read and written") func managementPacketsAreReadAndWritten() {
-    let command = ManagementPacket(0x24, 1, [6])
-    #expect(command.bytes == [0x24, 0, 1, 0, 1, 0, 6])
-    #expect(ManagementPacket(command.bytes) == command)
-    for bytes in [[], [1, 0, 1, 0, 3], [1, 0, 1, 0, 2, 0, 0], [1, 0, 1, 0, 0, 0, 9]] as [[UInt8]] {
-      #expect(ManagementPacket(bytes) == nil)
-    }
-    #expect(ManagementPacket(1, 1, [0x24, 0, 0, 6]).status(of: 0x24, 1) == 0)
-    #expect(ManagementPacket(2, 1, [0x24, 0, 0x14]).status(of: 0x24, 1) == 0x14)
-    // Of another command, another adapter, another event, and a truncated one.
-    #expect(ManagementPacket(1, 1, [0x23, 0, 0]).status(of: 0x24, 1) == nil)
-    #expect(ManagementPacket(1, 0, [0x24, 0, 0]).status(of: 0x24, 1) == nil)
-    #expect(ManagementPacket(0x13, 1, [0x24, 0, 0]).status(of: 0x24, 1) == nil)
-    #expect(ManagementPacket(1, 1, [0x24, 0]).status(of: 0x24, 1) == nil)
-  }
-
   @Test("Versions are read and compared") func versionsAreReadAndCompared() throws {
     #expect(BlueZRelease("5.66") == BlueZRelease(5, 66))
     #expect(BlueZRelease("5.72-1ubuntu\n") == BlueZRelease(5, 72))

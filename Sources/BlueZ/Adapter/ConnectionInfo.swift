@@ -63,7 +63,7 @@ extension Adapter {
   ///   request.
   public func connections() throws -> [ConnectionInfo] {
     let doing = "reading the connections of \(address) from the kernel"
-    guard let index = UInt16(try requirePath().lastElement.drop { !$0.isNumber }) else {
+    guard let index = try requirePath().controllerIndex else {
       throw BlueZError(.noAdapter, doing)
     }
     // BTPROTO_HCI (include/net/bluetooth/bluetooth.h) is 1.

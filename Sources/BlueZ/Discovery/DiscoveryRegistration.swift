@@ -204,10 +204,10 @@ final class DiscoveryRegistration: Registration {
   /// Ends a scan that the kernel continues for up to 10 s (DISCOV_LE_TIMEOUT) without bluetoothd.
   private func endStrayScan(at path: ObjectPath) async {
     guard core.property(path, Adapter.interface, "Discovering")?.bool != true,
-      let index = UInt16(path.lastElement.drop { !$0.isNumber })
+      let index = path.controllerIndex
     else { return }
     do {
-      try await ManagementSocket().stopDiscovery(of: index)
+      try await core.openManagement().stopDiscovery(of: index)
     } catch {
       core.logger.debug("no scan of the kernel to end", metadata: ["error": "\(error)"])
     }

@@ -43,7 +43,18 @@ public final class Session: Sendable {
   public static func open(
     bus: Connection.Bus = .system, version: BlueZRelease? = nil, logger: Logger = Logger(label: "edgeblue.bluez")
   ) async throws -> Session {
-    let core = SessionCore(bus: bus, version: version, logger: logger)
+    try await open(SessionCore(bus: bus, version: version, logger: logger))
+  }
+
+  /// Connects to the message bus, for tests that replace the kernel's management interface.
+  package static func open(
+    bus: Connection.Bus, version: BlueZRelease? = nil, management: @escaping ManagementSocket.Opener
+  ) async throws -> Session {
+    try await open(
+      SessionCore(bus: bus, version: version, logger: Logger(label: "edgeblue.bluez"), openManagement: management))
+  }
+
+  private static func open(_ core: SessionCore) async throws -> Session {
     try await core.connect()
     return Session(core: core)
   }

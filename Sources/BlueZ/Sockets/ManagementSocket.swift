@@ -1,27 +1,42 @@
 import Glibc
-import Streams
+package import Streams
 
 /// The kernel's Bluetooth management interface, by which bluetoothd itself controls the adapters; for operations that
-/// bluetoothd does not provide. Needs the capability CAP_NET_ADMIN.
-final class ManagementSocket: Sendable {
+/// bluetoothd does not provide. Most of them need the capability CAP_NET_ADMIN.
+package final class ManagementSocket: Sendable {
+  /// Opens a socket; tests replace the kernel by it.
+  package typealias Opener = @Sendable () throws -> ManagementSocket
+
+  private static let timeout = Duration.seconds(5)
+
   private let descriptor: FileDescriptor
   private let loop: PacketLoop
   private let id: Int
 
   /// - Throws: ``BlueZError``, `.notSupported` where the kernel has no Bluetooth.
-  init() throws {
+  package convenience init() throws {
     let doing = "opening the kernel's management interface"
     // BTPROTO_HCI (include/net/bluetooth/bluetooth.h) is 1.
-    let type = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-    let number = socket(Int32(BluetoothSocket.family), type, 1)
+    let number = socket(Int32(BluetoothSocket.family), Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), 1)
     guard number >= 0 else { throw BlueZError(errno: errno, while: doing) }
-    descriptor = FileDescriptor(owning: number)
+    let descriptor = FileDescriptor(owning: number)
     // struct sockaddr_hci (include/net/bluetooth/hci_sock.h): family, HCI_DEV_NONE, HCI_CHANNEL_CONTROL.
     let address: [UInt16] = [BluetoothSocket.family, 0xffff, 3]
     let bound = address.withUnsafeBytes { bytes in
       bind(number, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
     }
     guard bound == 0 else { throw BlueZError(errno: errno, while: doing) }
+    try self.init(owning: descriptor)
+  }
+
+  /// Creates a socket that owns a descriptor, on whose other end is the kernel or an imitation of it.
+  package init(owning descriptor: FileDescriptor) throws {
+    let number = descriptor.withNumber { number in
+      _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
+      return number
+    }
+    guard let number else { throw BlueZError(.notConnected, "the management socket is closed") }
+    self.descriptor = descriptor
     loop = try PacketLoop.shared()
     id = loop.add(PacketLoop.Entry(number: number, descriptor: descriptor, receiver: nil))
   }
@@ -35,70 +50,52 @@ final class ManagementSocket: Sendable {
   /// - Parameter index: The number N of hciN.
   /// - Throws: ``BlueZError``: `.notPermitted`, `.failed` when there is no such scan, `.timedOut`.
   func stopDiscovery(of index: UInt16) async throws {
-    // Stop Discovery, for the address types LE public and LE random (BlueZ, doc/mgmt-api.txt).
-    try await command(0x0024, index, [0b110], doing: "ending the scan of hci\(index)")
+    // For the address types LE public and LE random.
+    _ = try await request(.stopDiscovery, at: index, [0b110], doing: "ending the scan of hci\(index)")
   }
 
-  private func command(_ opcode: UInt16, _ index: UInt16, _ parameters: [UInt8], doing: String) async throws {
-    let packet = ManagementPacket(opcode, index, parameters).bytes
-    let failure = descriptor.withNumber { send($0, packet, packet.count, 0) == packet.count ? 0 : errno }
+  /// Sends a command and waits for its outcome. Only one command may be under way.
+  /// - Returns: The parameters of the reply.
+  /// - Throws: ``BlueZError`` by the status of the reply; `.timedOut`; or `CancellationError`.
+  func request(
+    _ command: ManagementCommand, at index: UInt16, _ parameters: [UInt8] = [], doing: String
+  ) async throws -> [UInt8] {
+    let packet = ManagementPacket(command.rawValue, index, parameters).bytes
+    let failure = descriptor.withNumber { send($0, packet, packet.count, Int32(MSG_NOSIGNAL)) < 0 ? errno : 0 }
     guard failure == 0 else { throw BlueZError(errno: failure ?? EBADF, while: doing) }
-    let status = try await withTimeout(.seconds(2), doing) { [self] in
-      while await loop.wait(id, for: .reading) {
-        try Task.checkCancellation()
-        while let event = try receive(doing) {
-          if let status = event.status(of: opcode, index) { return status }
-        }
+    let reply = try await withTimeout(Self.timeout, doing) { [self] in
+      while true {
+        if let reply = try await next(doing).reply(to: command.rawValue, index) { return reply }
       }
-      throw CancellationError()
     }
-    switch status {
-    case 0: return
-    // MGMT_STATUS_PERMISSION_DENIED
-    case 0x14: throw BlueZError(.notPermitted, doing, hint: "it needs the capability CAP_NET_ADMIN")
-    default: throw BlueZError(.failed, "\(doing): management status 0x\(String(status, radix: 16))")
+    if let error = BlueZError(managementStatus: reply.status, while: doing) { throw error }
+    return reply.parameters
+  }
+
+  /// Returns the next packet of the kernel: a reply, or an event that it sends to all such sockets.
+  /// - Throws: ``BlueZError``: `.notConnected` when the other end is closed; or `CancellationError`.
+  func next(_ doing: String) async throws -> ManagementPacket {
+    while true {
+      try Task.checkCancellation()
+      switch try receive(doing) {
+      case .packet(let packet): return packet
+      case .malformed: continue
+      case .empty:
+        guard await loop.wait(id, for: .reading) else { throw CancellationError() }
+      }
     }
   }
 
-  /// - Returns: `nil` when no packet is waiting.
-  private func receive(_ doing: String) throws -> ManagementPacket? {
-    var bytes = [UInt8](repeating: 0, count: 1024)
+  private enum Received {
+    case packet(ManagementPacket), malformed, empty
+  }
+
+  private func receive(_ doing: String) throws -> Received {
+    // Longer than every packet of the kernel.
+    var bytes = [UInt8](repeating: 0, count: 4096)
     let (count, failure) = descriptor.withNumber { (recv($0, &bytes, bytes.count, 0), errno) } ?? (-1, EBADF)
-    if count < 0, failure == EAGAIN || failure == EINTR { return nil }
+    if count < 0, failure == EAGAIN || failure == EINTR { return .empty }
     guard count > 0 else { throw BlueZError(errno: count < 0 ? failure : ENOTCONN, while: doing) }
-    return ManagementPacket(Array(bytes[..<count]))
-  }
-}
-
-/// A `struct mgmt_hdr` with its parameters: code, adapter and length in 16 bits each, the least significant byte first.
-struct ManagementPacket: Sendable, Hashable {
-  let code: UInt16
-  let index: UInt16
-  let parameters: [UInt8]
-
-  init(_ code: UInt16, _ index: UInt16, _ parameters: [UInt8]) {
-    self.code = code
-    self.index = index
-    self.parameters = parameters
-  }
-
-  /// - Returns: `nil` for a packet that is shorter than its header states.
-  init?(_ bytes: [UInt8]) {
-    guard bytes.count >= 6 else { return nil }
-    let fields = stride(from: 0, to: 6, by: 2).map { UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8 }
-    guard bytes.count == 6 + Int(fields[2]) else { return nil }
-    self.init(fields[0], fields[1], Array(bytes[6...]))
-  }
-
-  var bytes: [UInt8] {
-    [code, index, UInt16(parameters.count)].flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] } + parameters
-  }
-
-  /// Returns the outcome of a command, if this is its Command Complete or Command Status event.
-  func status(of opcode: UInt16, _ index: UInt16) -> UInt8? {
-    guard [1, 2].contains(code), self.index == index, parameters.count >= 3,
-      UInt16(parameters[0]) | UInt16(parameters[1]) << 8 == opcode
-    else { return nil }
-    return parameters[2]
+    return ManagementPacket(Array(bytes[..<count])).map(Received.packet) ?? .malformed
   }
 }
