@@ -60,15 +60,8 @@ public final class L2CAPChannel: Sendable {
     }
   }
 
-  /// The PHY of an LE connection: its symbol rate and coding.
-  public enum PHY: Sendable, Hashable {
-    /// The LE 1M PHY, 1 Mbit/s.
-    case oneMegabit
-    /// The LE 2M PHY, 2 Mbit/s.
-    case twoMegabit
-    /// The LE Coded PHY, 125 or 500 kbit/s with long range.
-    case coded
-  }
+  /// The PHY of an LE connection.
+  public typealias PHY = BlueZ.PHY
 
   /// The PHY in each direction; `nil` where the kernel does not know it, which it does only after the PHY was changed.
   /// - Throws: ``BlueZError`` with code `.notConnected`.
