@@ -32,6 +32,7 @@ from bumble.transport import open_transport
 
 SUPERVISION_TIMEOUT = hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR
 ESTABLISHMENT_LIMIT = 0.06  # six connection intervals of 10 ms
+POWER, MOST_POWER = 4, 10  # dBm
 VHCI_LIMIT = 10
 GUEST_STATE = Path("/run/radio-lab")  # exists inside the lab only; see guest/daemons.sh
 
@@ -211,6 +212,25 @@ class LabController(Controller):
         report = hci.HCI_LE_Advertising_Report_Event.Report(
             event_type=kind, address_type=address.address_type, address=address, data=data, rssi=heard.rssi)  # fmt: skip
         self.send_hci_packet(hci.HCI_LE_Advertising_Report_Event([report]))
+
+    def on_hci_read_rssi_command(self, command: hci.HCI_Read_RSSI_Command) -> hci.HCI_StatusReturnParameters:
+        """Bumble's own lists this command and does not know it. A link is heard as well as the peer's advertisements."""
+        link = self.find_le_connection_by_handle(command.handle)
+        peer = self.air.find_le_controller(link.peer_address) if link else None
+        if not isinstance(peer, LabController):
+            return hci.HCI_StatusReturnParameters(hci.HCI_ErrorCode.UNKNOWN_CONNECTION_IDENTIFIER_ERROR)
+        return hci.HCI_Read_RSSI_ReturnParameters(
+            status=hci.HCI_ErrorCode.SUCCESS, handle=command.handle, rssi=peer.rssi)  # fmt: skip
+
+    def on_hci_read_transmit_power_level_command(self, command: hci.HCI_Command) -> None:
+        """Bumble's own lists this command, too, and has no type for it: a handle, and 0 for the power now or 1 for the
+        largest one."""
+        handle, kind = command.parameters[:2], command.parameters[2]
+        level = MOST_POWER if kind else POWER
+        reply = hci.HCI_GenericReturnParameters(data=bytes([hci.HCI_ErrorCode.SUCCESS]) + handle + bytes([level]))
+        self.send_hci_packet(
+            hci.HCI_Command_Complete_Event(
+                num_hci_command_packets=1, command_opcode=command.op_code, return_parameters=reply))  # fmt: skip
 
     def on_hci_le_create_connection_cancel_command(
         self, command: hci.HCI_LE_Create_Connection_Cancel_Command

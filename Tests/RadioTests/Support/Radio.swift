@@ -16,7 +16,10 @@ enum Radio {
   /// Whether a controller that is switched off is off. btvirt's advertises on, for Linux 6.1 does not tell it to stop;
   /// switched on again, it forgets the link it was given meanwhile and does not tell the other end, which can then
   /// neither use nor end it.
-  static let canSwitchOff = ProcessInfo.processInfo.environment["RADIO_LAB_RADIO"] != "btvirt"
+  static let canSwitchOff = !isBtvirt
+
+  /// Whether the controllers are btvirt's.
+  static let isBtvirt = ProcessInfo.processInfo.environment["RADIO_LAB_RADIO"] == "btvirt"
 
   /// The Python with the independent peers; they create controllers of their own, so they need the lab.
   static let python = ProcessInfo.processInfo.environment["EDGEBLUE_LAB_PYTHON"]
@@ -24,6 +27,7 @@ enum Radio {
   static let needed: Comment = "needs two adapters, real or virtual: EDGEBLUE_ADAPTERS=hci0,hci1"
   static let labNeeded: Comment = "needs the radio lab, where bluetoothd may be killed"
   static let switchNeeded: Comment = "needs controllers that can be switched off, which btvirt's cannot: --radio bumble"
+  static let btvirtNeeded: Comment = "needs the controllers of btvirt"
   static let peersNeeded: Comment = "needs the radio lab and its Python peers: EDGEBLUE_LAB_PYTHON"
 
   static var phone: String { names[0] }
@@ -89,4 +93,22 @@ enum Capability: Int {
       return bits & 1 << rawValue != 0
     }
   }
+
+  /// Runs `body` on this thread without the capability.
+  func without<R>(_ body: () throws -> R) throws -> R {
+    // _LINUX_CAPABILITY_VERSION_3, for this thread; two times effective, permitted and inheritable.
+    var header: [UInt32] = [0x2008_0522, 0]
+    var before = [UInt32](repeating: 0, count: 6)
+    try #require(capget(&header, &before) == 0)
+    var less = before
+    less[0] &= ~(1 << UInt32(rawValue))
+    try #require(capset(&header, &less) == 0)
+    let result = Result { try body() }
+    try #require(capset(&header, &before) == 0)
+    return try result.get()
+  }
 }
+
+// Glibc has them, and declares them nowhere (man 2 capset).
+@_silgen_name("capget") private func capget(_ header: UnsafeMutableRawPointer, _ data: UnsafeMutableRawPointer) -> CInt
+@_silgen_name("capset") private func capset(_ header: UnsafeMutableRawPointer, _ data: UnsafeMutableRawPointer) -> CInt
