@@ -147,6 +147,33 @@ import Uploads
   }
 }
 
+@Suite("The checks of doctor for the settings of an adapter") struct AdapterSettingsChecksTests {
+  private func findings(_ current: AdapterSettings.Options, required: Bool? = nil) -> [Finding] {
+    let settings = AdapterSettings(
+      supported: [.secureConnections, .privacy], current: current, requiresSecureConnections: required)
+    return BlueZChecks.trust(settings, "hci0")
+  }
+
+  @Test("Privacy and the use of Secure Connections are named", arguments: [nil, true, false])
+  func theUsualSettings(required: Bool?) {
+    let words = required.map { $0 ? "are required" : "legacy pairing with peers that lack them" } ?? "only root can see"
+    let found = findings([.secureConnections, .powered], required: required)
+    #expect(found.map(\.level) == [.ok, .ok])
+    #expect(found[0].message.contains(words))
+    #expect(found[1].message.hasPrefix("privacy is off"))
+    #expect(findings([.secureConnections, .privacy])[1].message.hasPrefix("privacy is on"))
+  }
+
+  @Test("Legacy pairing alone and debug keys cause a warning, with what to do") func settingsThatProtectNothing() {
+    let found = findings([.debugKeys])
+    #expect(found.map(\.level) == [.warn, .ok, .warn])
+    #expect(found[0].fix?.contains("SecureConnections = off") == true)
+    #expect(found[2].message.contains("debug keys"))
+    let old = BlueZChecks.trust(AdapterSettings(supported: [], current: []), "hci0")
+    #expect(old[0].fix?.contains("another adapter") == true)
+  }
+}
+
 @Suite("The checks of doctor that read the upload queue") struct UploadsChecksTests {
   @Test("A server that does not keep conditions causes a warning") func serversWithoutConditions() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UUID().uuidString)")

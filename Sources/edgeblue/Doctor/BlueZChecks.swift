@@ -99,9 +99,10 @@ struct BlueZChecks {
             : "name one of these, or omit --adapter")
       ]
     }
-    return chosen.flatMap { found -> [Finding] in
+    var findings: [Finding] = []
+    for found in chosen {
       let name = found.name ?? found.address.description
-      return [
+      findings += [
         found.isPowered
           ? Finding(name, .ok, "\(found.address), powered on")
           : Finding(
@@ -109,7 +110,49 @@ struct BlueZChecks {
             fix: "edgeblue powers it on when needed; manually: bluetoothctl power on"),
         roles(found, name),
         access(found, name),
-      ] + Self.unused(found, name, bonds) + Self.weak(found, name)
+      ]
+      findings += await settings(found, name)
+      findings += Self.unused(found, name, bonds) + Self.weak(found, name)
+    }
+    return findings
+  }
+
+  /// Checks the settings that the kernel has of an adapter; a container has no access to them.
+  private func settings(_ adapter: Adapter, _ name: String) async -> [Finding] {
+    do {
+      return Self.trust(try await adapter.settings(), name)
+    } catch {
+      return [Finding(name, .ok, "privacy and Secure Connections are unknown: \(Failure(error).message)")]
+    }
+  }
+
+  /// Checks the settings on which the trust in an adapter's pairings and in its address depends.
+  static func trust(_ settings: AdapterSettings, _ name: String) -> [Finding] {
+    let address =
+      settings.current.contains(.privacy)
+      ? "privacy is on: the address changes, and bonded devices alone recognize the adapter"
+      : "privacy is off: the adapter is recognized by its address, also by strangers"
+    return [pairing(settings, name), Finding(name, .ok, address)]
+      + (settings.current.contains(.debugKeys)
+        ? [
+          Finding(
+            name, .warn, "accepts the published debug keys: pairings with them protect nothing",
+            fix: "restart bluetoothd: systemctl restart bluetooth")
+        ] : [])
+  }
+
+  private static func pairing(_ settings: AdapterSettings, _ name: String) -> Finding {
+    guard settings.current.contains(.secureConnections) else {
+      return Finding(
+        name, .warn, "Secure Connections are off: whoever hears a pairing has its keys",
+        fix: settings.supported.contains(.secureConnections)
+          ? "remove SecureConnections = off from bluetoothd's settings, then: systemctl restart bluetooth"
+          : "use another adapter (Bluetooth LE, 4.2 or later)")
+    }
+    return switch settings.requiresSecureConnections {
+    case true?: Finding(name, .ok, "Secure Connections are required: no legacy pairing")
+    case false?: Finding(name, .ok, "Secure Connections are on, and legacy pairing with peers that lack them")
+    case nil: Finding(name, .ok, "Secure Connections are on; whether they are required only root can see")
     }
   }
 
