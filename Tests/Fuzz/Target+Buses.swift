@@ -35,6 +35,7 @@ extension Target {
       _ = ManagementPacket(bytes)
       _ = L2CAPSocketAddress(bytes)
     },
+    Target("management-packet", seeds: [power, parameters, defaults], take: management),
     Target("netlink", seeds: [link], take: netlink),
     Target("resolver-file", texts: ["nameserver 127.0.0.53\nnameserver ::1%lo\n# x\noptions edns0\n"]) { bytes in
       let text = String(decoding: bytes, as: UTF8.self)
@@ -44,6 +45,29 @@ extension Target {
       }
     },
   ]
+
+  /// Events and replies of the kernel's management interface: the power of a link, its parameters, the defaults.
+  private static let power = ManagementPacket(1, 0, [0x31, 0, 0] + peer + [0xc4, 4, 127]).bytes
+  private static let parameters = ManagementPacket(0x1c, 0, peer + [1, 24, 0, 40, 0, 2, 0, 0xf4, 1]).bytes
+  private static let defaults = ManagementPacket(
+    1, 0, [0x4b, 0, 0, 0x17, 0, 2, 24, 0, 0x18, 0, 2, 40, 0, 0x19, 0, 2, 0, 0, 0x1a, 0, 2, 42, 0]
+  ).bytes
+  private static let peer: [UInt8] = [0x42, 0, 0, 1, 0xaa, 0, 1]
+
+  private static func management(_ bytes: [UInt8]) throws {
+    guard let packet = ManagementPacket(bytes) else { return }
+    require(ManagementPacket(packet.bytes) == packet, "another packet: \(packet)")
+    for content in [packet.parameters, packet.reply(to: 0x31, 0)?.parameters ?? []] {
+      _ = LinkReading(content, of: peer)
+      _ = AdapterSettings(content)
+      _ = PHYConfiguration(content)
+      _ = ConnectionParameters(event: content, of: peer)
+    }
+    let reply = packet.reply(to: 0x4b, 0)
+    guard let parameters = reply.flatMap({ ConnectionParameters(defaults: $0.parameters) }) else { return }
+    let again = ConnectionParameters(defaults: try parameters.defaults("fuzzing"))
+    require(again == parameters, "other parameters: \(parameters)")
+  }
 
   private static let device: [String: Value] = [
     "Address": .string("00:AA:01:00:00:42"), "Alias": .string("Omi"), "RSSI": .int16(-60), "Connected": .bool(true),
