@@ -23,9 +23,10 @@ extension CoreBluetoothTests {
     for number in 1...20 { try await kiosk.bell.notify([UInt8(number)]) }
     central.cancelPeripheralConnection(peripheral)
     #expect(peripheral.state == .disconnecting)
+    while await kiosk.lab.adapters[1].holdings().links != 0 { await Task.yield() }
     watcher.queue.resume()
     let values = await watcher.until("disconnected disconnected -1")
-    #expect(values == (1...values.count).map { "value [\($0)]" })
+    #expect(values == values.indices.map { "value [\($0 + 1)]" })
     #expect(!bell.isNotifying)
     #expect(await kiosk.isAbandoned())
     watcher.queue.sync { watcher.note("nothing after the end") }

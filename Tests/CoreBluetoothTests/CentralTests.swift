@@ -50,7 +50,10 @@ extension CoreBluetoothTests {
     for rssi in [-40, -70, -40] as [Int16] {
       await hardware.receiveAdvertisement(of: stranger, name: "Lamp", services: ["180d"], rssi: rssi)
     }
+    let other = try #require(BluetoothAddress("C0:00:00:00:00:02"))
+    await hardware.receiveAdvertisement(of: other, name: "Torch", services: ["180d"])
     #expect(await watcher.next() == #"found Lamp ["180D"] -40"#)
+    #expect(await watcher.next() == #"found Torch ["180D"] -70"#)
 
     central.scanForPeripherals(
       withServices: [CBUUID(string: "180D")], options: [CBCentralManagerScanOptionAllowDuplicatesKey: true])
