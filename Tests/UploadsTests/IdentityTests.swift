@@ -1,5 +1,8 @@
+import DeterministicTesting
 import Foundation
 import GRDB
+import Streams
+import SystemTesting
 import Testing
 import Timing
 import UploadsTesting
@@ -108,13 +111,92 @@ import UploadsTesting
     var wanted = UploadRequest(large, bucket: "bucket", key: "large", account: "a")
     wanted.endpoint = "http://host"
     let id = try store.add([wanted])[0]
-    try store.record(id, uploadID: sent.id, parts: [])
+    let item = try #require(try store.item(id))
+    #expect(try store.record(item, at: "http://host", uploadID: sent.id, parts: []))
     try store.drop(id)
     #expect(server.unfinishedUploads == 1)
     let running = Task { try await queue.run() }
     while server.unfinishedUploads > 0 { try await Task.sleep(for: .milliseconds(5), clock: .steady) }
     running.cancel()
     try await running.value
+  }
+
+  /// Takes an item away from the queue's server, as a user would.
+  private func take(_ id: Int64, isMoved: Bool) throws {
+    if isMoved { try store.move(id, to: try S3Endpoint("http://other")) } else { try store.drop(id) }
+  }
+
+  /// Adds a file that goes in parts.
+  private func addLarge(to queue: UploadQueue) async throws -> Int64 {
+    let large = try ObjectContent(readingFile: try folder.file("large", 17 << 20, seed: 2))
+    return try await queue.add([UploadRequest(large, bucket: "bucket", key: "large", account: "a")])[0]
+  }
+
+  @Test("An upload whose item is dropped or moved while the server creates it is aborted", arguments: [false, true])
+  func newUploadsAreAborted(_ isMoved: Bool) async throws {
+    let server = MemoryServer()
+    let queue = try queue(server, at: "http://host")
+    let id = try await addLarge(to: queue)
+    let isTaken = Lock(false)
+    server.intercept { request in
+      // So that the upload cannot be completed.
+      request.query.contains { $0.name == "partNumber" } ? MemoryServer.refusal(503, "SlowDown") : nil
+    }
+    server.afterwards { request in
+      guard request.method == "POST" else { return }
+      try take(id, isMoved: isMoved)
+      isTaken.withLock { $0 = true }
+    }
+    let running = Task { try await queue.run() }
+    try await eventually("it is taken") { isTaken.withLock { $0 } }
+    try await eventually("the upload is aborted") { server.unfinishedUploads == 0 }
+    running.cancel()
+    try await running.value
+    #expect(try store.item(id)?.uploadID == nil)
+    #expect(try store.item(id)?.state == (isMoved ? .waiting : nil))
+  }
+
+  @Test("An upload whose attempt is cancelled before its ID arrives is one to abort", arguments: [false, true])
+  func lateAnswers(_ isMoved: Bool) async throws {
+    let server = MemoryServer()
+    let slow = LateServer(server)
+    let id = try await addLarge(to: try queue(server, at: "http://host"))
+    let clock = TimeSource(ManualClock())
+    let hasAbandoned = Lock(false)
+    let uploader = ItemUploader(
+      client: S3Client(try S3Endpoint("http://host"), transport: slow), store: store, plan: UploadPlan(),
+      item: try #require(try store.begin(id)), credentials: MemoryServer.credentials,
+      progress: UploadProgress(clock, requests: 3), clock: clock,
+      hasAbandoned: { hasAbandoned.withLock { $0 = true } })
+    let attempt = Task { try await uploader.run() }
+    try await eventually("the server creates the upload") { server.unfinishedUploads == 1 }
+    try take(id, isMoved: isMoved)
+    attempt.cancel()
+    slow.answer()
+    await #expect(throws: CancellationError.self) { try await attempt.value }
+    #expect(hasAbandoned.withLock { $0 })
+    #expect(try store.abandonedUploads(at: "http://host").map(\.uploadID) == ["upload1"])
+  }
+
+  @Test("What is moved while the first server stores it is not called uploaded", arguments: [1000, 17 << 20])
+  func movedMeanwhile(_ size: Int) async throws {
+    let servers = [MemoryServer(), MemoryServer()]
+    let queue = try queue(servers[0], at: "http://host")
+    let content = try ObjectContent(readingFile: try folder.file("moved", size, seed: 3))
+    let id = try await queue.add([UploadRequest(content, bucket: "bucket", key: "moved", account: "a")])[0]
+    let isMoved = Lock(false)
+    servers[0].afterwards { request in
+      guard servers[0].object("bucket/moved") != nil, !isMoved.withLock({ $0 }) else { return }
+      isMoved.withLock { $0 = true }
+      try take(id, isMoved: true)
+    }
+    let running = Task { try await queue.run() }
+    try await eventually("the queue notices") { await queue.machine.ids.isEmpty }
+    running.cancel()
+    try await running.value
+    #expect(try store.item(id)?.state == .waiting)
+    try await run(try self.queue(servers[1], at: "http://other"), untilDone: [id])
+    #expect(servers[1].object("bucket/moved")?.count == size)
   }
 
   @Test("A queue of an earlier version is migrated, and belongs to the first server that uploads it")
@@ -159,5 +241,23 @@ import UploadsTesting
         sql: "INSERT INTO manifestEntry (bucket, manifest, account, line) VALUES ('bucket', 'm', 'a', '{}')")
     }
     try database.close()
+  }
+}
+
+/// A server whose response to the request that creates an upload arrives late, and never if the request is cancelled.
+private final class LateServer: S3Transport {
+  private let server: MemoryServer
+  private let hasAnswered = Lock(false)
+
+  init(_ server: MemoryServer) { self.server = server }
+
+  /// Has the response arrive.
+  func answer() { hasAnswered.withLock { $0 = true } }
+
+  func send(_ request: S3Request, _ progress: S3Progress) async throws -> S3Response {
+    let response = try await server.send(request, progress)
+    guard request.method == "POST" else { return response }
+    try await eventually("the response arrives") { hasAnswered.withLock { $0 } }
+    return response
   }
 }

@@ -46,6 +46,6 @@ import UploadsTesting
     #expect(try await put(over: nil, "one"))
     #expect(try await put(over: "0", "one"))
     #expect(try await !put(over: nil, "one"))
-    #expect(client.mayKeepConditions)
+    #expect(client.condition.mayBeKept)
   }
 }

@@ -112,7 +112,8 @@ import UploadsTesting
     let store = try QueueStore(path: path)
     let id = try store.add([request("one")])[0]
     let part = UploadedPart(number: 1, size: 5, sha256: "00", etag: "x", hasChecksum: true)
-    try store.record(id, uploadID: "upload", parts: [part])
+    let item = try #require(try store.item(id))
+    #expect(try store.record(item, at: "http://host", uploadID: "upload", parts: [part]))
     #expect(try QueueStore(path: path).item(id)?.parts == [part])
     try store.finish(id, as: .done)
     #expect(try store.item(id)?.uploadID == nil)

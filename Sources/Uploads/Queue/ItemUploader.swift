@@ -13,6 +13,13 @@ struct ItemUploader: Sendable {
   /// Learns of the item's bytes and parts, and of the line, and decides how many parts are sent at a time.
   let progress: UploadProgress
   let clock: TimeSource
+  /// Called when an upload in parts is to be aborted, because its item is no longer one of this server.
+  let hasAbandoned: @Sendable () -> Void
+
+  /// The time for which an attempt that is cancelled waits for the ID of an upload that the server creates: 5 s.
+  private static let creationGrace = Duration.seconds(5)
+  /// The largest object that S3 takes in one request (Amazon S3 User Guide, “Uploading objects”): 5 GiB.
+  private static let wholeLimit: Int64 = 5 << 30
 
   private var request: UploadRequest { item.request }
   private var content: ObjectContent { item.request.content }
@@ -38,37 +45,59 @@ struct ItemUploader: Sendable {
       guard try await presence() == .same else { throw error }
       return
     }
+    let parts = try parts(areUnseen: first == nil && !replacing)
     do {
-      try await send(replacing: replacing)
+      try await send(parts, replacing: replacing)
     } catch let error as UploadsError where error.code == .alreadyExists && !replacing {
       // The response to the upload that created it may have been lost.
       switch try await presence() {
       case .same: return
       case .absent: throw UploadsError(.busy, "\(request.key) existed a moment ago and no longer does")
-      case .different(isOurs: true): try await send(replacing: true)
+      case .different(isOurs: true): try await send(parts, replacing: true)
       case .different(isOurs: false): throw Self.exists(request.key)
       }
     }
-    if !request.isReplacing, first != nil { try await lookAgain() }
+    if !request.isReplacing, first != nil { try await lookAgain(parts.isEmpty ? .whole : .parts) }
+  }
+
+  /// Returns the parts to send; none for one request, in which a large file goes, too, where nobody may look whether an
+  /// object exists and the server is not known to keep the condition on completing parts.
+  private func parts(areUnseen: Bool) throws -> [Range<Int64>] {
+    let parts = plan.parts(of: content.size)
+    guard areUnseen, !parts.isEmpty, client.completion != .kept else { return parts }
+    guard content.size <= Self.wholeLimit else {
+      throw UploadsError(
+        .forbidden,
+        "the credentials do not permit to look whether \(request.key) exists, and the server might replace it",
+        hint: "permit s3:GetObject, or add the item with --replace")
+    }
+    if item.uploadID != nil {
+      try store.abandonUpload(of: item, at: client.endpoint.url)
+      hasAbandoned()
+    }
+    return []
   }
 
   /// Looks for the object.
   /// - Returns: `nil` if the credentials do not permit to look: then the condition beside the upload must do.
   private func firstPresence() async throws -> ObjectPresence? {
+    let isInParts = content.size >= plan.threshold
     do {
       let begin = clock.now
       let found = try await presence()
       // That there is none is the response to a small request. Others may have taken a look into the object.
       if found == .absent { progress.add(roundTrip: clock.now - begin) }
       return found
-    } catch let error as UploadsError where error.code == .forbidden && client.mayKeepConditions {
+    } catch let error as UploadsError
+      where error.code == .forbidden && (client.condition.mayBeKept || isInParts && client.completion == .kept)
+    {
       return nil
     }
   }
 
   /// Looks whether the object is still this one, unless the server has shown that it replaces none by mistake.
-  private func lookAgain() async throws {
-    guard client.condition != .kept || content.size >= plan.threshold else { return }
+  private func lookAgain(_ creation: S3Client.Creation) async throws {
+    guard client.condition(creation) != .kept else { return }
     switch try await presence() {
     case .same: return
     // The next attempt sends it again: what was proven a moment ago is not there.
@@ -93,8 +122,7 @@ struct ItemUploader: Sendable {
     guard sha.finalize().hex == content.sha256 else { throw S3Client.changed(content) }
   }
 
-  private func send(replacing: Bool) async throws {
-    let parts = plan.parts(of: content.size)
+  private func send(_ parts: [Range<Int64>], replacing: Bool) async throws {
     guard !parts.isEmpty else {
       let sent = Lock<Int64>(0)
       return try await client.put(
@@ -108,7 +136,7 @@ struct ItemUploader: Sendable {
       }
     }
     do {
-      try await send(parts, replacing: replacing)
+      try await sendInParts(parts, replacing: replacing)
     } catch let error as UploadsError where error.serverCode == "NoSuchUpload" {
       try record(nil, [])
       throw UploadsError(.interrupted, "the server no longer has the parts of \(request.key)")
@@ -116,7 +144,7 @@ struct ItemUploader: Sendable {
   }
 
   /// Sends the parts that the server does not have yet, and completes the object.
-  private func send(_ ranges: [Range<Int64>], replacing: Bool) async throws {
+  private func sendInParts(_ ranges: [Range<Int64>], replacing: Bool) async throws {
     // First: for a file that has changed, nothing is created on the server.
     let sums = try content.sums(of: ranges, length: plan.partLength(for: content.size))
     let upload: MultipartUpload
@@ -131,9 +159,7 @@ struct ItemUploader: Sendable {
         known[part.number] = part
       }
     } else {
-      upload = try await client.createMultipart(
-        content, bucket: request.bucket, key: request.key, credentials: credentials)
-      try record(upload, [])
+      upload = try await createUpload()
     }
     let parts = try await sendParts(ranges, sums, known, of: upload)
     let etag = try await client.completeMultipart(
@@ -143,6 +169,31 @@ struct ItemUploader: Sendable {
     let isProven = etags.count == parts.count && etag == Digests.md5(of: etags.flatMap { $0 }).hex + "-\(parts.count)"
     if isProven { return }
     guard try await presence() == .same else { throw S3Client.differs(request.key) }
+  }
+
+  /// Creates an upload in parts and records it, although the attempt is cancelled meanwhile: one that nobody knows would
+  /// stay on the server.
+  private func createUpload() async throws -> MultipartUpload {
+    let creation = Task {
+      let upload = try await client.createMultipart(
+        content, bucket: request.bucket, key: request.key, credentials: credentials)
+      try record(upload, [])
+      return upload
+    }
+    let upload = try await withTaskCancellationHandler {
+      try await creation.value
+    } onCancel: {
+      let end = Task {
+        try await clock.sleep(for: Self.creationGrace)
+        creation.cancel()
+      }
+      Task {
+        _ = await creation.result
+        end.cancel()
+      }
+    }
+    try Task.checkCancellation()
+    return upload
   }
 
   /// Sends the parts that are not known, several at a time, and records each.
@@ -207,12 +258,16 @@ struct ItemUploader: Sendable {
   }
 
   /// Records the parts that the server has, so that the next attempt continues after them; not on a full disk.
-  private func record(_ upload: MultipartUpload?, _ parts: [UploadedPart]) throws(UploadsError) {
+  /// - Throws: `CancellationError` if a user has dropped or moved the item.
+  private func record(_ upload: MultipartUpload?, _ parts: [UploadedPart]) throws {
     do {
-      try store.record(item.id, uploadID: upload?.id, parts: parts)
+      if try store.record(item, at: client.endpoint.url, uploadID: upload?.id, parts: parts) { return }
     } catch let error where error.code == .noSpace {
       // Uploading is what frees space. Parts that no record names are swept from the server.
+      return
     }
+    hasAbandoned()
+    throw CancellationError()
   }
 
   private static func exists(_ key: String) -> UploadsError {

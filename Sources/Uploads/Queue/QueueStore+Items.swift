@@ -195,12 +195,20 @@ extension QueueStore {
     }
   }
 
-  /// Records a multipart upload and the parts that the server has. If a power cut undoes it, the parts are swept from the
+  /// Records a multipart upload and the parts that a server has. If a power cut undoes it, the parts are swept from the
   /// server.
-  func record(_ id: Int64, uploadID: String?, parts: [UploadedPart]) throws(UploadsError) {
-    try write("record the parts of item \(id)", isDurable: false) { database in
+  /// - Returns: `false` if a user has dropped the item or moved it to another server meanwhile: then the upload is one to
+  ///   be aborted.
+  func record(
+    _ item: UploadItem, at endpoint: String, uploadID: String?, parts: [UploadedPart]
+  ) throws(UploadsError) -> Bool {
+    try write("record the parts of item \(item.id)", isDurable: false) { database in
       try database.execute(
-        sql: "UPDATE item SET uploadID = ?, parts = ? WHERE id = ?", arguments: [uploadID, try Self.json(parts), id])
+        sql: "UPDATE item SET uploadID = ?, parts = ? WHERE id = ? AND endpoint IN ('', ?)",
+        arguments: [uploadID, try Self.json(parts), item.id, endpoint])
+      if database.changesCount > 0 { return true }
+      if let uploadID { try self.abandon(uploadID, of: item.request, at: endpoint, database) }
+      return false
     }
   }
 
@@ -238,12 +246,16 @@ extension QueueStore {
   /// - Parameters:
   ///   - id: The ID of the item.
   ///   - state: `.delivered`, or `.done` if the local files are settled.
+  ///   - endpoint: The URL of that server; `nil` for the one that the item belongs to.
   ///   - isDurable: A Boolean value that indicates whether the record must survive a power cut.
-  func finish(_ id: Int64, as state: UploadItem.State, isDurable: Bool = true) throws(UploadsError) {
+  /// - Returns: `false` if a user has dropped the item or moved it to another server meanwhile; nothing is recorded then.
+  @discardableResult func finish(
+    _ id: Int64, as state: UploadItem.State, at endpoint: String? = nil, isDurable: Bool = true
+  ) throws(UploadsError) -> Bool {
     try write("finish item \(id)", isDurable: isDurable) { database in
-      if let item = try Self.item(id, database), ![.delivered, .done].contains(item.state) {
-        try self.addManifestEntry(of: item, database)
-      }
+      guard let item = try Self.item(id, database) else { return false }
+      if let endpoint, let own = item.request.endpoint, own != endpoint { return false }
+      if ![.delivered, .done].contains(item.state) { try self.addManifestEntry(of: item, database) }
       try database.execute(
         sql: """
           UPDATE item SET state = ?, nextAttemptAtMs = NULL, failure = NULL, problem = NULL, uploadID = NULL,
@@ -257,6 +269,7 @@ extension QueueStore {
               SELECT id FROM item WHERE state = 'done' ORDER BY id DESC LIMIT 1 OFFSET ?)
             """, arguments: [Self.doneLimit - 1])
       }
+      return true
     }
   }
 

@@ -120,11 +120,15 @@ extension QueueStore {
     try write("record the server \(server.endpoint)", isDurable: false) { database in
       try database.execute(
         sql: """
-          INSERT INTO server (endpoint, region, addressing, condition) VALUES (?1, ?2, ?3, ?4)
+          INSERT INTO server (endpoint, region, addressing, condition, completion) VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (endpoint) DO UPDATE SET region = ?2, addressing = ?3,
-              condition = CASE ?4 WHEN 'unknown' THEN condition ELSE ?4 END
+              condition = CASE ?4 WHEN 'unknown' THEN condition ELSE ?4 END,
+              completion = CASE ?5 WHEN 'unknown' THEN completion ELSE ?5 END
           """,
-        arguments: [server.endpoint, server.region, server.addressing.rawValue, server.condition.rawValue])
+        arguments: [
+          server.endpoint, server.region, server.addressing.rawValue, server.condition.rawValue,
+          server.completion.rawValue,
+        ])
     }
   }
 
@@ -163,8 +167,9 @@ extension QueueStore {
 
   // MARK: Records of the queue
 
-  /// Records once that a server does not keep the condition that no object is replaced.
+  /// Records that a server does not keep the condition that no object is replaced, if it does not.
   func recordIgnoredCondition(of server: UploadServer) throws(UploadsError) {
+    guard server.remark != nil else { return }
     try write("record an event", isDurable: false) { database in
       try self.record(.conditionIgnored, reason: server.remark, database)
     }
@@ -213,9 +218,24 @@ extension QueueStore {
   /// Notes that the parts of an item are of no use any more.
   func abandonParts(of item: UploadItem, _ database: Database) throws {
     guard let uploadID = item.uploadID else { return }
+    try abandon(uploadID, of: item.request, at: item.request.endpoint ?? "", database)
+  }
+
+  /// Notes that the parts of an item are of no use any more, although the item still belongs to the server.
+  func abandonUpload(of item: UploadItem, at endpoint: String) throws(UploadsError) {
+    try write("forget the parts of item \(item.id)", isDurable: false) { database in
+      if let uploadID = item.uploadID { try self.abandon(uploadID, of: item.request, at: endpoint, database) }
+      try database.execute(sql: "UPDATE item SET uploadID = NULL, parts = '[]' WHERE id = ?", arguments: [item.id])
+    }
+  }
+
+  /// Notes, once, that a multipart upload is of no use any more.
+  func abandon(_ uploadID: String, of request: UploadRequest, at endpoint: String, _ database: Database) throws {
     try database.execute(
-      sql: "INSERT INTO abandonedUpload (endpoint, bucket, key, account, uploadID) VALUES (?, ?, ?, ?, ?)",
-      arguments: [item.request.endpoint ?? "", item.request.bucket, item.request.key, item.request.account, uploadID])
+      sql: """
+        INSERT INTO abandonedUpload (endpoint, bucket, key, account, uploadID) SELECT ?1, ?2, ?3, ?4, ?5
+          WHERE NOT EXISTS (SELECT 1 FROM abandonedUpload WHERE endpoint = ?1 AND uploadID = ?5)
+        """, arguments: [endpoint, request.bucket, request.key, request.account, uploadID])
   }
 
   /// Returns the multipart uploads that are to be aborted on a server.
@@ -244,10 +264,12 @@ extension UploadServer {
   init(row: Row) throws {
     endpoint = try row.value("endpoint")
     guard let addressing = S3Endpoint.Addressing(rawValue: try row.value("addressing")),
-      let condition = Condition(rawValue: try row.value("condition"))
+      let condition = Condition(rawValue: try row.value("condition")),
+      let completion = Condition(rawValue: try row.value("completion"))
     else { throw UploadsError(.storage, "the server \(endpoint) is corrupt") }
     region = try row.value("region")
     self.addressing = addressing
     self.condition = condition
+    self.completion = completion
   }
 }

@@ -91,6 +91,9 @@ public final class QueueStore: Sendable {
     }
     migrator.registerMigration("4: events with reasons") { try $0.execute(sql: eventTable) }
     migrator.registerMigration("5: servers") { try $0.execute(sql: serverTables) }
+    migrator.registerMigration("6: conditions on completing parts") { database in
+      try database.execute(sql: "ALTER TABLE server ADD COLUMN completion TEXT NOT NULL DEFAULT 'unknown'")
+    }
     return migrator
   }()
 

@@ -26,9 +26,9 @@ extension UploadQueue {
       progress.beginSending(id, after: item.parts.reduce(0) { $0 + $1.size }, parts: max(parts - item.parts.count, 0))
       let uploader = ItemUploader(
         client: client, store: store, plan: options.plan, item: item, credentials: credentials, progress: progress,
-        clock: clock)
+        clock: clock, hasAbandoned: { [abandonedWake] in abandonedWake.signal() })
       try await uploader.run()
-      await probeCondition(with: item, credentials)
+      await probeConditions(with: item, credentials)
       let isDone = try await deliverOrSay(item)
       if isDone { report.counters.uploaded += 1 }
       report.counters.uploadedBytes += item.request.content.size
@@ -53,16 +53,17 @@ extension UploadQueue {
 
   /// Finds out, with a small object and once for each server, whether the server keeps the condition that no object is
   /// replaced, and records it.
-  private func probeCondition(with item: UploadItem, _ credentials: S3Credentials) async {
+  private func probeConditions(with item: UploadItem, _ credentials: S3Credentials) async {
     let request = item.request
     do {
-      let found = try await client.probeCondition(
-        with: request.content, bucket: request.bucket, key: request.key, credentials: credentials)
-      guard let found else { return }
+      guard
+        try await client.probeConditions(
+          with: request.content, bucket: request.bucket, key: request.key, credentials: credentials)
+      else { return }
       var server = UploadServer(client.endpoint)
-      server.condition = found
+      server.condition = client.condition
+      server.completion = client.completion
       try store.remember(server)
-      guard found != .kept else { return }
       try store.recordIgnoredCondition(of: server)
     } catch is CancellationError {
       // The next item is asked with.

@@ -73,17 +73,21 @@ extension UploadQueue {
 
   /// Records that the server has an item, and sees to its local files.
   /// - Returns: `true` if the item is done.
+  /// - Throws: `CancellationError` if a user has dropped or moved the item: another server does not have it.
   func deliver(_ item: UploadItem) async throws -> Bool {
     defer {
       if item.request.manifest != nil { manifestWake.signal() }
     }
     if item.request.afterwards == .keep, disk == nil {
       // The file stays: if a power cut undoes this record, the object is found on the server again.
-      try store.finish(item.id, as: .done, isDurable: false)
+      guard try store.finish(item.id, as: .done, at: endpoint.url, isDurable: false) else { throw CancellationError() }
       return true
     }
     do {
-      try await freeingSpace { () throws(UploadsError) in try store.finish(item.id, as: .delivered) }
+      let isRecorded = try await freeingSpace { () throws(UploadsError) in
+        try store.finish(item.id, as: .delivered, at: endpoint.url)
+      }
+      guard isRecorded else { throw CancellationError() }
     } catch let error as UploadsError where error.code == .noSpace && item.request.afterwards == .remove {
       // The server has proven that it has the bytes. Removing the file may free the space for the record; otherwise the
       // next attempt finds no file and asks the server.
@@ -104,8 +108,7 @@ extension UploadQueue {
       try store.recordUnsettled(item.id, error.safeText)
       return false
     }
-    try await freeingSpace { () throws(UploadsError) in try store.finish(item.id, as: .done) }
-    return true
+    return try await freeingSpace { () throws(UploadsError) in try store.finish(item.id, as: .done) }
   }
 
   private func remove(_ item: UploadItem) throws(UploadsError) {

@@ -6,7 +6,10 @@ extension UploadQueue {
   func recover() async throws {
     version = try store.version()
     keep("record the server") { () throws(UploadsError) in try store.remember(UploadServer(client.endpoint)) }
-    for server in try store.servers() where server.endpoint == client.endpoint.url { client.learn(server.condition) }
+    for server in try store.servers() where server.endpoint == client.endpoint.url {
+      client.learn(server.condition, .whole)
+      client.learn(server.completion, .parts)
+    }
     for item in try store.items(in: [.delivered]) {
       do { _ = try await settle(item) } catch {
         logger.error("item not settled", metadata: ["item": "\(item.id)", "reason": "\(error.safeText)"])

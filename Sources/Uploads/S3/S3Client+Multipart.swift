@@ -101,8 +101,27 @@ extension S3Client {
   func completeMultipart(
     _ parts: [UploadedPart], of upload: MultipartUpload, replacing: Bool, credentials: S3Credentials
   ) async throws -> String {
-    let bucket = upload.bucket
-    let key = upload.key
+    let etag = Lock("")
+    func send(_ headers: [(name: String, value: String)]) async throws -> S3Response {
+      let response = try await sendCompletion(parts, of: upload, headers, credentials: credentials)
+      etag.withLock { $0 = (XMLElement(response.body)?["ETag"] ?? "").unquoted.lowercased() }
+      return response
+    }
+    if !replacing {
+      // Sending the parts took a while, and not every server keeps the condition here that it keeps elsewhere.
+      try await checkIsFree(upload.key, in: upload.bucket, before: .parts, credentials: credentials)
+      if try await conditional(beside: "POST", send) != nil { return etag.withLock { $0 } }
+    }
+    _ = try await send([])
+    return etag.withLock { $0 }
+  }
+
+  /// Sends the request that completes the object from its parts.
+  /// - Returns: The response, which has an ETag or a location.
+  func sendCompletion(
+    _ parts: [UploadedPart], of upload: MultipartUpload, _ headers: [(name: String, value: String)],
+    credentials: S3Credentials
+  ) async throws -> S3Response {
     let elements = parts.map { part in
       let sum = part.hasChecksum ? [UInt8](hex: part.sha256).map { Data($0).base64EncodedString() } : nil
       return "<Part><PartNumber>\(part.number)</PartNumber><ETag>&quot;\(part.etag.xmlEscaped)&quot;</ETag>"
@@ -111,24 +130,13 @@ extension S3Client {
     let body = Data(
       ("<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
         + elements.joined() + "</CompleteMultipartUpload>").utf8)
+    let request = endpoint.request(
+      "POST", bucket: upload.bucket, key: upload.key, query: [("uploadId", upload.id)],
+      headers: [("Content-Type", "application/xml")] + headers, body: .bytes(body))
     let payload = Digests(of: body).sha256.hex
-    let etag = Lock("")
-    func send(_ headers: [(name: String, value: String)]) async throws -> S3Response {
-      let request = endpoint.request(
-        "POST", bucket: bucket, key: key, query: [("uploadId", upload.id)],
-        headers: [("Content-Type", "application/xml")] + headers, body: .bytes(body))
-      let response = try await perform(request, bucket: bucket, payload: payload, credentials: credentials)
-      let root = try Self.document(response, having: ["ETag", "Location"], request)
-      etag.withLock { $0 = (root["ETag"] ?? "").unquoted.lowercased() }
-      return response
-    }
-    if !replacing {
-      // Sending the parts took a while, and not every server keeps the condition here that it keeps elsewhere.
-      try await checkIsFree(key, in: bucket, credentials: credentials)
-      if try await conditional(beside: "POST", send) != nil { return etag.withLock { $0 } }
-    }
-    _ = try await send([])
-    return etag.withLock { $0 }
+    let response = try await perform(request, bucket: upload.bucket, payload: payload, credentials: credentials)
+    _ = try Self.document(response, having: ["ETag", "Location"], request)
+    return response
   }
 
   /// Aborts a multipart upload; an unknown one is no error.

@@ -67,7 +67,7 @@ extension S3Client {
     var response: S3Response?
     if !replacing {
       response = try await conditional(send)
-      if response == nil { try await checkIsFree(key, in: bucket, credentials: credentials) }
+      if response == nil { try await checkIsFree(key, in: bucket, before: .whole, credentials: credentials) }
     }
     let final = if let response { response } else { try await send([]) }
     let stored = try Self.stored(final, size: content.size, "PUT")

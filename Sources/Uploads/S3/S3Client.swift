@@ -31,8 +31,10 @@ public final class S3Client: Sendable {
     var regions: [String: String] = [:]
     /// The conditions that the server refuses as not implemented: each is a method and a header.
     var refusedConditions: Set<Condition> = []
-    /// The behaviour of the server under the condition that no object exists.
-    var condition = UploadServer.Condition.unknown
+    /// The behaviour of the server under the condition that no object exists, by the way in which objects are created.
+    var verdicts: [Creation: UploadServer.Condition] = [:]
+    /// A Boolean value that indicates whether the server was asked for its behaviour on completing parts.
+    var hasProbedParts = false
     /// A Boolean value that indicates whether the server has returned the SHA-256 of an upload.
     var returnsChecksums = false
   }
@@ -160,7 +162,7 @@ public final class S3Client: Sendable {
     } catch let error as UploadsError where error.status == 501 && error.code == .refused {
       learned.withLock {
         $0.refusedConditions.insert(kind)
-        if condition.name == "If-None-Match" { $0.condition = .refused }
+        if condition.name == "If-None-Match" { $0.verdicts[method == "PUT" ? .whole : .parts] = .refused }
       }
       return nil
     }

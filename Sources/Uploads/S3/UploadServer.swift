@@ -18,8 +18,11 @@ public struct UploadServer: Sendable, Hashable {
   public var region: String
   /// The position of a bucket's name in URLs.
   public var addressing: S3Endpoint.Addressing
-  /// The behaviour under the condition that no object exists.
+  /// The behaviour under the condition that no object exists, beside the request that creates an object.
   public var condition: Condition
+  /// The behaviour under the same condition beside the request that completes an object from its parts: some servers keep
+  /// it on one of the two ways alone.
+  public var completion: Condition
 
   /// Creates the description of a server that has shown nothing yet.
   public init(_ endpoint: S3Endpoint) {
@@ -27,15 +30,24 @@ public struct UploadServer: Sendable, Hashable {
     region = endpoint.region
     addressing = endpoint.addressing
     condition = .unknown
+    completion = .unknown
   }
 
   /// The limitation of the server for display; `nil` if it has shown none.
   public var remark: String? {
-    switch condition {
-    case .unknown, .kept: nil
-    case .ignored, .refused:
-      "\(endpoint) does not keep the condition If-None-Match: an object that another program writes under the same key "
-        + "in the same instant may be replaced"
+    let objects: String
+    switch (condition.mayBeKept, completion.mayBeKept) {
+    case (true, true): return nil
+    case (false, true): objects = " for objects in one request"
+    case (true, false): objects = " for objects in parts"
+    case (false, false): objects = ""
     }
+    return "\(endpoint) does not keep the condition If-None-Match\(objects): an object that another program writes "
+      + "under the same key in the same instant may be replaced"
   }
+}
+
+extension UploadServer.Condition {
+  /// A Boolean value that indicates whether the server has not shown that it ignores or refuses the condition.
+  var mayBeKept: Bool { [.unknown, .kept].contains(self) }
 }

@@ -13,14 +13,17 @@ enum UploadsChecks {
   }
 
   private static func finding(_ server: UploadServer) -> Finding {
-    switch server.condition {
-    case .kept: Finding("uploads", .ok, "\(server.endpoint) replaces no object")
-    case .unknown: Finding("uploads", .ok, "\(server.endpoint) has not shown yet whether it keeps If-None-Match")
-    case .ignored, .refused:
-      Finding(
-        "uploads", .warn,
-        "\(server.endpoint) does not keep If-None-Match: another program that writes a key at once may be replaced",
+    if let remark = server.remark {
+      return Finding(
+        "uploads", .warn, remark,
         fix: "give each machine a prefix of its own, or use a server that keeps it (docs/uploads.md has a table)")
     }
+    let unknown = [(server.condition, "in one request"), (server.completion, "in parts")].filter { $0.0 == .unknown }
+    return Finding(
+      "uploads", .ok,
+      unknown.isEmpty
+        ? "\(server.endpoint) replaces no object"
+        : "\(server.endpoint) has not shown yet whether it keeps If-None-Match for objects "
+          + unknown.map(\.1).joined(separator: " and "))
   }
 }

@@ -42,8 +42,8 @@ struct ServerTrial {
     wrong.secretKey += "x"
     let unknown = S3Credentials(accessKey: "UNKNOWN", secretKey: credentials.secretKey)
     return [
-      .whole: try await upload(1000), .parts: try await upload(17 << 20), .createCondition: try await creating(),
-      .completeCondition: try await completing(), .replaceCondition: try await replacing(),
+      .whole: try await upload(1000), .parts: try await upload(17 << 20), .createCondition: try await creating(.whole),
+      .completeCondition: try await creating(.parts), .replaceCondition: try await replacing(),
       .checksum: try await checksum(), .corruption: try await corruption(), .abort: try await abort(),
       .list: try await list(), .clock: try await clock(), .secret: try await refusal(wrong),
       .key: try await refusal(unknown), .bucket: try await unknownBucket(), .quota: try await quota(),
@@ -65,38 +65,12 @@ struct ServerTrial {
     return presence == .same ? "stored" : "differs"
   }
 
-  private func creating() async throws -> String {
-    let content = try content(1000)
-    let found = try await server.client().probeCondition(
-      with: content, bucket: bucket, key: "trial/1000", credentials: credentials)
-    return found?.rawValue ?? "unknown"
-  }
-
-  /// Completes an upload in parts under the condition, beside an object of the same key.
-  private func completing() async throws -> String {
-    let content = try content(1000)
-    let upload = try await client.createMultipart(content, bucket: bucket, key: "trial/1000", credentials: credentials)
-    let sum = [UInt8](hex: content.sha256) ?? []
-    let part = try await client.uploadPart(
-      FileSlice(path: content.path, length: 1000), number: 1, sum: sum, of: upload, credentials: credentials
-    ) { _ in }
-    let body = Data(
-      """
-      <CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Part><PartNumber>1</PartNumber>\
-      <ETag>"\(part.etag)"</ETag></Part></CompleteMultipartUpload>
-      """.utf8)
-    let request = client.endpoint.request(
-      "POST", bucket: bucket, key: "trial/1000", query: [("uploadId", upload.id)],
-      headers: [("Content-Type", "application/xml"), ("If-None-Match", "*")], body: .bytes(body))
-    do {
-      let payload = Digests(of: body).sha256.hex
-      let response = try await client.perform(request, bucket: bucket, payload: payload, credentials: credentials)
-      _ = try S3Client.document(response, having: ["ETag", "Location"], request)
-      return "ignored"
-    } catch let error as UploadsError {
-      try await client.abortMultipart(upload.id, bucket: bucket, key: "trial/1000", credentials: credentials)
-      return error.code == .alreadyExists ? "kept" : "refused"
-    }
+  /// Creates an object under the condition, beside one of the same key and bytes.
+  private func creating(_ creation: S3Client.Creation) async throws -> String {
+    let client = try server.client()
+    _ = try await client.probeConditions(
+      with: try content(1000), bucket: bucket, key: "trial/1000", credentials: credentials)
+    return client.condition(creation).rawValue
   }
 
   private func replacing() async throws -> String {
