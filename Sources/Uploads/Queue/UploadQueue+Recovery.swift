@@ -83,12 +83,12 @@ extension UploadQueue {
           try await client.abortMultipart(
             upload.uploadID, bucket: upload.bucket, key: upload.key, credentials: credentials)
           try store.forget(upload)
-          report.refusedAborts.remove(upload.id)
+          report.refusedAborts[upload.id] = nil
         } catch let error as UploadsError {
           logger.info("parts not removed", metadata: ["reason": "\(error.safeText)"])
           noteRefusal(error, of: upload.account)
           if [.permission, .final].contains(FailureKind(error)) {
-            report.refusedAborts.insert(upload.id)
+            report.refusedAborts[upload.id] = upload.account
           } else {
             isComplete = false
           }

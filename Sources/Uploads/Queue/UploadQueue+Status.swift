@@ -65,7 +65,7 @@ extension UploadQueue {
   package func isIdle() throws(UploadsError) -> Bool {
     let work = try store.work(at: client.endpoint.url)
     return !accounts.keys.contains { work.accounts[$0] != nil }
-      && !work.abandoned.contains { accounts[$1] != nil && !report.refusedAborts.contains($0) }
+      && !work.abandoned.contains { accounts[$1] != nil && report.refusedAborts[$0] == nil }
   }
 
   /// A snapshot of what the queue is doing; progress is as recent as the last bytes passed to a connection.

@@ -33,8 +33,8 @@ public actor UploadQueue {
     var manifestProblem: String?
     /// The accounts without a provider for which that was recorded.
     var strangers: Set<String> = []
-    /// The IDs of the abandoned uploads that the server refuses to abort.
-    var refusedAborts: Set<Int64> = []
+    /// The accounts of the abandoned uploads that the server refuses to abort, by ID.
+    var refusedAborts: [Int64: String] = [:]
     /// A Boolean value that indicates whether another process has the lock.
     var isUploadedElsewhere = false
   }
@@ -252,7 +252,8 @@ public actor UploadQueue {
     }
     let refused = machine.lacksCredentials(name) && before.generation > 0 ? before.generation : nil
     // Also for a missing permission: the credentials may be those of another account, and be corrected.
-    let outdated = refused ?? (machine.awaitsNewerCredentials(name) ? before.generation : nil)
+    let isAwaited = machine.awaitsNewerCredentials(name) || report.refusedAborts.values.contains(name)
+    let outdated = refused ?? (isAwaited ? before.generation : nil)
     _ = accounts[name]?.handle(.fetched(result, refused: outdated, unixMs: store.now), at: clock.now)
     if case .failure(let error) = result {
       logger.warning("credentials not fetched", metadata: ["account": "\(name)", "reason": "\(error.code)"])
