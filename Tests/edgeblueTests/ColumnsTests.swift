@@ -77,4 +77,20 @@ import Testing
     }
     #expect(list[0].hasSuffix("b/ada/day/talk.wav"))
   }
+
+  @Test("A long key shows its end at a terminal, and all of it in a file", arguments: names)
+  func keysFit(_ name: String) throws {
+    let key = "\(name)/\(name)/ada/fa-0b-00-00-00-01/2026-11-22/20261122T004500.000Z-000003.wav"
+    let content = ObjectContent(path: "/f", size: 5_760_044, sha256: "")
+    let request = UploadRequest(content, bucket: "recordings", key: key, account: "a")
+    var item = UploadItem(
+      id: 1_234_567, request: request, state: .waiting, attempts: 12, queuedAtMs: 0, parts: [], fingerprint: "")
+    item.problem = [String](repeating: name, count: 9).joined(separator: " ")
+    for columns in [80, 100] {
+      let lines = UploadText.line(item, columns: columns).split(separator: "\n")
+      for line in lines { #expect(try Self.columns(line) <= columns, "\(line)") }
+      #expect(lines.first?.hasSuffix("/20261122T004500.000Z-000003.wav") == true, "\(lines)")
+    }
+    #expect(UploadText.line(item).contains("recordings/\(key)\n"))
+  }
 }

@@ -17,6 +17,10 @@ struct Terminal: Sendable {
     isColoured = isLive && environment["NO_COLOR"] == nil
   }
 
+  /// The number of columns that lines are cut to: those of the terminal, 80 at least; `nil` for a file or a pipe, which get
+  /// whole lines.
+  var columns: Int? { isTerminal ? max(LiveScreen.width ?? 80, 80) : nil }
+
   /// Prints lines in text mode, and nothing in JSON mode.
   ///
   /// Names and messages come from devices, servers and files: whatever they contain, only colours reach the terminal.

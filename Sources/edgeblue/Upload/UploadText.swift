@@ -44,12 +44,21 @@ enum UploadText {
   }
 
   /// Returns an item on one line, and below it the problem.
-  static func line(_ item: UploadItem) -> String {
+  /// - Parameter columns: The number of columns that the line fits, with the end of a long key; `nil` for whole keys.
+  static func line(_ item: UploadItem, columns: Int? = nil) -> String {
     let state = item.state == .waiting && item.attempts > 0 ? "waiting (\(item.attempts))" : item.state.rawValue
-    return "\("\(item.id)".padded(to: 7))\(state.padded(to: 14))"
-      + "\(Amounts.bytes(Int(item.request.content.size)).padded(to: 11))"
-      + "\(item.request.bucket)/\(item.request.key)".printable
+    let start =
+      "\("\(item.id)".padded(to: 7))\(state.padded(to: 14))"
+      + Amounts.bytes(Int(item.request.content.size)).padded(to: 11)
+    return line(start, "\(item.request.bucket)/\(item.request.key)", columns: columns)
       + (item.problem?.printable.lines(behind: String(repeating: " ", count: 7)) ?? []).map { "\n" + $0 }.joined()
+  }
+
+  /// Returns a line that ends with a key.
+  /// - Parameter columns: The number of columns that it fits: of a long key the end is shown, which differs from that of
+  ///   its neighbours; `nil` for whole keys.
+  static func line(_ start: String, _ key: String, columns: Int?) -> String {
+    start + key.printable.end(columns: columns.map { max($0 - start.columns, 20) })
   }
 
   /// Returns all fields of an item.

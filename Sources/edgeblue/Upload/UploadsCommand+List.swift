@@ -13,6 +13,8 @@ extension UploadsCommand {
 
     @Flag(help: "List completed items too.") var all = false
     @Flag(help: "Continue, and print the progress, until Ctrl-C.") var watch = false
+    @Flag(help: "Print whole keys at a terminal too, also where a line is longer than the terminal is wide.")
+    var full = false
     @Option(help: ArgumentHelp("The limit of listed items.", valueName: "n")) var limit = 1000
     @OptionGroup var queue: QueueOptions
     @OptionGroup var common: CommonOptions
@@ -35,11 +37,12 @@ extension UploadsCommand {
       for item in try store.items(in: states, limit: max(limit, 0)) {
         let item = item.as(seenWith: uploader, missing: missing)
         if terminal.json { terminal.print(json: .object(item.json)) }
-        terminal.say(UploadText.line(item))
+        terminal.say(UploadText.line(item, columns: full ? nil : terminal.columns))
       }
       let totals = try store.totals(seenWith: uploader)
-      terminal.say(UploadText.line(totals))
-      for note in try UploadsWatcher.notes(store, totals, uploader) { terminal.say(note) }
+      for line in [UploadText.line(totals)] + (try UploadsWatcher.notes(store, totals, uploader)) {
+        for line in line.wrapped(to: terminal.columns ?? .max) { terminal.say(line) }
+      }
     }
   }
 }
