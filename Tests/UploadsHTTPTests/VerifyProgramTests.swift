@@ -82,6 +82,45 @@ struct VerifyProgramTests {
     }
   }
 
+  /// Adds an item that counts as uploaded.
+  private func addDone(_ key: String, _ endpoint: String, account: String = "default") throws {
+    let store = try QueueStore(path: folder.path + "/state/uploads.sqlite")
+    let content = try ObjectContent(readingFile: try folder.file("done", 100, seed: 1))
+    var request = UploadRequest(content, bucket: SeaweedFS.bucket, key: key, account: account)
+    request.endpoint = endpoint
+    let id = try store.add([request])[0]
+    #expect(try store.finish(id, as: .done))
+  }
+
+  @Test("Items that cannot be compared are shown and counted, and the others are compared") func verifyTheRest()
+    async throws
+  {
+    try await upload("first", "--replace")
+    // Nothing listens there.
+    try addDone("verified/unreachable", "http://127.0.0.1:1")
+    try addDone("verified/\(UUID().uuidString)-of-ada", server.address, account: "ada")
+    try await upload("last", "--replace")
+    let some = try await run("uploads", "verify")
+    #expect(some.status == 75)
+    for line in [
+      "1      the same  verified/first\n",
+      "2      unknown   verified/unreachable\n       connect to http://127.0.0.1:1: ",
+      "       it belongs to the account ada, and not to default\n", "4      the same  verified/last\n",
+    ] { #expect(some.output.contains(line), "\(some.output)") }
+    #expect(some.errors.contains("2 of 4 could not be verified"), "\(some.errors)")
+    try await delete("last")
+    let wrong = try await run("uploads", "verify")
+    #expect(wrong.status == 70)
+    #expect(
+      wrong.errors.contains("1 of 4 object differs from what was uploaded; 2 of 4 could not be verified"),
+      "\(wrong.errors)")
+    #expect(try await run("uploads", "verify", "1").status == 0)
+    // The item of the account, and no other, with its credentials.
+    let ada = try await run("uploads", "verify", "--account", "ada")
+    #expect(ada.output.contains("3      absent "), "\(ada.output)")
+    #expect(ada.errors.contains("1 of 4 object differs from what was uploaded; 3 of 4 could not be verified"))
+  }
+
   @Test("--once removes the parts of a dropped item from its server, and an event says so")
   func partsOfDroppedItems() async throws {
     try await upload("first")
@@ -93,7 +132,8 @@ struct VerifyProgramTests {
     let client = try server.client()
     let upload = try await client.createMultipart(
       content, bucket: SeaweedFS.bucket, key: request.key, credentials: SeaweedFS.writer)
-    try store.record(id, uploadID: upload.id, parts: [])
+    let item = try #require(try store.item(id))
+    #expect(try store.record(item, at: server.address, uploadID: upload.id, parts: []))
     #expect(try await run("uploads", "drop", "\(id)").status == 0)
     // Without --endpoint: the server is the one with the parts.
     let outcome = try await run("uploads", "run", "--once", "--wait", "60")

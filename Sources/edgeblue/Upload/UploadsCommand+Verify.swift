@@ -9,13 +9,17 @@ extension UploadsCommand {
       commandName: "verify", abstract: "Compare completed items, or one item, with the server.",
       discussion: """
         Each item is compared on the server that it was uploaded to, by the checksum of the server, or its ETag, or by \
-        reading the object back. With --repair, objects that are absent or different are queued again; a different \
-        object is replaced only if the item was added with --replace.
+        reading the object back. Items of another account than --account, and those whose server does not respond or \
+        does not permit it, are listed as unknown, and the others are compared all the same: the status is 70 if an \
+        object differs, and otherwise 75 if one is unknown. With --repair, objects that are absent or different are \
+        queued again; a different object is replaced only if the item was added with --replace.
         """)
 
     @Argument(help: ArgumentHelp("The number of the item. Default: all completed items.", valueName: "id")) var id:
       Int64?
     @Flag(help: "Queue objects again that are absent or different.") var repair = false
+    @Flag(help: "Print whole keys at a terminal too, also where a line is longer than the terminal is wide.")
+    var full = false
     @OptionGroup var queue: QueueOptions
     @OptionGroup var store: StoreOptions
     @OptionGroup var insecure: InsecureOptions
@@ -25,69 +29,73 @@ extension UploadsCommand {
       try await common.run { terminal in
         try insecure.check(["--token-service": store.tokenService], terminal)
         let items = try queue.openForItems()
-        let credentials = try await store.provider().credentials()
+        let verifier = try await UploadsVerifier(items, store, insecure, terminal)
         let chosen = if let id { [try ItemArgument.find(id, in: items)] } else { try items.items(in: [.done]) }
-        var clients: [String?: S3Client] = [:]
-        var result = Result()
+        var counts = Counts()
         for item in chosen {
-          let endpoint = item.request.endpoint
-          let client = try clients[endpoint] ?? client(of: endpoint, items, terminal)
-          clients[endpoint] = client
-          let presence = try await client.presence(of: item, credentials: credentials)
+          let found = try await verifier.compare(item)
           let isGone = !FileManager.default.fileExists(atPath: item.request.content.path)
-          let isRepaired = repair && presence != .same && !isGone
+          let isRepaired = repair && found.isWrong && !isGone
           if isRepaired { try items.retry(item.id) }
-          result.add(presence, isRepaired: isRepaired)
-          report(item, presence, isRepaired: isRepaired, isGone: isGone, terminal)
+          counts.add(found, isRepaired: isRepaired)
+          report(item, found, isRepaired: isRepaired, isGone: isGone, terminal)
         }
-        try conclude(result, terminal)
+        try conclude(counts, terminal)
       }
     }
 
-    private struct Result {
-      var count = 0
+    private struct Counts {
+      var all = 0
       var wrong = 0
+      var unknown = 0
       var repaired = 0
 
-      mutating func add(_ presence: ObjectPresence, isRepaired: Bool) {
-        count += 1
-        if presence != .same { wrong += 1 }
+      mutating func add(_ found: UploadsVerifier.Finding, isRepaired: Bool) {
+        all += 1
+        if found.isWrong { wrong += 1 }
+        if found.failure != nil { unknown += 1 }
         if isRepaired { repaired += 1 }
       }
     }
 
-    /// Returns a client of the server of an item.
-    private func client(of endpoint: String?, _ items: QueueStore, _ terminal: Terminal) throws -> S3Client {
-      let server = try endpoint.map { try store.server($0, items) } ?? store.server(items)
-      try insecure.check(server, terminal)
-      return try store.client(of: server)
-    }
-
     private func report(
-      _ item: UploadItem, _ presence: ObjectPresence, isRepaired: Bool, isGone: Bool, _ terminal: Terminal
+      _ item: UploadItem, _ found: UploadsVerifier.Finding, isRepaired: Bool, isGone: Bool, _ terminal: Terminal
     ) {
-      let word = presence == .same ? "the same" : presence == .absent ? "absent" : "different"
       if terminal.json {
         terminal.print(
           json: .object([
-            "id": .number(Int(item.id)), "server": .string(word), "isQueuedAgain": .bool(isRepaired),
+            "id": .number(Int(item.id)), "server": .string(found.word), "isQueuedAgain": .bool(isRepaired),
+            "error": JSON(found.failure?.message),
           ]))
       }
-      let end = isRepaired ? ", queued again" : presence != .same && isGone ? ", and its local file is gone" : ""
-      terminal.say("\("\(item.id)".padded(to: 7))\(word.padded(to: 10))\(item.request.key.printable)\(end)")
+      let end = isRepaired ? ", queued again" : found.isWrong && isGone ? ", and its local file is gone" : ""
+      let columns = full ? nil : terminal.columns.map { $0 - end.columns }
+      let start = "\("\(item.id)".padded(to: 7))\(found.word.padded(to: 10))"
+      terminal.say(UploadText.line(start, item.request.key, columns: columns) + end)
+      for line in found.failure?.message.printable.lines(behind: String(repeating: " ", count: 7)) ?? [] {
+        terminal.say(line)
+      }
     }
 
-    private func conclude(_ result: Result, _ terminal: Terminal) throws {
-      let (count, wrong, repaired) = (result.count, result.wrong, result.repaired)
-      if repaired > 0 { terminal.say("\(repaired) of \(count) queued again; `edgeblue uploads run` sends them") }
-      guard wrong > repaired else { return }
-      guard !repair else {
-        throw Failure(
-          "\(wrong - repaired) of \(count) cannot be repaired, because the local file is gone", status: .failed)
+    private func conclude(_ counts: Counts, _ terminal: Terminal) throws {
+      let count = counts.all
+      if counts.repaired > 0 {
+        terminal.say("\(counts.repaired) of \(count) queued again; `edgeblue uploads run` sends them")
       }
+      let unknown = counts.unknown > 0 ? "\(counts.unknown) of \(count) could not be verified" : nil
+      let wrong: String? =
+        if counts.wrong == counts.repaired {
+          nil
+        } else if repair {
+          "\(counts.wrong - counts.repaired) of \(count) cannot be repaired, because the local file is gone"
+        } else {
+          "\(counts.wrong) of \(count) \(counts.wrong == 1 ? "object differs" : "objects differ") from what was uploaded"
+        }
+      let message = [wrong, unknown].compactMap { $0 }.joined(separator: "; ")
+      guard !message.isEmpty else { return }
       throw Failure(
-        "\(wrong) of \(count) \(wrong == 1 ? "object differs" : "objects differ") from what was uploaded",
-        hint: "`edgeblue uploads verify --repair` queues them again", status: .failed)
+        message, hint: wrong != nil && !repair ? "`edgeblue uploads verify --repair` queues them again" : nil,
+        status: wrong != nil ? .failed : .tryAgain)
     }
   }
 
