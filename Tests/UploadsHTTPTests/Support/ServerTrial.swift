@@ -169,21 +169,24 @@ struct ServerTrial {
     case .usedUp(let makeBucket):
       let bucket = try await makeBucket()
       let content = try content(1000)
-      var found: FailureKind?
+      var found: UploadsError?
       // The gateway learns of it later than the shell.
       try await eventually("the quota is used up") {
         do {
           try await client.put(
             content, bucket: bucket, key: "k", replacing: true, credentials: credentials, onProgress: { _ in })
         } catch let error as UploadsError {
-          found = FailureKind(error)
+          found = error
         }
         return found != nil
       }
-      return switch found {
+      guard let found else { return "accepted" }
+      // Its own words, and not those of a missing permission.
+      if found.code == .quotaExceeded { return "waits, and says so" }
+      return switch FailureKind(found) {
       case .temporary: "retried"
       case .final: "failed"
-      case let kind: "waits for \(kind?.rawValue ?? "nothing")"
+      case let kind: "waits for \(kind.rawValue)"
       }
     }
   }

@@ -59,8 +59,14 @@ struct TestedServer: Sendable {
       self.init(
         version: server.version, bucket: "recordings", credentials: server.credentials, address: server.address,
         stop: { server.end() })
-      quota = .untried("not tried")
       try await createBucket()
+      let bucket = bucket
+      quota =
+        name == .ceph
+        ? .usedUp {
+          try await server.useUpQuota()
+          return bucket
+        } : .untried("not tried")
     }
   }
 
@@ -161,6 +167,17 @@ final class ScriptedServer: Sendable {
       environment: ["HOME": folder.path, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"], errors: .discarded)
     // Blocks until the script says "ready", or ends.
     guard try await process.firstLine() == "ready" else { throw MissingProgram(words[0]) }
+  }
+
+  /// Sets a quota of Ceph that leaves no room in a bucket for one more object.
+  func useUpQuota() async throws {
+    for action in [["set", "--max-objects", "1"], ["enable"]] {
+      let program = try ChildProcess(
+        "radosgw-admin", ["quota"] + action + ["--quota-scope", "bucket", "--uid", "ada"],
+        environment: ["CEPH_CONF": folder.path + "/ceph.conf"], errors: .kept)
+      let outcome = await program.outcome()
+      guard outcome.status == 0 else { throw UploadsError(.refused, "radosgw-admin: \(outcome.errors)") }
+    }
   }
 
   /// Ends the script, and with it what it has started.
