@@ -37,7 +37,16 @@ final class FaultProxy: Sendable {
     var authorization = ""
     /// What the server answered; 0 when it was not asked, or did not answer.
     var status = 0
+
+    var isWrite: Bool { method == "PUT" && status == 200 }
   }
+
+  /// The part of a small object with which the client finds out, once for each server, whether that keeps conditions on
+  /// completing parts.
+  var partsOfQuestion: [Seen] { seen.filter { $0.isWrite && $0.target.contains("partNumber=1&") } }
+
+  /// The requests with which objects were sent.
+  var writtenObjects: [Seen] { seen.filter { $0.isWrite && !$0.target.contains("partNumber=1&") } }
 
   let port: UInt16
   private let server: UInt16

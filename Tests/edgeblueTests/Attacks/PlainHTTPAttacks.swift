@@ -152,7 +152,10 @@ struct PlainHTTPProgramAttacks {
     try await queue(for: Self.url)
     expectRefusal(try await run(["uploads", "run", "--once", "--state", "STATE"]))
     let keys = ["AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"]
-    expectRefusal(try await run(["uploads", "verify", "1", "--state", "STATE"], keys))
+    // One item that cannot be verified keeps no other from it, so the refusal is the item's.
+    let verified = try await run(["uploads", "verify", "1", "--state", "STATE"], keys)
+    #expect(verified.status == 75)
+    #expect(verified.output.contains("the connection to 192.0.2.1 would not be encrypted"), "\(verified)")
   }
 
   /// An agent starts whatever is queued.
