@@ -1,5 +1,3 @@
-internal import Streams
-
 extension S3Client {
   /// A way in which an object is created: servers may keep a condition on one and ignore it on the other.
   enum Creation: Sendable, Hashable {
