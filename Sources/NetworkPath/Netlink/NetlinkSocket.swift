@@ -35,11 +35,8 @@ final class NetlinkSocket: Sendable {
         bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
       }
     }
-    guard status == 0 else {
-      let number = errno
-      close(descriptor)
-      throw Self.failure("bind(AF_NETLINK)", number)
-    }
+    // An object whose properties are all set is closed by `deinit`, also when its initializer throws.
+    guard status == 0 else { throw Self.failure("bind(AF_NETLINK)", errno) }
     // Older kernels lack it; the parser drops what it filters out, too.
     set(Self.netlinkLevel, NETLINK_GET_STRICT_CHK, Int32(1))
     if let receiveBuffer { set(SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
