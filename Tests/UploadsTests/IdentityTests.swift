@@ -185,8 +185,8 @@ import UploadsTesting
     let content = try ObjectContent(readingFile: try folder.file("moved", size, seed: 3))
     let id = try await queue.add([UploadRequest(content, bucket: "bucket", key: "moved", account: "a")])[0]
     let isMoved = Lock(false)
-    servers[0].afterwards { request in
-      guard servers[0].object("bucket/moved") != nil, !isMoved.withLock({ $0 }) else { return }
+    servers[0].afterwards { [weak first = servers[0]] request in
+      guard first?.object("bucket/moved") != nil, !isMoved.withLock({ $0 }) else { return }
       isMoved.withLock { $0 = true }
       try take(id, isMoved: true)
     }
