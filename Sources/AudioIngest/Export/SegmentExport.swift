@@ -89,8 +89,7 @@ public struct SegmentExport: Sendable {
       let isChosen = options.from != nil || options.to != nil || options.device != nil
       throw AudioIngestError(
         .noSuchSegment,
-        "\(catalog.path) has no finished segment\(isChosen ? " of this time and device" : "")",
-        hint: "`edgeblue segments list` shows what there is")
+        "\(catalog.path) has no finished segment\(isChosen ? " of this time and device" : "")")
     }
   }
 
@@ -244,9 +243,7 @@ public struct SegmentExport: Sendable {
         }
       }
       guard !segments.isEmpty else {
-        throw AudioIngestError(
-          .damagedFile, "no segment in this range can be read",
-          hint: "`edgeblue segments repair` names the corrupt ones")
+        throw AudioIngestError(.damagedFile, "no segment in this range can be read")
       }
       try file.finish()
     } catch {

@@ -69,7 +69,7 @@ struct ItemUploader: Sendable {
       throw UploadsError(
         .forbidden,
         "the credentials do not permit to look whether \(request.key) exists, and the server might replace it",
-        hint: "permit s3:GetObject, or add the item with --replace")
+        hint: "permit s3:GetObject, or add the item as one that may replace an object")
     }
     if item.uploadID != nil {
       try store.abandonUpload(of: item, at: client.endpoint.url)

@@ -1,4 +1,5 @@
 import Agent
+import AudioIngest
 import BlueZ
 import EdgeCoder
 import EdgeCoderHTTP
@@ -15,6 +16,8 @@ enum Hints {
   static func hint(for error: any ReportableError) -> String? {
     switch error {
     case let error as AgentError: agent[error.code]
+    // Its own hint is about one file, and says more.
+    case let error as AudioIngestError where error.hint == nil: recordings[error.code]
     case let error as BlueZError: error.underlying?.code == .connectFailed ? noBus : bluez[error.code]
     case let error as CentralClientError: centralClient[error.code]
     case let error as EngineError: engine[error.code]
@@ -32,6 +35,11 @@ enum Hints {
     .alreadyRunning: "`edgeblue status` shows the running agent",
     .notRunning: "start it with `edgeblue agent`",
     .refused: "`edgeblue status` shows the time of the next attempt",
+  ]
+
+  private static let recordings: [AudioIngestError.Code: String] = [
+    .damagedFile: "`edgeblue segments repair` names the corrupt files",
+    .noSuchSegment: "`edgeblue segments list` shows what there is",
   ]
 
   private static let bluez: [BlueZError.Code: String] = [
