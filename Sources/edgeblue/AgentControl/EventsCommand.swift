@@ -22,9 +22,7 @@ struct EventsCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard (1...EventLog.memoryLimit).contains(limit) else {
-      throw ValidationError("--limit: allowed are 1 to \(EventLog.memoryLimit).")
-    }
+    try checkRange(of: "--limit", limit, 1...EventLog.memoryLimit)
   }
 
   func run() async throws {

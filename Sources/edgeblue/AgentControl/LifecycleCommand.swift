@@ -27,12 +27,7 @@ struct LifecycleCommand: AsyncParsableCommand {
 
   @Argument(
     help: "The phase to set: foreground, background or auto. Default: print the current phase.",
-    transform: { text in
-      guard let choice = LifecycleChoice(rawValue: text) else {
-        throw ValidationError("'\(text)' is not a phase; allowed: foreground, background, auto.")
-      }
-      return choice
-    })
+    transform: named)
   var choice: LifecycleChoice?
   @OptionGroup var bus: BusOptions
   @OptionGroup var common: CommonOptions

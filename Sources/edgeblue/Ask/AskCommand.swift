@@ -47,11 +47,9 @@ struct AskCommand: AsyncParsableCommand {
 
   func validate() throws {
     if direct, centralURL != nil { throw ValidationError("Use either --direct or --central-url.") }
-    guard (1...3600).contains(wait) else { throw ValidationError("--wait: allowed are 1 to 3600 s.") }
-    guard (1...3600).contains(timeout) else { throw ValidationError("--timeout: allowed are 1 to 3600 s.") }
-    guard maxTokens.map({ (1...1_000_000).contains($0) }) ?? true else {
-      throw ValidationError("--max-tokens: allowed are 1 to 1000000.")
-    }
+    try checkRange(of: "--wait", wait, 1...3600, unit: "s")
+    try checkRange(of: "--timeout", timeout, 1...3600, unit: "s")
+    try checkRange(of: "--max-tokens", maxTokens, 1...1_000_000)
   }
 
   func run() async throws {

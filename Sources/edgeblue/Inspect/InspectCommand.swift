@@ -30,8 +30,8 @@ struct InspectCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard (1...3600).contains(wait) else { throw ValidationError("--wait: allowed are 1 to 3600 s.") }
-    guard (1...3600).contains(timeout) else { throw ValidationError("--timeout: allowed are 1 to 3600 s.") }
+    try checkRange(of: "--wait", wait, 1...3600, unit: "s")
+    try checkRange(of: "--timeout", timeout, 1...3600, unit: "s")
   }
 
   func run() async throws {

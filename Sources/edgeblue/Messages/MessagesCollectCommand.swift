@@ -36,9 +36,9 @@ struct MessagesCollectCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard (0...65_535).contains(port) else { throw ValidationError("--port: allowed are 0 to 65535.") }
-    guard (1...100_000).contains(rate) else { throw ValidationError("--rate: allowed are 1 to 100000.") }
-    guard (1...10_080).contains(finish) else { throw ValidationError("--finish: allowed are 1 to 10080.") }
+    try checkRange(of: "--port", port, 0...65_535)
+    try checkRange(of: "--rate", rate, 1...100_000)
+    try checkRange(of: "--finish", finish, 1...10_080)
     guard (certificate == nil) == (key == nil) else {
       throw ValidationError("--certificate and --key belong together.")
     }

@@ -27,7 +27,7 @@ struct MessagesKeysCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-      guard (1...3650).contains(days) else { throw ValidationError("--days: allowed are 1 to 3650.") }
+      try checkRange(of: "--days", days, 1...3650)
       guard !recipient.isEmpty else { throw ValidationError("--recipient is required.") }
       guard recipient.allSatisfy({ !$0.contains("/") && !$0.isEmpty }) else {
         throw ValidationError("--recipient: an identifier is not empty and has no slash.")

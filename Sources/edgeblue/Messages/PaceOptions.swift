@@ -7,7 +7,7 @@ struct PaceOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The factor by which all clocks are faster, for tests.", visibility: .hidden)) var pace = 1
 
   func validate() throws {
-    guard (1...1_000_000).contains(pace) else { throw ValidationError("--pace: allowed are 1 to 1000000.") }
+    try checkRange(of: "--pace", pace, 1...1_000_000)
   }
 
   /// The settings of a sender, with these clocks.

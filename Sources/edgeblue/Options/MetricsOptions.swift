@@ -13,9 +13,7 @@ struct MetricsOptions: ParsableArguments {
   var metricsPort: Int?
 
   func validate() throws {
-    guard (0...65535).contains(metricsPort ?? 0) else {
-      throw ValidationError("--metrics-port: allowed are 0 to 65535.")
-    }
+    try checkRange(of: "--metrics-port", metricsPort, 0...65535)
   }
 
   /// Returns the metrics server, or nothing without `--metrics-port`.

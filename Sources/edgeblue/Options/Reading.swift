@@ -12,3 +12,13 @@ func reading<Value>(
     return value
   }
 }
+
+/// Returns the case of an enumeration with a raw value.
+/// - Throws: `ValidationError`, which lists the allowed values.
+func named<Value: CaseIterable & RawRepresentable>(_ text: String) throws -> Value where Value.RawValue == String {
+  guard let value = Value(rawValue: text) else {
+    throw ValidationError(
+      "'\(text)' is not allowed; allowed: \(Value.allCases.map(\.rawValue).joined(separator: ", ")).")
+  }
+  return value
+}

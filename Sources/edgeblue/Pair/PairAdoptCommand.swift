@@ -20,12 +20,7 @@ struct PairAdoptCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "The role of the device: central (it may send prompts to this machine's phone) or phone (it receives prompts).",
       valueName: "role"),
-    transform: { text in
-      guard let role = BondStore.PeerRole(rawValue: text) else {
-        throw ValidationError("--as: allowed are central and phone.")
-      }
-      return role
-    })
+    transform: named)
   var role: BondStore.PeerRole
   @OptionGroup var adapter: AdapterOptions
   @OptionGroup var bonds: BondOptions

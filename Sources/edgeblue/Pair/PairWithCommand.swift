@@ -20,7 +20,7 @@ struct PairWithCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard (1...3600).contains(wait) else { throw ValidationError("--wait: allowed are 1 to 3600 s.") }
+    try checkRange(of: "--wait", wait, 1...3600, unit: "s")
   }
 
   func run() async throws {

@@ -34,9 +34,8 @@ struct PathCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard (0...60_000).contains(settleDown), (0...60_000).contains(settleUp) else {
-      throw ValidationError("--settle-down, --settle-up: allowed are 0 to 60000 ms.")
-    }
+    try checkRange(of: "--settle-down", settleDown, 0...60_000, unit: "ms")
+    try checkRange(of: "--settle-up", settleUp, 0...60_000, unit: "ms")
   }
 
   func run() async throws {

@@ -70,7 +70,7 @@ struct RecordCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "The format of uploaded audio. Default: the one named last for this folder, else wav.",
       valueName: "wav|flac|opus"),
-    transform: { try named($0) })
+    transform: named)
   var format: AudioFileFormat?
   @Option(help: ArgumentHelp("The command to run for each finished segment.", valueName: "command")) var exec: String?
   @Option(help: ArgumentHelp("The time after which such a command is stopped, 1 to 86400 s.", valueName: "seconds"))
@@ -86,7 +86,7 @@ struct RecordCommand: AsyncParsableCommand {
   func validate() throws {
     if let bucket { try checkKeys(in: bucket) }
     if format != nil, bucket == nil { throw ValidationError("--format is the format of uploads: add --upload.") }
-    guard (1...86_400).contains(execLimit) else { throw ValidationError("--exec-limit: allowed are 1 to 86400 s.") }
+    try checkRange(of: "--exec-limit", execLimit, 1...86_400, unit: "s")
     if exec != nil, command == nil { throw ValidationError("--exec is empty.") }
     if Set(wearable).count < wearable.count { throw ValidationError("--wearable lists the same address twice.") }
   }

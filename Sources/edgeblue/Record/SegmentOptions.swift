@@ -6,7 +6,7 @@ struct SegmentOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Record everything (the default), or only speech with its surroundings.", valueName: "everything|speech"),
-    transform: { try named($0) })
+    transform: named)
   var keep = SegmentRules.Mode.everything
   @Option(help: ArgumentHelp("The limit of a segment, 2 to 3600 s.", valueName: "seconds")) var maximum = 180
   @Option(help: ArgumentHelp("The silence that ends a segment of speech, 1 to 600 s.", valueName: "seconds"))
@@ -23,12 +23,12 @@ struct SegmentOptions: ParsableArguments {
   var reserve = SegmentFolder.Limits().reserve >> 20
 
   func validate() throws {
-    guard (2...3600).contains(maximum) else { throw ValidationError("--maximum: allowed are 2 to 3600 s.") }
-    guard (1...600).contains(silence) else { throw ValidationError("--silence: allowed are 1 to 600 s.") }
-    guard (1...10).contains(preRoll) else { throw ValidationError("--pre-roll: allowed are 1 to 10 s.") }
+    try checkRange(of: "--maximum", maximum, 2...3600, unit: "s")
+    try checkRange(of: "--silence", silence, 1...600, unit: "s")
+    try checkRange(of: "--pre-roll", preRoll, 1...10, unit: "s")
     // 1 PiB; larger values would overflow as bytes.
-    guard (1...1 << 30).contains(quota) else { throw ValidationError("--quota: allowed are 1 to \(1 << 30) MiB.") }
-    guard (0...1 << 30).contains(reserve) else { throw ValidationError("--reserve: allowed are 0 to \(1 << 30) MiB.") }
+    try checkRange(of: "--quota", quota, 1...1 << 30, unit: "MiB")
+    try checkRange(of: "--reserve", reserve, 0...1 << 30, unit: "MiB")
   }
 
   var rules: SegmentRules {

@@ -10,7 +10,7 @@ struct WearableOptions: ParsableArguments {
       """
       The codec: \(AudioCodec.allCases.map(\.rawValue).joined(separator: ", ")). Required with --service; a wearable of \
       the Omi family reports its codec.
-      """, valueName: "codec"), transform: { try named($0) })
+      """, valueName: "codec"), transform: named)
   var codec: AudioCodec?
   @Option(
     help: ArgumentHelp("The advertised service of a wearable that is not of the Omi family.", valueName: "uuid"),
@@ -49,9 +49,10 @@ struct WearableOptions: ParsableArguments {
       throw ValidationError("--service \(service) requires --characteristic and --codec.")
     }
     if shortNumber, numberAt == nil { throw ValidationError("--short-number requires --number-at.") }
-    guard [header, footer, numberAt, pieceAt].allSatisfy({ 0...512 ~= $0 ?? 0 }) else {
-      throw ValidationError("--header, --footer, --number-at, --piece-at: allowed are 0 to 512.")
-    }
+    try checkRange(of: "--header", header, 0...512)
+    try checkRange(of: "--footer", footer, 0...512)
+    try checkRange(of: "--number-at", numberAt, 0...512)
+    try checkRange(of: "--piece-at", pieceAt, 0...512)
     do {
       _ = try framing()
     } catch {
@@ -75,14 +76,4 @@ struct WearableOptions: ParsableArguments {
   }
 
   private static let uuid = reading("a Bluetooth UUID") { BluetoothUUID($0) }
-}
-
-/// Returns the case of an enumeration with a raw value.
-/// - Throws: `ValidationError`, which lists the allowed values.
-func named<Value: CaseIterable & RawRepresentable>(_ text: String) throws -> Value where Value.RawValue == String {
-  guard let value = Value(rawValue: text) else {
-    throw ValidationError(
-      "'\(text)' is not allowed; allowed: \(Value.allCases.map(\.rawValue).joined(separator: ", ")).")
-  }
-  return value
 }

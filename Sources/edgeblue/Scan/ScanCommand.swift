@@ -32,7 +32,7 @@ struct ScanCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard (1...3600).contains(seconds) else { throw ValidationError("--seconds: allowed are 1 to 3600 s.") }
+    try checkRange(of: "--seconds", seconds, 1...3600, unit: "s")
     if all, !service.isEmpty { throw ValidationError("Use either --all or --service.") }
   }
 

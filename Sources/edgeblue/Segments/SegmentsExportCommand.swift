@@ -36,7 +36,7 @@ struct SegmentsExportCommand: AsyncParsableCommand {
   var to: RecordingTime?
   @Option(
     help: ArgumentHelp("The format. Default: the end of the name in -o, else wav.", valueName: "wav|flac|opus"),
-    transform: { try named($0) })
+    transform: named)
   var format: AudioFileFormat?
   @Option(
     help: ArgumentHelp("The sample rate, 8000 to 48000 Hz. Default: that of the segments.", valueName: "hertz"))
@@ -62,7 +62,7 @@ struct SegmentsExportCommand: AsyncParsableCommand {
 
   func validate() throws {
     if let from, let to, from.unixMs >= to.unixMs { throw ValidationError("--from has to be before --to.") }
-    if let rate, !(8000...48_000).contains(rate) { throw ValidationError("--rate: allowed are 8000 to 48000 Hz.") }
+    try checkRange(of: "--rate", rate, 8000...48_000, unit: "Hz")
     guard join else {
       if pauses != nil { throw ValidationError("--pauses belongs to --join.") }
       return

@@ -23,12 +23,7 @@ struct StoreOptions: ParsableArguments {
       "The position of the bucket in URLs: path or virtual-host. Default: addressing_style in ~/.aws/config; else "
         + "virtual-host for AWS, path for other servers.",
       valueName: "style"),
-    transform: { text in
-      guard let style = S3Endpoint.Addressing(rawValue: text) else {
-        throw ValidationError("--addressing is '\(text)'; allowed: path, virtual-host.")
-      }
-      return style
-    })
+    transform: named)
   var addressing: S3Endpoint.Addressing?
   @Option(
     help: ArgumentHelp(

@@ -53,14 +53,12 @@ struct UploadCommand: AsyncParsableCommand {
     guard bucket != nil || store.tokenService != nil else {
       throw ValidationError("--bucket or --token-service is required.")
     }
-    guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency: allowed are 1 to 64.") }
+    try checkRange(of: "--concurrency", concurrency, 1...64)
     try Self.check(wait: wait)
   }
 
   static func check(wait: Int?) throws {
-    guard wait.map({ (1...1_000_000).contains($0) }) ?? true else {
-      throw ValidationError("--wait: allowed are 1 to 1000000 s.")
-    }
+    try checkRange(of: "--wait", wait, 1...1_000_000, unit: "s")
   }
 
   func run() async throws {

@@ -78,7 +78,7 @@ struct UploadsCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-      guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency: allowed are 1 to 64.") }
+      try checkRange(of: "--concurrency", concurrency, 1...64)
       try UploadCommand.check(wait: wait)
     }
 
