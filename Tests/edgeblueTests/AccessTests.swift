@@ -4,15 +4,15 @@ import Testing
 @testable import edgeblue
 
 @Suite("The default access to a phone, and the text about it") struct AccessOptionTests {
-  private func options(_ arguments: String...) throws -> AccessOptions { try AccessOptions.parse(arguments) }
+  private func options(_ arguments: String...) throws -> AccessOptions<Centrals> { try AccessOptions.parse(arguments) }
 
   @Test("Without options, a real controller admits bonded centrals, and a virtual one admits all")
   func realControllersAreClosedAndVirtualOnesOpen() throws {
     let none = try options()
     #expect(none.policy(isVirtual: false) == .encrypted())
     #expect(none.policy(isVirtual: true) == .open)
-    #expect(try PhoneChoiceOptions.parse([]).policy(isVirtual: false) == .encrypted())
-    #expect(try RelayOptions.parse([]).policy(isVirtual: false) == .encrypted())
+    #expect(try PhoneChoiceOptions.parse([]).access.policy(isVirtual: false) == .encrypted())
+    #expect(try RelayOptions.parse([]).access.policy(isVirtual: false) == .encrypted())
     #expect(none.words(for: .open, isVirtual: true).hasSuffix("may send prompts (default on a virtual controller)"))
     #expect(none.words(for: .encrypted(), isVirtual: false).contains("default; `edgeblue pair`"))
   }
@@ -22,9 +22,9 @@ import Testing
     let listed = try options("--allow", "00:AA:01:00:00:42", "00:AA:01:00:00:43")
     #expect(listed.policy(isVirtual: true) == .encrypted(allowed: Set(listed.allow)))
     #expect(listed.allow.count == 2)
-    #expect(try RelayOptions.parse(["--access", "open"]).policy(isVirtual: false) == .open)
+    #expect(try RelayOptions.parse(["--access", "open"]).access.policy(isVirtual: false) == .open)
     #expect(
-      try RelayOptions.parse(["--allow", "00:AA:01:00:00:42"]).policy(isVirtual: true)
+      try RelayOptions.parse(["--allow", "00:AA:01:00:00:42"]).access.policy(isVirtual: true)
         == .encrypted(allowed: Set(listed.allow.prefix(1))))
     let strict = try options("--access", "authenticated")
     #expect(strict.policy(isVirtual: true) == .authenticated())

@@ -18,8 +18,8 @@ import Testing
     let file = #"{"engine": "ollama", "engine-url": "http://a:1", "pace-ms": 20, "allow": ["00:AA:01:00:00:42"]}"#
     let command = try configured(["--model", "m"], file: file, ["EDGEBLUE_AGENT_PACE_MS": "30"])
     #expect(command.phone.engine.engine == .ollama)
-    #expect(command.phone.engine.engineURL == "http://a:1")
-    #expect(command.phone.engine.model == "m")
+    #expect(command.phone.engine.server.url == "http://a:1")
+    #expect(command.phone.engine.server.model == "m")
     #expect(command.phone.paceMs == 30)
     #expect(command.phone.access.allow.map(\.description) == ["00:AA:01:00:00:42"])
   }

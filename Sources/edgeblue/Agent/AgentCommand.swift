@@ -126,7 +126,7 @@ struct AgentCommand: AsyncParsableCommand {
   /// The URLs to which plain http may go only with a flag.
   private var urls: KeyValuePairs<String, String?> {
     [
-      "--engine-url": phone.engine.engineURL, "--coordinator": coordinator.coordinator,
+      "--engine-url": phone.engine.server.url, "--coordinator": coordinator.coordinator,
       "--endpoint": uploads ? store.endpoint : nil, "--token-service": uploads ? store.tokenService : nil,
     ]
   }

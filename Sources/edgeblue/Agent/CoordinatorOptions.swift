@@ -10,15 +10,9 @@ struct CoordinatorOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("The URL of the coordinator, for mode On.", valueName: "url"))
   var coordinator: String?
-  @Option(
-    help: ArgumentHelp(
-      "A file whose first line is the registration token, which proves the owner of this machine. Default: the systemd "
-        + "credential registration-token, or AGENT_REGISTRATION_TOKEN.", valueName: "file"))
+  @Option(help: Secret.registrationToken.help("the registration token, which proves the owner of this machine"))
   var registrationTokenFile: String?
-  @Option(
-    help: ArgumentHelp(
-      "A file whose first line is the token of the swarm, for a coordinator that issues none at enrolment. Default: the "
-        + "systemd credential mesh-token, or MESH_AUTH_TOKEN.", valueName: "file"))
+  @Option(help: Secret.meshToken.help("the token of the swarm, for a coordinator that issues none at enrolment"))
   var meshTokenFile: String?
   @Option(
     help: ArgumentHelp(
@@ -46,9 +40,7 @@ struct CoordinatorOptions: ParsableArguments {
   }
 
   func validate() throws {
-    guard (0...100).contains(batteryThreshold ?? 0) else {
-      throw ValidationError("--battery-threshold: allowed are 0 to 100 percent.")
-    }
+    try checkRange(of: "--battery-threshold", batteryThreshold, 0...100, unit: "percent")
     if batteryThreshold != nil, assignment == .machine {
       throw ValidationError(
         """
@@ -89,7 +81,8 @@ struct CoordinatorOptions: ParsableArguments {
       let state = await engine.modelState()
       let model = state == .ready ? await engine.activeModel() : nil
       return CoordinatorModel(
-        isReady: state == .ready, name: model?.name ?? chosen.model, billionsOfParameters: model?.billionsOfParameters,
+        isReady: state == .ready, name: model?.name ?? chosen.server.model,
+        billionsOfParameters: model?.billionsOfParameters,
         isLoading: state == .loading)
     }
     options.answer = { try await Self.answer($0, by: engine) }

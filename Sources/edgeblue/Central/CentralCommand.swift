@@ -43,20 +43,20 @@ struct CentralCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard (0...65535).contains(port) else { throw ValidationError("--port: allowed are 0 to 65535.") }
-    guard (1...16).contains(maxPhones) else { throw ValidationError("--max-phones: allowed are 1 to 16.") }
+    try checkRange(of: "--port", port, 0...65535)
+    try checkRange(of: "--max-phones", maxPhones, 1...16)
   }
 
   func run() async throws {
     try await common.run { terminal in
-      try insecure.check(["--engine-url": route.engineURL], terminal)
+      try insecure.check(["--engine-url": route.server.url], terminal)
       let radio = try await Radio.open(adapter, terminal)
       let central = try PhoneFinder.makeCentral(on: radio, choice, phones: maxPhones)
       let routes = try await route.routes(to: central)
       terminal.say("EdgeBlue central on \(radio.title). Ctrl-C stops it.")
-      let policy = choice.policy(isVirtual: radio.isVirtual)
+      let policy = choice.access.policy(isVirtual: radio.isVirtual)
       terminal.happened(
-        choice.words(for: policy, isVirtual: radio.isVirtual), "access", ["mode": .string(policy.mode.rawValue)])
+        choice.access.words(for: policy, isVirtual: radio.isVirtual), "access", ["mode": .string(policy.mode.rawValue)])
       let diary = CentralDiary(terminal: terminal)
       let work = Role {
         await withTaskGroup(of: Void.self) { group in

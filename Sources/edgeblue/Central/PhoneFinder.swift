@@ -10,7 +10,7 @@ enum PhoneFinder {
     replyTime: Duration = CentralConfiguration().requests.timeout
   ) throws -> Central {
     let phoneRadio = BlueZPhoneRadio(
-      adapter: radio.adapter, access: choice.policy(isVirtual: radio.isVirtual), bonds: try choice.bonds.store())
+      adapter: radio.adapter, access: choice.access.policy(isVirtual: radio.isVirtual), bonds: try choice.bonds.store())
     var configuration = CentralConfiguration()
     configuration.phoneLimit = phones
     configuration.requests.timeout = replyTime

@@ -22,7 +22,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
-      try insecure.check(["--engine-url": engine.engineURL], terminal)
+      try insecure.check(["--engine-url": engine.server.url], terminal)
       var findings = SystemChecks().findings()
       findings += await BlueZChecks(adapter: adapter.adapter, bonds: try bonds.store()).findings()
       findings.append(await EngineChecks.finding(engine))

@@ -1,25 +1,9 @@
-import Agent
-import ArgumentParser
 import DurableFiles
 import ErrorReporting
 import Foundation
 import Logging
 import MessageSending
 import MessageSendingHTTP
-
-/// The option that names the folder of the sender.
-struct MessagesFolderOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "The folder of the queue, the vault and the settings. Default: messages in STATE_DIRECTORY or, without it, in "
-        + "/var/lib/edgeblue for root and ~/.local/state/edgeblue for other users.", valueName: "folder"))
-  var state: String?
-
-  /// The folder, which need not exist.
-  func folder() throws -> MessagesFolder {
-    MessagesFolder(path: try StateFolder.path(named: state, of: "the sender", below: "/messages"))
-  }
-}
 
 /// The folder of a sender, with its files and settings.
 struct MessagesFolder: Sendable {

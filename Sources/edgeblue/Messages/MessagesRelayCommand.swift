@@ -22,17 +22,15 @@ struct MessagesRelayCommand: AsyncParsableCommand {
   @OptionGroup var relay: RelayOptions
   @OptionGroup var pace: PaceOptions
   @OptionGroup var metrics: MetricsOptions
-  @OptionGroup var folder: MessagesFolderOptions
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var shared: SenderOptions
 
   func validate() throws {
-    guard (2...64).contains(count) else { throw ValidationError("--count: allowed are 2 to 64.") }
-    guard (8...100_000).contains(limit) else { throw ValidationError("--limit: allowed are 8 to 100000.") }
+    try checkRange(of: "--count", count, 2...64)
+    try checkRange(of: "--limit", limit, 8...100_000)
   }
 
   func run() async throws {
-    try await common.runWithSecrets { terminal in
-      let folder = try folder.folder()
+    try await shared.run { terminal, folder in
       let settings = try folder.read()
       let covers = try folder.covers(settings)
       let queue = try RelayQueue(folder: folder.relayPath, limit: limit, covers: covers)
@@ -47,7 +45,7 @@ struct MessagesRelayCommand: AsyncParsableCommand {
         terminal.happened("sending: \(outcome.words)", "tick", ["outcome": .string(outcome.rawValue)])
       }
       let radio = try await Radio.open(relay.adapter, terminal)
-      let policy = relay.policy(isVirtual: radio.isVirtual)
+      let policy = relay.access.policy(isVirtual: radio.isVirtual)
       let bonds = try relay.store()
       // A damaged list would admit nobody, without a reason that a user sees.
       if policy.mode != .open { _ = try bonds.bonds() }

@@ -33,11 +33,10 @@ struct MessagesRunCommand: AsyncParsableCommand {
   @OptionGroup(title: "Relay options") var link: RelayOptions
   @OptionGroup var pace: PaceOptions
   @OptionGroup var metrics: MetricsOptions
-  @OptionGroup var folder: MessagesFolderOptions
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var shared: SenderOptions
 
   func validate() throws {
-    guard (0...3600).contains(within) else { throw ValidationError("--within: allowed are 0 to 3600 s.") }
+    try checkRange(of: "--within", within, 0...3600, unit: "s")
     guard !once || metrics.metricsPort == nil else {
       throw ValidationError("--metrics-port: --once ends before anybody asks for metrics.")
     }
@@ -45,8 +44,7 @@ struct MessagesRunCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await common.runWithSecrets { terminal in
-      let folder = try folder.folder()
+    try await shared.run { terminal, folder in
       let settings = try folder.read()
       let covers = try folder.covers(settings)
       let source = VaultedQueue(try folder.queue(covers), folder.vault)
@@ -85,7 +83,7 @@ struct MessagesRunCommand: AsyncParsableCommand {
     guard let relay else { return nil }
     let radio = try await Radio.open(link.adapter, terminal)
     let bonds = try link.store()
-    let policy = link.policy(isVirtual: radio.isVirtual)
+    let policy = link.access.policy(isVirtual: radio.isVirtual)
     if policy.mode != .open { _ = try bonds.bonds() }
     return RelayDialer(
       adapter: radio.adapter, relay: relay, psm: link.psm, policy: policy, bonds: bonds,

@@ -27,13 +27,11 @@ struct MessagesSetupCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("A DNS-over-HTTPS resolver, such as https://1.1.1.1/dns-query.", valueName: "url"))
   var resolver: String?
   @Flag(help: "Replace an existing vault by a new one with a new passphrase.") var newVault = false
-  @OptionGroup var folder: MessagesFolderOptions
+  @OptionGroup var shared: SenderOptions
   @OptionGroup var passphrase: PassphraseOptions
-  @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    try await common.runWithSecrets { terminal in
-      let folder = try folder.folder()
+    try await shared.run { terminal, folder in
       let settings = MessagesFolder.Settings(
         server: server, proxy: proxy, certificates: ca.map(Self.absolute), resolver: resolver,
         keys: keys.contains("://") ? keys : Self.absolute(keys), root: Data(try RootKey(base64: root).bytes))

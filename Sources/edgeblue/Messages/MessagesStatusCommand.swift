@@ -10,13 +10,11 @@ struct MessagesStatusCommand: AsyncParsableCommand {
       """)
 
   @Flag(help: "Ask for the passphrase, and print what waits and what was sent.") var unlock = false
-  @OptionGroup var folder: MessagesFolderOptions
+  @OptionGroup var shared: SenderOptions
   @OptionGroup var passphrase: PassphraseOptions
-  @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    try await common.runWithSecrets { terminal in
-      let folder = try folder.folder()
+    try await shared.run { terminal, folder in
       let settings = try folder.read()
       let record = try Self.record(in: folder)
       var json: [String: JSON] = [

@@ -12,9 +12,8 @@ struct MessagesWriteCommand: AsyncParsableCommand {
       """)
 
   @Option(help: ArgumentHelp("The identifier of the recipient.", valueName: "id")) var to: String
-  @OptionGroup var folder: MessagesFolderOptions
+  @OptionGroup var shared: SenderOptions
   @OptionGroup var passphrase: PassphraseOptions
-  @OptionGroup var common: CommonOptions
 
   func validate() throws {
     guard passphrase.passphraseFd != 0 || StandardInput.isTerminal else {
@@ -23,8 +22,7 @@ struct MessagesWriteCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await common.runWithSecrets { terminal in
-      let folder = try folder.folder()
+    try await shared.run { terminal, folder in
       let covers = try folder.covers(try folder.read())
       // First, so that an unknown recipient is found before the text is typed.
       let keys = try covers.keys()

@@ -29,7 +29,7 @@ struct PhoneCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
-      try insecure.check(["--engine-url": options.engine.engineURL], terminal)
+      try insecure.check(["--engine-url": options.engine.server.url], terminal)
       let engine = try options.engine.makeEngine()
       let radio = try await Radio.open(options.adapter, terminal)
       let power = try await PowerMonitor.start()

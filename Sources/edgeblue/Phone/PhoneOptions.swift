@@ -7,7 +7,7 @@ import SystemState
 struct PhoneOptions: ParsableArguments {
   @OptionGroup var engine: EngineOptions
   @OptionGroup var adapter: AdapterOptions
-  @OptionGroup var access: AccessOptions
+  @OptionGroup var access: AccessOptions<Centrals>
   @Option(
     help: ArgumentHelp("The name to advertise, at most 26 bytes. Default: EdgeCoder- and the host name.")) var name:
     String?
@@ -26,10 +26,8 @@ struct PhoneOptions: ParsableArguments {
   var link = LinkOption.off
 
   func validate() throws {
-    guard (0...1000).contains(paceMs) else { throw ValidationError("--pace-ms: allowed are 0 to 1000 ms.") }
-    guard (1024...Wire.messageLimit).contains(maxOutput) else {
-      throw ValidationError("--max-output: allowed are 1024 to \(Wire.messageLimit) bytes.")
-    }
+    try checkRange(of: "--pace-ms", paceMs, 0...1000, unit: "ms")
+    try checkRange(of: "--max-output", maxOutput, 1024...Wire.messageLimit, unit: "bytes")
   }
 
   /// The name that the phone advertises.

@@ -6,10 +6,7 @@ import Uploads
 
 /// The option that names the folder of the upload queue.
 struct QueueOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "The folder of the queue. Default: STATE_DIRECTORY or, without it, /var/lib/edgeblue for root and "
-        + "~/.local/state/edgeblue for other users.", valueName: "folder"))
+  @Option(help: .stateFolder("The folder of the queue."))
   var state: String?
 
   init() {}
