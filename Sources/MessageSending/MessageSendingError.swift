@@ -40,3 +40,16 @@ extension MessageSendingError {
       hint: failure.errno == ENOENT ? "a file or a folder of this path is missing" : nil)
   }
 }
+
+/// Checks that something of a fixed size has it.
+/// - Parameters:
+///   - what: The thing with its article, for the message.
+///   - count: The number of its bytes.
+///   - required: The number of bytes that it has to have.
+///   - code: The code of the error.
+/// - Throws: ``MessageSendingError`` with the code.
+func checkSize(
+  of what: String, _ count: Int, _ required: Int, _ code: MessageSendingError.Code = .invalidArgument
+) throws(MessageSendingError) {
+  guard count == required else { throw MessageSendingError(code, "\(what) has \(count) bytes; required: \(required)") }
+}

@@ -12,10 +12,7 @@ public struct BoxPublicKey: Sendable, Hashable {
   /// - Throws: ``MessageSendingError`` with code `.invalidArgument` for another number of bytes, and for the few points
   ///   to which nothing can be sealed, such as zero.
   public init(bytes: [UInt8]) throws(MessageSendingError) {
-    guard bytes.count == Self.byteCount else {
-      throw MessageSendingError(
-        .invalidArgument, "the public key has \(bytes.count) bytes; required: \(Self.byteCount)")
-    }
+    try checkSize(of: "the public key", bytes.count, Self.byteCount)
     self.bytes = bytes
     try Sodium.start()
     // Fails for a point of low order, whatever is multiplied with it.
@@ -48,10 +45,7 @@ public struct BoxSecretKey: Sendable {
   /// Creates a key from its bytes.
   /// - Throws: ``MessageSendingError`` with code `.invalidArgument` for another number of bytes.
   public init(_ secret: SecretBytes) throws(MessageSendingError) {
-    guard secret.count == Self.byteCount else {
-      throw MessageSendingError(
-        .invalidArgument, "the secret key has \(secret.count) bytes; required: \(Self.byteCount)")
-    }
+    try checkSize(of: "the secret key", secret.count, Self.byteCount)
     var bytes = [UInt8](repeating: 0, count: BoxPublicKey.byteCount)
     let result = secret.withPointer { crypto_scalarmult_base(&bytes, $0) }
     guard result == 0 else { throw MessageSendingError(.cryptography, "the secret key has no public key") }

@@ -55,9 +55,7 @@ public enum PaddedText {
   /// Reads a padded text.
   /// - Throws: ``MessageSendingError`` with code `.cannotOpen` for bytes that no sender of ours makes.
   static func text(_ bytes: [UInt8]) throws(MessageSendingError) -> String {
-    guard bytes.count == byteCount else {
-      throw MessageSendingError(.cannotOpen, "the padded text has \(bytes.count) bytes; required: \(byteCount)")
-    }
+    try checkSize(of: "the padded text", bytes.count, byteCount, .cannotOpen)
     let length = Int(bytes[0]) << 8 | Int(bytes[1])
     guard length <= byteCount - lengthByteCount else {
       throw MessageSendingError(

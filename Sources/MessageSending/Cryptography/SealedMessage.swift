@@ -16,10 +16,7 @@ public struct SealedMessage: Sendable, Hashable {
   /// Creates a sealed message from its bytes, which are not opened.
   /// - Throws: ``MessageSendingError`` with code `.invalidArgument` for another number of bytes.
   public init(bytes: [UInt8]) throws(MessageSendingError) {
-    guard bytes.count == Self.byteCount else {
-      throw MessageSendingError(
-        .invalidArgument, "the sealed message has \(bytes.count) bytes; required: \(Self.byteCount)")
-    }
+    try checkSize(of: "the sealed message", bytes.count, Self.byteCount)
     self.bytes = bytes
   }
 

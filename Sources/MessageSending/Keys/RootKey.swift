@@ -11,9 +11,7 @@ public struct RootKey: Sendable, Hashable {
   /// Creates a key from its bytes.
   /// - Throws: ``MessageSendingError`` with code `.invalidArgument` for another number of bytes.
   public init(bytes: [UInt8]) throws(MessageSendingError) {
-    guard bytes.count == Self.byteCount else {
-      throw MessageSendingError(.invalidArgument, "the root key has \(bytes.count) bytes; required: \(Self.byteCount)")
-    }
+    try checkSize(of: "the root key", bytes.count, Self.byteCount)
     self.bytes = bytes
   }
 
@@ -39,9 +37,7 @@ public struct RootSecretKey: Sendable {
   /// Creates a key from its seed.
   /// - Throws: ``MessageSendingError`` with code `.invalidArgument` for a seed of another size.
   public init(seed: SecretBytes) throws(MessageSendingError) {
-    guard seed.count == Self.byteCount else {
-      throw MessageSendingError(.invalidArgument, "the seed has \(seed.count) bytes; required: \(Self.byteCount)")
-    }
+    try checkSize(of: "the seed", seed.count, Self.byteCount)
     var bytes = [UInt8](repeating: 0, count: RootKey.byteCount)
     secret = try SecretBytes(count: Int(crypto_sign_SECRETKEYBYTES)) { memory throws(MessageSendingError) in
       let result = seed.withPointer { crypto_sign_seed_keypair(&bytes, memory.firstByte, $0) }

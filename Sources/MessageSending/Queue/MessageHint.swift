@@ -11,9 +11,7 @@ public struct MessageHint: Sendable, Hashable {
   /// Creates a hint from its bytes.
   /// - Throws: ``MessageSendingError`` with code `.invalidArgument` for another number of bytes.
   public init(bytes: [UInt8]) throws(MessageSendingError) {
-    guard bytes.count == Self.byteCount else {
-      throw MessageSendingError(.invalidArgument, "the hint has \(bytes.count) bytes; required: \(Self.byteCount)")
-    }
+    try checkSize(of: "the hint", bytes.count, Self.byteCount)
     self.bytes = bytes
   }
 

@@ -39,10 +39,7 @@ enum QueueLayout: CaseIterable {
   /// Reads the file's bytes.
   /// - Throws: ``MessageSendingError`` with code `.damagedFile`.
   func parse(_ bytes: [UInt8]) throws(MessageSendingError) -> (items: [SealedMessage], hints: [[UInt8]]) {
-    guard bytes.count == fileByteCount else {
-      throw MessageSendingError(
-        .damagedFile, "the queue has \(bytes.count) bytes; required: \(fileByteCount)")
-    }
+    try checkSize(of: "the queue", bytes.count, fileByteCount, .damagedFile)
     var rest = bytes[...]
     if self == .checksummed {
       let checksum = rest.prefix(Self.checksumByteCount)

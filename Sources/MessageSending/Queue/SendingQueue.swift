@@ -177,10 +177,7 @@ public final class SendingQueue: Sendable {
   }
 
   private static func check(_ secret: SecretBytes) throws(MessageSendingError) {
-    guard secret.count == secretByteCount else {
-      throw MessageSendingError(
-        .invalidArgument, "the queue's secret has \(secret.count) bytes; required: \(secretByteCount)")
-    }
+    try checkSize(of: "the queue's secret", secret.count, secretByteCount)
   }
 }
 

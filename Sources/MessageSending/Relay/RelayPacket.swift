@@ -16,9 +16,7 @@ public enum RelayPacket {
   /// Returns the message in a packet.
   /// - Throws: ``MessageSendingError`` with code `.invalidArgument` for another size or version.
   public static func decode(_ packet: [UInt8]) throws(MessageSendingError) -> SealedMessage {
-    guard packet.count == byteCount else {
-      throw MessageSendingError(.invalidArgument, "the packet has \(packet.count) bytes; required: \(byteCount)")
-    }
+    try checkSize(of: "the packet", packet.count, byteCount)
     guard packet[0] == version else {
       throw MessageSendingError(.invalidArgument, "the packet is of version \(packet[0]); required: \(version)")
     }

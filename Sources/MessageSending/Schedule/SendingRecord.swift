@@ -36,10 +36,7 @@ public struct SendingRecord: Sendable, Hashable {
   /// Decodes a record from its stored form.
   /// - Throws: ``MessageSendingError`` with code `.damagedFile` if the bytes are no record, or were changed.
   public init(bytes: [UInt8]) throws(MessageSendingError) {
-    guard bytes.count == Self.byteCount else {
-      throw MessageSendingError(
-        .damagedFile, "the schedule's record has \(bytes.count) bytes; required: \(Self.byteCount)")
-    }
+    try checkSize(of: "the schedule's record", bytes.count, Self.byteCount, .damagedFile)
     guard Self.checksum(of: bytes[..<56]) == Self.integer(bytes[56...]) else {
       throw MessageSendingError(.damagedFile, "the schedule's record does not match its checksum")
     }
