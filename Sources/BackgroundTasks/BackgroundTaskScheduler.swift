@@ -170,7 +170,7 @@ public actor BackgroundTaskScheduler {
     do {
       try store.save(
         tasks.values.sorted { $0.request.identifier < $1.request.identifier }.map {
-          .init(request: $0.request, dueMs: wall.clampedAdding(max($0.due - now, .zero).milliseconds(rounded: .up)))
+          .init(request: $0.request, dueMs: wall.addingClamped(max($0.due - now, .zero).milliseconds(rounded: .up)))
         })
       isUnsaved = false
     } catch {
@@ -236,12 +236,5 @@ extension SchedulerMachine.Event {
     case .submit, .cancel, .cancelAll, .runNow, .expireNow: true
     case .restore, .launch, .conditions, .shutDown, .ended, .timePassed: false
     }
-  }
-}
-
-extension Int64 {
-  fileprivate func clampedAdding(_ other: Int64) -> Int64 {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? (other < 0 ? .min : .max) : sum
   }
 }

@@ -1,3 +1,5 @@
+import Timing
+
 /// The results of the last hour, judged by the coordinator's rules of conduct before the coordinator judges them.
 ///
 /// The coordinator bans a machine that seems to forge its results. An honest machine can seem to, with an engine that is

@@ -128,15 +128,3 @@ struct CoordinatorStore: Sendable {
     unlink(stale.file.path)
   }
 }
-
-extension Int64 {
-  func addingClamped(_ other: Int64) -> Int64 {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? (self < 0 ? .min : .max) : sum
-  }
-
-  func subtractingClamped(_ other: Int64) -> Int64 {
-    let (difference, overflow) = subtractingReportingOverflow(other)
-    return overflow ? (self < 0 ? .min : .max) : difference
-  }
-}

@@ -174,7 +174,7 @@ public struct SendingMachine: Sendable, Hashable {
   /// Records that a run is owed, and the instant of the next tick.
   private mutating func schedule(after delay: Duration, _ now: Int64) -> Action {
     record.isPending = true
-    record.due = now.saturatingAdding(delay.milliseconds(rounded: .up))
+    record.due = now.addingClamped(delay.milliseconds(rounded: .up))
     return .arm(delay)
   }
 
@@ -189,7 +189,7 @@ public struct SendingMachine: Sendable, Hashable {
   /// The time until the next tick; `nil` before the first event, and zero when one is due.
   public func delay(at now: Int64) -> Duration? {
     guard let due = record.due else { return nil }
-    return dueEvent(at: now) == nil ? .milliseconds(due.saturatingSubtracting(now)) : .zero
+    return dueEvent(at: now) == nil ? .milliseconds(due.subtractingClamped(now)) : .zero
   }
 
   /// Returns the event that is due for a program that another one starts at intervals; `nil` if nothing is.
@@ -202,7 +202,7 @@ public struct SendingMachine: Sendable, Hashable {
   public func dueEvent(at now: Int64, bootedAt boot: Int64? = nil) -> Event? {
     guard let due = record.due else { return .started }
     if let boot, (record.lastTrigger ?? .min) < boot { return .started }
-    let wait = due.saturatingSubtracting(now)
+    let wait = due.subtractingClamped(now)
     return wait <= 0 || wait > policy.longestWait.milliseconds(rounded: .up) ? .ticked : nil
   }
 }

@@ -37,20 +37,6 @@ public struct SendingPolicy: Sendable, Hashable {
   ///   - minimum: The shortest time between two runs; a run after exactly that time is permitted.
   public static func shouldExecute(now: Int64, lastRun: Int64?, minimum: Duration) -> Bool {
     guard let lastRun, lastRun <= now else { return true }
-    return now.saturatingSubtracting(lastRun) >= minimum.milliseconds(rounded: .up)
-  }
-}
-
-extension Int64 {
-  /// The difference, or the nearest representable number.
-  func saturatingSubtracting(_ other: Int64) -> Int64 {
-    let (difference, overflow) = subtractingReportingOverflow(other)
-    return overflow ? (other < 0 ? .max : .min) : difference
-  }
-
-  /// The sum, or the nearest representable number.
-  func saturatingAdding(_ other: Int64) -> Int64 {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? (other < 0 ? .min : .max) : sum
+    return now.subtractingClamped(lastRun) >= minimum.milliseconds(rounded: .up)
   }
 }
