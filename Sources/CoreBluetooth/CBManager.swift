@@ -46,6 +46,13 @@ open class CBManager: NSObject, @unchecked Sendable {
     radio.close()
   }
 
+  /// Starts to look for the adapter.
+  /// - Parameter changed: A closure that receives each state, on the manager's queue; it must not keep the manager alive.
+  func start(_ changed: @escaping @Sendable (CBManagerState) -> Void) {
+    let callbacks = callbacks
+    radio.start { state in callbacks.post { changed(state) } }
+  }
+
   /// The state of the manager, which the delegate is told of when it changes.
   open var state: CBManagerState { radio.reported }
 

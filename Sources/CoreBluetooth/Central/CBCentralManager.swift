@@ -48,10 +48,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   ) {
     super.init(queue: queue, opening: opening)
     shared.withLock { $0.delegate = delegate }
-    let callbacks = callbacks
-    radio.start { [weak self] state in
-      callbacks.post { [weak self] in self?.changed(to: state) }
-    }
+    start { [weak self] in self?.changed(to: $0) }
   }
 
   deinit {

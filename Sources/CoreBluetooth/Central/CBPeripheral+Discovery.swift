@@ -27,8 +27,7 @@ extension CBPeripheral {
   public func discoverIncludedServices(_ includedServiceUUIDs: [CBUUID]?, for service: CBService) {
     let wanted = includedServiceUUIDs.map { Set($0.map(\.bluetoothUUID)) }
     request { [self] in
-      _ = try connectedDevice()
-      guard let remote = service.remote else { throw Self.foreign }
+      let remote = try reachable(service.remote)
       let found = remote.includedServices.filter { wanted?.contains($0.uuid) ?? true }.map(self.service(of:))
       service.shared.withLock { $0.includedServices = found }
     } then: {
@@ -43,8 +42,7 @@ extension CBPeripheral {
   public func discoverCharacteristics(_ characteristicUUIDs: [CBUUID]?, for service: CBService) {
     let wanted = characteristicUUIDs.map { Set($0.map(\.bluetoothUUID)) }
     request { [self] in
-      _ = try connectedDevice()
-      guard let remote = service.remote else { throw Self.foreign }
+      let remote = try reachable(service.remote)
       let known = service.characteristics ?? []
       let found = remote.characteristics.filter { remote in
         wanted?.contains(remote.uuid) ?? true || known.contains { $0.remote == remote }
@@ -58,8 +56,7 @@ extension CBPeripheral {
   /// Discovers the descriptors of a characteristic, and tells the delegate.
   public func discoverDescriptors(for characteristic: CBCharacteristic) {
     request { [self] in
-      _ = try connectedDevice()
-      guard let remote = characteristic.remote else { throw Self.foreign }
+      let remote = try reachable(characteristic.remote)
       let found = remote.descriptors.map { descriptor(of: $0, in: characteristic) }
       characteristic.shared.withLock { $0.descriptors = found }
     } then: {
@@ -133,6 +130,11 @@ extension CBPeripheral {
     return device
   }
 
-  /// The error for an attribute that is this program's own.
-  static let foreign = CBError(.invalidHandle, "the attribute is not one of a remote device")
+  /// Returns the attribute in `BlueZ` while the device is connected.
+  /// - Throws: The error of ``connectedDevice()``, or `CBError` for an attribute that is this program's own.
+  func reachable<Attribute>(_ remote: Attribute?) throws -> Attribute {
+    _ = try connectedDevice()
+    guard let remote else { throw CBError(.invalidHandle, "the attribute is not one of a remote device") }
+    return remote
+  }
 }

@@ -11,9 +11,7 @@ extension CBPeripheral {
   /// Reads the value of a characteristic, and tells the delegate.
   public func readValue(for characteristic: CBCharacteristic) {
     request { [self] in
-      _ = try connectedDevice()
-      guard let remote = characteristic.remote else { throw Self.foreign }
-      let value = Data(try await remote.read())
+      let value = Data(try await reachable(characteristic.remote).read())
       characteristic.shared.withLock { $0.value = value }
     } then: {
       $0.delegate?.peripheral($0, didUpdateValueFor: characteristic, error: $1)
@@ -24,9 +22,7 @@ extension CBPeripheral {
   public func writeValue(_ data: Data, for characteristic: CBCharacteristic, type: CBCharacteristicWriteType) {
     guard type == .withResponse else { return writeWithoutResponse(data, for: characteristic) }
     request { [self] in
-      _ = try connectedDevice()
-      guard let remote = characteristic.remote else { throw Self.foreign }
-      try await remote.write(Array(data))
+      try await reachable(characteristic.remote).write(Array(data))
     } then: {
       $0.delegate?.peripheral($0, didWriteValueFor: characteristic, error: $1)
     }
@@ -63,9 +59,7 @@ extension CBPeripheral {
     }
     requests.enqueue { [self] in
       do {
-        _ = try connectedDevice()
-        guard let remote = characteristic.remote else { throw Self.foreign }
-        try await remote.write(Array(data), .withoutResponse)
+        try await reachable(characteristic.remote).write(Array(data), .withoutResponse)
       } catch {
         // CoreBluetooth has no call for it.
         Radio.logger.warning("a write without response failed", metadata: ["error": "\(error)"])
@@ -85,8 +79,7 @@ extension CBPeripheral {
   /// Subscribes to the notifications or indications of a characteristic, or unsubscribes, and tells the delegate.
   public func setNotifyValue(_ enabled: Bool, for characteristic: CBCharacteristic) {
     request { [self] in
-      _ = try connectedDevice()
-      guard let remote = characteristic.remote else { throw Self.foreign }
+      let remote = try reachable(characteristic.remote)
       if enabled { try await subscribe(to: remote, characteristic) } else { await unsubscribe(from: remote) }
       characteristic.shared.withLock { $0.isNotifying = enabled }
     } then: {
@@ -134,9 +127,7 @@ extension CBPeripheral {
   /// Reads the value of a descriptor, and tells the delegate.
   public func readValue(for descriptor: CBDescriptor) {
     request { [self] in
-      _ = try connectedDevice()
-      guard let remote = descriptor.remote else { throw Self.foreign }
-      let value = Data(try await remote.read())
+      let value = Data(try await reachable(descriptor.remote).read())
       descriptor.shared.withLock { $0.value = value }
     } then: {
       $0.delegate?.peripheral($0, didUpdateValueFor: descriptor, error: $1)
@@ -147,9 +138,7 @@ extension CBPeripheral {
   /// ``setNotifyValue(_:for:)`` alone.
   public func writeValue(_ data: Data, for descriptor: CBDescriptor) {
     request { [self] in
-      _ = try connectedDevice()
-      guard let remote = descriptor.remote else { throw Self.foreign }
-      try await remote.write(Array(data))
+      try await reachable(descriptor.remote).write(Array(data))
     } then: {
       $0.delegate?.peripheral($0, didWriteValueFor: descriptor, error: $1)
     }
