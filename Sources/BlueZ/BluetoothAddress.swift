@@ -4,7 +4,7 @@
 /// guard let address = BluetoothAddress("00:aa:01:00:00:42") else { fatalError("not an address") }
 /// print(address)  // 00:AA:01:00:00:42
 /// ```
-public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
+public struct BluetoothAddress: Sendable, Hashable, LosslessStringConvertible {
   /// The address in upper case with colons, as BlueZ writes it.
   public let description: String
 
@@ -49,17 +49,9 @@ extension BluetoothAddress: Codable {
   /// Creates an address from a text with six hexadecimal pairs.
   /// - Throws: `DecodingError` for any other text.
   public init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    let text = try container.decode(String.self)
-    guard let address = BluetoothAddress(text) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "'\(text)' is not a Bluetooth address")
-    }
-    self = address
+    self = try decoder.text(of: "a Bluetooth address")
   }
 
   /// Encodes the address as a text in upper case with colons.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(description)
-  }
+  public func encode(to encoder: any Encoder) throws { try description.encode(to: encoder) }
 }

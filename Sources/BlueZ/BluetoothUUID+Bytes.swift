@@ -49,17 +49,9 @@ extension BluetoothUUID: Codable {
   /// Creates a UUID from a text in any of its forms.
   /// - Throws: `DecodingError` for any other text.
   public init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    let text = try container.decode(String.self)
-    guard let uuid = BluetoothUUID(text) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "'\(text)' is not a Bluetooth UUID")
-    }
-    self = uuid
+    self = try decoder.text(of: "a Bluetooth UUID")
   }
 
   /// Encodes the 36-character form as a text.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(description)
-  }
+  public func encode(to encoder: any Encoder) throws { try description.encode(to: encoder) }
 }

@@ -7,7 +7,7 @@
 /// print(battery)  // 0000180f-0000-1000-8000-00805f9b34fb
 /// print(AssignedNumbers.service(battery) ?? "unknown")  // Battery
 /// ```
-public struct BluetoothUUID: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
+public struct BluetoothUUID: Sendable, Hashable, LosslessStringConvertible, ExpressibleByStringLiteral {
   /// The upper and the lower 64 bits.
   let high: UInt64
   let low: UInt64
