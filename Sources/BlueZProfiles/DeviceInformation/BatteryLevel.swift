@@ -23,11 +23,9 @@ public struct BatteryLevel: CharacteristicValue, CustomStringConvertible {
   }
 
   /// Creates a level from what was read or notified.
-  /// - Throws: ``ProfileError`` with the code `.tooShort`, `.tooLong`, or `.invalidField` above 100.
-  public init(bytes: [UInt8]) throws(ProfileError) {
-    var reader = ByteReader(bytes, Self.name)
+  /// - Throws: ``ProfileError`` with the code `.tooShort`, or `.invalidField` above 100.
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
     percent = Int(try reader.integer("level", 0...100) as UInt8)
-    try reader.end()
   }
 
   /// The byte of the value, to be sent.

@@ -26,11 +26,9 @@ public struct SystemID: CharacteristicValue {
   }
 
   /// Creates an identifier from what was read.
-  /// - Throws: ``ProfileError`` with the code `.tooShort` or `.tooLong`.
-  public init(bytes: [UInt8]) throws(ProfileError) {
-    var reader = ByteReader(bytes, Self.name)
+  /// - Throws: ``ProfileError`` with the code `.tooShort`.
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
     let number = try reader.integer(UInt64.self)
-    try reader.end()
     device = number & 0xff_ffff_ffff
     organization = UInt32(number >> 40)
   }
@@ -77,14 +75,12 @@ public struct PnPID: CharacteristicValue {
   }
 
   /// Creates an identifier from what was read.
-  /// - Throws: ``ProfileError`` with the code `.tooShort`, `.tooLong`, or `.invalidField` for an unknown source.
-  public init(bytes: [UInt8]) throws(ProfileError) {
-    var reader = ByteReader(bytes, Self.name)
+  /// - Throws: ``ProfileError`` with the code `.tooShort`, or `.invalidField` for an unknown source.
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
     source = try reader.assigned("source of vendor numbers")
     vendor = try reader.integer()
     product = try reader.integer()
     version = try reader.integer()
-    try reader.end()
   }
 
   /// The bytes of the value, to be sent.

@@ -38,14 +38,12 @@ public struct PreferredConnectionParameters: CharacteristicValue {
   }
 
   /// Creates preferences from what was read.
-  /// - Throws: ``ProfileError`` with the code `.tooShort`, `.tooLong`, or `.invalidField` outside the ranges.
-  public init(bytes: [UInt8]) throws(ProfileError) {
-    var reader = ByteReader(bytes, Self.name)
+  /// - Throws: ``ProfileError`` with the code `.tooShort`, or `.invalidField` outside the ranges.
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
     shortest = try reader.integer()
     longest = try reader.integer()
     latency = try reader.integer()
     timeout = try reader.integer()
-    try reader.end()
     if let fault { throw .invalidField("\(Self.name): \(fault)") }
   }
 

@@ -44,13 +44,11 @@ public struct CyclingMeasurement: CharacteristicValue {
   }
 
   /// Creates a measurement from what was notified.
-  /// - Throws: ``ProfileError`` with the code `.tooShort` or `.tooLong`.
-  public init(bytes: [UInt8]) throws(ProfileError) {
-    var reader = ByteReader(bytes, Self.name)
+  /// - Throws: ``ProfileError`` with the code `.tooShort`.
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
     let flags = try reader.integer(UInt8.self)
     if flags & 1 != 0 { wheel = Revolutions(revolutions: try reader.integer(), time: try reader.integer()) }
     if flags & 2 != 0 { crank = Revolutions(revolutions: try reader.integer(), time: try reader.integer()) }
-    try reader.end()
   }
 
   /// The bytes of the value, to be sent.

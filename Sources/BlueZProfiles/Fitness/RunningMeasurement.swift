@@ -36,16 +36,14 @@ public struct RunningMeasurement: CharacteristicValue {
   }
 
   /// Creates a measurement from what was notified.
-  /// - Throws: ``ProfileError`` with the code `.tooShort` or `.tooLong`.
-  public init(bytes: [UInt8]) throws(ProfileError) {
-    var reader = ByteReader(bytes, Self.name)
+  /// - Throws: ``ProfileError`` with the code `.tooShort`.
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
     let flags = try reader.integer(UInt8.self)
     speed = try reader.integer()
     stepsPerMinute = try reader.integer()
     stride = flags & 1 == 0 ? nil : try reader.integer()
     distance = flags & 2 == 0 ? nil : try reader.integer()
     isRunning = flags & 4 != 0
-    try reader.end()
   }
 
   /// The bytes of the value, to be sent.

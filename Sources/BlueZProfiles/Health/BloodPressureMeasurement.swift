@@ -63,9 +63,8 @@ public struct BloodPressureMeasurement: CharacteristicValue {
   }
 
   /// Creates a measurement from what was indicated.
-  /// - Throws: ``ProfileError`` with the code `.tooShort`, `.tooLong` or `.invalidField`.
-  public init(bytes: [UInt8]) throws(ProfileError) {
-    var reader = ByteReader(bytes, Self.name)
+  /// - Throws: ``ProfileError`` with the code `.tooShort` or `.invalidField`.
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
     let flags = try reader.integer(UInt8.self)
     unit = flags & 0x01 == 0 ? .millimetersOfMercury : .kilopascals
     systolic = MedicalFloat(bits: try reader.integer())
@@ -75,7 +74,6 @@ public struct BloodPressureMeasurement: CharacteristicValue {
     pulse = flags & 0x04 == 0 ? nil : MedicalFloat(bits: try reader.integer())
     user = flags & 0x08 == 0 ? nil : try reader.integer()
     status = flags & 0x10 == 0 ? nil : Status(rawValue: try reader.integer())
-    try reader.end()
   }
 
   /// The bytes of the value, to be sent.

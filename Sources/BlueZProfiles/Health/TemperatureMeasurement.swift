@@ -38,15 +38,13 @@ public struct TemperatureMeasurement: CharacteristicValue {
   }
 
   /// Creates a measurement from what was indicated.
-  /// - Throws: ``ProfileError`` with the code `.tooShort`, `.tooLong` or `.invalidField`.
-  public init(bytes: [UInt8]) throws(ProfileError) {
-    var reader = ByteReader(bytes, Self.name)
+  /// - Throws: ``ProfileError`` with the code `.tooShort` or `.invalidField`.
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
     let flags = try reader.integer(UInt8.self)
     degrees = MedicalFloat(bits: try reader.integer())
     unit = flags & 1 == 0 ? .celsius : .fahrenheit
     time = flags & 2 == 0 ? nil : try DateTime(&reader)
     place = flags & 4 == 0 ? nil : try reader.assigned("place on the body")
-    try reader.end()
   }
 
   /// The bytes of the value, to be sent.

@@ -44,16 +44,14 @@ public struct HeartRateMeasurement: CharacteristicValue {
   }
 
   /// Creates a measurement from what was notified.
-  /// - Throws: ``ProfileError`` with the code `.tooShort` or `.tooLong`.
-  public init(bytes: [UInt8]) throws(ProfileError) {
-    var reader = ByteReader(bytes, Self.name)
+  /// - Throws: ``ProfileError`` with the code `.tooShort`.
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
     let flags = Flags(rawValue: try reader.integer())
     beatsPerMinute = flags.contains(.wide) ? try reader.integer() : UInt16(try reader.integer(UInt8.self))
     contact = !flags.contains(.contactSupported) ? .notSupported : flags.contains(.contact) ? .detected : .notDetected
     energy = flags.contains(.energy) ? try reader.integer() : nil
     rrIntervals = []
     while flags.contains(.intervals), !reader.rest.isEmpty { rrIntervals.append(try reader.integer()) }
-    try reader.end()
   }
 
   /// The bytes of the value, to be sent.

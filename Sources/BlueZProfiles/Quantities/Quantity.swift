@@ -42,12 +42,10 @@ public struct Quantity<Kind: QuantityKind>: CharacteristicValue, CustomStringCon
   public static var name: String { Kind.name }
 
   /// Creates a quantity from what was read or notified.
-  /// - Throws: ``ProfileError`` with the code `.tooShort`, `.tooLong` or `.invalidField`.
-  public init(bytes: [UInt8]) throws(ProfileError) {
+  /// - Throws: ``ProfileError`` with the code `.tooShort` or `.invalidField`.
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
     let format = Kind.format
-    var reader = ByteReader(bytes, Kind.name)
     raw = try reader.integer(bytes: format.byteCount, signed: format.isSigned)
-    try reader.end()
     guard format.range.contains(raw) || raw == format.unknown else {
       throw .invalidField("\(Kind.name): \(format.value(raw)) \(format.unit) is outside the range")
     }

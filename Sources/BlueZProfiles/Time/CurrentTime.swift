@@ -56,14 +56,12 @@ public struct CurrentTime: CharacteristicValue {
   }
 
   /// Creates a reading from what was read, written or notified.
-  /// - Throws: ``ProfileError`` with the code `.tooShort`, `.tooLong` or `.invalidField`.
-  public init(bytes: [UInt8]) throws(ProfileError) {
-    var reader = ByteReader(bytes, Self.name)
+  /// - Throws: ``ProfileError`` with the code `.tooShort` or `.invalidField`.
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
     dateTime = try DateTime(&reader)
     weekday = try reader.assigned("day of the week")
     fraction = try reader.integer()
     adjustment = Adjustment(rawValue: try reader.integer())
-    try reader.end()
   }
 
   /// The bytes of the value, to be sent.
@@ -116,16 +114,14 @@ public struct LocalTimeInformation: CharacteristicValue {
   }
 
   /// Creates the information from what was read.
-  /// - Throws: ``ProfileError`` with the code `.tooShort`, `.tooLong` or `.invalidField`.
-  public init(bytes: [UInt8]) throws(ProfileError) {
-    var reader = ByteReader(bytes, Self.name)
+  /// - Throws: ``ProfileError`` with the code `.tooShort` or `.invalidField`.
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
     let zone = try reader.integer(Int8.self)
     guard zone == Self.unknown || -48...56 ~= zone else {
       throw .invalidField("\(Self.name): \(zone) quarters of an hour is no time zone")
     }
     quarterHours = zone == Self.unknown ? nil : Int(zone)
     daylightSaving = try reader.assigned("offset of daylight saving time")
-    try reader.end()
   }
 
   /// The bytes of the value, to be sent.
@@ -183,14 +179,12 @@ public struct ReferenceTimeInformation: CharacteristicValue {
   }
 
   /// Creates the information from what was read.
-  /// - Throws: ``ProfileError`` with the code `.tooShort`, `.tooLong` or `.invalidField`.
-  public init(bytes: [UInt8]) throws(ProfileError) {
-    var reader = ByteReader(bytes, Self.name)
+  /// - Throws: ``ProfileError`` with the code `.tooShort` or `.invalidField`.
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
     source = try reader.assigned("time source")
     accuracy = try reader.integer()
     days = try reader.integer()
     hours = try reader.integer()
-    try reader.end()
     guard hours < 24 || hours == 255 else {
       throw .invalidField("\(Self.name): the hours \(hours) are not in 0–23")
     }

@@ -36,14 +36,8 @@ public struct DateTime: CharacteristicValue, CustomStringConvertible {
   }
 
   /// Creates a date from what was read.
-  /// - Throws: ``ProfileError`` with the code `.tooShort`, `.tooLong` or `.invalidField`.
-  public init(bytes: [UInt8]) throws(ProfileError) {
-    var reader = ByteReader(bytes, Self.name)
-    try self.init(&reader)
-    try reader.end()
-  }
-
-  init(_ reader: inout ByteReader) throws(ProfileError) {
+  /// - Throws: ``ProfileError`` with the code `.tooShort` or `.invalidField`.
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
     year = Int(try reader.integer(UInt16.self))
     month = Int(try reader.integer(UInt8.self))
     day = Int(try reader.integer(UInt8.self))

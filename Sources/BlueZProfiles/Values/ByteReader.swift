@@ -1,8 +1,17 @@
-/// Reads fields from bytes, the least significant byte first; each refusal names what was being read.
-struct ByteReader {
+/// A reader of the fields of a value, the least significant byte of each first; its errors name the value.
+///
+/// A ``CharacteristicValue`` is read with it:
+///
+/// ```swift
+/// func pressure(_ reader: inout ByteReader) throws(ProfileError) -> (pascals: UInt32, trend: PressureTrend) {
+///   (try reader.integer(), try reader.assigned("trend"))
+/// }
+/// ```
+public struct ByteReader: Sendable {
   private let what: String
   private let total: Int
-  private(set) var rest: ArraySlice<UInt8>
+  /// The bytes that are not read yet.
+  public private(set) var rest: ArraySlice<UInt8>
 
   init(_ bytes: some Collection<UInt8>, _ what: String) {
     self.what = what
@@ -10,7 +19,9 @@ struct ByteReader {
     rest = Array(bytes)[...]
   }
 
-  mutating func bytes(_ count: Int) throws(ProfileError) -> [UInt8] {
+  /// Reads a number of bytes.
+  /// - Throws: ``ProfileError`` with the code `.tooShort`.
+  public mutating func bytes(_ count: Int) throws(ProfileError) -> [UInt8] {
     guard rest.count >= count else {
       throw ProfileError(.tooShort, "\(what): \(total) bytes are too few")
     }
@@ -18,19 +29,24 @@ struct ByteReader {
     return Array(rest.prefix(count))
   }
 
-  mutating func integer<Number: FixedWidthInteger>(_: Number.Type = Number.self) throws(ProfileError) -> Number {
+  /// Reads an integer of the width of its type.
+  /// - Throws: ``ProfileError`` with the code `.tooShort`.
+  public mutating func integer<Number: FixedWidthInteger>(_: Number.Type = Number.self) throws(ProfileError) -> Number {
     try bytes(Number.bitWidth / 8).reversed().reduce(0) { $0 << 8 | Number(truncatingIfNeeded: $1) }
   }
 
   /// Reads an integer of one to four bytes.
-  mutating func integer(bytes count: Int, signed: Bool) throws(ProfileError) -> Int {
+  /// - Throws: ``ProfileError`` with the code `.tooShort`.
+  public mutating func integer(bytes count: Int, signed: Bool) throws(ProfileError) -> Int {
     let unsigned = try bytes(count).reversed().reduce(0) { $0 << 8 | Int($1) }
     let sign = 1 << (8 * count - 1)
     return signed && unsigned & sign != 0 ? unsigned - 2 * sign : unsigned
   }
 
-  /// Reads a field whose values are assigned.
-  mutating func assigned<Field: RawRepresentable<UInt8>>(_ field: String, _: Field.Type = Field.self)
+  /// Reads a byte whose values are assigned.
+  /// - Parameter field: The name of the field, for the error.
+  /// - Throws: ``ProfileError`` with the code `.tooShort`, or `.invalidField` for a value that is not assigned.
+  public mutating func assigned<Field: RawRepresentable<UInt8>>(_ field: String, _: Field.Type = Field.self)
     throws(ProfileError) -> Field
   {
     let value = try integer(UInt8.self)
@@ -40,8 +56,14 @@ struct ByteReader {
     return assigned
   }
 
-  /// Reads an unsigned field that has a range.
-  mutating func integer<Number: FixedWidthInteger & UnsignedInteger>(_ field: String, _ range: ClosedRange<Number>)
+  /// Reads an unsigned integer that has a range.
+  /// - Parameters:
+  ///   - field: The name of the field, for the error.
+  ///   - range: The allowed values.
+  /// - Throws: ``ProfileError`` with the code `.tooShort`, or `.invalidField` for a value outside the range.
+  public mutating func integer<Number: FixedWidthInteger & UnsignedInteger>(
+    _ field: String, _ range: ClosedRange<Number>
+  )
     throws(ProfileError) -> Number
   {
     let value = try integer(Number.self)

@@ -37,7 +37,8 @@ public struct TextValue<Kind: TextKind>: CharacteristicValue, CustomStringConver
 
   /// Creates a value from what was read.
   /// - Throws: ``ProfileError`` with the code `.tooLong`, or `.invalidField` when the bytes are not UTF-8.
-  public init(bytes: [UInt8]) throws(ProfileError) {
+  public init(_ reader: inout ByteReader) throws(ProfileError) {
+    let bytes = try reader.bytes(reader.rest.count)
     guard bytes.count <= Self.longest else {
       throw ProfileError(.tooLong, "\(Kind.name): \(bytes.count) bytes are more than an attribute can have")
     }
