@@ -66,16 +66,37 @@ package final class AccessControl: Sendable {
 
   // MARK: Connections
 
-  /// Tries every connection, present and new, until the task is cancelled.
-  package func watch() async {
-    guard policy.mode != .open else { return }
-    let connections = adapter.connectionEvents()
-    let bondGuard = bonds.map { BondGuard(adapter, $0, of: .central, connections: self.connections) }
-    await withDiscardingTaskGroup { group in
-      if let bondGuard { group.addTask { await bondGuard.run { self.report($0, .identityClaimed) } } }
-      for peer in adapter.connectedPeers { group.addTask { await self.tryConnection(of: peer) } }
-      for await case .connected(let peer) in connections { group.addTask { await self.tryConnection(of: peer) } }
-      group.cancelAll()
+  /// Returns the watch over the connections and bonds of the adapter, which misses none from now on.
+  package func watch() -> Watch { Watch(self) }
+
+  /// The watch over the connections and bonds of an adapter: it ends those that are not permitted.
+  ///
+  /// It notices everything from its creation on, so that a role that creates it before it is reachable is never without.
+  package struct Watch: Sendable {
+    private let control: AccessControl
+    private let connections: BoundedStream<Adapter.ConnectionEvent>
+    private let present: [Peer]
+    private let bondGuard: BondGuard?
+
+    fileprivate init(_ control: AccessControl) {
+      self.control = control
+      let adapter = control.adapter
+      connections = adapter.connectionEvents()
+      present = adapter.connectedPeers
+      bondGuard = control.bonds.map { BondGuard(adapter, $0, of: .central, connections: control.connections) }
+    }
+
+    /// Tries every connection, and guards the bonds, until the task is cancelled; returns at once in the open mode.
+    package func run() async {
+      guard control.policy.mode != .open else { return }
+      await withDiscardingTaskGroup { [control] group in
+        if let bondGuard { group.addTask { await bondGuard.run { control.report($0, .identityClaimed) } } }
+        for peer in present { group.addTask { await control.tryConnection(of: peer) } }
+        for await case .connected(let peer) in connections {
+          group.addTask { await control.tryConnection(of: peer) }
+        }
+        group.cancelAll()
+      }
     }
   }
 

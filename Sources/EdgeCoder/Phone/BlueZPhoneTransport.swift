@@ -224,7 +224,8 @@ public final class BlueZPhoneTransport: PhoneTransport {
           }
         })
     }
-    tasks.append(Task { [control] in await control.watch() })
+    let watch = control.watch()
+    tasks.append(Task { await watch.run() })
     let connections = adapter.connectionEvents()
     let hub = muxAcceptor?.hub
     let values = values

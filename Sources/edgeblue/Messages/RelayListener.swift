@@ -30,14 +30,15 @@ struct RelayListener: Sendable {
   /// Listens until the task is cancelled.
   /// - Throws: `BlueZError` when the PSM is in use, or nothing can be advertised.
   func run(psm: UInt16, onListening: @Sendable () -> Void) async throws {
+    // It ends connections of strangers, and admissions that another bond takes over, from before anybody can connect.
+    let watch = control.watch()
     let listener = try listen(adapter, psm, control.policy.securityLevel)
     defer { listener.close() }
     let advertisement = try await adapter.advertise(.init(services: [L2CAPRelayChannel.service]))
     onListening()
     do {
       try await withThrowingDiscardingTaskGroup { group in
-        // It ends connections of strangers, and admissions that another bond has taken over.
-        group.addTask { await control.watch() }
+        group.addTask { await watch.run() }
         try await accept(from: listener, in: &group)
       }
     } catch {

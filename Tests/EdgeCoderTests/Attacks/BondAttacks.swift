@@ -92,6 +92,25 @@ import Testing
     try await air.stop()
   }
 
+  @Test("A bond that is made after a watch was created, and before it runs, ends the admission, too")
+  func aWatchMissesNothing() async throws {
+    let air = try await FakeTrust.start()
+    let phone = try await air.lab.adapter(0)
+    let peer = air.lab.adapters[1].address
+    let advertisement = try await phone.advertise(
+      .init(services: [BluetoothUUID(stringLiteral: EdgeCoderUUIDs.service)]))
+    try air.admit(1, at: 0, as: .central, madeMs: 0)
+    let watch = try await air.control(0, .encrypted()).watch()
+    try await air.pair(1, with: 0)
+    try await eventually("the phone's session sees the bond") { phone.device(peer)?.isBonded == true }
+    let watching = Task { await watch.run() }
+    try await eventually("the admission is over") { try air.bonds.bonds().isEmpty }
+    watching.cancel()
+    await watching.value
+    try await advertisement.stop()
+    try await air.stop()
+  }
+
   @Test("An admission belongs to the bond that it followed, and to no later one")
   func anAdmissionBelongsToItsBond() throws {
     let friend = try #require(BluetoothAddress("00:AA:01:00:00:01"))
