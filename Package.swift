@@ -403,6 +403,9 @@ if !lean {
       name: "MessageSendingHTTPTests",
       dependencies: [
         "Streams", "Timing", "DeterministicTesting", "SystemTesting", "MessageSending", "MessageSendingHTTP", log,
+        full("NIOCore", "swift-nio"),
+        full("NIOEmbedded", "swift-nio"),
+        full("NIOHTTP1", "swift-nio"),
       ],
       swiftSettings: settings),
     .target(

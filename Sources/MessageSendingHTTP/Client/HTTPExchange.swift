@@ -33,6 +33,7 @@ struct HTTPExchange: Sendable {
     configuration.httpVersion = .http1Only
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.tlsConfiguration = try Self.tls(trusting: options.certificates)
+    configuration.http1_1ConnectionDebugInitializer = { OneWriteHandler.add(to: $0) }
     if let proxy { configuration.proxy = .socksServer(host: proxy.host, port: proxy.port ?? 1080) }
     self.configuration = configuration
     resolver = try options.resolver.map { url throws(MessageSendingError) in try SecureResolver(url) }

@@ -129,7 +129,7 @@ final class ObservedProgram: Sendable {
   private func observation(
     _ trace: SystemCallTrace, _ requests: [[UInt8]], _ before: [String: UInt64], _ state: String
   ) throws -> ObservedTraces {
-    var observation = ObservedTraces(parts: trace.parts, cuts: trace.cuts)
+    var observation = ObservedTraces(parts: trace.parts)
     let bodies = requests.prefix(Self.attempts).map { Array($0.suffix(MessageBody.byteCount)) }
     observation.bodies = bodies.map { body in bodies.firstIndex(of: body) ?? -1 }
     observation.requests = Set(requests.prefix(Self.attempts).map(\.count))

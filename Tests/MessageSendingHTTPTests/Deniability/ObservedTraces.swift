@@ -1,8 +1,8 @@
 /// Everything that an observer of the disk, the log and the network sees of a life, besides random bytes and times.
 struct ObservedTraces {
   var parts: [String: Set<SystemCallTrace.Part>] = [:]
-  /// The number of requests that left in more than one write, which chance decides.
-  var cuts = 0
+  /// The number of bytes of each write to the network, each once.
+  var writes: Set<String> { Set(parts.values.joined().flatMap(\.network).filter { $0.hasPrefix("sent ") }) }
   /// For each attempt, the number of the first one with the same body.
   var bodies: [Int] = []
   /// The sizes of whole requests, each once.

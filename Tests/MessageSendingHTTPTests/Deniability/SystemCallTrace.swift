@@ -18,9 +18,6 @@ struct SystemCallTrace {
 
   /// The parts, by the outcome of their tick and the server's answers in them.
   private(set) var parts: [String: Set<Part>] = [:]
-  /// The number of requests that left in more than one write. Whether a request does depends on the threads that head
-  /// and body come from; on an idle machine hardly one does.
-  private(set) var cuts = 0
 
   /// Reads the files of a trace, one for each thread.
   /// - Parameters:
@@ -86,12 +83,7 @@ struct SystemCallTrace {
   private mutating func add(_ name: String, _ result: String, toNetworkOf part: inout Part) {
     guard !result.contains("EAGAIN"), !name.hasPrefix("epoll") else { return }
     if name.hasPrefix("write"), let count = Int(result) {
-      guard let last = part.network.last, last.hasPrefix("sent "), let before = Int(last.dropFirst(5)) else {
-        part.network.append("sent \(count)")
-        return
-      }
-      part.network[part.network.count - 1] = "sent \(before + count)"
-      cuts += 1
+      part.network.append("sent \(count)")
       return
     }
     part.network.append("\(name) \(result.contains("<") ? "" : result)")
