@@ -58,6 +58,18 @@ import Uploads
       ])
   }
 
+  @Test("A command gets no open file of the recorder, as its connections are") func noFileIsInherited() async throws {
+    let path = temporary.path + "/secret"
+    let number = open(path, O_RDWR | O_CREAT, 0o600)
+    try #require(number >= 0)
+    defer { close(number) }
+    let result = try await command("ls -l /proc/$$/fd >\"$0.open\"").program(for: segment).run()
+    #expect(result == .init(problem: nil, lastLine: ""))
+    let files = try String(contentsOfFile: temporary.path + "/script.open", encoding: .utf8)
+    #expect(files.contains("/dev/null"))
+    #expect(!files.contains(path), "\(files)")
+  }
+
   @Test("A command that prints without end is ended in time, with what it has started")
   func aCommandIsBounded() async throws {
     let command = try command("sleep 600 & echo $! >\"$0.pid\"; yes", limit: .milliseconds(300))

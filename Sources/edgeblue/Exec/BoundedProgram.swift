@@ -4,8 +4,8 @@ import Timing
 
 /// A program of the user that is run without a shell, for a limited time, with a limited output that is kept.
 ///
-/// It has a process group of its own, which is ended with it, and only the variables of the environment that it is
-/// given.
+/// It has a process group of its own, which is ended with it, only the variables of the environment that it is given, and
+/// no open file of this program.
 struct BoundedProgram: Sendable {
   /// The end of a program.
   struct Result: Sendable, Equatable {
@@ -95,6 +95,8 @@ struct BoundedProgram: Sendable {
     for number in [STDOUT_FILENO, STDERR_FILENO] {
       _ = writing.withNumber { posix_spawn_file_actions_adddup2(&actions, $0, number) }
     }
+    // The connections of uploads and the server of metrics are not close-on-exec.
+    closeInherited(&actions)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
