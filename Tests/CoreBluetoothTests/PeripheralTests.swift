@@ -26,6 +26,38 @@ extension CoreBluetoothTests {
     try await shop.lab.stop()
   }
 
+  @Test("What a characteristic grants no permission for is refused, and the delegate is not asked")
+  func permissions() async throws {
+    let shop = try await Shop.open()
+    func characteristic(_ uuid: String, _ value: Data?, _ permissions: CBAttributePermissions)
+      -> CBMutableCharacteristic
+    {
+      let properties: CBCharacteristicProperties = value == nil ? [.read, .write] : .read
+      return CBMutableCharacteristic(
+        type: CBUUID(string: uuid), properties: properties, value: value, permissions: permissions)
+    }
+    let safe = CBMutableService(type: CBUUID(string: "1815"), primary: true)
+    safe.characteristics = [
+      characteristic("2A5A", nil, .writeable), characteristic("2A5B", nil, .readable),
+      characteristic("2A5C", Data([1]), []),
+    ]
+    shop.manager.add(safe)
+    #expect(await shop.keeper.watcher.next() == "added 1815")
+    let device = try await shop.visit()
+    let slot = try device.characteristic("2a5a", in: "1815")
+    let window = try device.characteristic("2a5b", in: "1815")
+    for closed in [slot, try device.characteristic("2a5c", in: "1815")] {
+      let error = await #expect(throws: BlueZError.self) { try await closed.read() }
+      #expect(error?.code == .notPermitted)
+    }
+    let error = await #expect(throws: BlueZError.self) { try await window.write([9]) }
+    #expect(error?.code == .notPermitted)
+    #expect(try await window.read() == Array("open".utf8))
+    try await slot.write([7])
+    #expect(shop.keeper.note.withLock { $0 } == Data([7]))
+    try await shop.lab.stop()
+  }
+
   @Test("Subscribers receive values in order, and the app is told when there is room again")
   func updates() async throws {
     let shop = try await Shop.open(.init(mtu: 23))

@@ -72,6 +72,10 @@ extension CBPeripheralManager {
   // MARK: Requests of centrals
 
   func reader(of characteristic: CBMutableCharacteristic) -> @Sendable (ReadRequest) async throws -> [UInt8] {
+    // bluetoothd knows properties alone, and would permit what they announce.
+    guard !characteristic.permissions.isDisjoint(with: [.readable, .readEncryptionRequired]) else {
+      return { _ in throw AttributeRefusal.notPermitted }
+    }
     if let fixed = characteristic.value { return { _ in Array(fixed) } }
     return { [weak self, weak characteristic] read in
       guard let self, let characteristic else { throw AttributeRefusal.failed }
@@ -86,7 +90,10 @@ extension CBPeripheralManager {
   }
 
   func writer(of characteristic: CBMutableCharacteristic) -> @Sendable (WriteRequest) async throws -> Void {
-    { [weak self, weak characteristic] write in
+    guard !characteristic.permissions.isDisjoint(with: [.writeable, .writeEncryptionRequired]) else {
+      return { _ in throw AttributeRefusal.notPermitted }
+    }
+    return { [weak self, weak characteristic] write in
       guard let self, let characteristic else { throw AttributeRefusal.failed }
       let central = CBCentral(write.peer, mtu: write.mtu)
       let request = CBATTRequest(central, characteristic, offset: write.offset, value: Data(write.value))
