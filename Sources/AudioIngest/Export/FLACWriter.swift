@@ -64,20 +64,12 @@ final class FLACWriter: AudioFileWriter {
   }
 
   /// The file, whose head libFLAC writes once more at the end: it is kept until then.
-  private final class Output {
+  private final class Output: EncoderOutput {
     /// The length of the head: the mark of FLAC, and the block with the number and the MD5 of the samples.
     private static let headLength = 42
 
-    let file: GrowingFile
     private(set) var head: [UInt8] = []
     var position = 0
-    private(set) var error: AudioIngestError?
-
-    init(_ file: GrowingFile) { self.file = file }
-
-    static func of(_ pointer: UnsafeMutableRawPointer?) -> Output {
-      Unmanaged<Output>.fromOpaque(pointer!).takeUnretainedValue()
-    }
 
     /// Writes bytes at the position: at the end of the file, or within its head.
     func write(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -88,13 +80,7 @@ final class FLACWriter: AudioFileWriter {
         return true
       }
       head += bytes.prefix(max(Self.headLength - position, 0))
-      do throws(AudioIngestError) {
-        try storage(file.append(Array(bytes)))
-        return true
-      } catch {
-        self.error = self.error ?? error
-        return false
-      }
+      return append(bytes)
     }
   }
 }

@@ -12,18 +12,18 @@ final class OpusWriter: AudioFileWriter {
 
   private let encoder: OpaquePointer
   /// What libopusenc writes to; it has a reference to this object for as long as the encoder exists.
-  private let output: Output
+  private let output: EncoderOutput
 
   /// - Throws: ``AudioIngestError``: `.codecFailed` for a rate that the library does not have, `.noSpace`, `.storage`.
   init(_ file: GrowingFile, sampleRate: Int) throws(AudioIngestError) {
-    output = Output(file)
+    output = EncoderOutput(file)
     guard let comments = ope_comments_create() else {
       throw AudioIngestError(.codecFailed, "creating an Opus encoder: no memory")
     }
     defer { ope_comments_destroy(comments) }
     var callbacks = OpusEncCallbacks(
       write: { output, bytes, count in
-        Output.of(output).write(UnsafeBufferPointer(start: bytes, count: Int(count))) ? 0 : 1
+        EncoderOutput.of(output).append(UnsafeBufferPointer(start: bytes, count: Int(count))) ? 0 : 1
       },
       close: { _ in 0 })
     var error: Int32 = 0
@@ -50,26 +50,5 @@ final class OpusWriter: AudioFileWriter {
 
   private static func error(_ operation: String, _ code: Int32) -> AudioIngestError {
     AudioIngestError(.codecFailed, "\(operation): \(String(cString: ope_strerror(code)))")
-  }
-
-  private final class Output {
-    let file: GrowingFile
-    private(set) var error: AudioIngestError?
-
-    init(_ file: GrowingFile) { self.file = file }
-
-    static func of(_ pointer: UnsafeMutableRawPointer?) -> Output {
-      Unmanaged<Output>.fromOpaque(pointer!).takeUnretainedValue()
-    }
-
-    func write(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-      do throws(AudioIngestError) {
-        try storage(file.append(Array(bytes)))
-        return true
-      } catch {
-        self.error = self.error ?? error
-        return false
-      }
-    }
   }
 }
