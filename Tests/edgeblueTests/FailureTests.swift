@@ -47,6 +47,13 @@ struct FailureTests {
     #expect(failure.hint?.contains("edgeblue doctor") == true)
   }
 
+  @Test("The command adds its advice to errors of recordings that have none")
+  func adviceForRecordings() {
+    #expect(Failure(AudioIngestError(.noSuchSegment, "m")).hint == "`edgeblue segments list` shows what there is")
+    #expect(Failure(AudioIngestError(.damagedFile, "m")).hint == "`edgeblue segments repair` names the corrupt files")
+    #expect(Failure(AudioIngestError(.noSuchSegment, "m", hint: "own")).hint == "own")
+  }
+
   @Test("A cancelled task is an interruption")
   func cancellation() {
     #expect(Failure(CancellationError()).status == .interrupted)
