@@ -59,24 +59,23 @@ public final class HTTPTransport: CoordinatorTransport {
   }
 
   private static func address(_ url: String) throws(AgentError) -> String {
-    guard let parsed = URL(string: url), let scheme = parsed.scheme?.lowercased(), ["http", "https"].contains(scheme),
-      let host = parsed.host(), !host.isEmpty, parsed.query() == nil, parsed.fragment() == nil
-    else {
-      throw AgentError(
-        .invalidArgument, "the coordinator's address is not a URL",
-        hint: "an address is like https://coordinator.example")
+    do throws(HTTPAddress.Fault) {
+      return try HTTPAddress(url).text
+    } catch {
+      throw switch error {
+      case .notHTTP:
+        AgentError(
+          .invalidArgument, "the coordinator's address is not a URL",
+          hint: "an address is like https://coordinator.example")
+      case .credentials:
+        AgentError(
+          .invalidArgument, "the coordinator's address contains a user name or password",
+          hint: "pass a token separately")
+      case .port:
+        AgentError(
+          .invalidArgument, "the port of the coordinator's address is out of range", hint: "allowed are 1 to 65535")
+      }
     }
-    guard parsed.user == nil, parsed.password == nil else {
-      throw AgentError(
-        .invalidArgument, "the coordinator's address contains a user name or password", hint: "pass a token separately")
-    }
-    guard URLComponents(string: url)?.hasPossiblePort == true else {
-      throw AgentError(
-        .invalidArgument, "the port of the coordinator's address is out of range", hint: "allowed are 1 to 65535")
-    }
-    let path = parsed.path()
-    return "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)" + (parsed.port.map { ":\($0)" } ?? "")
-      + (path.hasSuffix("/") ? String(path.dropLast()) : path)
   }
 
   private static func failure(_ error: any Error, _ address: String) -> CoordinatorTransportError {

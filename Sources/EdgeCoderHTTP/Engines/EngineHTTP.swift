@@ -21,23 +21,9 @@ final class EngineHTTP: Sendable {
 
   /// - Throws: ``EngineError`` when `url` is no HTTP address.
   init(url: String, apiKey: APIKey? = nil, limits: EngineLimits) throws {
-    guard let parsed = URL(string: url), let scheme = parsed.scheme?.lowercased(), ["http", "https"].contains(scheme),
-      let host = parsed.host(), !host.isEmpty
-    else {
-      throw EngineError(
-        .unreachable, "the address of the engine is not an HTTP URL", hint: "use the form http://127.0.0.1:8080")
-    }
-    guard parsed.user == nil, parsed.password == nil else {
-      throw EngineError(
-        .unreachable, "the address of the engine contains a user name or password", hint: "use an API key instead")
-    }
-    guard URLComponents(string: url)?.hasPossiblePort == true else {
-      throw EngineError(
-        .unreachable, "the port of the engine's address is out of range", hint: "allowed are 1 to 65535")
-    }
-    address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)" + (parsed.port.map { ":\($0)" } ?? "")
-    let path = parsed.path()
-    base = address + (path.hasSuffix("/") ? String(path.dropLast()) : path)
+    let server = try Self.server(url)
+    address = server.origin
+    base = server.text
     self.apiKey = apiKey
     secrets = KnownSecrets([apiKey?.secret])
     self.limits = limits
@@ -46,6 +32,23 @@ final class EngineHTTP: Sendable {
     // A reused connection that the server closes while the next prompt is written would lose that prompt.
     connections.requestsPerConnection = 1
     outgoing = OutgoingHTTPClient(connectTimeout: limits.connect, connections: connections)
+  }
+
+  private static func server(_ url: String) throws(EngineError) -> HTTPAddress {
+    do throws(HTTPAddress.Fault) {
+      return try HTTPAddress(url)
+    } catch {
+      throw switch error {
+      case .notHTTP:
+        EngineError(
+          .unreachable, "the address of the engine is not an HTTP URL", hint: "use the form http://127.0.0.1:8080")
+      case .credentials:
+        EngineError(
+          .unreachable, "the address of the engine contains a user name or password", hint: "use an API key instead")
+      case .port:
+        EngineError(.unreachable, "the port of the engine's address is out of range", hint: "allowed are 1 to 65535")
+      }
+    }
   }
 
   /// Fetches a small JSON document within the timeout of the state.
