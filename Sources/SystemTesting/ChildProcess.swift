@@ -42,11 +42,11 @@ public final class ChildProcess: Sendable {
   public let errors: FileDescriptor
   /// The writing end of its standard input when it has one; otherwise a closed descriptor.
   public let input: FileDescriptor
-  private let program: String
+  let program: String
   /// The number of the process, which may be another's once it has ended.
   package let pid: Int32
   /// The exit status once it has ended; from then on the process number may be another's.
-  private let status: Lock<Int32?>
+  let status: Lock<Int32?>
 
   /// Starts a program found in `PATH`, or at an absolute path.
   /// - Parameters:
@@ -117,17 +117,22 @@ public final class ChildProcess: Sendable {
   deinit { kill() }
 
   /// Reads the next line of the program's output, for example the one that reports that it is ready. Blocks the thread.
-  /// - Throws: ``MissingProgram`` when the output has ended.
+  /// - Throws: ``MissingProgram`` when the output has ended; ``TestTimeout`` after 4 min, when the process is killed.
   @available(*, noasync) public func firstLine() throws -> String {
+    let end = ContinuousClock.now + Self.limit
     var line: [UInt8] = []
-    while let byte = read(output, 1).first, byte != UInt8(ascii: "\n") { line.append(byte) }
+    while true {
+      guard waitForOutput([output], until: end) else { throw TestTimeout(killLate("printed a line", Self.limit)) }
+      guard let byte = read(output, 1).first, byte != UInt8(ascii: "\n") else { break }
+      line.append(byte)
+    }
     guard !line.isEmpty else { throw MissingProgram("\(program) (it ended at once)") }
     return String(decoding: line, as: UTF8.self)
   }
 
   /// Reads the next line of the program's output, on a thread of its own: the program may wait for what the test's
   /// other tasks do, and they need the threads they have.
-  /// - Throws: ``MissingProgram`` when the output has ended.
+  /// - Throws: ``MissingProgram`` when the output has ended; ``TestTimeout`` after 4 min, when the process is killed.
   public func firstLine() async throws -> String {
     try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread { [self] in continuation.resume(with: Result { try firstLine() }) }
@@ -180,19 +185,6 @@ public final class ChildProcess: Sendable {
   @discardableResult public func wait() async -> Int32 {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread { [self] in continuation.resume(returning: wait()) }
-    }
-  }
-
-  /// Waits until the process has ended, on a thread of its own, and reads what it printed.
-  /// - Returns: Its exit status, or -1 when a signal ended it, and the output and the errors where they are kept. The errors are read
-  ///   after the output has ended, so they must fit into a pipe.
-  public func outcome() async -> (status: Int32, output: String, errors: String) {
-    await withCheckedContinuation { continuation in
-      Thread.detachNewThread { [self] in
-        let output = readToEnd(self.output)
-        let errors = readToEnd(self.errors)
-        continuation.resume(returning: (wait(), output, errors))
-      }
     }
   }
 
