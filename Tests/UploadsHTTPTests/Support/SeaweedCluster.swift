@@ -1,7 +1,6 @@
 import Foundation
 import Streams
 import SystemTesting
-import Timing
 import UploadsHTTP
 import UploadsTesting
 
@@ -18,8 +17,6 @@ final class SeaweedCluster: Sendable {
 
   /// Starts both nodes and makes a bucket.
   init() async throws {
-    // Two that begin in the same instant look for the same free ports.
-    _ = try await SeaweedFS.running()
     let folder = try TemporaryFolder()
     let ports = try SeaweedFS.freePorts(5)
     self.folder = folder
@@ -45,31 +42,13 @@ final class SeaweedCluster: Sendable {
     ]
     try startSecond()
     let client = try client()
-    let request = client.endpoint.request("PUT", bucket: SeaweedFS.bucket)
     // It is up when something can be written, which needs both nodes.
     let path = try folder.file("probe", 10, seed: 1)
-    var isUp = false
-    while !isUp {
-      do {
-        if try await !hasBucket(client) {
-          _ = try await client.perform(request, bucket: SeaweedFS.bucket, credentials: SeaweedFS.writer)
-        }
-        try await client.put(
-          try ObjectContent(readingFile: path), bucket: SeaweedFS.bucket, key: "probe", replacing: true,
-          credentials: SeaweedFS.writer, onProgress: { _ in })
-        isUp = true
-      } catch is UploadsError {
-        try await Task.sleep(for: .milliseconds(200), clock: .steady)
-      }
-    }
-  }
-
-  private func hasBucket(_ client: S3Client) async throws -> Bool {
-    do {
-      _ = try await client.list(bucket: SeaweedFS.bucket, credentials: SeaweedFS.writer)
-      return true
-    } catch let error as UploadsError where error.code == .notFound {
-      return false
+    try await SeaweedFS.waitUntilUp(first[2], in: folder) {
+      try await SeaweedFS.makeBucket(client)
+      try await client.put(
+        try ObjectContent(readingFile: path), bucket: SeaweedFS.bucket, key: "probe", replacing: true,
+        credentials: SeaweedFS.writer, onProgress: { _ in })
     }
   }
 
@@ -98,7 +77,6 @@ final class SeaweedCluster: Sendable {
   private static func weed(_ words: [String], in folder: TemporaryFolder) throws -> ChildProcess {
     let command = UnprivilegedCommand(
       SeaweedFS.program, words + ["-ip=127.0.0.1", "-ip.bind=127.0.0.1"], writing: [folder.path])
-    return try ChildProcess(
-      command.program, command.arguments, environment: ["TMPDIR": folder.path], output: .discarded, errors: .discarded)
+    return try SeaweedFS.start(command, in: folder)
   }
 }

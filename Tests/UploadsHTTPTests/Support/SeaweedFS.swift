@@ -105,8 +105,6 @@ struct SeaweedFS: Sendable {
   /// Begins one.
   /// - Parameter isSecured: Whether the server uses TLS, with an untrusted certificate, and issues session tokens.
   init(isSecured: Bool = false) async throws {
-    // Two that begin in the same instant look for the same free ports.
-    if isSecured { _ = try await Self.running() }
     folder = try TemporaryFolder()
     let identities = try Self.identities(in: folder)
     var more: [String] = []
@@ -133,20 +131,56 @@ struct SeaweedFS: Sendable {
       Self.program,
       [
         "mini", "-dir=\(folder.path)", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-admin.ui=false", "-webdav=false",
-        "-s3.port=\(ports[0])", "-s3.port.iceberg=0", "-s3.config=\(identities)", "-s3.autoCreateBucket=false",
+        "-s3.port=\(ports[0])", "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.config=\(identities)",
+        "-s3.autoCreateBucket=false",
         "-master.port=\(ports[1])", "-volume.port=\(ports[2])", "-filer.port=\(ports[3])", "-admin.port=\(ports[4])",
-        "-bucket=\(Self.bucket)",
       ] + more, writing: [folder.path])
-    process = try ChildProcess(
-      command.program, command.arguments, environment: ["TMPDIR": folder.path], output: .discarded, errors: .discarded)
+    process = try Self.start(command, in: folder)
+    let client = try client()
     // It listens before it can do anything.
-    while true {
-      do {
-        _ = try await client().list(bucket: Self.bucket, credentials: Self.writer)
-        return
-      } catch is UploadsError {
-        try await Task.sleep(for: .milliseconds(100), clock: .steady)
+    try await Self.waitUntilUp(process, in: folder) { try await Self.makeBucket(client) }
+  }
+
+  /// Makes the bucket, if there is none. SeaweedFS would make one when it starts, and once only.
+  static func makeBucket(_ client: S3Client) async throws {
+    do {
+      _ = try await client.list(bucket: bucket, credentials: writer)
+    } catch let error as UploadsError where error.code == .notFound {
+      let request = client.endpoint.request("PUT", bucket: bucket)
+      _ = try await client.perform(request, bucket: bucket, credentials: writer)
+    }
+  }
+
+  /// Starts a server that writes its log into a folder.
+  static func start(_ command: UnprivilegedCommand, in folder: TemporaryFolder) throws -> ChildProcess {
+    try ChildProcess(
+      "sh", ["-c", #"log=$1; shift; exec "$@" >>"$log" 2>&1"#, "sh", log(folder), command.program] + command.arguments,
+      environment: ["TMPDIR": folder.path, "PATH": "/usr/bin:/bin"], output: .discarded)
+  }
+
+  private static func log(_ folder: TemporaryFolder) -> String { folder.path + "/log" }
+
+  /// Waits until a server does something, and no longer when it has ended.
+  /// - Throws: `TestTimeout` with the server's log.
+  static func waitUntilUp(
+    _ process: ChildProcess, in folder: TemporaryFolder, _ probe: () async throws -> Void
+  ) async throws {
+    var last = ""
+    do {
+      try await eventually("the server responds", within: .seconds(120)) {
+        do {
+          try await probe()
+          return true
+        } catch let error as UploadsError where !process.hasEnded {
+          last = "\(error)"
+          try await Task.sleep(for: .milliseconds(100), clock: .steady)
+          return false
+        }
       }
+    } catch {
+      process.signal(SIGKILL)
+      let log = try String(contentsOfFile: log(folder), encoding: .utf8)
+      throw TestTimeout("\(error); \(last)\n\(log.suffix(4000))")
     }
   }
 
@@ -228,12 +262,18 @@ struct SeaweedFS: Sendable {
 
 /// Ports of 127.0.0.1 that are free together with the ports 10,000 higher, which SeaweedFS uses too.
 enum LoopbackPort {
+  /// The kernel takes no port below 32,768 for a connection: a port that is free stays so until its server listens.
+  private static let range: ClosedRange<UInt16> = 12_000...22_000
+  /// The tests of this process run at once, and some look for ports before the servers of others listen.
+  private static let taken = Lock<Set<UInt16>>([])
+
+  /// Returns ports that nothing listens at, and that no other test of this process has got.
   static func free(_ count: Int) throws -> [UInt16] {
     var ports: [UInt16] = []
-    while ports.count < count {
-      let port = UInt16.random(in: 20_000..<32_000)
-      if !ports.contains(port), canBind(port), canBind(port + 10_000) { ports.append(port) }
+    for port in range.shuffled() where ports.count < count {
+      if canBind(port), canBind(port + 10_000), taken.withLock({ $0.insert(port).inserted }) { ports.append(port) }
     }
+    guard ports.count == count else { throw POSIXError(.EADDRINUSE) }
     return ports
   }
 
