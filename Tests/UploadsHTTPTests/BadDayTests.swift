@@ -19,6 +19,9 @@ struct BadDayTests {
   @Test("rclone", .enabled(if: Rclone.isThere, "needs rclone: scripts/python-peers"))
   func rclone() async throws { try await survives(.rclone) }
 
+  @Test("moto", .enabled(if: Moto.isThere, "needs moto: scripts/python-peers"))
+  func moto() async throws { try await survives(.moto) }
+
   @Test("Ceph", .enabled(if: ScriptedServer.isThere(.ceph), "needs Ceph: scripts/test servers"))
   func ceph() async throws { try await survives(.ceph) }
 
@@ -66,7 +69,7 @@ private struct BadDay {
     prefix = "bad-day/\(seed)/"
     random = Lock(SeededGenerator(seed: seed))
     let dice = Lock(SeededGenerator(seed: seed))
-    let port = try #require(server.address.flatMap { URL(string: $0)?.port })
+    let port = try #require(URL(string: server.address)?.port)
     proxy = try FaultProxy(before: UInt16(port)) { _, _ in
       switch dice.withLock({ Int.random(in: 0..<60, using: &$0) }) {
       case 0: .refused
@@ -104,17 +107,18 @@ private struct BadDay {
       environment: [
         "AWS_ACCESS_KEY_ID": server.credentials.accessKey, "AWS_SECRET_ACCESS_KEY": server.credentials.secretKey,
         "HOME": folder.path,
-      ], output: .discarded)
+      ], output: .discarded, errors: .kept)
     if let limit {
       try await eventually("everything is uploaded", within: limit) {
         try store.items(in: [.waiting, .uploading, .delivered]).isEmpty
       }
       program.signal(SIGTERM)
-      #expect(await program.outcome().status == 0)
+      let end = await program.outcome()
+      #expect(end.status == 0, "\(end.errors)")
     } else {
       let milliseconds = random.withLock { Int.random(in: 300...1500, using: &$0) }
       try await Task.sleep(for: .milliseconds(milliseconds), clock: .steady)
-      program.kill()
+      program.signal(SIGKILL)
       _ = await program.outcome()
     }
     // Nothing is claimed that the server does not have.

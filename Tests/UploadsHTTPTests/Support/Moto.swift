@@ -25,12 +25,12 @@ struct Moto: Sendable {
     let command = UnprivilegedCommand(Self.program, ["-H", "127.0.0.1", "-p", "\(port)"])
     process = try ChildProcess(command.program, command.arguments, output: .discarded, errors: .discarded)
     let transport = try Transport(port: port)
-    while true {
+    try await eventually("moto responds", within: .seconds(120)) {
       do {
         _ = try await transport.send(S3Request("GET", scheme: "http", authority: "moto", path: "/moto-api/data.json"))
-        break
+        return true
       } catch is UploadsError {
-        try await Task.sleep(for: .milliseconds(50), clock: .steady)
+        return false
       }
     }
     let root = S3Credentials(accessKey: "ROOT", secretKey: "the root's secret")
@@ -67,6 +67,9 @@ struct Moto: Sendable {
     reset.body = .bytes(Data("0".utf8))
     _ = try await transport.send(reset)
   }
+
+  /// Where programs reach it, which put the bucket into the path.
+  var address: String { "http://127.0.0.1:\(port)" }
 
   /// A client that addresses it as AWS.
   func client(unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMilliseconds) throws -> S3Client {

@@ -29,8 +29,8 @@ struct TestedServer: Sendable {
   let version: String
   let bucket: String
   let credentials: S3Credentials
-  /// A URL at which programs reach the server; `nil` if only ``client(wrongBy:)`` does.
-  let address: String?
+  /// The URL at which programs reach the server.
+  let address: String
   private(set) var quota = Quota.untried("none")
   private let make: @Sendable (@escaping @Sendable () -> Int64) throws -> S3Client
   private let stop: @Sendable () -> Void
@@ -47,8 +47,8 @@ struct TestedServer: Sendable {
     case .moto:
       let server = try await Moto(policy: Self.everything)
       self.init(
-        version: try Self.packaged("moto"), bucket: Moto.bucket, credentials: server.ada, stop: { server.end() },
-        make: { try server.client(unixMs: $0) })
+        version: try Self.packaged("moto"), bucket: Moto.bucket, credentials: server.ada, address: server.address,
+        stop: { server.end() }, make: { try server.client(unixMs: $0) })
     case .rclone:
       let server = try await Rclone(try TemporaryFolder())
       self.init(
@@ -71,7 +71,7 @@ struct TestedServer: Sendable {
   }
 
   private init(
-    version: String, bucket: String, credentials: S3Credentials, address: String? = nil,
+    version: String, bucket: String, credentials: S3Credentials, address: String,
     stop: @escaping @Sendable () -> Void = {},
     make: (@Sendable (@escaping @Sendable () -> Int64) throws -> S3Client)? = nil
   ) {
@@ -81,7 +81,7 @@ struct TestedServer: Sendable {
     self.address = address
     self.stop = stop
     self.make =
-      make ?? { S3Client(try S3Endpoint(address ?? ""), transport: try S3HTTPTransport(), unixMs: $0) }
+      make ?? { S3Client(try S3Endpoint(address), transport: try S3HTTPTransport(), unixMs: $0) }
   }
 
   private static let everything =
