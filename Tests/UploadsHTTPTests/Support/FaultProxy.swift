@@ -53,6 +53,10 @@ final class FaultProxy: Sendable {
   private let decide: @Sendable (String, String) -> Fault
   private let log = Lock<[Seen]>([])
   private let listener: Int32
+  private let line: SlowLine?
+
+  /// The number of bytes of bodies that came over the slow line.
+  var carriedBytes: Int { line?.carried ?? 0 }
 
   var seen: [Seen] { log.withLock { $0 } }
 
@@ -66,9 +70,18 @@ final class FaultProxy: Sendable {
     }.count
   }
 
-  /// - Parameter decide: what happens to a request, by its method and its target.
-  init(before server: UInt16, _ decide: @escaping @Sendable (String, String) -> Fault = { _, _ in .none }) throws {
+  /// - Parameters:
+  ///   - rate: the bytes per second of all bodies together; without one, the line is not slow.
+  ///   - decide: what happens to a request, by its method and its target.
+  init(
+    before server: UInt16, rate: Int? = nil,
+    _ decide: @escaping @Sendable (String, String) -> Fault = { _, _ in .none }
+  ) throws {
     let descriptor = Socket.make()
+    line = rate.map { SlowLine(rate: $0) }
+    // What is on its way waits at the sender.
+    var room: Int32 = 16 << 10
+    if rate != nil { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size)) }
     port = try LoopbackPort.free(1)[0]
     guard Socket.withAddress(port, { bind(descriptor, $0, $1) }) == 0, listen(descriptor, 64) == 0 else {
       throw POSIXError(.EADDRINUSE)
@@ -182,6 +195,7 @@ final class FaultProxy: Sendable {
         Self.reset(backend)
         return Self.reset(client)
       }
+      line?.carry(body.count)
       Self.write(backend, body)
       if case .slow(let rate) = fault { usleep(UInt32(body.count * 1_000_000 / rate)) }
       rest -= body.count
@@ -243,5 +257,31 @@ final class FaultProxy: Sendable {
   private static func reset(_ descriptor: Int32) {
     var option = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+  }
+}
+
+/// A line that all connections share.
+private final class SlowLine: Sendable {
+  private struct State {
+    var carried = 0
+    /// The instant at which it is free again.
+    var free = ContinuousClock.now
+  }
+
+  private let rate: Int
+  private let state = Lock(State())
+
+  var carried: Int { state.withLock { $0.carried } }
+
+  init(rate: Int) { self.rate = rate }
+
+  /// Takes the time that some bytes need. Blocks the thread.
+  func carry(_ bytes: Int) {
+    let free = state.withLock { state in
+      state.carried += bytes
+      state.free = max(state.free, .now) + .seconds(Double(bytes) / Double(rate))
+      return state.free
+    }
+    usleep(UInt32(max(ContinuousClock.now.duration(to: free) / .microseconds(1), 0)))
   }
 }
