@@ -162,10 +162,13 @@ public final class FakeWearable: Sendable {
   /// Changes the value of the codec characteristic.
   public func setCodec(_ codec: UInt8) { self.codec.withLock { $0 = codec } }
 
+  /// A Boolean value that indicates whether a recorder has subscribed to the audio.
+  package var isSubscribed: Bool { audio.isSubscribed }
+
   /// Waits until a recorder has subscribed to the audio.
   /// - Throws: `CancellationError` when the task is cancelled.
   public func waitForSubscriber() async throws {
-    while !audio.isSubscribed { try await Task.sleep(for: .milliseconds(5), clock: .steady) }
+    while !isSubscribed { try await Task.sleep(for: .milliseconds(5), clock: .steady) }
   }
 
   /// Sends frames as fast as possible.

@@ -3,6 +3,7 @@ import AudioIngestTesting
 import Foundation
 import SystemTesting
 import Testing
+import Timing
 
 @testable import Uploads
 
@@ -16,8 +17,9 @@ enum Successor: String, CaseIterable, Sendable {
 
 /// The built recorder with a wearable of a fake radio, which uploads to a real object store.
 struct RecorderSession {
-  /// The time in which the bucket has everything: the bar is 60 s.
-  static let limit = Duration.seconds(60)
+  /// The time within which a program has started, connected, uploaded or ended: a hang, and not a slow machine, takes
+  /// longer. The bar for uploading is 60 s, and the time is printed.
+  private static let patience = Duration.seconds(200)
   /// The number of frames of 10 ms that are sent at once, on top of 50 that may still be on their way: a socket holds about
   /// 170, and discards more, as a radio does.
   private static let batch = 60
@@ -50,7 +52,7 @@ struct RecorderSession {
       Program.path,
       Self.words(folder, lab, format) + [
         "--upload", SeaweedFS.bucket, "--account", "ada", "--prefix", prefix, "--endpoint", server.address,
-      ], environment: environment, output: .discarded)
+      ], environment: environment, errors: .kept)
   }
 
   private static func words(_ folder: TemporaryFolder, _ lab: FakeRadio, _ format: AudioFileFormat) -> [String] {
@@ -63,14 +65,18 @@ struct RecorderSession {
 
   /// Sends seconds of audio, and waits until the recorder has passed it to the kernel: it has heard that.
   func record(seconds: Int) async throws {
-    try await wearable.waitForSubscriber()
-    for first in stride(from: 0, to: seconds * 100, by: Self.batch) {
-      try await wearable.send(
-        (first..<first + Self.batch).map { Array(Recording.bytes(Recording.ramp($0 * 160..<($0 + 1) * 160))) })
-      // What waits to be written is less than half of a second, until nothing more comes.
-      let sent = (first + Self.batch) * 160
-      let isLast = first + Self.batch >= seconds * 100
-      try await eventually("the frames are in a file") { try writtenSamples() >= (isLast ? sent : sent - 8000) }
+    try await watching(recorder, "while it subscribes to the audio") {
+      try await eventually("the recorder subscribes", within: Self.patience) { wearable.isSubscribed }
+    }
+    try await watching(recorder, "while it records") {
+      for first in stride(from: 0, to: seconds * 100, by: Self.batch) {
+        try await wearable.send(
+          (first..<first + Self.batch).map { Array(Recording.bytes(Recording.ramp($0 * 160..<($0 + 1) * 160))) })
+        // What waits to be written is less than half of a second, until nothing more comes.
+        let sent = (first + Self.batch) * 160
+        let least = first + Self.batch >= seconds * 100 ? sent : sent - 8000
+        try await eventually("\(least) samples are in files", within: Self.patience) { try writtenSamples() >= least }
+      }
     }
   }
 
@@ -90,15 +96,36 @@ struct RecorderSession {
     }
   }
 
-  /// Ends the recorder by a signal.
-  /// - Returns: Its exit status.
-  func end(by signal: Int32) async -> Int32 {
+  /// Ends the recorder by a signal; it exits with status 0 unless it is killed.
+  func end(by signal: Int32) async throws {
     recorder.signal(signal)
-    return await recorder.outcome().status
+    try await expectEnd(of: recorder, "after signal \(signal)", status: signal == SIGKILL ? -1 : 0)
   }
 
-  /// Removes the recorder's adapter: the link is lost.
-  func loseLink() async throws { try await lab.fake.adapters[1].unplug() }
+  /// Waits until a program has ended.
+  private func expectEnd(of program: ChildProcess, _ phase: String, status: Int32 = 0) async throws {
+    let end = await program.outcome(within: Self.patience)
+    guard end.status == status else {
+      throw TestTimeout("\(phase) it ended with \(end.status), not \(status):\n\(end.output)\(end.errors)")
+    }
+  }
+
+  /// Does something that a program must do its part in. If that fails, the error has the phase, what the program has
+  /// printed, and what its threads wait for; the program is killed then.
+  private func watching(_ program: ChildProcess, _ phase: String, _ body: () async throws -> Void) async throws {
+    do { try await body() } catch {
+      let threads = program.threads
+      program.signal(SIGKILL)
+      let end = await program.outcome(within: Self.patience)
+      throw TestTimeout("\(phase): \(error)\n\(end.output)\(end.errors)\(threads)")
+    }
+  }
+
+  /// Removes the recorder's adapter: the link is lost. Waits until the recorder has uploaded everything.
+  func loseLink() async throws {
+    try await lab.fake.adapters[1].unplug()
+    try await watching(recorder, "without a link") { try await waitForUploads() }
+  }
 
   func stop() async throws { try await lab.stop() }
 
@@ -108,14 +135,16 @@ struct RecorderSession {
 
   /// Runs the queue until nothing is left, within the limit.
   func runUploads() async throws {
-    let seconds = "\(Self.limit.components.seconds)"
+    let begin = ContinuousClock.now
+    let seconds = "\(Self.patience.components.seconds)"
     let uploads = try ChildProcess(
       Program.path,
       [
         "uploads", "run", "--once", "--wait", seconds, "--account", "ada", "--state", state,
       ],
-      environment: environment, output: .discarded)
-    #expect(await uploads.outcome().status == 0)
+      environment: environment, errors: .kept)
+    try await expectEnd(of: uploads, "uploads run")
+    print("uploads run has uploaded everything after \(begin.duration(to: .now))")
   }
 
   /// Runs a program until everything is in the bucket.
@@ -138,11 +167,12 @@ struct RecorderSession {
       : Self.words(folder, lab, format) + [
         "--upload", SeaweedFS.bucket, "--account", "ada", "--prefix", prefix, "--endpoint", server.address,
       ]
-    let program = try ChildProcess(Program.path, words, environment: environment, output: .discarded)
-    defer { program.signal(SIGKILL) }
-    try await waitForUploads()
+    let begin = ContinuousClock.now
+    let program = try ChildProcess(Program.path, words, environment: environment, errors: .kept)
+    try await watching(program, "while the \(successor) uploads") { try await waitForUploads() }
+    print("the \(successor) has uploaded everything after \(begin.duration(to: .now))")
     program.signal(SIGTERM)
-    #expect(await program.outcome().status == 0)
+    try await expectEnd(of: program, "the \(successor), after SIGTERM")
   }
 
   /// Uploads a file of an account that has nothing to do with the recording.
@@ -153,15 +183,20 @@ struct RecorderSession {
       Program.path,
       [
         "upload", file, "--bucket", SeaweedFS.bucket, "--prefix", prefix, "--account", account, "--state", state,
-        "--endpoint", server.address, "--wait", "\(Self.limit.components.seconds)",
+        "--endpoint", server.address, "--wait", "\(Self.patience.components.seconds)",
       ],
-      environment: environment, output: .discarded)
-    #expect(await upload.outcome().status == 0)
+      environment: environment, errors: .kept)
+    try await expectEnd(of: upload, "upload")
   }
 
   /// Waits until all segments are uploaded, with their sidecars, within the limit.
   private func waitForUploads() async throws {
-    try await eventually("everything is uploaded", within: Self.limit) { try isUploaded() }
+    try await eventually("everything is uploaded", within: Self.patience) {
+      if try isUploaded() { return true }
+      // To look opens the queue, which its uploader writes to.
+      try await Task.sleep(for: .milliseconds(50), clock: .steady)
+      return false
+    }
   }
 
   private func isUploaded() throws -> Bool {
@@ -181,7 +216,7 @@ struct RecorderSession {
     let items = try QueueStore(path: state + "/uploads.sqlite").items(in: [.done])
     var heard: [Int16] = []
     let keys = items.map(\.request.key).filter { $0.hasSuffix("." + format.fileExtension) }.sorted()
-    for key in keys { heard += try samples(try await server.bytes(of: key)) }
+    for key in keys { heard += try await samples(try await server.bytes(of: key)) }
     #expect(heard.count == seconds * 16_000)
     // Millions of samples are no message.
     let isWhole = heard == Recording.ramp(0..<seconds * 16_000)
@@ -191,14 +226,14 @@ struct RecorderSession {
   }
 
   /// Returns the samples of an object; FLAC is decoded by ffmpeg.
-  private func samples(_ object: Data) throws -> [Int16] {
+  private func samples(_ object: Data) async throws -> [Int16] {
     guard format != .wav else {
       return object.dropFirst(WAVHeader.length).withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
     }
     let (file, raw) = (folder.path + "/object", folder.path + "/raw")
     try object.write(to: URL(filePath: file))
-    let ffmpeg = try ChildProcess("ffmpeg", ["-v", "error", "-y", "-i", file, "-f", "s16le", raw], output: .discarded)
-    #expect(ffmpeg.wait() == 0)
+    let ffmpeg = try ChildProcess("ffmpeg", ["-v", "error", "-y", "-i", file, "-f", "s16le", raw], errors: .kept)
+    try await expectEnd(of: ffmpeg, "ffmpeg")
     return try Data(contentsOf: URL(filePath: raw)).withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
   }
 }
