@@ -87,14 +87,7 @@ actor RecordDiary {
     defer { impatience?.cancel() }
     let result: Result<Void, any Error>
     do {
-      try await untilInterrupted {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-          for recorder in recorders { group.addTask { try await recorder.run() } }
-          group.addTask { await self.watch(recorders) }
-          if let uploads { group.addTask { await self.upload(uploads) } }
-          try await group.waitForAll()
-        }
-      }
+      try await untilInterrupted { try await self.run(recorders, uploads) }
       result = .success(())
     } catch is CancellationError {
       // Ctrl-C ends a recording.
@@ -107,6 +100,17 @@ actor RecordDiary {
     draw()
     try result.get()
     if !terminal.isLive { terminal.say(summary) }
+  }
+
+  /// Runs recorders until the task is cancelled, or until one fails, which ends the others.
+  func run(_ recorders: [WearableRecorder], _ uploads: UploadQueue?) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for recorder in recorders { group.addTask { try await recorder.run() } }
+      group.addTask { await self.watch(recorders) }
+      if let uploads { group.addTask { await self.upload(uploads) } }
+      // One after the other: `waitForAll()` throws an error when all have ended, and these go on.
+      while try await group.next() != nil {}
+    }
   }
 
   /// Returns a task that cancels another one at the second Ctrl-C or SIGTERM from now on: none is lost between the end of
