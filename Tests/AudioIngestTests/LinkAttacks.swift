@@ -74,7 +74,7 @@ import Testing
     }
     try FileManager.default.removeItem(atPath: temporary.path + "/elsewhere")
     try plant(kind, at: paths.delivery)
-    expectRefusal { _ = try SegmentCatalog(path: root).deliveryFormat() }
+    expectRefusal { _ = try SegmentCatalog(path: root).delivery() }
     try FileManager.default.removeItem(atPath: temporary.path + "/elsewhere")
     try plant(kind, at: paths.counter)
     expectRefusal { _ = try SegmentFolder(path: root, limits: .init(reserve: 0)) }

@@ -17,6 +17,8 @@ struct RecordUploadTests {
   private let temporary: TemporaryFolder
   private let out: String
   private let state: String
+  /// The codec that the wearable reports.
+  private var codec: UInt8 = 0
   private static let server = "http://127.0.0.1:1"
 
   init() throws {
@@ -63,6 +65,31 @@ struct RecordUploadTests {
     #expect(try await record(endedBy: SIGTERM) == 0)
     let items = try QueueStore(in: state).items(in: [.waiting, .uploading])
     #expect(items.map { $0.request.key.split(separator: ".").last } == ["json", "flac", "json", "flac"])
+  }
+
+  @Test(
+    "With --rate 16000 uploads and commands get 16 kHz of a codec of 8 kHz, also of what a killed recorder has left")
+  func theRateIsPromised() async throws {
+    let script = try script("echo \"$@\" >\"$EDGEBLUE_TRANSCRIPT\"")
+    var old = self
+    old.codec = 1
+    _ = try await old.record(endedBy: SIGKILL, more: ["--rate", "16000"])
+    // The rate belongs to the folder.
+    #expect(try await old.record(endedBy: SIGTERM, more: ["--exec", script]) == 0)
+    let segments = try SegmentCatalog(path: out).entries.map(\.segment)
+    #expect(segments.map(\.info.sampleRate) == [8000, 8000])
+    let items = try QueueStore(in: state).items(in: [.waiting, .uploading])
+    let audio = items.filter { $0.request.key.hasSuffix(".wav") }
+    #expect(audio.count == 2)
+    for (segment, item) in zip(segments, audio) {
+      let content = item.request.content
+      #expect(content.metadata["sample-rate"] == "16000")
+      #expect(content.metadata["wav-sha256"] == segment.info.measured.sha256)
+      let header = try #require(WAVHeader(Array(try Data(contentsOf: URL(filePath: content.path)).prefix(44))))
+      #expect(header.sampleRate == 16_000)
+      #expect(header.samples == segment.info.samples * 2)
+      #expect(try String(contentsOfFile: segment.transcriptPath, encoding: .utf8) == content.path + "\n")
+    }
   }
 
   @Test("A WAV file without a sound sidecar is named by the recorder and by `uploads run`, whose status says so")
@@ -157,7 +184,7 @@ struct RecordUploadTests {
     after isDone: () throws -> Bool = { true }, then finish: (ChildProcess) async throws -> Void = { _ in }
   ) async throws -> Int32 {
     let lab = try await FakeRadio()
-    let wearable = try await FakeWearable(on: lab.adapters[0])
+    let wearable = try await FakeWearable(on: lab.adapters[0], codec: codec)
     guard case .address(let bus) = lab.fake.bus else { throw TestTimeout("a bus of its own") }
     var words = [
       "record", "--out", out, "--state", state, "--adapter", lab.fake.adapters[1].name, "--reserve", "0",

@@ -89,7 +89,7 @@ import Uploads
 
   @Test("A cancelled recorder ends its command") func cancellingEndsTheCommand() async throws {
     let command = try command("echo $$ >\"$0.pid\"; exec sleep 600")
-    let program = command.program(for: segment)
+    let program = try command.program(for: segment)
     let running = Task { try await program.run() }
     let file = temporary.path + "/script.pid"
     try await eventually("it runs") { (try? String(contentsOfFile: file, encoding: .utf8))?.hasSuffix("\n") == true }

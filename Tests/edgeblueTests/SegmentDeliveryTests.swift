@@ -2,9 +2,9 @@ import AudioIngestTesting
 import Foundation
 import Streams
 import Testing
-import Uploads
 
 @testable import AudioIngest
+@testable import Uploads
 @testable import edgeblue
 
 /// What a recorder delivers of its segments, in each format.
@@ -32,15 +32,15 @@ import Uploads
   @Test(
     "Audio is delivered in the format that was chosen, beside the WAV file", arguments: [AudioFileFormat.flac, .opus])
   func theFormatIsChosen(_ format: AudioFileFormat) throws {
-    let requests = try SegmentRequests(source: source, format: format).requests(for: segment)
+    let requests = try SegmentRequests(source: source, delivery: AudioDelivery(format)).requests(for: segment)
     #expect(requests.map { $0.key.hasSuffix(".json") } == [true, false])
     let content = requests[1].content
     #expect(requests[1].key.hasSuffix("\(segment.info.name).\(format.fileExtension)"))
     #expect(content.contentType == format.mediaType)
     #expect(content.metadata["wav-sha256"] == segment.info.measured.sha256)
-    #expect(content.path == SegmentRequests.absolute(segment.path(as: format)))
+    #expect(content.path == SegmentRequests.absolute(segment.path(as: AudioDelivery(format))))
     #expect(content.size < 64_044)
-    let again = try SegmentRequests(source: source, format: format).requests(for: segment)
+    let again = try SegmentRequests(source: source, delivery: AudioDelivery(format)).requests(for: segment)
     #expect(again[1].content.sha256 == content.sha256)
     try segment.verify()
     #expect(try SegmentCatalog(path: folder.path).problems.isEmpty)
@@ -48,9 +48,73 @@ import Uploads
 
   @Test("The format belongs to the folder, for every program that delivers its segments")
   func theFolderKnowsTheFormat() throws {
-    #expect(try SegmentCatalog(path: folder.path).deliveryFormat() == .wav)
-    try folder.deliver(as: .flac)
-    #expect(try SegmentCatalog(path: folder.path).deliveryFormat() == .flac)
+    #expect(try SegmentCatalog(path: folder.path).delivery() == AudioDelivery())
+    try folder.deliver(as: AudioDelivery(.flac))
+    #expect(try SegmentCatalog(path: folder.path).delivery() == AudioDelivery(.flac))
+    try folder.deliver(as: AudioDelivery(.wav, sampleRate: 16_000))
+    #expect(try SegmentCatalog(path: folder.path).delivery() == AudioDelivery(.wav, sampleRate: 16_000))
+    #expect(throws: AudioIngestError.self) { try folder.deliver(as: AudioDelivery(sampleRate: 7999)) }
+    for record in ["wav ", "wav 7999", "wav 16000 1", "wav x", "mp3", ""] {
+      try Data(record.utf8).write(to: URL(filePath: folder.path + "/open/delivery"))
+      #expect(throws: AudioIngestError.self, "\(record)") { try SegmentCatalog(path: folder.path).delivery() }
+    }
+  }
+
+  @Test(
+    "Audio is delivered at the sample rate that was chosen, in every format, and the segment stays as it is",
+    arguments: AudioFileFormat.allCases)
+  func theRateIsChosen(_ format: AudioFileFormat) throws {
+    // The segment's own rate makes no copy of the audio.
+    let same = AudioDelivery(format, sampleRate: 16_000)
+    #expect(segment.path(as: same) == segment.path(as: AudioDelivery(format)))
+    let delivery = AudioDelivery(format, sampleRate: 24_000)
+    let request = try SegmentRequests(source: source, delivery: delivery).requests(for: segment)[1]
+    #expect(request.key.hasSuffix("\(segment.info.name).\(format.fileExtension)"))
+    #expect(request.content.metadata["sample-rate"] == "24000")
+    #expect(request.content.metadata["wav-sha256"] == segment.info.measured.sha256)
+    let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
+    try store.add([request])
+    let item = try #require(try store.items(in: [.waiting]).first)
+    #expect(SegmentRequests.delivery(of: item) == delivery)
+    #expect(try SegmentCatalog(path: folder.path).problems.isEmpty)
+    try segment.verify()
+    guard format == .wav else { return }
+    let header = try #require(WAVHeader(Array(try Data(contentsOf: URL(filePath: request.content.path)).prefix(44))))
+    #expect(header.sampleRate == 24_000)
+    #expect(header.samples == segment.info.samples * 3 / 2)
+  }
+
+  @Test("Several tasks make the same copy at the same time, as the sink and the command of one recorder do")
+  func copiesAreMadeAtTheSameTime() async throws {
+    let delivery = AudioDelivery(.wav, sampleRate: 8000)
+    let paths = try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<8 { group.addTask { [segment] in try segment.file(as: delivery) } }
+      return try await group.reduce(into: Set()) { $0.insert($1) }
+    }
+    #expect(paths == [segment.path(as: delivery)])
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0 != "open" }
+    #expect(Set(names.map { String($0.split(separator: ".").last ?? "") }) == ["json", "wav", "wave"])
+    #expect(names.count == 3)
+  }
+
+  @Test("A delivered copy of another sample rate lets its segment go, once its transcript is delivered, too")
+  func copiesOfAnotherRateAreReleased() async throws {
+    let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
+    try Data("Grüße".utf8).write(to: URL(filePath: segment.transcriptPath))
+    let sink = SegmentUploads(
+      store: store, folder: folder,
+      requests: SegmentRequests(source: source, delivery: AudioDelivery(.flac, sampleRate: 8000)))
+    try await sink.take(segment)
+    try sink.takeTranscript(of: segment)
+    let items = try store.items(in: [.waiting])
+    #expect(items.map { $0.request.key.split(separator: ".").last } == ["json", "flac", "txt"])
+    for item in items {
+      #expect(try SegmentCatalog(path: folder.path).entries[0].isDelivered == false)
+      _ = try store.begin(item.id)
+      _ = try store.finish(item.id, as: .delivered, at: "http://host")
+      try await sink.release(item)
+    }
+    #expect(try SegmentCatalog(path: folder.path).entries[0].isDelivered)
   }
 
   @Test("A segment that was queued in one format is not queued in another one")
@@ -58,10 +122,10 @@ import Uploads
     let store = try QueueStore(path: temporary.path + "/uploads.sqlite")
     try store.remember(source)
     try store.add(try SegmentRequests(source: source).requests(for: segment))
-    try folder.deliver(as: .flac)
+    try folder.deliver(as: AudioDelivery(.flac))
     #expect(await SegmentSources(store).queueFinished() == [])
     let sink = SegmentUploads(
-      store: store, folder: folder, requests: SegmentRequests(source: source, format: .flac))
+      store: store, folder: folder, requests: SegmentRequests(source: source, delivery: AudioDelivery(.flac)))
     try await sink.take(segment)
     #expect(try store.items(in: [.waiting]).map { $0.request.key.suffix(4) } == ["json", ".wav"])
   }
@@ -168,8 +232,9 @@ import Uploads
 
   @Test("What is removed for space is removed with its copies, and what a killed program left of one goes")
   func copiesGoWithTheirSegment() throws {
-    _ = try segment.file(as: .flac)
-    let left = "\(folder.path)/.\(segment.info.name).flac.99"
+    _ = try segment.file(as: AudioDelivery(.flac))
+    _ = try segment.file(as: AudioDelivery(.wav, sampleRate: 8000))
+    let left = "\(folder.path)/.\(segment.info.name).8000.wave.99"
     try Data("half".utf8).write(to: URL(filePath: left))
     _ = try folder.recover()
     #expect(!FileManager.default.fileExists(atPath: left))

@@ -1,10 +1,14 @@
 internal import DurableFiles
 import Glibc
+internal import Streams
 
 /// A new audio file: samples of any rate go in, and the file appears under its name when it is complete.
 final class AudioFile {
   /// The number of samples so far, without those that a resampler still has.
   private(set) var samples = 0
+
+  /// The files of this process so far: two of its tasks may write a file of one name.
+  private static let count = Lock(0)
 
   private let path: String
   private let temporary: String
@@ -27,7 +31,11 @@ final class AudioFile {
     self.replaces = replaces
     self.sampleRate = sampleRate
     let slash = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
-    temporary = "\(path[..<slash]).\(path[slash...]).\(getpid())"
+    let number = Self.count.withLock { count in
+      count += 1
+      return count
+    }
+    temporary = "\(path[..<slash]).\(path[slash...]).\(getpid())-\(number)"
     if !replaces { try Self.refuseExisting(path, disk) }
     file = try storage(GrowingFile(temporary, on: disk))
     do throws(AudioIngestError) {

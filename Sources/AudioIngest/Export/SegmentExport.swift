@@ -73,7 +73,7 @@ public struct SegmentExport: Sendable {
   /// Creates an export of the segments in the range of its options.
   /// - Throws: ``AudioIngestError``: `.noSuchSegment` if nothing was recorded in the range, `.invalidArgument`.
   public init(_ catalog: SegmentCatalog, _ options: Options) throws(AudioIngestError) {
-    if let rate = options.sampleRate, !(8000...48_000).contains(rate) {
+    if let rate = options.sampleRate, !AudioDelivery.sampleRates.contains(rate) {
       throw AudioIngestError(.invalidArgument, "a sample rate of \(rate) Hz; allowed: 8000 to 48000 Hz")
     }
     folder = catalog.path

@@ -10,6 +10,8 @@ struct SegmentCommand: Sendable {
   /// The program and its arguments.
   let words: [String]
   let limit: Duration
+  /// The sample rate of the file that the program gets; `nil` for that of the segment.
+  var sampleRate: Int?
 
   /// - Parameters:
   ///   - text: The program and its arguments, separated by spaces; it is not read by a shell.
@@ -21,16 +23,19 @@ struct SegmentCommand: Sendable {
     if words.isEmpty { return nil }
   }
 
-  /// Returns the program for a segment: the path of the WAV file is its last argument.
+  /// Returns the program for a segment: the path of the WAV file is its last argument. One of another sample rate is made
+  /// first, if it was not.
+  /// - Throws: `AudioIngestError` if that fails.
   func program(
     for segment: FinishedSegment, in all: [String: String] = ProcessInfo.processInfo.environment
-  ) -> BoundedProgram {
+  ) throws(AudioIngestError) -> BoundedProgram {
+    let audio = try segment.file(as: AudioDelivery(.wav, sampleRate: sampleRate))
     let wav = SegmentRequests.absolute(segment.path)
     var environment = all.filter { Self.variables.contains($0.key) || $0.key.hasPrefix("LC_") }
     environment["EDGEBLUE_SEGMENT"] = "\(segment.info.id)"
     environment["EDGEBLUE_SIDECAR"] = String(wav.dropLast(4)) + ".json"
     environment["EDGEBLUE_TRANSCRIPT"] = TranscriptDraft(of: segment).path
-    return BoundedProgram(words: words + [wav], environment: environment, limit: limit)
+    return BoundedProgram(words: words + [SegmentRequests.absolute(audio)], environment: environment, limit: limit)
   }
 }
 

@@ -28,8 +28,8 @@ struct RecordCommand: AsyncParsableCommand {
       With --upload each segment and its sidecar are queued when they are finished, the last ones at the end, and \
       uploaded as ACCOUNT/DEVICE/DATE/NAME (`edgeblue uploads`). They stay in the folder; once the server has both, they \
       may be removed when space is needed. With --format the audio is uploaded as FLAC or Opus: a file of that format is \
-      made beside the WAV file, which stays until both are removed. What a killed recorder has not queued is queued by the next program that \
-      uploads the queue.
+      made beside the WAV file, which stays until both are removed. What a killed recorder has not queued is queued by \
+      the next program that uploads the queue.
 
       With --exec a command is run for each finished segment of the folder, one at a time, with the path of the WAV file as \
       its last argument. No shell reads the command: its words are separated by spaces. Its environment has \
@@ -39,16 +39,18 @@ struct RecordCommand: AsyncParsableCommand {
       what became of it. After Ctrl-C or SIGTERM the command is run for the last segments, within --exec-limit; a second \
       Ctrl-C or SIGTERM stops it, and the next recorder runs it for what is left.
 
-      Segments have the sample rate of the wearable's codec; `edgeblue segments export --rate 16000` converts it.
+      Segments have one channel, and the sample rate of the wearable's codec: 16 kHz, or 8 kHz for some. With --rate 16000 \
+      what is uploaded, and the file that a command gets, always have 16 kHz: where the codec has another rate, a \
+      converted file is made beside the WAV file, which stays until both are removed.
 
       EXAMPLES
-        edgeblue record                                     lists the wearables in range
-        edgeblue record --wearable FA:0B:00:00:00:01        records this one
-        edgeblue record                                     records it again
+        edgeblue record                                 lists the wearables in range
+        edgeblue record --wearable FA:0B:00:00:00:01    records this one
+        edgeblue record                                 records it again
         edgeblue record --out recordings --keep speech
         edgeblue record --upload recordings --account ada --format flac
         edgeblue record --wearable FA:0B:00:00:00:01 --wearable FA:0B:00:00:00:02
-        edgeblue record --exec "whisper-transcribe --language en"
+        edgeblue record --rate 16000 --exec "whisper-transcribe --language en"
         edgeblue record --json | jq 'select(.event == "segment") | .path'
         edgeblue record --service 180a --characteristic 2a29 --codec pcm8k --wearable FA:0B:00:00:00:03
       """)
@@ -66,12 +68,7 @@ struct RecordCommand: AsyncParsableCommand {
   @Option(name: .customLong("upload"), help: ArgumentHelp("The bucket to upload segments to.", valueName: "bucket"))
   var bucket: String?
   @Option(help: ArgumentHelp("The prefix of the keys of uploaded segments.", valueName: "text")) var prefix = ""
-  @Option(
-    help: ArgumentHelp(
-      "The format of uploaded audio. Default: the one named last for this folder, else wav.",
-      valueName: "wav|flac|opus"),
-    transform: named)
-  var format: AudioFileFormat?
+  @OptionGroup var delivery: DeliveryOptions
   @Option(help: ArgumentHelp("The command to run for each finished segment.", valueName: "command")) var exec: String?
   @Option(help: ArgumentHelp("The time after which such a command is stopped, 1 to 86400 s.", valueName: "seconds"))
   var execLimit = 600
@@ -85,7 +82,7 @@ struct RecordCommand: AsyncParsableCommand {
 
   func validate() throws {
     if let bucket { try checkKeys(in: bucket) }
-    if format != nil, bucket == nil { throw ValidationError("--format is the format of uploads: add --upload.") }
+    try delivery.validate(uploads: bucket != nil, runsCommand: exec != nil)
     try checkRange(of: "--exec-limit", execLimit, 1...86_400, unit: "s")
     if exec != nil, command == nil { throw ValidationError("--exec is empty.") }
     if Set(wearable).count < wearable.count { throw ValidationError("--wearable lists the same address twice.") }
@@ -114,8 +111,9 @@ struct RecordCommand: AsyncParsableCommand {
       guard !addresses.isEmpty else { throw try await WearableFinder(described).choice(on: adapter, terminal) }
       let diary = RecordDiary(folder: folder, terminal, maximum: rules.rules.maximum, tracks: addresses.count)
       try await diary.recover()
-      let sink = try await sink(for: folder, diary, terminal)
-      let commands = try await commands(for: folder, diary, sink)
+      let form = try delivery.choose(for: folder, uploads: bucket != nil)
+      let sink = try await sink(for: folder, form, diary, terminal)
+      let commands = try await commands(for: folder, form, diary, sink)
       let uploads = try sink.map { try store.queue($0.store, at: try store.server($0.store), disk: $0) }
       let radio = try await Radio.open(adapter, terminal)
       let recorders = addresses.map {
@@ -130,9 +128,10 @@ struct RecordCommand: AsyncParsableCommand {
 
   /// Returns what runs the command for the finished segments of the folder.
   private func commands(
-    for folder: SegmentFolder, _ diary: RecordDiary, _ sink: SegmentUploads?
+    for folder: SegmentFolder, _ form: AudioDelivery, _ diary: RecordDiary, _ sink: SegmentUploads?
   ) async throws -> SegmentCommands? {
-    guard let command else { return nil }
+    guard var command else { return nil }
+    command.sampleRate = form.sampleRate
     let commands = SegmentCommands(command) { news in
       await diary.note(news)
       guard case .succeeded(let segment) = news, let sink else { return }
@@ -149,7 +148,7 @@ struct RecordCommand: AsyncParsableCommand {
 
   /// Returns the queue's end of the recorder, if segments are uploaded, and has other programs know the folder.
   private func sink(
-    for folder: SegmentFolder, _ diary: RecordDiary, _ terminal: Terminal
+    for folder: SegmentFolder, _ form: AudioDelivery, _ diary: RecordDiary, _ terminal: Terminal
   ) async throws -> SegmentUploads? {
     let path = SegmentRequests.absolute(folder.path)
     guard let bucket else {
@@ -168,13 +167,9 @@ struct RecordCommand: AsyncParsableCommand {
       folder: path, endpoint: server.url, bucket: bucket, prefix: prefix, account: store.account)
     let catalog = try SegmentCatalog(path: folder.path)
     for problem in catalog.problems { await diary.note(problem: problem.isNotQueued) }
-    // What an earlier recorder has left is queued in its format.
-    let format = try format ?? catalog.deliveryFormat()
-    // Before programs that upload look at the folder.
-    try folder.deliver(as: format)
     try items.remember(source)
     return SegmentUploads(
-      store: items, folder: folder, requests: SegmentRequests(source: source, format: format),
+      store: items, folder: folder, requests: SegmentRequests(source: source, delivery: form),
       told: { await diary.note($0) })
   }
 }

@@ -5,34 +5,41 @@ import Uploads
 /// The names under which the segments of a folder are uploaded, and the requests for it.
 struct SegmentRequests: Sendable {
   let source: UploadSource
-  /// The format of the audio.
-  var format = AudioFileFormat.wav
+  /// The format and the sample rate of the audio.
+  var delivery = AudioDelivery()
 
   /// The metadata key of a segment's number.
   static let number = "segment"
-  /// The metadata key of the checksum of the WAV file that audio in another format was made of.
+  /// The metadata key of the checksum of the WAV file that audio in another form was made of.
   static let recorded = "wav-sha256"
+  /// The metadata key of the sample rate of the audio, in Hz.
+  static let sampleRate = "sample-rate"
 
-  /// Returns the requests for the sidecar and the audio of a segment, in this order. Audio in another format than WAV is
-  /// made first, if it was not.
+  /// Returns the requests for the sidecar and the audio of a segment, in this order. Audio in another form than that of
+  /// the segment is made first, if it was not.
   func requests(for segment: FinishedSegment) throws -> [UploadRequest] {
     let sidecar = String(segment.path.dropLast(4)) + ".json"
     let recorded = segment.info.measured.sha256
-    let (path, format) = try audio(of: segment)
+    let delivery = try possible(for: segment)
+    let path = segment.path(as: delivery)
+    let isCopy = path != segment.path
     var audio = try request(
-      segment, path, contentType: format.mediaType, sha256: format == .wav ? recorded : nil)
-    if format != .wav { audio.content.metadata[Self.recorded] = recorded }
-    return [try request(segment, sidecar, contentType: "application/json"), audio]
+      segment, path, delivery.format.fileExtension, contentType: delivery.format.mediaType,
+      sha256: isCopy ? nil : recorded)
+    if isCopy { audio.content.metadata[Self.recorded] = recorded }
+    audio.content.metadata[Self.sampleRate] = "\(delivery.sampleRate ?? segment.info.sampleRate)"
+    return [try request(segment, sidecar, "json", contentType: "application/json"), audio]
   }
 
-  /// Returns the audio file to upload; without room for one in the wanted format, the WAV file, because uploading is what
-  /// frees space.
-  private func audio(of segment: FinishedSegment) throws -> (path: String, format: AudioFileFormat) {
+  /// Makes the audio file to upload, and returns its form; without room for one in the wanted form, that of the WAV file,
+  /// because uploading is what frees space.
+  private func possible(for segment: FinishedSegment) throws -> AudioDelivery {
     do throws(AudioIngestError) {
-      return (try segment.file(as: format), format)
+      _ = try segment.file(as: delivery)
+      return delivery
     } catch {
       guard error.code == .noSpace else { throw error }
-      return (segment.path, .wav)
+      return AudioDelivery()
     }
   }
 
@@ -40,7 +47,7 @@ struct SegmentRequests: Sendable {
   func transcript(of segment: FinishedSegment) throws -> UploadRequest? {
     let path = segment.transcriptPath
     guard FileManager.default.fileExists(atPath: path) else { return nil }
-    return try request(segment, path, contentType: MediaType.of(path))
+    return try request(segment, path, "txt", contentType: MediaType.of(path))
   }
 
   /// Returns the key of the sidecar of a segment.
@@ -51,9 +58,13 @@ struct SegmentRequests: Sendable {
     AudioFileFormat.allCases.map { key(of: segment, $0.fileExtension) }
   }
 
-  /// Returns the format of an item's audio; `nil` for a sidecar or a transcript.
-  static func format(of item: UploadItem) -> AudioFileFormat? {
-    item.request.key.split(separator: ".").last.flatMap { AudioFileFormat(rawValue: String($0)) }
+  /// Returns the form of an item's audio; `nil` for a sidecar or a transcript.
+  static func delivery(of item: UploadItem) -> AudioDelivery? {
+    guard let format = item.request.key.split(separator: ".").last.flatMap({ AudioFileFormat(rawValue: String($0)) })
+    else { return nil }
+    // A copy of another sample rate has it in its name.
+    return AudioDelivery(
+      format, sampleRate: item.request.content.path.split(separator: ".").suffix(2).first.flatMap { Int($0) })
   }
 
   /// Returns the absolute path of a file or folder, without a slash at its end.
@@ -76,7 +87,7 @@ struct SegmentRequests: Sendable {
   }
 
   private func request(
-    _ segment: FinishedSegment, _ path: String, contentType: String, sha256: String? = nil
+    _ segment: FinishedSegment, _ path: String, _ end: String, contentType: String, sha256: String? = nil
   ) throws -> UploadRequest {
     let info = segment.info
     var content = try ObjectContent(readingOwn: Self.absolute(path), contentType: contentType)
@@ -89,7 +100,6 @@ struct SegmentRequests: Sendable {
       "duration": "\(info.duration)", "missing-samples": "\(info.missingSamples)",
     ]
     content.metadata.merge(SpeechMetadata(info).fields) { $1 }
-    let end = path.split(separator: ".").last.map(String.init) ?? "wav"
     var request = UploadRequest(
       content, bucket: source.bucket, key: key(of: segment, end), account: source.account)
     request.endpoint = source.endpoint

@@ -72,7 +72,7 @@ actor SegmentSources {
       if catalog.openCount > 0, try recover(source.folder) { catalog = try SegmentCatalog(path: source.folder) }
       let changed = try FileManager.default.attributesOfItem(atPath: source.folder)[.modificationDate] as? Date
       guard changed == nil || seen[source.folder] != changed else { return nil }
-      let requests = SegmentRequests(source: source, format: try catalog.deliveryFormat())
+      let requests = SegmentRequests(source: source, delivery: try catalog.delivery())
       // A transcript may be written long after its segment was delivered.
       let problems =
         catalog.problems.map(\.isNotQueued)

@@ -32,8 +32,8 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
     // Uploaded by a program that ended before it could say so, or by another one.
     if let known, known.state == .done { return try await release(known) }
     var wanted = requests
-    // Queued by a recorder that delivered another format.
-    if let known { wanted.format = SegmentRequests.format(of: known) ?? requests.format }
+    // Queued by a recorder that delivered another form.
+    if let known { wanted.delivery = SegmentRequests.delivery(of: known) ?? requests.delivery }
     let requests = try wanted.requests(for: segment)
     var isTold = false
     while let error = try addUnlessFull(requests) {
@@ -67,17 +67,17 @@ struct SegmentUploads: SegmentSink, DiskPolicy {
     guard let id = item.request.content.metadata[SegmentRequests.number].flatMap({ Int($0) }),
       item.request.content.path.hasPrefix(SegmentRequests.absolute(folder.path) + "/")
     else { return }
+    let key = item.request.key
+    let stem = key[..<(key.lastIndex(of: ".") ?? key.endIndex)]
     func uploaded(_ end: String) throws -> UploadItem? {
-      let key = item.request.key
-      let stem = key[..<(key.lastIndex(of: ".") ?? key.endIndex)]
       let found = try store.item(at: item.request.endpoint, bucket: item.request.bucket, key: "\(stem).\(end)")
       return found.flatMap { [.delivered, .done].contains($0.state) ? $0 : nil }
     }
-    let path = item.request.content.path
-    let transcript = path[..<(path.lastIndex(of: ".") ?? path.endIndex)] + ".txt"
+    let name = stem.split(separator: "/").last ?? ""
+    let transcript = "\(folder.path)/\(name).txt"
     let audio = try AudioFileFormat.allCases.lazy.compactMap { try uploaded($0.fileExtension) }.first
     guard let audio, try uploaded("json") != nil,
-      try !FileManager.default.fileExists(atPath: String(transcript)) || uploaded("txt") != nil
+      try !FileManager.default.fileExists(atPath: transcript) || uploaded("txt") != nil
     else { return }
     try letGo(id)
     await told(.uploaded(id, audio))
