@@ -27,7 +27,8 @@ struct AskCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("central-url"),
     help: ArgumentHelp(
-      "The URL of the central. Default: \(CentralClient.defaultURL), if a central runs there.", valueName: "url"))
+      "The URL of the central. Default: \(CentralClient.defaultURL), if a central of this user or of root runs there.",
+      valueName: "url"))
   var centralURL: String?
   @OptionGroup var adapter: AdapterOptions
   @OptionGroup var choice: PhoneChoiceOptions
@@ -88,8 +89,12 @@ struct AskCommand: AsyncParsableCommand {
         return (try await client.generate(prompt: prompt, maxTokens: maxTokens, onText: read), "central")
       }
       if try await client.isReachable() {
-        terminal.whisper("sending the prompt through the central at \(CentralClient.defaultURL) …")
-        return (try await client.generate(prompt: prompt, maxTokens: maxTokens, onText: read), "central")
+        if PortOwners.areTrusted(at: HTTPAPI.Configuration().port) {
+          terminal.whisper("sending the prompt through the central at \(CentralClient.defaultURL) …")
+          return (try await client.generate(prompt: prompt, maxTokens: maxTokens, onText: read), "central")
+        }
+        terminal.whisper(
+          "the central at \(CentralClient.defaultURL) belongs to another user, and is not used without --central-url")
       }
     }
     let radio = try await Radio.open(adapter, terminal)
