@@ -17,7 +17,7 @@ public struct TestTimeout: Error, Sendable, CustomStringConvertible {
 /// - Returns: The body's result.
 /// - Throws: ``TestTimeout``; the error that the body throws.
 public func within<R: Sendable>(
-  _ limit: Duration = .seconds(60), _ what: String = "the test's work",
+  _ limit: Duration = .seconds(300), _ what: String = "the test's work",
   _ body: @escaping @Sendable () async throws -> R
 ) async throws -> R {
   try await withThrowingTaskGroup(of: R.self) { group in
@@ -44,7 +44,7 @@ public func within<R: Sendable>(
 ///   - condition: The condition.
 /// - Throws: ``TestTimeout``; the error that the condition throws.
 public func eventually(
-  _ what: String = "the condition", within limit: Duration = .seconds(60),
+  _ what: String = "the condition", within limit: Duration = .seconds(300),
   isolation: isolated (any Actor)? = #isolation,
   _ condition: () async throws -> Bool
 ) async throws {

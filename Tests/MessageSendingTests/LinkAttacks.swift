@@ -6,7 +6,7 @@ import Testing
 @testable import MessageSending
 
 /// Links and pipes where keys and messages are kept.
-@Suite("Links among keys and messages", .timeLimit(.minutes(1))) struct LinkAttacks {
+@Suite("Links among keys and messages", .timeLimit(.minutes(5))) struct LinkAttacks {
   private let folder: TestFolder
   init() throws { folder = try TestFolder() }
 

@@ -10,7 +10,7 @@ private let program = URL(filePath: #filePath).deletingLastPathComponent()
   "The probe of the command",
   .enabled(if: Namespace.isPermitted, "needs root, or to run under: unshare --user --map-root-user --net"),
   .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
-  .timeLimit(.minutes(2)))
+  .timeLimit(.minutes(5)))
 struct ProbeProgramTests {
   @Test("path --probe asks the server itself, whatever proxy the environment names", arguments: ["http", "https"])
   func noProxyIsAsked(scheme: String) async throws {

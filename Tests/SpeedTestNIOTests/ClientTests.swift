@@ -6,7 +6,7 @@ import Testing
 
 extension LinkTests {
   /// Our client at a server that was written in Python from the protocol's description.
-  @Suite(.enabled(if: Peers.isThere, "needs python3"), .timeLimit(.minutes(3))) struct ClientTests {
+  @Suite(.enabled(if: Peers.isThere, "needs python3"), .timeLimit(.minutes(5))) struct ClientTests {
     @Test(
       "All phases run against a server of each kind",
       arguments: [[], ["--nul", "--drop-input"], ["--crlf"], ["--short-chunksize"], ["--http"], ["--http", "--nul"]])

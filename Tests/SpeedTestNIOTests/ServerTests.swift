@@ -8,7 +8,7 @@ import Testing
 
 extension LinkTests {
   /// Our server, measured by a client that was written in Python from the protocol's description.
-  @Suite(.enabled(if: Peers.isThere, "needs python3"), .timeLimit(.minutes(3))) struct ServerTests {
+  @Suite(.enabled(if: Peers.isThere, "needs python3"), .timeLimit(.minutes(5))) struct ServerTests {
     private func start(
       _ access: SpeedTestServer.Access = .open, _ change: (inout SpeedTestServer.Options) -> Void = { _ in }
     ) async throws -> SpeedTestServer {

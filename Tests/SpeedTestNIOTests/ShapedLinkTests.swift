@@ -7,7 +7,7 @@ extension LinkTests {
   @Suite(
     .enabled(if: ShapedLink.isPermitted, "needs tc, and root or to run under: unshare --user --map-root-user --net"),
     .enabled(if: FileManager.default.isExecutableFile(atPath: Peers.program), "needs the command: swift build"),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(5)))
   struct ShapedLinkTests {
     // How near is a question for Benchmarks/speedtest: a busy machine cannot keep a shaped cable full.
     @Test("The rates of both directions are those of the shaped link") func theTruth() async throws {

@@ -29,7 +29,7 @@ import UploadsTesting
   }
 
   /// By itself the kernel takes megabytes, and they would count as sent for as long as a slow line needs for them.
-  @Test("What waits in the kernel for a peer that takes nothing is no progress", .timeLimit(.minutes(1)))
+  @Test("What waits in the kernel for a peer that takes nothing is no progress", .timeLimit(.minutes(5)))
   func stalledPeers() async throws {
     let folder = try TemporaryFolder()
     let port = try LoopbackPort.free(1)[0]

@@ -8,7 +8,7 @@ import UploadsHTTP
 
 /// Servers of OpenSSL, whose certificates OpenSSL makes.
 @Suite(
-  "Failures of TLS", .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"), .timeLimit(.minutes(2)))
+  "Failures of TLS", .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"), .timeLimit(.minutes(5)))
 struct TLSTests {
   private let authority: TestAuthority
 

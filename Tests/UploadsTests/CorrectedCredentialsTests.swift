@@ -9,7 +9,7 @@ import UploadsTesting
 @testable import Uploads
 
 /// A user corrects the file with the credentials; the queue looks at it every 30 s while something waits for that.
-@Suite("Corrected credentials", .timeLimit(.minutes(1))) struct CorrectedCredentialsTests {
+@Suite("Corrected credentials", .timeLimit(.minutes(5))) struct CorrectedCredentialsTests {
   private let folder: TemporaryFolder
   private let server = MemoryServer()
   private let clock = ManualClock()

@@ -10,7 +10,7 @@ import UploadsTesting
 @testable import Uploads
 
 /// "Uploaded" holds for one server, and only as long as that server has the object.
-@Suite("The server that an item belongs to", .timeLimit(.minutes(2))) struct IdentityTests {
+@Suite("The server that an item belongs to", .timeLimit(.minutes(5))) struct IdentityTests {
   private let folder: TemporaryFolder
   private let store: QueueStore
   private let content: ObjectContent

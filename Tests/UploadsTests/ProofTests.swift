@@ -6,7 +6,7 @@ import UploadsTesting
 @testable import Uploads
 
 /// What a server must show before the local file is removed, at servers that show this or that, or have other bytes.
-@Suite("What proves that the server has the bytes", .serialized, .timeLimit(.minutes(2))) struct ProofTests {
+@Suite("What proves that the server has the bytes", .serialized, .timeLimit(.minutes(5))) struct ProofTests {
   /// A server whose responses a test changes, and that may lose bytes.
   final class ChangedServer: S3Transport {
     let memory = MemoryServer()

@@ -7,7 +7,7 @@ import UploadsTesting
 @testable import Uploads
 
 /// Servers that ignore the condition that no object is replaced, as some do without a word.
-@Suite("The objects of others", .timeLimit(.minutes(2))) struct ReplacementTests {
+@Suite("The objects of others", .timeLimit(.minutes(5))) struct ReplacementTests {
   private let folder: TemporaryFolder
   private let server = MemoryServer()
   private let run: QueueRun

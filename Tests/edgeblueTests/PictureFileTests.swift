@@ -9,7 +9,7 @@ import Testing
 /// The file that `edgeblue segments plot` writes, beside recordings that must not be harmed.
 @Suite(
   .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
-  .timeLimit(.minutes(2)))
+  .timeLimit(.minutes(5)))
 struct PictureFileTests {
   private let temporary: TemporaryFolder
   private let segment: FinishedSegment

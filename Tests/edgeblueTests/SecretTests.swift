@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test("A file of a secret may be a link, and a pipe in its place is not waited for", .timeLimit(.minutes(1)))
+  @Test("A file of a secret may be a link, and a pipe in its place is not waited for", .timeLimit(.minutes(5)))
   func namedFilesMayBeLinks() throws {
     try withFiles(["secret": "from-file\n"]) { (folder: String) throws in
       try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: folder + "/secret")

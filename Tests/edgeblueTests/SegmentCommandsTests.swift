@@ -11,7 +11,7 @@ import Uploads
 @testable import edgeblue
 
 /// `edgeblue record --exec`: a program for each finished segment.
-@Suite(.timeLimit(.minutes(2))) struct SegmentCommandsTests {
+@Suite(.timeLimit(.minutes(5))) struct SegmentCommandsTests {
   private let temporary: TemporaryFolder
   private let segment: FinishedSegment
 

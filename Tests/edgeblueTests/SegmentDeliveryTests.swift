@@ -8,7 +8,7 @@ import Testing
 @testable import edgeblue
 
 /// What a recorder delivers of its segments, in each format.
-@Suite(.timeLimit(.minutes(2))) struct SegmentDeliveryTests {
+@Suite(.timeLimit(.minutes(5))) struct SegmentDeliveryTests {
   private let temporary: TemporaryFolder
   private let folder: SegmentFolder
   private let segment: FinishedSegment

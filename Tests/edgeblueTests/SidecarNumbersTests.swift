@@ -6,7 +6,7 @@ import Testing
 @testable import edgeblue
 
 /// What the commands compute with the numbers of a sidecar, which a disk or somebody else may have changed.
-@Suite(.timeLimit(.minutes(2))) struct SidecarNumbersTests {
+@Suite(.timeLimit(.minutes(5))) struct SidecarNumbersTests {
   private let temporary: TemporaryFolder
   private let folder: String
   private let sidecar: URL

@@ -9,7 +9,7 @@ import Testing
 /// The commands that write files which the user names: what is there stays, and a failure leaves nothing.
 @Suite(
   .enabled(if: FileManager.default.isExecutableFile(atPath: program), "needs the command: swift build"),
-  .timeLimit(.minutes(2)))
+  .timeLimit(.minutes(5)))
 struct WrittenFilesTests {
   private let temporary: TemporaryFolder
   private let folder: String

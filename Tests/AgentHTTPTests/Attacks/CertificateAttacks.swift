@@ -8,7 +8,7 @@ import Testing
 /// Servers that pose as a coordinator, with certificates of an authority that the user trusts.
 @Suite(
   "Certificates that are not a coordinator's",
-  .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"), .timeLimit(.minutes(2)))
+  .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"), .timeLimit(.minutes(5)))
 struct CertificateAttacks {
   @Test(
     "A certificate for another host name and one that has expired end the connection before the request",

@@ -78,5 +78,5 @@ struct Kiosk {
 }
 
 /// Tests of CoreBluetooth, each with a fake BlueZ of its own.
-@Suite("CoreBluetooth over a fake BlueZ", .timeLimit(.minutes(2)))
+@Suite("CoreBluetooth over a fake BlueZ", .timeLimit(.minutes(5)))
 struct CoreBluetoothTests {}

@@ -53,7 +53,7 @@ import Testing
   }
 
   /// A pipe that nobody writes to would hold up whoever opens it.
-  @Test("A pipe or a device in the place of state is refused, and not waited for", .timeLimit(.minutes(1)))
+  @Test("A pipe or a device in the place of state is refused, and not waited for", .timeLimit(.minutes(5)))
   func pipesAreNotRead() throws {
     try withFolder { folder, _ in
       try #require(mkfifo(folder + "/pipe", 0o600) == 0)
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("A file that a person names may be a link, and a pipe is not waited for", .timeLimit(.minutes(1)))
+  @Test("A file that a person names may be a link, and a pipe is not waited for", .timeLimit(.minutes(5)))
   func namedFilesMayBeLinks() throws {
     try withFolder { folder, precious in
       try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: precious)

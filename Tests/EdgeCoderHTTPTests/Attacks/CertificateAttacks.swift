@@ -6,7 +6,7 @@ import Testing
 /// Servers that pose as an engine or as a central, with a certificate of an authority that is not trusted.
 @Suite(
   "Certificates that are not an engine's or a central's",
-  .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"), .timeLimit(.minutes(2)))
+  .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"), .timeLimit(.minutes(5)))
 struct CertificateAttacks {
   /// Whoever reads that no server answers may look for it without TLS.
   @Test("An engine and a central without a trusted certificate are named as that, and get no prompt")
