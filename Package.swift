@@ -147,7 +147,7 @@ var targets: [Target] = [
     name: "AudioIngestTests",
     dependencies: [
       "Streams", "Timing", "DurableFiles", "DeterministicTesting", "SystemTesting", "AudioIngest",
-      "AudioIngestTesting", "AudioWearables",
+      "AudioIngestTesting",
     ],
     swiftSettings: settings),
   .testTarget(
@@ -196,10 +196,11 @@ var targets: [Target] = [
     ],
     swiftSettings: settings),
   .testTarget(
-    name: "SpeedTestTests", dependencies: ["DeterministicTesting", "SpeedTest"], swiftSettings: settings),
+    name: "SpeedTestTests", dependencies: ["DeterministicTesting", "SystemTesting", "SpeedTest"],
+    swiftSettings: settings),
   .testTarget(
     name: "BlueZTests",
-    dependencies: ["Streams", "DeterministicTesting", "BlueZ", "BlueZTesting", "DBusTesting", "DBus"],
+    dependencies: ["Streams", "DeterministicTesting", "SystemTesting", "BlueZ", "BlueZTesting", "DBusTesting", "DBus"],
     swiftSettings: settings),
   .testTarget(
     name: "CoreBluetoothTests", dependencies: ["Streams", "BlueZ", "BlueZTesting", "CoreBluetooth"],
@@ -220,7 +221,7 @@ var targets: [Target] = [
     ], swiftSettings: settings),
   .testTarget(
     name: "BackgroundTasksTests",
-    dependencies: ["Streams", "Timing", "DurableFiles", "DeterministicTesting", "BackgroundTasks"],
+    dependencies: ["Streams", "Timing", "DurableFiles", "DeterministicTesting", "SystemTesting", "BackgroundTasks"],
     swiftSettings: settings),
   .testTarget(
     name: "AgentTests",

@@ -189,7 +189,7 @@ public final class WearableRecorder: Sendable {
     }
     // Listed before this run adds segments.
     let earlier = sink == nil ? [] : try SegmentCatalog(path: folder.path).entries.filter { !$0.isDelivered }
-    let thread = try RecordingThread()
+    let thread = try ExecutorThread(named: "recording")
     await withTaskExecutorPreference(thread.executor) {
       // No child of this task: the last segments are finished, and passed on, after its cancellation.
       let delivery = Task(executorPreference: thread.executor) { await self.passOn(earlier.map(\.segment)) }

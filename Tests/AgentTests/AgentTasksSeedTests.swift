@@ -1,12 +1,13 @@
 import DeterministicTesting
 import Foundation
 import SystemState
+import SystemTesting
 import Testing
 import Timing
 
 @testable import Agent
 
-@Suite("The promises of background tasks, in random orders of events", .timeLimit(.minutes(10)))
+@Suite("The promises of background tasks, in random orders of events", .computing, .timeLimit(.minutes(10)))
 struct AgentTasksSeedTests {
   @Test("Simulated days break no guarantee", arguments: [UInt64](1...100)) func thePromisesHold(seed: UInt64)
     async throws

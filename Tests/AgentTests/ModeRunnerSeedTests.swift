@@ -1,10 +1,11 @@
 import DeterministicTesting
 import Streams
+import SystemTesting
 import Testing
 
 @testable import Agent
 
-@Suite("The rules of the mode at the runner, in random orders of events", .timeLimit(.minutes(10)))
+@Suite("The rules of the mode at the runner, in random orders of events", .computing, .timeLimit(.minutes(10)))
 struct ModeRunnerSeedTests {
   /// Eight times 125 seeds; one that fails is named, and can be run alone.
   @Test("The rules hold for random sequences of events", arguments: 0..<8) func theRulesHold(share: UInt64) async throws

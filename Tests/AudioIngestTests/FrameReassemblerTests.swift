@@ -1,4 +1,5 @@
 import AudioIngestTesting
+import SystemTesting
 import Testing
 
 @testable import AudioIngest

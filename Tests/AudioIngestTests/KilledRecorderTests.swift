@@ -1,6 +1,7 @@
 import AudioIngestTesting
 import DeterministicTesting
 import Foundation
+import SystemTesting
 import Testing
 
 @testable import AudioIngest

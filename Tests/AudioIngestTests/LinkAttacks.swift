@@ -1,12 +1,13 @@
 import AudioIngestTesting
 import Foundation
 import Glibc
+import SystemTesting
 import Testing
 
 @testable import AudioIngest
 
 /// Links, pipes and devices in a folder of recordings.
-@Suite("Links among recordings", .computing, .timeLimit(.minutes(1))) struct LinkAttacks {
+@Suite("Links among recordings", .computing, .timeLimit(.minutes(5))) struct LinkAttacks {
   /// What is planted in the place of a file.
   enum Plant: CaseIterable { case link, pipe, device }
 

@@ -2,6 +2,7 @@ import AudioIngestTesting
 import DurableFiles
 import Foundation
 import Streams
+import SystemTesting
 import Testing
 
 @testable import AudioIngest

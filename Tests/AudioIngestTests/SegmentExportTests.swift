@@ -1,5 +1,6 @@
 import AudioIngestTesting
 import Foundation
+import SystemTesting
 import Testing
 
 @testable import AudioIngest

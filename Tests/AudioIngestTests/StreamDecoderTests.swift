@@ -1,5 +1,6 @@
 import AudioIngestTesting
 import DeterministicTesting
+import SystemTesting
 import Testing
 
 @testable import AudioIngest

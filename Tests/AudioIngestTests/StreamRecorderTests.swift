@@ -1,6 +1,7 @@
 import AudioIngestTesting
 import DurableFiles
 import Foundation
+import SystemTesting
 import Testing
 
 @testable import AudioIngest

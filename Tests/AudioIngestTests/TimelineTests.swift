@@ -1,4 +1,5 @@
 import DeterministicTesting
+import SystemTesting
 import Testing
 
 @testable import AudioIngest

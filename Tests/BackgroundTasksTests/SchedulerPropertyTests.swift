@@ -1,10 +1,11 @@
 import DeterministicTesting
+import SystemTesting
 import Testing
 
 @testable import BackgroundTasks
 
 /// The five rules of ``SchedulerMachine``, after random events.
-@Suite("The rules of the scheduler") struct SchedulerPropertyTests {
+@Suite("The rules of the scheduler", .computing) struct SchedulerPropertyTests {
   private static let registered: [String: BackgroundTaskRequest.Kind] = [
     "a": .refresh, "b": .processing, "c": .refresh,
   ]

@@ -1,5 +1,6 @@
 import DeterministicTesting
 import Foundation
+import SystemTesting
 import Testing
 
 @testable import MessageSending
@@ -36,7 +37,7 @@ private struct Fuzz {
   }
 }
 
-@Suite("Input that nobody meant", .timeLimit(.minutes(600)))
+@Suite("Input that nobody meant", .computing, .timeLimit(.minutes(600)))
 struct FuzzTests {
   @Test("No bytes trap the reader of a queue, with a right checksum and without")
   func queue() throws {

@@ -1,11 +1,12 @@
 import CNetlink
 import DeterministicTesting
 import Glibc
+import SystemTesting
 import Testing
 
 @testable import NetworkPath
 
-@Suite("The parser of netlink messages") struct ParseTests {
+@Suite("The parser of netlink messages", .computing) struct ParseTests {
   @Test("A link is parsed with its name, kind and hardware address") func aLink() {
     let info = Wire.attribute(IFLA_LINKINFO, Wire.attribute(IFLA_INFO_KIND, Wire.text("veth")))
     let bytes = Wire.link(

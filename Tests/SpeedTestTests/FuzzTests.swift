@@ -1,5 +1,6 @@
 import DeterministicTesting
 import FoundationEssentials
+import SystemTesting
 import Testing
 
 @testable import SpeedTest
@@ -7,7 +8,7 @@ import Testing
 /// Random input for every parser: nothing traps, memory stays bounded, and errors are typed.
 ///
 /// `EDGEBLUE_FUZZ=10000000` sets the number of inputs for each parser; 20,000 without it.
-@Suite struct FuzzTests {
+@Suite(.computing) struct FuzzTests {
   private static let inputs = ProcessInfo.processInfo.environment["EDGEBLUE_FUZZ"].flatMap(Int.init) ?? 20_000
 
   private static let words = [

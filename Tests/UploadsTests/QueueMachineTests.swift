@@ -1,10 +1,11 @@
 import DeterministicTesting
+import SystemTesting
 import Testing
 
 @testable import Uploads
 
 /// The next item, its time and its credentials, decided by events alone.
-@Suite("The state machine of the queue") struct QueueMachineTests {
+@Suite("The state machine of the queue", .computing) struct QueueMachineTests {
   private static let failure = "the reason"
 
   private func failed(_ id: Int64, _ kind: FailureKind) -> QueueMachine.Event {

@@ -1,13 +1,14 @@
 import DeterministicTesting
 import Foundation
 import Streams
+import SystemTesting
 import Testing
 import UploadsTesting
 
 @testable import Uploads
 
 /// The responses of servers, and the requests that follow from them.
-@Suite("Responses of servers") struct ReplyTests {
+@Suite("Responses of servers", .computing) struct ReplyTests {
   @Test("A server without room for the account is told from one that forbids")
   func quotasHaveWords() {
     let body = "<Error><Code>QuotaExceeded</Code><Message>so</Message></Error>"

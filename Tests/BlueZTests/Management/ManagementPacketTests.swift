@@ -1,9 +1,10 @@
 import DeterministicTesting
+import SystemTesting
 import Testing
 
 @testable import BlueZ
 
-@Suite("Packets of the management interface") struct ManagementPacketTests {
+@Suite("Packets of the management interface", .computing) struct ManagementPacketTests {
   private static let address: [UInt8] = [0x42, 0, 0, 1, 0xaa, 0, 1]
   /// The reply to Get Connection Information.
   private static let powers: [UInt8] = address + [0xc4, 4, 127]

@@ -1,9 +1,10 @@
 import DeterministicTesting
+import SystemTesting
 import Testing
 
 @testable import EdgeCoder
 
-@Suite("Frames of the v2 mux") struct MuxFrameTests {
+@Suite("Frames of the v2 mux", .computing) struct MuxFrameTests {
   /// The vectors of docs/v2-mux.md.
   static let vectors: [(MuxFrame, String)] = [
     (

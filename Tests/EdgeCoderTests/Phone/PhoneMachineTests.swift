@@ -1,9 +1,10 @@
 import DeterministicTesting
+import SystemTesting
 import Testing
 
 @testable import EdgeCoder
 
-@Suite("The state machine of the phone") struct PhoneMachineTests {
+@Suite("The state machine of the phone", .computing) struct PhoneMachineTests {
   private let a = PeerID("a")
   private let b = PeerID("b")
 

@@ -1,11 +1,12 @@
 import DeterministicTesting
 import EdgeCoderTesting
 import Foundation
+import SystemTesting
 import Testing
 
 @testable import EdgeCoder
 
-@Suite("Properties of the JSON scanner over random streams") struct JSONObjectScannerPropertyTests {
+@Suite("Properties of the JSON scanner over random streams", .computing) struct JSONObjectScannerPropertyTests {
   private static let alphabet = Array("ab{}[]\":,\\ \n€😀é\u{1}0t")
 
   private func randomMessage(_ generator: inout SeededGenerator) -> [UInt8] {

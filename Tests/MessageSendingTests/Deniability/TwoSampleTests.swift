@@ -1,9 +1,10 @@
 import DeterministicTesting
 import Foundation
+import SystemTesting
 import Testing
 
 /// Runs of senders, compared by their distributions: an observer of the network sees nothing else.
-@Suite("Runs of a silent and of a busy user", .timeLimit(.minutes(60))) struct TwoSampleTests {
+@Suite("Runs of a silent and of a busy user", .computing, .timeLimit(.minutes(60))) struct TwoSampleTests {
   /// The completed runs of each sender; the specification's number is 10,000.
   private static let runs = ProcessInfo.processInfo.environment["EDGEBLUE_RUNS"].flatMap { Int($0) } ?? 400
 

@@ -1,9 +1,10 @@
 import DeterministicTesting
 import Foundation
+import SystemTesting
 import Testing
 
 /// Years of the schedule in seconds, on a simulated clock.
-@Suite("The schedule, simulated", .timeLimit(.minutes(30))) struct SendingSimulationTests {
+@Suite("The schedule, simulated", .computing, .timeLimit(.minutes(30))) struct SendingSimulationTests {
   /// The hours of each simulation: 2,000 by default.
   private static let hours = ProcessInfo.processInfo.environment["EDGEBLUE_HOURS"].flatMap { Int64($0) } ?? 2000
 

@@ -1,11 +1,12 @@
 import DeterministicTesting
 import Foundation
+import SystemTesting
 import Testing
 
 @testable import MessageSending
 
 /// The body of a message on the wire, compared with Foundation's base64 and JSON.
-@Suite("Bodies of messages", .timeLimit(.minutes(5))) struct MessageBodyTests {
+@Suite("Bodies of messages", .computing, .timeLimit(.minutes(5))) struct MessageBodyTests {
   private static func messages(_ count: Int) -> [SealedMessage] {
     var random = SeededGenerator(seed: 33)
     let special = [UInt8](repeating: 0xff, count: 773), zero = [UInt8](repeating: 0, count: 773)

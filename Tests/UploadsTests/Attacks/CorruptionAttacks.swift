@@ -1,12 +1,13 @@
 import DeterministicTesting
 import Foundation
+import SystemTesting
 import Testing
 import UploadsTesting
 
 @testable import Uploads
 
 /// Files that are no queue, or were one.
-@Suite("Corrupt queues") struct CorruptionAttacks {
+@Suite("Corrupt queues", .computing) struct CorruptionAttacks {
   private let folder: TemporaryFolder
   private var path: String { folder.path + "/uploads.sqlite" }
 

@@ -1,19 +1,19 @@
 import Glibc
-package import Streams
 
-/// A thread for the tasks of a recorder: they write files, and a slow disk must not block the shared thread pool.
-package final class RecordingThread: Sendable {
+/// A thread of its own for tasks that block or compute for long, and would hold a thread of the shared pool.
+package final class ExecutorThread: Sendable {
   private let wake: WakeUp
   private let hasEnded = Lock(false)
   package let executor: ThreadExecutor
 
   /// Starts the thread, which ends with the last reference to this object.
-  /// - Throws: `SystemCallError` if no descriptor or thread is available.
-  package init() throws(SystemCallError) {
+  /// - Parameter name: The thread's name in `ps` and debuggers, at most 15 bytes.
+  /// - Throws: ``SystemCallError`` if no descriptor or thread is available.
+  package init(named name: String) throws(SystemCallError) {
     let wake = try WakeUp()
     self.wake = wake
     executor = ThreadExecutor(wake: { wake.signal() })
-    try startThread(named: "recording") { [executor, hasEnded] in
+    try startThread(named: name) { [executor, hasEnded] in
       var item = pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0)
       while !hasEnded.withLock({ $0 }) {
         // An interrupted wait only looks for jobs once more.
