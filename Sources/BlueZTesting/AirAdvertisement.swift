@@ -12,7 +12,17 @@ struct AirAdvertisement: Sendable, Hashable {
   var isConnectable = true
   var isDiscoverable = true
 
-  init() {}
+  /// Creates the advertisement of a stranger.
+  init(
+    _ name: String?, _ services: [BluetoothUUID], _ manufacturerData: [UInt16: [UInt8]], isConnectable: Bool
+  ) {
+    self.name = name
+    self.services = services.map(\.description)
+    self.isConnectable = isConnectable
+    guard !manufacturerData.isEmpty else { return }
+    self.manufacturerData = .dictionary(
+      of: "qv", manufacturerData.map { .init(.uint16($0.key), .variant(.bytes($0.value))) })
+  }
 
   /// Creates an advertisement from the properties of a program's `LEAdvertisement1`.
   /// - Throws: `DBusError` as bluetoothd reports it.

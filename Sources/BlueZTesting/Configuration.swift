@@ -30,6 +30,13 @@ extension FakeBlueZ {
     /// tests of the host that has them, and do not reach each other.
     public var sharedAddress: BluetoothAddress? = nil
 
+    /// A Boolean value that indicates whether bluetoothd has `Adapter1.ConnectDevice`, which so far needs `bluetoothd -E`.
+    public var connectsWithoutScan = false
+
+    /// A Boolean value that indicates whether bluetoothd has advertisement monitors, which so far need `bluetoothd -E`.
+    /// They report at once: the durations of thresholds count as none.
+    public var hasMonitors = false
+
     /// A Boolean value that indicates whether devices have their links over LE and over Classic apart, as those of
     /// `bluetoothd -E` from BlueZ 5.84 on.
     public var reportsBearers = false

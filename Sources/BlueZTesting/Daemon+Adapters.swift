@@ -32,8 +32,9 @@ extension Daemon {
         "PairableTimeout": property("PairableTimeout", index),
       ],
       methods: adapterMethods(index))
+    let monitors = configuration.hasMonitors ? [monitorManager(index)] : []
     adapter.object = try ServedObject(
-      try living(), adapter.path, [part, gattManager(index), advertisingManager(index)], logger: logger)
+      try living(), adapter.path, [part, gattManager(index), advertisingManager(index)] + monitors, logger: logger)
   }
 
   /// The methods of `org.bluez.Adapter1`.
@@ -62,7 +63,7 @@ extension Daemon {
         daemon.forget(device, at: adapter)
         return []
       },
-    ]
+    ] + experimentalMethods(index)
   }
 
   /// The services Generic Access and Generic Attribute.
@@ -85,10 +86,12 @@ extension Daemon {
     guard on != adapter.isPowered else { return }
     if !on {
       for device in adapter.devices.values { end(device, at: adapter, "org.bluez.Reason.Local") }
+      for attempt in adapter.unseen.values { attempt.yield(.giveUp) }
       for client in adapter.clients.scans.keys { stopScan(of: client, at: adapter) }
       for client in adapter.clients.advertisements.keys { adapter.clients.advertisements[client]?.isOnAir = false }
     }
     adapter.object?.set(Names.adapter, ["Powered": .bool(on)])
+    fellSilent(adapter)
   }
 
   func setPluggedIn(_ plugged: Bool, _ index: Int) throws {
@@ -100,6 +103,7 @@ extension Daemon {
     for device in adapter.devices.values { end(device, at: adapter, "org.bluez.Reason.Local") }
     for client in adapter.clients.advertisements.keys { release(client) }
     adapter.clear()
+    fellSilent(adapter)
   }
 
   /// The adapter, when it is switched on.

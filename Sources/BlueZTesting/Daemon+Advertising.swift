@@ -71,6 +71,7 @@ extension Daemon {
   func end(_ client: VirtualAdapter.Client, at adapter: VirtualAdapter) -> Bool {
     guard adapter.clients.advertisements.removeValue(forKey: client) != nil else { return false }
     countAdvertisements(adapter)
+    fellSilent(adapter)
     return true
   }
 

@@ -36,7 +36,7 @@ extension Daemon {
   }
 
   /// Delivers all present advertisements to an adapter that scans.
-  private func lookAround(_ adapter: VirtualAdapter) {
+  func lookAround(_ adapter: VirtualAdapter) {
     for other in adapters where other !== adapter { hear(other, at: adapter) }
     for address in adapter.strangers.keys.sorted(by: { $0.description < $1.description }) {
       hear(stranger: address, at: adapter)
@@ -47,12 +47,21 @@ extension Daemon {
   func report(_ adapter: VirtualAdapter) {
     for other in adapters where other !== adapter {
       hear(adapter, at: other)
-      if adapter.air?.isConnectable == true { other.devices[adapter.address]?.attempt?.yield(.tryAgain) }
+      guard adapter.air?.isConnectable == true else { continue }
+      other.devices[adapter.address]?.attempt?.yield(.tryAgain)
+      other.unseen[adapter.address]?.yield(.tryAgain)
     }
   }
 
+  /// Reports to the monitors of the others that an adapter does not advertise any more.
+  func fellSilent(_ adapter: VirtualAdapter) {
+    guard adapter.air == nil else { return }
+    for other in adapters where other !== adapter { lose(adapter.address, at: other) }
+  }
+
   private func hear(_ adapter: VirtualAdapter, at listener: VirtualAdapter) {
-    if let air = adapter.air { hear(air, from: adapter.address, rssi: configuration.rssi, at: listener) }
+    guard let air = adapter.air else { return }
+    hear(air, from: adapter.address, rssi: configuration.rssi, at: listener)
   }
 
   func hear(stranger address: BluetoothAddress, at adapter: VirtualAdapter) {
@@ -60,13 +69,15 @@ extension Daemon {
   }
 
   private func hear(_ air: AirAdvertisement, from address: BluetoothAddress, rssi: Int16, at adapter: VirtualAdapter) {
+    watch(air, from: address, rssi: rssi, at: adapter)
     let filters = adapter.clients.scans.values
     if configuration.version.crashesOnServiceFilters, !air.services.isEmpty,
       filters.contains(where: { !$0.services.isEmpty })
     {
       return crash()
     }
-    guard filters.contains(where: { $0.matches(air, address, rssi: rssi) }) else { return }
+    let shown = shownAddress(of: address, at: adapter).address
+    guard filters.contains(where: { $0.matches(air, shown, rssi: rssi) }) else { return }
     var properties = air.properties(rssi: rssi)
     guard let known = adapter.devices[address] else {
       addDevice(address, properties, at: adapter)
@@ -85,14 +96,16 @@ extension Daemon {
     _ address: BluetoothAddress, _ properties: [String: Value], at adapter: VirtualAdapter
   ) -> VirtualDevice? {
     let isBonded = adapter.bonds[address] != nil
+    let shown = shownAddress(of: address, at: adapter)
     var values: [String: Value] = [
-      "Address": .string(address.description), "AddressType": "public", "Alias": .string(address.description),
+      "Address": .string(shown.address.description), "AddressType": .string(shown.type),
+      "Alias": .string(shown.address.description),
       "Adapter": .objectPath(adapter.path), "Paired": .bool(isBonded), "Bonded": .bool(isBonded), "Trusted": false,
       "Blocked": false, "LegacyPairing": false, "Connected": false, "ServicesResolved": false, "UUIDs": .strings([]),
     ]
     values.merge(properties) { _, new in new }
     do {
-      let path = try adapter.path.appending("dev_" + address.description.replacing(":", with: "_"))
+      let path = try adapter.path.appending("dev_" + shown.address.description.replacing(":", with: "_"))
       let object = try ServedObject(
         try living(), path, [devicePart(address, values, adapter.index)] + bearerParts(address, adapter.index),
         logger: logger)
@@ -106,9 +119,32 @@ extension Daemon {
     }
   }
 
+  /// Returns the address under which an adapter receives a device: a private one is resolved by a bond.
+  func shownAddress(of address: BluetoothAddress, at adapter: VirtualAdapter) -> (
+    address: BluetoothAddress, type: String
+  ) {
+    let peer = adapters.first { $0.address == address }
+    guard let hidden = peer?.privateAddress, adapter.bonds[address] == nil else { return (address, "public") }
+    return (hidden, "random")
+  }
+
+  /// Changes the address under which the others receive an adapter. Those that neither know it nor are linked take it for
+  /// another device.
+  func setPrivateAddress(_ address: BluetoothAddress?, of index: Int) {
+    let adapter = adapters[index]
+    adapter.privateAddress = address
+    for other in adapters where other !== adapter && other.bonds[adapter.address] == nil {
+      if let device = other.devices[adapter.address], device.link == nil { forget(device, at: other) }
+    }
+    report(adapter)
+  }
+
   /// Removes a device.
   func forget(_ device: VirtualDevice, at adapter: VirtualAdapter) {
     end(device, at: adapter, "org.bluez.Reason.Local")
+    for (client, monitors) in adapter.clients.monitors {
+      for number in monitors.indices { adapter.clients.monitors[client]?[number].found.remove(device.address) }
+    }
     adapter.devices[device.address] = nil
     device.remove()
   }

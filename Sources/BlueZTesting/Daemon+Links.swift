@@ -126,11 +126,22 @@ extension Daemon {
     source.yield(.tryAgain)
     for await turn in turns {
       if turn == .giveUp { break }
-      if !hangs, let peer = peer(of: device), peer.air?.isConnectable == true, isWelcome(adapter, at: peer) {
-        return link(device, at: adapter, to: peer)
-      }
+      if !hangs, link(ifReachable: device, at: adapter) { return }
     }
     throw DBusError.connectAborted
+  }
+
+  /// Links a device that advertises and admits this adapter.
+  /// - Returns: `false` if it does not.
+  func link(ifReachable device: VirtualDevice, at adapter: VirtualAdapter) -> Bool {
+    if let peer = peer(of: device) {
+      guard peer.air?.isConnectable == true, isWelcome(adapter, at: peer) else { return false }
+      link(device, at: adapter, to: peer)
+      return true
+    }
+    guard adapter.strangers[device.address]?.air.isConnectable == true else { return false }
+    begin(Link(mtu: configuration.mtu, defaultAgent: defaultAgents.last), of: [(device, adapter)])
+    return true
   }
 
   private func isWelcome(_ adapter: VirtualAdapter, at peer: VirtualAdapter) -> Bool {
@@ -139,8 +150,10 @@ extension Daemon {
 
   private func link(_ device: VirtualDevice, at adapter: VirtualAdapter, to peer: VirtualAdapter) {
     guard let other = peer.devices[adapter.address] ?? addDevice(adapter.address, [:], at: peer) else { return }
-    let link = Link(mtu: configuration.mtu, defaultAgent: defaultAgents.last)
-    let sides = [(other, peer), (device, adapter)]
+    begin(Link(mtu: configuration.mtu, defaultAgent: defaultAgents.last), of: [(other, peer), (device, adapter)])
+  }
+
+  private func begin(_ link: Link, of sides: [(VirtualDevice, VirtualAdapter)]) {
     // Before a client learns of the connection, and repairs the fault.
     let readable = sides.filter { !$0.1.faults.leavesServicesUnresolved() }
     for (side, at) in sides {
@@ -162,7 +175,10 @@ extension Daemon {
   /// - Parameter reason: The reason from this side's view.
   func end(_ device: VirtualDevice, at adapter: VirtualAdapter, _ reason: String) {
     device.attempt?.yield(.giveUp)
-    guard device.link != nil, let peer = peer(of: device), let other = peer.devices[adapter.address] else { return }
+    guard device.link != nil else { return }
+    guard let peer = peer(of: device), let other = peer.devices[adapter.address] else {
+      return unlink(device, at: adapter, reason)
+    }
     let remote = reason == "org.bluez.Reason.Local" ? "org.bluez.Reason.Remote" : reason
     unsubscribe(adapter, from: peer)
     unsubscribe(peer, from: adapter)

@@ -56,10 +56,15 @@ extension Daemon {
   }
 
   func resolveServices(of device: VirtualDevice, over link: Link, at adapter: VirtualAdapter) {
-    guard device.link === link, let peer = peer(of: device) else { return }
-    mirror(peer, at: device, of: adapter)
+    guard device.link === link else { return }
+    if let peer = peer(of: device) {
+      mirror(peer, at: device, of: adapter)
+    } else {
+      let known = device["UUIDs"]?.strings ?? []
+      device.object.set(Names.device, ["UUIDs": .strings(Set(known + Self.ownServices).sorted())])
+    }
     // The device name of Generic Access is read with the rest.
-    let name: Value = device["Name"] ?? .string(peer.alias)
+    let name: Value = device["Name"] ?? .string(peer(of: device)?.alias ?? device.address.description)
     device.object.set(Names.device, ["Name": name, "Alias": name])
     device.object.set(
       Names.device, ["ServicesResolved": true], silently: adapter.faults.has(.connectedIsNotSignalled))

@@ -92,6 +92,9 @@ actor Daemon {
       for application in adapter.server.applications where application.client.name == name {
         withdraw(application.client, at: adapter)
       }
+      for monitors in adapter.clients.monitors.keys where monitors.name == name {
+        adapter.clients.monitors[monitors] = nil
+      }
       if adapter.clients.scans[name] != nil { stopScan(of: name, at: adapter) }
       adapter.clients.filters[name] = nil
       for device in adapter.devices.values {
@@ -116,9 +119,12 @@ actor Daemon {
   }
 
   /// A method that may take long, while others of its object are served.
-  nonisolated func longMethod(_ name: String, of adapter: Int, _ body: @escaping Body) -> Interface.Method {
+  nonisolated func longMethod(
+    _ name: String, _ input: [Interface.Argument] = [], out output: [Interface.Argument] = [], of adapter: Int,
+    _ body: @escaping Body
+  ) -> Interface.Method {
     .init(
-      name,
+      name, in: input, out: output,
       deferred: { [weak self] call, reply in
         // At once, so that the calls of a program reach the actor in their order.
         Task.immediate { [weak self] in

@@ -45,6 +45,15 @@ public struct FakeAdapter: Sendable {
   /// Ends all connections of the adapter, as when the peers go out of range.
   public func loseConnections() async { await daemon.loseConnections(index) }
 
+  /// Changes the private address of the adapter, which the others see until they have a bond with it.
+  ///
+  /// To an adapter without a bond the next advertisement is that of another device, unless the two are linked. With the
+  /// bond the device gets the adapter's own ``address``, and keeps its object.
+  /// - Parameter address: A resolvable or non-resolvable private address; `nil` uses the adapter's own again.
+  public func setPrivateAddress(_ address: BluetoothAddress?) async {
+    await daemon.setPrivateAddress(address, of: index)
+  }
+
   // MARK: Inspection
 
   /// The things that bluetoothd has for programs at one adapter.
@@ -60,6 +69,8 @@ public struct FakeAdapter: Sendable {
     public var applications = 0
     /// The number of programs that scan.
     public var scans = 0
+    /// The number of programs' registrations of advertisement monitors.
+    public var monitors = 0
     /// The number of links to other adapters, and of attempts to make one.
     public var links = 0
     /// The number of agents; they belong to bluetoothd itself, whatever the adapter.
@@ -93,16 +104,22 @@ public struct FakeAdapter: Sendable {
 
   // MARK: Other devices
 
-  /// Simulates a device that advertises, once for each scan, until ``forget(_:)``. It does not accept connections.
+  /// Simulates a device that advertises, once for each scan, until ``forget(_:)``. Another call for the same address
+  /// changes what it advertises and its RSSI.
   /// - Parameters:
   ///   - address: The address of the device.
   ///   - name: The local name that it advertises.
   ///   - services: The services that it advertises.
+  ///   - manufacturerData: The manufacturer data that it advertises, by company identifier.
   ///   - rssi: The RSSI of its advertisements, in dBm.
+  ///   - isConnectable: `true` for a device that accepts a connection; it has no services but Generic Access and Generic
+  ///     Attribute, and does not pair.
   public func receiveAdvertisement(
-    of address: BluetoothAddress, name: String? = nil, services: [BluetoothUUID] = [], rssi: Int16 = -70
+    of address: BluetoothAddress, name: String? = nil, services: [BluetoothUUID] = [],
+    manufacturerData: [UInt16: [UInt8]] = [:], rssi: Int16 = -70, isConnectable: Bool = false
   ) async {
-    await daemon.hear(address, name, services.map(\.description), rssi, at: index)
+    let air = AirAdvertisement(name, services, manufacturerData, isConnectable: isConnectable)
+    await daemon.hear(air, from: address, rssi, at: index)
   }
 
   /// Makes or ends a link over Bluetooth Classic with a device that bluetoothd knows, as a headset has one for sound.
@@ -129,11 +146,14 @@ extension Daemon {
 
   func holdings(at index: Int) -> FakeAdapter.Holdings {
     let adapter = adapters[index]
-    return FakeAdapter.Holdings(
+    var holdings = FakeAdapter.Holdings(
       advertisements: adapter.clients.advertisements.count, applications: adapter.server.applications.count,
       scans: adapter.clients.scans.count,
-      links: adapter.devices.values.count { $0.link != nil || $0.attempt != nil }, agents: agents.count,
+      links: adapter.devices.values.count { $0.link != nil || $0.attempt != nil } + adapter.unseen.count,
+      agents: agents.count,
       isPairable: adapter.object?[Names.adapter, "Pairable"]?.bool == true)
+    holdings.monitors = adapter.clients.monitors.count
+    return holdings
   }
 
   func securityLevel(to peer: BluetoothAddress, at index: Int) -> SecurityLevel? {
@@ -142,18 +162,18 @@ extension Daemon {
 
   func setPowered(_ on: Bool, at index: Int) { setPowered(on, adapters[index]) }
 
-  func hear(_ address: BluetoothAddress, _ name: String?, _ services: [String], _ rssi: Int16, at index: Int) {
-    var air = AirAdvertisement()
-    air.name = name
-    air.services = services
-    air.isConnectable = false
-    adapters[index].strangers[address] = (air, rssi)
-    hear(stranger: address, at: adapters[index])
+  func hear(_ air: AirAdvertisement, from address: BluetoothAddress, _ rssi: Int16, at index: Int) {
+    let adapter = adapters[index]
+    adapter.strangers[address] = (air, rssi)
+    hear(stranger: address, at: adapter)
+    guard air.isConnectable else { return }
+    adapter.devices[address]?.attempt?.yield(.tryAgain)
+    adapter.unseen[address]?.yield(.tryAgain)
   }
 
   func forget(_ address: BluetoothAddress, at index: Int) {
     let adapter = adapters[index]
-    adapter.strangers[address] = nil
+    if adapter.strangers.removeValue(forKey: address) != nil { lose(address, at: adapter) }
     if let device = adapter.devices[address], device.link == nil { forget(device, at: adapter) }
   }
 }

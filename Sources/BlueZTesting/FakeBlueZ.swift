@@ -23,9 +23,9 @@ public import Logging
 /// ```
 ///
 /// The fake implements the D-Bus contract of BlueZ 5.66, or of the release in its ``Configuration``, as far as `BlueZ`
-/// depends on it: adapters, discovery with filters, advertising, connections, GATT in both roles, pairing by Just Works
-/// and by numeric comparison. Faults are injected with ``FakeAdapter/inject(_:)``, ``kill()``, ``restart()`` and
-/// ``FakeAdapter/unplug()``.
+/// depends on it: adapters, private addresses, discovery with filters, advertising, monitors, connections, GATT in both
+/// roles, pairing by Just Works, by numeric comparison and by passkey entry. Faults are injected with
+/// ``FakeAdapter/inject(_:)``, ``kill()``, ``restart()`` and ``FakeAdapter/unplug()``.
 ///
 /// It does not imitate:
 ///
@@ -33,9 +33,8 @@ public import Logging
 ///   once for each scan, and bluetoothd does not forget it after 30 s; ``FakeAdapter/forget(_:)`` does.
 /// - **the kernel**: L2CAP channels, the management socket, limits of controllers, and `Adapter.connections()`, which
 ///   returns an empty list (EdgeCoder's phone needs the access mode `open` here).
-/// - **private addresses**, passkey entry, pairing again for a better key, profiles, BR/EDR beyond the fact of
-///   a link (``FakeAdapter/setClassicLink(_:with:)``), advertisement monitors,
-///   authorization of prepared writes, EATT.
+/// - pairing again for a better key, profiles, BR/EDR beyond the fact of a link
+///   (``FakeAdapter/setClassicLink(_:with:)``), authorization of prepared writes, EATT.
 /// - **the order in which bluetoothd adds the interfaces of an adapter**: here they appear at once.
 ///
 /// So a test with the fake shows that a program follows the contract. That the contract is BlueZ's own is shown by the

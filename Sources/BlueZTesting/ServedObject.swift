@@ -97,6 +97,8 @@ enum Names {
   static let descriptor = "org.bluez.GattDescriptor1"
   static let advertisingManager = "org.bluez.LEAdvertisingManager1"
   static let advertisement = "org.bluez.LEAdvertisement1"
+  static let monitor = "org.bluez.AdvertisementMonitor1"
+  static let monitorManager = "org.bluez.AdvertisementMonitorManager1"
   static let agentManager = "org.bluez.AgentManager1"
   static let agent = "org.bluez.Agent1"
 }

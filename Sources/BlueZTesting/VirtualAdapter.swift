@@ -30,6 +30,7 @@ final class VirtualAdapter {
     /// The filters of clients that do not scan yet.
     var filters: [String: ScanFilter] = [:]
     var advertisements: [Client: Advertising] = [:]
+    var monitors: [Client: [VirtualMonitor]] = [:]
   }
 
   /// The GATT server, which ends with bluetoothd.
@@ -44,6 +45,8 @@ final class VirtualAdapter {
   // These outlive bluetoothd.
   var isPluggedIn = true
   var bonds: [BluetoothAddress: LinkKey] = [:]
+  /// The address under which adapters without a bond receive this one; `nil` for its own.
+  var privateAddress: BluetoothAddress?
   /// Devices that are no adapters of the fake, and what they advertise.
   var strangers: [BluetoothAddress: (air: AirAdvertisement, rssi: Int16)] = [:]
 
@@ -52,6 +55,8 @@ final class VirtualAdapter {
   var clients = Clients()
   var server = Server()
   var devices: [BluetoothAddress: VirtualDevice] = [:]
+  /// The attempts to connect to devices that bluetoothd does not know.
+  var unseen: [BluetoothAddress: BoundedStream<VirtualDevice.Attempt>.Source] = [:]
 
   /// The handles below are those of the Generic Access and Generic Attribute services.
   static let firstHandle: UInt16 = 0x0010
@@ -89,6 +94,7 @@ final class VirtualAdapter {
   /// Removes the state that belongs to an instance of bluetoothd, as when that ends or the adapter is unplugged.
   func clear() {
     for device in devices.values { device.remove() }
+    for attempt in unseen.values { attempt.yield(.giveUp) }
     for notifier in server.notifiers.values { notifier.close() }
     closeWriteSockets()
     object?.remove()
