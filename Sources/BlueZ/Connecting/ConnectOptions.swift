@@ -17,6 +17,11 @@ public enum ConnectOptions: Sendable, Hashable {
 
   /// A connection that is re-established whenever it is lost, until it is ended: after lost connections, a device that
   /// is out of range for days, an unplugged adapter, and restarts of bluetoothd.
+  ///
+  /// An attempt to connect to a device that bluetoothd knows is one passive scan for that device alone, so that the
+  /// receiver is open for `timeout` out of `timeout` plus delay: a third of the time by default (measured on Linux 6.1).
+  /// A device that bluetoothd has forgotten is scanned for actively. A link that another program makes during a delay
+  /// ends the delay.
   /// - Parameters:
   ///   - timeout: The longest time for each phase of an attempt, as in `direct`.
   ///   - backoff: The delay after the first failed attempt; it doubles with each further failure in a row.

@@ -101,3 +101,32 @@ extension Adapter {
     try await DeviceConnection.start(Dial(self, address, options, lifetime, requiring: required), options)
   }
 }
+
+extension Adapter {
+  /// Connects to the device with an address of known type without a scan, also when bluetoothd has never seen the device.
+  ///
+  /// The kernel waits for an advertisement of this device alone: that finds a device without the discoverable flag, too,
+  /// and takes less of the radio than a scan. Where bluetoothd lacks the method, the adapter scans, as
+  /// ``connect(to:_:lifetime:requiring:)-(BluetoothAddress,_,_,_)`` does: so far it needs `bluetoothd -E`.
+  ///
+  /// ```swift
+  /// let connection = try await adapter.connect(to: address, type: .public)
+  /// print(try await connection.device())
+  /// ```
+  /// bluetoothd cannot withdraw an attempt that a caller cancels, or that takes longer than the timeout: it lasts until
+  /// the kernel gives up, which takes about 40 s. A link that is made until then is ended, also after the session was
+  /// closed; the next attempt to connect to the address joins the one that is under way.
+  /// - Parameters:
+  ///   - address: The public, static or private address that the device has now.
+  ///   - type: The kind of the address.
+  ///   - options: The policy: once, or again whenever the connection is lost.
+  ///   - lifetime: The end of the link: by default with the session, when the session makes it.
+  ///   - required: The characteristics, by service, without which the connection is of no use.
+  /// - Throws: The errors of ``Device/connect(_:lifetime:requiring:)``.
+  public func connect(
+    to address: BluetoothAddress, type: AddressType, _ options: ConnectOptions = .direct(),
+    lifetime: LinkLifetime = .session, requiring required: [BluetoothUUID: Set<BluetoothUUID>] = [:]
+  ) async throws -> DeviceConnection {
+    try await DeviceConnection.start(Dial(self, address, type: type, options, lifetime, requiring: required), options)
+  }
+}

@@ -1,5 +1,4 @@
 import Streams
-import Timing
 
 /// Performs the actions of a ``ConnectMachine`` for one device at one adapter.
 final class Dial: Sendable {
@@ -7,6 +6,10 @@ final class Dial: Sendable {
     var state = DeviceConnection.State.connecting
     /// The address of the device; its identity address once a private one was resolved.
     var target: BluetoothAddress
+    /// The kind of the address, with which bluetoothd connects without a scan; `nil` scans.
+    var type: AddressType?
+    /// A Boolean value that indicates whether the device was linked after the last attempt, which was of no use.
+    var wasLinked = false
     var observers: [Int: BoundedStream<DeviceConnection.State>.Source] = [:]
     var nextObserver = 0
     var work: Task<Void, Never>?
@@ -22,14 +25,14 @@ final class Dial: Sendable {
   private let begun = ContinuousClock.now
 
   init(
-    _ adapter: Adapter, _ target: BluetoothAddress, _ options: ConnectOptions, _ lifetime: LinkLifetime,
-    requiring required: [BluetoothUUID: Set<BluetoothUUID>]
+    _ adapter: Adapter, _ target: BluetoothAddress, type: AddressType? = nil, _ options: ConnectOptions,
+    _ lifetime: LinkLifetime, requiring required: [BluetoothUUID: Set<BluetoothUUID>]
   ) {
     self.adapter = adapter
     self.options = options
     self.lifetime = lifetime
     self.required = required
-    shared = Lock(Shared(target: target))
+    shared = Lock(Shared(target: target, type: type))
   }
 
   /// The address; the identity, once a private one is resolved.
@@ -114,12 +117,16 @@ final class Dial: Sendable {
     let next = machine.handle(event, at: now, random: .random(in: 0...1))
     switch event {
     case .failed(_, let error), .lost(let error):
+      let isLinked = isLinked
+      shared.withLock { $0.wasLinked = isLinked }
       adapter.core.logger.debug("not connected to \(target)", metadata: ["error": "\(error)"])
       enter(.waiting(error))
     case .start, .connected, .due: break
     }
     return next
   }
+
+  var isLinked: Bool { adapter.device(target)?.isConnected ?? false }
 
   private var now: Duration { ContinuousClock.now - begun }
 
@@ -129,7 +136,7 @@ final class Dial: Sendable {
     case .attempt: return try await attempt(afresh: false)
     case .attemptAfresh: return try await attempt(afresh: true)
     case .delay(let delay):
-      try await Task.sleep(for: delay, clock: .steady)
+      try await untilLinked(atMost: delay)
       return .due
     case .waitForAdapter:
       try await waitForAdapter()
@@ -144,7 +151,7 @@ final class Dial: Sendable {
     do {
       let device = try await ConnectFailure.in(.search) {
         if afresh { try await forget() }
-        return try await adapter.find(target, timeout: options.timeout)
+        return try await found()
       }
       try await device.attempt(options.timeout, lifetime, requiring: required)
       enter(.connected(device))
@@ -152,6 +159,18 @@ final class Dial: Sendable {
     } catch let failure as ConnectFailure {
       return .failed(failure.phase, failure.error)
     }
+  }
+
+  /// Returns the device: the one that bluetoothd knows, or finds; with an address of known type one that it connects to
+  /// without having seen it.
+  private func found() async throws -> Device {
+    let (target, type) = shared.withLock { ($0.target, $0.type) }
+    if let type, adapter.device(target) == nil,
+      let device = try await adapter.connectUnseen(target, type, options.timeout, lifetime)
+    {
+      return device
+    }
+    return try await adapter.find(target, timeout: options.timeout)
   }
 
   /// Makes bluetoothd forget its cache of the services. The only call for that makes it forget the device, which would

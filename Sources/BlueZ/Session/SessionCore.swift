@@ -24,6 +24,7 @@ final class SessionCore: Sendable {
     var disconnections = Disconnections()
     var channels = AttemptedChannels()
     var leases = Leases()
+    var unseen = UnseenAttempts()
     var lanes: [RegistrationLane: SerialQueue] = [:]
   }
 
