@@ -32,7 +32,31 @@ extension SessionCore {
   private func establish(_ id: Int) async throws {
     guard let registration = state.withLock({ $0.registry.entries[id]?.registration }) else { return }
     let (connection, instance) = try await whenReady(for: registration)
+    await restoreEarlier(than: id, registration, on: connection, instance)
     try await attempt(id, registration, on: connection, instance)
+  }
+
+  /// Restores what was declared before a registration in the same lane: a new advertisement must not take the last place
+  /// from one that is about to come back.
+  private func restoreEarlier(
+    than id: Int, _ registration: any Registration, on connection: Connection, _ instance: AdapterInstance
+  ) async {
+    let lane = registration.lane
+    let place = registration.place
+    let earlier = state.withLock { state in
+      state.registry.entries.filter { key, entry in
+        key < id && entry.registration.lane == lane && entry.registration.place == place
+          && entry.status != .declared && !entry.isEstablished(at: instance)
+      }
+    }
+    for (id, entry) in earlier.sorted(by: { $0.key < $1.key }) {
+      do {
+        try await attempt(id, entry.registration, on: connection, instance)
+      } catch {
+        // The supervisor tries again, and reports it.
+        wake.signal()
+      }
+    }
   }
 
   /// Attempts to establish a registration, unless it was withdrawn.

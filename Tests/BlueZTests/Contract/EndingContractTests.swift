@@ -162,3 +162,29 @@ extension ContractTests {
     try await lab.stop()
   }
 }
+
+/// Tests of declarations that come while others are restored.
+extension ContractTests {
+  @Test("An advertisement that is declared during a restoration does not take the place of an earlier one")
+  func newDuringRestoration() async throws {
+    let lab = try await FakeBlueZ.start()
+    let phone = try await lab.adapter(0)
+    // As many as there is room for.
+    var earlier: [Advertisement] = []
+    for number in 0..<5 { earlier.append(try await phone.advertise(.init(name: "lamp \(number)"))) }
+    for _ in 0..<5 {
+      try await lab.kill()
+      lab.adapters[0].inject(.slowReplies(.milliseconds(20)))
+      var events = phone.session.events().makeAsyncIterator()
+      try await lab.startAgain()
+      while let event = await events.next(), event != .serviceUp {}
+      let late = try await code { try await phone.advertise(.init(name: "late")) }
+      #expect(late == .notPermitted)
+      lab.adapters[0].repair()
+      await settled { await lab.adapters[0].holdings().advertisements == 5 }
+    }
+    for advertisement in earlier { try await advertisement.stop() }
+    #expect(await lab.adapters[0].holdings().advertisements == 0)
+    try await lab.stop()
+  }
+}

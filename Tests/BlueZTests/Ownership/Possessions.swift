@@ -14,11 +14,10 @@ struct Possessions {
   /// The things that bluetoothd must have for the program.
   ///
   /// Whether the adapter is pairable is determined only without an agent: an agent makes it so, and the end of a window
-  /// undoes it, in the order in which they happen. Nor can there be more advertisements than there is room for: while
-  /// they are restored, one that is declared meanwhile may take the place of another, which then waits.
+  /// undoes it, in the order in which they happen.
   func holdings(likePairable isPairable: Bool) -> FakeAdapter.Holdings {
     FakeAdapter.Holdings(
-      advertisements: min(advertisements.count, 5), applications: applications.count, scans: scans.isEmpty ? 0 : 1,
+      advertisements: advertisements.count, applications: applications.count, scans: scans.isEmpty ? 0 : 1,
       links: connections.isEmpty ? 0 : 1, agents: agents.count,
       isPairable: !windows.isEmpty || (!agents.isEmpty && isPairable))
   }
