@@ -241,8 +241,8 @@ var targets: [Target] = [
   .testTarget(
     name: "RadioTests",
     dependencies: [
-      "Streams", "Timing", "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables", "BlueZ",
-      "CoreBluetooth", "DBus", "EdgeCoder",
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting",
+      "AudioWearables", "BlueZ", "CoreBluetooth", "DBus", "EdgeCoder",
     ],
     swiftSettings: settings),
   .testTarget(
