@@ -7,11 +7,16 @@ let package = Package(
   // A dependency by a path has all traits by default; one by a URL does not.
   dependencies: [.package(name: "EdgeBlue", path: "..", traits: [])],
   targets: [
+    example("Beacon", ["BlueZ", "BlueZProfiles"]),
     example("Bedtime", ["SystemState"]),
+    example("Bond", ["BlueZ"]),
+    example("Dimmer", ["BlueZ"]),
+    example("Echo", ["BlueZ"]),
     example("Explorer", ["BlueZ"]),
     example("Greeter", ["DBus"]),
     example("HeartRate", ["BlueZ"]),
     example("HeartRateMonitor", ["CoreBluetooth"]),
+    example("Lamp", ["BlueZ", "Streams"]),
     example("Nearby", ["BlueZ"]),
     example("Phone", ["BlueZ", "EdgeCoder"]),
     example("Plugged", ["SystemState"]),

@@ -1,3 +1,4 @@
+import BlueZ
 import Foundation
 import Testing
 
@@ -8,7 +9,8 @@ extension RadioTests {
     private static let folder = root + "/.build-examples/debug/"
     private static let edgeblue = root + "/.build/debug/edgeblue"
     private static let areBuilt = [
-      "Explorer", "HeartRate", "HeartRateMonitor", "Nearby", "Phone", "PulseReader", "UARTBridge",
+      "Beacon", "Bond", "Dimmer", "Echo", "Explorer", "HeartRate", "HeartRateMonitor", "Lamp", "Nearby", "Phone",
+      "PulseReader", "UARTBridge",
     ].allSatisfy { FileManager.default.isExecutableFile(atPath: folder + $0) }
     private static let needed: Comment = "needs the examples: scripts/build-examples"
 
@@ -131,6 +133,65 @@ extension RadioTests {
       let answer = try await output(
         of: Self.edgeblue, ["ask", "--direct", "--adapter", Radio.mac, "--access", "open", "one two three"])
       #expect(answer.last?.hasPrefix("three two one") == true, "\(answer)")
+    }
+
+    @Test("The dimmer example reads and writes the lamp example", .enabled(if: areBuilt, needed))
+    func aLampIsDimmed() async throws {
+      let names = Radio.names.sorted()
+      let lamp = try start("Lamp", names[0])
+      defer { lamp.terminate() }
+      let lines = try await output(of: Self.folder + "Dimmer", [try await others()])
+      #expect(lines.last?.hasSuffix("had 50 and has 25") == true, "\(lines)")
+    }
+
+    @Test("The beacon example is an iBeacon", .enabled(if: areBuilt, needed))
+    func aBeacon() async throws {
+      let uuid = UUID()
+      let beacon = try start("Beacon", uuid.uuidString, Radio.phone)
+      defer { beacon.terminate() }
+      let adapter = try await Radio.adapter(Radio.mac)
+      // Beacons do not have the discoverable flag.
+      let results = try await adapter.discover(.init(pattern: "", duplicates: true))
+      let content: [UInt8] = [0x02, 0x15] + withUnsafeBytes(of: uuid.uuid) { Array($0) } + [0, 1, 0, 0, 0xc5]
+      try await bounded(.seconds(60), "the beacon") {
+        for await result in results where result.advertisement?.manufacturerData[0x004c] == content { return }
+        throw TestTimeout(phase: "the scan ended")
+      }
+      adapter.session.close()
+    }
+
+    @Test("The bond example pairs with a device that admits it", .enabled(if: areBuilt, needed))
+    func aBond() async throws {
+      let phone = try await Radio.adapter(Radio.phone)
+      let mac = try await Radio.adapter(Radio.mac)
+      for (adapter, peer) in [(phone, mac.address), (mac, phone.address)] {
+        try await adapter.device(peer)?.remove()
+      }
+      let agent = try await phone.session.register(PairingAgent(authorizePairing: { _ in true }))
+      let window = try await phone.openPairingWindow(for: .seconds(120))
+      let advertisement = try await phone.advertise(.init(name: "Bonds", services: ["180f"]))
+      let lines = try await output(of: Self.folder + "Bond", [phone.address.description, Radio.mac])
+      #expect(lines.last == "bonded: true", "\(lines)")
+      for (adapter, peer) in [(phone, mac.address), (mac, phone.address)] {
+        try await adapter.device(peer)?.remove()
+      }
+      withExtendedLifetime((agent, window, advertisement)) {}
+      phone.session.close()
+      mac.session.close()
+    }
+
+    @Test("The echo example returns packets", .enabled(if: areBuilt, needed))
+    func anEcho() async throws {
+      let echo = try start("Echo", Radio.phone)
+      defer { echo.terminate() }
+      let adapter = try await Radio.adapter(Radio.mac)
+      let filter = Adapter.DiscoveryFilter(services: ["ec0d0411-ec0d-ec0d-ec0d-ec0d0411ec0d"])
+      let channel = try await adapter.find(filter, timeout: .seconds(60)).openChannel(psm: 0xd7)
+      try await channel.send([1, 2, 3])
+      let packet = try await bounded(.seconds(30), "the packet") { try await channel.packets.first { _ in true } }
+      #expect(packet == [1, 2, 3])
+      channel.close()
+      adapter.session.close()
     }
 
     @Test("The serial cable example carries bytes both ways", .enabled(if: areBuilt, needed))
