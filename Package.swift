@@ -192,11 +192,12 @@ var targets: [Target] = [
   .target(
     name: "SpeedTest",
     dependencies: [
-      "ErrorReporting", "Timing", "DurableFiles", full("Crypto", "swift-crypto"),
+      "ErrorReporting", "Streams", "Timing", "DurableFiles", full("Crypto", "swift-crypto"),
     ],
     swiftSettings: settings),
   .testTarget(
-    name: "SpeedTestTests", dependencies: ["DeterministicTesting", "SystemTesting", "SpeedTest"],
+    name: "SpeedTestTests",
+    dependencies: ["Streams", "DurableFiles", "DeterministicTesting", "SystemTesting", "SpeedTest"],
     swiftSettings: settings),
   .testTarget(
     name: "BlueZTests",

@@ -19,4 +19,10 @@ extension CodedError.Code where Domain == SpeedTestErrorDomain {
   public static var connectionClosed: Self { Self("connection closed", .temporary) }
   /// The peer did not finish a step in time.
   public static var timedOut: Self { Self("timed out", .temporary) }
+  /// A file cannot be read or written.
+  public static var storage: Self { Self("storage", .failed) }
+  /// The contents of a file are corrupt.
+  public static var damagedFile: Self { Self("damaged file", .failed) }
+  /// Another program has what this one needs: a loop, or the one test at a time.
+  public static var busy: Self { Self("busy", .temporary) }
 }
