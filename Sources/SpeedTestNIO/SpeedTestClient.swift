@@ -170,11 +170,3 @@ public struct SpeedTestClient: Sendable {
     }
   }
 }
-
-/// The result of a test, with the connections that it used.
-public struct SpeedTestReport: Sendable, Hashable {
-  /// The result, complete or as far as the test came.
-  public var result: SpeedTestResult
-  /// The ends of the connections; `nil` when none was authorised.
-  public var connection: SpeedTestConnectionInfo?
-}
