@@ -182,8 +182,8 @@ struct ProxyProgramTests {
         "messages", "setup", "--state", "FOLDER/state", "--server", "https://collector.invalid", "--keys",
         "https://keys.invalid/keys.json", "--root", String(repeating: "A", count: 43) + "=", "--passphrase-fd", "0",
       ],
-      ["speedtest", "--server", "speed.invalid", "--seconds", "1"],
-      ["speedtest", "--server", "speed.invalid", "--seconds", "1", "--http", "--tls"],
+      ["speedtest", "--no-store", "--server", "speed.invalid", "--seconds", "1"],
+      ["speedtest", "--no-store", "--server", "speed.invalid", "--seconds", "1", "--http", "--tls"],
     ])
   func directCommands(_ words: [String]) async throws {
     let all = ["https_proxy", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]

@@ -47,6 +47,8 @@ import Uploads
       ["speedtest", "--server", "speed.example.org:443", "--tls", "--http", "--key-file", "speed.key", "--json"],
       ["speedtest", "--server", "h", "--threads", "120", "--seconds", "30", "--no-upload", "--token", "combined"],
       ["speedtest", "serve", "--key-file", "k", "--port", "443", "--certificate", "c", "--certificate-key", "k"],
+      ["speedtest", "history", "--csv", "--last", "10"], ["speedtest", "show"],
+      ["speedtest", "plot", "17", "test.svg"],
     ])
   func whatTheHelpPromises(arguments: [String]) throws {
     _ = try EdgeBlueCommand.parseAsRoot(arguments)
@@ -76,6 +78,7 @@ import Uploads
       ["speedtest", "--server", "h", "--seconds", "0"], ["speedtest", "--server", "h", "--insecure"],
       ["speedtest", "--server", "h", "--key", "secret"], ["speedtest", "serve"],
       ["speedtest", "serve", "--open", "--key-file", "k"], ["speedtest", "serve", "--open", "--certificate", "c"],
+      ["speedtest", "history", "--csv", "--json"], ["speedtest", "plot", "1"],
       ["mode"], ["mode", "turbo"], ["mode", "on", "--only-while-charging", "sometimes"], ["events", "--limit", "0"],
       ["uploads", "run", "--metrics-port", "65536"], ["upload", "f"],
       ["upload", "a", "b", "--bucket", "b", "--key", "k"],

@@ -2,20 +2,42 @@ import DurableFiles
 import Foundation
 import Timing
 
-/// A file for a picture of a segment, in the format that its name ends in: SVG, or PNG by `rsvg-convert`.
+/// A file for a picture, in the format that its name ends in: SVG, or PNG by `rsvg-convert`.
 ///
 /// It replaces nothing but a picture that an earlier run has drawn: a mistaken name must not cost a recording.
 struct PictureFile {
   private enum Format: String { case svg, png }
 
+  /// The subject of a picture, by which a picture of an earlier run is known.
+  enum Subject {
+    /// A segment of a recording.
+    case segment
+    /// A speed test, or a loop of them.
+    case speedTest
+
+    /// The beginning of the title of an SVG picture.
+    fileprivate var title: String {
+      switch self {
+      case .segment: "Segment "
+      case .speedTest: "Speed test"
+      }
+    }
+
+    /// A chunk of text behind the header of a PNG file, with its length and CRC-32.
+    fileprivate var pngMark: [UInt8] {
+      switch self {
+      case .segment: [0, 0, 0, 31] + Array("tEXtSoftware\0edgeblue segments plot".utf8) + [0xe2, 0x57, 0x6d, 0x6f]
+      case .speedTest: [0, 0, 0, 32] + Array("tEXtSoftware\0edgeblue speedtest plot".utf8) + [0xdf, 0xdb, 0x91, 0xb5]
+      }
+    }
+  }
+
   let path: String
   private let format: Format
+  private let subject: Subject
 
   /// The beginning of every SVG picture that this command has drawn.
   private static let svgMark = "<svg xmlns=\"http://www.w3.org/2000/svg\""
-  /// A chunk of text behind the header of a PNG file, with its length and CRC-32.
-  private static let pngMark: [UInt8] =
-    [0, 0, 0, 31] + Array("tEXtSoftware\0edgeblue segments plot".utf8) + [0xe2, 0x57, 0x6d, 0x6f]
   /// The length of a PNG file's signature and header chunk, which every PNG file begins with.
   private static let pngHead = 33
   private static let program = "rsvg-convert"
@@ -24,28 +46,29 @@ struct PictureFile {
   private static let sizeLimit = 64 << 20
 
   /// - Throws: ``Failure`` if the name ends in neither `.svg` nor `.png`.
-  init(_ path: String) throws {
+  init(_ path: String, of subject: Subject = .segment) throws {
     guard let format = Format(rawValue: URL(filePath: path).pathExtension.lowercased()) else {
       throw Failure(
         "\(path.printable) is no name of a picture; allowed: names that end in .svg or .png",
-        hint: "-o names the picture, and the argument the segment", status: .badInput)
+        hint: subject == .segment ? "-o names the picture, and the argument the segment" : nil, status: .badInput)
     }
     self.path = path
     self.format = format
+    self.subject = subject
   }
 
   /// Refuses a file that exists and is no picture of this command.
   func checkIsReplaceable() throws {
-    guard let bytes = try Disk().read(path, limit: 1024, followsLinks: true), !Self.isDrawn(bytes) else { return }
+    guard let bytes = try Disk().read(path, limit: 1024, followsLinks: true), !isDrawn(bytes) else { return }
     throw Failure(
-      "\(path.printable) exists, and is no picture that this command has drawn", hint: "name another file with -o",
+      "\(path.printable) exists, and is no picture that this command has drawn", hint: "name another file",
       status: .badInput)
   }
 
-  private static func isDrawn(_ bytes: [UInt8]) -> Bool {
+  private func isDrawn(_ bytes: [UInt8]) -> Bool {
     let text = String(decoding: bytes, as: UTF8.self)
-    return text.hasPrefix(svgMark) && text.contains("<title>Segment ")
-      || bytes.dropFirst(pngHead).starts(with: pngMark)
+    return text.hasPrefix(Self.svgMark) && text.contains("<title>\(subject.title)")
+      || bytes.dropFirst(Self.pngHead).starts(with: subject.pngMark)
   }
 
   /// Writes a picture as a whole, or nothing.
@@ -67,7 +90,7 @@ struct PictureFile {
     try await Self.run(["--format", "png", "--output", result.path, source.path])
     let drawn = try Data(contentsOf: result)
     guard drawn.count > Self.pngHead else { throw Failure("\(Self.program) has drawn nothing", status: .failed) }
-    return drawn.prefix(Self.pngHead) + Self.pngMark + drawn.dropFirst(Self.pngHead)
+    return drawn.prefix(Self.pngHead) + subject.pngMark + drawn.dropFirst(Self.pngHead)
   }
 
   private static func run(_ arguments: [String]) async throws {

@@ -5,9 +5,16 @@ struct ServerAddress: Hashable, ExpressibleByArgument {
   var host: String
   var port: Int
 
-  init?(argument: String) {
+  init(host: String, port: Int) {
+    self.host = host
+    self.port = port
+  }
+
+  init?(argument: String) { self.init(argument, defaultPort: SpeedTestCommand.defaultPort) }
+
+  init?(_ argument: String, defaultPort: Int) {
     var host = argument
-    var port = SpeedTestCommand.defaultPort
+    var port = defaultPort
     if argument.hasPrefix("[") {
       guard let end = argument.firstIndex(of: "]") else { return nil }
       host = String(argument[argument.index(after: argument.startIndex)..<end])

@@ -1,6 +1,4 @@
 import ArgumentParser
-import Foundation
-import SpeedTest
 import SpeedTestNIO
 import Timing
 
@@ -11,87 +9,55 @@ struct SpeedTestRunCommand: AsyncParsableCommand {
     abstract: "Run one test (the default).",
     discussion: """
       With --json it prints one object with the rates, the round trips and all raw samples. A test that fails or is \
-      interrupted prints what it measured until then.
+      interrupted prints what it measured until then. The result is stored; `edgeblue speedtest history` lists all of \
+      them. One test runs at a time.
       """)
 
-  @Option(
-    help: ArgumentHelp(
-      "The server: HOST or HOST:PORT. Default port: \(SpeedTestCommand.defaultPort).", valueName: "server"))
-  var server: ServerAddress
-  @Option(help: ArgumentHelp("The number of connections, 1 to 120.", valueName: "n"))
-  var threads = 3
-  @Option(help: ArgumentHelp("The duration of each direction, 1 to 30 s.", valueName: "s"))
-  var seconds = 7
-  @Flag(help: "Leave out the upload.")
-  var noUpload = false
-  @Flag(help: "Use TLS, and verify the server's certificate.")
-  var tls = false
-  @Option(
-    help: ArgumentHelp("A PEM file with certificates to trust besides the system's; with --tls.", valueName: "file"))
-  var ca: String?
-  @Flag(help: "Accept any certificate; with --tls.")
-  var insecure = false
-  @Flag(help: "Begin with an HTTP upgrade, as servers of the type RMBThttp require.")
-  var http = false
-  @Option(
-    help: ArgumentHelp(
-      "A file with the key that is shared with the server, on its first line. Default: the systemd credential "
-        + "speedtest-keys; without it only open servers answer.", valueName: "file"))
-  var keyFile: String?
-  @Option(
-    help: ArgumentHelp(
-      "The form of the token: v1, v2 (bound to this machine's address) or combined.", valueName: "form"),
-    transform: { text in
-      guard let form = SpeedTestTokenForm(rawValue: text) else {
-        throw ValidationError("'\(text)' is not a form of a token; allowed: v1, v2 and combined.")
-      }
-      return form
-    })
-  var token = SpeedTestTokenForm.v1
+  @OptionGroup var client: SpeedTestClientOptions
+  @Flag(help: "Do not store the result, and do not look whether another test runs.")
+  var noStore = false
+  @OptionGroup var state: SpeedTestFolderOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard SpeedTestPlan.allowedThreads.contains(threads) else {
-      throw ValidationError("--threads: allowed are 1 to 120.")
-    }
-    guard SpeedTestPlan.allowedSeconds.contains(seconds) else {
-      throw ValidationError("--seconds: allowed are 1 to 30 s.")
-    }
-    guard tls || ca == nil && !insecure else { throw ValidationError("--ca and --insecure need --tls.") }
-    guard ca == nil || !insecure else { throw ValidationError("--ca and --insecure exclude each other.") }
+    guard client.server != nil else { throw ValidationError("Name the server with --server.") }
   }
 
   func run() async throws {
     try await common.run { terminal in
-      let plan = try SpeedTestPlan(threads: threads, seconds: seconds, includesUpload: !noUpload)
-      let client = try makeClient()
+      guard let settings = client.settings else { throw ValidationError("Name the server with --server.") }
+      let folder = noStore ? nil : try state.folder()
+      let lock = try folder?.lockTest()
+      defer { lock?.release() }
+      let plan = try settings.plan()
+      let client = try settings.client()
       let meter = SpeedTestMeter()
-      let view = SpeedTestView(server: server.text, plan: plan, meter: meter, terminal: terminal)
+      let view = SpeedTestView(server: settings.server, plan: plan, meter: meter, terminal: terminal)
+      let startMs = WallClock.unixMilliseconds()
+      let start = ContinuousClock.now
       let report = try await untilInterruptedKeeping {
         try await view.watch { try await client.run(plan, meter: meter) }
       }
-      show(report, terminal)
+      let duration = start.duration(to: .now).milliseconds(rounded: .toNearest)
+      let record = report.record(server: settings.server, startMs: startMs, durationMs: duration)
+      // A full disk takes no figures from a user.
+      let stored = Result { try folder?.archive.add(record) }
+      show(report, settings.server, number: try? stored.get()?.number, terminal)
       if let failure = report.result.failure {
         guard let error = failure.error else { throw CancellationError() }
         throw error
       }
+      _ = try stored.get()
     }
   }
 
-  private func makeClient() throws -> SpeedTestClient {
-    let keyPath = Secret.speedTestKeys.file(keyFile, ProcessInfo.processInfo.environment)
-    if let keyPath { SecretText.warnIfReadable(keyPath) }
-    var client = SpeedTestClient(
-      host: server.host, port: server.port, key: try keyPath.map { try SpeedTestKey.keys(inFile: $0)[0] })
-    client.tokenForm = token
-    client.usesHTTPUpgrade = http
-    if tls { client.transport = insecure ? .unverifiedTLS : .tls(certificates: ca) }
-    return client
-  }
-
-  private func show(_ report: SpeedTestReport, _ terminal: Terminal) {
-    if terminal.json { terminal.print(json: .object(report.json(server: server.text))) }
-    for line in SpeedTestTable(report, server: server.text).lines(terminal) { terminal.say(line) }
+  private func show(_ report: SpeedTestReport, _ server: String, number: Int?, _ terminal: Terminal) {
+    if terminal.json {
+      let fields = report.json(server: server).merging(["number": JSON(number)]) { $1 }
+      terminal.print(json: .object(fields))
+    }
+    for line in SpeedTestTable(report, server: server).lines(terminal) { terminal.say(line) }
+    if let number { terminal.say("Stored as number \(number).") }
   }
 
   /// Runs a test that Ctrl-C and SIGTERM cancel, and returns its result also then: it contains what was measured.

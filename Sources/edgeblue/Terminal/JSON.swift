@@ -19,6 +19,8 @@ enum JSON: Sendable, Hashable, Encodable, ExpressibleByStringLiteral, Expressibl
 
   init(_ value: String?) { self = value.map { .string($0) } ?? .null }
   init(_ value: Int?) { self = value.map { .number($0) } ?? .null }
+  /// Creates a decimal number, or null for none and for one that is not finite.
+  init(_ value: Double?) { self = value.flatMap { $0.isFinite ? .decimal($0) : nil } ?? .null }
 
   func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()

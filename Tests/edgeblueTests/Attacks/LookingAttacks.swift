@@ -36,7 +36,9 @@ struct LookingAttacks {
     "segments list": [["--in", "FOLDER/recordings"]],
     "segments play-info": [["--in", "FOLDER/recordings"]],
     "segments show": [["--in", "FOLDER/recordings"]],
-    "speedtest run": [["--server", "127.0.0.1:9"]],
+    "speedtest history": [["--state", "FOLDER/state"]],
+    "speedtest run": [["--server", "127.0.0.1:9", "--no-store"]],
+    "speedtest show": [["--state", "FOLDER/state"]],
     "status": [["--bus", "unix:path=/nonexistent"]],
     "tasks list": [["--bus", "unix:path=/nonexistent"]],
     "uploads events": [["--state", "FOLDER/state"]],
@@ -53,9 +55,11 @@ struct LookingAttacks {
 
   /// The commands that are for making or changing something.
   private static let makers: Set = [
-    "agent", "central", "messages collect", "messages keys make", "messages relay", "messages run", "messages setup",
+    "agent", "central", "messages collect", "messages keys make", "messages relay",
+    "messages run", "messages setup",
     "messages write", "mode", "pair adopt", "pair open", "pair remove", "pair with", "phone", "record",
-    "segments export", "segments plot", "segments repair", "speedtest serve", "tasks expire", "tasks run", "upload",
+    "segments export", "segments plot", "segments repair", "speedtest plot", "speedtest serve", "tasks expire",
+    "tasks run", "upload",
     "uploads run",
   ]
 

@@ -21,7 +21,7 @@ struct SecretFileAttacks {
     .engineKey: ["doctor", "--engine", "openai", "--engine-url", "http://127.0.0.1:9", "--engine-key-file"],
     .uploadToken: ["uploads", "run", "--token-service", "http://127.0.0.1:9", "--token-file"],
     .s3: ["uploads", "run", "--once", "--endpoint", "http://127.0.0.1:9", "--credentials"],
-    .speedTestKeys: ["speedtest", "--server", "127.0.0.1:9", "--key-file"],
+    .speedTestKeys: ["speedtest", "--no-store", "--server", "127.0.0.1:9", "--key-file"],
   ]
 
   /// Starts a command with a secret in a file of a mode, and returns what it logs until it warns or ends.

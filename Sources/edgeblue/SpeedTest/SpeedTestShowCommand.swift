@@ -1,0 +1,51 @@
+import ArgumentParser
+import SpeedTest
+import SpeedTestNIO
+
+/// `edgeblue speedtest show`
+struct SpeedTestShowCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Print a stored test.",
+    discussion: """
+      With --json it prints the object that `edgeblue speedtest --json` printed, with all raw samples.
+      """)
+
+  @Argument(help: "The number of the test. Default: the newest.") var number: Int?
+  @OptionGroup var state: SpeedTestFolderOptions
+  @OptionGroup var common: CommonOptions
+
+  func run() async throws {
+    try await common.run { terminal in
+      let archive = try state.folder().archive
+      guard let number = try number ?? archive.numbers().last else {
+        throw Failure("no speed test is stored", hint: "`edgeblue speedtest` stores each one", status: .unavailable)
+      }
+      let record = try archive.existing(number)
+      let report = SpeedTestReport(record)
+      if terminal.json {
+        terminal.print(json: .object(report.json(server: record.server).merging(record.json) { $1 }))
+      }
+      terminal.say("Test       \(record.number), \(Terminal.clock(atMs: record.startMs))\(record.circumstances)")
+      for line in SpeedTestTable(report, server: record.server).lines(terminal) { terminal.say(line) }
+    }
+  }
+}
+
+extension SpeedTestRecord {
+  /// The loop that the test belongs to, and the programs beside it, for the end of a line.
+  fileprivate var circumstances: String {
+    let loop = loop.map { ", test \($0.test) of a loop" } ?? ""
+    return loop + (alongside.isEmpty ? "" : ", beside \(alongside.joined(separator: ", "))")
+  }
+
+  /// The fields that a report does not have.
+  var json: [String: JSON] {
+    [
+      "number": .number(number), "startMs": .number(Int(startMs)), "durationMs": .number(Int(durationMs)),
+      "alongside": .list(alongside.map { .string($0) }),
+      "loop": loop.map {
+        ["id": .string($0.id.uuidString), "test": .number($0.test), "attempt": .number($0.attempt)]
+      } ?? .null,
+    ]
+  }
+}
