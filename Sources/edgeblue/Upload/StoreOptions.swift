@@ -113,7 +113,7 @@ struct StoreOptions: ParsableArguments {
 
   /// Returns a client of a server.
   func client(of server: S3Endpoint) throws -> S3Client {
-    S3Client(server, transport: try S3HTTPTransport(certificates: certificates))
+    S3Client(server, transport: AnnouncingTransport(try S3HTTPTransport(certificates: certificates)))
   }
 
   /// Returns the source of the account's credentials.
