@@ -29,6 +29,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
         edgeblue upload *.wav --bucket B     upload files to an object store (S3)
         edgeblue uploads                     list what waits, and the reason
         edgeblue speedtest --server HOST     measure download, upload and ping
+        edgeblue loop start --server HOST    measure again and again, by time and distance
         edgeblue messages run                send sealed messages at a constant rate
 
       EXIT STATUS
@@ -39,6 +40,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
       PhoneCommand.self, PairCommand.self, CentralCommand.self, AskCommand.self, ScanCommand.self, InspectCommand.self,
       PathCommand.self, PowerCommand.self, AgentCommand.self, ModeCommand.self, StatusCommand.self, EventsCommand.self,
       LifecycleCommand.self, TasksCommand.self, RecordCommand.self, SegmentsCommand.self, UploadCommand.self,
-      UploadsCommand.self, MessagesCommand.self, SpeedTestCommand.self, DoctorCommand.self,
+      UploadsCommand.self, MessagesCommand.self, SpeedTestCommand.self, LoopCommand.self,
+      DoctorCommand.self,
     ])
 }

@@ -49,6 +49,9 @@ import Uploads
       ["speedtest", "serve", "--key-file", "k", "--port", "443", "--certificate", "c", "--certificate-key", "k"],
       ["speedtest", "history", "--csv", "--last", "10"], ["speedtest", "show"],
       ["speedtest", "plot", "17", "test.svg"],
+      ["loop"], ["loop", "start"], ["loop", "start", "--server", "192.0.2.1", "--tests", "20", "--minutes", "30"],
+      ["loop", "start", "--server", "h", "--gpsd", "127.0.0.1", "--metres", "500", "--night", "22:00-07:00"],
+      ["loop", "status", "--watch"], ["loop", "history", "--csv"], ["loop", "plot", "loop.svg"], ["loop", "stop"],
     ])
   func whatTheHelpPromises(arguments: [String]) throws {
     _ = try EdgeBlueCommand.parseAsRoot(arguments)
@@ -78,7 +81,8 @@ import Uploads
       ["speedtest", "--server", "h", "--seconds", "0"], ["speedtest", "--server", "h", "--insecure"],
       ["speedtest", "--server", "h", "--key", "secret"], ["speedtest", "serve"],
       ["speedtest", "serve", "--open", "--key-file", "k"], ["speedtest", "serve", "--open", "--certificate", "c"],
-      ["speedtest", "history", "--csv", "--json"], ["speedtest", "plot", "1"],
+      ["speedtest", "history", "--csv", "--json"], ["speedtest", "plot", "1"], ["loop", "start", "--metres", "100"],
+      ["loop", "start", "--server", "h", "--minutes", "4"], ["loop", "history", "--csv", "--json"], ["loop", "plot"],
       ["mode"], ["mode", "turbo"], ["mode", "on", "--only-while-charging", "sometimes"], ["events", "--limit", "0"],
       ["uploads", "run", "--metrics-port", "65536"], ["upload", "f"],
       ["upload", "a", "b", "--bucket", "b", "--key", "k"],

@@ -26,6 +26,8 @@ struct LookingAttacks {
     "events": [["--bus", "unix:path=/nonexistent"]],
     "inspect": [["00:AA:01:00:00:42", "--wait", "1"]],
     "lifecycle": [["--bus", "unix:path=/nonexistent"]],
+    "loop history": [["--state", "FOLDER/state"]],
+    "loop status": [["--state", "FOLDER/state"]],
     "messages keys show": [["FOLDER/keys/keys.json", "--root", "ROOT"]],
     "messages open": [["FOLDER/collected", "--keys", "FOLDER/keys"]],
     "messages status": [["--state", "FOLDER/messages"]],
@@ -48,14 +50,14 @@ struct LookingAttacks {
 
   /// Commands that change items of the queue, where there are none.
   private static let changes: [String: [[String]]] = [
-    "uploads drop": [["1"]], "uploads forget": [["FOLDER/gone"]],
+    "loop stop": [[]], "uploads drop": [["1"]], "uploads forget": [["FOLDER/gone"]],
     "uploads move": [["--to", "http://127.0.0.1:9"]], "uploads pause": [["1"]],
     "uploads resume": [[]], "uploads retry": [[], ["1"]], "uploads verify": [[], ["1"]],
   ]
 
   /// The commands that are for making or changing something.
   private static let makers: Set = [
-    "agent", "central", "messages collect", "messages keys make", "messages relay",
+    "agent", "central", "loop plot", "loop start", "messages collect", "messages keys make", "messages relay",
     "messages run", "messages setup",
     "messages write", "mode", "pair adopt", "pair open", "pair remove", "pair with", "phone", "record",
     "segments export", "segments plot", "segments repair", "speedtest plot", "speedtest serve", "tasks expire",

@@ -21,7 +21,7 @@ import Testing
   private static let places = ["file", "folder", "file or url"]
   private static let others = [
     "--max-tokens number", "--token-service url", "upload --key key", "--passphrase-fd number",
-    "speedtest run --token form",
+    "loop start --token form", "speedtest run --token form",
   ]
 
   @Test("No option of any command takes a secret, only the file or descriptor that has it") func optionsNameFiles()

@@ -1,0 +1,59 @@
+import SpeedTest
+import SystemState
+
+/// The settings that a loop was started with, beside its plan.
+struct LoopSettings: Codable, Hashable, Sendable {
+  /// The source of locations.
+  struct Location: Codable, Hashable, Sendable {
+    /// The kinds of sources.
+    enum Kind: String, Codable, Sendable {
+      case gpsd
+      case track
+      case place
+    }
+
+    var kind: Kind
+    var host: String?
+    var port: Int?
+    var path: String?
+    var speed: Double?
+    var latitude: Double?
+    var longitude: Double?
+
+    /// The source of a monitor; `nil` for settings that do not fit together, as they come from a file.
+    var source: LocationSource? {
+      switch kind {
+      case .gpsd: if let host, let port { .gpsd(host: host, port: port) } else { nil }
+      case .track: path.map { .track(path: $0, speed: speed ?? 1) }
+      case .place:
+        if let latitude, let longitude {
+          LocationFix(latitude: latitude, longitude: longitude, error: 0).map { .fixed($0) }
+        } else {
+          nil
+        }
+      }
+    }
+  }
+
+  var test: SpeedTestSettings
+  var location: Location?
+}
+
+extension LoopFix {
+  /// Creates a location of a loop from one of a monitor that was just delivered.
+  init?(_ fix: LocationFix) {
+    guard let place = LoopPlace(latitude: fix.latitude, longitude: fix.longitude) else { return nil }
+    self.init(place: place, error: fix.error)
+  }
+}
+
+extension LoopPresence {
+  /// Creates the presence from the phase of the program. A program that has no session to follow knows of nobody.
+  init(_ snapshot: LifecycleSnapshot) {
+    switch (snapshot.phase, snapshot.reason) {
+    case (.suspending, _): self = .suspending
+    case (.background, _), (_, .headless): self = .away
+    case (.foreground, _): self = .present
+    }
+  }
+}

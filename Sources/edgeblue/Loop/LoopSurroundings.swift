@@ -1,0 +1,209 @@
+import DurableFiles
+import Foundation
+import Logging
+import SpeedTest
+import Streams
+import SystemState
+import Timing
+
+/// The live values of a loop that runs, for processes that look: they are in the lock of the process, and not durable.
+struct LoopLive: Codable, Hashable, Sendable {
+  var pid: Int32
+  /// The distance in metres from the reference; `nil` if it is unknown.
+  var moved: Double?
+  /// The source of locations and its state, in words; `nil` without a source.
+  var location: String?
+  /// The inhibitor that keeps the machine awake, in words.
+  var awake: String
+  /// The reason for which the loop stands still; `nil` if it does not.
+  var problem: String?
+
+  /// Returns the live values of a running loop; `nil` if none runs.
+  static func read(_ folder: SpeedTestFolder) throws -> LoopLive? {
+    guard try FileLock.isHeld(path: folder.loopLockPath) else { return nil }
+    let bytes = try Disk().read(folder.loopLockPath, limit: 64 << 10, followsLinks: false) ?? []
+    // Not written as a whole; a look between two values finds nothing.
+    return try? JSONDecoder().decode(LoopLive.self, from: Data(bytes.prefix { $0 != 0x0a }))
+  }
+
+  func publish(in lock: FileLock) {
+    // A value of these types is always JSON.
+    guard let data = try? JSONEncoder().encode(self) else { return }
+    lock.publish([UInt8](data) + [0x0a])
+  }
+}
+
+/// The host of a loop: this machine's clocks, disk, network and desktop.
+final class LoopSurroundings: LoopHost {
+  private struct Values {
+    var use: BackgroundActivity.Use?
+    var shown: LoopState?
+    var location: String?
+    var moved: Double?
+    var problem: String?
+    /// The number of the newest sleep, whose alarm it is.
+    var sleeps = 0
+  }
+
+  private let folder: SpeedTestFolder
+  private let settings: LoopSettings
+  private let id: UUID
+  private let terminal: Terminal
+  private let lock: FileLock
+  private let activity: BackgroundActivity
+  private let alarm = HostAlarm()
+  private let logger = Logger(label: "edgeblue.loop")
+  private let values = Lock(Values())
+
+  init(_ contents: LoopStore<LoopSettings>.Contents, folder: SpeedTestFolder, lock: FileLock, terminal: Terminal) {
+    self.folder = folder
+    self.lock = lock
+    self.terminal = terminal
+    settings = contents.settings
+    id = contents.state.id
+    var options = BackgroundActivity.Options()
+    options.mode = .block
+    options.who = "EdgeBlue loop"
+    options.why = "the next speed test is not due yet"
+    activity = BackgroundActivity(options)
+  }
+
+  // MARK: Clocks and disk
+
+  func now() -> LoopInstant { LoopInstant.system() }
+
+  func sleep(milliseconds: Int64) async throws {
+    // The sleep that this one replaces may end after it has begun, and must not take its alarm away.
+    let number = values.withLock { values in
+      alarm.set(.milliseconds(milliseconds))
+      values.sleeps += 1
+      return values.sleeps
+    }
+    defer { values.withLock { if $0.sleeps == number { alarm.set(nil) } } }
+    try await TimeSource.continuous.sleep(for: .milliseconds(milliseconds))
+  }
+
+  func save(_ state: LoopState) throws { try folder.loop.save(.init(state: state, settings: settings)) }
+
+  func storedOutcome(of test: LoopTest) -> LoopOutcome? {
+    do {
+      return try folder.archive.record(of: reference(to: test)).map(LoopOutcome.init)
+    } catch {
+      logger.warning("results not read", metadata: ["reason": "\(Failure(error).message)"])
+      return nil
+    }
+  }
+
+  private func reference(to test: LoopTest) -> SpeedTestRecord.Loop {
+    .init(id: id, test: test.number, attempt: test.attempt)
+  }
+
+  // MARK: Tests
+
+  func run(_ test: LoopTest) async -> LoopOutcome {
+    do {
+      let lock = try folder.lockTest()
+      defer { lock.release() }
+      let others = NetworkUse.others()
+      let client = try settings.test.client()
+      let start = ContinuousClock.now
+      let report = try await client.run(try settings.test.plan())
+      let duration = start.duration(to: .now).milliseconds(rounded: .toNearest)
+      var record = report.record(server: settings.test.server, startMs: test.startMs, durationMs: duration)
+      record.loop = reference(to: test)
+      record.alongside = NetworkUse.merged(others, NetworkUse.others())
+      do {
+        return LoopOutcome(try folder.archive.add(record))
+      } catch {
+        // The figures are true, and in the history; the samples are lost.
+        logger.error("result not stored", metadata: ["reason": "\(Failure(error).message)"])
+        return LoopOutcome(record)
+      }
+    } catch {
+      return LoopOutcome(.failed, reason: Failure(error).message)
+    }
+  }
+
+  // MARK: Desktop
+
+  func keepAwake(_ isNeeded: Bool) {
+    // The end of a use calls back; not under the lock.
+    let old = values.withLock { values in
+      defer { values.use = isNeeded ? values.use ?? activity.begin() : nil }
+      return isNeeded ? nil : values.use
+    }
+    old?.end()
+  }
+
+  func notify(_ notice: LoopNotice) {
+    let text = "Test \(notice.number) of \(notice.tests) is due: \(notice.trigger.words). It begins when you are back."
+    terminal.happened(
+      text, "notification", ["test": .number(notice.number), "trigger": .string(notice.trigger.rawValue)])
+    // Without a session, libdbus would start a bus.
+    guard ProcessInfo.processInfo.environment["DBUS_SESSION_BUS_ADDRESS"] != nil else { return }
+    Task {
+      do {
+        try await DesktopNotification(from: "EdgeBlue", "Speed test", body: text).show()
+      } catch {
+        logger.warning("desktop notification failed", metadata: ["reason": "\(Failure(error).message)"])
+      }
+    }
+  }
+
+  // MARK: Display
+
+  func loopChanged(_ update: LoopUpdate) {
+    let (old, oldProblem) = values.withLock { values in
+      defer {
+        values.shown = update.state
+        values.moved = update.moved
+        values.problem = update.problem
+      }
+      return (values.shown, values.problem)
+    }
+    for news in LoopNews.between(old, update.state) { news.show(terminal) }
+    if let problem = update.problem, oldProblem == nil {
+      terminal.happened("the loop stands still: \(problem)", "problem", ["reason": .string(problem)], paint: .red)
+    }
+    publish()
+  }
+
+  /// Notes the state of the source of locations.
+  func locationChanged(_ text: String) {
+    let isNew = values.withLock { values in
+      defer { values.location = text }
+      return values.location != text
+    }
+    guard isNew else { return }
+    terminal.happened("location: \(text)", "location", ["state": .string(text)])
+    publish()
+  }
+
+  private func publish() {
+    let live = values.withLock { values in
+      LoopLive(
+        pid: getpid(), moved: values.moved, location: values.location, awake: activity.state.words,
+        problem: values.problem)
+    }
+    live.publish(in: lock)
+  }
+
+  /// Publishes every change of the inhibitor until the task is cancelled.
+  func followActivity() async {
+    for await _ in activity.states() { publish() }
+  }
+
+  func close() { activity.close() }
+}
+
+extension BackgroundActivity.State {
+  /// The state of the inhibitor in words.
+  fileprivate var words: String {
+    switch self {
+    case .released: "not needed"
+    case .waiting: "no logind has granted an inhibitor"
+    case .held: "the machine does not sleep by itself"
+    case .refused(let reason): "refused: \(reason)"
+    }
+  }
+}
