@@ -41,6 +41,7 @@ var products: [Product] = [
   .library(name: "DurableFiles", targets: ["DurableFiles"]),
   .library(name: "DeterministicTesting", targets: ["DeterministicTesting"]),
   .library(name: "SystemTesting", targets: ["SystemTesting"]),
+  .library(name: "Btsnoop", targets: ["Btsnoop"]),
   .library(name: "DBus", targets: ["DBus"]),
   .library(name: "DBusTesting", targets: ["DBusTesting"]),
   .library(name: "BlueZ", targets: ["BlueZ"]),
@@ -85,15 +86,20 @@ var targets: [Target] = [
   .target(name: "DurableFiles", dependencies: ["ErrorReporting", "Streams"], swiftSettings: settings),
   .target(name: "DeterministicTesting", dependencies: ["Streams"], swiftSettings: settings),
   .target(name: "SystemTesting", dependencies: ["Streams", "Timing"], swiftSettings: settings),
+  .target(name: "Btsnoop", dependencies: ["ErrorReporting", "Streams"], swiftSettings: settings),
   .target(name: "DBus", dependencies: ["ErrorReporting", "CDBus", "Streams", "Timing", log], swiftSettings: settings),
   .target(name: "DBusTesting", dependencies: ["Streams", "Timing", "SystemTesting", "DBus"], swiftSettings: settings),
   .target(name: "BlueZ", dependencies: ["ErrorReporting", "Streams", "Timing", "DBus", log], swiftSettings: settings),
   .target(name: "BlueZProfiles", dependencies: ["ErrorReporting"], swiftSettings: settings),
   .target(
-    name: "BlueZTesting", dependencies: ["Streams", "Timing", "BlueZ", "DBus", "DBusTesting", log],
+    name: "BlueZTesting", dependencies: ["Streams", "Timing", "BlueZ", "Btsnoop", "DBus", "DBusTesting", log],
     swiftSettings: settings),
   .target(name: "CoreBluetooth", dependencies: ["Streams", "BlueZ", log], swiftSettings: settings),
   .testTarget(name: "StreamsTests", dependencies: ["DeterministicTesting", "Streams"], swiftSettings: settings),
+  .testTarget(
+    name: "BtsnoopTests", dependencies: ["Streams", "DeterministicTesting", "SystemTesting", "Btsnoop"],
+    exclude: ["Recordings"],
+    swiftSettings: settings),
   .testTarget(name: "TimingTests", dependencies: ["Timing"], swiftSettings: settings),
   .testTarget(name: "DurableFilesTests", dependencies: ["DurableFiles"], swiftSettings: settings),
   .testTarget(
@@ -201,7 +207,9 @@ var targets: [Target] = [
     swiftSettings: settings),
   .testTarget(
     name: "BlueZTests",
-    dependencies: ["Streams", "DeterministicTesting", "SystemTesting", "BlueZ", "BlueZTesting", "DBusTesting", "DBus"],
+    dependencies: [
+      "Streams", "DeterministicTesting", "SystemTesting", "BlueZ", "BlueZTesting", "Btsnoop", "DBusTesting", "DBus",
+    ],
     swiftSettings: settings),
   .testTarget(
     name: "CoreBluetoothTests", dependencies: ["Streams", "BlueZ", "BlueZTesting", "CoreBluetooth"],
@@ -428,7 +436,7 @@ if !lean {
       name: "edgeblue",
       dependencies: [
         "ErrorReporting", "Streams", "Timing", "DurableFiles", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables",
-        "BackgroundTasks", "BlueZ", "DBus", "EdgeCoder", "EdgeCoderHTTP", "LoopbackHTTP", "MessageSending",
+        "BackgroundTasks", "BlueZ", "Btsnoop", "DBus", "EdgeCoder", "EdgeCoderHTTP", "LoopbackHTTP", "MessageSending",
         "MessageSendingHTTP", "NetworkPath", "NetworkPathNetworkManager", "OutgoingHTTP", "SpeedTest", "SpeedTestNIO",
         "SystemState", "Uploads", "UploadsHTTP", log,
         full("AsyncHTTPClient", "async-http-client"),
@@ -444,7 +452,7 @@ if !lean {
       dependencies: [
         "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams", "Timing", "DeterministicTesting",
         "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables",
-        "BlueZ", "BlueZTesting", "DBus", "DBusTesting", "edgeblue",
+        "BlueZ", "BlueZTesting", "Btsnoop", "DBus", "DBusTesting", "edgeblue",
         "AgentHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", "LoopbackHTTP", "MessageSending",
         "MessageSendingHTTP", "NetworkPath", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
         full("ArgumentParser", "swift-argument-parser"),
@@ -458,7 +466,8 @@ if !lean {
 if let fuzzer {
   let parsers: [Target.Dependency] = [
     "DeterministicTesting", "CNetlink", "CZlib", "Agent", "AudioIngest", "BackgroundTasks", "BlueZ",
-    "BlueZProfiles", "DBus", "EdgeCoder", "MessageSending", "NetworkPath", "SpeedTest", "SystemState", "Timing",
+    "BlueZProfiles", "Btsnoop", "DBus", "EdgeCoder", "MessageSending", "NetworkPath", "SpeedTest", "SystemState",
+    "Timing",
     "Uploads",
   ]
   let overHTTP: [Target.Dependency] = [

@@ -14,6 +14,7 @@ LAYERS = [
     ("Floor: time", {"Timing"}),
     ("Floor: files", {"DurableFiles"}),
     ("Test kits of the floor", {"DeterministicTesting", "SystemTesting"}),
+    ("Recordings", {"Btsnoop"}),
     ("Bus", {"DBus"}),
     ("HTTP", {"LoopbackHTTP", "OutgoingHTTP"}),
     ("Platform kits", {"BlueZ", "BlueZProfiles", "CoreBluetooth", "NetworkPath", "NetworkPathNetworkManager", "SystemState"}
@@ -64,7 +65,7 @@ RESTRICTED = [
 ]
 
 # Targets that build on a machine without libdbus: no path of dependencies leads from them to DBus.
-WITHOUT_BUS = {"AudioIngest", "BlueZProfiles", "NetworkPath", "SpeedTest", "Uploads"}
+WITHOUT_BUS = {"AudioIngest", "BlueZProfiles", "Btsnoop", "NetworkPath", "SpeedTest", "Uploads"}
 
 # Programs that are a test.
 TEST_PROGRAMS = {"agent-simulation", "message-queue-process", "message-sender-process"}

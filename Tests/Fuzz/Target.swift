@@ -18,7 +18,9 @@ struct Target: Sendable {
     self.init(name, seeds: texts.map { Array($0.utf8) }, take: take)
   }
 
-  static let all = edgeCoder + audio + uploads + speedTest + loop + messages + buses + profiles + agent + http
+  static let all = [
+    edgeCoder, audio, uploads, speedTest, loop, messages, buses, profiles, recordings, agent, http,
+  ].flatMap { $0 }
 }
 
 /// Reads decisions and pieces from an input; what is not there is 0 or empty.
