@@ -18,6 +18,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
         edgeblue ask "Why is the sky blue?"  send one prompt, print the reply
         edgeblue scan                        list the phones in range
         edgeblue inspect 00:AA:01:00:00:42   print the services of a device
+        edgeblue capture lamp.btsnoop        record the Bluetooth traffic to a file
         edgeblue path --watch                print the default route, and each change
         edgeblue power --watch               print mains or battery, and each change
         edgeblue agent --engine ollama       offer compute in the selected mode
@@ -38,6 +39,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
     version: EdgeBlueVersion.current,
     subcommands: [
       PhoneCommand.self, PairCommand.self, CentralCommand.self, AskCommand.self, ScanCommand.self, InspectCommand.self,
+      CaptureCommand.self,
       PathCommand.self, PowerCommand.self, AgentCommand.self, ModeCommand.self, StatusCommand.self, EventsCommand.self,
       LifecycleCommand.self, TasksCommand.self, RecordCommand.self, SegmentsCommand.self, UploadCommand.self,
       UploadsCommand.self, MessagesCommand.self, SpeedTestCommand.self, LoopCommand.self,

@@ -1,6 +1,7 @@
 import Agent
 import AudioIngest
 import BlueZ
+import Btsnoop
 import EdgeCoder
 import EdgeCoderHTTP
 import ErrorReporting
@@ -19,6 +20,7 @@ enum Hints {
     // Its own hint is about one file, and says more.
     case let error as AudioIngestError where error.hint == nil: recordings[error.code]
     case let error as BlueZError: error.underlying?.code == .connectFailed ? noBus : bluez[error.code]
+    case let error as BtsnoopError: btsnoop[error.code]
     case let error as CentralClientError: centralClient[error.code]
     case let error as EngineError: engine[error.code]
     case let error as InferenceError: inference[error.code]
@@ -44,6 +46,10 @@ enum Hints {
 
   private static let bluez: [BlueZError.Code: String] = [
     .noAdapter: "`edgeblue doctor` checks what is missing"
+  ]
+
+  private static let btsnoop: [BtsnoopError.Code: String] = [
+    .notPermitted: "`sudo edgeblue capture …`, or once: `sudo setcap cap_net_raw+ep \"$(command -v edgeblue)\"`"
   ]
 
   private static let centralClient: [CentralClientError.Code: String] = [

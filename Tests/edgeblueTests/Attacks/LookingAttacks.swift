@@ -22,6 +22,7 @@ struct LookingAttacks {
   /// The commands that only look, with what they look at: `FOLDER` is a folder of everything, or an absent one.
   private static let looks: [String: [[String]]] = [
     "ask": [["--central-url", "http://127.0.0.1:9", "hello"]],
+    "capture show": [["FOLDER/gone.btsnoop"]],
     "doctor": [["--state", "FOLDER/state"]],
     "events": [["--bus", "unix:path=/nonexistent"]],
     "inspect": [["00:AA:01:00:00:42", "--wait", "1"]],
@@ -57,12 +58,10 @@ struct LookingAttacks {
 
   /// The commands that are for making or changing something.
   private static let makers: Set = [
-    "agent", "central", "loop plot", "loop start", "messages collect", "messages keys make", "messages relay",
-    "messages run", "messages setup",
-    "messages write", "mode", "pair adopt", "pair open", "pair remove", "pair with", "phone", "record",
-    "segments export", "segments plot", "segments repair", "speedtest plot", "speedtest serve", "tasks expire",
-    "tasks run", "upload",
-    "uploads run",
+    "agent", "capture record", "central", "loop plot", "loop start", "messages collect", "messages keys make",
+    "messages relay", "messages run", "messages setup", "messages write", "mode", "pair adopt", "pair open",
+    "pair remove", "pair with", "phone", "record", "segments export", "segments plot", "segments repair",
+    "speedtest plot", "speedtest serve", "tasks expire", "tasks run", "upload", "uploads run",
   ]
 
   @Test("Each command is known as one that looks, or as one that does not") func eachCommandIsKnown() throws {
