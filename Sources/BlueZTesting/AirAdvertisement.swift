@@ -11,6 +11,8 @@ struct AirAdvertisement: Sendable, Hashable {
   var appearance: UInt16?
   var isConnectable = true
   var isDiscoverable = true
+  /// `random` for a recorded device with such an address.
+  var addressType: String?
 
   /// Creates the advertisement of a stranger.
   init(
@@ -56,6 +58,7 @@ struct AirAdvertisement: Sendable, Hashable {
     properties["ManufacturerData"] = manufacturerData
     properties["ServiceData"] = serviceData
     properties["TxPower"] = txPower.map(Value.int16)
+    properties["AddressType"] = addressType.map(Value.string)
     properties["Appearance"] = appearance.map(Value.uint16)
     return properties
   }

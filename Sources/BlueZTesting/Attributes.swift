@@ -53,6 +53,8 @@ extension AttributeService {
       guard let uuid = properties["UUID"]?.string.flatMap(BluetoothUUID.init) else {
         throw DBusError.bluez("Failed", "Failed to create entry in database")
       }
+      // A program may choose its handles.
+      if let chosen: UInt16 = properties["Handle"]?.integer(), chosen >= handle { handle = chosen }
       defer { handle += 1 }
       return Attribute(
         owner: owner, path: path, uuid: uuid.description, handle: handle,
@@ -67,13 +69,15 @@ extension AttributeService {
         let characteristic = try attribute(path, Names.characteristic)
         // The value's own handle follows that of its declaration.
         handle += 1
+        let own = all(Names.descriptor, where: "Characteristic", is: path)
         var descriptors: [Attribute] = []
-        if characteristic.sendsValues {
+        // A recorded device has its own, at a handle of its own.
+        if characteristic.sendsValues, !own.contains(where: { isConfiguration(objects[$0]) }) {
           descriptors.append(Attribute(owner: owner, uuid: clientConfiguration, handle: handle))
           handle += 1
         }
-        descriptors += try all(Names.descriptor, where: "Characteristic", is: path).map {
-          try attribute($0, Names.descriptor)
+        descriptors += try own.map { path in
+          try attribute(path, Names.descriptor).withoutObject(if: isConfiguration(objects[path]))
         }
         return Characteristic(attribute: characteristic, descriptors: descriptors)
       }
@@ -84,9 +88,20 @@ extension AttributeService {
     guard !services.isEmpty else { throw DBusError.bluez("Failed", "No object received") }
     return services
   }
+
+  private static func isConfiguration(_ object: [String: [String: Value]]?) -> Bool {
+    object?[Names.descriptor]?["UUID"]?.string == clientConfiguration
+  }
 }
 
 extension Attribute {
+  /// Returns the attribute without the program's object, for one that bluetoothd provides itself.
+  fileprivate func withoutObject(if isOwn: Bool) -> Attribute {
+    var attribute = self
+    if isOwn { attribute.path = nil }
+    return attribute
+  }
+
   /// The flags as a central sees them: the declaration over the air does not contain encryption.
   var shownFlags: [String] {
     let declared = [

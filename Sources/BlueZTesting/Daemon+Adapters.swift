@@ -34,7 +34,8 @@ extension Daemon {
       methods: adapterMethods(index))
     let monitors = configuration.hasMonitors ? [monitorManager(index)] : []
     adapter.object = try ServedObject(
-      try living(), adapter.path, [part, gattManager(index), advertisingManager(index)] + monitors, logger: logger)
+      try home(of: adapter), adapter.path, [part, gattManager(index), advertisingManager(index)] + monitors,
+      logger: logger)
   }
 
   /// The methods of `org.bluez.Adapter1`.

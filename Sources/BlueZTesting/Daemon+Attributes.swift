@@ -76,8 +76,9 @@ extension Daemon {
   ) async throws -> [UInt8] {
     let way = try way(to: place)
     guard let path = attribute.path else {
-      // The client configuration follows the characteristic's declaration and value.
-      guard let characteristic = way.device.characteristic(attribute.handle - 2) else { throw DBusError.notConnected }
+      guard let characteristic = way.device.characteristic(withDescriptor: attribute.handle) else {
+        throw DBusError.notConnected
+      }
       guard characteristic.isNotifying else { return [0, 0] }
       return [characteristic.attribute.allows("notify") ? 1 : 2, 0]
     }

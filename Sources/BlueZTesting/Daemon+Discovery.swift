@@ -61,7 +61,7 @@ extension Daemon {
 
   private func hear(_ adapter: VirtualAdapter, at listener: VirtualAdapter) {
     guard let air = adapter.air else { return }
-    hear(air, from: adapter.address, rssi: configuration.rssi, at: listener)
+    hear(air, from: adapter.address, rssi: adapter.replay?.rssi ?? configuration.rssi, at: listener)
   }
 
   func hear(stranger address: BluetoothAddress, at adapter: VirtualAdapter) {
@@ -107,7 +107,7 @@ extension Daemon {
     do {
       let path = try adapter.path.appending("dev_" + shown.address.description.replacing(":", with: "_"))
       let object = try ServedObject(
-        try living(), path, [devicePart(address, values, adapter.index)] + bearerParts(address, adapter.index),
+        try home(of: adapter), path, [devicePart(address, values, adapter.index)] + bearerParts(address, adapter.index),
         logger: logger)
       let device = VirtualDevice(address: address, object: object)
       adapter.devices[address] = device

@@ -150,7 +150,7 @@ extension Daemon {
 
   private func link(_ device: VirtualDevice, at adapter: VirtualAdapter, to peer: VirtualAdapter) {
     guard let other = peer.devices[adapter.address] ?? addDevice(adapter.address, [:], at: peer) else { return }
-    begin(Link(mtu: configuration.mtu, defaultAgent: defaultAgents.last), of: [(other, peer), (device, adapter)])
+    begin(Link(mtu: mtu(with: peer), defaultAgent: defaultAgents.last), of: [(other, peer), (device, adapter)])
   }
 
   private func begin(_ link: Link, of sides: [(VirtualDevice, VirtualAdapter)]) {

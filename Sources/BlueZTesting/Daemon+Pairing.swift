@@ -39,7 +39,9 @@ extension Daemon {
   }
 
   private func setPairable(_ pairable: Bool) {
-    for adapter in adapters { adapter.object?.set(Names.adapter, ["Pairable": .bool(pairable)]) }
+    for adapter in adapters where adapter.replay == nil {
+      adapter.object?.set(Names.adapter, ["Pairable": .bool(pairable)])
+    }
   }
 
   // MARK: Pairing
@@ -60,14 +62,14 @@ extension Daemon {
     if let key = adapter.bonds[peer.address], peer.bonds[adapter.address] == key { link.key = key }
     guard link.key == nil else { return }
     guard device.pairing == nil else { throw DBusError.inProgress }
-    guard peer.object?[Names.adapter, "Pairable"]?.bool == true else {
+    guard isPairable(peer) else {
       throw DBusError.bluez("AuthenticationFailed", "Authentication Failed")
     }
     let own = agents.keys.first { $0.name == client } ?? defaultAgents.last
     let mine = device.object.path
     let theirs = other.object.path
     let shown = configuration.version.pairsAsDefaultAgent ? link.defaultAgent : own
-    let questions = questions(own, as: shown, mine, defaultAgents.last, theirs)
+    let questions = questions(own, as: shown, mine, peer.replay == nil ? defaultAgents.last : nil, theirs)
     let key = LinkKey(
       isAuthenticated: questions.contains { $0.member != "RequestAuthorization" },
       isSecure: ![adapter, peer].contains { $0.faults.has(.pairsWithoutSecureConnections) })
@@ -85,7 +87,7 @@ extension Daemon {
     }
     guard device.link === link else { throw DBusError.bluez("AuthenticationCanceled", "Authentication Canceled") }
     link.key = key
-    let keeps = [adapter, peer].allSatisfy { $0.object?[Names.adapter, "Pairable"]?.bool == true }
+    let keeps = [adapter, peer].allSatisfy(isPairable)
     for (side, at) in [(other, peer), (device, adapter)] {
       if keeps { at.bonds[side.address] = key }
       let shown = shownAddress(of: side.address, at: at)
@@ -96,6 +98,11 @@ extension Daemon {
           "AddressType": .string(shown.type),
         ])
     }
+  }
+
+  /// A recorded device pairs with everybody, by Just Works.
+  private func isPairable(_ adapter: VirtualAdapter) -> Bool {
+    adapter.replay != nil || adapter.object?[Names.adapter, "Pairable"]?.bool == true
   }
 
   private struct Question: Sendable {

@@ -18,7 +18,7 @@ extension Daemon {
       ])
   }
 
-  private func offer(_ client: VirtualAdapter.Client, at adapter: VirtualAdapter) async throws {
+  func offer(_ client: VirtualAdapter.Client, at adapter: VirtualAdapter) async throws {
     guard !adapter.server.applications.contains(where: { $0.client == client }) else { throw DBusError.alreadyExists }
     let addressee = addressee(adapter.index)
     let objects = try await RemoteObject(try living(), client.name, client.path).managedObjects()
@@ -75,7 +75,7 @@ extension Daemon {
     let services = peer.services
     for (service, mirror) in device.mirrored where !services.contains(service) { mirror.remove() }
     device.mirrored.removeAll { !services.contains($0.service) }
-    for (_, mirror) in device.mirrored { mirror.setMTU(configuration.mtu) }
+    for (_, mirror) in device.mirrored { mirror.setMTU(mtu(with: peer)) }
     for service in services where !device.mirrored.contains(where: { $0.service == service }) {
       do {
         let paths = try Dictionary(
@@ -84,7 +84,7 @@ extension Daemon {
           }, uniquingKeysWith: { first, _ in first })
         let place = Place(adapter: adapter.index, device: device.address)
         let context = MirrorContext(
-          place: place, faults: adapter.faults, daemon: self, connection: try living(), mtu: configuration.mtu)
+          place: place, faults: adapter.faults, daemon: self, connection: try home(of: adapter), mtu: mtu(with: peer))
         let mirrored = try MirroredService(
           service, of: device.object, includes: service.includes.compactMap { paths[$0] }, context)
         device.mirrored.append((service, mirrored))

@@ -130,7 +130,8 @@ extension DBusError {
   /// A program's refusal as the central gets it.
   /// - Parameter member: what the program was asked.
   func overTheAir(_ member: String) -> DBusError {
-    switch name {
+    if let code = replayedCode { return .answered(code) }
+    return switch name {
     case "org.bluez.Error.NotPermitted":
       .bluez("NotPermitted", member == "ReadValue" ? "Read not permitted" : "Write not permitted")
     case "org.bluez.Error.NotAuthorized": .bluez("NotAuthorized", "Operation Not Authorized")

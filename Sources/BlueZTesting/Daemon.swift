@@ -14,7 +14,9 @@ actor Daemon {
   private var departures: Subscription?
   /// The programs that have left the bus; their names are never used again.
   private var departed: Set<String> = []
-  let adapters: [VirtualAdapter]
+  private(set) var adapters: [VirtualAdapter]
+  /// The recorded devices in range, which are no programs and survive bluetoothd.
+  private(set) var replays: [ReplayProgram] = []
   /// The agents, and which of them decide for programs without an agent: the last one does.
   var agents: [VirtualAdapter.Client: String] = [:]
   var defaultAgents: [VirtualAdapter.Client] = []
@@ -47,7 +49,45 @@ actor Daemon {
       throw DBusError.bluez("Failed", "another program on the private bus owns the name \(Names.service)")
     }
     for adapter in adapters where adapter.isPluggedIn { try serve(adapter) }
+    for replay in replays { try await begin(replay) }
   }
+
+  // MARK: Recorded devices
+
+  /// Puts a recorded device into range.
+  func add(_ replay: ReplayProgram) async throws {
+    let adapter = try VirtualAdapter(adapters.count, address: replay.address)
+    adapter.replay = replay
+    adapters.append(adapter)
+    replays.append(replay)
+    guard connection != nil else { return }
+    try serve(adapter)
+    try await begin(replay)
+  }
+
+  /// Takes a recorded device out of range for good.
+  func remove(_ replay: ReplayProgram) {
+    replays.removeAll { $0 === replay }
+    guard let adapter = adapters.first(where: { $0.replay === replay }) else { return }
+    for device in adapter.devices.values { end(device, at: adapter, "org.bluez.Reason.Timeout") }
+    adapter.clear()
+    adapter.isPluggedIn = false
+    replay.close()
+  }
+
+  private func begin(_ replay: ReplayProgram) async throws {
+    guard let adapter = adapters.first(where: { $0.replay === replay }) else { return }
+    if replay.hasServices { try await offer(replay.client, at: adapter) }
+    adapter.clients.advertisements[replay.client] = .init(content: replay.air, isOnAir: true)
+    report(adapter)
+  }
+
+  /// The connection on which an adapter has its objects: those of a recorded device are on one of its own, where no
+  /// program looks for bluetoothd's.
+  func home(of adapter: VirtualAdapter) throws -> Connection { try adapter.replay?.connection ?? living() }
+
+  /// The MTU of connections with an adapter, in bytes.
+  func mtu(with peer: VirtualAdapter) -> UInt16 { peer.replay?.mtu ?? configuration.mtu }
 
   /// Kills the instance as SIGKILL does, without notice. Returns when the bus has noticed.
   func kill() async throws {
@@ -68,6 +108,7 @@ actor Daemon {
   /// Ends the daemon together with the fake.
   func end() {
     if let connection { end(connection) }
+    for replay in replays { replay.close() }
   }
 
   private func end(_ dying: Connection) {

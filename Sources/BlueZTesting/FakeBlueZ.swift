@@ -48,7 +48,7 @@ public final class FakeBlueZ: Sendable {
   public let adapters: [FakeAdapter]
   /// The configuration that the fake was started with.
   public let configuration: Configuration
-  private let daemon: Daemon
+  let daemon: Daemon
 
   private init(_ daemon: Daemon, _ bus: PrivateBus, _ adapters: [FakeAdapter], _ configuration: Configuration) {
     self.daemon = daemon

@@ -20,6 +20,8 @@ struct MirrorContext {
 final class MirroredService: Sendable {
   private let object: ServedObject
   private let characteristics: [MirroredCharacteristic]
+  /// The characteristics by the handles of their descriptors.
+  private let owners: [UInt16: MirroredCharacteristic]
   private let descriptors: [ServedObject]
 
   init(
@@ -38,10 +40,12 @@ final class MirroredService: Sendable {
       ], logger: mirror.daemon.logger)
     var characteristics: [MirroredCharacteristic] = []
     var descriptors: [ServedObject] = []
+    var owners: [UInt16: MirroredCharacteristic] = [:]
     for one in service.characteristics {
       let characteristic = try MirroredCharacteristic(one.attribute, below: path, mirror)
       characteristics.append(characteristic)
       for descriptor in one.descriptors {
+        owners[descriptor.handle] = characteristic
         let path = try characteristic.object.path.appending(descriptor.name("desc"))
         let part = characteristic.part(of: descriptor, mirror)
         descriptors.append(try ServedObject(mirror.connection, path, [part], logger: mirror.daemon.logger))
@@ -49,7 +53,10 @@ final class MirroredService: Sendable {
     }
     self.characteristics = characteristics
     self.descriptors = descriptors
+    self.owners = owners
   }
+
+  func characteristic(withDescriptor handle: UInt16) -> MirroredCharacteristic? { owners[handle] }
 
   func characteristic(_ handle: UInt16) -> MirroredCharacteristic? {
     characteristics.first { $0.attribute.handle == handle }

@@ -23,6 +23,8 @@ final class VirtualAdapter {
   let path: ObjectPath
   let address: BluetoothAddress
   let faults = Faults()
+  /// The recorded device, if it is no adapter of this host.
+  var replay: ReplayProgram?
 
   /// The requests of clients for the radio, which end with bluetoothd.
   struct Clients {
@@ -77,7 +79,7 @@ final class VirtualAdapter {
     self.address = shared ?? address
   }
 
-  var isPowered: Bool { object?[Names.adapter, "Powered"]?.bool ?? false }
+  var isPowered: Bool { replay != nil ? object != nil : object?[Names.adapter, "Powered"]?.bool ?? false }
   var alias: String { object?[Names.adapter, "Alias"]?.string ?? name }
   var services: [AttributeService] { server.applications.flatMap(\.services) }
 
@@ -138,6 +140,11 @@ final class VirtualDevice {
   /// Returns the peer's characteristic with a handle.
   func characteristic(_ handle: UInt16) -> MirroredCharacteristic? {
     mirrored.lazy.compactMap { $0.mirror.characteristic(handle) }.first
+  }
+
+  /// Returns the peer's characteristic with a descriptor at a handle.
+  func characteristic(withDescriptor handle: UInt16) -> MirroredCharacteristic? {
+    mirrored.lazy.compactMap { $0.mirror.characteristic(withDescriptor: handle) }.first
   }
 
   /// Removes the device and everything below it from the bus.
