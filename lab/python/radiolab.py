@@ -328,13 +328,16 @@ class Lab:
         self._adapters.append((adapter, transport))
         return adapter
 
-    async def add_device(self, name: str, mtu: int | None = None, rssi: int = -50) -> Device:
-        """A powered-on Bumble device with a random static address. `mtu` caps what it grants as a GATT server."""
+    async def add_device(
+        self, name: str, mtu: int | None = None, rssi: int = -50, random: str | None = None, public: str | None = None
+    ) -> Device:
+        """A powered-on Bumble device with a random static address, or with addresses that are chosen. `mtu` caps what it
+        grants as a GATT server."""
         # BlueZ remembers devices: those of another process must not pass for these.
         process = os.getpid() & 0xFFFF
         self._devices += 1
-        address = f"FA:0B:{process >> 8:02X}:{process & 0xFF:02X}:0C:{self._devices:02X}"
-        controller = LabController(self.air, name, "0A" + address[2:], rssi)
+        address = random or f"FA:0B:{process >> 8:02X}:{process & 0xFF:02X}:0C:{self._devices:02X}"
+        controller = LabController(self.air, name, public or "0A" + address[2:], rssi)
         host = Host()
         host.controller = controller
         configuration = DeviceConfiguration()

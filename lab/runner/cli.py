@@ -19,6 +19,8 @@ DESCRIPTION = """\
 A real Linux kernel, virtual Bluetooth LE controllers and a real bluetoothd around any command. No radio needed.
 
   radio-lab run [OPTION…] -- CMD …   run CMD in a fresh guest; its output is live, its exit code is yours
+  radio-lab replay FILE [OPTION…] -- CMD …
+                                     the same, with the device of a recording (btsnoop) in range
   radio-lab prepare [--debian R]     fetch and unpack the guest's kernel, or release R, now rather than on the first run
   radio-lab doctor                   what is there, what is missing, and the line that repairs it
   radio-lab build-uml                build user-mode Linux for `run --kernel uml` (once, minutes)
@@ -32,6 +34,12 @@ Inside: the host's files (changes are thrown away), the current folder, root, no
 RADIO_LAB_RADIO=btvirt or bumble in the environment.
 
 Exit code: CMD's own; 124 when CMD exceeds --timeout; 125 when the guest dies or cannot be set up; 2 for wrong usage.
+"""
+
+
+REPLAY_EPILOG = """\
+The other options are those of run, but for the controllers. CMD starts when the device advertises and BlueZ's adapter is
+on; its address is in RADIO_LAB_REPLAY. Requests that the recording does not have are in /lab/replay.out.
 """
 
 
@@ -59,8 +67,9 @@ def _dispatch(arguments: list[str]) -> int:
     if word in ("help", "--help", "-h"):
         print(DESCRIPTION, end="")
         return 0
-    if word in ("run", "prepare"):
-        return _run(rest) if word == "run" else _prepare(rest)
+    words: dict[str, Callable[[list[str]], int]] = {"run": _run, "replay": _replay, "prepare": _prepare}
+    if word in words:
+        return words[word](rest)
     plain: dict[str, Callable[[], int]] = {"doctor": _doctor, "build-uml": _build_uml, "venv": _venv}
     if word not in plain:
         raise LabError(f"unknown word: {word}; `radio-lab help` lists them all", USAGE_ERROR)
@@ -70,9 +79,19 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    return _start(parse_run(arguments))
+
+
+def _replay(arguments: list[str]) -> int:
+    job = parse_replay(arguments)
+    # The peer needs the environment of all peers.
+    venv.prepare()
+    return _start(job)
+
+
+def _start(job: Job) -> int:
     from .supervisor import run
 
-    job = parse_run(arguments)
     require_tools(job.kernel)
     if job.release:
         job.release.prepare()
@@ -141,6 +160,43 @@ def parse_run(arguments: list[str]) -> Job:
     )
 
 
+REPLAY_SCRIPT = """\
+"$1" "$2" "$3" $4 > /lab/replay.out 2> /lab/replay.err & peer=$!
+until grep -q '"advertising"' /lab/replay.out; do
+  kill -0 $peer 2> /dev/null || { cat /lab/replay.err >&2; wait $peer; exit 125; }
+  sleep 0.1
+done
+until bluetoothctl show 2> /dev/null | grep -q 'Powered: yes'; do
+  kill -0 $peer 2> /dev/null || { cat /lab/replay.err >&2; exit 125; }
+  sleep 0.1
+done
+export RADIO_LAB_REPLAY=$(sed -n 's/.*"advertising".*"address": *"\\([^"]*\\)".*/\\1/p' /lab/replay.out)
+export EDGEBLUE_ADAPTERS=$(sed -n 's/.*"adapter".*"name": *"\\([^"]*\\)".*/\\1/p' /lab/replay.out)
+shift 4
+"$@"; code=$?
+kill $peer; wait $peer
+exit $code
+"""
+
+
+def parse_replay(arguments: list[str]) -> Job:
+    """The job that `replay` asks for: a run without other controllers, in which the peer comes first."""
+    options, command = _split(arguments)
+    parser = Parser(
+        prog="radio-lab replay", usage="radio-lab replay FILE [--device ADDRESS] [--pace FACTOR] [OPTION…] -- CMD …",
+        allow_abbrev=False, epilog=REPLAY_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("file", type=_recording, metavar="FILE", help="a recording of edgeblue capture, btmon or Android (btsnoop)")
+    parser.add_argument("--device", metavar="ADDRESS", help="the device to replay (default: the only one that was connected)")
+    parser.add_argument("--pace", type=_pace, metavar="FACTOR", help="the factor for the times of values; 0: all at once (default 1)")
+    parsed, rest = parser.parse_known_args(options)
+    if not command:
+        raise LabError("no command: put it after `--`, as in `radio-lab replay lamp.btsnoop -- bluetoothctl scan on`", USAGE_ERROR)
+    peer = Path(__file__).resolve().parent.parent / "python" / "replay_peer.py"
+    chosen = [*(["--device", parsed.device] if parsed.device else []), *(["--pace", parsed.pace] if parsed.pace else [])]
+    script = ["sh", "-c", REPLAY_SCRIPT, "replay", str(venv.location() / "bin/python"), str(peer), str(parsed.file.resolve()), shlex.join(chosen)]
+    return parse_run([*rest, "--no-btvirt", "--", *script, *command])
+
+
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
     if "--" not in arguments:
         return arguments, []
@@ -205,6 +261,23 @@ def _seconds(text: str) -> float:
     if not 0 < seconds < 1e6:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
     return seconds
+
+
+def _recording(text: str) -> Path:
+    path = Path(text)
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(f"{text} is no file")
+    return path
+
+
+def _pace(text: str) -> str:
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not 0 <= factor <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a factor from 0 to 1000")
+    return text
 
 
 def _out_folder(text: str) -> Path:
