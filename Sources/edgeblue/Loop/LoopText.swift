@@ -60,11 +60,13 @@ struct LoopNews: Hashable {
   /// Returns the changes between two states; `nil` is the state before the start.
   static func between(_ old: LoopState?, _ new: LoopState) -> [LoopNews] {
     guard let old else {
-      let begun = new.counter
+      // The first state that is seen may have a test under way already.
+      let running = new.history.last.flatMap { $0.outcome == nil ? $0 : nil }
+      let begun = new.counter - (running?.attempt == 1 ? 1 : 0)
       let text = begun == 0 ? "loop of \(new.plan.words)" : "loop continued after \(begun) of \(new.plan.tests) tests"
-      return [
-        LoopNews(text: text, event: "started", fields: ["loop": .string(new.id.uuidString), "begun": .number(begun)])
-      ]
+      let started = LoopNews(
+        text: text, event: "started", fields: ["loop": .string(new.id.uuidString), "begun": .number(begun)])
+      return [started] + (running.map { [begin($0, new)] } ?? [])
     }
     var news: [LoopNews] = []
     for (index, test) in new.history.enumerated() {
