@@ -44,9 +44,11 @@ public struct ByteReader: Sendable {
   }
 
   /// Reads a byte whose values are assigned.
-  /// - Parameter field: The name of the field, for the error.
+  /// - Parameters:
+  ///   - field: The name of the field, for the error.
+  ///   - type: The type of the assigned values.
   /// - Throws: ``ProfileError`` with the code `.tooShort`, or `.invalidField` for a value that is not assigned.
-  public mutating func assigned<Field: RawRepresentable<UInt8>>(_ field: String, _: Field.Type = Field.self)
+  public mutating func assigned<Field: RawRepresentable<UInt8>>(_ field: String, _ type: Field.Type = Field.self)
     throws(ProfileError) -> Field
   {
     let value = try integer(UInt8.self)
