@@ -100,7 +100,7 @@ var targets: [Target] = [
     name: "BtsnoopTests", dependencies: ["Streams", "DeterministicTesting", "SystemTesting", "Btsnoop"],
     exclude: ["Recordings"],
     swiftSettings: settings),
-  .testTarget(name: "TimingTests", dependencies: ["Timing"], swiftSettings: settings),
+  .testTarget(name: "TimingTests", dependencies: ["DeterministicTesting", "Timing"], swiftSettings: settings),
   .testTarget(name: "DurableFilesTests", dependencies: ["DurableFiles"], swiftSettings: settings),
   .testTarget(
     name: "DBusTests",

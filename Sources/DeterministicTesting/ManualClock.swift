@@ -34,7 +34,12 @@ public final class ManualClock: Clock, Sendable {
     var nextID = 0
     var sleepers: [Sleeper] = []
     var cancelled: Set<Int> = []
-    var watchers: [(deadline: Duration, continuation: CheckedContinuation<Void, Never>)] = []
+    var watchers: [Int: (deadline: Duration, continuation: CheckedContinuation<Bool, Never>)] = [:]
+
+    mutating func makeID() -> Int {
+      nextID += 1
+      return nextID
+    }
   }
 
   private let state = Lock(State())
@@ -51,10 +56,7 @@ public final class ManualClock: Clock, Sendable {
   /// - Throws: `CancellationError` when the task is cancelled.
   public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
     try Task.checkCancellation()
-    let id = state.withLock { state in
-      state.nextID += 1
-      return state.nextID
-    }
+    let id = state.withLock { $0.makeID() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         let result: Result<Void, any Error>? = state.withLock { state in
@@ -89,30 +91,44 @@ public final class ManualClock: Clock, Sendable {
   }
 
   /// Waits until a task sleeps until exactly the given instant.
-  public func waitForSleeper(until deadline: Duration) async {
-    await withCheckedContinuation { continuation in
-      let isThere = state.withLock { state in
-        if state.sleepers.contains(where: { $0.deadline == deadline }) { return true }
-        state.watchers.append((deadline, continuation))
-        return false
+  /// - Returns: `false` if the waiting task was cancelled before, as by the time limit of its test.
+  @discardableResult public func waitForSleeper(until deadline: Duration) async -> Bool {
+    let id = state.withLock { $0.makeID() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isThere: Bool? = state.withLock { state in
+          if state.cancelled.remove(id) != nil { return false }
+          if state.sleepers.contains(where: { $0.deadline == deadline }) { return true }
+          state.watchers[id] = (deadline, continuation)
+          return nil
+        }
+        if let isThere { continuation.resume(returning: isThere) }
       }
-      if isThere { continuation.resume() }
+    } onCancel: {
+      let watcher = state.withLock { state in
+        let watcher = state.watchers.removeValue(forKey: id)
+        if watcher == nil { state.cancelled.insert(id) }
+        return watcher
+      }
+      watcher?.continuation.resume(returning: false)
     }
   }
 
   /// Waits until a task sleeps until exactly the given instant, and moves the clock there.
+  ///
+  /// The clock stays where it is when the waiting task is cancelled.
   public func advance(toSleeperAt deadline: Duration) async {
-    await waitForSleeper(until: deadline)
+    guard await waitForSleeper(until: deadline) else { return }
     advance(by: deadline - now.offset)
   }
 
   private func notifyWatchers() {
     let ready = state.withLock { state in
       let deadlines = Set(state.sleepers.map(\.deadline))
-      let ready = state.watchers.filter { deadlines.contains($0.deadline) }
-      state.watchers.removeAll { deadlines.contains($0.deadline) }
-      return ready
+      let ready = state.watchers.filter { deadlines.contains($0.value.deadline) }
+      for id in ready.keys { state.watchers[id] = nil }
+      return ready.values
     }
-    for watcher in ready { watcher.continuation.resume() }
+    for watcher in ready { watcher.continuation.resume(returning: true) }
   }
 }

@@ -138,12 +138,14 @@ extension Central {
   // MARK: Status
 
   /// Returns the status of the central: the best phone, and every known phone.
+  ///
+  /// A request that follows is routed by the states that the status contains, or by newer ones.
   public func status() async -> CentralStatus {
     var current: [PhoneID: PhoneConnectionReport] = [:]
     for phone in phones.values { current[phone.id] = await phone.current }
     let order = Router.order(candidates).map(\.id)
-    var known = order.compactMap { id in current[id].map { status(of: $0) } }
-    for found in list.results.values.sorted(by: { $0.id < $1.id }) where current[found.id] == nil {
+    var known = order.compactMap { id in reports[id].map { status(of: $0, current: current[id]) } }
+    for found in list.results.values.sorted(by: { $0.id < $1.id }) where reports[found.id] == nil {
       var discovered = PhoneStatus(
         id: found.id.rawValue, name: found.name, state: PhoneConnectionState.discovered.rawValue)
       discovered.rssi = found.rssi
@@ -165,15 +167,17 @@ extension Central {
     return summary
   }
 
-  private func status(of report: PhoneConnectionReport) -> PhoneStatus {
+  /// Returns the status of a phone by its last report, which requests are routed by; what no report is sent for is the
+  /// phone's current value.
+  private func status(of report: PhoneConnectionReport, current: PhoneConnectionReport?) -> PhoneStatus {
     let readings = report.readings
     var status = PhoneStatus(
       id: report.id.rawValue, name: phones[report.id]?.name ?? report.id.rawValue, state: report.state.rawValue,
-      modelState: readings.status?.modelState ?? "unknown", linkBearer: report.muxBearer)
+      modelState: readings.status?.modelState ?? "unknown", linkBearer: (current ?? report).muxBearer)
     status.batteryPct = readings.status?.batteryPct
     status.rssi = readings.rssi
     status.pending = (held[report.id] ?? 0) + report.abandoned
-    status.lastSeenMs = readings.lastSeenMs
+    status.lastSeenMs = (current ?? report).readings.lastSeenMs
     return status
   }
 }

@@ -21,15 +21,24 @@ import Timing
       environment: .init(time: TimeSource(clock), wallClock: { 0 }, random: { 0.5 }))
   }
 
+  /// Lets the central connect to phones, the first of which is the nearest one.
+  ///
+  /// The routes depend on the strength alone once the central knows that each of them has its model: a phone without a
+  /// status comes after one with a status.
   private func see(_ phones: [LoopbackPhone], _ central: Central) async throws {
     for (index, phone) in phones.enumerated() { air.see(phone, rssi: -40 - 20 * index) }
-    try await eventually { await central.status().phones.count { $0.state == "ready" } == phones.count }
+    try await eventually { await readyPhones(of: central) == phones.count }
+  }
+
+  private func readyPhones(of central: Central) async -> Int {
+    await central.status().phones.count { $0.state == "ready" && $0.modelState == "ready" }
   }
 
   @Test(
     "A mute phone costs four seconds, then the next one is asked, and its text comes once", arguments: [false, true])
   func aMutePhoneIsPassed(overMux: Bool) async throws {
     let mute = LoopbackPhone("mute")
+    await mute.setValue(Wire.Status(modelState: .ready).encoded(), of: .status, for: nil)
     let good = LoopbackPhone("good", muxBearers: overMux ? [.l2cap] : [])
     let service = PhoneService(transport: good, engine: CuriousEngine(), battery: { nil })
     let central = central()
@@ -105,7 +114,7 @@ import Timing
       #expect(try await first.phone == "slow")
       try await running([service.run]) {
         air.see(other, rssi: -80)
-        try await eventually { await central.status().phones.count { $0.state == "ready" } == 2 }
+        try await eventually { await readyPhones(of: central) == 2 }
         async let second = central.generate(prompt: "second", maxTokens: nil)
         let again = try await engine.next()
         clock.advance(by: .seconds(13))
