@@ -481,6 +481,29 @@ if let fuzzer {
       linkerSettings: hasLibFuzzer ? [.unsafeFlags(["-Xlinker", fuzzer, "-lstdc++"])] : []))
 }
 
+// `EDGEBLUE_TESTS="DBusTests EdgeCoderTests"` leaves these test targets and what they need, which the sanitizers build.
+if let chosen = Context.environment["EDGEBLUE_TESTS"] {
+  var needed: Set<String> = []
+  var packages: Set<String> = []
+  var unseen = chosen.split(separator: " ").map(String.init)
+  while let name = unseen.popLast() {
+    guard needed.insert(name).inserted, let target = targets.first(where: { $0.name == name }) else { continue }
+    for dependency in target.dependencies {
+      switch dependency {
+      case .targetItem(let name, _), .byNameItem(let name, _): unseen.append(name)
+      case .productItem(_, let package, _, _): packages.insert(package ?? "")
+      @unknown default: break
+      }
+    }
+  }
+  targets.removeAll { !needed.contains($0.name) }
+  products.removeAll { ($0 as? Product.Library)?.targets.allSatisfy(needed.contains) != true }
+  dependencies.removeAll { dependency in
+    guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
+    return !packages.contains { location.hasSuffix("/" + $0) || location.hasSuffix("/" + $0 + ".git") }
+  }
+}
+
 let package = Package(
   name: "EdgeBlue",
   products: products,
