@@ -30,9 +30,10 @@ extension Device {
         // A connection without the services is of no use, and the next attempt must not reuse it.
         if error.code == .timedOut { try await giveUpOnceAnswered() } else { await giveUp() }
         throw error
-      } catch is CancellationError {
+      } catch let error as CancellationError {
         // bluetoothd would keep a connection that has no user.
         try await giveUpOnceAnswered()
+        throw error
       }
     }
   }
