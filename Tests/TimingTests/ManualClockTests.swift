@@ -5,7 +5,7 @@ import Testing
   private let clock = ManualClock()
 
   @Test("A sleeper wakes when the clock is moved to its instant") func aSleeperWakes() async throws {
-    let sleeper = Task { try await clock.sleep(until: .init(offset: .seconds(60)), tolerance: nil) }
+    let sleeper = Task { try await clock.sleep(until: clock.now.advanced(by: .seconds(60)), tolerance: nil) }
     await clock.advance(toSleeperAt: .seconds(60))
     try await sleeper.value
     #expect(clock.now.offset == .seconds(60))
