@@ -122,10 +122,10 @@ package final class CuriousEngine: Engine {
 
   package func modelState() async -> ModelState { .ready }
 
-  package func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
-    prompts.withLock { $0.append(prompt) }
+  package func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
+    prompts.withLock { $0.append(request.prompt) }
     return AsyncThrowingStream { continuation in
-      continuation.yield(prompt)
+      continuation.yield(.text(request.prompt))
       continuation.finish()
     }
   }

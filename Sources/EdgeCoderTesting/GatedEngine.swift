@@ -7,25 +7,29 @@ internal import Streams
 /// import EdgeCoder
 ///
 /// let engine = GatedEngine()
-/// let output = engine.generate(prompt: "Hello", maxTokens: 8)
+/// let output = engine.generate(InferenceRequest(prompt: "Hello", maxTokens: 8))
 /// let prompt = try await engine.next()
 /// prompt.say("Hi")
 /// prompt.end()
-/// for try await piece in output { print(piece) }  // Hi
+/// for try await piece in output { print(piece.text ?? "") }  // Hi
 /// ```
 public final class GatedEngine: Engine {
   /// A prompt that the engine received, with its output stream.
   public struct Prompt: Sendable {
     /// The text of the prompt.
     public let text: String
-    /// The limit on the tokens of the reply.
-    public let maxTokens: Int
-    let stream: AsyncThrowingStream<String, any Error>.Continuation
+    /// The limit on the tokens of the reply; `nil` leaves it to the engine.
+    public let maxTokens: Int?
+    let stream: AsyncThrowingStream<EngineOutput, any Error>.Continuation
 
     /// Streams one piece of the reply.
-    public func say(_ piece: String) { stream.yield(piece) }
+    public func say(_ piece: String) { stream.yield(.text(piece)) }
     /// Finishes the reply without an error.
-    public func end() { stream.finish() }
+    /// - Parameter completion: The end to report; `nil` reports none.
+    public func end(_ completion: Completion? = nil) {
+      if let completion { stream.yield(.end(completion)) }
+      stream.finish()
+    }
     /// Finishes the reply with an error.
     public func fail(_ error: any Error) { stream.finish(throwing: error) }
   }
@@ -59,12 +63,12 @@ public final class GatedEngine: Engine {
   }
 
   /// Returns a stream that the test fills through ``next()``.
-  public func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
-    let (stream, continuation) = AsyncThrowingStream<String, any Error>.makeStream()
+  public func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
+    let (stream, continuation) = AsyncThrowingStream<EngineOutput, any Error>.makeStream()
     continuation.onTermination = { [cancellations] reason in
       if case .cancelled = reason { cancellations.increment() }
     }
-    prompts.source.yield(Prompt(text: prompt, maxTokens: maxTokens, stream: continuation))
+    prompts.source.yield(Prompt(text: request.prompt, maxTokens: request.maxTokens, stream: continuation))
     return stream
   }
 

@@ -7,8 +7,20 @@ import Timing
 @Suite("The echo engine", .timeLimit(.minutes(5))) struct EchoEngineTests {
   private func pieces(_ engine: EchoEngine, _ prompt: String, maxTokens: Int = 512) async throws -> [String] {
     var pieces: [String] = []
-    for try await piece in engine.generate(prompt: prompt, maxTokens: maxTokens) { pieces.append(piece) }
+    for try await output in engine.generate(InferenceRequest(prompt: prompt, maxTokens: maxTokens)) {
+      if let text = output.text { pieces.append(text) }
+    }
     return pieces
+  }
+
+  @Test("The end says whether the limit was reached", arguments: [(2, "length"), (3, "stop"), (nil, "stop")])
+  func theEndSaysWhy(maxTokens: Int?, reason: String) async throws {
+    var last: EngineOutput?
+    let request = InferenceRequest(prompt: "hello, how are you today?", maxTokens: maxTokens)
+    for try await output in EchoEngine().generate(request) { last = output }
+    var expected = Completion(try #require(Completion.Reason(rawValue: reason)))
+    expected.replyTokens = min(3, maxTokens ?? 3)
+    #expect(last == .end(expected))
   }
 
   @Test("The output has the prefix and the prompt in pieces") func saysWhatItIsAndRepeatsThePromptInPieces()

@@ -68,12 +68,14 @@ extension Target {
 
   /// Frames without their checksum, which the target appends.
   private static let frames: [[UInt8]] = {
-    let terms = MuxTerms(window: 1024, frameLimit: 512, inflates: true)
+    let terms = MuxTerms(window: 1024, frameLimit: 512, inflates: true, takesDetails: true)
     let text = Array(String(repeating: "text ", count: 60).utf8)
     let all: [MuxFrame] = [
       .hello(terms), .welcome(terms), .open(stream: 1, maxTokens: 9, length: 5, text: [65]),
       .data(stream: 1, text: text),
-      .end(stream: 1, status: .busy, durationMs: 4, text: text), .credit(stream: 1, bytes: 900), .cancel(stream: 1),
+      .end(stream: 1, status: .busy, durationMs: 4, text: text),
+      .end(stream: 1, status: .ok, durationMs: 4, details: Completion(.length).details, text: text),
+      .credit(stream: 1, bytes: 900), .cancel(stream: 1),
       .progress(stream: 1, ahead: 2), .fail(reason: "because"),
     ]
     return all.map { $0.encoded(deflating: true).dropLast(4) }
@@ -106,7 +108,7 @@ extension Target {
         require(prompt.utf8.count <= 3 * 8192, "a prompt over the limit")
         machine.progress(stream, ahead: 3)
         machine.append(stream, prompt)
-        if stream & 1 == 0 { machine.finish(stream, durationMs: 5) }
+        if stream & 1 == 0 { machine.finish(stream, MuxEnding(durationMs: 5, completion: Completion(.length))) }
       }
       while let bytes = machine.next() { require(bytes.count <= MuxFrame.longest, "a frame over the limit") }
     }

@@ -16,7 +16,8 @@ import Foundation
         ], take: requests),
       Target("stop-filter", seeds: [[2, 2, 97, 98, 1, 98, 99, 97, 97, 98, 99]], take: stops),
       Target(
-        "engine-ollama", texts: [#"{"response":"a","done":false}"# + "\n" + #"{"response":"","done":true}"# + "\n"]
+        "engine-ollama",
+        texts: [#"{"response":"a","done":false}"# + "\n" + #"{"response":"","done":true,"eval_count":5}"# + "\n"]
       ) { bytes in
         try reply(bytes, OllamaReplyDecoder(address: "http://a"))
       },

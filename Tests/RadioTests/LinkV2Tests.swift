@@ -97,14 +97,14 @@ private final class SpokenEngine: Engine {
 
   func modelState() async -> ModelState { .ready }
 
-  func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
+  func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
     let words = words
     let cancelled = cancelled
     return AsyncThrowingStream { continuation in
       let task = Task {
         for await word in words {
           guard let word else { break }
-          continuation.yield(word)
+          continuation.yield(.text(word))
         }
         continuation.finish()
       }

@@ -97,15 +97,16 @@ private struct SizedEcho: Engine {
 
   func modelState() async -> ModelState { .ready }
 
-  func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
-    AsyncThrowingStream { continuation in
+  func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
+    let prompt = request.prompt
+    return AsyncThrowingStream { continuation in
       if prompt.hasPrefix("#"), let bytes = Int(prompt.dropFirst()) {
         let piece = String(repeating: "abcdefgh", count: 512)
         for start in stride(from: 0, to: bytes, by: piece.utf8.count) {
-          continuation.yield(String(piece.prefix(bytes - start)))
+          continuation.yield(.text(String(piece.prefix(bytes - start))))
         }
       } else {
-        continuation.yield(prompt)
+        continuation.yield(.text(prompt))
       }
       continuation.finish()
     }

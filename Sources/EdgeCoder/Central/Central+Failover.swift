@@ -3,7 +3,7 @@ import Streams
 extension Central {
   /// An event of the attempts to get one request answered.
   private enum AttemptEvent: Sendable {
-    case finished(Int, Result<Wire.Response, any Error>, phone: String)
+    case finished(Int, Result<ReceivedReply, any Error>, phone: String)
     /// The phone of the newest attempt has given no sign of life for its time.
     case late
   }
@@ -19,7 +19,7 @@ extension Central {
   func deliver(
     _ request: Wire.Request, onAttempt: @Sendable @escaping (String) -> Void,
     onText: @Sendable @escaping (String, _ phone: String) async -> Void
-  ) async throws -> (Wire.Response, phone: String) {
+  ) async throws -> (ReceivedReply, phone: String) {
     let race = Race()
     let first = try await acquire()
     return try await withThrowingTaskGroup(of: AttemptEvent.self) { group in
@@ -44,8 +44,8 @@ extension Central {
           } else {
             addTimer(configuration.requests.failoverDelay, to: &group)
           }
-        case .finished(let number, .success(let response), let phone):
-          if race.win(number) { return (response, phone) }
+        case .finished(let number, .success(let reply), let phone):
+          if race.win(number) { return (reply, phone) }
         case .finished(let number, .failure(let error), _):
           running -= 1
           // The error of an attempt that lost is not the request's.
@@ -117,14 +117,14 @@ extension Central {
 private final class Race: Sendable {
   private struct State {
     var winner: Int?
-    var tasks: [Int: Task<Wire.Response, any Error>] = [:]
+    var tasks: [Int: Task<ReceivedReply, any Error>] = [:]
   }
 
   private let state = Lock(State())
 
   var isWon: Bool { state.withLock { $0.winner != nil } }
 
-  func add(_ task: Task<Wire.Response, any Error>, _ number: Int) {
+  func add(_ task: Task<ReceivedReply, any Error>, _ number: Int) {
     let isLost = state.withLock { state in
       state.tasks[number] = task
       return state.winner != nil
@@ -135,7 +135,7 @@ private final class Race: Sendable {
   /// Lets an attempt win if none has won, and cancels the others.
   /// - Returns: `true` if the attempt has won, now or before.
   func win(_ number: Int) -> Bool {
-    let (hasWon, losers) = state.withLock { state -> (Bool, [Task<Wire.Response, any Error>]) in
+    let (hasWon, losers) = state.withLock { state -> (Bool, [Task<ReceivedReply, any Error>]) in
       guard state.winner == nil else { return (state.winner == number, []) }
       state.winner = number
       return (true, state.tasks.filter { $0.key != number }.map(\.value))

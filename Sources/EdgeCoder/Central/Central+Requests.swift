@@ -5,9 +5,9 @@ import Timing
 extension Central {
   /// Sends one prompt to the best phone that is ready and returns its reply; see ``InferenceService``.
   public func generate(
-    prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
+    _ request: InferenceRequest, onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {
-    let request = Wire.Request(id: UUID().uuidString, prompt: prompt, maxTokens: maxTokens)
+    let request = Wire.Request(id: UUID().uuidString, prompt: request.prompt, maxTokens: request.maxTokens)
     context.count { $0.requests += 1 }
     do {
       let length = request.encodedLength
@@ -16,11 +16,12 @@ extension Central {
           .requestTooLarge, "the request has \(length) bytes; allowed: \(configuration.messageLimit)")
       }
       let started = context.time.now
-      let (response, phone) = try await exchange(request, onText)
+      let (received, phone) = try await exchange(request, onText)
       context.count { $0.replies += 1 }
       return InferenceReply(
-        id: response.id, answer: response.answer,
-        durationMs: Int((context.time.now - started).milliseconds(rounded: .towardZero)), phone: phone)
+        id: request.id, answer: received.answer,
+        durationMs: Int((context.time.now - started).milliseconds(rounded: .towardZero)), phone: phone,
+        completion: received.completion)
     } catch {
       context.count { if error is CancellationError { $0.cancelled += 1 } else { $0.failures += 1 } }
       throw error
@@ -29,7 +30,7 @@ extension Central {
 
   private func exchange(
     _ request: Wire.Request, _ onText: @Sendable @escaping (String) async -> Void
-  ) async throws -> (Wire.Response, phone: String) {
+  ) async throws -> (ReceivedReply, phone: String) {
     let timeouts = configuration.requests
     let limits = ProgressLimits(first: timeouts.timeout, pause: timeouts.timeout, total: timeouts.streamTimeout)
     let phase = Lock(RequestPhase.waiting)

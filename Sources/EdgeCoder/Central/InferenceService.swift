@@ -4,13 +4,12 @@ public protocol InferenceService: Sendable {
   ///
   /// Cancelling the task abandons the request: a reply that still arrives is dropped.
   /// - Parameters:
-  ///   - prompt: The prompt; its encoded request is at most 256 KiB by default.
-  ///   - maxTokens: The limit on the tokens of the reply; `nil` selects the default of the phone, 512.
+  ///   - request: The prompt and the limit of its reply; encoded it has at most 256 KiB by default.
   ///   - onText: Receives the text as it arrives from a phone with a v2 mux, which waits while the closure runs. The
   ///     pieces are the beginning of the text of the reply. The text of other phones arrives only with the reply.
   /// - Throws: ``InferenceError``, or `CancellationError`.
   func generate(
-    prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
+    _ request: InferenceRequest, onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply
 
   /// Returns the status of the central, with its phones.
@@ -18,11 +17,15 @@ public protocol InferenceService: Sendable {
 }
 
 extension InferenceService {
-  /// Sends one prompt to the best phone that is ready and returns its reply.
-  ///
-  /// See ``generate(prompt:maxTokens:onText:)``.
-  public func generate(prompt: String, maxTokens: Int?) async throws -> InferenceReply {
-    try await generate(prompt: prompt, maxTokens: maxTokens, onText: { _ in })
+  /// Sends one prompt to the best phone that is ready and returns its reply; see ``generate(_:onText:)``.
+  /// - Parameters:
+  ///   - prompt: The prompt.
+  ///   - maxTokens: The limit on the tokens of the reply; `nil` selects the default of the engine.
+  ///   - onText: Receives the text as it arrives from a phone with a v2 mux.
+  public func generate(
+    prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void = { _ in }
+  ) async throws -> InferenceReply {
+    try await generate(InferenceRequest(prompt: prompt, maxTokens: maxTokens), onText: onText)
   }
 }
 
@@ -41,13 +44,18 @@ public struct InferenceReply: Sendable, Hashable {
   public var durationMs: Int
   /// The name of the phone that answered; over the network, the name of the engine.
   public var phone: String
+  /// The end of the text as the engine reports it; `nil` for a refusal, and if the phone does not pass it on.
+  ///
+  /// A phone passes it on over a v2 mux. The JSON messages have no field for it.
+  public var completion: Completion?
 
   /// Creates a reply from its fields.
-  public init(id: String, answer: Answer, durationMs: Int, phone: String) {
+  public init(id: String, answer: Answer, durationMs: Int, phone: String, completion: Completion? = nil) {
     self.id = id
     self.answer = answer
     self.durationMs = durationMs
     self.phone = phone
+    self.completion = completion
   }
 }
 

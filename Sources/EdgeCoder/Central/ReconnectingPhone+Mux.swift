@@ -54,11 +54,11 @@ extension ReconnectingPhone {
 
   func send(
     _ request: Wire.Request, over client: MuxClient, onText: @Sendable (String) async -> Void
-  ) async throws -> Wire.Response {
+  ) async throws -> ReceivedReply {
     do {
       let reply = try await client.exchange(prompt: request.prompt, maxTokens: request.maxTokens, onText: onText)
       readings.lastSeenMs = context.wallClockMs()
-      return Wire.Response(id: request.id, answer: reply.answer, durationMs: reply.durationMs)
+      return ReceivedReply(answer: reply.answer, completion: reply.completion)
     } catch let error as MuxClient.Closed {
       throw InferenceError(.disconnected, "the v2 mux to \(name) closed: \(error)")
     } catch let error as MuxClient.ReplyTooLong {

@@ -22,15 +22,25 @@ struct PendingRequests {
   mutating func forgetAbandoned(before now: Duration) { abandoned = abandoned.filter { $0.value > now } }
 }
 
+/// The reply of a phone, over whichever bearer.
+struct ReceivedReply: Sendable {
+  var answer: Answer
+  /// The end of the text as the engine reports it; `nil` for a refusal, and if the phone does not pass it on.
+  var completion: Completion?
+}
+
 extension ReconnectingPhone {
   /// Sends one request and waits for its reply; cancelling the task abandons the request.
   /// - Parameters:
   ///   - request: The request, which the bearer that sends it encodes.
   ///   - onText: Receives the text of the reply as it arrives over a v2 mux.
   /// - Throws: ``InferenceError``, or `CancellationError`.
-  func send(_ request: Wire.Request, onText: @Sendable (String) async -> Void) async throws -> Wire.Response {
+  func send(_ request: Wire.Request, onText: @Sendable (String) async -> Void) async throws -> ReceivedReply {
     if let client = mux?.client { return try await send(request, over: client, onText: onText) }
-    return try await write(request)
+    let answer = try await write(request).answer
+    // A JSON message says in the text itself that it was truncated.
+    let isTruncated = answer.text.map(OutputAccumulator.isTruncated) ?? false
+    return ReceivedReply(answer: answer, completion: isTruncated ? Completion(.length) : nil)
   }
 
   private func write(_ request: Wire.Request) async throws -> Wire.Response {

@@ -60,20 +60,18 @@ public struct RoutedInference: InferenceService {
 
   /// Sends one prompt over the present route; see ``InferenceService``.
   public func generate(
-    prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
+    _ request: InferenceRequest, onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {
-    guard route.0 == .network else {
-      return try await phones.generate(prompt: prompt, maxTokens: maxTokens, onText: onText)
-    }
+    guard route.0 == .network else { return try await phones.generate(request, onText: onText) }
     let hasText = Lock(false)
     do {
-      return try await generateWithEngine(prompt, maxTokens) { piece in
+      return try await generateWithEngine(request) { piece in
         hasText.withLock { $0 = true }
         await onText(piece)
       }
     } catch let error as InferenceError {
       guard await mayUsePhones(after: error, hasText: hasText.withLock { $0 }) else { throw error }
-      return try await phones.generate(prompt: prompt, maxTokens: maxTokens, onText: onText)
+      return try await phones.generate(request, onText: onText)
     }
   }
 
@@ -95,23 +93,30 @@ public struct RoutedInference: InferenceService {
 
   /// Sends a prompt to the model server, until the network is lost.
   private func generateWithEngine(
-    _ prompt: String, _ maxTokens: Int?, _ onText: @Sendable @escaping (String) async -> Void
+    _ request: InferenceRequest, _ onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {
     let started = time.now
-    let stream = engine.generate(prompt: prompt, maxTokens: max(1, maxTokens ?? Wire.defaultMaxTokens))
-    let output = try await withThrowingTaskGroup(of: String.self) { group in
+    let stream = engine.generate(request)
+    let (text, completion) = try await withThrowingTaskGroup(of: (String, Completion).self) { group in
       group.addTask {
-        var output = ""
+        var text = ""
+        var completion = Completion(.stop)
         do {
-          for try await piece in stream {
-            output += piece
-            await onText(piece)
+          reading: for try await output in stream {
+            switch output {
+            case .text(let piece):
+              text += piece
+              await onText(piece)
+            case .end(let end):
+              completion = end
+              break reading
+            }
           }
         } catch let error as EngineError {
           throw InferenceError(.modelFailed, error.message, hint: error.hint)
         }
         try Task.checkCancellation()
-        return output
+        return (text, completion)
       }
       group.addTask {
         await network.waitUntilLost()
@@ -119,11 +124,13 @@ public struct RoutedInference: InferenceService {
         throw InferenceError(.networkLost, "the network was lost in the middle of the reply")
       }
       defer { group.cancelAll() }
-      return try await group.next() ?? ""
+      guard let reply = try await group.next() else { throw CancellationError() }
+      return reply
     }
     return InferenceReply(
-      id: UUID().uuidString, answer: .text(output),
-      durationMs: Int((time.now - started).milliseconds(rounded: .towardZero)), phone: engine.name)
+      id: UUID().uuidString, answer: .text(text),
+      durationMs: Int((time.now - started).milliseconds(rounded: .towardZero)), phone: engine.name,
+      completion: completion)
   }
 }
 

@@ -8,7 +8,7 @@ public import Timing
 ///
 /// ```swift
 /// let engine = EchoEngine()
-/// for try await piece in engine.generate(prompt: "Hello", maxTokens: 8) { print(piece) }  // [echo engine] He llo
+/// for try await output in engine.generate(.init(prompt: "Hello", maxTokens: 8)) { print(output) }
 /// ```
 public struct EchoEngine: Engine {
   /// The text at the start of each output.
@@ -45,37 +45,40 @@ public struct EchoEngine: Engine {
   /// Returns `ready`, because the engine needs no model.
   public func modelState() async -> ModelState { .ready }
 
-  /// Streams the prefix and the prompt as determined by ``Options``.
-  public func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
-    let pieces = pieces(of: prompt, maxTokens: max(1, maxTokens))
+  /// Streams the prefix and the prompt as determined by ``Options``, and the number of pieces as that of the tokens.
+  public func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
+    let outputs = outputs(for: request.prompt, maxTokens: max(1, request.maxTokens ?? .max))
     let time = time
     let delay = options.delay
     let position = Lock(0)
     return AsyncThrowingStream {
-      if delay > .zero { try await time.sleep(for: delay) }
-      try Task.checkCancellation()
-      return position.withLock { position in
-        guard position < pieces.count else { return nil }
+      let next = position.withLock { position -> EngineOutput? in
+        guard position < outputs.count else { return nil }
         defer { position += 1 }
-        return pieces[position]
+        return outputs[position]
       }
+      if next?.text != nil, delay > .zero { try await time.sleep(for: delay) }
+      try Task.checkCancellation()
+      return next
     }
   }
 
-  private func pieces(of prompt: String, maxTokens: Int) -> [String] {
+  private func outputs(for prompt: String, maxTokens: Int) -> [EngineOutput] {
     var text = Self.prefix + prompt
     if let bytes = options.repeatToBytes {
       text = Self.repeating(prompt, to: max(bytes, Self.prefix.utf8.count))
     }
     var pieceLength = max(1, options.pieceLength)
-    if options.repeatToBytes != nil { pieceLength = max(pieceLength, (text.count + maxTokens - 1) / maxTokens) }
-    var pieces: [String] = []
+    if options.repeatToBytes != nil { pieceLength = max(pieceLength, (text.count - 1) / maxTokens + 1) }
+    var pieces: [EngineOutput] = []
     var rest = Substring(text)
     while !rest.isEmpty, pieces.count < maxTokens {
-      pieces.append(String(rest.prefix(pieceLength)))
+      pieces.append(.text(String(rest.prefix(pieceLength))))
       rest = rest.dropFirst(pieceLength)
     }
-    return pieces
+    var completion = Completion(rest.isEmpty ? .stop : .length)
+    completion.replyTokens = pieces.count
+    return pieces + [.end(completion)]
   }
 
   private static func repeating(_ prompt: String, to bytes: Int) -> String {

@@ -6,9 +6,9 @@
 /// struct Reverse: Engine {
 ///   let name = "reverse"
 ///   func modelState() async -> ModelState { .ready }
-///   func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
+///   func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
 ///     AsyncThrowingStream { output in
-///       output.yield(String(prompt.reversed()))
+///       output.yield(.text(String(request.prompt.reversed())))
 ///       output.finish()
 ///     }
 ///   }
@@ -26,13 +26,12 @@ public protocol Engine: Sendable {
 
   /// Runs one prompt and streams the text as it is produced.
   ///
-  /// The stream finishes when the model stops or `maxTokens` is reached. It throws ``EngineError`` when the engine is
-  /// unreachable, refuses the prompt, or fails in the middle of the stream. Cancelling the consuming task, or releasing
-  /// the stream, stops the generation.
-  /// - Parameters:
-  ///   - prompt: The whole prompt, as it was received.
-  ///   - maxTokens: The limit on the tokens to produce, 1 or more.
-  func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error>
+  /// The stream finishes when the model stops or the limit of the request is reached, and reports which with
+  /// ``EngineOutput/end(_:)``; a stream that finishes without it has stopped, and counted nothing. It throws
+  /// ``EngineError`` when the engine is unreachable, refuses the prompt, or fails in the middle of the stream. Cancelling
+  /// the consuming task, or releasing the stream, stops the generation.
+  /// - Parameter request: The prompt, as it was received, and the limit of its reply.
+  func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error>
 }
 
 extension Engine {

@@ -6,7 +6,7 @@ actor MuxClient {
   /// The events of one request.
   private enum Event {
     case text([UInt8])
-    case finished(durationMs: Int, refusal: Answer.Refusal?)
+    case finished(MuxEnding)
     case closed(String)
   }
 
@@ -14,6 +14,8 @@ actor MuxClient {
   struct Reply: Sendable, Equatable {
     var answer: Answer
     var durationMs: Int
+    /// The end as the engine reports it; `nil` if the phone does not pass it on.
+    var completion: Completion?
   }
 
   /// The error of a request whose mux has closed, with the reason for display.
@@ -121,9 +123,9 @@ actor MuxClient {
         await onText(piece)
         machine.consumed(stream, bytes.count)
         wake.signal()
-      case .finished(let durationMs, let refusal):
-        let answer = refusal.map(Answer.refusal) ?? .text(text + decoder.finish())
-        return Reply(answer: answer, durationMs: durationMs)
+      case .finished(let ending):
+        let answer = ending.refusal.map(Answer.refusal) ?? .text(text + decoder.finish())
+        return Reply(answer: answer, durationMs: ending.durationMs, completion: ending.completion)
       case .closed(let reason): throw Closed(description: reason)
       }
     }
@@ -144,8 +146,8 @@ actor MuxClient {
         for waiter in waiting { waiter.resume() }
       case .text(let stream, let text): calls[stream]?.yield(.text(text))
       case .progress: break
-      case .finished(let stream, let durationMs, let refusal):
-        calls[stream]?.yield(.finished(durationMs: durationMs, refusal: refusal))
+      case .finished(let stream, let ending):
+        calls[stream]?.yield(.finished(ending))
         calls[stream]?.finish()
       }
     }

@@ -9,8 +9,8 @@ struct MuxClientMachine: Sendable {
     case text(stream: UInt32, [UInt8])
     /// Report the number of requests ahead of this one.
     case progress(stream: UInt32, ahead: Int)
-    /// Finish a reply, with the reason if it has failed.
-    case finished(stream: UInt32, durationMs: Int, refusal: Answer.Refusal?)
+    /// Finish a reply.
+    case finished(stream: UInt32, MuxEnding)
   }
 
   /// The state after the WELCOME of the phone.
@@ -50,8 +50,15 @@ struct MuxClientMachine: Sendable {
     switch frame {
     case .data(let stream, let text):
       return try receive(text, on: stream) ? [.text(stream: stream, text)] : []
-    case .end(let stream, let status, let durationMs, let text):
-      return try finish(stream, status, durationMs: Int(durationMs), text)
+    case .end(let stream, let status, let durationMs, let details, let text):
+      var ending = MuxEnding(durationMs: Int(durationMs))
+      if !details.isEmpty {
+        guard let completion = Completion(details: details) else {
+          throw MalformedFrame(description: "END with details that are not a JSON object")
+        }
+        ending.completion = status == .ok ? completion : nil
+      }
+      return try finish(stream, status, ending, text)
     case .credit(let stream, let bytes):
       session?.queue.grant(stream, Int(bytes))
       return []
@@ -65,18 +72,19 @@ struct MuxClientMachine: Sendable {
   }
 
   private mutating func finish(
-    _ stream: UInt32, _ status: MuxStatus, durationMs: Int, _ text: [UInt8]
+    _ stream: UInt32, _ status: MuxStatus, _ ending: MuxEnding, _ text: [UInt8]
   ) throws(MalformedFrame) -> [Action] {
     let kind = status.refusal
     // A reason needs no credit.
     guard try receive(kind == nil ? text : [], on: stream) else { return [] }
     session?.windows[stream] = nil
     session?.queue.drop(stream)
-    let refusal = kind.map {
+    var ending = ending
+    ending.refusal = kind.map {
       Answer.Refusal($0, String(decoding: text.prefix(MuxFrame.reasonLimit), as: UTF8.self))
     }
-    let finished = Action.finished(stream: stream, durationMs: durationMs, refusal: refusal)
-    return refusal == nil && !text.isEmpty ? [.text(stream: stream, text), finished] : [finished]
+    let finished = Action.finished(stream: stream, ending)
+    return kind == nil && !text.isEmpty ? [.text(stream: stream, text), finished] : [finished]
   }
 
   /// - Returns: `true` if a caller waits for the reply.

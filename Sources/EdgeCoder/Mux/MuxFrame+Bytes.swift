@@ -15,6 +15,8 @@ extension MuxFrame {
 
   /// The flag of a frame whose text is compressed.
   private static let deflated: UInt8 = 1
+  /// The flag of an END with details.
+  private static let detailed: UInt8 = 2
   /// The first type of which unknown frames are ignored.
   private static let firstOptional: UInt8 = 0x80
 
@@ -27,8 +29,10 @@ extension MuxFrame {
     case .open(let stream, let maxTokens, let length, let text):
       Self.bytes(.open, stream, maxTokens.littleEndianBytes + length.littleEndianBytes, text, deflating)
     case .data(let stream, let text): Self.bytes(.data, stream, [], text, deflating)
-    case .end(let stream, let status, let durationMs, let text):
-      Self.bytes(.end, stream, [status.rawValue] + durationMs.littleEndianBytes, text, deflating)
+    case .end(let stream, let status, let durationMs, let details, let text):
+      Self.bytes(
+        .end, stream, [status.rawValue] + durationMs.littleEndianBytes + Self.field(details), text, deflating,
+        flags: details.isEmpty ? 0 : Self.detailed)
     case .credit(let stream, let bytes): Self.bytes(.credit, stream, bytes.littleEndianBytes)
     case .cancel(let stream): Self.bytes(.cancel, stream, [])
     case .progress(let stream, let ahead): Self.bytes(.progress, stream, ahead.littleEndianBytes)
@@ -36,13 +40,19 @@ extension MuxFrame {
     }
   }
 
+  /// Returns details with their length; nothing for none.
+  private static func field(_ details: [UInt8]) -> [UInt8] {
+    details.isEmpty ? [] : UInt16(clamping: details.count).littleEndianBytes + details.prefix(Int(UInt16.max))
+  }
+
   private static func bytes(
-    _ kind: Kind, _ stream: UInt32, _ head: [UInt8], _ text: [UInt8] = [], _ deflating: Bool = false
+    _ kind: Kind, _ stream: UInt32, _ head: [UInt8], _ text: [UInt8] = [], _ deflating: Bool = false,
+    flags: UInt8 = 0
   ) -> [UInt8] {
     let short = deflating ? Deflate.compressed(text) : nil
     var bytes: [UInt8] = []
     bytes.reserveCapacity(overhead + head.count + text.count)
-    bytes += [kind.rawValue, short == nil ? 0 : deflated]
+    bytes += [kind.rawValue, flags | (short == nil ? 0 : deflated)]
     bytes += stream.littleEndianBytes
     bytes += head
     bytes += short ?? text
@@ -70,7 +80,9 @@ extension MuxFrame {
       if type >= firstOptional { return nil }
       throw MalformedFrame(description: "a frame of unknown type \(type)")
     }
-    guard flags & ~deflated == 0 else { throw MalformedFrame(description: "a frame with unknown flags \(flags)") }
+    guard flags & ~(kind == .end ? deflated | detailed : deflated) == 0 else {
+      throw MalformedFrame(description: "a frame with unknown flags \(flags)")
+    }
     let isDeflated = flags & deflated != 0
     let frame: MuxFrame
     switch kind {
@@ -79,7 +91,8 @@ extension MuxFrame {
     case .open:
       let maxTokens = try reader.number(UInt32.self)
       let length = try reader.number(UInt32.self)
-      frame = .open(stream: stream, maxTokens: maxTokens, length: length, text: try reader.text(isDeflated: isDeflated))
+      let text = try reader.text(isDeflated: isDeflated)
+      frame = .open(stream: stream, maxTokens: maxTokens, length: length, text: text)
     case .data:
       let text = try reader.text(isDeflated: isDeflated)
       // An empty DATA needs no credit, so it could be repeated without end.
@@ -90,8 +103,9 @@ extension MuxFrame {
       // A status of a later version is not a success either.
       let status = MuxStatus(rawValue: number) ?? .failed
       let durationMs = try reader.number(UInt32.self)
+      let details = flags & detailed == 0 ? [] : try reader.field()
       let text = try reader.text(isDeflated: isDeflated)
-      frame = .end(stream: stream, status: status, durationMs: durationMs, text: text)
+      frame = .end(stream: stream, status: status, durationMs: durationMs, details: details, text: text)
     case .credit: frame = .credit(stream: stream, bytes: try reader.number(UInt32.self))
     case .cancel: frame = .cancel(stream: stream)
     case .progress: frame = .progress(stream: stream, ahead: try reader.number(UInt16.self))
@@ -108,7 +122,8 @@ extension MuxFrame {
 
 extension MuxTerms {
   fileprivate func encoded() -> [UInt8] {
-    [Self.version, inflates ? 1 : 0] + window.littleEndianBytes + frameLimit.littleEndianBytes
+    [Self.version, (inflates ? 1 : 0) | (takesDetails ? 2 : 0)] + window.littleEndianBytes
+      + frameLimit.littleEndianBytes
   }
 
   /// Reads the known fields; further bytes belong to later versions and are ignored.
@@ -117,7 +132,9 @@ extension MuxTerms {
     guard version == Self.version else {
       throw MalformedFrame(description: "version \(version) of the protocol; allowed: \(Self.version)")
     }
-    inflates = try reader.number(UInt8.self) & 1 != 0
+    let features = try reader.number(UInt8.self)
+    inflates = features & 1 != 0
+    takesDetails = features & 2 != 0
     window = try reader.number(UInt32.self)
     frameLimit = try reader.number(UInt16.self)
   }
@@ -134,6 +151,14 @@ private struct FrameReader {
     guard bytes.count >= size else { throw MalformedFrame(description: "a frame that is too short") }
     defer { bytes = bytes.dropFirst(size) }
     return bytes.prefix(size).reversed().reduce(0) { $0 << 8 | Number(truncatingIfNeeded: $1) }
+  }
+
+  /// Reads bytes that follow their length.
+  mutating func field() throws(MalformedFrame) -> [UInt8] {
+    let count = Int(try number(UInt16.self))
+    guard bytes.count >= count else { throw MalformedFrame(description: "a frame that is too short") }
+    defer { bytes = bytes.dropFirst(count) }
+    return Array(bytes.prefix(count))
   }
 
   mutating func rest() -> [UInt8] {

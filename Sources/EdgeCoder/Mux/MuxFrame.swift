@@ -12,8 +12,9 @@ package enum MuxFrame: Sendable, Hashable {
   case open(stream: UInt32, maxTokens: UInt32, length: UInt32, text: [UInt8])
   /// More text of a prompt or of a reply.
   case data(stream: UInt32, text: [UInt8])
-  /// The end of a reply. With ``MuxStatus/ok`` the text is its last part, otherwise the reason.
-  case end(stream: UInt32, status: MuxStatus, durationMs: UInt32, text: [UInt8])
+  /// The end of a reply. With ``MuxStatus/ok`` the text is its last part, otherwise the reason. The details are a JSON
+  /// object, and empty if there are none.
+  case end(stream: UInt32, status: MuxStatus, durationMs: UInt32, details: [UInt8] = [], text: [UInt8])
   /// Permission to send more bytes of text.
   case credit(stream: UInt32, bytes: UInt32)
   /// The cancellation of a request by the central.
@@ -27,8 +28,10 @@ package enum MuxFrame: Sendable, Hashable {
   static let overhead = 10
   /// The number of bytes in the body of OPEN before the text.
   static let openHead = 8
-  /// The number of bytes in the body of END before the text.
+  /// The number of bytes in the body of END before the text, without details.
   static let endHead = 5
+  /// The number of bytes in the body of END for the length of the details, where there are any.
+  static let detailsHead = 2
   /// The limit on a reason, in bytes.
   static let reasonLimit = 512
   /// The smallest frame limit that a bearer must support: the longest frame that cannot be split.
@@ -48,6 +51,8 @@ package struct MuxTerms: Sendable, Hashable {
   var frameLimit: UInt16
   /// A Boolean value that indicates whether this side accepts compressed text.
   var inflates: Bool
+  /// A Boolean value that indicates whether this side accepts details in END.
+  var takesDetails = false
 }
 
 /// The status with which a reply ends.

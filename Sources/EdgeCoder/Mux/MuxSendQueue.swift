@@ -11,6 +11,10 @@ struct MuxSendQueue: Sendable {
   private struct Ending {
     let durationMs: UInt32
     let refusal: Answer.Refusal?
+    let details: [UInt8]
+
+    /// The number of bytes of END before its text.
+    var head: Int { MuxFrame.endHead + (details.isEmpty ? 0 : MuxFrame.detailsHead + details.count) }
   }
 
   /// The part that follows the text of a stream.
@@ -87,10 +91,16 @@ struct MuxSendQueue: Sendable {
   }
 
   /// Finishes a reply. Text that waits is sent before END.
-  mutating func finish(_ stream: UInt32, durationMs: UInt32, refusal: Answer.Refusal? = nil) {
+  /// - Parameters:
+  ///   - ending: The end of the reply.
+  ///   - withDetails: A Boolean value that indicates whether the peer accepts details.
+  mutating func finish(_ stream: UInt32, _ ending: MuxEnding, withDetails: Bool) {
     guard streams[stream] != nil else { return }
     giveTurn(stream)
-    streams[stream]?.tail = .ending(Ending(durationMs: durationMs, refusal: refusal))
+    streams[stream]?.tail = .ending(
+      Ending(
+        durationMs: UInt32(clamping: ending.durationMs), refusal: ending.refusal,
+        details: withDetails ? ending.completion?.details ?? [] : []))
   }
 
   /// Discards a stream with everything that waits on it.
@@ -148,7 +158,8 @@ struct MuxSendQueue: Sendable {
     if case .ending(let ending) = stream.tail, let text = lastText(of: &stream, ending) {
       stream.tail = .none
       let status = ending.refusal.map { MuxStatus($0.kind) } ?? .ok
-      return .end(stream: id, status: status, durationMs: ending.durationMs, text: text)
+      return .end(
+        stream: id, status: status, durationMs: ending.durationMs, details: ending.details, text: text)
     }
     guard !stream.isSpent, stream.credit > 0 else { return nil }
     return .data(stream: id, text: take(&stream, beside: 0))
@@ -157,11 +168,12 @@ struct MuxSendQueue: Sendable {
   /// Returns the text of END: the rest of a reply if it fits, or the reason after all text was sent; `nil` before.
   private func lastText(of stream: inout Stream, _ ending: Ending) -> [UInt8]? {
     if let refusal = ending.refusal {
-      return stream.isSpent ? Array(refusal.reason.utf8.prefix(MuxFrame.reasonLimit)) : nil
+      let limit = min(MuxFrame.reasonLimit, frameLimit - MuxFrame.overhead - ending.head)
+      return stream.isSpent ? Array(refusal.reason.utf8.prefix(limit)) : nil
     }
-    let limit = min(stream.credit, frameLimit - MuxFrame.overhead - MuxFrame.endHead)
+    let limit = min(stream.credit, frameLimit - MuxFrame.overhead - ending.head)
     guard stream.text.count - stream.sent <= limit else { return nil }
-    return take(&stream, beside: MuxFrame.endHead)
+    return take(&stream, beside: ending.head)
   }
 
   private func take(_ stream: inout Stream, beside head: Int) -> [UInt8] {

@@ -63,10 +63,12 @@ actor MuxServer {
     wake.signal()
   }
 
+  /// A Boolean value that indicates whether the central is told why a reply ends.
+  var tellsCompletion: Bool { machine.tellsCompletion }
+
   /// Finishes a reply whose text was sent before.
-  /// - Parameter refusal: The reason why the reply has failed; `nil` for a complete reply.
-  func finish(_ stream: UInt32, durationMs: Int, refusal: Answer.Refusal? = nil) {
-    machine.finish(stream, durationMs: durationMs, refusal: refusal)
+  func finish(_ stream: UInt32, _ ending: MuxEnding) {
+    machine.finish(stream, ending)
     wake.signal()
   }
 

@@ -23,6 +23,7 @@ struct MuxServerMachine: Sendable {
   private struct Session {
     var queue: MuxSendQueue
     let deflates: Bool
+    let takesDetails: Bool
     var lastStream: UInt32 = 0
     var incoming: [UInt32: Incoming] = [:]
     /// The text that may still arrive on streams that were refused or cancelled, in bytes.
@@ -72,7 +73,8 @@ struct MuxServerMachine: Sendable {
       guard case .hello(let theirs) = frame else { throw MalformedFrame(description: "a frame before HELLO") }
       var queue = MuxSendQueue(window: Int(theirs.window), frameLimit: min(bearerLimit, Int(theirs.frameLimit)))
       queue.send(.welcome(terms))
-      session = Session(queue: queue, deflates: theirs.inflates && terms.inflates)
+      session = Session(
+        queue: queue, deflates: theirs.inflates && terms.inflates, takesDetails: theirs.takesDetails)
       return []
     }
     switch frame {
@@ -207,9 +209,13 @@ struct MuxServerMachine: Sendable {
   /// Appends text to a reply; has no effect on a stream that is closed.
   mutating func append(_ stream: UInt32, _ text: String) { session?.queue.append(stream, text.utf8) }
 
-  /// Finishes a reply, with the reason if it has failed.
-  mutating func finish(_ stream: UInt32, durationMs: Int, refusal: Answer.Refusal? = nil) {
-    session?.queue.finish(stream, durationMs: UInt32(clamping: durationMs), refusal: refusal)
+  /// A Boolean value that indicates whether the central is told why a reply ends.
+  var tellsCompletion: Bool { session?.takesDetails ?? false }
+
+  /// Finishes a reply.
+  mutating func finish(_ stream: UInt32, _ ending: MuxEnding) {
+    let withDetails = tellsCompletion
+    session?.queue.finish(stream, ending, withDetails: withDetails)
   }
 
   /// Reports the number of requests ahead of this one.

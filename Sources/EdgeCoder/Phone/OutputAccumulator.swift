@@ -1,20 +1,22 @@
 /// The text of one reply, collected from the stream of an engine up to the reply limit.
 struct OutputAccumulator: Sendable {
-  /// The note at the end of a truncated text.
+  /// The note at the end of a truncated text, for a central that is not told why a reply ends.
   static let truncationNote = "\n[cut: the reply reached its size limit]"
 
   private(set) var text = ""
   /// A Boolean value that indicates whether the limit was reached; later text is ignored.
   private(set) var isTruncated = false
+  /// The end of the text; that of the engine, unless the limit was reached before.
+  private(set) var completion = Completion(.stop)
   private var remaining: Int
 
-  /// - Parameter limit: The limit on the text in an encoded reply, in bytes, the note included.
+  /// - Parameter limit: The limit on the text in an encoded reply, in bytes, the note that may follow it included.
   init(limit: Int) {
     remaining = max(0, limit - JSONObjectWriter.encodedLength(of: Self.truncationNote))
   }
 
   /// Appends text.
-  /// - Returns: The text that was appended; at the limit, the beginning of it and the note.
+  /// - Returns: The text that was appended; at the limit, the beginning of it.
   mutating func append(_ piece: String) -> String {
     guard !isTruncated else { return "" }
     let length = JSONObjectWriter.encodedLength(of: piece)
@@ -30,9 +32,17 @@ struct OutputAccumulator: Sendable {
       taken.append(character)
       remaining -= length
     }
-    taken += Self.truncationNote
     text += taken
     isTruncated = true
+    completion = Completion(.length)
     return taken
   }
+
+  /// Records the end that the engine reports.
+  mutating func end(_ completion: Completion) {
+    if !isTruncated { self.completion = completion }
+  }
+
+  /// Returns `true` for a text that ends with the note of a phone.
+  static func isTruncated(_ text: String) -> Bool { text.hasSuffix(truncationNote) }
 }

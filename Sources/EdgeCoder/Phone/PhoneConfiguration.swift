@@ -55,9 +55,11 @@ public struct PhoneConfiguration: Sendable, Hashable {
   public var requestLimit = Wire.messageLimit
   /// The time after which an incomplete request that does not grow is discarded. Default: ``Wire/idleLimit``.
   public var idleLimit = Wire.idleLimit
-  /// The limit on an encoded reply in bytes; a longer text is truncated and says so. Default: ``Wire/messageLimit``.
+  /// The limit on an encoded reply in bytes; a longer text is truncated and ends with the reason `length`. Default:
+  /// ``Wire/messageLimit``.
   public var replyLimit = Wire.messageLimit
-  /// The limit on the tokens of a reply; a request for more gets this many. Default: 8192, as in the EdgeCoder provider.
+  /// The limit on the tokens that a request may demand; a request for more gets this many, and its reply then ends with
+  /// the reason `length`. Default: 8192, as in the EdgeCoder provider.
   public var maxTokensLimit = 8192
   /// The limit on the number of centrals; the writes of more are refused. Default: 64.
   ///

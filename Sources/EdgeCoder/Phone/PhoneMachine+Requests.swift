@@ -33,7 +33,9 @@ extension PhoneMachine {
     counters.requests += 1
     counters.requestBytes += bytes
     var request = request
-    request.maxTokens = min(max(1, request.maxTokens ?? Wire.defaultMaxTokens), configuration.maxTokensLimit)
+    // Over a v2 mux the default is that of the engine.
+    let maxTokens = request.maxTokens ?? (stream == nil ? Wire.defaultMaxTokens : nil)
+    request.maxTokens = maxTokens.map { min(max(1, $0), configuration.maxTokensLimit) }
     let admission = shortage.map { limit($0) } ?? submit(request, from: peer, stream)
     // The first in the queue is answered next when nothing else is.
     let waiting = max(0, queue.waiting.count - (queue.running == nil ? 1 : 0))

@@ -1,8 +1,8 @@
 /// The result of one job.
 struct JobOutcome: Sendable, Equatable {
   enum Result: Sendable, Equatable {
-    /// A text, truncated at the reply limit or not.
-    case text(String, isTruncated: Bool = false)
+    /// A text, truncated at the reply limit or not, and its end.
+    case text(String, isTruncated: Bool = false, Completion = Completion(.stop))
     /// A refusal that is not a fault of the engine.
     case refusal(Answer.Refusal)
     /// A failure of the engine, with the reason.
@@ -19,10 +19,21 @@ struct JobOutcome: Sendable, Equatable {
 
   var answer: Answer {
     switch result {
-    case .text(let text, _): .text(text)
+    case .text(let text, _, _): .text(text)
     case .refusal(let refusal): .refusal(refusal)
     case .engineFailure(let reason): .refusal(Answer.Refusal(.failed, reason))
     }
+  }
+
+  var isTruncated: Bool { if case .text(_, isTruncated: true, _) = result { true } else { false } }
+
+  /// The end of the text; `nil` for a refusal and a failure.
+  var completion: Completion? { if case .text(_, _, let completion) = result { completion } else { nil } }
+
+  /// The answer in a JSON message, which has no other place for the end of a text than the text.
+  var notedAnswer: Answer {
+    guard isTruncated, case .text(let text) = answer else { return answer }
+    return .text(text + OutputAccumulator.truncationNote)
   }
 
   var engineFailed: Bool { if case .engineFailure = result { true } else { false } }
@@ -195,14 +206,14 @@ struct PhoneMachine: Sendable {
   /// Finishes a job. The result is dropped if its central has disconnected.
   mutating func finish(_ number: Int, _ outcome: JobOutcome) -> [Action] {
     guard let job = queue.finish(number) else { return [.wakeRunner] }
-    if case .text(_, isTruncated: true) = outcome.result { counters.truncated += 1 }
+    if outcome.isTruncated { counters.truncated += 1 }
     var reports: [Action] = []
     if outcome.engineFailed {
       counters.engineFailures += 1
       reports = [.report(.engineFailed)]
     }
     if let stream = job.stream { return finish(stream, outcome) + reports }
-    let response = Wire.Response(id: job.request.id, answer: outcome.answer, durationMs: outcome.durationMs)
+    let response = Wire.Response(id: job.request.id, answer: outcome.notedAnswer, durationMs: outcome.durationMs)
     _ = outbox.add(PhoneReply(peer: job.peer, bytes: response.encoded(), isRefusal: false))
     return [.wakeSender, .wakeRunner] + reports
   }

@@ -48,7 +48,7 @@ extension PhoneService {
       // Some engines return the text of the phone application for an empty reply.
       let isEmpty = output.text.isEmpty || output.text == "[\(Self.emptyReason)]"
       guard !isEmpty else { return outcome(.refusal(Answer.Refusal(.failed, Self.emptyReason))) }
-      return outcome(.text(output.text, isTruncated: output.isTruncated))
+      return outcome(.text(output.text, isTruncated: output.isTruncated, output.completion))
     } catch let error as EngineError {
       return outcome(.engineFailure("\(error)"))
     } catch let error as CancellationError {
@@ -73,22 +73,27 @@ extension PhoneService {
 
   private func generate(_ job: PhoneJob, started: Duration) async throws -> OutputAccumulator {
     let engine = engine
-    let request = job.request
+    let request = InferenceRequest(prompt: job.request.prompt, maxTokens: job.request.maxTokens)
     // Without a mux the central receives nothing before the end of the reply.
     let isStream = job.stream != nil
     let timeouts = configuration.timeouts
     let limits = ProgressLimits(
       first: timeouts.text, pause: timeouts.text, total: isStream ? timeouts.reply : timeouts.text)
     // The encoded reply without the output: field names, numbers, and the identifier.
-    let overhead = 96 + JSONObjectWriter.encodedLength(of: request.id)
+    let overhead = 96 + JSONObjectWriter.encodedLength(of: job.request.id)
     let empty = OutputAccumulator(limit: configuration.replyLimit - overhead)
     return try await time.withLimits(limits, orThrow: { [time] in Self.late(time.now - started, limits) }) { step in
       var output = empty
-      let maxTokens = request.maxTokens ?? Wire.defaultMaxTokens
-      for try await piece in engine.generate(prompt: request.prompt, maxTokens: maxTokens) {
+      reading: for try await part in engine.generate(request) {
         if isStream { step() }
-        await self.deliver(output.append(piece), of: job)
-        if output.isTruncated { break }
+        switch part {
+        case .text(let piece):
+          await self.deliver(output.append(piece), of: job)
+          if output.isTruncated { break reading }
+        case .end(let completion):
+          output.end(completion)
+          break reading
+        }
       }
       return output
     }

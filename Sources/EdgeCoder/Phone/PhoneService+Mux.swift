@@ -46,6 +46,18 @@ extension PhoneService {
     await perform(machine.cancel(mux: mux, stream: nil))
   }
 
+  /// Sends the end of a reply over a v2 mux.
+  func finish(_ stream: MuxStream, _ outcome: JobOutcome) async {
+    guard let mux = muxes[stream.mux] else { return }
+    if outcome.isTruncated, await !mux.tellsCompletion {
+      await mux.append(stream.number, OutputAccumulator.truncationNote)
+    }
+    await mux.finish(
+      stream.number,
+      MuxEnding(
+        durationMs: outcome.durationMs, refusal: outcome.answer.refusal, completion: outcome.completion))
+  }
+
   /// Sends text of a reply at once over a v2 mux; without one the text waits for the whole reply.
   func deliver(_ text: String, of job: PhoneJob) async {
     guard let stream = job.stream, !text.isEmpty else { return }

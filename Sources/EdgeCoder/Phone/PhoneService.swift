@@ -123,9 +123,7 @@ public actor PhoneService {
       case .restoreValues:
         if let status = board.current { await transport.setValue(status.encoded(), of: .status, for: nil) }
       case .setResponse(let value, let peer): await transport.setValue(value, of: .response, for: peer)
-      case .finishReply(let stream, let outcome):
-        await muxes[stream.mux]?.finish(
-          stream.number, durationMs: outcome.durationMs, refusal: outcome.answer.refusal)
+      case .finishReply(let stream, let outcome): await finish(stream, outcome)
       }
     }
   }

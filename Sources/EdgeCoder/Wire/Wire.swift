@@ -9,7 +9,7 @@ public enum Wire {
   /// The time after which an incomplete message that does not grow is discarded, 10 s.
   public static let idleLimit = Duration.seconds(10)
 
-  /// The limit on the tokens of a reply when the request has none.
+  /// The limit on the tokens of a reply to a JSON request that has none, as in the phone application.
   public static let defaultMaxTokens = 512
 
   /// The limit on an identifier, 128 bytes of UTF-8.

@@ -82,13 +82,13 @@ public final class CentralClient: InferenceService {
     }
   }
 
-  /// Sends one prompt through the central; see `InferenceService.generate(prompt:maxTokens:onText:)`.
+  /// Sends one prompt through the central; see `InferenceService.generate(_:onText:)`.
   /// - Throws: `InferenceError`, ``CentralClientError``, or `CancellationError`.
   public func generate(
-    prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
+    _ request: InferenceRequest, onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {
     let request = try self.request(
-      .POST, "/api/generate", JSONEncoder().encode(Prompt(prompt: prompt, maxTokens: maxTokens)))
+      .POST, "/api/generate", JSONEncoder().encode(Prompt(prompt: request.prompt, maxTokens: request.maxTokens)))
     // No central allows a reply to take an hour.
     let limits = ProgressLimits(first: replyTimeout, pause: replyTimeout, total: .seconds(3600))
     return try await TimeSource.continuous.withLimits(limits, orThrow: { self.late(self.replyTimeout) }) { step in

@@ -55,24 +55,29 @@ struct CentralReplyReader {
   }
 
   private mutating func read(_ text: String) throws -> Event {
-    guard let line = try? JSONDecoder().decode(Line.self, from: Data(text.utf8)) else {
-      throw CentralClientError.notACentral(at: url)
-    }
+    let bytes = Data(text.utf8)
+    let decoder = JSONDecoder()
+    guard let line = try? decoder.decode(Line.self, from: bytes),
+      let counts = try? decoder.decode(OllamaCounts.self, from: bytes)
+    else { throw CentralClientError.notACentral(at: url) }
     if let message = line.error {
       // In the middle of a stream a failure of the phone is an error.
       guard line.code == "phone_failed", let output = line.output else { throw Self.error(line.code, message) }
       return .end(reply(line, output, ok: false))
     }
-    if let output = line.output { return .end(reply(line, output, ok: line.ok ?? true)) }
+    let completion = line.done == true && line.ok != false ? counts.completion : nil
+    if let output = line.output { return .end(reply(line, output, ok: line.ok ?? true, completion)) }
     guard let piece = line.response else { throw CentralClientError.notACentral(at: url) }
     self.text += piece
-    return line.done == true ? .end(reply(line, self.text, ok: true)) : .text(piece)
+    return line.done == true ? .end(reply(line, self.text, ok: true, completion)) : .text(piece)
   }
 
-  private func reply(_ line: Line, _ output: String, ok: Bool) -> InferenceReply {
+  private func reply(
+    _ line: Line, _ output: String, ok: Bool, _ completion: Completion? = nil
+  ) -> InferenceReply {
     InferenceReply(
       id: line.id ?? "", answer: Answer(output: output, ok: ok), durationMs: line.durationMs ?? 0,
-      phone: line.deviceName ?? "")
+      phone: line.deviceName ?? "", completion: completion)
   }
 
   private static func error(_ code: String?, _ message: String) -> any Error {

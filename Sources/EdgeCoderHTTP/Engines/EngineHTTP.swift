@@ -59,12 +59,12 @@ final class EngineHTTP: Sendable {
     }
   }
 
-  /// Posts `body` and passes each piece of text that `decoder` finds to `deliver`.
+  /// Posts `body` and passes each piece of text that `decoder` finds, and the end of the reply, to `deliver`.
   ///
   /// Returns when the reply is complete; cancelling the task closes the connection, which stops the generation.
   /// - Throws: ``EngineError``, ``RefusedReply`` for a status other than 2xx, or `CancellationError`.
   func stream(
-    _ path: String, body: Data, decoder: any ReplyDecoder, deliver: @escaping @Sendable (String) -> Void
+    _ path: String, body: Data, decoder: any ReplyDecoder, deliver: @escaping @Sendable (EngineOutput) -> Void
   ) async throws {
     // No caller waits for an hour.
     let steps = ProgressLimits(first: limits.firstPiece, pause: limits.idle, total: .seconds(3600))
@@ -83,8 +83,8 @@ final class EngineHTTP: Sendable {
         for try await chunk in response.body {
           let progress = try self.withoutSecrets { try reply.append(chunk.readableBytesView) }
           if progress.progressed { step() }
-          for piece in progress.pieces { deliver(piece) }
-          if progress.finished { return }
+          for piece in progress.pieces { deliver(.text(piece)) }
+          if let completion = progress.completion { return deliver(.end(completion)) }
         }
       } catch let error as EngineError {
         throw error
@@ -94,7 +94,9 @@ final class EngineHTTP: Sendable {
         try Task.checkCancellation()
         throw EngineError.endedEarly(self.address)
       }
-      for piece in try self.withoutSecrets({ try reply.end() }) { deliver(piece) }
+      let last = try self.withoutSecrets { try reply.end() }
+      for piece in last.pieces { deliver(.text(piece)) }
+      if let completion = last.completion { deliver(.end(completion)) }
     }
   }
 

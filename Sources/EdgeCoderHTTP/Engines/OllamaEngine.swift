@@ -5,7 +5,7 @@ internal import FoundationEssentials
 ///
 /// ```swift
 /// let engine = try OllamaEngine(model: "qwen2.5:0.5b")
-/// for try await piece in engine.generate(prompt: "Say hello.", maxTokens: 64) { print(piece) }
+/// for try await output in engine.generate(.init(prompt: "Say hello.", maxTokens: 64)) { print(output) }
 /// ```
 public struct OllamaEngine: Engine {
   /// The default address of an Ollama server.
@@ -29,18 +29,18 @@ public struct OllamaEngine: Engine {
     self.model = model
   }
 
-  /// Streams the text of the model; see `Engine.generate(prompt:maxTokens:)`.
-  public func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
+  /// Streams the text of the model; see `Engine.generate(_:)`.
+  public func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
     engineStream { deliver in
       guard let model = try await chooseModel()?.name else {
         throw EngineError(
           .refused, "\(http.address) has no model", hint: "download one, for example: ollama pull qwen2.5:0.5b")
       }
-      let request = OllamaWire.GenerateRequest(
-        model: model, prompt: prompt, options: .init(num_predict: max(1, maxTokens)))
+      let asked = OllamaWire.GenerateRequest(
+        model: model, prompt: request.prompt, options: .init(num_predict: request.maxTokens.map { max(1, $0) }))
       do {
         try await http.stream(
-          "/api/generate", body: JSONEncoder().encode(request), decoder: OllamaReplyDecoder(address: http.address),
+          "/api/generate", body: JSONEncoder().encode(asked), decoder: OllamaReplyDecoder(address: http.address),
           deliver: deliver)
       } catch let refused as RefusedReply {
         throw OllamaWire.error(refused, address: http.address, model: model)
@@ -119,8 +119,8 @@ public struct OllamaEngine: Engine {
 ///
 /// The text that waits in the stream is bounded by the limit on the size of a reply.
 func engineStream(
-  _ produce: @escaping @Sendable (_ deliver: @escaping @Sendable (String) -> Void) async throws -> Void
-) -> AsyncThrowingStream<String, any Error> {
+  _ produce: @escaping @Sendable (_ deliver: @escaping @Sendable (EngineOutput) -> Void) async throws -> Void
+) -> AsyncThrowingStream<EngineOutput, any Error> {
   AsyncThrowingStream { continuation in
     let task = Task {
       do {

@@ -5,7 +5,8 @@ internal import FoundationEssentials
 enum OllamaWire {
   struct GenerateRequest: Encodable {
     struct Options: Encodable {
-      let num_predict: Int
+      /// Absent for the default of the model.
+      let num_predict: Int?
     }
     let model: String
     let prompt: String
@@ -71,14 +72,16 @@ struct OllamaReplyDecoder: ReplyDecoder {
   mutating func decode(line: String) throws -> ReplyStep {
     guard line.contains(where: { !$0.isWhitespace }) else { return .ignored }
     let decoded: OllamaWire.GenerateLine
+    let counts: OllamaCounts?
     do {
       decoded = try json.decode(OllamaWire.GenerateLine.self, from: Data(line.utf8))
+      counts = decoded.done == true ? try json.decode(OllamaCounts.self, from: Data(line.utf8)) : nil
     } catch {
       throw EngineError(.badReply, "\(address) sent a line that is not Ollama's JSON", hint: "is the port right?")
     }
     if let error = decoded.error { throw EngineError(.refused, "\(address): \(error.excerpt)") }
     let text = decoded.response ?? ""
-    return decoded.done == true ? .finished(text) : .text(text)
+    return counts.map { .finished(text, $0.completion) } ?? .text(text)
   }
 
   mutating func end() throws -> ReplyStep {

@@ -8,7 +8,7 @@ internal import FoundationEssentials
 ///
 /// ```swift
 /// let engine = try OpenAIEngine(url: "http://127.0.0.1:8080", apiKey: APIKey("sk-secret"))
-/// for try await piece in engine.generate(prompt: "Say hello.", maxTokens: 64) { print(piece) }
+/// for try await output in engine.generate(.init(prompt: "Say hello.", maxTokens: 64)) { print(output) }
 /// ```
 public struct OpenAIEngine: Engine {
   /// The default address of the server of llama.cpp.
@@ -38,22 +38,23 @@ public struct OpenAIEngine: Engine {
     self.model = model
   }
 
-  /// Streams the text of the model; see `Engine.generate(prompt:maxTokens:)`.
-  public func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
+  /// Streams the text of the model; see `Engine.generate(_:)`.
+  public func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
     engineStream { deliver in
       let model = try await chooseModel()
-      var request = OpenAIWire.Request(model: model, prompt: prompt, maxTokens: max(1, maxTokens))
+      var form = OpenAIWire.Request(
+        model: model, prompt: request.prompt, maxTokens: request.maxTokens.map { max(1, $0) })
       while true {
         do {
           return try await http.stream(
-            request.path, body: JSONEncoder().encode(request), decoder: OpenAIReplyDecoder(address: http.address),
+            form.path, body: JSONEncoder().encode(form), decoder: OpenAIReplyDecoder(address: http.address),
             deliver: deliver)
         } catch let refused as RefusedReply {
           // Nothing was delivered yet: a refusal replaces the reply, so a retry repeats no text.
-          guard let next = request.alternative(after: refused) else {
+          guard let next = form.alternative(after: refused) else {
             throw OpenAIWire.error(refused, address: http.address)
           }
-          request = next
+          form = next
         }
       }
     }

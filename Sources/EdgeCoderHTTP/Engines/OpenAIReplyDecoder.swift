@@ -8,7 +8,9 @@ struct OpenAIReplyDecoder: ReplyDecoder {
   private let json = JSONDecoder()
   private var events = EventStreamParser()
   private var plain: String?
-  private var sawFinish = false
+  /// The reason why the text ends; `nil` before the server has named it.
+  private var reason: String?
+  private var completion = Completion(.stop)
 
   init(address: String) {
     self.address = address
@@ -30,20 +32,20 @@ struct OpenAIReplyDecoder: ReplyDecoder {
     if let plain {
       let chunk = try chunk(from: plain)
       guard let choice = chunk.choices?.first else { throw notTheProtocol() }
-      return .finished(choice.message?.content ?? choice.text ?? "")
+      return try finished(choice.message?.content ?? choice.text ?? "")
     }
     if let event = events.finish() {
       let step = try take(event: event)
       if case .finished = step { return step }
-      if sawFinish, case .text(let text) = step { return .finished(text) }
+      if reason != nil, case .text(let text) = step { return try finished(text) }
     }
     // [DONE] is optional once the finish reason has arrived.
-    guard sawFinish else { throw EngineError.endedEarly(address) }
-    return .finished("")
+    guard reason != nil else { throw EngineError.endedEarly(address) }
+    return try finished("")
   }
 
   private mutating func take(event: String, isFailure: Bool = false) throws -> ReplyStep {
-    if event == "[DONE]" { return .finished("") }
+    if event == "[DONE]" { return try finished("") }
     if isFailure {
       let failure: OpenAIWire.Failure
       do { failure = try json.decode(OpenAIWire.Failure.self, from: Data(event.utf8)) } catch { throw notTheProtocol() }
@@ -52,11 +54,21 @@ struct OpenAIReplyDecoder: ReplyDecoder {
     let chunk = try chunk(from: event)
     // The usage chunk has no choices, the first delta no content.
     guard let choice = chunk.choices?.first else { return .text("") }
-    if choice.finish_reason != nil { sawFinish = true }
     return .text(choice.delta?.content ?? choice.text ?? "")
   }
 
-  private func chunk(from text: String) throws -> OpenAIWire.Chunk {
+  /// Returns the end of the reply.
+  /// - Throws: ``EngineError`` if the reason is that the server has failed.
+  private func finished(_ text: String) throws -> ReplyStep {
+    guard reason != "error" else {
+      throw EngineError(.interrupted, "\(address) ended its reply with an error", hint: "look at the log of the engine")
+    }
+    var completion = completion
+    if let reason { completion.reason = Completion.Reason(server: reason) }
+    return .finished(text, completion)
+  }
+
+  private mutating func chunk(from text: String) throws -> OpenAIWire.Chunk {
     let chunk: OpenAIWire.Chunk
     do {
       chunk = try json.decode(OpenAIWire.Chunk.self, from: Data(text.utf8))
@@ -64,7 +76,20 @@ struct OpenAIReplyDecoder: ReplyDecoder {
       throw notTheProtocol()
     }
     if let error = chunk.error { throw EngineError(.refused, "\(address): \(error.message.excerpt)") }
+    if let reason = chunk.choices?.first?.finish_reason { self.reason = reason }
+    if let usage = chunk.usage {
+      completion.promptTokens = usage.prompt_tokens
+      completion.replyTokens = usage.completion_tokens
+    }
+    if let timings = chunk.timings {
+      completion.promptTime = timings.prompt_ms.flatMap(Self.time)
+      completion.replyTime = timings.predicted_ms.flatMap(Self.time)
+    }
     return chunk
+  }
+
+  private static func time(_ milliseconds: Double) -> Duration? {
+    (0...1e12).contains(milliseconds) ? .nanoseconds(Int64(milliseconds * 1e6)) : nil
   }
 
   private func notTheProtocol() -> EngineError {

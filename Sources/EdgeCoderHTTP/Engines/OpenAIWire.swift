@@ -7,16 +7,17 @@ enum OpenAIWire {
   struct Request: Encodable {
     private enum Route { case chat, completions }
     private enum CodingKeys: String, CodingKey {
-      case model, messages, prompt, stream, max_tokens, max_completion_tokens
+      case model, messages, prompt, stream, stream_options, max_tokens, max_completion_tokens
     }
 
     private let model: String?
     private let prompt: String
-    private let maxTokens: Int
+    private let maxTokens: Int?
     private var route = Route.chat
     private var newTokenLimit = false
+    private var asksForUsage = true
 
-    init(model: String?, prompt: String, maxTokens: Int) {
+    init(model: String?, prompt: String, maxTokens: Int?) {
       self.model = model
       self.prompt = prompt
       self.maxTokens = maxTokens
@@ -26,13 +27,15 @@ enum OpenAIWire {
 
     /// Returns the request to retry after a refusal of its form; `nil` after any other refusal.
     func alternative(after refused: RefusedReply) -> Request? {
-      guard route == .chat else { return nil }
       let text = String(decoding: refused.body, as: UTF8.self).lowercased()
       var next = self
       switch refused.status {
-      case 404 where !text.contains("model"), 405, 501:
+      case 400 where asksForUsage && text.contains("stream_options"),
+        422 where asksForUsage && text.contains("stream_options"):
+        next.asksForUsage = false
+      case 404 where route == .chat && !text.contains("model"), 405 where route == .chat, 501 where route == .chat:
         next.route = .completions
-      case 400 where !newTokenLimit && text.contains("max_completion_tokens"):
+      case 400 where route == .chat && !newTokenLimit && text.contains("max_completion_tokens"):
         // Newer models of OpenAI refuse `max_tokens`; older compatible servers support nothing else.
         next.newTokenLimit = true
       default:
@@ -45,7 +48,8 @@ enum OpenAIWire {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encodeIfPresent(model, forKey: .model)
       try container.encode(true, forKey: .stream)
-      try container.encode(maxTokens, forKey: newTokenLimit ? .max_completion_tokens : .max_tokens)
+      if asksForUsage { try container.encode(["include_usage": true], forKey: .stream_options) }
+      try container.encodeIfPresent(maxTokens, forKey: newTokenLimit ? .max_completion_tokens : .max_tokens)
       switch route {
       case .chat: try container.encode([["role": "user", "content": prompt]], forKey: .messages)
       case .completions: try container.encode(prompt, forKey: .prompt)
@@ -64,7 +68,18 @@ enum OpenAIWire {
       let text: String?
       let finish_reason: String?
     }
+    struct Usage: Decodable {
+      let prompt_tokens: Int?
+      let completion_tokens: Int?
+    }
+    /// The times that llama.cpp adds, in milliseconds.
+    struct Timings: Decodable {
+      let prompt_ms: Double?
+      let predicted_ms: Double?
+    }
     let choices: [Choice]?
+    let usage: Usage?
+    let timings: Timings?
     let error: Failure?
   }
 

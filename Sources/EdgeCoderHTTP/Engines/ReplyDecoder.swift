@@ -17,7 +17,22 @@ enum ReplyStep: Sendable, Hashable {
   /// Text, which may be empty, and restarts the idle timeout.
   case text(String)
   /// The end of the reply, with its last text.
-  case finished(String)
+  case finished(String, Completion)
+}
+
+extension Completion.Reason {
+  /// Creates the reason that a server names; servers have several words for the same.
+  /// - Returns: `unknown` for what is no word.
+  init(server word: String) {
+    switch word.lowercased() {
+    case "stop", "eos", "end_turn", "stop_sequence": self = .stop
+    case "length", "max_tokens", "model_length": self = .length
+    case let other: self = Self(rawValue: other) ?? Self.unknown
+    }
+  }
+
+  /// The constant is a word, so it always parses.
+  private static var unknown: Self { Self(rawValue: "unknown") ?? .stop }
 }
 
 extension EngineError {

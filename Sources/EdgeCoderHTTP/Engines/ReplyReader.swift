@@ -6,7 +6,8 @@ struct ReplyReader: Sendable {
   struct Progress: Sendable, Hashable {
     var pieces: [String] = []
     var progressed = false
-    var finished = false
+    /// The end of the reply; `nil` before it.
+    var completion: Completion?
   }
 
   private let limits: EngineLimits
@@ -30,27 +31,27 @@ struct ReplyReader: Sendable {
     var progress = Progress()
     for line in try lines.append(bytes) {
       try take(decoder.decode(line: line), into: &progress)
-      if progress.finished { break }
+      if progress.completion != nil { break }
     }
     return progress
   }
 
-  /// Returns the text that the end of the stream completes.
+  /// Returns the text that the end of the stream completes, and the end of the reply.
   /// - Throws: ``EngineError`` `.interrupted` when the reply is not complete.
-  mutating func end() throws -> [String] {
+  mutating func end() throws -> Progress {
     var progress = Progress()
     if let line = lines.finish() { try take(decoder.decode(line: line), into: &progress) }
-    if !progress.finished { try take(decoder.end(), into: &progress) }
-    return progress.pieces
+    if progress.completion == nil { try take(decoder.end(), into: &progress) }
+    return progress
   }
 
   private mutating func take(_ step: ReplyStep, into progress: inout Progress) throws {
     switch step {
     case .ignored: return
     case .text(let text): try add(text, to: &progress)
-    case .finished(let text):
+    case .finished(let text, let completion):
       try add(text, to: &progress)
-      progress.finished = true
+      progress.completion = completion
     }
     progress.progressed = true
   }

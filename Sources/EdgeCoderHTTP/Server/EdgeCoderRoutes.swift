@@ -30,19 +30,14 @@ struct EdgeCoderRoutes: Sendable {
   private func generate(_ body: GenerateRequest, _ context: APIContext) async throws -> Response {
     let start = ContinuousClock.now
     let prompt = try body.checkedPrompt()
-    func whole(_ reply: InferenceReply) -> Response {
-      // A reason is not truncated at a stop sequence.
-      let text = reply.answer.text.map { ReplyText.truncate($0, atFirstOf: prompt.stops) } ?? reply.answer.output
-      let final = FinalFields(prompt: prompt.text, text: text, wall: start.duration(to: .now), reply: reply)
-      return .json(
-        GenerateReply(model: HTTPAPI.modelName, response: text).answered(by: reply).closing(with: final))
-    }
-    guard body.stream == true else { return whole(try await runner.run(prompt, for: context)) }
+    let model = HTTPAPI.modelName
     do {
-      return try await runner.stream(prompt, for: context, as: .generate(model: HTTPAPI.modelName))
+      if body.stream == true { return try await runner.stream(prompt, for: context, as: .generate(model: model)) }
+      return .json(GenerateReply.whole(model: model, of: try await runner.run(prompt, for: context)))
     } catch let error as APIError {
       guard let failed = error.reply else { throw error }
-      return whole(failed)
+      let line = GenerateReply(model: model, response: failed.answer.output).answered(by: failed)
+      return .json(line.closing(with: FinalFields(Completion(.stop), wall: start.duration(to: .now))))
     }
   }
 }

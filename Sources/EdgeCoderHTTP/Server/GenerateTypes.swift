@@ -37,7 +37,7 @@ struct OllamaOptions: Decodable, Sendable {
   let num_predict: Int?
   let stop: StringOrList?
 
-  /// Returns the token limit; the values −1 (no limit) and −2 (fill the context) select the default of the phone.
+  /// Returns the token limit; the values −1 (no limit) and −2 (fill the context) select the default of the engine.
   func tokenLimit() throws -> Int? {
     guard let limit = num_predict, limit > 0 else { return nil }
     return try TokenLimit.checked(limit, name: "options.num_predict")
@@ -87,6 +87,16 @@ struct GenerateReply: StreamedReply {
     return copy
   }
 
+  /// Returns the one line of a complete reply.
+  static func whole(model: String, of live: LiveReply) -> ClosingReply<GenerateReply> {
+    var line = GenerateReply(model: model, response: live.text)
+    if let reply = live.reply { line = line.answered(by: reply) }
+    line.id = live.id
+    line.ok = true
+    line.output = live.text
+    return line.closing(with: live.final)
+  }
+
   /// Returns the last line of a stream whose text was sent before.
   static func end(model: String, of live: LiveReply) -> ClosingReply<GenerateReply> {
     var last = GenerateReply(model: model, response: "")
@@ -123,33 +133,35 @@ struct ClosingReply<Reply: StreamedReply>: Encodable, Sendable {
   }
 }
 
-/// The fields that Ollama adds to the last object of a reply; durations in nanoseconds, token counts estimated
-/// (``ReplyText/estimatedTokens(_:)``).
+/// The fields that Ollama adds to the last object of a reply; durations in nanoseconds.
+///
+/// What the engine did not report is left out.
 struct FinalFields: Encodable, Sendable {
   let done_reason: String
   let total_duration: Int
-  let load_duration = 0
-  let prompt_eval_count: Int
-  let prompt_eval_duration = 0
-  let eval_count: Int
-  let eval_duration: Int
+  private(set) var load_duration: Int?
+  private(set) var prompt_eval_count: Int?
+  private(set) var prompt_eval_duration: Int?
+  private(set) var eval_count: Int?
+  private(set) var eval_duration: Int?
 
-  init(prompt: String, text: String, wall: Duration, reply: InferenceReply?) {
-    done_reason = "stop"
-    total_duration = Int(clamping: wall.wholeNanoseconds)
-    prompt_eval_count = ReplyText.estimatedTokens(prompt)
-    eval_count = ReplyText.estimatedTokens(text)
-    // Never 0, because clients divide by it.
-    eval_duration = max(1, reply?.durationMs ?? Int(wall.milliseconds(rounded: .towardZero))) * 1_000_000
+  init(_ completion: Completion, wall: Duration) {
+    done_reason = completion.reason.rawValue
+    let total = Int(clamping: wall.wholeNanoseconds)
+    total_duration = total
+    // The engine has another clock, and no part of a time is longer than the whole.
+    func part(_ time: Duration?) -> Int? { time.map { min(total, Int(clamping: $0.wholeNanoseconds)) } }
+    load_duration = part(completion.loadTime)
+    prompt_eval_count = completion.promptTokens
+    prompt_eval_duration = part(completion.promptTime)
+    eval_count = completion.replyTokens
+    eval_duration = part(completion.replyTime)
   }
 
   /// Creates the fields for an empty prompt, with which Ollama clients load or unload a model.
   init(doneReason: String) {
     done_reason = doneReason
     total_duration = 0
-    prompt_eval_count = 0
-    eval_count = 0
-    eval_duration = 0
   }
 }
 

@@ -37,9 +37,12 @@ public import ServiceLifecycle
 /// empty line if there is one. A longer conversation is sent as the system text followed by `User: …`, `Assistant: …` and
 /// `Tool: …` with empty lines between them, and a last `Assistant:`.
 ///
-/// **Parameters.** Only the token limit is sent to the phone; `stop` is applied to the reply by this server. Temperature,
-/// seed and similar parameters are ignored. Parameters that change the meaning of the reply (images, tools, formats, log
-/// probabilities, several choices) are refused with 400. Token counts are estimates: one for four bytes.
+/// **Parameters.** Only the token limit is sent to the phone; `stop` is applied to the reply by this server, which cancels
+/// the prompt at the first sequence. Temperature, seed and similar parameters are ignored. Parameters that change the
+/// meaning of the reply (images, tools, formats, log probabilities, several choices) are refused with 400.
+///
+/// **Ends.** `done_reason` and `finish_reason`, token counts and durations are those of the engine. A phone passes them on
+/// over a v2 mux. Where they are unknown, as after a stop sequence, the reason is `stop` and the counts are left out.
 ///
 /// **Failures.** 400 invalid input, 403 not from this host, 404, 405, 408 body too slow, 413 body or prompt too large, 502
 /// the phone failed, 503 no phone ready (with the reason), 504 no reply in time; each in the form that the client expects.

@@ -1,10 +1,12 @@
 internal import EdgeCoder
+internal import FoundationEssentials
 
 /// A reply in progress: its text arrives in pieces from a phone with a v2 mux, and at once from another.
 struct LiveReply: Sendable {
   private let generation: Generation
   private let started = ContinuousClock.now
-  private let prompt: Prompt
+  /// The identifier of a reply that a stop sequence has ended.
+  private let ownID = UUID().uuidString
   private var filter: StopFilter
   /// The number of bytes received from the phone, before the filter.
   private var received = 0
@@ -15,7 +17,6 @@ struct LiveReply: Sendable {
   private(set) var reply: InferenceReply?
 
   init(_ prompt: Prompt, _ generation: Generation) {
-    self.prompt = prompt
     self.generation = generation
     filter = StopFilter(prompt.stops)
   }
@@ -57,8 +58,14 @@ struct LiveReply: Sendable {
     return filter.filter(rest) + filter.finish()
   }
 
+  /// The identifier of the reply, after its end.
+  var id: String { reply?.id ?? ownID }
+
+  /// The end of the text: that of the engine, unless a stop sequence was found before.
+  ///
+  /// A phone without the v2 mux does not say why a text ends; that counts as `stop`.
+  var completion: Completion { filter.isStopped ? Completion(.stop) : reply?.completion ?? Completion(.stop) }
+
   /// The fields at the end of a reply to an Ollama client.
-  var final: FinalFields {
-    FinalFields(prompt: prompt.text, text: text, wall: started.duration(to: .now), reply: reply)
-  }
+  var final: FinalFields { FinalFields(completion, wall: started.duration(to: .now)) }
 }

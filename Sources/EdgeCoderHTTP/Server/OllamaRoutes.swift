@@ -1,4 +1,3 @@
-internal import EdgeCoder
 internal import HTTPTypes
 internal import Hummingbird
 
@@ -41,8 +40,7 @@ struct OllamaRoutes: Sendable {
     }
     let prompt = try body.checkedPrompt()
     if body.stream ?? true { return try await runner.stream(prompt, for: context, as: .generate(model: model)) }
-    let (text, final, reply) = try await run(prompt, context)
-    return .json(GenerateReply(model: model, response: text).answered(by: reply).closing(with: final))
+    return .json(GenerateReply.whole(model: model, of: try await runner.run(prompt, for: context)))
   }
 
   private func chat(_ body: OllamaChatRequest, _ context: APIContext) async throws -> Response {
@@ -58,17 +56,8 @@ struct OllamaRoutes: Sendable {
       maxTokens: try TokenLimit.checked(body.maxTokens, name: "maxTokens") ?? body.options?.tokenLimit(),
       stops: try StopSequences.checked(body.options?.stop))
     if body.stream ?? true { return try await runner.stream(prompt, for: context, as: .chat(model: model)) }
-    let (text, final, _) = try await run(prompt, context)
-    return .json(OllamaChatReply(model: model, content: text).closing(with: final))
-  }
-
-  private func run(
-    _ prompt: Prompt, _ context: APIContext
-  ) async throws -> (text: String, final: FinalFields, reply: InferenceReply) {
-    let start = ContinuousClock.now
-    let reply = try await runner.run(prompt, for: context)
-    let text = ReplyText.truncate(try runner.text(of: reply), atFirstOf: prompt.stops)
-    return (text, FinalFields(prompt: prompt.text, text: text, wall: start.duration(to: .now), reply: reply), reply)
+    let live = try await runner.run(prompt, for: context)
+    return .json(OllamaChatReply(model: model, content: live.text).closing(with: live.final))
   }
 }
 

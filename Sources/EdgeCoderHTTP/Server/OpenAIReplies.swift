@@ -1,3 +1,5 @@
+internal import EdgeCoder
+
 /// A whole reply or one chunk of a stream, of either OpenAI route; names are those of the protocol.
 struct OpenAIReply: Encodable, Sendable {
   enum Kind: Sendable {
@@ -15,7 +17,7 @@ struct OpenAIReply: Encodable, Sendable {
   }
 
   private enum Content: Sendable {
-    case whole(String)
+    case whole(String, finish: String)
     case delta(String, isFirst: Bool)
     case finish(String)
     case usageOnly
@@ -26,10 +28,10 @@ struct OpenAIReply: Encodable, Sendable {
   private let usage: OpenAIUsage?
 
   /// Creates a whole reply.
-  init(_ header: Header, content: String, usage: OpenAIUsage) {
-    self.header = header
-    self.content = .whole(content)
-    self.usage = usage
+  init(of live: LiveReply, _ header: (_ id: String) -> Header) {
+    self.header = header(live.id)
+    content = .whole(live.text, finish: live.completion.reason.rawValue)
+    usage = OpenAIUsage(live.completion)
   }
 
   /// Creates a piece of a stream.
@@ -74,11 +76,11 @@ struct OpenAIReply: Encodable, Sendable {
   private var choices: [OpenAIChoice] {
     let isChat = header.kind == .chat
     switch content {
-    case .whole(let text):
+    case .whole(let text, let finish):
       return [
         isChat
-          ? OpenAIChoice(message: .init(role: "assistant", content: text), finish_reason: "stop")
-          : OpenAIChoice(text: text, finish_reason: "stop")
+          ? OpenAIChoice(message: .init(role: "assistant", content: text), finish_reason: finish)
+          : OpenAIChoice(text: text, finish_reason: finish)
       ]
     case .delta(let text, let isFirst):
       // The first delta only names the role; a completion has none, so it starts with the text.
@@ -119,10 +121,17 @@ struct OpenAIChoice: Encodable, Sendable {
   }
 }
 
-/// Token counts, estimated (``ReplyText/estimatedTokens(_:)``).
+/// The token counts of a reply.
 struct OpenAIUsage: Encodable, Sendable {
   let prompt_tokens: Int
   let completion_tokens: Int
+
+  /// - Returns: `nil` unless the engine has reported both counts.
+  init?(_ completion: Completion) {
+    guard let prompt = completion.promptTokens, let reply = completion.replyTokens else { return nil }
+    prompt_tokens = prompt
+    completion_tokens = reply
+  }
 
   private enum CodingKeys: CodingKey { case prompt_tokens, completion_tokens, total_tokens }
 
@@ -130,7 +139,7 @@ struct OpenAIUsage: Encodable, Sendable {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(prompt_tokens, forKey: .prompt_tokens)
     try container.encode(completion_tokens, forKey: .completion_tokens)
-    try container.encode(prompt_tokens + completion_tokens, forKey: .total_tokens)
+    try container.encode(prompt_tokens.addingReportingOverflow(completion_tokens).partialValue, forKey: .total_tokens)
   }
 }
 

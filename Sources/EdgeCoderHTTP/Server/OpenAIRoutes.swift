@@ -41,10 +41,6 @@ struct OpenAIRoutes: Sendable {
         id: kind.idPrefix + id, created: Int(Date().timeIntervalSince1970), model: common.model ?? HTTPAPI.modelName,
         kind: kind)
     }
-    @Sendable func usage(_ text: String) -> OpenAIUsage {
-      OpenAIUsage(
-        prompt_tokens: ReplyText.estimatedTokens(prompt), completion_tokens: ReplyText.estimatedTokens(text))
-    }
     if common.stream == true {
       // The first chunk contains the identifier, long before the reply of the phone does.
       let made = header(UUID().uuidString)
@@ -53,12 +49,12 @@ struct OpenAIRoutes: Sendable {
         family: .openAI, framing: .events, opening: [OpenAIReply(made, delta: "", isFirst: true)],
         piece: { OpenAIReply(made, delta: $0) },
         closing: { live in
-          [OpenAIReply(made, finish: "stop")] + (includesUsage ? [OpenAIReply(made, usage: usage(live.text))] : [])
+          let usage = includesUsage ? OpenAIUsage(live.completion) : nil
+          return [OpenAIReply(made, finish: live.completion.reason.rawValue)]
+            + (usage.map { [OpenAIReply(made, usage: $0)] } ?? [])
         })
       return try await runner.stream(asked, for: context, as: format)
     }
-    let reply = try await runner.run(asked, for: context)
-    let text = ReplyText.truncate(try runner.text(of: reply), atFirstOf: asked.stops)
-    return .json(OpenAIReply(header(reply.id), content: text, usage: usage(text)))
+    return .json(OpenAIReply(of: try await runner.run(asked, for: context)) { header($0) })
   }
 }

@@ -29,10 +29,14 @@ struct PromptRunner: Sendable {
     }
   }
 
-  /// Sends one prompt and waits for the whole reply; a client that disconnects cancels it.
+  /// Sends one prompt and waits for the whole reply; a client that disconnects cancels it, as a stop sequence does.
   /// - Throws: ``APIError``, or `CancellationError` when the server stops.
-  func run(_ prompt: Prompt, for context: APIContext) async throws -> InferenceReply {
-    try await context.whileClientListens { try await generate(prompt) { _ in } }
+  func run(_ prompt: Prompt, for context: APIContext) async throws -> LiveReply {
+    try await context.whileClientListens {
+      var live = LiveReply(prompt, Generation { onText in try await generate(prompt, onText) })
+      while try await live.next() != nil {}
+      return live
+    }
   }
 
   /// Sends one prompt and responds with its text as it arrives; a client that disconnects cancels it.
@@ -48,15 +52,6 @@ struct PromptRunner: Sendable {
     return format.response(live, first: first)
   }
 
-  /// Returns the text of a reply.
-  /// - Throws: ``APIError`` 502 for a refusal.
-  func text(of reply: InferenceReply) throws -> String {
-    switch reply.answer {
-    case .text(let text): return text
-    case .refusal(let refusal): throw APIError.phoneFailed(reply, refusal)
-    }
-  }
-
   private func generate(
     _ prompt: Prompt, _ onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {
@@ -67,7 +62,7 @@ struct PromptRunner: Sendable {
     do {
       return try await time.withLimits(limits, orThrow: { APIError.tooLate(after: time.now - started, limits) }) {
         [service] step in
-        try await service.generate(prompt: prompt.text, maxTokens: prompt.maxTokens) { piece in
+        try await service.generate(InferenceRequest(prompt: prompt.text, maxTokens: prompt.maxTokens)) { piece in
           step()
           await onText(piece)
           step()

@@ -1,11 +1,5 @@
 /// Functions on the text of a reply before it is sent to a client.
 enum ReplyText {
-  /// Returns the text up to the first stop sequence.
-  static func truncate(_ text: String, atFirstOf stops: [String]) -> String {
-    var filter = StopFilter(stops)
-    return filter.filter(text) + filter.finish()
-  }
-
   /// Returns the text in pieces of at most `limit` bytes, split between characters; a longer character stays whole.
   ///
   /// Some clients limit the length of a line of a stream.
@@ -25,11 +19,6 @@ enum ReplyText {
     }
     if !piece.isEmpty { pieces.append(piece) }
     return pieces
-  }
-
-  /// Returns an estimate of the number of tokens: one for four bytes. Phones do not report token counts.
-  static func estimatedTokens(_ text: String) -> Int {
-    (text.utf8.count + 3) / 4
   }
 }
 

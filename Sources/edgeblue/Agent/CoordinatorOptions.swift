@@ -96,7 +96,9 @@ struct CoordinatorOptions: ParsableArguments {
 
   private static func answer(_ task: CoordinatorTask, by engine: any Engine) async throws -> String {
     var text = ""
-    for try await piece in engine.generate(prompt: task.input, maxTokens: maxTokens) { text += piece }
+    for try await output in engine.generate(InferenceRequest(prompt: task.input, maxTokens: maxTokens)) {
+      text += output.text ?? ""
+    }
     return text
   }
 }

@@ -35,7 +35,8 @@ struct AskCommand: AsyncParsableCommand {
   @OptionGroup var insecure: InsecureOptions
   @Option(
     help: ArgumentHelp(
-      "The limit of the reply in tokens, 1 to 1000000. Default: 512, set by the phone.", valueName: "number"))
+      "The limit of the reply in tokens, 1 to 1000000. Default: that of the model; 512 without the v2 mux.",
+      valueName: "number"))
   var maxTokens: Int?
   @Option(help: ArgumentHelp("The timeout for finding a phone over the air, 1 to 3600 s.", valueName: "seconds"))
   var wait = 30
@@ -60,11 +61,7 @@ struct AskCommand: AsyncParsableCommand {
       let shown = Shown()
       let (reply, way) = try await untilInterrupted { try await ask(text, terminal, shown) }
       if common.json {
-        terminal.print(
-          json: .object([
-            "id": .string(reply.id), "ok": .bool(reply.answer.ok), "output": .string(reply.answer.output),
-            "durationMs": .number(reply.durationMs), "phone": .string(reply.phone), "via": .string(way),
-          ]))
+        terminal.print(json: Self.json(reply, via: way))
       } else if reply.answer.ok {
         // Not `say`: a file or a pipe gets the reply unchanged.
         let rest = String(decoding: reply.answer.output.utf8.dropFirst(shown.text.utf8.count), as: UTF8.self)
@@ -72,8 +69,22 @@ struct AskCommand: AsyncParsableCommand {
       } else if !shown.text.isEmpty {
         terminal.say()
       }
+      if reply.completion?.reason == .length { terminal.whisper("the reply reached a limit, and is not complete") }
       if let refusal = reply.answer.refusal { throw Failure(refusal, by: reply.phone) }
     }
+  }
+
+  private static func json(_ reply: InferenceReply, via way: String) -> JSON {
+    var fields: [String: JSON] = [
+      "id": .string(reply.id), "ok": .bool(reply.answer.ok), "output": .string(reply.answer.output),
+      "durationMs": .number(reply.durationMs), "phone": .string(reply.phone), "via": .string(way),
+    ]
+    if let completion = reply.completion {
+      fields["finishReason"] = .string(completion.reason.rawValue)
+      if let tokens = completion.promptTokens { fields["promptTokens"] = .number(tokens) }
+      if let tokens = completion.replyTokens { fields["replyTokens"] = .number(tokens) }
+    }
+    return .object(fields)
   }
 
   /// Returns the reply and its route: `central` or `direct`.

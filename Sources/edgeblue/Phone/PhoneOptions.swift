@@ -19,6 +19,11 @@ struct PhoneOptions: ParsableArguments {
   var maxOutput = Wire.messageLimit
   @Option(
     help: ArgumentHelp(
+      "The largest number of tokens that a request may demand, 1 to 1000000; a request for more gets this many.",
+      valueName: "number"))
+  var maxTokens = PhoneConfiguration().maxTokensLimit
+  @Option(
+    help: ArgumentHelp(
       """
       The bearer of the v2 mux, over which replies stream, several at a time, and faster: l2cap, gatt, auto (both) or \
       off. A central prefers L2CAP to GATT.
@@ -28,6 +33,7 @@ struct PhoneOptions: ParsableArguments {
   func validate() throws {
     try checkRange(of: "--pace-ms", paceMs, 0...1000, unit: "ms")
     try checkRange(of: "--max-output", maxOutput, 1024...Wire.messageLimit, unit: "bytes")
+    try checkRange(of: "--max-tokens", maxTokens, 1...1_000_000)
   }
 
   /// The name that the phone advertises.
@@ -45,6 +51,7 @@ struct PhoneOptions: ParsableArguments {
     var configuration = PhoneConfiguration()
     configuration.chunkInterval = .milliseconds(paceMs)
     configuration.replyLimit = maxOutput
+    configuration.maxTokensLimit = maxTokens
     let phone = PhoneService(
       transport: transport, engine: engine, configuration: configuration,
       battery: { power.telemetry.batteryLevelPct })

@@ -19,7 +19,7 @@ struct CertificateAttacks {
     let engines: [any Engine] = [try OllamaEngine(url: url, model: "m"), try OpenAIEngine(url: url, model: "m")]
     for engine in engines {
       let error = await #expect(throws: EngineError.self) {
-        for try await _ in engine.generate(prompt: "hi", maxTokens: 5) {}
+        for try await _ in engine.generate(.init(prompt: "hi", maxTokens: 5)) {}
       }
       #expect(error?.code == .unreachable)
       #expect(error?.message == reason)

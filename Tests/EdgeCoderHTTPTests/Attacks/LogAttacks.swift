@@ -81,13 +81,14 @@ import Testing
 
     func modelState() async -> ModelState { .ready }
 
-    func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
+    func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
+      let prompt = request.prompt
       let fails = count.withLockedValue { count in
         count += 1
         return count % 2 == 0
       }
       return AsyncThrowingStream { continuation in
-        continuation.yield(prompt)
+        continuation.yield(.text(prompt))
         continuation.finish(throwing: fails ? EngineError(.refused, "cannot answer \(prompt)") : nil)
       }
     }

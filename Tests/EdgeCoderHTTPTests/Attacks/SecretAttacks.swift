@@ -18,7 +18,7 @@ import Testing
     } test: { url in
       let engine = try OpenAIEngine(url: url, model: "m", apiKey: APIKey(key))
       let error = await #expect(throws: (any Error).self) {
-        for try await _ in engine.generate(prompt: "hi", maxTokens: 5) {}
+        for try await _ in engine.generate(.init(prompt: "hi", maxTokens: 5)) {}
       }
       let text = error.map { "\($0) \(String(reflecting: $0))" } ?? ""
       #expect(!text.isEmpty)

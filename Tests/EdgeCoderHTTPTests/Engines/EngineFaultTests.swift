@@ -29,7 +29,7 @@ import Testing
   ) async throws -> EngineError? {
     try await FakeEngineServer.run(script) { url in
       await #expect(throws: EngineError.self) {
-        _ = try await collect(kind.engine(url: url, limits: limits).generate(prompt: "hi", maxTokens: 5))
+        _ = try await collect(kind.engine(url: url, limits: limits).generate(.init(prompt: "hi", maxTokens: 5)))
       }
     }
   }
@@ -44,7 +44,7 @@ import Testing
     try await closed.close()
     let engine = try kind.engine(url: "http://127.0.0.1:\(port)", limits: .patient)
     let error = await #expect(throws: EngineError.self) {
-      _ = try await collect(engine.generate(prompt: "hi", maxTokens: 5))
+      _ = try await collect(engine.generate(.init(prompt: "hi", maxTokens: 5)))
     }
     #expect(error?.code == .unreachable)
     #expect(error?.message == "no server answers at http://127.0.0.1:\(port)")
@@ -165,7 +165,7 @@ import Testing
       await connection.untilClosedByClient()
       closed.fire()
     } test: { url in
-      let stream = try kind.engine(url: url).generate(prompt: "hi", maxTokens: 5)
+      let stream = try kind.engine(url: url).generate(.init(prompt: "hi", maxTokens: 5))
       let consumer = Task {
         for try await _ in stream { delivered.fire() }
       }
@@ -185,7 +185,7 @@ import Testing
       await connection.untilClosedByClient()
       closed.fire()
     } test: { url in
-      for try await _ in try kind.engine(url: url).generate(prompt: "hi", maxTokens: 5) { break }
+      for try await _ in try kind.engine(url: url).generate(.init(prompt: "hi", maxTokens: 5)) { break }
       await closed.wait()
     }
   }

@@ -22,9 +22,39 @@ import Testing
       }
       try await connection.lastChunk()
     } test: { url in
-      try await collect(OllamaEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+      try await collect(OllamaEngine(url: url, model: "m").generate(.init(prompt: "hi", maxTokens: 5)))
     }
     #expect(text == ["Grüß", " dich 🐟"])
+  }
+
+  @Test(
+    "The end has the reason and the counts of the server",
+    arguments: [
+      (
+        #""done_reason":"length","load_duration":11,"prompt_eval_count":3,"prompt_eval_duration":12,"eval_count":5,"#
+          + #""eval_duration":13"#, Completion.counted
+      ),
+      (#""done_reason":"stop""#, Completion(.stop)), (#""x":1"#, Completion(.stop)),
+    ])
+  func theEndIsTheServers(fields: String, expected: Completion) async throws {
+    let end = try await FakeEngineServer.run { _, connection in
+      try await connection.reply(#"{"response":"a","done":true,\#(fields)}"# + "\n")
+    } test: { url in
+      try await completion(of: OllamaEngine(url: url, model: "m").generate(.init(prompt: "hi", maxTokens: 5)))
+    }
+    #expect(end == expected)
+  }
+
+  @Test("Without a limit the server applies its own") func withoutALimitTheServerAppliesItsOwn() async throws {
+    let seen = NIOLockedValueBox<FakeEngineServer.Request?>(nil)
+    try await FakeEngineServer.run { request, connection in
+      seen.withLockedValue { $0 = request }
+      try await connection.reply(Self.reply)
+    } test: { url in
+      _ = try await collect(OllamaEngine(url: url, model: "m").generate(.init(prompt: "hi")))
+    }
+    let json = try jsonObject(try #require(seen.withLockedValue { $0 }).body)
+    #expect((json["options"] as? [String: Any])?.isEmpty == true)
   }
 
   @Test("The request is that of Ollama") func theRequestIsOllamas() async throws {
@@ -34,7 +64,7 @@ import Testing
       try await connection.reply(Self.reply)
     } test: { url in
       _ = try await collect(
-        OllamaEngine(url: url + "/", model: "m:1b").generate(prompt: "Wie \"geht's\"?", maxTokens: 99))
+        OllamaEngine(url: url + "/", model: "m:1b").generate(.init(prompt: "Wie \"geht's\"?", maxTokens: 99)))
     }
     let request = try #require(seen.withLockedValue { $0 })
     let json = try jsonObject(request.body)
@@ -58,7 +88,7 @@ import Testing
         try await connection.reply(Self.reply)
       }
     } test: { url in
-      _ = try await collect(OllamaEngine(url: url, limits: .patient).generate(prompt: "hi", maxTokens: 5))
+      _ = try await collect(OllamaEngine(url: url, limits: .patient).generate(.init(prompt: "hi", maxTokens: 5)))
     }
     #expect(model.withLockedValue { $0 } == "loaded:1b")
   }
@@ -147,7 +177,7 @@ import Testing
   private func failure(_ script: @escaping FakeEngineServer.Script) async throws -> EngineError? {
     try await FakeEngineServer.run(script) { url in
       await #expect(throws: EngineError.self) {
-        _ = try await collect(OllamaEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+        _ = try await collect(OllamaEngine(url: url, model: "m").generate(.init(prompt: "hi", maxTokens: 5)))
       }
     }
   }

@@ -25,9 +25,61 @@ import Testing
       }
       try await connection.lastChunk()
     } test: { url in
-      try await collect(OpenAIEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+      try await collect(OpenAIEngine(url: url, model: "m").generate(.init(prompt: "hi", maxTokens: 5)))
     }
     #expect(text == ["Grüß", " dich 🐟"])
+  }
+
+  @Test(
+    "The end has the reason, the usage and the times of the server",
+    arguments: [
+      (
+        [
+          #"{"choices":[{"delta":{},"finish_reason":"length"}]}"#,
+          #"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":5},"timings":{"prompt_ms":0.5,"predicted_ms":2}}"#,
+        ], "length", 3, 5, Duration.microseconds(500), Duration.milliseconds(2)
+      ),
+      ([#"{"choices":[{"delta":{},"finish_reason":"content_filter"}]}"#], "content_filter", nil, nil, nil, nil),
+      ([#"{"choices":[{"text":"","finish_reason":"ODD WORD"}]}"#], "unknown", nil, nil, nil, nil),
+    ] as [([String], String, Int?, Int?, Duration?, Duration?)])
+  func theEndIsTheServers(
+    events: [String], reason: String, promptTokens: Int?, replyTokens: Int?, promptTime: Duration?,
+    replyTime: Duration?
+  ) async throws {
+    let end = try await FakeEngineServer.run { _, connection in
+      try await connection.reply((events + ["[DONE]"]).map { "data: \($0)\n\n" }.joined())
+    } test: { url in
+      try await completion(of: OpenAIEngine(url: url, model: "m").generate(.init(prompt: "hi", maxTokens: 5)))
+    }
+    var expected = Completion(try #require(Completion.Reason(rawValue: reason)))
+    expected.promptTokens = promptTokens
+    expected.replyTokens = replyTokens
+    expected.promptTime = promptTime
+    expected.replyTime = replyTime
+    #expect(end == expected)
+  }
+
+  @Test("A reply that ends with an error has failed") func aReplyThatEndsWithAnErrorHasFailed() async throws {
+    let error = try await failure { _, connection in
+      try await connection.reply(
+        "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"error\"}]}\n\ndata: [DONE]\n\n")
+    }
+    #expect(error?.code == .interrupted)
+  }
+
+  @Test("A server that refuses to count is asked without", arguments: [400, 422])
+  func aServerThatRefusesToCountIsAskedWithout(status: Int) async throws {
+    let text = try await FakeEngineServer.run { request, connection in
+      let json = try jsonObject(request.body)
+      #expect(json["max_tokens"] == nil)
+      guard json["stream_options"] == nil else {
+        return try await connection.reply(status, #"{"error":{"message":"Unknown field: stream_options"}}"#)
+      }
+      try await connection.reply(Self.reply)
+    } test: { url in
+      try await collect(OpenAIEngine(url: url, model: "m").generate(.init(prompt: "hi")))
+    }
+    #expect(text.joined() == "Grüß dich 🐟")
   }
 
   @Test("The request is that of OpenAI", arguments: ["", "/", "/v1", "/v1/"]) func theRequestIsOpenAIs(suffix: String)
@@ -39,7 +91,7 @@ import Testing
       try await connection.reply(Self.reply)
     } test: { url in
       let engine = try OpenAIEngine(url: url + suffix, model: "m", apiKey: APIKey("sk-geheim"))
-      _ = try await collect(engine.generate(prompt: "hi", maxTokens: 99))
+      _ = try await collect(engine.generate(.init(prompt: "hi", maxTokens: 99)))
     }
     let request = try #require(seen.withLockedValue { $0 })
     let json = try jsonObject(request.body)
@@ -49,6 +101,7 @@ import Testing
     #expect(json["messages"] as? [[String: String]] == [["role": "user", "content": "hi"]])
     #expect(json["max_tokens"] as? Int == 99)
     #expect(json["stream"] as? Bool == true)
+    #expect(json["stream_options"] as? [String: Bool] == ["include_usage": true])
   }
 
   @Test("A server without chat gets a completion") func aServerWithoutChatGetsACompletion() async throws {
@@ -60,7 +113,7 @@ import Testing
       try await connection.reply(
         "data: {\"choices\":[{\"text\":\"<\(prompt)>\",\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
     } test: { url in
-      try await collect(OpenAIEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+      try await collect(OpenAIEngine(url: url, model: "m").generate(.init(prompt: "hi", maxTokens: 5)))
     }
     #expect(text == ["<hi>"])
   }
@@ -75,7 +128,7 @@ import Testing
       }
       try await connection.reply(Self.reply)
     } test: { url in
-      try await collect(OpenAIEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+      try await collect(OpenAIEngine(url: url, model: "m").generate(.init(prompt: "hi", maxTokens: 5)))
     }
     #expect(text.joined() == "Grüß dich 🐟")
   }
@@ -84,7 +137,7 @@ import Testing
     let text = try await FakeEngineServer.run { _, connection in
       try await connection.reply("{\n\"choices\":[{\"message\":\n{\"role\":\"assistant\",\"content\":\"whole\"}}]}")
     } test: { url in
-      try await collect(OpenAIEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+      try await collect(OpenAIEngine(url: url, model: "m").generate(.init(prompt: "hi", maxTokens: 5)))
     }
     #expect(text == ["whole"])
   }
@@ -95,7 +148,7 @@ import Testing
     let text = try await FakeEngineServer.run { _, connection in
       try await connection.reply("data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n")
     } test: { url in
-      try await collect(OpenAIEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+      try await collect(OpenAIEngine(url: url, model: "m").generate(.init(prompt: "hi", maxTokens: 5)))
     }
     #expect(text == ["a"])
   }
@@ -189,7 +242,7 @@ import Testing
   private func failure(_ script: @escaping FakeEngineServer.Script) async throws -> EngineError? {
     try await FakeEngineServer.run(script) { url in
       await #expect(throws: EngineError.self) {
-        _ = try await collect(OpenAIEngine(url: url, model: "m").generate(prompt: "hi", maxTokens: 5))
+        _ = try await collect(OpenAIEngine(url: url, model: "m").generate(.init(prompt: "hi", maxTokens: 5)))
       }
     }
   }

@@ -15,9 +15,11 @@ import Testing
   }
 
   @Test("The reply comes back whole") func theReplyComesBackWhole() async throws {
-    let service = FakeService(output: "Grüß dich 🐟")
+    let service = FakeService(output: "Grüß dich 🐟", .counted)
     let reply = try await withClient(service) { try await $0.generate(prompt: "hallo", maxTokens: 7) }
-    #expect(reply == InferenceReply(id: "ID-1", output: "Grüß dich 🐟", ok: true, durationMs: 42, phone: "Pixel"))
+    var expected = InferenceReply(id: "ID-1", output: "Grüß dich 🐟", ok: true, durationMs: 42, phone: "Pixel")
+    expected.completion = .counted
+    #expect(reply == expected)
     #expect(service.calls == [.init(prompt: "hallo", maxTokens: 7)])
   }
 
@@ -39,10 +41,12 @@ import Testing
     (
       [
         #"{"response":"Once ","done":false}"#, #"{"response":"upon","done":false}"#,
-        #"{"response":" a time","done":true,"id":"7"}"#,
+        #"{"response":" a time","done":true,"id":"7","done_reason":"length"}"#,
       ],
       ["Once ", "upon"],
-      .reply(InferenceReply(id: "7", output: "Once upon a time", ok: true, durationMs: 0, phone: ""))
+      .reply(
+        InferenceReply(
+          id: "7", answer: .text("Once upon a time"), durationMs: 0, phone: "", completion: Completion(.length)))
     ),
     (
       [

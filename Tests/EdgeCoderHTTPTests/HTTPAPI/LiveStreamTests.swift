@@ -172,7 +172,6 @@ import Testing
       ("ends with sto", ["stop"], "ends with sto"),
     ]
     for (text, stops, left) in cases {
-      #expect(ReplyText.truncate(text, atFirstOf: stops) == left)
       var filter = StopFilter(stops)
       let pieces = text.unicodeScalars.map { filter.filter(String($0)) }
       #expect(pieces.joined() + filter.finish() == left, "\(text)")

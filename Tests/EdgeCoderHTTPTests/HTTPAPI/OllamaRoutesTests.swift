@@ -7,10 +7,10 @@ import Testing
 @testable import EdgeCoderHTTP
 
 @Suite("The routes of Ollama clients", .timeLimit(.minutes(5))) struct OllamaRoutesTests {
-  private static let finalKeys: Set<String> = [
-    "model", "created_at", "done", "done_reason", "total_duration", "load_duration", "prompt_eval_count",
-    "prompt_eval_duration", "eval_count", "eval_duration",
+  private static let countKeys: Set<String> = [
+    "load_duration", "prompt_eval_count", "prompt_eval_duration", "eval_count", "eval_duration",
   ]
+  private static let finalKeys: Set<String> = ["model", "created_at", "done", "done_reason", "total_duration"]
 
   @Test("A generate reply is streamed by default", arguments: ["", #","stream":true"#])
   func generateStreamsUnlessToldNotTo(stream: String) async throws {
@@ -29,8 +29,7 @@ import Testing
     #expect(last["done"] as? Bool == true)
     #expect(last["done_reason"] as? String == "stop")
     #expect(Set(last.keys).isSuperset(of: Self.finalKeys.union(["response"])))
-    #expect(last["eval_count"] as? Int == (text.utf8.count + 3) / 4)
-    #expect(last["eval_duration"] as? Int == 42_000_000)
+    #expect(Set(last.keys).isDisjoint(with: Self.countKeys))
   }
 
   @Test("A generate reply is one object without streaming") func generateWholeWhenToldNotToStream() async throws {

@@ -54,6 +54,7 @@ import Testing
       (["b"], "a"), (["c", "b"], "a"), ([""], "abc"), ([], "abc"), (["x"], "abc"), (["abc"], ""),
     ])
   func stops(stops: [String], text: String) {
-    #expect(ReplyText.truncate("abc", atFirstOf: stops) == text)
+    var filter = StopFilter(stops)
+    #expect(filter.filter("abc") + filter.finish() == text)
   }
 }

@@ -1,6 +1,9 @@
 import EdgeCoder
 import EdgeCoderHTTP
+import EdgeCoderTesting
 import Foundation
+import HummingbirdTesting
+import SystemTesting
 import Testing
 
 @Suite(
@@ -25,12 +28,42 @@ struct RealLlamaTests {
     try await withLlama { _, url in
       let engine = try OpenAIEngine(url: url, limits: .patient)
       #expect(await engine.modelState() == .ready)
-      let pieces = try await collect(engine.generate(prompt: "hallo", maxTokens: 12))
+      let pieces = try await collect(engine.generate(.init(prompt: "hallo", maxTokens: 12)))
       #expect(pieces.count > 6)
       #expect(pieces.count <= 12)
       #expect(!pieces.joined().isEmpty)
       // Byte tokens never come, so nothing had to be replaced.
       #expect(!pieces.joined().contains("\u{fffd}"))
+      let end = try #require(try await completion(of: engine.generate(.init(prompt: "hallo", maxTokens: 12))))
+      #expect(end.reason == .length)
+      #expect(end.replyTokens == 12)
+      #expect((end.promptTokens ?? 0) > 0)
+      #expect((end.replyTime ?? .zero) > .zero)
+    }
+  }
+
+  @Test("Its reason, counts and times reach HTTP clients over a phone with the v2 mux") func theEndReachesClients()
+    async throws
+  {
+    try await withLlama { _, url in
+      let phone = LoopbackPhone(muxBearers: [.l2cap])
+      let air = LoopbackCentral()
+      let central = Central(scanner: air, connector: air)
+      let service = PhoneService(transport: phone, engine: try OpenAIEngine(url: url, limits: .patient))
+      try await running([service.run, central.run]) {
+        air.see(phone)
+        try await eventually { await central.status().phones.first?.linkVersion == 2 }
+        try await eventually { await central.status().modelState == "ready" }
+        try await withAPI(central) { client in
+          let body = #"{"model":"edgecoder","prompt":"hallo","stream":false,"options":{"num_predict":7}}"#
+          let json = try await client.post("/api/generate", body).json()
+          #expect(json["done_reason"] as? String == "length")
+          #expect(json["eval_count"] as? Int == 7)
+          let parts = ["eval_duration", "prompt_eval_duration"].compactMap { json[$0] as? Int }
+          #expect(parts.count == 2)
+          #expect(parts.reduce(0, +) <= json["total_duration"] as? Int ?? 0)
+        }
+      }
     }
   }
 
@@ -40,7 +73,7 @@ struct RealLlamaTests {
     try await withLlama(context: 256) { _, url in
       let prompt = String(repeating: "hallo ", count: 500)
       let error = await #expect(throws: EngineError.self) {
-        _ = try await collect(OpenAIEngine(url: url, limits: .patient).generate(prompt: prompt, maxTokens: 12))
+        _ = try await collect(OpenAIEngine(url: url, limits: .patient).generate(.init(prompt: prompt, maxTokens: 12)))
       }
       #expect(error?.code == .refused)
       #expect(error?.message.contains("context size") == true)
@@ -51,8 +84,8 @@ struct RealLlamaTests {
   @Test("A cancelled request frees its slot") func aCancelledRequestFreesItsSlot() async throws {
     try await withLlama { _, url in
       let engine = try OpenAIEngine(url: url, limits: EngineLimits(firstPiece: .seconds(15), state: .seconds(20)))
-      for try await _ in engine.generate(prompt: "hallo", maxTokens: 60_000) { break }
-      let pieces = try await collect(engine.generate(prompt: "hallo", maxTokens: 3))
+      for try await _ in engine.generate(.init(prompt: "hallo", maxTokens: 60_000)) { break }
+      let pieces = try await collect(engine.generate(.init(prompt: "hallo", maxTokens: 3)))
       #expect(!pieces.isEmpty)
     }
   }
@@ -63,7 +96,7 @@ struct RealLlamaTests {
       let engine = try OpenAIEngine(url: url, limits: EngineLimits(idle: .seconds(20), state: .seconds(20)))
       let error = await #expect(throws: EngineError.self) {
         // Minutes of text, so the server dies while we read.
-        for try await _ in engine.generate(prompt: "hallo", maxTokens: 60_000) { server.kill() }
+        for try await _ in engine.generate(.init(prompt: "hallo", maxTokens: 60_000)) { server.kill() }
       }
       #expect(error?.code == .interrupted)
       #expect(await engine.modelState() == .notInstalled)

@@ -14,9 +14,11 @@ struct RealOpenAIClientTests {
       case "no phone": throw InferenceError(.noPhoneReady, "no phone is ready")
       case "too late": throw InferenceError(.timedOut, "no reply in 90 s")
       default:
-        return InferenceReply(
+        var reply = InferenceReply(
           id: "1", output: call.prompt == "fail" ? "out of memory" : "Grüß dich 🐟", ok: call.prompt != "fail",
           durationMs: 5, phone: "p")
+        reply.completion = .counted
+        return reply
       }
     }
     let printed = try await withAPI(service, .live) { client in
@@ -25,7 +27,7 @@ struct RealOpenAIClientTests {
     }
     let found = try jsonObject(printed.utf8)
     #expect(found["models"] as? [String] == ["edgecoder"])
-    #expect(found["chat"] as? [AnyHashable] == ["Grüß dich 🐟", "stop", 8])
+    #expect(found["chat"] as? [AnyHashable] == ["Grüß dich 🐟", "length", 8])
     #expect(found["streamed"] as? String == "Grüß dich 🐟")
     #expect(found["streamed usage"] as? Int == 8)
     #expect(found["completion"] as? String == "Grüß dich 🐟")

@@ -22,8 +22,11 @@ final class FakeService: InferenceService {
   }
 
   /// A phone that answers every prompt with `output`.
-  convenience init(output: String, ok: Bool = true) {
-    self.init { _ in InferenceReply(id: "ID-1", output: output, ok: ok, durationMs: 42, phone: "Pixel") }
+  convenience init(output: String, ok: Bool = true, _ completion: Completion? = nil) {
+    self.init { _ in
+      InferenceReply(
+        id: "ID-1", answer: Answer(output: output, ok: ok), durationMs: 42, phone: "Pixel", completion: completion)
+    }
   }
 
   /// A central that fails every prompt.
@@ -34,14 +37,27 @@ final class FakeService: InferenceService {
   var calls: [Call] { recorded.withLockedValue { $0 } }
 
   func generate(
-    prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
+    _ request: InferenceRequest, onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {
-    let call = Call(prompt: prompt, maxTokens: maxTokens)
+    let call = Call(prompt: request.prompt, maxTokens: request.maxTokens)
     recorded.withLockedValue { $0.append(call) }
     return try await answer(call)
   }
 
   func status() async -> CentralStatus { state }
+}
+
+extension Completion {
+  /// A reply that reached a limit, with every count.
+  static var counted: Completion {
+    var completion = Completion(.length)
+    completion.promptTokens = 3
+    completion.replyTokens = 5
+    completion.loadTime = .nanoseconds(11)
+    completion.promptTime = .nanoseconds(12)
+    completion.replyTime = .nanoseconds(13)
+    return completion
+  }
 }
 
 /// One event, waited for without polling.

@@ -1,3 +1,4 @@
+import EdgeCoder
 import EdgeCoderHTTP
 import Foundation
 import HummingbirdTesting
@@ -30,10 +31,16 @@ extension ByteBuffer {
 }
 
 /// All the text of a stream.
-func collect(_ stream: AsyncThrowingStream<String, any Error>) async throws -> [String] {
+func collect(_ stream: AsyncThrowingStream<EngineOutput, any Error>) async throws -> [String] {
   var pieces: [String] = []
-  for try await piece in stream { pieces.append(piece) }
+  for try await output in stream { if let text = output.text { pieces.append(text) } }
   return pieces
+}
+
+/// The end of a stream, as the engine reports it.
+func completion(of stream: AsyncThrowingStream<EngineOutput, any Error>) async throws -> Completion? {
+  for try await output in stream { if case .end(let completion) = output { return completion } }
+  return nil
 }
 
 extension EngineLimits {

@@ -109,7 +109,7 @@ import Timing
     _ = try machine.handle(.data(stream: 2, text: [UInt8](repeating: 65, count: 1024)))
     #expect(try machine.sweep().isEmpty)
     let end = try machine.next().flatMap(MuxFrame.decode)
-    guard case .end(1, .refused, _, _) = end else {
+    guard case .end(1, .refused, _, _, _) = end else {
       Issue.record("the slow request was not ended")
       return
     }

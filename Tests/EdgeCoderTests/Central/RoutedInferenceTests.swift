@@ -21,8 +21,9 @@ import Testing
       #expect((asked.text, asked.maxTokens) == ("hi", 7))
       asked.say("Good ")
       asked.say("day")
-      asked.end()
+      asked.end(Completion(.length))
       #expect(try await (reply.output, reply.ok, reply.phone) == ("Good day", true, "gated"))
+      #expect(try await reply.completion == Completion(.length))
     }
     #expect(phones.prompts == [])
   }
@@ -116,10 +117,10 @@ private final class Phones: InferenceService {
   var prompts: [String] { state.withLock { $0.prompts } }
 
   func generate(
-    prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void
+    _ request: InferenceRequest, onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {
     guard areReady else { throw InferenceError(.noPhoneReady, "no phone is in sight") }
-    state.withLock { $0.prompts.append(prompt) }
+    state.withLock { $0.prompts.append(request.prompt) }
     return InferenceReply(id: "1", output: "by radio", ok: true, durationMs: 1, phone: "Pixel")
   }
 

@@ -12,6 +12,10 @@ import Testing
       "01 00 00000000 02 01 00000100 0008 2f7b811e"
     ),
     (
+      .hello(MuxTerms(window: 65536, frameLimit: 2048, inflates: true, takesDetails: true)),
+      "01 00 00000000 02 03 00000100 0008 066a1e89"
+    ),
+    (
       .welcome(MuxTerms(window: 16384, frameLimit: 672, inflates: false)),
       "02 00 00000000 02 00 00400000 a002 9b3f0a6a"
     ),
@@ -23,6 +27,13 @@ import Testing
     (
       .end(stream: 1, status: .ok, durationMs: 1500, text: Array("lo".utf8)),
       "12 00 01000000 00 dc050000 6c6f 9581f8a3"
+    ),
+    (
+      .end(
+        stream: 1, status: .ok, durationMs: 1500, details: Array(#"{"reason":"length","replyTokens":2}"#.utf8),
+        text: Array("lo".utf8)),
+      "12 02 01000000 00 dc050000 2300 7b22726561736f6e223a226c656e677468222c227265706c79546f6b656e73223a327d"
+        + " 6c6f 2f1c1181"
     ),
     (.credit(stream: 1, bytes: 32768), "13 00 01000000 00800000 83498c02"),
     (.cancel(stream: 1), "14 00 01000000 4b863991"),
@@ -49,6 +60,7 @@ import Testing
         .open(stream: 1, maxTokens: .random(in: 0 ... .max, using: &random), length: .max, text: text),
         .end(
           stream: 2, status: MuxStatus(rawValue: .random(in: 0...5, using: &random))!, durationMs: .max, text: text),
+        .end(stream: 3, status: .ok, durationMs: 1, details: text, text: text),
       ]
       for frame in frames {
         #expect(try MuxFrame.decode(frame.encoded()) == frame)

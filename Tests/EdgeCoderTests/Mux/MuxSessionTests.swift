@@ -64,7 +64,7 @@ import Timing
 
   static let echo: @Sendable (MuxServer, UInt32, String) async -> Void = { server, stream, prompt in
     await server.append(stream, prompt)
-    await server.finish(stream, durationMs: 5)
+    await server.finish(stream, MuxEnding(durationMs: 5))
   }
 
   @Test("A prompt of any length comes back", arguments: [0, 1, 100, 65_535, 65_536, 65_537, 99_999], [false, true])
@@ -79,7 +79,7 @@ import Timing
   @Test("A reply comes piece by piece and many at once") func aReplyComesPieceByPieceAndManyAtOnce() async throws {
     let replies = try await Self.withLink(options: LinkOptions(limit: 700)) { server, stream, prompt in
       for number in 0..<300 { await server.append(stream, "\(prompt)\(number)é ") }
-      await server.finish(stream, durationMs: 1)
+      await server.finish(stream, MuxEnding(durationMs: 1))
     } _: { client, _ in
       try await withThrowingTaskGroup(of: (Int, MuxClient.Reply, String).self) { group in
         for call in 0..<12 {
@@ -148,10 +148,10 @@ import Timing
       switch prompt {
       case "fail":
         await server.append(stream, "half an")
-        await server.finish(stream, durationMs: 3, refusal: .init(.failed, "the engine died"))
+        await server.finish(stream, MuxEnding(durationMs: 3, refusal: .init(.failed, "the engine died")))
       default:
         await server.append(stream, String(repeating: "y", count: 100))
-        await server.finish(stream, durationMs: 3)
+        await server.finish(stream, MuxEnding(durationMs: 3))
       }
     } _: { client, _ in
       let long = try await client.exchange(prompt: String(repeating: "x", count: 51), maxTokens: nil)

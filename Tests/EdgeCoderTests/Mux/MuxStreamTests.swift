@@ -82,7 +82,7 @@ import Testing
     #expect(try machine.handle(broken) == [])
     var statuses: [MuxStatus] = []
     while let bytes = machine.next() {
-      if case .end(_, let status, _, _) = try MuxFrame.decode(bytes) { statuses.append(status) }
+      if case .end(_, let status, _, _, _) = try MuxFrame.decode(bytes) { statuses.append(status) }
     }
     #expect(statuses == [.refused, .refused])
     for stream in 3..<UInt32(3 + MuxServerMachine.streamLimit) {
@@ -90,7 +90,7 @@ import Testing
     }
     #expect(try machine.handle(Self.open(99, 1, 1)) == [])
     let refusal = try machine.next().flatMap(MuxFrame.decode)
-    guard case .end(99, .busy, _, _) = refusal else {
+    guard case .end(99, .busy, _, _, _) = refusal else {
       Issue.record("not refused as busy")
       return
     }

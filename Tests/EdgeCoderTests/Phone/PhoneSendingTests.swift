@@ -223,7 +223,7 @@ import Timing
         do { try await hang() } catch {}
         return .ready
       }
-      func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
+      func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
         AsyncThrowingStream { nil }
       }
     }

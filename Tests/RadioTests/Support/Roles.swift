@@ -18,14 +18,14 @@ struct SizedEngine: Engine {
     return text
   }
 
-  func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
-    let output = Int(prompt).map(Self.text) ?? prompt
+  func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
+    let output = Int(request.prompt).map(Self.text) ?? request.prompt
     let delay = delay
     return AsyncThrowingStream { continuation in
       let task = Task {
         do {
           if delay > .zero { try await ContinuousClock().sleep(for: delay) }
-          continuation.yield(output)
+          continuation.yield(.text(output))
           continuation.finish()
         } catch {
           continuation.finish(throwing: error)

@@ -10,9 +10,10 @@ struct Mirror: Engine {
 
   func modelState() async -> ModelState { .ready }
 
-  func generate(prompt: String, maxTokens: Int) -> AsyncThrowingStream<String, any Error> {
+  func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
     AsyncThrowingStream { reply in
-      for word in prompt.split(separator: " ").reversed().prefix(maxTokens) { reply.yield("\(word) ") }
+      let words = request.prompt.split(separator: " ").reversed()
+      for word in words.prefix(request.maxTokens ?? words.count) { reply.yield(.text("\(word) ")) }
       reply.finish()
     }
   }
