@@ -19,11 +19,11 @@ import Foundation
         "engine-ollama",
         texts: [#"{"response":"a","done":false}"# + "\n" + #"{"response":"","done":true,"eval_count":5}"# + "\n"]
       ) { bytes in
-        try reply(bytes, OllamaReplyDecoder(address: "http://a"))
+        try reply(bytes, OllamaReplyDecoder())
       },
       Target(
         "engine-openai", texts: ["data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":null}]}\n\ndata: [DONE]\n\n"]
-      ) { bytes in try reply(bytes, OpenAIReplyDecoder(address: "http://a")) },
+      ) { bytes in try reply(bytes, OpenAIReplyDecoder()) },
       Target("central-reply", texts: [#"{"text":"a"}"# + "\n" + #"{"response":"a","done":true,"ok":true}"# + "\n"]) {
         bytes in
         var reader = CentralReplyReader(url: "http://a")

@@ -15,6 +15,8 @@ import Uploads
       ["phone", "--engine", "echo", "--adapter", "hci0", "--name", "Workshop"],
       ["phone", "--engine", "ollama", "--engine-url", "http://127.0.0.1:1", "--model", "m", "--log-level", "debug"],
       ["central", "--adapter", "hci1", "--port", "0", "--max-phones", "2", "--json"],
+      ["central", "--origin", "https://chat.example.org", "--origin", "http://10.0.0.1:3000", "--context", "8192"],
+      ["phone", "--max-tokens", "2048"],
       ["ask", "--direct", "--adapter", "hci1", "Why", "is", "the", "sky", "blue?"],
       ["ask", "--central-url", "http://127.0.0.1:1", "--max-tokens", "5", "-"], ["scan", "--seconds", "3", "--all"],
       ["scan", "--service", "180d", "--service", "0x1816"], ["inspect", "00:aa:01:00:00:42", "--no-values"],
@@ -61,6 +63,8 @@ import Uploads
     "A wrong command line has exit status 64",
     arguments: [
       ["phone", "--engine", "gpt"], ["phone", "--model", "m"], ["central", "--port", "65536"],
+      ["central", "--origin", "chat.example.org"], ["central", "--origin", "https://chat.example.org/"],
+      ["central", "--origin", "*"], ["central", "--context", "1"], ["phone", "--max-tokens", "0"],
       ["central", "--max-phones", "0"], ["ask"], ["ask", "--direct", "--central-url", "http://x", "hi"],
       ["ask", "--wait", "0", "hi"], ["ask", "--timeout", "0", "hi"], ["phone", "--pace-ms", "-1"],
       ["phone", "--max-output", "9"], ["ask", "--max-tokens", "0", "hi"], ["scan", "--seconds", "0"],

@@ -30,6 +30,10 @@ extension CodedError.Code where Domain == InferenceErrorDomain {
   public static var requestTooLarge: Self { Self("request too large", .invalidInput) }
   /// Too many requests are already waiting.
   public static var busy: Self { Self("busy", .temporary) }
+  /// The model server does not have the model, or has not loaded it yet.
+  public static var noModel: Self { Self("no model", .unavailable) }
+  /// The prompt does not fit into the context of the model.
+  public static var contextExceeded: Self { Self("context exceeded", .invalidInput) }
   /// The reply exceeds the limit, or was damaged in transit.
   public static var badReply: Self { Self("bad reply", .temporary) }
   /// The request could not be written to the phone.

@@ -85,10 +85,19 @@ public struct RoutedInference: InferenceService {
   }
 
   private func mayUsePhones(after error: InferenceError, hasText: Bool) async -> Bool {
-    guard !hasText, !Task.isCancelled else { return false }
+    guard !hasText, !Task.isCancelled, error.code != .contextExceeded else { return false }
     // Without a network the error of the phones describes the remedy.
     if error.code == .networkLost { return true }
     return preference == .auto ? await phones.status().connected : false
+  }
+
+  private static func code(of error: EngineError) -> InferenceError.Code {
+    switch error.code {
+    case .busy: .busy
+    case .noModel: .noModel
+    case .contextExceeded: .contextExceeded
+    default: .modelFailed
+    }
   }
 
   /// Sends a prompt to the model server, until the network is lost.
@@ -113,7 +122,7 @@ public struct RoutedInference: InferenceService {
             }
           }
         } catch let error as EngineError {
-          throw InferenceError(.modelFailed, error.message, hint: error.hint)
+          throw InferenceError(Self.code(of: error), error.message, hint: error.hint)
         }
         try Task.checkCancellation()
         return (text, completion)

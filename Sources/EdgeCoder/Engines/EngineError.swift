@@ -16,6 +16,12 @@ extension CodedError.Code where Domain == EngineErrorDomain {
   public static var unreachable: Self { Self("engine unreachable", .unavailable) }
   /// The engine returned an error of its own, for example for an unknown model.
   public static var refused: Self { Self("engine refused", .unavailable) }
+  /// The engine has too many requests, and would answer a later one.
+  public static var busy: Self { Self("engine busy", .temporary) }
+  /// The engine does not have the model, or has not loaded it yet.
+  public static var noModel: Self { Self("engine without model", .unavailable) }
+  /// The prompt does not fit into the context of the model.
+  public static var contextExceeded: Self { Self("context exceeded", .invalidInput) }
   /// The engine did not answer, or stopped answering, within its timeout.
   public static var timedOut: Self { Self("engine timed out", .unavailable) }
   /// The connection to the engine closed in the middle of a reply.

@@ -68,6 +68,8 @@ package enum MuxStatus: UInt8, Sendable, Hashable {
   case cancelled = 4
   /// The request is not acceptable: too long, or not UTF-8.
   case refused = 5
+  /// The prompt does not fit into the context of the model.
+  case contextExceeded = 6
 
   /// The status of an answer of this kind.
   init(_ kind: Answer.Refusal.Kind) {
@@ -78,6 +80,7 @@ package enum MuxStatus: UInt8, Sendable, Hashable {
       case .busy: .busy
       case .cancelled: .cancelled
       case .refused: .refused
+      case .contextExceeded: .contextExceeded
       }
   }
 
@@ -90,6 +93,7 @@ package enum MuxStatus: UInt8, Sendable, Hashable {
     case .busy: .busy
     case .cancelled: .cancelled
     case .refused: .refused
+    case .contextExceeded: .contextExceeded
     }
   }
 }

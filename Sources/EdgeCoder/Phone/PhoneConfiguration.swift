@@ -18,7 +18,7 @@ public struct PhoneConfiguration: Sendable, Hashable {
   public struct Rates: Sendable, Hashable {
     /// The number of requests per minute; the next one is refused as busy. Default: 120.
     ///
-    /// Malformed requests count, too.
+    /// Malformed requests count, too; those refused as busy do not.
     public var requestsPerMinute = 120
     /// The number of bytes written per minute; a request over the limit is refused as busy. Default: 4 MiB, which is
     /// 16 of the largest requests.

@@ -3,7 +3,9 @@ extension PhoneMachine {
   mutating func handle(_ request: Wire.Request, stream: MuxStream, from peer: PeerID, at now: Duration) -> [Action] {
     let bytes = request.prompt.utf8.count
     rates.charge(peer, bytes: bytes, at: now)
-    let (admission, reports) = admit(request, bytes: bytes, from: peer, rates.admit(peer, at: now), stream: stream)
+    let shortage = rates.admit(peer, at: now)
+    let (admission, reports) = admit(request, bytes: bytes, from: peer, shortage, stream: stream)
+    if shortage == nil, case .refused = admission { rates.refund(peer, at: now) }
     switch admission {
     case .accepted: return [.wakeRunner] + reports
     // Each stream has its own number.

@@ -11,6 +11,7 @@ extension PhoneMachine {
           "malformed request: \(error.reason)")
     }
     let (admission, reports) = admit(request, bytes: bytes.count, from: peer, shortage)
+    if shortage == nil, case .refused = admission { rates.refund(peer, at: now) }
     switch admission {
     case .accepted: return [.wakeRunner] + reports
     case .duplicate: return reports

@@ -50,11 +50,23 @@ extension PhoneService {
       guard !isEmpty else { return outcome(.refusal(Answer.Refusal(.failed, Self.emptyReason))) }
       return outcome(.text(output.text, isTruncated: output.isTruncated, output.completion))
     } catch let error as EngineError {
-      return outcome(.engineFailure("\(error)"))
+      return outcome(Self.result(of: error))
     } catch let error as CancellationError {
       return outcome(.refusal(Answer.Refusal(.failed, "engine failed: \(error)")))
     } catch {
       return outcome(.engineFailure("engine failed: \(error.safeText)"))
+    }
+  }
+
+  /// Returns the refusal or the failure of an engine.
+  ///
+  /// A central without the v2 mux knows the kind of a refusal by its first words.
+  private static func result(of error: EngineError) -> JobOutcome.Result {
+    switch error.code {
+    case .busy: .refusal(Answer.Refusal(.busy, "busy: \(error.message)"))
+    case .noModel: .refusal(Answer.Refusal(.noModel, "\(noModelReason): \(error.message)"))
+    case .contextExceeded: .refusal(Answer.Refusal(.contextExceeded, error.message))
+    default: .engineFailure("\(error)")
     }
   }
 

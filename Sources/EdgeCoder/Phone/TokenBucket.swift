@@ -67,16 +67,22 @@ struct PeerRates: Sendable {
     update(peer, at: now) { $0.bytes.charge(bytes, at: now) }
   }
 
-  /// Charges a complete object of a central.
+  /// Charges a complete object of a central, unless it exceeds a limit.
   /// - Returns: The exceeded limit; `nil` if the object is within the limits.
   mutating func admit(_ peer: PeerID, at now: Duration) -> Shortage? {
     update(peer, at: now) { rates in
       let objects = rates.objects.wait(at: now)
       let bytes = rates.bytes.wait(at: now)
-      rates.objects.charge(1, at: now)
       if objects > .zero { return .requests(objects) }
-      return bytes > .zero ? .bytes(bytes) : nil
+      if bytes > .zero { return .bytes(bytes) }
+      rates.objects.charge(1, at: now)
+      return nil
     }
+  }
+
+  /// Returns what an object was charged, because its request was refused for another reason.
+  mutating func refund(_ peer: PeerID, at now: Duration) {
+    update(peer, at: now) { $0.objects.charge(-1, at: now) }
   }
 
   private mutating func update<Result>(_ peer: PeerID, at now: Duration, _ change: (inout Rates) -> Result) -> Result {

@@ -17,7 +17,7 @@ public enum Answer: Sendable, Hashable {
   public struct Refusal: Sendable, Hashable {
     /// The kinds of refusals that a phone distinguishes.
     public enum Kind: Sendable, Hashable, CaseIterable {
-      /// The engine failed or returned nothing. JSON replies do not carry the kind; all of their refusals have this one.
+      /// The engine failed or returned nothing. JSON replies do not carry the kind; see ``Answer/init(output:ok:)``.
       case failed
       /// No model is ready to answer prompts.
       case noModel
@@ -27,6 +27,8 @@ public enum Answer: Sendable, Hashable {
       case cancelled
       /// The request is malformed, for example too long.
       case refused
+      /// The prompt does not fit into the context of the model.
+      case contextExceeded
     }
 
     /// The kind of the refusal, for programs.
@@ -56,7 +58,8 @@ public enum Answer: Sendable, Hashable {
 extension Answer {
   /// Creates an answer from the fields `output` and `ok` of a JSON message.
   ///
-  /// Brackets around a reason are removed.
+  /// Brackets around a reason are removed. A reason that begins with `busy` or `no model` has the kind of that name, as
+  /// the phones of EdgeBlue and the phone application send it; any other one is a failure.
   /// - Parameters:
   ///   - output: The text, or the reason in brackets.
   ///   - ok: A Boolean value that indicates whether `output` is the text of the model.
@@ -66,7 +69,9 @@ extension Answer {
       return
     }
     let hasBrackets = output.hasPrefix("[") && output.hasSuffix("]") && output.count > 1
-    self = .refusal(Refusal(.failed, hasBrackets ? String(output.dropFirst().dropLast()) : output))
+    let reason = hasBrackets ? String(output.dropFirst().dropLast()) : output
+    let kind: Refusal.Kind = reason.hasPrefix("busy") ? .busy : reason.hasPrefix("no model") ? .noModel : .failed
+    self = .refusal(Refusal(kind, reason))
   }
 
   /// The field `output` of a JSON message: the text, or the reason in brackets; empty for a refusal without a reason.

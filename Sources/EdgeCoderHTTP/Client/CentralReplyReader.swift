@@ -62,7 +62,7 @@ struct CentralReplyReader {
     else { throw CentralClientError.notACentral(at: url) }
     if let message = line.error {
       // In the middle of a stream a failure of the phone is an error.
-      guard line.code == "phone_failed", let output = line.output else { throw Self.error(line.code, message) }
+      guard line.deviceName != nil, let output = line.output else { throw Self.error(line.code, message) }
       return .end(reply(line, output, ok: false))
     }
     let completion = line.done == true && line.ok != false ? counts.completion : nil
@@ -88,6 +88,10 @@ struct CentralReplyReader {
     case "busy": InferenceError(.busy, message)
     case "timeout": InferenceError(.timedOut, message)
     case "damaged_reply": InferenceError(.badReply, message)
+    case "no_model": InferenceError(.noModel, message)
+    case "model_failed": InferenceError(.modelFailed, message)
+    case "network_lost": InferenceError(.networkLost, message)
+    case APIError.contextExceeded: InferenceError(.contextExceeded, message)
     case "prompt_too_large", "body_too_large": InferenceError(.requestTooLarge, message)
     default: CentralClientError(.refused, "the central refused the prompt: \(message)")
     }

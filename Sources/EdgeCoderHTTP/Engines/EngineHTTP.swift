@@ -9,23 +9,23 @@ internal import OutgoingHTTP
 internal import Timing
 
 /// The HTTP client of one engine, with timeouts and size limits; it logs no prompt, reply or key.
+///
+/// Its errors go to whoever sent the prompt, so they do not contain the address of the server.
 final class EngineHTTP: Sendable {
-  /// The scheme, host and port, for error messages.
-  let address: String
   let limits: EngineLimits
   private let base: String
   private let apiKey: APIKey?
-  /// The key, which a server may quote.
+  /// The key and the address, which a server may quote.
   private let secrets: KnownSecrets
   private let outgoing: OutgoingHTTPClient
 
   /// - Throws: ``EngineError`` when `url` is no HTTP address.
   init(url: String, apiKey: APIKey? = nil, limits: EngineLimits) throws {
     let server = try Self.server(url)
-    address = server.origin
     base = server.text
     self.apiKey = apiKey
-    secrets = KnownSecrets([apiKey?.secret])
+    let authority = server.origin.firstRange(of: "://").map { String(server.origin[$0.upperBound...]) }
+    secrets = KnownSecrets([apiKey?.secret, server.origin, authority])
     self.limits = limits
 
     var connections = OutgoingHTTPClient.Connections()
@@ -53,7 +53,7 @@ final class EngineHTTP: Sendable {
 
   /// Fetches a small JSON document within the timeout of the state.
   func fetch(_ path: String) async throws -> (status: Int, body: Data) {
-    try await TimeSource.continuous.withLimit(limits.state, orThrow: Self.late(self.address)) {
+    try await TimeSource.continuous.withLimit(limits.state, orThrow: Self.late) {
       let response = try await self.open(self.request(.GET, path))
       return (Int(response.status.code), try await self.collect(response.body, upTo: 4 << 20))
     }
@@ -68,7 +68,7 @@ final class EngineHTTP: Sendable {
   ) async throws {
     // No caller waits for an hour.
     let steps = ProgressLimits(first: limits.firstPiece, pause: limits.idle, total: .seconds(3600))
-    try await TimeSource.continuous.withLimits(steps, orThrow: { [address] in Self.late(address) }) { step in
+    try await TimeSource.continuous.withLimits(steps, orThrow: { Self.late }) { step in
       var request = self.request(.POST, path)
       request.headers.add(name: "Content-Type", value: "application/json")
       request.body = .bytes(ByteBuffer(bytes: body))
@@ -92,7 +92,7 @@ final class EngineHTTP: Sendable {
         throw CancellationError()
       } catch {
         try Task.checkCancellation()
-        throw EngineError.endedEarly(self.address)
+        throw EngineError.endedEarly
       }
       let last = try self.withoutSecrets { try reply.end() }
       for piece in last.pieces { deliver(.text(piece)) }
@@ -125,7 +125,7 @@ final class EngineHTTP: Sendable {
       throw CancellationError()
     } catch {
       try Task.checkCancellation()
-      throw Self.openingError(error, address: address)
+      throw Self.openingError(error)
     }
   }
 
@@ -136,7 +136,7 @@ final class EngineHTTP: Sendable {
       for try await chunk in body {
         data.append(contentsOf: chunk.readableBytesView)
         if data.count > limit {
-          guard truncating else { throw EngineError(.badReply, "\(address) sent more than \(limit) bytes") }
+          guard truncating else { throw EngineError(.badReply, "the model server sent more than \(limit) bytes") }
           return data.prefix(limit)
         }
       }
@@ -144,32 +144,32 @@ final class EngineHTTP: Sendable {
       throw error
     } catch {
       try Task.checkCancellation()
-      guard truncating else { throw EngineError.endedEarly(address) }
+      guard truncating else { throw EngineError.endedEarly }
     }
     return data
   }
 
-  private static func late(_ address: String) -> EngineError {
-    EngineError(.timedOut, "\(address) did not answer in time", hint: "the model may be too large for this host")
+  private static var late: EngineError {
+    EngineError(.timedOut, "the model server did not answer in time", hint: "the model may be too large for this host")
   }
 
-  private static func openingError(_ error: any Error, address: String) -> EngineError {
+  private static func openingError(_ error: any Error) -> EngineError {
     if let error = error as? HTTPClientError {
       if error == .remoteConnectionClosed {
-        return EngineError(.interrupted, "\(address) closed the connection without a reply")
+        return EngineError(.interrupted, "the model server closed the connection without a reply")
       }
-      if error == .deadlineExceeded || error == .readTimeout { return late(address) }
+      if error == .deadlineExceeded || error == .readTimeout { return late }
     }
     switch ConnectionFailure(error) {
-    case .noProxy(let reason): return EngineError(.unreachable, "\(address) cannot be reached: \(reason)")
-    case .untrusted(let reason): return EngineError(.unreachable, "\(address) cannot be trusted: \(reason.words)")
+    case .noProxy(let reason): return EngineError(.unreachable, "the model server cannot be reached: \(reason)")
+    case .untrusted(let reason): return EngineError(.unreachable, "the model server cannot be trusted: \(reason.words)")
     default: break
     }
     if error is HTTPParserError {
-      return EngineError(.badReply, "\(address) does not speak HTTP", hint: "check the port")
+      return EngineError(.badReply, "the model server does not speak HTTP", hint: "check the port")
     }
     return EngineError(
-      .unreachable, "no server answers at \(address)", hint: "start the engine, or check its address")
+      .unreachable, "no model server answers", hint: "start the engine, or check its address")
   }
 }
 

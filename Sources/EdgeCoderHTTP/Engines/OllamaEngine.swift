@@ -34,16 +34,16 @@ public struct OllamaEngine: Engine {
     engineStream { deliver in
       guard let model = try await chooseModel()?.name else {
         throw EngineError(
-          .refused, "\(http.address) has no model", hint: "download one, for example: ollama pull qwen2.5:0.5b")
+          .noModel, "the model server has no model", hint: "download one, for example: ollama pull qwen2.5:0.5b")
       }
       let asked = OllamaWire.GenerateRequest(
         model: model, prompt: request.prompt, options: .init(num_predict: request.maxTokens.map { max(1, $0) }))
       do {
         try await http.stream(
-          "/api/generate", body: JSONEncoder().encode(asked), decoder: OllamaReplyDecoder(address: http.address),
+          "/api/generate", body: JSONEncoder().encode(asked), decoder: OllamaReplyDecoder(),
           deliver: deliver)
       } catch let refused as RefusedReply {
-        throw OllamaWire.error(refused, address: http.address, model: model)
+        throw OllamaWire.error(refused, model: model)
       }
     }
   }
@@ -92,12 +92,12 @@ public struct OllamaEngine: Engine {
   private func models(at path: String) async throws -> [OllamaWire.ModelList.Model] {
     let reply = try await http.fetch(path)
     guard reply.status == 200 else {
-      throw EngineError(.badReply, "\(http.address)\(path) returned status \(reply.status)")
+      throw EngineError(.badReply, "the model server returned status \(reply.status) for \(path)")
     }
     do {
       return try JSONDecoder().decode(OllamaWire.ModelList.self, from: reply.body).models
     } catch {
-      throw EngineError(.badReply, "\(http.address) is not an Ollama server", hint: "check the port")
+      throw EngineError(.badReply, "the model server is not an Ollama server", hint: "check the port")
     }
   }
 

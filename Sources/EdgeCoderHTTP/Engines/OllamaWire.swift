@@ -47,7 +47,7 @@ enum OllamaWire {
     let error: String
   }
 
-  static func error(_ reply: RefusedReply, address: String, model: String) -> EngineError {
+  static func error(_ reply: RefusedReply, model: String) -> EngineError {
     let text = reply.message { (body: Refusal) in body.error }
     let hint =
       switch reply.status {
@@ -56,18 +56,19 @@ enum OllamaWire {
       case 500...: "look at the log of the Ollama server; the model may need more memory than is free"
       default: "check that this is a recent Ollama server"
       }
-    return EngineError(.refused, "\(address): \(text.excerpt)", hint: hint)
+    let code: EngineError.Code =
+      switch reply.status {
+      case 404: .noModel
+      case 429, 503: .busy
+      default: EngineError.code(ofRefusal: text)
+      }
+    return EngineError(code, "the model server: \(text.excerpt)", hint: hint)
   }
 }
 
 /// Reads the NDJSON of `/api/generate`.
 struct OllamaReplyDecoder: ReplyDecoder {
-  let address: String
   private let json = JSONDecoder()
-
-  init(address: String) {
-    self.address = address
-  }
 
   mutating func decode(line: String) throws -> ReplyStep {
     guard line.contains(where: { !$0.isWhitespace }) else { return .ignored }
@@ -77,14 +78,16 @@ struct OllamaReplyDecoder: ReplyDecoder {
       decoded = try json.decode(OllamaWire.GenerateLine.self, from: Data(line.utf8))
       counts = decoded.done == true ? try json.decode(OllamaCounts.self, from: Data(line.utf8)) : nil
     } catch {
-      throw EngineError(.badReply, "\(address) sent a line that is not Ollama's JSON", hint: "is the port right?")
+      throw EngineError(.badReply, "the model server sent a line that is not Ollama's JSON", hint: "is the port right?")
     }
-    if let error = decoded.error { throw EngineError(.refused, "\(address): \(error.excerpt)") }
+    if let error = decoded.error {
+      throw EngineError(EngineError.code(ofRefusal: error), "the model server: \(error.excerpt)")
+    }
     let text = decoded.response ?? ""
     return counts.map { .finished(text, $0.completion) } ?? .text(text)
   }
 
   mutating func end() throws -> ReplyStep {
-    throw EngineError.endedEarly(address)
+    throw EngineError.endedEarly
   }
 }

@@ -47,12 +47,12 @@ public struct OpenAIEngine: Engine {
       while true {
         do {
           return try await http.stream(
-            form.path, body: JSONEncoder().encode(form), decoder: OpenAIReplyDecoder(address: http.address),
+            form.path, body: JSONEncoder().encode(form), decoder: OpenAIReplyDecoder(),
             deliver: deliver)
         } catch let refused as RefusedReply {
           // Nothing was delivered yet: a refusal replaces the reply, so a retry repeats no text.
           guard let next = form.alternative(after: refused) else {
-            throw OpenAIWire.error(refused, address: http.address)
+            throw OpenAIWire.error(refused)
           }
           form = next
         }
@@ -120,7 +120,7 @@ public struct OpenAIEngine: Engine {
       return try JSONDecoder().decode(OpenAIWire.ModelList.self, from: reply.body)
     } catch {
       throw EngineError(
-        .badReply, "\(http.address) is not an OpenAI-compatible server", hint: "check the port")
+        .badReply, "the model server is not an OpenAI-compatible server", hint: "check the port")
     }
   }
 }

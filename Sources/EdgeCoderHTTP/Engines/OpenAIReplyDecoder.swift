@@ -4,17 +4,12 @@ internal import FoundationEssentials
 /// A decoder of the events of `/v1/chat/completions` and `/v1/completions`, and of plain JSON from servers that do not
 /// stream.
 struct OpenAIReplyDecoder: ReplyDecoder {
-  let address: String
   private let json = JSONDecoder()
   private var events = EventStreamParser()
   private var plain: String?
   /// The reason why the text ends; `nil` before the server has named it.
   private var reason: String?
   private var completion = Completion(.stop)
-
-  init(address: String) {
-    self.address = address
-  }
 
   mutating func decode(line: String) throws -> ReplyStep {
     // A server that ignores `stream` answers with one JSON object; an event stream never starts a line with a brace.
@@ -40,7 +35,7 @@ struct OpenAIReplyDecoder: ReplyDecoder {
       if reason != nil, case .text(let text) = step { return try finished(text) }
     }
     // [DONE] is optional once the finish reason has arrived.
-    guard reason != nil else { throw EngineError.endedEarly(address) }
+    guard reason != nil else { throw EngineError.endedEarly }
     return try finished("")
   }
 
@@ -49,7 +44,8 @@ struct OpenAIReplyDecoder: ReplyDecoder {
     if isFailure {
       let failure: OpenAIWire.Failure
       do { failure = try json.decode(OpenAIWire.Failure.self, from: Data(event.utf8)) } catch { throw notTheProtocol() }
-      throw EngineError(.refused, "\(address): \(failure.message.excerpt)")
+      throw EngineError(
+        EngineError.code(ofRefusal: failure.message), "the model server: \(failure.message.excerpt)")
     }
     let chunk = try chunk(from: event)
     // The usage chunk has no choices, the first delta no content.
@@ -61,7 +57,8 @@ struct OpenAIReplyDecoder: ReplyDecoder {
   /// - Throws: ``EngineError`` if the reason is that the server has failed.
   private func finished(_ text: String) throws -> ReplyStep {
     guard reason != "error" else {
-      throw EngineError(.interrupted, "\(address) ended its reply with an error", hint: "look at the log of the engine")
+      throw EngineError(
+        .interrupted, "the model server ended its reply with an error", hint: "look at the log of the engine")
     }
     var completion = completion
     if let reason { completion.reason = Completion.Reason(server: reason) }
@@ -75,7 +72,9 @@ struct OpenAIReplyDecoder: ReplyDecoder {
     } catch {
       throw notTheProtocol()
     }
-    if let error = chunk.error { throw EngineError(.refused, "\(address): \(error.message.excerpt)") }
+    if let error = chunk.error {
+      throw EngineError(EngineError.code(ofRefusal: error.message), "the model server: \(error.message.excerpt)")
+    }
     if let reason = chunk.choices?.first?.finish_reason { self.reason = reason }
     if let usage = chunk.usage {
       completion.promptTokens = usage.prompt_tokens
@@ -93,6 +92,6 @@ struct OpenAIReplyDecoder: ReplyDecoder {
   }
 
   private func notTheProtocol() -> EngineError {
-    EngineError(.badReply, "\(address) sent a reply that is not the OpenAI protocol", hint: "check the port")
+    EngineError(.badReply, "the model server sent a reply that is not the OpenAI protocol", hint: "check the port")
   }
 }

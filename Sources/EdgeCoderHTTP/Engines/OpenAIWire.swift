@@ -126,7 +126,7 @@ enum OpenAIWire {
     }
   }
 
-  static func error(_ reply: RefusedReply, address: String) -> EngineError {
+  static func error(_ reply: RefusedReply) -> EngineError {
     let text = reply.message { (body: Failure) in body.message }
     let hint =
       switch reply.status {
@@ -137,6 +137,14 @@ enum OpenAIWire {
       case 429, 503: "the server is busy or loading its model; try again later"
       default: "look at the log of the server"
       }
-    return EngineError(.refused, "\(address): \(text.excerpt)", hint: hint)
+    let code: EngineError.Code =
+      switch reply.status {
+      case 404: .noModel
+      case 503 where text.lowercased().contains("loading"): .noModel
+      case 429, 503: .busy
+      case 413: .contextExceeded
+      default: EngineError.code(ofRefusal: String(decoding: reply.body, as: UTF8.self))
+      }
+    return EngineError(code, "the model server: \(text.excerpt)", hint: hint)
   }
 }

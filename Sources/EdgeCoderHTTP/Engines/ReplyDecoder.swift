@@ -36,10 +36,18 @@ extension Completion.Reason {
 }
 
 extension EngineError {
+  /// Returns the code of a refusal by the words of the server, which differ: `exceed_context_size_error` (llama.cpp),
+  /// `context_length_exceeded` (OpenAI), `maximum context length` (vLLM), `exceeds the context length` (Ollama).
+  static func code(ofRefusal text: String) -> Code {
+    let text = text.lowercased()
+    let isAboutContext = text.contains("context") && ["exceed", "maximum", "too long"].contains { text.contains($0) }
+    return isAboutContext ? .contextExceeded : .refused
+  }
+
   /// Returns the error of a stream that ended before the reply was complete.
-  static func endedEarly(_ engine: String) -> EngineError {
+  static var endedEarly: EngineError {
     EngineError(
-      .interrupted, "\(engine) closed the connection before the reply was complete",
+      .interrupted, "the model server closed the connection before the reply was complete",
       hint: "look at the log of the engine: it may have crashed or run out of memory")
   }
 }

@@ -40,10 +40,26 @@ struct APIError: Error, Sendable {
   /// Returns the error of a phone that refused a prompt or failed.
   static func phoneFailed(_ reply: InferenceReply, _ refusal: Answer.Refusal) -> APIError {
     let reason = refusal.reason.isEmpty ? "no reason given" : refusal.reason.excerpt
-    var error = APIError(.badGateway, "the phone could not answer: \(reason)", code: "phone_failed")
+    let (status, code): (HTTPResponse.Status, String) =
+      switch refusal.kind {
+      case .failed, .cancelled: (.badGateway, "phone_failed")
+      case .noModel: (.serviceUnavailable, "no_model")
+      case .busy: (.serviceUnavailable, "phone_busy")
+      case .refused: (.contentTooLarge, "prompt_refused")
+      case .contextExceeded: (.badRequest, contextExceeded)
+      }
+    let isBusy = refusal.kind == .busy && reason.hasPrefix("busy")
+    var error = APIError(
+      status, isBusy ? "the phone is \(reason)" : "the phone could not answer: \(reason)", code: code)
     error.reply = reply
     return error
   }
+
+  /// The code of a prompt that does not fit into the context of the model, as OpenAI names it.
+  static let contextExceeded = "context_length_exceeded"
+
+  /// A Boolean value that indicates whether the same request may succeed a moment later.
+  var isBusy: Bool { code == "busy" || code == "phone_busy" }
 
   /// Creates the response for any error.
   init(any error: any Error) {
@@ -65,6 +81,8 @@ struct APIError: Error, Sendable {
       case .disconnected: (.serviceUnavailable, "phone_disconnected")
       case .writeFailed: (.serviceUnavailable, "write_failed")
       case .busy: (.serviceUnavailable, "busy")
+      case .noModel: (.serviceUnavailable, "no_model")
+      case .contextExceeded: (.badRequest, Self.contextExceeded)
       case .timedOut: (.gatewayTimeout, "timeout")
       case .requestTooLarge: (.contentTooLarge, "prompt_too_large")
       case .badReply: (.badGateway, "damaged_reply")
@@ -73,7 +91,6 @@ struct APIError: Error, Sendable {
       default: (.internalServerError, Self.internalError)
       }
     self.init(status, error.message + (error.hint.map { " (\($0))" } ?? ""), code: code)
-    if error.code == .busy { headers[.retryAfter] = "1" }
   }
 
   /// Creates the response for a malformed body: the place of the mistake, without any content.

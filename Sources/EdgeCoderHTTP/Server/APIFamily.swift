@@ -29,8 +29,14 @@ enum APIFamily: Sendable, Hashable {
 
   /// Returns the error as a whole response.
   func response(_ error: APIError) -> Response {
-    var response = Response.json(body(error), status: error.status)
+    // Each family has its own status for what succeeds a moment later.
+    let status = self == .openAI && error.isBusy ? .tooManyRequests : error.status
+    var response = Response.json(body(error), status: status)
     for field in error.headers { response.headers[field.name] = field.value }
+    if error.isBusy {
+      response.headers[.retryAfter] = "1"
+      response.headers[.shouldRetry] = "true"
+    }
     // The silent retries of the OpenAI clients do not help a prompt that timed out or failed on a phone.
     if self == .openAI, error.status.code == 502 || error.status.code == 504 {
       response.headers[.shouldRetry] = "false"
@@ -83,10 +89,15 @@ enum APIFamily: Sendable, Hashable {
     }
     let error: Detail
 
+    private static func type(of error: APIError) -> String {
+      if error.isBusy { return "rate_limit_error" }
+      return error.status.code < 500 ? "invalid_request_error" : "server_error"
+    }
+
     init(_ error: APIError) {
       self.error = Detail(
-        message: error.message, type: error.status.code < 500 ? "invalid_request_error" : "server_error",
-        code: error.code, param: nil)
+        message: error.message, type: Self.type(of: error),
+        code: error.isBusy ? "rate_limit_exceeded" : error.code, param: nil)
     }
   }
 }

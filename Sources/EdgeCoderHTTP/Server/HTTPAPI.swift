@@ -22,7 +22,7 @@ public import ServiceLifecycle
 /// |---|---|
 /// | any method `/status` | EdgeCoder: the status of the central |
 /// | `POST /api/generate` | EdgeCoder and Ollama |
-/// | `POST /api/chat`, `GET /api/tags`, `POST /api/show`, `GET /api/version`, `GET /api/ps` | Ollama |
+/// | `POST /api/chat`, `GET /api/tags`, `POST /api/show`, `POST /api/pull`, `GET /api/version`, `GET /api/ps` | Ollama |
 /// | `POST /v1/chat/completions`, `POST /v1/completions`, `GET /v1/models` | OpenAI |
 ///
 /// **One model.** All phones are the model `edgecoder`, and the central chooses the phone. A request for another model
@@ -44,12 +44,14 @@ public import ServiceLifecycle
 /// **Ends.** `done_reason` and `finish_reason`, token counts and durations are those of the engine. A phone passes them on
 /// over a v2 mux. Where they are unknown, as after a stop sequence, the reason is `stop` and the counts are left out.
 ///
-/// **Failures.** 400 invalid input, 403 not from this host, 404, 405, 408 body too slow, 413 body or prompt too large, 502
-/// the phone failed, 503 no phone ready (with the reason), 504 no reply in time; each in the form that the client expects.
-/// An EdgeCoder client (a body without `model`) gets the failure of a phone as from its proxy: 200 with `ok: false`.
+/// **Failures.** 400 invalid input, or a prompt that exceeds the context of the model, 403 not from this host, 404, 405, 408
+/// body too slow, 413 body or prompt too large, 501 a route of Ollama or OpenAI that phones do not have, 502 the phone
+/// failed, 503 no phone or no model ready (with the reason), 503 busy (429 for OpenAI clients; with `Retry-After` and
+/// `x-should-retry`), 504 no reply in time; each in the form that the client expects. An EdgeCoder client (a body without `model`) gets the failure of a phone as from its proxy: 200 with `ok: false`.
 ///
 /// **Safety.** The server binds 127.0.0.1 only. It refuses requests whose `Host` is not loopback, and requests of a browser
-/// for a page of another origin, so that no web site can reach the phones through the browser of a visitor.
+/// for a page of another origin, so that no web site can reach the phones through the browser of a visitor. Pages of this
+/// host, of programs (`app`, `tauri`, `vscode-webview` and `vscode-file`), and of ``Configuration/origins`` are admitted.
 ///
 /// A client that disconnects cancels its request.
 public struct HTTPAPI: Service {
@@ -67,6 +69,11 @@ public struct HTTPAPI: Service {
     public var streamTimeout: Duration
     /// The limit on open connections; more wait in the queue of the kernel. Default: 128.
     public var connectionLimit: Int
+    /// The origins of pages, besides those of this host and of programs on it, that may use the server, for example
+    /// `https://chat.example.org`. Default: none.
+    public var origins: Set<String> = []
+    /// The context of the model that Ollama clients are told, in tokens; phones do not report theirs. Default: 4096.
+    public var contextLength = 4096
 
     /// Creates a configuration; each property describes its default.
     public init(
@@ -128,7 +135,7 @@ public struct HTTPAPI: Service {
   private func router() -> APIRouter {
     let router = APIRouter(context: APIContext.self)
     let body = LoopbackBody(limit: configuration.bodyLimit, timeout: configuration.bodyTimeout)
-    router.add(middleware: RequestGate(body: body, logger: logger))
+    router.add(middleware: RequestGate(body: body, origins: OriginRule(named: configuration.origins), logger: logger))
     router.add(middleware: RouteFallback())
     let runner = PromptRunner(service: service, configuration: configuration)
     EdgeCoderRoutes(runner: runner).add(to: router)

@@ -15,13 +15,23 @@ struct OllamaRoutes: Sendable {
       let body = try await runner.decode(OllamaShowRequest.self, from: request)
       guard let name = body.model ?? body.name else { throw APIError.badRequest("`model` is missing") }
       try ModelName.check(name)
-      return Response.json(OllamaShow())
+      return Response.json(OllamaShow(contextLength: runner.configuration.contextLength))
+    }
+    router.post("/api/pull") { request, _ in
+      let body = try await runner.decode(OllamaPullRequest.self, from: request)
+      guard let name = body.model ?? body.name else { throw APIError.badRequest("`model` is missing") }
+      try ModelName.check(name)
+      // The model is there, so the stream of its progress has only the end.
+      var response = Response.json(["status": "success"])
+      if body.stream ?? true { response.headers[.contentType] = "application/x-ndjson" }
+      return response
     }
     // The model is offered also without a phone, so that a client can be configured before one is in range.
     router.get("/api/tags") { _, _ in Response.json(OllamaModelList(models: [OllamaModel()])) }
     router.get("/api/ps") { _, _ in
-      let connected = await runner.service.status().connected
-      return Response.json(OllamaModelList(models: connected ? [OllamaModel()] : []))
+      let isLoaded = await runner.service.status().hasLoadedModel
+      let loaded = OllamaLoadedModel(contextLength: runner.configuration.contextLength)
+      return Response.json(["models": isLoaded ? [loaded] : []])
     }
     router.get("/api/version") { _, _ in Response.json(["version": OllamaVersion.claimed]) }
     for path in ["/api/tags", "/api/ps", "/api/version"] {

@@ -1,3 +1,5 @@
+internal import EdgeCoder
+
 /// The bodies of Ollama's other routes; names are those of the protocol.
 struct OllamaChatRequest: Decodable, Sendable {
   let model: String?
@@ -39,9 +41,19 @@ struct OllamaShowRequest: Decodable, Sendable {
   let name: String?
 }
 
-/// The version in `/api/version`: the Ollama API this server was written against. Clients compare it with the version that they need.
+/// The body of `/api/pull`.
+struct OllamaPullRequest: Decodable, Sendable {
+  let model: String?
+  /// The older name of `model`.
+  let name: String?
+  let stream: Bool?
+}
+
+/// The version in `/api/version`: the Ollama API this server was written against.
+///
+/// Editors compare it with the version that they need: Visual Studio Code with 0.6.4, others with 0.14.
 enum OllamaVersion {
-  static let claimed = "0.5.0"
+  static let claimed = "0.14.2"
 }
 
 /// The description of a model on phones.
@@ -69,13 +81,55 @@ struct OllamaModelList: Encodable, Sendable {
   let models: [OllamaModel]
 }
 
+/// The model in `/api/ps`: it stays loaded, and where is not known.
+struct OllamaLoadedModel: Encodable, Sendable {
+  let name = HTTPAPI.modelName + ":latest"
+  let model = HTTPAPI.modelName + ":latest"
+  let size = 0
+  let size_vram = 0
+  let digest = String(repeating: "0", count: 64)
+  let details = OllamaDetails()
+  let expires_at = "2100-01-01T00:00:00Z"
+  let context_length: Int
+
+  init(contextLength: Int) { context_length = contextLength }
+}
+
+extension CentralStatus {
+  /// A Boolean value that indicates whether a model is loaded: that of the best phone. Whether a model server has loaded
+  /// its model is not known, and it answers in any case.
+  var hasLoadedModel: Bool { route == .network || (connected && modelState == ModelState.ready.rawValue) }
+}
+
+/// The values of `model_info`, which are texts and numbers.
+enum OllamaModelInfo: Encodable, Sendable {
+  case text(String)
+  case number(Int)
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .text(let text): try container.encode(text)
+    case .number(let number): try container.encode(number)
+    }
+  }
+}
+
 struct OllamaShow: Encodable, Sendable {
   let license = ""
   let modelfile = "# answered by phones over Bluetooth LE"
   let parameters = ""
   let template = "{{ .Prompt }}"
   let details = OllamaDetails()
-  let model_info = ["general.architecture": HTTPAPI.modelName]
+  let model_info: [String: OllamaModelInfo]
   let capabilities = ["completion"]
   let modified_at = "2026-01-01T00:00:00Z"
+
+  init(contextLength: Int) {
+    let name = HTTPAPI.modelName
+    model_info = [
+      "general.architecture": .text(name), "general.basename": .text(name),
+      "\(name).context_length": .number(contextLength),
+    ]
+  }
 }

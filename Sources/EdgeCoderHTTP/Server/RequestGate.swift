@@ -6,10 +6,11 @@ internal import Timing
 
 /// The outermost middleware: checks the origin of each request and completes each response.
 ///
-/// It refuses requests of other hosts (``LoopbackRule``) and bodies beyond the limits, answers CORS for pages of this host,
+/// It refuses requests of other hosts (``LoopbackRule``) and bodies beyond the limits, answers CORS (``OriginRule``),
 /// encodes every error in the form of the client family, and logs one line.
 struct RequestGate: RouterMiddleware {
   let body: LoopbackBody
+  let origins: OriginRule
   let logger: Logger
 
   func handle(
@@ -29,7 +30,7 @@ struct RequestGate: RouterMiddleware {
       }
       response = family.response(shown)
     }
-    if let origin = request.headers[.origin], LoopbackRule.allows(origin: origin) {
+    if let origin = request.headers[.origin], origins.allows(origin) {
       response.headers[.accessControlAllowOrigin] = origin
       response.headers[.vary] = "Origin"
     }
@@ -49,8 +50,9 @@ struct RequestGate: RouterMiddleware {
         .forbidden, "the host of the request is not localhost", code: "forbidden_host"
       )
     }
-    if let origin = request.headers[.origin], !LoopbackRule.allows(origin: origin) {
-      throw APIError(.forbidden, "the origin of the request is not this host", code: "forbidden_origin")
+    if let origin = request.headers[.origin], !origins.allows(origin) {
+      throw APIError(
+        .forbidden, "the origin of the request is not this host, nor one that is allowed", code: "forbidden_origin")
     }
   }
 
@@ -69,11 +71,19 @@ struct RequestGate: RouterMiddleware {
       && request.headers[.accessControlRequestMethod] != nil
   }
 
+  /// The headers that clients in a page send: Ollama's list, which has those of OpenAI's client for JavaScript.
+  private static let headers =
+    (["Authorization", "Content-Type", "User-Agent", "Accept", "X-Requested-With"]
+    + [
+      "Lang", "Package-Version", "OS", "Arch", "Retry-Count", "Runtime", "Runtime-Version", "Async", "Helper-Method",
+      "Poll-Helper", "Custom-Poll-Interval", "Timeout",
+    ].map { "X-Stainless-\($0)" }).joined(separator: ", ")
+
   private func preflight() -> Response {
     Response(
       status: .noContent,
       headers: [
-        .accessControlAllowMethods: "GET, HEAD, POST", .accessControlAllowHeaders: "Authorization, Content-Type",
+        .accessControlAllowMethods: "GET, HEAD, POST", .accessControlAllowHeaders: Self.headers,
         .accessControlMaxAge: "600",
       ])
   }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import EdgeCoderHTTP
+import Foundation
 import Logging
 import ServiceLifecycle
 
@@ -37,6 +38,17 @@ struct CentralCommand: AsyncParsableCommand {
   @OptionGroup var adapter: AdapterOptions
   @Option(help: "The port on 127.0.0.1, 0 to 65535; 0 selects a free port.") var port = 11435
   @Option(help: ArgumentHelp("The limit of connected phones, 1 to 16.", valueName: "number")) var maxPhones = 5
+  @Option(
+    name: .customLong("origin"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "A web page that may use the server, such as https://chat.example.org; may be repeated. Pages of this machine may.",
+      valueName: "origin"))
+  var origins: [String] = []
+  @Option(
+    help: ArgumentHelp(
+      "The context of the model that Ollama clients are told, 256 to 16777216 tokens; phones do not report theirs.",
+      valueName: "tokens"))
+  var context = HTTPAPI.Configuration().contextLength
   @OptionGroup var choice: PhoneChoiceOptions
   @OptionGroup var route: RouteOptions
   @OptionGroup var insecure: InsecureOptions
@@ -45,6 +57,18 @@ struct CentralCommand: AsyncParsableCommand {
   func validate() throws {
     try checkRange(of: "--port", port, 0...65535)
     try checkRange(of: "--max-phones", maxPhones, 1...16)
+    try checkRange(of: "--context", context, 256...16_777_216)
+    for origin in origins where !Self.isOrigin(origin) {
+      throw ValidationError("--origin \(origin): use the form https://host or https://host:port, without a path.")
+    }
+  }
+
+  /// Returns `true` for a scheme and a host, as browsers send them.
+  private static func isOrigin(_ text: String) -> Bool {
+    guard let url = URL(string: text), let scheme = url.scheme, let host = url.host(), !host.isEmpty else {
+      return false
+    }
+    return text == "\(scheme)://\(host)" + (url.port.map { ":\($0)" } ?? "") && text == text.lowercased()
   }
 
   func run() async throws {
@@ -68,8 +92,11 @@ struct CentralCommand: AsyncParsableCommand {
           group.cancelAll()
         }
       }
+      var served = HTTPAPI.Configuration(port: port)
+      served.origins = Set(origins)
+      served.contextLength = context
       let api = HTTPAPI(
-        service: routes?.service ?? central, configuration: .init(port: port), logger: Logger(label: "edgeblue.http")
+        service: routes?.service ?? central, configuration: served, logger: Logger(label: "edgeblue.http")
       ) { port in
         terminal.happened(
           "serving http://127.0.0.1:\(port) (model: \(HTTPAPI.modelName))", "serving", ["port": .number(port)])

@@ -15,19 +15,19 @@ struct CertificateAttacks {
     let server = try await authority.server(named: "DNS:localhost")
     defer { server.process.kill() }
     let url = "https://localhost:\(server.port)"
-    let reason = "\(url) cannot be trusted: its certificate is out of date, or from an unknown authority"
+    let reason = "cannot be trusted: its certificate is out of date, or from an unknown authority"
     let engines: [any Engine] = [try OllamaEngine(url: url, model: "m"), try OpenAIEngine(url: url, model: "m")]
     for engine in engines {
       let error = await #expect(throws: EngineError.self) {
         for try await _ in engine.generate(.init(prompt: "hi", maxTokens: 5)) {}
       }
       #expect(error?.code == .unreachable)
-      #expect(error?.message == reason)
+      #expect(error?.message == "the model server \(reason)")
     }
     let error = await #expect(throws: CentralClientError.self) {
       try await CentralClient(url: url).generate(prompt: "hi", maxTokens: nil)
     }
     #expect(error?.code == .unreachable)
-    #expect(error?.message == reason)
+    #expect(error?.message == "\(url) \(reason)")
   }
 }

@@ -68,7 +68,7 @@ import Testing
         #expect(foreign.status == .forbidden)
       }
       let unknown = try await client.post("/api/embed", #"{"prompt":"geheim"}"#)
-      #expect(unknown.status == .notFound)
+      #expect(unknown.status == .notImplemented)
     }
     #expect(log.lines.contains("/api/embed"))
     #expect(!log.lines.contains(Self.secret))

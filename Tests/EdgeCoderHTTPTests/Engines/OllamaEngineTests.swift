@@ -99,9 +99,22 @@ import Testing
     let error = try await failure { _, connection in
       try await connection.reply(404, #"{"error":"model 'm' not found"}"#)
     }
-    #expect(error?.code == .refused)
+    #expect(error?.code == .noModel)
     #expect(error?.message.contains("model 'm' not found") == true)
     #expect(error?.hint == "fetch the model: ollama pull m")
+  }
+
+  @Test(
+    "Refusals have a code for what a client does next",
+    arguments: [
+      (503, "server busy, please try again", EngineError.Code.busy), (429, "too many", .busy),
+      (400, "the input length exceeds the context length", .contextExceeded), (500, "out of memory", .refused),
+    ])
+  func refusalsHaveACode(status: Int, text: String, code: EngineError.Code) async throws {
+    let error = try await failure { _, connection in
+      try await connection.reply(status, #"{"error":"\#(text)"}"#)
+    }
+    #expect(error?.code == code)
   }
 
   @Test("An error in mid stream is refused") func anErrorInMidStreamIsRefused() async throws {

@@ -165,15 +165,21 @@ import Testing
     arguments: [
       (
         400, #"{"error":{"code":400,"message":"the request exceeds the available context size"}}"#, "context size",
-        "shorten"
+        "shorten", EngineError.Code.contextExceeded
       ),
-      (401, #"{"error":{"message":"Invalid API Key"}}"#, "Invalid API Key", "API key"),
-      (404, #"{"error":{"message":"The model `m` does not exist."}}"#, "does not exist", "check the name of the model"),
-      (500, #"{"error":"boom"}"#, "boom", "log"), (503, "", "status 503", "again"),
+      (401, #"{"error":{"message":"Invalid API Key"}}"#, "Invalid API Key", "API key", .refused),
+      (
+        404, #"{"error":{"message":"The model `m` does not exist."}}"#, "does not exist", "check the name of the model",
+        .noModel
+      ),
+      (500, #"{"error":"boom"}"#, "boom", "log", .refused), (503, "", "status 503", "again", .busy),
+      (503, #"{"error":{"message":"Loading model"}}"#, "Loading", "again", .noModel),
     ])
-  func refusalsInTheServersWords(status: Int, body: String, message: String, hint: String) async throws {
+  func refusalsInTheServersWords(
+    status: Int, body: String, message: String, hint: String, code: EngineError.Code
+  ) async throws {
     let error = try await failure { _, connection in try await connection.reply(status, body) }
-    #expect(error?.code == .refused)
+    #expect(error?.code == code)
     #expect(error?.message.contains(message) == true)
     #expect(error?.hint?.contains(hint) == true)
   }
@@ -187,6 +193,21 @@ import Testing
     }
     #expect(error?.code == .refused)
     #expect(error?.message.contains("slot lost") == true)
+  }
+
+  @Test("No error has the address of the server, also when the server quotes it") func noErrorHasTheAddress()
+    async throws
+  {
+    let seen = NIOLockedValueBox("")
+    let error = try await failure { request, connection in
+      let host = request.headers["host"] ?? ""
+      seen.withLockedValue { $0 = host }
+      try await connection.reply(500, #"{"error":"cannot reach http://\#(host)/v1"}"#)
+    }
+    let host = seen.withLockedValue { $0 }
+    #expect(host.hasPrefix("127.0.0.1:"))
+    #expect(error?.message.contains("cannot reach") == true)
+    #expect(error?.message.contains(host) == false)
   }
 
   private static let llama = #"{"data":[{"id":"/m.gguf","owned_by":"llamacpp","meta":{"n_params":494032768}}]}"#

@@ -24,7 +24,6 @@ import Testing
     ),
     (InferenceError(.disconnected, "BLE disconnected"), 503, "BLE disconnected"),
     (InferenceError(.writeFailed, "write failed"), 503, "write failed"),
-    (InferenceError(.busy, "too many"), 503, "too many"),
     (InferenceError(.timedOut, "no reply in 90 s"), 504, "no reply in 90 s"),
     (InferenceError(.requestTooLarge, "300000 bytes"), 413, "300000 bytes"),
   ]
@@ -91,10 +90,25 @@ import Testing
 
   @Test("Unknown paths are 404 in JSON") func unknownPathsAre404InJSON() async throws {
     try await withAPI(FakeService(output: "x")) { client in
-      for path in ["/nope", "/api/embed", "/v1/embeddings", "/api", "/v1", "/api/generate/more", "/%ff"] {
+      for path in ["/nope", "/api", "/v1", "/api/generate/more", "/v1/embeddingsx", "/%ff"] {
         let response = try await client.request(.get, path)
         #expect(response.status == .notFound, "\(path)")
         #expect(try response.errorText() == "not found")
+      }
+    }
+  }
+
+  @Test("Routes that phones do not have are 501, with the reason") func absentRoutesAre501() async throws {
+    try await withAPI(FakeService(output: "x")) { client in
+      for path in [
+        "/v1/responses", "/v1/responses/1", "/v1/embeddings", "/v1/images/generations", "/v1/audio/speech",
+        "/v1/moderations", "/api/push", "/api/create", "/api/copy", "/api/delete", "/api/embed", "/api/embeddings",
+      ] {
+        for method in [HTTPRequest.Method.get, .post, .delete] {
+          let response = try await client.request(method, path)
+          #expect(response.status == .notImplemented, "\(path)")
+          #expect(try response.errorText()?.hasPrefix("\(path) is not supported: ") == true)
+        }
       }
     }
   }

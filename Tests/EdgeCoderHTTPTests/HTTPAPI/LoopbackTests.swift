@@ -1,3 +1,4 @@
+import EdgeCoderHTTP
 import EdgeCoderTesting
 import Foundation
 import HTTPTypes
@@ -99,6 +100,25 @@ import Testing
     #expect(service.calls.isEmpty)
   }
 
+  @Test(
+    "Pages of programs and of origins that the user has named are admitted, and no others",
+    arguments: [
+      ("app://obsidian.md", true), ("tauri://x", true), ("vscode-webview://0abc", true),
+      ("vscode-file://vscode-app", true),
+      ("https://chat.example.org", true), ("https://chat.example.org:444", false), ("http://chat.example.org", false),
+      ("https://chat.example.org.evil.example", false), ("https://app.evil.example", false), ("app://", false),
+      ("appx://a", false), ("null", false), ("file://", false),
+    ])
+  func pagesOfProgramsAndNamedOrigins(origin: String, isAllowed: Bool) async throws {
+    var configuration = HTTPAPI.Configuration(port: 0)
+    configuration.origins = ["https://chat.example.org"]
+    try await withAPI(FakeService(output: "x"), configuration: configuration) { client in
+      let response = try await client.post("/api/generate", #"{"prompt":"hi"}"#, headers: [.origin: origin])
+      #expect(response.status == (isAllowed ? .ok : .forbidden))
+      #expect(response.headers[.accessControlAllowOrigin] == (isAllowed ? origin : nil))
+    }
+  }
+
   @Test("Pages of this host get CORS headers") func pagesOfThisMachineGetCORS() async throws {
     let origin = "http://localhost:3000"
     try await withAPI(FakeService(output: "x")) { client in
@@ -107,6 +127,7 @@ import Testing
       #expect(preflight.status == .noContent)
       #expect(preflight.headers[.accessControlAllowOrigin] == origin)
       #expect(preflight.headers[.accessControlAllowHeaders]?.contains("Content-Type") == true)
+      #expect(preflight.headers[.accessControlAllowHeaders]?.contains("X-Stainless-Retry-Count") == true)
       let response = try await client.post("/api/generate", #"{"prompt":"hi"}"#, headers: [.origin: origin])
       #expect(response.status == .ok)
       #expect(response.headers[.accessControlAllowOrigin] == origin)

@@ -143,11 +143,11 @@ import Testing
       ("/api/generate", #"{"model":"edgecoder","prompt":"hi"}"#),
       ("/api/chat", #"{"model":"edgecoder","messages":[{"role":"user","content":"hi"}]}"#),
     ] {
-      let response = try await withAPI(FakeService(output: "[no model loaded]", ok: false)) {
+      let response = try await withAPI(FakeService(output: "[out of memory]", ok: false)) {
         try await $0.post(path, body)
       }
       #expect(response.status == .badGateway)
-      #expect(try response.errorText() == "the phone could not answer: no model loaded")
+      #expect(try response.errorText() == "the phone could not answer: out of memory")
     }
   }
 
@@ -193,10 +193,44 @@ import Testing
     let json = try response.json()
     #expect(json["capabilities"] as? [String] == ["completion"])
     #expect((json["details"] as? [String: Any])?["family"] as? String == "edgecoder")
+    let info = try #require(json["model_info"] as? [String: Any])
+    #expect(info["general.architecture"] as? String == "edgecoder")
+    #expect(info["general.basename"] as? String == "edgecoder")
+    #expect(info["edgecoder.context_length"] as? Int == 4096)
+  }
+
+  @Test("A loaded model has the fields that clients read, and one that loads is not listed")
+  func whatIsLoaded() async throws {
+    func models(_ status: CentralStatus) async throws -> [[String: Any]] {
+      var configuration = HTTPAPI.Configuration(port: 0)
+      configuration.contextLength = 2048
+      let service = FakeService(status: status) { _ in throw CancellationError() }
+      let response = try await withAPI(service, configuration: configuration) { try await $0.request(.get, "/api/ps") }
+      return try #require(try response.json()["models"] as? [[String: Any]])
+    }
+    var status = CentralStatus(connected: true, scanning: false, modelState: "loading")
+    #expect(try await models(status).isEmpty)
+    status.modelState = "ready"
+    let model = try #require(try await models(status).first)
+    #expect(model["context_length"] as? Int == 2048)
+    #expect(model["size_vram"] as? Int == 0)
+    #expect((model["expires_at"] as? String)?.hasSuffix("Z") == true)
+    var online = CentralStatus(connected: false, scanning: false)
+    online.route = .network
+    #expect(try await models(online).count == 1)
+  }
+
+  @Test("Pulling the model that is there succeeds", arguments: [true, false]) func pull(streams: Bool) async throws {
+    try await withAPI(FakeService(output: "x")) { client in
+      let response = try await client.post("/api/pull", #"{"model":"edgecoder","stream":\#(streams)}"#)
+      #expect(response.status == .ok)
+      #expect(try response.jsonLines().last?["status"] as? String == "success")
+      #expect(try await client.post("/api/pull", #"{"model":"llama3"}"#).status == .notFound)
+    }
   }
 
   @Test("The claimed version is returned") func version() async throws {
     let response = try await withAPI(FakeService(output: "x")) { try await $0.request(.get, "/api/version") }
-    #expect(try response.json()["version"] as? String == "0.5.0")
+    #expect(try response.json()["version"] as? String == "0.14.2")
   }
 }

@@ -75,7 +75,7 @@ struct RealLlamaTests {
       let error = await #expect(throws: EngineError.self) {
         _ = try await collect(OpenAIEngine(url: url, limits: .patient).generate(.init(prompt: prompt, maxTokens: 12)))
       }
-      #expect(error?.code == .refused)
+      #expect(error?.code == .contextExceeded)
       #expect(error?.message.contains("context size") == true)
     }
   }

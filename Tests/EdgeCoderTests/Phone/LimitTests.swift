@@ -52,8 +52,9 @@ import Testing
     for _ in 0..<90 { _ = rates.admit(a, at: .zero) }
     for number in 0..<1000 { rates.charge(PeerID("\(number)"), bytes: 1, at: .zero) }
     #expect(rates.count == 4)
-    let shortage = rates.admit(a, at: .seconds(1))
-    #expect(shortage == .requests(.seconds(30)))
+    // What was refused cost nothing.
+    let shortage = rates.admit(a, at: .milliseconds(500))
+    #expect(shortage == .requests(.milliseconds(500)))
     // All have their minute again; there is room without forgetting who has not.
     _ = rates.admit(a, at: .seconds(300))
     rates.charge(b, bytes: 1, at: .seconds(300))
@@ -74,9 +75,11 @@ import Testing
   }
 
   /// Sends what is to be sent.
-  private func replies(of machine: inout PhoneMachine) throws -> [Wire.Response] {
+  private func replies(
+    of machine: inout PhoneMachine, from start: Duration = .seconds(1000)
+  ) throws -> [Wire.Response] {
     var replies: [Wire.Response] = []
-    var now = Duration.seconds(1000)
+    var now = start
     while case .send(let chunk, _) = machine.nextSend(at: now) {
       replies.append(try Wire.Response.decode(chunk))
       _ = machine.didSend(at: now)
@@ -128,6 +131,27 @@ import Testing
     let replies = try replies(of: &machine)
     #expect(replies.map(\.id) == ["3", "4"])
     #expect(replies.first?.output == "[busy: 2 of your requests are waiting]")
+  }
+
+  @Test("A request that is refused because the queue is full costs nothing") func aFullQueueCostsNothing() throws {
+    var machine = machine {
+      $0.rates.requestsPerMinute = 4
+      $0.queue.limitPerCentral = 1
+    }
+    for number in 1...50 { ask(&machine, a, "\(number)") }
+    for number in 51...53 {
+      let job = machine.startJob()
+      _ = machine.finish(try #require(job).number, JobOutcome(.text("o"), durationMs: 1))
+      _ = try replies(of: &machine, from: .seconds(1000 * number))
+      ask(&machine, a, "\(number)")
+    }
+    #expect(machine.counters.refused.busy == 49)
+    #expect(machine.counters.refused.limited == 49)
+    let last = machine.startJob()
+    _ = machine.finish(try #require(last).number, JobOutcome(.text("o"), durationMs: 1))
+    ask(&machine, a, "54")
+    let told = try replies(of: &machine, from: .seconds(1_000_000))
+    #expect(told.last?.output.hasPrefix("[busy: the limit is 4 requests per minute") == true)
   }
 
   @Test("Malformed input over the rate gets no replies") func noiseOverTheLimitGetsNoRepliesAndNobodyWaitsForThem()

@@ -52,7 +52,7 @@ import Testing
   @Test("Of a reason without brackets, as other phones send it, the reason is kept and JSON has brackets")
   func aReasonWithoutBrackets() throws {
     let response = try Wire.Response.decode(bytes(#"{"id":"x","output":"no model","ok":false,"durationMs":0}"#))
-    #expect(response.answer == .refusal(.init(.failed, "no model")))
+    #expect(response.answer == .refusal(.init(.noModel, "no model")))
     #expect(response.answer.output == "[no model]")
   }
 
