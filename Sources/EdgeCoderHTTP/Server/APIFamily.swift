@@ -37,8 +37,8 @@ enum APIFamily: Sendable, Hashable {
       response.headers[.retryAfter] = "1"
       response.headers[.shouldRetry] = "true"
     }
-    // The silent retries of the OpenAI clients do not help a prompt that timed out or failed on a phone.
-    if self == .openAI, error.status.code == 502 || error.status.code == 504 {
+    // The silent retries of the OpenAI clients do not help a prompt that timed out or failed on a phone, nor bring a route.
+    if self == .openAI, [501, 502, 504].contains(error.status.code) {
       response.headers[.shouldRetry] = "false"
     }
     return response

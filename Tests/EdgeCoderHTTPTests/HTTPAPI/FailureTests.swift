@@ -108,6 +108,7 @@ import Testing
           let response = try await client.request(method, path)
           #expect(response.status == .notImplemented, "\(path)")
           #expect(try response.errorText()?.hasPrefix("\(path) is not supported: ") == true)
+          #expect(response.headers[.shouldRetry] == (path.hasPrefix("/v1") ? "false" : nil))
         }
       }
     }
