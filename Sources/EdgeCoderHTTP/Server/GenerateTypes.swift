@@ -15,16 +15,19 @@ struct GenerateRequest: Decodable, Sendable {
   let suffix: JSONPresence?
   let format: JSONPresence?
   let think: JSONPresence?
+  let raw: JSONPresence?
+  let template: JSONPresence?
+  let context: JSONPresence?
   let keep_alive: JSONPresence?
 
   /// Returns the prompt for a phone.
   /// - Throws: ``APIError`` 400 if the prompt is missing, or for an unsupported feature.
   func checkedPrompt() throws -> Prompt {
     guard let prompt, !prompt.isEmpty else { throw APIError.badRequest("`prompt` is missing or empty") }
-    let unsupported = [("images", images), ("suffix", suffix), ("format", format), ("think", think)]
-    for (name, field) in unsupported where field?.isSet == true {
-      throw APIError.badRequest("`\(name)` is not supported: phones accept and return plain text only")
-    }
+    try UnsupportedFields.refuse([
+      ("images", images), ("suffix", suffix), ("format", format), ("think", think), ("raw", raw),
+      ("template", template), ("context", context),
+    ])
     return Prompt(
       text: PromptTemplate.join(system, prompt),
       maxTokens: try TokenLimit.checked(maxTokens, name: "maxTokens") ?? options?.tokenLimit(),

@@ -12,9 +12,7 @@ struct OllamaChatRequest: Decodable, Sendable {
   let think: JSONPresence?
 
   func refuseUnsupported() throws {
-    for (name, field) in [("tools", tools), ("format", format), ("think", think)] where field?.isSet == true {
-      throw APIError.badRequest("`\(name)` is not supported: phones accept and return plain text only")
-    }
+    try UnsupportedFields.refuse([("tools", tools), ("format", format), ("think", think)])
   }
 }
 

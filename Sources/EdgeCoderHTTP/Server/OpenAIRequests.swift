@@ -41,9 +41,14 @@ struct OpenAIChatRequest: Decodable, Sendable {
   private let tools: JSONPresence?
   private let functions: JSONPresence?
   private let logprobs: JSONPresence?
+  private let top_logprobs: JSONPresence?
+  private let audio: JSONPresence?
+  private let modalities: [String]?
   private let response_format: ResponseFormat?
 
-  private enum CodingKeys: CodingKey { case messages, tools, functions, logprobs, response_format }
+  private enum CodingKeys: CodingKey {
+    case messages, tools, functions, logprobs, top_logprobs, audio, modalities, response_format
+  }
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -51,18 +56,20 @@ struct OpenAIChatRequest: Decodable, Sendable {
     tools = try container.decodeIfPresent(JSONPresence.self, forKey: .tools)
     functions = try container.decodeIfPresent(JSONPresence.self, forKey: .functions)
     logprobs = try container.decodeIfPresent(JSONPresence.self, forKey: .logprobs)
+    top_logprobs = try container.decodeIfPresent(JSONPresence.self, forKey: .top_logprobs)
+    audio = try container.decodeIfPresent(JSONPresence.self, forKey: .audio)
+    modalities = try container.decodeIfPresent([String].self, forKey: .modalities)
     response_format = try container.decodeIfPresent(ResponseFormat.self, forKey: .response_format)
     common = try OpenAICommonRequest(from: decoder)
   }
 
   func refuseUnsupported() throws {
-    for (name, field) in [("tools", tools), ("functions", functions), ("logprobs", logprobs)]
-    where field?.isSet == true {
-      throw APIError.badRequest("`\(name)` is not supported: phones accept and return plain text only")
-    }
-    if let type = response_format?.type, type != "text" {
-      throw APIError.badRequest("`response_format` must be `text`: phones do not support other formats")
-    }
+    try UnsupportedFields.refuse([
+      ("tools", tools), ("functions", functions), ("logprobs", logprobs), ("top_logprobs", top_logprobs),
+      ("audio", audio),
+    ])
+    if modalities?.contains(where: { $0 != "text" }) == true { throw UnsupportedFields.error("modalities") }
+    if let type = response_format?.type, type != "text" { throw UnsupportedFields.error("response_format") }
   }
 }
 
@@ -86,9 +93,7 @@ struct OpenAICompletionRequest: Decodable, Sendable {
   }
 
   func checkedPrompt() throws -> String {
-    for (name, field) in [("suffix", suffix), ("echo", echo), ("logprobs", logprobs)] where field?.isSet == true {
-      throw APIError.badRequest("`\(name)` is not supported: phones accept and return plain text only")
-    }
+    try UnsupportedFields.refuse([("suffix", suffix), ("echo", echo), ("logprobs", logprobs)])
     guard prompt.values.count == 1, let text = prompt.values.first, !text.isEmpty else {
       throw APIError.badRequest("`prompt` must be one text that is not empty")
     }

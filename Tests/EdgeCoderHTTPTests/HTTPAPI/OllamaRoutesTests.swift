@@ -92,6 +92,7 @@ import Testing
     "Unsupported features are refused",
     arguments: [
       #""images":["aGk="]"#, #""suffix":"x""#, #""format":"json""#, #""format":{"type":"object"}"#, #""think":true"#,
+      #""raw":true"#, #""template":"{{ .Prompt }}""#, #""context":[1,2]"#,
     ])
   func whatAPhoneCannotDoIsRefused(field: String) async throws {
     let response = try await withAPI(FakeService(output: "x")) {
@@ -104,13 +105,27 @@ import Testing
   @Test(
     "Empty fields of unsupported features are accepted",
     arguments: [
-      #""images":[]"#, #""images":null"#, #""format":"""#, #""think":false"#, #""suffix":"""#, #""raw":true"#,
+      #""images":[]"#, #""images":null"#, #""format":"""#, #""think":false"#, #""suffix":"""#, #""raw":false"#,
+      #""template":"""#, #""context":[]"#,
     ])
   func whatAsksForNothingIsNot(field: String) async throws {
     let response = try await withAPI(FakeService(output: "x")) {
       try await $0.post("/api/generate", #"{"model":"edgecoder","prompt":"hi",\#(field)}"#)
     }
     #expect(response.status == .ok)
+  }
+
+  @Test(
+    "Refusals have the words after which clients go on without",
+    arguments: [
+      (#""tools":[{"type":"function"}]"#, "does not support tools"), (#""think":true"#, "does not support thinking"),
+    ])
+  func theWordsOfRefusals(field: String, words: String) async throws {
+    let response = try await withAPI(FakeService(output: "x")) {
+      try await $0.post("/api/chat", #"{"model":"edgecoder","messages":[{"role":"user","content":"hi"}],\#(field)}"#)
+    }
+    #expect(response.status == .badRequest)
+    #expect(try response.errorText()?.contains(words) == true)
   }
 
   @Test("A chat reply is streamed") func chatStreams() async throws {

@@ -100,7 +100,9 @@ import Testing
       (#""messages":[{"role":"king","content":"hi"}]"#, "`messages[0].role` is not"),
       (#""messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]"#, "not text"),
       (hi + #","tools":[{"type":"function"}]"#, "`tools`"), (hi + #","n":2"#, "`n`"),
-      (hi + #","logprobs":true"#, "`logprobs`"),
+      (hi + #","logprobs":true"#, "`logprobs`"), (hi + #","top_logprobs":3"#, "`top_logprobs`"),
+      (hi + #","modalities":["text","audio"]"#, "does not support audio"),
+      (hi + #","audio":{"voice":"a"}"#, "does not support audio"),
       (hi + #","response_format":{"type":"json_object"}"#, "`response_format`"),
       (hi + #","max_tokens":0"#, "`max_tokens`"),
     ])
