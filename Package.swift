@@ -290,7 +290,9 @@ if !lean {
     .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0"),
+    // No traits: SwiftPM passes several to the compiler in an order that changes, and each build compiles it once more.
+    .package(
+      url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0", traits: []),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
   ]
