@@ -423,8 +423,11 @@ if !lean {
     .target(
       name: "SpeedTestNIO",
       dependencies: [
-        "Streams", "Timing", "SpeedTest", log,
+        "Streams", "Timing", "OutgoingHTTP", "SpeedTest", log,
+        full("AsyncHTTPClient", "async-http-client"),
         full("NIOCore", "swift-nio"),
+        full("NIOFoundationCompat", "swift-nio"),
+        full("NIOHTTP1", "swift-nio"),
         full("NIOPosix", "swift-nio"),
         full("NIOTLS", "swift-nio"),
         full("NIOSSL", "swift-nio-ssl"),

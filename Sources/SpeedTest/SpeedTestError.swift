@@ -23,6 +23,10 @@ extension CodedError.Code where Domain == SpeedTestErrorDomain {
   public static var storage: Self { Self("storage", .failed) }
   /// The contents of a file are corrupt.
   public static var damagedFile: Self { Self("damaged file", .failed) }
+  /// The control server does not grant a test, or does not take a result.
+  public static var declined: Self { Self("declined", .failed) }
+  /// The control server requires that the user accepts its terms and conditions.
+  public static var termsNotAccepted: Self { Self("terms not accepted", .notPermitted) }
   /// Another program has what this one needs: a loop, or the one test at a time.
   public static var busy: Self { Self("busy", .temporary) }
 }

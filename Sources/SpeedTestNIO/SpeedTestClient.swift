@@ -22,6 +22,8 @@ public struct SpeedTestClient: Sendable {
   public var port: Int
   /// The key that is shared with the server; without it a token is sent that only an open server accepts.
   public var key: SpeedTestKey?
+  /// The token that a control server has granted, in place of one that is made with the key.
+  package var grantedToken: String?
   /// The form of the token.
   public var tokenForm = SpeedTestTokenForm.v1
   /// The transport of the connections.
@@ -129,6 +131,7 @@ public struct SpeedTestClient: Sendable {
   /// Returns the token of a connection.
   /// - Parameter address: The address of this machine on the connection, 16 bytes.
   func token(from address: [UInt8]?) -> String {
+    if let grantedToken { return grantedToken }
     guard let key else { return uuid.uuidString.lowercased() }
     return SpeedTestToken.make(
       tokenForm, key: key, uuid: uuid, seconds: WallClock.unixMilliseconds() / 1000, address: address ?? [])

@@ -39,6 +39,26 @@ public struct SpeedTestRecord: Sendable, Hashable, Codable {
     }
   }
 
+  /// The control server that has granted a test.
+  public struct Control: Sendable, Hashable, Codable {
+    /// The address of the control server.
+    public var address: String
+    /// The identifier of the test there.
+    public var test: String
+    /// The public identifier of the test, if the server has sent one.
+    public var openTest: String?
+    /// The provider of the client's address by the server, if it has sent one.
+    public var provider: String?
+
+    /// Creates a reference to a test at a control server.
+    public init(address: String, test: String, openTest: String?, provider: String?) {
+      self.address = address
+      self.test = test
+      self.openTest = openTest
+      self.provider = provider
+    }
+  }
+
   /// The number of the test in its archive, from 1; 0 before it is stored.
   public internal(set) var number = 0
   /// The wall-clock time of the start, in milliseconds since 1970.
@@ -53,6 +73,8 @@ public struct SpeedTestRecord: Sendable, Hashable, Codable {
   public var alongside: [String]
   /// The loop that the test belongs to; `nil` for a test of its own.
   public var loop: Loop?
+  /// The control server that has granted the test; `nil` for a test without one.
+  public var control: Control?
   private var contents: Contents
 
   /// Creates a record of a result that is not stored yet.
@@ -96,12 +118,14 @@ extension SpeedTestRecord {
     var upload: Direction?
     /// The client's and the server's nanoseconds in turn.
     var pings: [UInt64]
+    /// The starts of the download and the upload, and the end of each round trip; older results have none.
+    var times: [UInt64]?
     var failure: Failure?
 
     var isPlausible: Bool {
       SpeedTestPlan.allowedThreads.contains(threads) && pings.count.isMultiple(of: 2)
         && [download, upload].compactMap(\.self).allSatisfy(\.isPlausible)
-        && failure.map { SpeedTestPhase(rawValue: $0.phase) != nil } ?? true
+        && times.map { $0.count >= 2 } ?? true && failure.map { SpeedTestPhase(rawValue: $0.phase) != nil } ?? true
     }
   }
 }
@@ -112,6 +136,7 @@ extension SpeedTestRecord.Contents {
     download = result.download.map(Direction.init)
     upload = result.upload.map(Direction.init)
     pings = result.pings.flatMap { [$0.client, $0.server] }
+    times = result.times.map { [$0.download, $0.upload] + $0.pings }
     failure = result.failure.map {
       Failure(phase: $0.phase.rawValue, code: $0.error?.code.description, message: $0.error?.message)
     }
@@ -123,6 +148,9 @@ extension SpeedTestRecord.Contents {
     result.upload = upload?.direction
     result.pings = stride(from: 0, to: pings.count - 1, by: 2).map {
       PingSample(client: pings[$0], server: pings[$0 + 1])
+    }
+    result.times = times.flatMap { times in
+      times.count < 2 ? nil : .init(download: times[0], upload: times[1], pings: Array(times[2...]))
     }
     result.failure = failure.flatMap { failure in
       SpeedTestPhase(rawValue: failure.phase).map { phase in

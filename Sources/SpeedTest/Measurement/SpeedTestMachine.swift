@@ -45,6 +45,8 @@ package struct SpeedTestMachine: Sendable {
   private let plan: SpeedTestPlan
   private var phase = SpeedTestPhase.connecting
   private var phaseStart = Duration.zero
+  /// The start of the test.
+  private var origin = Duration.zero
   private var lines: [Int: Line] = [:]
   private var limits = RMBT.ChunkLimits()
   /// The result as far as the test has come.
@@ -69,6 +71,8 @@ package struct SpeedTestMachine: Sendable {
     switch event {
     case .start:
       for index in 0..<plan.threads { lines[index] = Line() }
+      origin = now
+      result.times = SpeedTestResult.Times()
       return [.enter(.connecting)] + lines.keys.sorted().map { .connect($0) }
     case .ready(let index, let limits):
       guard lines[index] != nil else { return [.close(index)] }
@@ -121,6 +125,7 @@ package struct SpeedTestMachine: Sendable {
     case (.latency, _):
       result.pings.append(
         PingSample(client: report.clientTime.wholeNanoseconds, server: report.serverTime ?? 0))
+      result.times?.pings.append((now - origin).wholeNanoseconds)
       let isEnough = result.pings.count >= plan.pings.lowerBound && elapsed >= plan.pingDuration
       return isEnough || result.pings.count >= plan.pings.upperBound ? nil : .ping
     default: return nil
@@ -172,6 +177,8 @@ package struct SpeedTestMachine: Sendable {
   private mutating func enter(_ next: SpeedTestPhase, at now: Duration) -> [Action] {
     phase = next
     phaseStart = now
+    if next == .download { result.times?.download = (now - origin).wholeNanoseconds }
+    if next == .upload { result.times?.upload = (now - origin).wholeNanoseconds }
     for index in lines.keys {
       lines[index]?.report = nil
       lines[index]?.isDone = false

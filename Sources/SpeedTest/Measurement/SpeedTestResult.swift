@@ -26,6 +26,16 @@ public struct SpeedTestResult: Sendable, Hashable {
     public var chunkSize: Int
   }
 
+  /// The times of a test in nanoseconds since its start.
+  public struct Times: Sendable, Hashable {
+    /// The start of the download; 0 when the test did not come that far.
+    public internal(set) var download: UInt64 = 0
+    /// The start of the upload; 0 when the test did not come that far.
+    public internal(set) var upload: UInt64 = 0
+    /// The end of each round trip.
+    public internal(set) var pings: [UInt64] = []
+  }
+
   /// The round trips, in the order in which they were measured.
   public internal(set) var pings: [PingSample] = []
   /// The download; `nil` when the test did not come that far.
@@ -36,6 +46,9 @@ public struct SpeedTestResult: Sendable, Hashable {
   public internal(set) var threads: Int
   /// The reason that the test did not finish; `nil` for a complete result.
   public internal(set) var failure: Failure?
+
+  /// The times of the phases and the round trips; `nil` for a result that was stored without them.
+  public internal(set) var times: Times?
 
   /// The statistics of the round trips; `nil` without any.
   public var latency: Latency? { Latency(pings) }

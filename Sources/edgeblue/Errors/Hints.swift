@@ -70,6 +70,7 @@ enum Hints {
 
   private static let speedTest: [SpeedTestError.Code: String] = [
     .refused: "--key-file names the key that the server accepts",
+    .termsNotAccepted: "--accept-terms accepts them",
     .connectionClosed: "a server of the type RMBThttp needs --http, and a server with TLS needs --tls",
   ]
 

@@ -26,6 +26,8 @@ struct LoopStartCommand: AsyncParsableCommand {
   @OptionGroup var state: SpeedTestFolderOptions
   @OptionGroup var common: CommonOptions
 
+  func validate() throws { try client.checkTLS() }
+
   func run() async throws {
     try await common.run { terminal in
       let folder = try state.folder()

@@ -19,7 +19,7 @@ struct SpeedTestClientOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("A PEM file with certificates to trust besides the system's; with --tls.", valueName: "file"))
   var ca: String?
-  @Flag(help: "Accept any certificate; with --tls.")
+  @Flag(help: "Accept any certificate; with --tls. With --control, also permit plain http to the control server.")
   var insecure = false
   @Flag(help: "Begin with an HTTP upgrade, as servers of the type RMBThttp require.")
   var http = false
@@ -46,8 +46,12 @@ struct SpeedTestClientOptions: ParsableArguments {
     if let seconds, !SpeedTestPlan.allowedSeconds.contains(seconds) {
       throw ValidationError("--seconds: allowed are 1 to 30 s.")
     }
-    guard tls || ca == nil && !insecure else { throw ValidationError("--ca and --insecure need --tls.") }
     guard ca == nil || !insecure else { throw ValidationError("--ca and --insecure exclude each other.") }
+  }
+
+  /// Checks that the options of TLS are for a server with TLS.
+  func checkTLS() throws {
+    guard tls || ca == nil && !insecure else { throw ValidationError("--ca and --insecure need --tls.") }
   }
 
   /// The settings; `nil` without a server.

@@ -14,12 +14,13 @@ struct SpeedTestCommand: AsyncParsableCommand {
         edgeblue speedtest --server 192.0.2.1
         edgeblue speedtest --server speed.example.org:443 --tls --http --key-file speed.key
         edgeblue speedtest --server 192.0.2.1 --json | jq .download.bitsPerSecond
+        edgeblue speedtest --control https://control.example.org
         edgeblue speedtest history
         edgeblue speedtest plot 17 test.svg
       """,
     subcommands: [
       SpeedTestRunCommand.self, SpeedTestServeCommand.self, SpeedTestHistoryCommand.self, SpeedTestShowCommand.self,
-      SpeedTestPlotCommand.self,
+      SpeedTestPlotCommand.self, SpeedTestSubmitCommand.self,
     ],
     defaultSubcommand: SpeedTestRunCommand.self)
 

@@ -23,6 +23,8 @@ struct SpeedTestFolder: Sendable {
   let path: String
 
   var archive: SpeedTestArchive { SpeedTestArchive(path: path + "/results") }
+  /// The results that control servers have not confirmed yet.
+  var outbox: SubmissionOutbox { SubmissionOutbox(path: path + "/submissions") }
 
   /// Creates the folder for its user only.
   func create() throws { try Disk().createFolder(path) }

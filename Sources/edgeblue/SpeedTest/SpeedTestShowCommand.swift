@@ -31,6 +31,15 @@ struct SpeedTestShowCommand: AsyncParsableCommand {
   }
 }
 
+extension SpeedTestRecord.Control {
+  /// The reference for programs.
+  var json: JSON {
+    [
+      "address": .string(address), "test": .string(test), "openTest": JSON(openTest), "provider": JSON(provider),
+    ]
+  }
+}
+
 extension SpeedTestRecord {
   /// The loop that the test belongs to, and the programs beside it, for the end of a line.
   fileprivate var circumstances: String {
@@ -42,7 +51,7 @@ extension SpeedTestRecord {
   var json: [String: JSON] {
     [
       "number": .number(number), "startMs": .number(Int(startMs)), "durationMs": .number(Int(durationMs)),
-      "alongside": .list(alongside.map { .string($0) }),
+      "control": control?.json ?? .null, "alongside": .list(alongside.map { .string($0) }),
       "loop": loop.map {
         ["id": .string($0.id.uuidString), "test": .number($0.test), "attempt": .number($0.attempt)]
       } ?? .null,

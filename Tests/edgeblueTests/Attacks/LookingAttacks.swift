@@ -61,7 +61,7 @@ struct LookingAttacks {
     "agent", "capture record", "central", "loop plot", "loop start", "messages collect", "messages keys make",
     "messages relay", "messages run", "messages setup", "messages write", "mode", "pair adopt", "pair open",
     "pair remove", "pair with", "phone", "record", "segments export", "segments plot", "segments repair",
-    "speedtest plot", "speedtest serve", "tasks expire", "tasks run", "upload", "uploads run",
+    "speedtest plot", "speedtest serve", "speedtest submit", "tasks expire", "tasks run", "upload", "uploads run",
   ]
 
   @Test("Each command is known as one that looks, or as one that does not") func eachCommandIsKnown() throws {

@@ -43,6 +43,7 @@ import UploadsHTTP
       try await HTTPMessageTransport("https://collector.example", options: options).send(message)
     },
     Client("speed test") { try await measure($0, .tls(certificates: nil)) },
+    Client("control server") { _ = try await ControlHTTPTransport().post($0 + "/settings", body: Data("{}".utf8)) },
     Client("speed test of any certificate") { try await measure($0, .unverifiedTLS) },
     Client("central") { _ = try await CentralClient(url: $0).isReachable() },
     Client("probe of the path") { _ = try await (try #require(HTTPProbe($0))).probe() },

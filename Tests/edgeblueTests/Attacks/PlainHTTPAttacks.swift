@@ -73,6 +73,7 @@ struct PlainHTTPProgramAttacks {
     ["record"] + wearable + ["--endpoint", url], ["record"] + wearable + tokens,
     ["upload", program] + queue + ["--endpoint", url], ["upload", program] + queue + tokens,
     ["uploads", "run", "--state", "STATE", "--endpoint", url], ["uploads", "run", "--state", "STATE"] + tokens,
+    ["speedtest", "run", "--state", "STATE", "--control", url],
     ["uploads", "verify", "--state", "STATE"] + tokens, ["uploads", "move", "--state", "STATE", "--to", url],
   ]
 
@@ -95,7 +96,7 @@ struct PlainHTTPProgramAttacks {
     }
     // The words of the command, and the option before the URL.
     let examined = Self.commands.map { command in
-      let words = command.prefix(command[0] == "uploads" ? 2 : 1)
+      let words = command.prefix(["uploads", "speedtest"].contains(command[0]) ? 2 : 1)
       return (words + command.suffix(2).prefix(1)).joined(separator: " ")
     }
     #expect(Set(found).subtracting(examined) == Self.others)

@@ -1,0 +1,73 @@
+public import FoundationEssentials
+
+/// The reply of a control server to a request.
+public struct ControlReply: Sendable, Hashable {
+  /// The status code of HTTP.
+  public var status: Int
+  /// The body, at most ``ControlTransport/bodyLimit`` bytes.
+  public var body: Data
+
+  /// Creates a reply from its status and its body.
+  public init(status: Int, body: Data) {
+    self.status = status
+    self.body = body
+  }
+}
+
+/// A transport that carries requests to control servers, with limits on time and size.
+public protocol ControlTransport: Sendable {
+  /// Posts a JSON document and returns the reply, whatever its status, without following redirects.
+  /// - Parameters:
+  ///   - url: The address, with the scheme `http` or `https`.
+  ///   - body: The document to post.
+  /// - Throws: ``SpeedTestError``: with code `.unreachable` if the server has certainly not received the request, with
+  ///   `.timedOut`, `.connectionClosed` or `.invalidReply` if it may have; `CancellationError`.
+  func post(_ url: String, body: Data) async throws -> ControlReply
+}
+
+extension ControlTransport {
+  /// The largest reply in bytes that a transport returns: 1 MiB.
+  public static var bodyLimit: Int { 1 << 20 }
+}
+
+/// A reply as the protocol of control servers reads it: members, and errors also where the status is 200.
+struct ControlAnswer {
+  let status: Int
+  let members: JSONValue
+  let errors: [String]
+
+  /// Reads a reply.
+  /// - Throws: ``SpeedTestError`` with code `.invalidReply` for a success that is no JSON object, as that of a captive
+  ///   portal.
+  init(_ reply: ControlReply) throws(SpeedTestError) {
+    status = reply.status
+    let value = JSONValue(reply.body)
+    if case .object = value {
+      members = value ?? .null
+    } else if isSuccess(reply.status) {
+      throw SpeedTestError(.invalidReply, "the control server sent no JSON object")
+    } else {
+      members = .null
+    }
+    let error = members["error"]
+    let texts = error.list.isEmpty ? [error] : error.list
+    errors = texts.prefix(8).compactMap(\.text).map { String($0.prefix(200)) }
+  }
+
+  /// Returns the members of a success without errors.
+  /// - Throws: ``SpeedTestError`` with code `.declined`, which contains the reason of the server.
+  func success(_ operation: String) throws(SpeedTestError) -> JSONValue {
+    guard isSuccess(status), errors.isEmpty else { throw declined(operation) }
+    return members
+  }
+
+  func declined(_ operation: String) -> SpeedTestError {
+    SpeedTestError(.declined, "\(operation): the control server declined: \(reason)")
+  }
+
+  /// The reason of the server, or its status.
+  var reason: String { errors.first ?? "status \(status)" }
+}
+
+/// Returns `true` if a status code of HTTP reports success.
+func isSuccess(_ status: Int) -> Bool { (200..<300).contains(status) }
