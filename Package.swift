@@ -423,7 +423,7 @@ if !lean {
     .target(
       name: "SpeedTestNIO",
       dependencies: [
-        "Streams", "Timing", "OutgoingHTTP", "SpeedTest", log,
+        "Streams", "Timing", "DurableFiles", "OutgoingHTTP", "SpeedTest", log,
         full("AsyncHTTPClient", "async-http-client"),
         full("NIOCore", "swift-nio"),
         full("NIOFoundationCompat", "swift-nio"),

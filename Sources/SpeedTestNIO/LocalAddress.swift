@@ -22,14 +22,6 @@ public enum LocalAddress {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(number, $0, &length) == 0 }
     }
     guard isKnown else { return nil }
-    return withUnsafePointer(to: local) { pointer -> String? in
-      switch Int32(local.ss_family) {
-      case AF_INET:
-        pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { SocketAddress($0.pointee).ipAddress }
-      case AF_INET6:
-        pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { SocketAddress($0.pointee).ipAddress }
-      default: nil
-      }
-    }
+    return Sockets.address(local)?.ipAddress
   }
 }

@@ -22,6 +22,17 @@ enum Sockets {
     }
   }
 
+  /// Returns the address that the kernel has written; `nil` for other families than those of IP.
+  static func address(_ storage: sockaddr_storage) -> SocketAddress? {
+    withUnsafePointer(to: storage) { pointer in
+      switch Int32(storage.ss_family) {
+      case AF_INET: pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { SocketAddress($0.pointee) }
+      case AF_INET6: pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { SocketAddress($0.pointee) }
+      default: nil
+      }
+    }
+  }
+
   /// Returns the address without its port, in the form that a user writes.
   static func text(of address: SocketAddress?) -> String {
     let text = address?.ipAddress ?? "unknown"

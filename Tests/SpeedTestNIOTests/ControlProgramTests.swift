@@ -14,7 +14,11 @@ extension LinkTests {
     .timeLimit(.minutes(5)))
   struct ControlProgramTests {
     @Test("Each test is granted, run and submitted once, also when a reply is lost") func twoTests() async throws {
-      let control = try await PythonControl(["--fault", "lost-result", "--terms"])
+      let control = try await PythonControl(["--fault", "lost-result", "--terms"]) {
+        """
+        {"traceroute":[{"qos_test_uid":"3","host":"127.0.0.1"}],"tcp":[{"qos_test_uid":"4","out_port":"1"}]}
+        """
+      }
       let first = try await control.run(["--control", control.url, "--accept-terms"])
       #expect(first.status == 0, "\(first.errors)")
       #expect((first.value["submission"] as? [String: Any])?["state"] as? String == "waiting")
@@ -24,7 +28,11 @@ extension LinkTests {
       #expect(address["translated"] as? Bool == false)
       #expect(try await control.run(["submit", "--list"]).value["attempts"] as? Int == 1)
       // The next test confirms the first one, too.
-      let second = try await control.run(["--control", control.url])
+      let second = try await control.run(["--control", control.url, "--qos"])
+      let qos = try #require(second.value["qos"] as? [String: Any])
+      #expect(qos["passed"] as? Int == 1)
+      #expect(qos["notRun"] as? Int == 1)
+      #expect((second.value["qosSubmission"] as? [String: Any])?["state"] as? String == "submitted")
       #expect((second.value["submission"] as? [String: Any])?["state"] as? String == "submitted")
       #expect(second.value["number"] as? Int == 2)
       let requests = try control.requests("/testRequest")
@@ -32,9 +40,12 @@ extension LinkTests {
       #expect(requests.map { $0["previousTestStatus"] as? String } == ["NONE", "ERROR_SUBMIT"])
       #expect(Set(requests.compactMap { $0["uuid"] as? String }).count == 1)
       #expect(try control.requests("/result").count == 3)
+      let results = try #require(try control.requests("/resultQoS").first?["qos_result"] as? [[String: Any]])
+      #expect(results.map { $0["qos_test_uid"] as? Int } == [3])
       #expect(try control.tests().map { $0["results"] as? Int } == [1, 1])
       #expect(try await control.run(["submit"]).value.isEmpty)
       let stored = try await control.run(["show", "2"]).value
+      #expect((stored["qos"] as? [String: Any])?["passed"] as? Int == 1)
       #expect((stored["control"] as? [String: Any])?["address"] as? String == control.url + "/RMBTControlServer")
     }
 

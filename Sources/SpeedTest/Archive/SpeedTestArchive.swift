@@ -38,10 +38,7 @@ public struct SpeedTestArchive: Sendable {
       var record = record
       let numbers = try numbers()
       record.number = (numbers.last ?? 0) + 1
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      try WholeFile(path: file(record.number), limit: Self.sizeLimit, disk: disk)
-        .write(try encoder.encode(record) + Data("\n".utf8))
+      try write(record)
       for old in numbers.dropLast(Self.capacity - 1) { try disk.remove(file(old)) }
       return record
     } catch let error as SpeedTestError {
@@ -51,6 +48,27 @@ public struct SpeedTestArchive: Sendable {
     } catch {
       throw SpeedTestError(.storage, "\(error)")
     }
+  }
+
+  /// Replaces a stored result durably, for example by one with more parts.
+  /// - Parameter record: The record, whose number is that of the stored one.
+  /// - Throws: ``SpeedTestError`` with code `.storage`, and `.invalidArgument` for a record without a number.
+  public func replace(_ record: SpeedTestRecord) throws(SpeedTestError) {
+    guard record.number > 0 else { throw SpeedTestError(.invalidArgument, "the record was not stored before") }
+    do {
+      try write(record)
+    } catch let error as FileError {
+      throw SpeedTestError(error)
+    } catch {
+      throw SpeedTestError(.storage, "\(error)")
+    }
+  }
+
+  private func write(_ record: SpeedTestRecord) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    try WholeFile(path: file(record.number), limit: Self.sizeLimit, disk: disk)
+      .write(try encoder.encode(record) + Data("\n".utf8))
   }
 
   /// Returns the numbers of the stored results, ascending; none if there is no folder.

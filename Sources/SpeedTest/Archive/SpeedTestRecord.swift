@@ -75,6 +75,8 @@ public struct SpeedTestRecord: Sendable, Hashable, Codable {
   public var loop: Loop?
   /// The control server that has granted the test; `nil` for a test without one.
   public var control: Control?
+  /// The results of the quality-of-service tests; `nil` for a test without them.
+  public var qos: QoSReport?
   private var contents: Contents
 
   /// Creates a record of a result that is not stored yet.

@@ -8,7 +8,7 @@ public struct ControlClient: Sendable {
   /// The address of the server with the path that precedes those of its routes.
   public let address: String
   private let transport: any ControlTransport
-  private let device: ControlDevice
+  let device: ControlDevice
   private let store: ControlStore
 
   /// The path of the routes of a control server whose address has none.
@@ -76,7 +76,7 @@ public struct ControlClient: Sendable {
 
   // MARK: Tests
 
-  /// Requests a test.
+  /// Requests a test of the line from the server.
   /// - Parameter threads: The number of connections that the user wants, if any; a server grants 1 to 9.
   /// - Throws: ``SpeedTestError``: as the transport, `.declined`, `.invalidReply`, `.storage`; `CancellationError`.
   public func requestTest(threads: Int? = nil) async throws -> ControlTest {

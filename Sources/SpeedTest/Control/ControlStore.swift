@@ -9,9 +9,9 @@ public enum ControlTestStatus: String, Sendable, Hashable, Codable {
   case end = "END"
   /// The user or the end of the program aborted the test.
   case aborted = "ABORTED"
-  /// The test failed.
+  /// The test failed before its end.
   case failed = "ERROR"
-  /// No test was granted.
+  /// The server did not grant a test.
   case notGranted = "ERROR_FETCH"
   /// The result is not submitted yet.
   case notSubmitted = "ERROR_SUBMIT"

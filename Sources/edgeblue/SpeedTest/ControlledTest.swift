@@ -2,7 +2,6 @@ import Foundation
 import NetworkPath
 import SpeedTest
 import SpeedTestNIO
-import Timing
 
 /// A test that a control server has granted, up to the submission of its result.
 struct ControlledTest: Sendable {
@@ -44,15 +43,31 @@ struct ControlledTest: Sendable {
     try control.finished(.notSubmitted)
   }
 
-  /// Submits what waits for this control server, and returns the outcome of this test; `nil` if another program submits it.
+  /// Runs the quality-of-service tests that the server requests, and stores their results for the submission.
+  func qualityTests(_ options: SpeedTestClientOptions, _ terminal: Terminal) async throws -> QoSReport {
+    let runner = try QoSRunner(test, certificates: options.ca, acceptsAnyCertificate: options.insecure)
+    let report = try await untilInterrupted { [control] in
+      let plan = try await control.requestQoS()
+      terminal.whisper("Running \(plan.count) quality-of-service tests")
+      if !plan.unknownKinds.isEmpty {
+        terminal.whisper("Left out: tests of the unknown kinds \(plan.unknownKinds.joined(separator: ", "))")
+      }
+      return try await runner.run(plan)
+    }
+    try control.enqueue(report, of: test, in: outbox)
+    return report
+  }
+
+  /// Submits what waits for this control server.
+  /// - Returns: The outcome of this test, of its QoS results if they were submitted; `nil` if another program submits it.
   func submit() async throws -> SubmissionOutcome? {
     do {
       let reports = try await untilInterrupted { [outbox, transport, control] in
         try await outbox.submit(by: transport, to: control.address)
       }
-      let outcome = reports.last { $0.test == test.id && !$0.isQoS }?.outcome
-      if outcome == .submitted { try control.finished(.end) }
-      return outcome
+      let own = reports.filter { $0.test == test.id }
+      if own.contains(where: { !$0.isQoS && $0.outcome == .submitted }) { try control.finished(.end) }
+      return own.last?.outcome
     } catch let error as SpeedTestError where error.code == .busy {
       return nil
     } catch is CancellationError {

@@ -12,11 +12,17 @@ struct SpeedTestControlOptions: ParsableArguments {
   var control: String?
   @Flag(help: "Accept the terms and conditions of the control server; with --control.")
   var acceptTerms = false
+  @Flag(
+    help: """
+      Run the quality-of-service tests that the control server requests, too: they connect to the hosts and resolvers that \
+      it names, also to those of this network; with --control.
+      """)
+  var qos = false
 
   /// Checks the options beside those of the client.
   func check(_ client: SpeedTestClientOptions, noStore: Bool) throws {
     guard control != nil else {
-      guard !acceptTerms else { throw ValidationError("--accept-terms needs --control.") }
+      guard !acceptTerms, !qos else { throw ValidationError("--accept-terms and --qos need --control.") }
       guard client.server != nil else { throw ValidationError("Name the server with --server, or use --control.") }
       return try client.checkTLS()
     }

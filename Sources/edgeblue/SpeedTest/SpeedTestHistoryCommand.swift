@@ -77,7 +77,8 @@ extension SpeedTestRecord {
       "uploadBitsPerSecond": JSON(result.upload?.throughput.bitsPerSecond),
       "pingMs": JSON(result.latency.map { $0.median / 1e6 }),
       "jitterMs": JSON(result.latency.map { $0.jitter / 1e6 }),
-      "failedIn": JSON(result.failure?.phase.rawValue), "reason": JSON(result.failure?.error?.message),
+      "qos": qos?.counts ?? .null, "failedIn": JSON(result.failure?.phase.rawValue),
+      "reason": JSON(result.failure?.error?.message),
     ]
     return json.merging(values) { $1 }
   }

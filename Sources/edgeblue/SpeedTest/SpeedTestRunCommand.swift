@@ -31,28 +31,49 @@ struct SpeedTestRunCommand: AsyncParsableCommand {
       let lock = try folder?.lockTest()
       defer { lock?.release() }
       let granted = try await control.granted(client, folder, terminal)
-      let record = try await measured(granted, terminal)
-      // Before everything else: what is stored here is submitted whatever happens then.
-      var keeping: (any Error)?
-      do { try await granted?.keep(record) } catch { keeping = error }
-      // A full disk takes no figures from a user.
-      let stored = Result { try folder?.archive.add(record) }
-      var outcome: SubmissionOutcome?
-      if let granted, record.result.failure == nil, keeping == nil {
-        terminal.whisper("Submitting the result")
-        outcome = try await granted.submit()
+      var report = Report(record: try await measured(granted, terminal))
+      // A full disk takes no figures from a user: what goes wrong from here on is shown beside them.
+      var problem: (any Error)?
+      do {
+        try await finish(&report, folder, granted, terminal)
+      } catch {
+        problem = error
       }
-      show(record, granted, outcome, number: try? stored.get()?.number, terminal)
-      if let failure = record.result.failure {
+      show(report, granted, terminal)
+      if let failure = report.record.result.failure {
         guard let error = failure.error else { throw CancellationError() }
         throw error
       }
-      _ = try stored.get()
-      if let keeping { throw keeping }
-      if case .declined(let reason) = outcome {
+      if let problem { throw problem }
+      for case .declined(let reason) in [report.submission, report.qosSubmission] {
         throw SpeedTestError(.declined, "submit the result: the control server declined: \(reason)")
       }
     }
+  }
+
+  /// The result of a test, and what has become of it.
+  private struct Report {
+    var record: SpeedTestRecord
+    /// The outcome of the submission; `nil` if there was none, or another program submits the result.
+    var submission: SubmissionOutcome?
+    /// The outcome of the submission of the results of QoS tests.
+    var qosSubmission: SubmissionOutcome?
+  }
+
+  /// Stores and submits a result; then runs, stores and submits the quality-of-service tests.
+  private func finish(
+    _ report: inout Report, _ folder: SpeedTestFolder?, _ granted: ControlledTest?, _ terminal: Terminal
+  ) async throws {
+    // Before everything else: what is stored here is submitted whatever happens then.
+    try await granted?.keep(report.record)
+    if let stored = try folder?.archive.add(report.record) { report.record = stored }
+    guard let granted, report.record.result.failure == nil else { return }
+    terminal.whisper("Submitting the result")
+    report.submission = try await granted.submit()
+    guard control.qos else { return }
+    report.record.qos = try await granted.qualityTests(client, terminal)
+    try folder?.archive.replace(report.record)
+    report.qosSubmission = try await granted.submit()
   }
 
   /// Runs the test and returns its result, as it is stored.
@@ -76,35 +97,40 @@ struct SpeedTestRunCommand: AsyncParsableCommand {
     return record
   }
 
-  private func show(
-    _ record: SpeedTestRecord, _ granted: ControlledTest?, _ outcome: SubmissionOutcome?, number: Int?,
-    _ terminal: Terminal
-  ) {
-    let report = SpeedTestReport(record)
+  private func show(_ report: Report, _ granted: ControlledTest?, _ terminal: Terminal) {
+    let record = report.record
+    let number = record.number > 0 ? record.number : nil
+    let table = SpeedTestReport(record)
     if terminal.json {
-      var fields = report.json(server: record.server).merging(["number": JSON(number)]) { $1 }
+      var fields = table.json(server: record.server).merging(["number": JSON(number)]) { $1 }
       if let granted {
         fields["control"] = record.control?.json ?? .null
-        fields["submission"] = outcome?.json ?? .null
+        fields["submission"] = report.submission?.json ?? .null
+        fields["qos"] = record.qos?.json ?? .null
+        fields["qosSubmission"] = report.qosSubmission?.json ?? .null
         fields["addresses"] = .list(granted.addresses.map(\.json))
       }
       terminal.print(json: .object(fields))
     }
-    for line in SpeedTestTable(report, server: record.server).lines(terminal) { terminal.say(line) }
-    if let granted { show(granted, outcome, isComplete: record.result.failure == nil, terminal) }
+    for line in SpeedTestTable(table, server: record.server, qos: record.qos).lines(terminal) { terminal.say(line) }
+    if let granted { show(report, at: granted, terminal) }
     if let number { terminal.say("Stored as number \(number).") }
   }
 
-  private func show(
-    _ granted: ControlledTest, _ outcome: SubmissionOutcome?, isComplete: Bool, _ terminal: Terminal
-  ) {
+  private func show(_ report: Report, at granted: ControlledTest, _ terminal: Terminal) {
     terminal.say()
     for address in granted.addresses { terminal.say("IPv\(address.version)       \(address.words)") }
     let words =
-      isComplete
-      ? outcome?.words ?? "another program submits the result" : "nothing to submit: the test did not finish"
+      report.record.result.failure == nil
+      ? report.submission?.words ?? "another program submits the result" : "nothing to submit: the test did not finish"
     terminal.say("Control    \(granted.control.address.printable), test \(granted.test.id): \(words.printable)")
-    if case .waiting = outcome { terminal.say("`edgeblue speedtest submit` submits it later.") }
+    if let qos = report.qosSubmission, qos != report.submission {
+      terminal.say("           results of the QoS tests: \(qos.words.printable)")
+    }
+    for case .waiting in [report.submission, report.qosSubmission] {
+      terminal.say("`edgeblue speedtest submit` submits it later.")
+      break
+    }
   }
 
   /// Runs a test that Ctrl-C and SIGTERM cancel, and returns its result also then: it contains what was measured.

@@ -26,7 +26,7 @@ struct SpeedTestShowCommand: AsyncParsableCommand {
         terminal.print(json: .object(report.json(server: record.server).merging(record.json) { $1 }))
       }
       terminal.say("Test       \(record.number), \(Terminal.clock(atMs: record.startMs))\(record.circumstances)")
-      for line in SpeedTestTable(report, server: record.server).lines(terminal) { terminal.say(line) }
+      for line in SpeedTestTable(report, server: record.server, qos: record.qos).lines(terminal) { terminal.say(line) }
     }
   }
 }
@@ -51,7 +51,7 @@ extension SpeedTestRecord {
   var json: [String: JSON] {
     [
       "number": .number(number), "startMs": .number(Int(startMs)), "durationMs": .number(Int(durationMs)),
-      "control": control?.json ?? .null, "alongside": .list(alongside.map { .string($0) }),
+      "qos": qos?.json ?? .null, "control": control?.json ?? .null, "alongside": .list(alongside.map { .string($0) }),
       "loop": loop.map {
         ["id": .string($0.id.uuidString), "test": .number($0.test), "attempt": .number($0.attempt)]
       } ?? .null,

@@ -5,10 +5,12 @@ import SpeedTestNIO
 struct SpeedTestTable {
   private let report: SpeedTestReport
   private let server: String
+  private let qos: QoSReport?
 
-  init(_ report: SpeedTestReport, server: String) {
+  init(_ report: SpeedTestReport, server: String, qos: QoSReport? = nil) {
     self.report = report
     self.server = server
+    self.qos = qos
   }
 
   /// The lines, in colours where the terminal shows them.
@@ -28,7 +30,7 @@ struct SpeedTestTable {
       lines.append(
         row("Ping", Self.time(latency.median), rated(.ping(nanoseconds: latency.median), terminal) + details))
     }
-    return lines + ending(terminal)
+    return lines + (qos?.lines(terminal) ?? []) + ending(terminal)
   }
 
   private var connection: String {

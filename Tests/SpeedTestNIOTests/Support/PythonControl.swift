@@ -12,9 +12,10 @@ final class PythonControl: Sendable {
   /// Starts both.
   /// - Parameters:
   ///   - arguments: The arguments of the control server.
-  ///   - earlier: A control server that has ended, whose port, folder and measurement server this one takes over.
-  init(_ arguments: [String] = []) async throws {
+  ///   - objectives: The QoS tests that it requests.
+  init(_ arguments: [String] = [], objectives: () -> String = { "{}" }) async throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try Data(objectives().utf8).write(to: URL(filePath: folder + "/objectives.json"))
     measurement = try await PythonServer([])
     (process, port) = try await Self.start(folder, measurement.port, 0, arguments)
   }
@@ -38,7 +39,7 @@ final class PythonControl: Sendable {
       "python3",
       [
         Peers.path("control_server.py"), "--measurement", "\(measurement)", "--port", "\(port)", "--state",
-        folder + "/server.json", "--log", folder + "/log",
+        folder + "/server.json", "--log", folder + "/log", "--objectives", folder + "/objectives.json",
       ] + arguments, errors: .discarded)
     return (process, try #require(Int(try await process.firstLine())))
   }

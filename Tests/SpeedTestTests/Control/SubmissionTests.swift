@@ -1,5 +1,4 @@
 import DeterministicTesting
-import DurableFiles
 import Foundation
 import Streams
 import SystemTesting
