@@ -435,7 +435,7 @@ if !lean {
       swiftSettings: settings),
     .testTarget(
       name: "SpeedTestNIOTests",
-      dependencies: ["SystemTesting", "SpeedTest", "SpeedTestNIO", log],
+      dependencies: ["Streams", "DBusTesting", "SystemTesting", "SpeedTest", "SpeedTestNIO", log],
       exclude: ["Peers"], swiftSettings: settings),
     .executableTarget(
       name: "edgeblue",

@@ -30,9 +30,13 @@ public final class SpeedTestMeter: Sendable {
 
   private let time = TimeSource.continuous
   private let state = Lock(State())
+  private let entered: @Sendable (SpeedTestPhase) -> Void
 
   /// Creates a meter, to be passed to one test.
-  public init() {}
+  public convenience init() { self.init { _ in } }
+
+  /// Creates a meter that reports each phase before anything of it happens.
+  package init(entered: @escaping @Sendable (SpeedTestPhase) -> Void) { self.entered = entered }
 
   /// The state of the test now.
   public var progress: Progress {
@@ -43,6 +47,7 @@ public final class SpeedTestMeter: Sendable {
 
   func enter(_ phase: SpeedTestPhase) {
     state.withLock { $0 = State(phase: phase, start: time.now) }
+    entered(phase)
   }
 
   func add(_ bytes: UInt64) {

@@ -1,3 +1,4 @@
+import Streams
 import SystemTesting
 import Testing
 
@@ -90,11 +91,23 @@ extension LinkTests {
     func cancelled(phase: SpeedTestPhase) async throws {
       let server = try await PythonServer(phase == .connecting ? ["--fault", "silent"] : [])
       let client = server.client
-      let meter = SpeedTestMeter()
+      let (starts, start) = BoundedStream.make(of: Bool.self, limit: 1, policy: .dropNewest)
+      let cancel = Lock<@Sendable () -> Void>({})
+      let isCancelled = Lock(false)
+      // At its first instant: a short phase may be over before a test that looks again and again has seen it.
+      let meter = SpeedTestMeter { entered in
+        guard entered == phase else { return }
+        cancel.withLock { $0 }()
+        isCancelled.withLock { $0 = true }
+      }
       let plan = try SpeedTestPlan(threads: 2, seconds: 2)
-      let running = Task { try await client.run(plan, meter: meter) }
-      try await eventually("the phase \(phase)") { meter.progress.phase == phase }
-      running.cancel()
+      let running = Task {
+        for await _ in starts { break }
+        return try await client.run(plan, meter: meter)
+      }
+      cancel.withLock { $0 = { running.cancel() } }
+      start.yield(true)
+      try await eventually("the phase \(phase)") { isCancelled.withLock { $0 } }
       let result = try await within(.seconds(8)) { try await running.value.result }
       guard phase != .finished else { return #expect(result.failure == nil) }
       #expect(result.failure == .init(phase: phase, error: nil))
