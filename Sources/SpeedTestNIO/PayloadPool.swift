@@ -6,9 +6,17 @@ internal import Streams
 ///
 /// Random payload cannot be compressed on the way, and slices of a shared buffer cost no copy.
 final class PayloadPool: Sendable {
+  private struct Kind: Hashable {
+    var size: Int
+    /// A Boolean value that indicates whether each chunk has the header of a WebSocket's frame.
+    var isFramed: Bool
+  }
+
   private struct Chunks {
     var plain: ByteBuffer
     var last: ByteBuffer
+    /// The bytes of a chunk with its header.
+    var stride: Int
     var bytes: Int { plain.readableBytes + last.readableBytes }
   }
 
@@ -20,14 +28,16 @@ final class PayloadPool: Sendable {
   private static let cacheLimit = 40 << 20
 
   private let noise: ByteBuffer
-  private let cache = Lock<[Int: Chunks]>([:])
+  private let cache = Lock<[Kind: Chunks]>([:])
 
   init() {
     var generator = SystemRandomNumberGenerator()
     // A generator of our own in front of the system's: a system call for every eight bytes takes a second.
     var state = generator.next()
-    var buffer = ByteBufferAllocator().buffer(capacity: RMBT.chunkSizes.upperBound)
-    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: RMBT.chunkSizes.upperBound) { bytes in
+    // The largest chunk and the largest header of a frame.
+    let size = RMBT.chunkSizes.upperBound + 16
+    var buffer = ByteBufferAllocator().buffer(capacity: size)
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: size) { bytes in
       let words = bytes.bindMemory(to: UInt64.self)
       for index in words.indices {
         state ^= state << 13
@@ -41,33 +51,41 @@ final class PayloadPool: Sendable {
   }
 
   /// Returns the bytes of a payload: buffers to write one after the other.
-  /// - Parameter turn: A number that changes with every call, which selects the place in the pool.
-  func buffers(for payload: Payload, turn: Int) -> [ByteBuffer] {
-    let chunks = chunks(of: payload.size)
+  /// - Parameters:
+  ///   - payload: The chunks.
+  ///   - isFramed: `true` to put each chunk into a frame of a WebSocket.
+  ///   - turn: A number that changes with every call, which selects the place in the pool.
+  func buffers(for payload: Payload, isFramed: Bool, turn: Int) -> [ByteBuffer] {
+    let chunks = chunks(of: Kind(size: payload.size, isFramed: isFramed))
     var buffers: [ByteBuffer] = []
     if payload.count > 0 {
-      let places = chunks.plain.readableBytes / payload.size - payload.count + 1
-      let start = chunks.plain.readerIndex + turn % places * payload.size
-      buffers += [chunks.plain.getSlice(at: start, length: payload.count * payload.size)].compactMap(\.self)
+      let places = chunks.plain.readableBytes / chunks.stride - payload.count + 1
+      let start = chunks.plain.readerIndex + turn % places * chunks.stride
+      buffers += [chunks.plain.getSlice(at: start, length: payload.count * chunks.stride)].compactMap(\.self)
     }
     return payload.endsWithLast ? buffers + [chunks.last] : buffers
   }
 
-  private func chunks(of size: Int) -> Chunks {
+  private func chunks(of kind: Kind) -> Chunks {
     cache.withLock { cache in
-      if let chunks = cache[size] { return chunks }
+      if let chunks = cache[kind] { return chunks }
       if cache.values.reduce(0, { $0 + $1.bytes }) > Self.cacheLimit { cache = [:] }
-      let count = max(65_536 / size, Self.poolSize / size, 1)
+      let header = kind.isFramed ? WebSocket.header(.binary, count: kind.size) : []
+      let stride = header.count + kind.size
+      let count = max(65_536 / kind.size, Self.poolSize / stride, 1)
       var plain = noise
-      plain.moveWriterIndex(to: plain.readerIndex + count * size)
-      for number in 1...count {
-        plain.setInteger(RMBT.moreMarker, at: plain.readerIndex + number * size - 1)
+      plain.moveWriterIndex(to: plain.readerIndex + count * stride)
+      for number in 0..<count {
+        let start = plain.readerIndex + number * stride
+        plain.setBytes(header, at: start)
+        plain.setInteger(RMBT.moreMarker, at: start + stride - 1)
       }
       var last = noise
-      last.moveReaderIndex(to: last.writerIndex - size)
+      last.moveReaderIndex(to: last.writerIndex - stride)
+      last.setBytes(header, at: last.readerIndex)
       last.setInteger(RMBT.lastMarker, at: last.writerIndex - 1)
-      let chunks = Chunks(plain: plain, last: last)
-      cache[size] = chunks
+      let chunks = Chunks(plain: plain, last: last, stride: stride)
+      cache[kind] = chunks
       return chunks
     }
   }
@@ -91,7 +109,7 @@ final class PayloadPump {
   private var isRunning = false
 
   /// A flush may report at once that the socket is writable again; the run that flushed goes on then by itself.
-  func run(_ context: ChannelHandlerContext, next: () -> Payload?) -> Outcome {
+  func run(_ context: ChannelHandlerContext, isFramed: Bool = false, next: () -> Payload?) -> Outcome {
     guard !isRunning else { return .full }
     isRunning = true
     defer { isRunning = false }
@@ -100,7 +118,7 @@ final class PayloadPump {
       guard written < Self.turnLimit else { return .yield }
       guard let payload = next() else { return .finished }
       turn &+= 1
-      for buffer in PayloadPool.shared.buffers(for: payload, turn: turn & .max) {
+      for buffer in PayloadPool.shared.buffers(for: payload, isFramed: isFramed, turn: turn & .max) {
         context.write(NIOAny(buffer), promise: nil)
       }
       context.flush()

@@ -47,13 +47,14 @@ final class ServerHandler: ChannelInboundHandler {
   }
 
   private func start() {
-    connection = ServerConnection(at: time.now)
+    connection = ServerConnection(isOpen: server.isOpen, at: time.now)
     schedule()
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let buffer = unwrapInboundIn(data)
     let isWritable = context.channel.isWritable
+    server.count(received: buffer.readableBytes)
     perform { connection, now in
       buffer.withUnsafeReadableBytes { connection.receive($0, at: now, isWritable: isWritable) }
     }
@@ -88,20 +89,38 @@ final class ServerHandler: ChannelInboundHandler {
     guard let context else { return }
     switch action {
     case .send(let text):
-      context.writeAndFlush(wrapOutboundOut(context.channel.allocator.buffer(string: text)), promise: nil)
+      if connection?.isFramed == true {
+        write(context.channel.allocator.buffer(bytes: WebSocket.frames(ofLines: text)))
+      } else {
+        write(context.channel.allocator.buffer(string: text))
+      }
+    case .respond(let response): write(context.channel.allocator.buffer(string: response))
+    case .pong(let payload): write(context.channel.allocator.buffer(bytes: WebSocket.frame(.pong, payload)))
     case .startPayload: sendPayload()
     case .verify(let token):
       let verdict = server.verify(token, from: context.remoteAddress)
       perform { connection, now in connection.tokenVerified(verdict, at: now) }
     case .close:
+      if connection?.isFramed == true { write(context.channel.allocator.buffer(bytes: WebSocket.close)) }
       end()
       context.close(promise: nil)
     }
   }
 
+  private func write(_ buffer: ByteBuffer) {
+    context?.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+  }
+
   private func sendPayload() {
-    guard let context, connection?.hasPayload == true else { return }
-    switch pump.run(context, next: { connection?.nextPayload(at: time.now) }) {
+    guard let context, let connection, connection.hasPayload else { return }
+    var sent = 0
+    let outcome = pump.run(context, isFramed: connection.isFramed) {
+      let payload = self.connection?.nextPayload(at: time.now)
+      sent += payload?.bytes ?? 0
+      return payload
+    }
+    server.count(sent: sent)
+    switch outcome {
     case .finished: perform { connection, now in connection.resume(at: now) }
     case .full: break
     case .yield:

@@ -13,20 +13,26 @@ final class ServerState: Sendable {
     var isStopped = false
   }
 
+  /// A Boolean value that indicates whether every client is admitted.
+  let isOpen: Bool
   private let options: SpeedTestServer.Options
   private let logger: Logger
+  private let pings: PingResponder
   private let connections = Lock(Connections())
 
   init(_ options: SpeedTestServer.Options, logger: Logger) {
     self.options = options
     self.logger = logger
+    let keys: [SpeedTestKey]? = if case .keys(let keys) = options.access { keys } else { nil }
+    isOpen = keys == nil
+    pings = PingResponder(keys: keys)
   }
 
   var statistics: SpeedTestServer.Statistics { connections.withLock { $0.statistics } }
 
   /// Returns `true` if a new connection stays within the limits; it counts until it is closed.
   func admit(_ channel: any Channel) -> Bool {
-    let address = Sockets.bytes(of: channel.remoteAddress) ?? []
+    let address = Sockets.network(of: channel.remoteAddress)
     let isAdmitted = connections.withLock { state in
       let sameAddress = state.perAddress[address, default: 0]
       guard !state.isStopped, state.channels.count < options.connectionLimit,
@@ -76,6 +82,33 @@ final class ServerState: Sendable {
       logger.info("rejected a token", metadata: ["from": "\(Sockets.text(of: address))"])
     }
     return verdict
+  }
+
+  /// Adds to the bytes that were transferred.
+  func count(sent: Int = 0, received: Int = 0) {
+    connections.withLock { state in
+      state.statistics.sentBytes &+= UInt64(sent)
+      state.statistics.receivedBytes &+= UInt64(received)
+    }
+  }
+
+  /// Returns the reply to a datagram; `nil` if it gets none.
+  func reply(to datagram: [UInt8], from address: SocketAddress) -> [UInt8]? {
+    let answer = pings.answer(
+      to: datagram, from: Sockets.bytes(of: address) ?? [], seconds: WallClock.unixMilliseconds() / 1000)
+    return connections.withLock { state in
+      switch answer {
+      case .reply(let bytes):
+        state.statistics.pings += 1
+        return bytes
+      case .refusal(let bytes):
+        state.statistics.refusedPings += 1
+        return bytes
+      case .none:
+        state.statistics.ignoredPings += 1
+        return nil
+      }
+    }
   }
 
   func failed(_ error: any Error, from address: SocketAddress?) {

@@ -33,6 +33,12 @@ enum Sockets {
     }
   }
 
+  /// Returns the part of an address that stands for one client: of IPv6 the first 64 bits, since a host has all the others.
+  static func network(of address: SocketAddress?) -> [UInt8] {
+    let bytes = bytes(of: address) ?? []
+    return bytes.starts(with: [UInt8](repeating: 0, count: 10)) ? bytes : Array(bytes.prefix(8))
+  }
+
   /// Returns the address without its port, in the form that a user writes.
   static func text(of address: SocketAddress?) -> String {
     let text = address?.ipAddress ?? "unknown"

@@ -17,26 +17,27 @@ extension LinkTests {
       return try await SpeedTestServer.start(options, logger: Logger(label: "test"))
     }
 
-    private func python(_ server: SpeedTestServer, _ arguments: String...) async throws -> (
-      status: Int32, output: String
-    ) {
-      let client = try ChildProcess("python3", [Peers.path("rmbt_client.py"), "\(server.port)"] + arguments)
+    private func python(_ port: Int, _ arguments: [String]) async throws -> (status: Int32, output: String) {
+      let client = try ChildProcess("python3", [Peers.path("rmbt_client.py"), "\(port)"] + arguments)
       let outcome = await client.outcome()
       return (outcome.status, outcome.output)
     }
 
-    @Test("Every rule of the protocol holds towards a foreign client") func quirks() async throws {
+    @Test("Every rule of the protocol holds towards a foreign client, also as a browser", arguments: [[], ["--ws"]])
+    func quirks(more: [String]) async throws {
       let server = try await start(.keys([try SpeedTestKey("another"), try SpeedTestKey("topsecret")]))
-      let (status, output) = try await python(server, "quirks", "--key", "topsecret")
+      let (status, output) = try await python(server.port, ["quirks", "--key", "topsecret"] + more)
       let lines = output.split(separator: "\n")
       #expect(lines.filter { !$0.hasPrefix("ok ") } == [])
-      #expect(lines.count >= 18)
+      #expect(lines.count >= 21)
       #expect(status == 0)
       #expect(server.statistics.rejectedTokens == 10)
       await server.stop()
     }
 
-    @Test("A foreign client measures all phases, with and without HTTP", arguments: [[], ["--http"]])
+    @Test(
+      "A foreign client measures all phases, with and without HTTP, and as a browser",
+      arguments: [[], ["--http"], ["--ws"]])
     func measured(arguments: [String]) async throws {
       let server = try await start()
       let client = try ChildProcess(
@@ -58,8 +59,47 @@ extension LinkTests {
       let server = try await start {
         $0.certificate = SpeedTestCertificate(certificate: files.certificate, privateKey: files.key)
       }
-      let (status, _) = try await python(server, "measure", "--ca", files.certificate)
+      for more in [[], ["--ws"]] {
+        let (status, _) = try await python(server.port, ["measure", "--ca", files.certificate] + more)
+        #expect(status == 0)
+      }
+      await server.stop()
+    }
+
+    @Test("The UDP port answers pings with a valid token, and nothing else") func pings() async throws {
+      let expected = [
+        "good RR01", "other-address RE01", "an-hour-old RR01", "too-old none", "too-early none", "other-key none",
+        "short none", "long none", "again RR01",
+      ]
+      let server = try await start(.keys([try SpeedTestKey("another1"), try SpeedTestKey("topsecret")])) {
+        $0.pingPort = 0
+      }
+      let port = try #require(server.pingPort)
+      let (status, output) = try await python(port, ["pings", "--key", "topsecret"])
       #expect(status == 0)
+      #expect(output.split(separator: "\n").map(String.init) == expected)
+      let statistics = server.statistics
+      #expect(statistics.pings == 3)
+      #expect(statistics.refusedPings == 1)
+      #expect(statistics.ignoredPings == 5)
+      await server.stop()
+    }
+
+    @Test("A server uses the sockets that it is given, and counts what it transfers") func givenSockets() async throws {
+      let sockets = try BoundSockets()
+      let server = try await start {
+        $0.listeningSocket = sockets.stream
+        $0.pingSocket = sockets.datagram
+      }
+      #expect(server.port == sockets.port)
+      #expect(server.pingPort == sockets.port)
+      let client = SpeedTestClient(host: "127.0.0.1", port: server.port)
+      let result = try await client.run(.short(threads: 1)).result
+      #expect(result.failure == nil)
+      let statistics = server.statistics
+      #expect(Double(statistics.sentBytes) >= (try #require(result.download)).throughput.bytes)
+      #expect(Double(statistics.receivedBytes) >= (try #require(result.upload)).throughput.bytes)
+      #expect(try await python(sockets.port, ["pings"]).output.hasPrefix("good RR01\nother-address RR01\n"))
       await server.stop()
     }
 

@@ -14,7 +14,9 @@ import Testing
   private static let words = [
     "RMBTv1.3.5", "ACCEPT TOKEN QUIT", "OK", "ERR", "CHUNKSIZE 4096 4096 4194304", "TIME 5", "TIME 5 BYTES 6", "PONG",
     "BYE", "TOKEN t", "GETCHUNKS 1", "GETTIME 1", "PUT", "PUTNORESULT 4096", "PING", "QUIT", "GET / HTTP/1.1",
-    "Upgrade: RMBT", "HTTP/1.1 101 x", "", "18446744073709551616", "-1", "\0", "\r", "_#v2#", "\u{ff}",
+    "Upgrade: RMBT", "Upgrade: websocket", "Origin: x://y", "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "\u{1}\u{0}", "HTTP/1.1 101 x", "",
+    "18446744073709551616", "-1", "\0", "\r", "_#v2#", "\u{ff}",
     "ACCEPT GETCHUNKS GETTIME PUT PUTNORESULT PING QUIT",
   ]
 
@@ -60,7 +62,10 @@ import Testing
     var random = SeededGenerator(seed: 18)
     var connection = ServerConnection.ready()
     for number in 0..<Self.inputs {
-      if number % 20 == 0 { connection = Bool.random(using: &random) ? .ready() : ServerConnection(at: .zero) }
+      if number % 20 == 0 {
+        let fresh: [ServerConnection] = [.ready(), .framed(), ServerConnection(isOpen: true, at: .zero)]
+        connection = fresh.randomElement(using: &random)!
+      }
       for action in connection.receive(Self.input(&random), at: .milliseconds(number)) {
         if case .verify = action {
           _ = connection.tokenVerified(Bool.random(using: &random) ? .rejected : .accepted(delay: .zero), at: .zero)
@@ -85,6 +90,36 @@ import Testing
       let token = String(decoding: bytes.prefix(Int.random(in: 0...bytes.count, using: &random)), as: UTF8.self)
       let verdict = SpeedTestToken.verify(token, keys: keys, seconds: 1_700_000_000, address: [])
       #expect(verdict == .rejected)
+    }
+  }
+
+  @Test("Frames of any bytes make no trap, and no payload from nothing") func frames() {
+    var random = SeededGenerator(seed: 21)
+    for _ in 0..<Self.inputs / 4 {
+      var reader = WebSocketReader()
+      var bytes = WebSocketTests.frame(.binary, Self.input(&random)) + WebSocketTests.frame(.ping, [1])
+      bytes += (0..<20).map { _ in UInt8.random(in: 0...255, using: &random) }
+      for _ in 0..<Int.random(in: 0...3, using: &random) {
+        bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+      }
+      var payload = 0
+      bytes.withUnsafeBytes { buffer in
+        var offset = 0
+        while offset < buffer.count, let piece = try? reader.next(buffer, &offset) {
+          if case .payload(let part) = piece { payload += part.count }
+        }
+      }
+      #expect(payload <= bytes.count)
+    }
+  }
+
+  @Test("Datagrams of any bytes get no reply without a valid token") func datagrams() throws {
+    var random = SeededGenerator(seed: 22)
+    let responder = PingResponder(keys: [try SpeedTestKey("topsecret")])
+    for _ in 0..<Self.inputs / 20 {
+      let bytes = (0..<Int.random(in: 0...40, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+      let datagram = Array("RP01".utf8) + bytes
+      #expect(responder.answer(to: datagram, from: [], seconds: 1_700_000_000) == .none)
     }
   }
 

@@ -178,6 +178,13 @@ class Package(unittest.TestCase):
         self.assertEqual(self.fact("stopped"), "success")
         self.assertEqual(json.loads(self.fact("activated"))["mode"], "bluetooth-local")
 
+    def test_the_first_client_starts_the_server_of_speed_tests_which_has_its_keys_and_sockets_from_systemd(self):
+        self.assertIsNone(json.loads(self.fact("speedtest"))["failure"])
+        self.assertEqual(self.fact("speedtest-user"), "edgeblue")
+        self.assertIn("pings on UDP port 5231, to clients with a key", self.fact("speedtest-text"))
+        self.assertRegex(self.fact("speedtest-pings"), r"(?m):5231\s")
+        self.fact("speedtest-stopped")
+
     def test_removing_keeps_the_mode_and_purging_nothing(self):
         self.fact("remove")
         self.assertNotEqual(self.fact("removed", status=None), "active")
@@ -190,7 +197,7 @@ class Package(unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("systemd-analyze"), "needs systemd-analyze")
 class Unit(unittest.TestCase):
-    SERVICES = ("edgeblue-agent", "edgeblue-messages", "edgeblue-messages-once")
+    SERVICES = ("edgeblue-agent", "edgeblue-messages", "edgeblue-messages-once", "edgeblue-speedtest")
 
     def unit(self, name: str) -> str:
         return (ROOT / "packaging/systemd" / name).read_text()

@@ -1,13 +1,15 @@
 /// A reader of lines that arrive in pieces of any length.
 ///
-/// The bytes of one line are kept until its line feed arrives, at most ``RMBT/lineLimit``. NUL bytes at the beginning
+/// The bytes of one line are kept until its line feed arrives, up to the reader's limit. NUL bytes at the beginning
 /// of a line are skipped, because one server sends such a byte before its greeting, and so is a carriage return at the
 /// end.
 package struct LineReader: Sendable {
   private var partial: [UInt8] = []
+  private let limit: Int
 
   /// Creates a reader without any bytes.
-  package init() {}
+  /// - Parameter limit: The largest number of bytes in a line.
+  package init(limit: Int = RMBT.lineLimit) { self.limit = limit }
 
   /// A Boolean value that indicates whether the beginning of a line waits for its end.
   package var isWithinLine: Bool { !partial.isEmpty }
@@ -23,8 +25,8 @@ package struct LineReader: Sendable {
       offset += 1
       if byte == UInt8(ascii: "\n") { return try line() }
       if byte == 0, partial.isEmpty { continue }
-      guard partial.count < RMBT.lineLimit else {
-        throw SpeedTestError(.invalidReply, "a line has more than \(RMBT.lineLimit) bytes")
+      guard partial.count < limit else {
+        throw SpeedTestError(.invalidReply, "a line has more than \(limit) bytes")
       }
       partial.append(byte)
     }

@@ -2,13 +2,20 @@ internal import Timing
 
 /// The state machine of a server's connection: greeting or HTTP upgrade, token, and one command after another.
 ///
+/// After the upgrade of a browser everything is in frames of a WebSocket: the machine takes them off what arrives, and the
+/// owner of the socket puts them around what it sends while ``isFramed``.
+///
 /// Bytes and timers go in, lines to send and requests to the owner come out. The machine tolerates clients that send a
 /// command before the last one has ended.
 package struct ServerConnection: Sendable {
   /// The instruction to the owner of the socket.
   package enum Action: Sendable, Hashable {
-    /// Send these bytes.
+    /// Send these lines.
     case send(String)
+    /// Send this response of HTTP, without frames.
+    case respond(String)
+    /// Send the answer to the ping of a WebSocket.
+    case pong([UInt8])
     /// Send payload for as long as ``ServerConnection/nextPayload(at:)`` returns some.
     case startPayload
     /// Verify the token and report the verdict by ``ServerConnection/tokenVerified(_:at:)``.
@@ -47,8 +54,10 @@ package struct ServerConnection: Sendable {
   }
 
   private let limits: Limits
+  private let isOpen: Bool
   private var state = State.deciding
   private var lines = LineReader()
+  private var frames: WebSocketReader?
   private var size = RMBT.defaultChunkSize
   /// Bytes of a client that does not wait for the end of a command.
   private var early: [UInt8] = []
@@ -59,8 +68,14 @@ package struct ServerConnection: Sendable {
   static let earlyLimit = 4096
 
   /// Creates a machine for a connection that has just been accepted.
-  package init(limits: Limits = Limits(), at now: Duration) {
+  /// - Parameters:
+  ///   - limits: The longest durations of the parts of the connection.
+  ///   - isOpen: `true` if the server admits every client: its page asks for no key, and pages of other servers, which any
+  ///     visitor's browser would obey, may not measure.
+  ///   - now: The present instant.
+  package init(limits: Limits = Limits(), isOpen: Bool = false, at now: Duration) {
     self.limits = limits
+    self.isOpen = isOpen
     deadline = now + limits.decision
   }
 
@@ -72,15 +87,11 @@ package struct ServerConnection: Sendable {
     _ bytes: UnsafeRawBufferPointer, at now: Duration, isWritable: Bool = true
   ) -> [Action] {
     var actions: [Action] = []
-    do {
-      if case .deciding = state { actions += decide(bytes.first, at: now) }
-      var offset = 0
-      while offset < bytes.count {
-        actions += try consume(bytes, &offset, at: now, isWritable)
-      }
-    } catch {
-      actions += refuseAndClose()
-    }
+    if case .deciding = state { actions += decide(bytes.first, at: now) }
+    var offset = 0
+    if !isFramed { actions += accept(bytes, &offset, at: now, isWritable) }
+    // The header of an upgrade may be followed by the first frame.
+    while offset < bytes.count, isFramed { actions += acceptFrame(bytes, &offset, at: now, isWritable) }
     return actions
   }
 
@@ -132,8 +143,12 @@ package struct ServerConnection: Sendable {
     guard !early.isEmpty else { return [] }
     let bytes = early
     early = []
-    return bytes.withUnsafeBytes { receive($0, at: now) }
+    var offset = 0
+    return bytes.withUnsafeBytes { accept($0, &offset, at: now, true) }
   }
+
+  /// A Boolean value that indicates whether what is sent must be put into frames of a WebSocket.
+  package var isFramed: Bool { frames != nil }
 
   /// A Boolean value that indicates whether a command is in progress or possible.
   package var isAuthorised: Bool {
@@ -148,7 +163,7 @@ package struct ServerConnection: Sendable {
   private mutating func decide(_ first: UInt8?, at now: Duration) -> [Action] {
     // RMBT commands a client may open with are TOKEN and QUIT; HTTP methods are GET, POST, HEAD, …
     guard let first, first != UInt8(ascii: "T"), first != UInt8(ascii: "Q") else { return greet(at: now) }
-    state = .header(HTTPUpgrade())
+    state = .header(HTTPUpgrade(admitsAnyOrigin: !isOpen))
     deadline = now + limits.opening
     return []
   }
@@ -165,6 +180,45 @@ package struct ServerConnection: Sendable {
     let sizes = RMBT.chunkSizes
     let chunkSize = "CHUNKSIZE \(RMBT.defaultChunkSize) \(sizes.lowerBound) \(sizes.upperBound)"
     return [.send("OK\n\(chunkSize)\n\(RMBT.acceptCommands)\n")]
+  }
+
+  /// Accepts bytes up to their end, or up to the first frame.
+  private mutating func accept(
+    _ bytes: UnsafeRawBufferPointer, _ offset: inout Int, at now: Duration, _ isWritable: Bool
+  ) -> [Action] {
+    let wasFramed = isFramed
+    var actions: [Action] = []
+    do {
+      while offset < bytes.count, isFramed == wasFramed {
+        actions += try consume(bytes, &offset, at: now, isWritable)
+      }
+    } catch {
+      actions += refuseAndClose()
+    }
+    return actions
+  }
+
+  private mutating func acceptFrame(
+    _ bytes: UnsafeRawBufferPointer, _ offset: inout Int, at now: Duration, _ isWritable: Bool
+  ) -> [Action] {
+    if case .closed = state {
+      offset = bytes.count
+      return []
+    }
+    do {
+      switch try frames?.next(bytes, &offset) {
+      case nil: return []
+      case .payload(let payload):
+        var read = 0
+        return payload.withUnsafeBytes { accept($0, &read, at: now, isWritable) }
+      case .ping(let payload): return isWritable ? [.pong(payload)] : []
+      case .close:
+        close()
+        return [.close]
+      }
+    } catch {
+      return refuseAndClose()
+    }
   }
 
   private mutating func consume(
@@ -198,9 +252,16 @@ package struct ServerConnection: Sendable {
   }
 
   private mutating func upgraded(_ outcome: HTTPUpgrade.Outcome, at now: Duration) -> [Action] {
-    if outcome == .upgrade { return [.send(outcome.response)] + greet(at: now) }
-    close()
-    return [.send(outcome.response), .close]
+    let response = Action.respond(outcome.response(needsKey: !isOpen))
+    switch outcome {
+    case .webSocket:
+      frames = WebSocketReader()
+      fallthrough
+    case .rmbt: return [response] + greet(at: now)
+    default:
+      close()
+      return [response, .close]
+    }
   }
 
   // MARK: Lines

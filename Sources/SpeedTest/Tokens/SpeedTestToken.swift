@@ -76,13 +76,26 @@ package enum SpeedTestToken {
   }
 
   private static func v2Time(_ token: String, _ keys: [SpeedTestKey], _ address: [UInt8]) -> Int64? {
-    guard let bytes = Data(base64Encoded: token).map(Array.init), bytes.count == 16 else { return nil }
-    let time = bytes[..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-    let isValid = keys.contains { key in
-      // In constant time, so that an attacker learns nothing from how long a comparison takes.
-      zip(v2Bytes(key, time, address), bytes).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    guard let bytes = Data(base64Encoded: token).map(Array.init),
+      let parts = v2Parts(bytes, keys: keys, address: address), parts.isForAddress
+    else { return nil }
+    return parts.seconds
+  }
+
+  /// Returns the time in the bytes of a token of the second form, and whether it was made for an address; `nil` for one
+  /// that none of the keys has made.
+  static func v2Parts(
+    _ token: [UInt8], keys: [SpeedTestKey], address: [UInt8]
+  ) -> (seconds: Int64, isForAddress: Bool)? {
+    guard token.count == 16 else { return nil }
+    let time = token[..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    // In constant time, so that an attacker learns nothing from how long a comparison takes.
+    func isSame(_ made: [UInt8], _ range: Range<Int>) -> Bool {
+      range.reduce(UInt8(0)) { $0 | (made[$1] ^ token[$1]) } == 0
     }
-    return isValid ? Int64(time) : nil
+    let made = keys.map { v2Bytes($0, time, address) }.filter { isSame($0, 4..<12) }
+    guard !made.isEmpty else { return nil }
+    return (Int64(time), made.contains { isSame($0, 12..<16) })
   }
 
   private static func v1(_ key: SpeedTestKey, _ head: String) -> String {

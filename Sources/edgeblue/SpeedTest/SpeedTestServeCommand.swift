@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import SpeedTest
 import SpeedTestNIO
+import SystemState
 import Timing
 
 /// `edgeblue speedtest serve`
@@ -11,17 +12,28 @@ struct SpeedTestServeCommand: AsyncParsableCommand {
     commandName: "serve",
     abstract: "Serve speed tests to clients, until Ctrl-C.",
     discussion: """
-      Clients of the RMBT protocol can use the server, with or without an HTTP upgrade. Either --open admits everybody \
-      who can reach the port, or --key-file names the keys: one on each line, optionally followed by a space and a label. \
-      Without both, the systemd credential speedtest-keys is that file.
+      Clients of the RMBT protocol can use the server, with or without an HTTP upgrade, and browsers can: the page at \
+      http://HOST:PORT/ measures from there. The UDP port beside it answers pings.
+
+      Either --open admits everybody who can reach the port, or --key-file names the keys: one on each line, optionally \
+      followed by a space and a label. Without both, the systemd credential speedtest-keys is that file.
+
+      Sockets that a service manager has opened for the program (a .socket unit of systemd: one of streams, and at most \
+      one of datagrams for pings) take the place of --port, --ping-port and --address.
 
       EXAMPLES
         edgeblue speedtest serve --open
         edgeblue speedtest serve --key-file speed.keys --port 443 --certificate tls.pem --certificate-key tls.key
       """)
 
-  @Option(help: ArgumentHelp("The port, 0 to 65535; 0 selects a free one.", valueName: "port"))
-  var port = SpeedTestCommand.defaultPort
+  @Option(
+    help: ArgumentHelp(
+      "The port, 0 to 65535; 0 selects a free one. Default: \(SpeedTestCommand.defaultPort).", valueName: "port"))
+  var port: Int?
+  @Option(
+    help: ArgumentHelp(
+      "The UDP port for pings, 0 to 65535; 0 selects a free one. Default: as --port.", valueName: "port"))
+  var pingPort: Int?
   @Option(help: ArgumentHelp("The address to listen on. Default: all addresses.", valueName: "address"))
   var address: String?
   @Flag(help: "Admit every client, whatever its token.")
@@ -34,12 +46,17 @@ struct SpeedTestServeCommand: AsyncParsableCommand {
   var certificateKey: String?
   @Option(help: ArgumentHelp("The largest number of connections in all, 1 to 100000.", valueName: "n"))
   var maxConnections = 1000
-  @Option(help: ArgumentHelp("The largest number of connections from one address, 1 to 100000.", valueName: "n"))
+  @Option(
+    help: ArgumentHelp(
+      "The largest number of connections from one address, or from one /64 network of IPv6, 1 to 100000.",
+      valueName: "n"))
   var maxPerAddress = 128
+  @OptionGroup var metrics: MetricsOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard (0...65_535).contains(port) else { throw ValidationError("--port: allowed are 0 to 65535.") }
+    try checkRange(of: "--port", port, 0...65_535)
+    try checkRange(of: "--ping-port", pingPort, 0...65_535)
     guard !open || keyFile == nil, open || keyPath != nil else {
       throw ValidationError("Select the clients to admit: either --open or --key-file.")
     }
@@ -54,19 +71,25 @@ struct SpeedTestServeCommand: AsyncParsableCommand {
   func run() async throws {
     try await common.run { terminal in
       let server = try await SpeedTestServer.start(options(), logger: Logger(label: "edgeblue.speedtest"))
-      terminal.happened(
+      let text =
         "serving speed tests on port \(server.port)" + (certificate == nil ? "" : " with TLS")
-          + (open ? ", to every client" : ", to clients with a key"), "serving", ["port": .number(server.port)])
+        + (server.pingPort.map { ", pings on UDP port \($0)" } ?? "")
+        + (open ? ", to every client" : ", to clients with a key")
+      terminal.happened(
+        text, "serving", ["port": .number(server.port), "pingPort": JSON(server.pingPort)])
+      let manager = ServiceManager()
+      manager?.notifyReady(text)
       let role = Role {
         while true { try await Task.sleep(for: .seconds(86_400), clock: .steady) }
       } cleanUp: {
+        manager?.notifyStopping()
         await server.stop()
         let statistics = server.statistics
         terminal.happened(
           "stopped; connections: \(statistics.accepted) accepted, \(statistics.refused) refused", "stopped",
           ["accepted": .number(statistics.accepted), "refused": .number(statistics.refused)])
       }
-      try await runUntilStopped([role])
+      try await runUntilStopped([role] + metrics.server(terminal) { server.statistics.metrics })
     }
   }
 
@@ -77,7 +100,10 @@ struct SpeedTestServeCommand: AsyncParsableCommand {
     if let keyPath { SecretText.warnIfReadable(keyPath) }
     let access: SpeedTestServer.Access =
       try keyPath.map { SpeedTestServer.Access.keys(try SpeedTestKey.keys(inFile: $0)) } ?? .open
+    let port = port ?? SpeedTestCommand.defaultPort
     var options = SpeedTestServer.Options(address: address, port: port, access: access)
+    options.pingPort = pingPort ?? port
+    if let sockets = ActivationSockets.take() { try use(sockets, &options) }
     if let certificate, let certificateKey {
       SecretText.warnIfReadable(certificateKey)
       options.certificate = SpeedTestCertificate(certificate: certificate, privateKey: certificateKey)
@@ -85,5 +111,21 @@ struct SpeedTestServeCommand: AsyncParsableCommand {
     options.connectionLimit = maxConnections
     options.connectionsPerAddress = maxPerAddress
     return options
+  }
+
+  private func use(_ sockets: ActivationSockets, _ options: inout SpeedTestServer.Options) throws {
+    guard sockets.streams.count == 1, sockets.datagrams.count <= 1, sockets.others == 0 else {
+      throw Failure(
+        "the service manager has opened \(sockets.streams.count) sockets of streams, \(sockets.datagrams.count) of datagrams "
+          + "and \(sockets.others) others; allowed: one of streams, and at most one of datagrams", status: .badInput)
+    }
+    guard port == nil, pingPort == nil, address == nil else {
+      throw Failure(
+        "the service manager has opened the sockets; --port, --ping-port and --address select nothing",
+        status: .badInput)
+    }
+    options.listeningSocket = sockets.streams.first
+    options.pingSocket = sockets.datagrams.first
+    options.pingPort = nil
   }
 }

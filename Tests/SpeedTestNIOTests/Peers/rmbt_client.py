@@ -1,9 +1,11 @@
 """A measurement client of the RMBT protocol, written from the protocol's description alone, for the server's tests.
 
-    rmbt_client.py PORT measure [--threads N] [--seconds S] [--key KEY] [--token v1|v2|combined] [--http] [--ca PEM]
-    rmbt_client.py PORT quirks [--key KEY]
+    rmbt_client.py PORT measure [--threads N] [--seconds S] [--key KEY] [--token v1|v2|combined] [--http] [--ws] [--ca PEM]
+    rmbt_client.py PORT quirks [--key KEY] [--ws]
+    rmbt_client.py PORT pings [--key KEY]
 
-`measure` runs all phases and prints one JSON object. `quirks` tries every rule of the protocol that a server has to
+With --ws everything is in frames of a WebSocket, as a browser has it (RFC 6455). `pings` sends pings over UDP, to this
+port, and prints what it got for each kind of token. `measure` runs all phases and prints one JSON object. `quirks` tries every rule of the protocol that a server has to
 keep, prints `ok NAME` or `FAILED NAME: reason` for each, and fails when one of them did.
 """
 
@@ -46,6 +48,84 @@ def make_token(options, at=None):
     return token_v1(key, at)
 
 
+class Framed:
+    """A socket and its file in one, over the frames of a WebSocket: lines are text, one in each frame, chunks are bytes."""
+
+    TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
+
+    def __init__(self, sock, path="/rmbt"):
+        self.sock, self.file, self.rest = sock, sock.makefile("rb"), b""
+        key = base64.b64encode(os.urandom(16)).decode()
+        host = "localhost:%d" % sock.getpeername()[1]
+        head = ["GET %s HTTP/1.1" % path, "Host: " + host, "Connection: keep-alive, Upgrade", "Upgrade: websocket",
+                "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: " + key, "Origin: http://" + host,
+                "Cookie: " + 3000 * "x"]
+        sock.sendall(("\r\n".join(head) + "\r\n\r\n").encode())
+        status = self.file.readline()
+        assert status.startswith(b"HTTP/1.1 101 "), status
+        fields = {}
+        while (line := self.file.readline()) != b"\r\n":
+            name, value = line.decode().rstrip("\r\n").split(": ", 1)
+            fields[name.lower()] = value
+        digest = hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
+        assert fields["sec-websocket-accept"] == base64.b64encode(digest).decode(), fields
+        assert fields["upgrade"].lower() == "websocket" and fields["connection"].lower() == "upgrade", fields
+
+    def makefile(self, _mode):
+        return self
+
+    def frame(self, opcode, payload, final=True):
+        """The bytes of a masked frame."""
+        mask = os.urandom(4)
+        size = len(payload)
+        head = bytes([(128 if final else 0) | opcode])
+        if size < 126:
+            head += bytes([128 | size])
+        elif size < 65536:
+            head += bytes([128 | 126]) + struct.pack(">H", size)
+        else:
+            head += bytes([128 | 127]) + struct.pack(">Q", size)
+        key = int.from_bytes((mask * (size // 4 + 1))[:size], "big")
+        return head + mask + (int.from_bytes(payload, "big") ^ key).to_bytes(size, "big")
+
+    def sendall(self, payload):
+        self.sock.sendall(self.frame(self.TEXT if payload.endswith(b"\n") and len(payload) < 2000 else self.BINARY, payload))
+
+    def receive(self):
+        """The opcode and the payload of the next frame; None at the end of the connection."""
+        head = self.file.read(2)
+        if len(head) < 2:
+            return None, b""
+        assert head[0] & 0x70 == 0 and head[0] & 0x80, "a frame that is in parts or has bits that nobody negotiated"
+        assert head[1] & 0x80 == 0, "a mask"
+        size = head[1]
+        if size == 126:
+            size = struct.unpack(">H", self.file.read(2))[0]
+            assert size >= 126, "a length that is not the shortest"
+        elif size == 127:
+            size = struct.unpack(">Q", self.file.read(8))[0]
+            assert size >= 65536, "a length that is not the shortest"
+        return head[0] & 0x0F, self.file.read(size)
+
+    def readline(self):
+        opcode, payload = self.receive()
+        if opcode in (None, self.CLOSE):
+            return b""
+        assert opcode == self.TEXT and payload.endswith(b"\n") and payload.count(b"\n") == 1, (opcode, payload[:60])
+        return payload
+
+    def read(self, size=None):
+        while size is None or len(self.rest) < size:
+            opcode, payload = self.receive()
+            if opcode in (None, self.CLOSE):
+                break
+            assert opcode == self.BINARY or size is None, (opcode, payload[:60])
+            self.rest += payload
+        size = len(self.rest) if size is None else size
+        got, self.rest = self.rest[:size], self.rest[size:]
+        return got
+
+
 class Connection:
     """One connection; every answer is checked to the byte."""
 
@@ -56,6 +136,8 @@ class Connection:
         if options.ca:
             context = ssl.create_default_context(cafile=options.ca)
             self.sock = context.wrap_socket(self.sock, server_hostname="localhost")
+        if options.ws:
+            self.sock = Framed(self.sock)
         self.file = self.sock.makefile("rb")
         if options.http:
             self.upgrade()
@@ -326,16 +408,62 @@ class Quirks:
             pass
 
     def the_upgrade(self):
-        options = argparse.Namespace(**{**vars(self.options), "http": True})
+        options = argparse.Namespace(**{**vars(self.options), "http": True, "ws": False})
         self.works(Connection(options))
 
     def no_upgrade(self):
+        handshake = "Upgrade: websocket\r\nSec-WebSocket-Key: "
+        for request, status in (
+            ("GET /rmbt HTTP/1.1\r\nHost: x\r\n\r\n", 426),
+            ("POST / HTTP/1.1\r\nHost: x\r\n\r\n", 405),
+            (f"GET / HTTP/1.1\r\nHost: x\r\n{handshake}x\r\nSec-WebSocket-Version: 13\r\n\r\n", 400),
+            (f"GET / HTTP/1.1\r\nHost: x\r\n{handshake}{base64.b64encode(bytes(16)).decode()}\r\n\r\n", 400),
+        ):
+            answer = self.answer(request)
+            assert answer.startswith(b"HTTP/1.1 %d " % status), (request, answer[:60])
+
+    def answer(self, request):
         each = socket.create_connection(("127.0.0.1", self.options.port), timeout=30)
-        each.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert each.makefile("rb").read().startswith(b"HTTP/1.1 426 "), "no 426"
-        each = socket.create_connection(("127.0.0.1", self.options.port), timeout=30)
-        each.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert each.makefile("rb").read().startswith(b"HTTP/1.1 405 "), "no 405"
+        each.sendall(request.encode())
+        return each.makefile("rb").read()
+
+    def the_page(self):
+        head, body = self.answer("GET /?x HTTP/1.1\r\nHost: x\r\n\r\n").split(b"\r\n\r\n", 1)
+        assert head.startswith(b"HTTP/1.1 200 OK\r\n"), head
+        assert b"\r\nContent-Length: %d\r\n" % len(body) in head, head
+        for kind in (b"script", b"style"):
+            text = body.split(b"<%s>" % kind, 1)[1].split(b"</%s>" % kind, 1)[0]
+            digest = base64.b64encode(hashlib.sha256(text).digest())
+            assert b"%s-src 'sha256-%s'" % (kind, digest) in head, kind
+
+    def other_frames(self):
+        if not self.options.ws:
+            return
+        each = self.ready()
+        ws, raw = each.sock, each.sock.sock
+        raw.sendall(ws.frame(ws.PING, b"hello"))
+        assert ws.receive() == (ws.PONG, b"hello")
+        # A command in parts, with a ping between them and a pong that nobody has requested.
+        raw.sendall(ws.frame(ws.TEXT, b"PI", final=False) + ws.frame(ws.PING, b"") + ws.frame(ws.PONG, b"x"))
+        assert ws.receive() == (ws.PONG, b"")
+        raw.sendall(ws.frame(0, b"NG\n"))
+        each.expect("PONG")
+        each.say("OK")
+        each.time_line()
+        each.expect(COMMANDS)
+        raw.sendall(ws.frame(ws.CLOSE, b"\x03\xe8"))
+        assert ws.receive() == (ws.CLOSE, b"\x03\xe8")
+        assert ws.file.read() == b""
+
+    def wrong_frames(self):
+        if not self.options.ws:
+            return
+        for wrong in (b"\x81\x05PING\n", b"\xc1\x80abcd", b"\x83\x80abcd", b"\x09\x80abcd", b"\x80\x80abcd",
+                      b"\x89\xfe\x00\x7eabcd", b"\x82\xff" + 8 * b"\xff" + b"abcd"):
+            each = self.ready()
+            each.sock.sock.sendall(wrong)
+            assert each.file.readline() == b"ERR\n", wrong
+            assert each.sock.receive()[0] == Framed.CLOSE, wrong
 
     def the_phone_sends_a_line_too_many(self):
         each = socket.create_connection(("127.0.0.1", self.options.port), timeout=30)
@@ -375,10 +503,37 @@ class Quirks:
         assert 0.9 <= time.time() - start <= 5, time.time() - start
 
 
+def pings(options):
+    """Prints the answers to pings with tokens of several kinds."""
+    key, now = (options.key or "nothing").encode(), time.time()
+    good = base64.b64decode(token_v2(key, now))
+    kinds = {
+        "good": good, "other-address": base64.b64decode(token_v2(key, now, "192.0.2.1")),
+        "an-hour-old": base64.b64decode(token_v2(key, now - 3600)), "too-old": base64.b64decode(token_v2(key, now - 14410)),
+        "too-early": base64.b64decode(token_v2(key, now + 60)), "other-key": base64.b64decode(token_v2(b"another", now)),
+        "short": good[:15], "long": good + b"x",
+    }  # fmt: skip
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.connect(("127.0.0.1", options.port))
+    for number, (name, token) in enumerate(kinds.items()):
+        sock.settimeout(0.3)
+        sock.send(b"RP01" + struct.pack(">I", 0xFFFFFFFF - number) + token)
+        try:
+            reply = sock.recv(100)
+            assert reply[4:] == struct.pack(">I", 0xFFFFFFFF - number), reply
+            print(name, reply[:4].decode(), flush=True)
+        except TimeoutError:
+            print(name, "none", flush=True)
+    # The socket answers still.
+    sock.settimeout(20)
+    sock.send(b"RP01" + struct.pack(">I", 7) + good)
+    print("again", sock.recv(100)[:4].decode())
+
+
 def quirks(options):
     failed = False
     for name in [name for name in vars(Quirks) if not name.startswith("_")]:
-        if name in ("ready", "refused", "works", "is_rejected"):
+        if name in ("ready", "refused", "works", "is_rejected", "answer"):
             continue
         try:
             getattr(Quirks(options), name)()
@@ -392,15 +547,16 @@ def quirks(options):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
-    parser.add_argument("work", choices=["measure", "quirks"])
+    parser.add_argument("work", choices=["measure", "quirks", "pings"])
     parser.add_argument("--threads", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=1)
     parser.add_argument("--key")
     parser.add_argument("--token", default="v1")
     parser.add_argument("--http", action="store_true")
+    parser.add_argument("--ws", action="store_true")
     parser.add_argument("--ca")
     options = parser.parse_args()
-    {"measure": measure, "quirks": quirks}[options.work](options)
+    {"measure": measure, "quirks": quirks, "pings": pings}[options.work](options)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SystemTesting
 import Testing
 
@@ -10,6 +11,9 @@ enum Peers {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Peers")
 
   static func path(_ name: String) -> String { folder.appending(path: name).standardized.path }
+
+  /// The path of Chromium; `nil` without one.
+  static let browser = ["chromium-headless-shell", "chromium"].lazy.compactMap(ChildProcess.path(of:)).first
 
   static let isThere = ChildProcess.path(of: "python3") != nil
 
@@ -46,6 +50,37 @@ struct PythonServer {
     client.limits.downloadGrace = .seconds(1)
     client.limits.uploadGrace = .seconds(1)
     return client
+  }
+}
+
+/// A listening socket and a UDP socket on the same port of 127.0.0.1, as a service manager opens them; the server closes
+/// them.
+struct BoundSockets {
+  let stream: Int32
+  let datagram: Int32
+  let port: Int
+
+  init() throws {
+    stream = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    datagram = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+    let free = try Self.bind(stream, port: 0)
+    port = try Self.bind(datagram, port: free)
+    try #require(listen(stream, 16) == 0)
+  }
+
+  private static func bind(_ descriptor: Int32, port: Int) throws -> Int {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        Glibc.bind(descriptor, pointer, size) == 0 && getsockname(descriptor, pointer, &size) == 0
+      }
+    }
+    try #require(isBound)
+    return Int(in_port_t(bigEndian: address.sin_port))
   }
 }
 

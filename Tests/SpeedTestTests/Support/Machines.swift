@@ -50,6 +50,17 @@ extension ServerConnection {
   }
 }
 
+extension ServerConnection {
+  /// An authorised connection of a browser.
+  static func framed(isOpen: Bool = true) -> ServerConnection {
+    var connection = ServerConnection(isOpen: isOpen, at: .zero)
+    _ = connection.receive(WebSocketTests.handshake())
+    _ = connection.receive(WebSocketTests.frame(.text, "TOKEN t\n"))
+    _ = connection.tokenVerified(.accepted(delay: .zero), at: .zero)
+    return connection
+  }
+}
+
 /// The line that ends every command.
 let accept = "ACCEPT GETCHUNKS GETTIME PUT PUTNORESULT PING QUIT\n"
 

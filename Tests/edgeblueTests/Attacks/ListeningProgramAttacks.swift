@@ -25,6 +25,7 @@ struct ListeningProgramAttacks {
     case uploads = "uploads run"
     case sender = "messages run"
     case collector = "messages collect"
+    case speedTests = "speedtest serve"
   }
 
   @Test("Each command that can serve metrics is examined") func allAreKnown() throws {
@@ -50,6 +51,8 @@ struct ListeningProgramAttacks {
         switch (command, port.isEmpty) {
         case (.collector, true): try await process.ports(in: "listening")
         case (.collector, false): try await process.ports(in: "listening", "metrics")
+        case (.speedTests, true): try await process.ports(in: "serving")
+        case (.speedTests, false): try await process.ports(in: "serving", "metrics")
         case (_, true): [Int]()
         case (_, false): try await process.ports(in: "metrics")
         }
@@ -112,6 +115,7 @@ struct ListeningProgramAttacks {
       try await messages.setUp(server: "http://127.0.0.1:9")
       return ["messages", "run", "--state", folder + "/state", "--pace", "3600"]
     case .collector: return ["messages", "collect", "--to", folder + "/collected", "--port", "0"]
+    case .speedTests: return ["speedtest", "serve", "--open", "--address", "127.0.0.1", "--port", "0"]
     }
   }
 
@@ -138,8 +142,8 @@ struct ListeningProgramAttacks {
       let record = folder + "/state/sending.state"
       let before = FileManager.default.contents(atPath: record)
       try await eventually("a run is over") { FileManager.default.contents(atPath: record) != before }
-    // It is known by its port.
-    case .collector: break
+    // They are known by their ports.
+    case .collector, .speedTests: break
     }
   }
 }
