@@ -45,6 +45,11 @@ public enum LocationUpdate: Sendable, Hashable {
 public enum LocationSource: Sendable, Hashable, CustomStringConvertible {
   /// A gpsd, which listens on port 2947 of this host unless it is set up otherwise.
   case gpsd(host: String, port: Int)
+  /// GeoClue, the location service of desktops, for a program with this desktop ID.
+  ///
+  /// GeoClue lets programs locate the host that its configuration or the user of a desktop permits; a program without a
+  /// desktop needs a section of that name in `/etc/geoclue/geoclue.conf`.
+  case geoClue(desktopID: String)
   /// A file with a track, in GPX or NMEA 0183, whose points come at the pace of their times.
   ///
   /// A speed of 2 halves the times between them.
@@ -56,6 +61,7 @@ public enum LocationSource: Sendable, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .gpsd(let host, let port): "gpsd at \(host.contains(":") ? "[\(host)]" : host):\(port)"
+    case .geoClue: "GeoClue"
     case .track(let path, _): "the track \(path)"
     case .fixed: "a fixed place"
     }

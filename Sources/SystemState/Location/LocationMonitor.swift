@@ -1,3 +1,4 @@
+public import DBus
 public import Logging
 public import Streams
 package import Timing
@@ -17,11 +18,19 @@ public final class LocationMonitor: Sendable {
   public struct Options: Sendable {
     /// The logger for errors that cannot be returned.
     public var logger = Logger(label: "edgeblue.location")
+    /// The message bus on which GeoClue is.
+    public var bus: Connection.Bus = .system
 
     /// The delays between attempts to reach a source that is not there.
     package var backoff = Backoff(base: .seconds(1), limit: .seconds(30), jitter: 0.5...1)
     /// The time without anything from gpsd after which it is asked whether it is still there, and that for its reply.
     package var silence = (quiet: Duration.seconds(30), reply: Duration.seconds(10))
+    /// The time in which somebody permits GeoClue to tell the location.
+    package var permission = Duration.seconds(60)
+    /// The age from which on a location of GeoClue does not count.
+    package var staleness = Duration.seconds(30)
+    /// The wall clock in milliseconds since 1970, for the age of GeoClue's locations.
+    package var wall: @Sendable () -> Int64 = { WallClock.unixMilliseconds() }
     /// The interval at which a fixed place is delivered.
     package var interval = Duration.seconds(10)
     /// The clock for tracks and fixed places.
@@ -48,6 +57,10 @@ public final class LocationMonitor: Sendable {
       let reader = try GPSDReader(host: host, port: port, options: options, feed: feed)
       try reader.start()
       stop = { reader.stop() }
+    case .geoClue(let desktopID):
+      let reader = GeoClueReader(desktopID: desktopID, options: options, feed: feed)
+      let task = Task { await reader.run() }
+      stop = { task.cancel() }
     case .track(let path, let speed):
       guard speed.isFinite, (0.01...10_000).contains(speed) else {
         throw LocationError(.invalidArgument, "the speed is \(speed); allowed: 0.01 to 10000")

@@ -21,6 +21,8 @@ struct LoopOptions: ParsableArguments {
       "Locations of a gpsd: HOST or HOST:PORT. Default port: 2947.", valueName: "server"),
     transform: reading("a host with or without a port") { ServerAddress($0, defaultPort: 2947) })
   var gpsd: ServerAddress?
+  @Flag(name: .customLong("geoclue"), help: "Locations of GeoClue, the location service of desktops.")
+  var geoClue = false
   @Option(help: ArgumentHelp("Locations of a recorded track, in GPX or NMEA 0183.", valueName: "file"))
   var track: String?
   @Option(
@@ -48,24 +50,27 @@ struct LoopOptions: ParsableArguments {
   var retrySeconds: Double?
 
   func validate() throws {
-    guard [gpsd != nil, track != nil, place != nil].count(where: { $0 }) <= 1 else {
-      throw ValidationError("--gpsd, --track and --place exclude each other.")
+    guard [gpsd != nil, geoClue, track != nil, place != nil].count(where: { $0 }) <= 1 else {
+      throw ValidationError("--gpsd, --geoclue, --track and --place exclude each other.")
     }
     guard trackSpeed == nil || track != nil else { throw ValidationError("--track-speed needs --track.") }
-    guard metres == nil || gpsd != nil || track != nil else {
-      throw ValidationError("--metres needs a source of locations: --gpsd or --track.")
+    guard metres == nil || canMove else {
+      throw ValidationError("--metres needs a source of locations: --gpsd, --geoclue or --track.")
     }
     _ = try plan()
   }
 
+  /// A Boolean value that indicates whether there is a source of locations that can change.
+  private var canMove: Bool { gpsd != nil || geoClue || track != nil }
+
   /// A Boolean value that indicates whether the user has given any of the options.
   var isAnyGiven: Bool {
-    tests != nil || minutes != nil || metres != nil || gpsd != nil || track != nil || place != nil || unattended
-      || night != nil || delaySeconds != nil
+    tests != nil || minutes != nil || metres != nil || canMove || place != nil || unattended || night != nil
+      || delaySeconds != nil
   }
 
   func plan() throws -> LoopPlan {
-    let movement = metres ?? (gpsd != nil || track != nil ? 250 : nil)
+    let movement = metres ?? (canMove ? 250 : nil)
     if let delaySeconds {
       return try LoopPlan(
         tests: tests ?? 50, anyDelay: .seconds(delaySeconds), retryDelay: .seconds(retrySeconds ?? 60),
@@ -82,6 +87,7 @@ struct LoopOptions: ParsableArguments {
 
   var location: LoopSettings.Location? {
     if let gpsd { return .init(kind: .gpsd, host: gpsd.host, port: gpsd.port) }
+    if geoClue { return .init(kind: .geoClue) }
     if let track { return .init(kind: .track, path: URL(filePath: track).path, speed: trackSpeed) }
     return place.map { .init(kind: .place, latitude: $0.latitude, longitude: $0.longitude) }
   }

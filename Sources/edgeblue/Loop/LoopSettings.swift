@@ -8,9 +8,13 @@ struct LoopSettings: Codable, Hashable, Sendable {
     /// The kinds of sources.
     enum Kind: String, Codable, Sendable {
       case gpsd
+      case geoClue
       case track
       case place
     }
+
+    /// The name that GeoClue's configuration permits or refuses.
+    private static let desktopID = "edgeblue"
 
     var kind: Kind
     var host: String?
@@ -24,6 +28,7 @@ struct LoopSettings: Codable, Hashable, Sendable {
     var source: LocationSource? {
       switch kind {
       case .gpsd: if let host, let port { .gpsd(host: host, port: port) } else { nil }
+      case .geoClue: .geoClue(desktopID: Self.desktopID)
       case .track: path.map { .track(path: $0, speed: speed ?? 1) }
       case .place:
         if let latitude, let longitude {
