@@ -42,6 +42,12 @@ struct AgentControlTests {
     return swarm
   }
 
+  private var loopStatus: SpeedTestLoopStatus {
+    var loop = SpeedTestLoopStatus(state: "waiting", begun: 2, tests: 20, outcomes: ["failed": 1], dueAtMs: 8)
+    loop.problem = "p"
+    return loop
+  }
+
   @Test("A client reads and controls the whole agent over the bus") func aPersonControlsItAndReadsAllOfIt() async throws
   {
     try await served(ModeRecord()) { fixture, client, _ in
@@ -57,6 +63,9 @@ struct AgentControlTests {
       uploads.problem = "p"
       await fixture.runner.take(uploads)
       #expect(try await client.status().uploads == uploads)
+      let loop = loopStatus
+      await fixture.runner.take(loop)
+      #expect(try await client.status().loop == loop)
       await fixture.works(.heartbeat)
       await fixture.runner.take(Fixture.lost)
       await fixture.works(.phone)

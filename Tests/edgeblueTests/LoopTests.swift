@@ -18,6 +18,7 @@ import Uploads
     #expect(plain.movement == nil)
     #expect(try options("--gpsd", "127.0.0.1").plan().movement == 250)
     #expect(try options("--track", "walk.gpx", "--metres", "25").plan().movement == 25)
+    #expect(try options("--geoclue").plan().movement == 250)
     #expect(try options("--place", "48.2,16.37").plan().movement == nil)
   }
 
@@ -26,6 +27,7 @@ import Uploads
     arguments: [
       ["--tests", "0"], ["--tests", "501"], ["--minutes", "4"], ["--minutes", "1441"], ["--metres", "100"],
       ["--gpsd", "h", "--metres", "24"], ["--gpsd", "h", "--metres", "10001"], ["--gpsd", "h", "--track", "t"],
+      ["--geoclue", "--gpsd", "h"],
       ["--track-speed", "2"], ["--place", "91,0"], ["--place", "1"], ["--night", "22:00"], ["--night", "24:00-07:00"],
       ["--night", "07:00-07:00"], ["--gpsd", "h:0"],
     ])
@@ -38,12 +40,19 @@ import Uploads
     #expect(try options("--gpsd", "gps.local").location?.source == .gpsd(host: "gps.local", port: 2947))
     #expect(
       try options("--track", "/t.gpx", "--track-speed", "2").location?.source == .track(path: "/t.gpx", speed: 2))
+    #expect(try options("--geoclue").location?.source == .geoClue(desktopID: "edgeblue"))
     guard case .fixed(let fix)? = try options("--place", "-48.5,16").location?.source else {
       Issue.record("no place")
       return
     }
     #expect(fix.latitude == -48.5)
     #expect(try options("--night", "22:30-07:00").night == LoopNightHours(from: 1350, to: 420))
+  }
+
+  @Test("A plan is told in minutes, and in seconds where it has no whole ones") func planWords() throws {
+    #expect(try options().plan().words == "50 tests, one each 15 minutes")
+    #expect(try options("--gpsd", "h", "--tests", "3").plan().words == "3 tests, one each 15 minutes or 250 m")
+    #expect(try options("--delay-seconds", "1").plan().words == "50 tests, one each 1.0 s")
   }
 
   @Test("A program without a session knows of nobody") func presence() {

@@ -8,6 +8,7 @@ extension AgentStatus {
     if case .failed = runState { status.runState = .failed(because: Self.hidden) }
     status.coordinator = coordinator?.forEverybody
     if uploads?.problem != nil { status.uploads?.problem = Self.hidden }
+    if loop?.problem != nil { status.loop?.problem = Self.hidden }
     if lastFailure != nil { status.lastFailure = Self.hidden }
     if storageProblem != nil { status.storageProblem = Self.hidden }
     return status

@@ -42,6 +42,12 @@ extension AgentStatus {
       ("UploadCounters", "a{st}", uploads.map { .counts($0.counters) }),
       ("UploadFailures", "a{st}", uploads.map { .counts($0.failures) }),
       ("UploadProblem", "s", uploads?.problem.map(Value.string)),
+      ("LoopState", "s", loop.map { .string($0.state) }),
+      ("LoopBegun", "t", loop.map { .uint64(UInt64(clamping: $0.begun)) }),
+      ("LoopTests", "t", loop.map { .uint64(UInt64(clamping: $0.tests)) }),
+      ("LoopOutcomes", "a{st}", loop.map { .counts($0.outcomes) }),
+      ("LoopDueAtMs", "x", loop?.dueAtMs.map(Value.int64)),
+      ("LoopProblem", "s", loop?.problem.map(Value.string)),
       ("Counters", "a{st}", .counts(counts)),
       ("LastFailure", "s", lastFailure.map(Value.string)),
       ("StorageProblem", "s", storageProblem.map(Value.string)),
@@ -84,6 +90,7 @@ extension AgentStatus {
     }
     coordinator = CoordinatorStatus(properties: properties)
     uploads = UploadsStatus(properties: properties)
+    loop = SpeedTestLoopStatus(properties: properties)
     let counts = properties["Counters"]?.counts ?? [:]
     counters.downgrades = counts["downgrades", default: 0]
     counters.starts = counts["starts", default: 0]

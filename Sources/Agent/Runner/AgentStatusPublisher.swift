@@ -11,6 +11,7 @@ struct AgentStatusPublisher {
     var power: PowerSnapshot?
     var coordinator: CoordinatorStatus?
     var uploads: UploadsStatus?
+    var loop: SpeedTestLoopStatus?
   }
 
   /// The status before anything was published.
@@ -43,6 +44,7 @@ struct AgentStatusPublisher {
     status.power = reports.power?.telemetry
     status.coordinator = reports.coordinator
     status.uploads = reports.uploads
+    status.loop = reports.loop
     status.counters = counters
     status.lastFailure = lastFailure
     status.storageProblem = storageProblem?.description

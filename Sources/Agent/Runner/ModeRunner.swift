@@ -215,6 +215,12 @@ public actor ModeRunner {
     publish()
   }
 
+  /// Reports the status of the loop of speed tests in ``status``.
+  public func take(_ loop: SpeedTestLoopStatus) {
+    publisher.reports.loop = loop
+    publish()
+  }
+
   /// Reports the status of the upload queue in ``status``.
   public func take(_ uploads: UploadsStatus) {
     publisher.reports.uploads = uploads

@@ -53,6 +53,8 @@ public struct AgentStatus: Sendable, Hashable {
   public var coordinator: CoordinatorStatus?
   /// The state of the upload queue; `nil` if the agent does not run it.
   public var uploads: UploadsStatus?
+  /// The state of the loop of speed tests; `nil` if the agent does not carry it.
+  public var loop: SpeedTestLoopStatus?
   /// The counters since the start of the agent.
   public var counters = Counters()
   /// The newest failure in words; `nil` if there was none.

@@ -30,7 +30,9 @@ struct AgentCommand: AsyncParsableCommand {
 
       With --uploads it uploads, in every mode, what `edgeblue record --upload` and `edgeblue upload --later` have \
       queued in its folder. While another program uploads that queue, the agent waits. With --messages it sends, in \
-      every mode, messages and covers at a constant rate, as `edgeblue messages run` does.
+      every mode, messages and covers at a constant rate, as `edgeblue messages run` does. With --loop it runs, in every \
+      mode, the loop of speed tests that `edgeblue loop start --later` has stored; the phase of the agent \
+      (`edgeblue lifecycle`) says whether somebody is there.
 
       Mode, events, lifecycle choice and pending tasks are stored in a folder: the one of --state, or STATE_DIRECTORY, \
       or /var/lib/edgeblue for root and ~/.local/state/edgeblue for other users. On the system bus the agent requires \
@@ -55,6 +57,7 @@ struct AgentCommand: AsyncParsableCommand {
   @Flag(help: "Upload the items that are, or will be, queued in that folder (`edgeblue uploads`).") var uploads = false
   @Flag(help: "Send messages by their schedule, from the folder messages in that folder (`edgeblue messages`).")
   var messages = false
+  @Flag(help: "Run the loop of speed tests in the folder speedtest in that folder (`edgeblue loop`).") var loop = false
   @OptionGroup(title: "Upload options") var store: StoreOptions
   @OptionGroup var coordinator: CoordinatorOptions
   @OptionGroup var bus: BusOptions
@@ -99,10 +102,11 @@ struct AgentCommand: AsyncParsableCommand {
         store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
       let uploads = try uploads ? makeUploads(in: folder.path, terminal) : nil
       let messages = try messages ? AgentMessages.open(in: folder.path, terminal) : nil
+      let loop = try loop ? AgentLoop(in: folder.path, terminal) : nil
       let control = try await AgentControl.open(runner, tasks: tasks, lifecycle: lifecycle, on: bus.bus)
       let role = AgentRole(
-        runner: runner, tasks: tasks, uploads: uploads, messages: messages, control: control, lifecycle: lifecycle,
-        path: path, power: power)
+        runner: runner, tasks: tasks, uploads: uploads, messages: messages, loop: loop, control: control,
+        lifecycle: lifecycle, path: path, power: power)
       await role.takeFirstState()
       terminal.say("EdgeBlue agent, mode \(runner.status.mode), state in \(folder.path). Ctrl-C stops it.")
       let reporting = Task { await diary.follow() }
@@ -118,7 +122,7 @@ struct AgentCommand: AsyncParsableCommand {
         [Role { try await role.run() }]
           + metrics.server(terminal) {
             runner.status.metrics + (await phone.metrics()) + (await uploads?.metrics() ?? [])
-              + (messages?.counts.metrics ?? [])
+              + (messages?.counts.metrics ?? []) + (loop?.metrics ?? [])
           })
     }
   }

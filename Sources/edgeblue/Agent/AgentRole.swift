@@ -8,6 +8,7 @@ struct AgentRole: Sendable {
   let tasks: AgentTasks
   let uploads: AgentUploads?
   let messages: AgentMessages?
+  let loop: AgentLoop?
   let control: AgentControl
   let lifecycle: AgentLifecycle
   let path: NetworkPathMonitor
@@ -32,6 +33,7 @@ struct AgentRole: Sendable {
       }
       group.addTask { for await update in lifecycle.updates() { await runner.take(update.snapshot) } }
       if let messages { group.addTask { try await messages.run(following: lifecycle.updates()) } }
+      if let loop { group.addTask { await loop.run(lifecycle, reportingTo: runner) } }
       if let uploads { group.addTask { await uploads.run(path.updates(), reportingTo: runner) } }
       defer { group.cancelAll() }
       while try await group.next() != nil {}

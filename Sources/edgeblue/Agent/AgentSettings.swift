@@ -17,8 +17,8 @@ enum AgentSettings {
       Setting("registration-token-file"), Setting("mesh-token-file"), Setting("agent-id", also: "AGENT_ID"),
       Setting("coordinator-ca"),
       Setting("assignment"), Setting("battery-threshold", .number),
-      Setting("messages", .flag), Setting("uploads", .flag), Setting("endpoint"), Setting("region"),
-      Setting("addressing"), Setting("ca"),
+      Setting("messages", .flag), Setting("loop", .flag), Setting("uploads", .flag), Setting("endpoint"),
+      Setting("region"), Setting("addressing"), Setting("ca"),
       Setting("account"), Setting("credentials"), Setting("profile"), Setting("token-service"), Setting("token-file"),
       Setting("insecure", .flag), Setting("log-level"), Setting("json", .flag),
     ])

@@ -16,6 +16,7 @@ extension AgentStatus {
     ]
     if let coordinator { facts += coordinator.facts }
     if let uploads { facts += uploads.facts }
+    if let loop { facts += loop.facts }
     facts += [
       (
         "Since start",
@@ -61,7 +62,7 @@ extension AgentStatus {
         "failures": .number(counters.failures), "savesFailed": .number(counters.savesFailed),
       ]),
       "lastFailure": JSON(lastFailure), "storageProblem": JSON(storageProblem), "eventCount": .number(eventCount),
-      "uploads": uploads.map { .object($0.json) } ?? .null,
+      "uploads": uploads.map { .object($0.json) } ?? .null, "loop": loop.map { .object($0.json) } ?? .null,
     ]
   }
 }
@@ -88,6 +89,24 @@ extension UploadsStatus {
       "items": .object(items.mapValues(JSON.number)), "bytesLeft": .number(Int(bytesLeft)),
       "oldestAtMs": JSON(oldestAtMs.map { Int($0) }), "paused": .bool(isPaused),
       "counters": .object(counters.mapValues(JSON.number)), "failures": .object(failures.mapValues(JSON.number)),
+      "problem": JSON(problem),
+    ]
+  }
+}
+
+extension SpeedTestLoopStatus {
+  var facts: [(String, String)] {
+    var text = state == "none" ? "none" : "\(state), \(begun) of \(tests) tests have begun"
+    if let dueAtMs { text += ", the next one is due at \(Terminal.clock(atMs: dueAtMs))" }
+    let failed = outcomes.filter { $0.key != "completed" }.sorted { $0.key < $1.key }
+    if !failed.isEmpty { text += "; " + failed.map { "\($0.key) \($0.value)×" }.joined(separator: ", ") }
+    return [("Loop", text)] + (problem.map { [("Loop error", $0)] } ?? [])
+  }
+
+  var json: [String: JSON] {
+    [
+      "state": .string(state), "begun": .number(begun), "tests": .number(tests),
+      "outcomes": .object(outcomes.mapValues(JSON.number)), "dueAtMs": JSON(dueAtMs.map { Int($0) }),
       "problem": JSON(problem),
     ]
   }

@@ -19,10 +19,14 @@ struct LoopStartCommand: AsyncParsableCommand {
       without a seat. While the next test is not due, an inhibitor of logind keeps the machine awake where logind grants it.
 
       A test that fails is repeated once after 60 s. Then the loop waits as if it had run.
+
+      With --later the loop is stored, and an agent that was started with --loop runs it, if --state names its folder \
+      for speed tests: speedtest in the agent's own.
       """)
 
   @OptionGroup var client: SpeedTestClientOptions
   @OptionGroup var loop: LoopOptions
+  @Flag(help: "Store the loop and leave it to `edgeblue agent --loop`.") var later = false
   @OptionGroup var state: SpeedTestFolderOptions
   @OptionGroup var common: CommonOptions
 
@@ -38,18 +42,18 @@ struct LoopStartCommand: AsyncParsableCommand {
       defer { lock.release() }
       lock.clear()
       let contents = try contents(in: folder)
-      // The key and the certificates are read before each test; a mistake in them is told now.
-      _ = try contents.settings.test.client()
+      if later {
+        _ = try contents.settings.test.client()
+        return terminal.happened(
+          "stored a loop of \(contents.state.plan.words); `edgeblue agent --loop` runs it", "stored",
+          ["loop": .string(contents.state.id.uuidString)])
+      }
       let lifecycle = try await LifecycleMonitor.start()
+      defer { lifecycle.close() }
       try checkSomebodyCanBeThere(contents.state.plan, lifecycle)
-      let monitor = try contents.settings.location.flatMap(\.source).map { try LocationMonitor($0) }
-      let surroundings = LoopSurroundings(contents, folder: folder, lock: lock, terminal: terminal)
-      defer { surroundings.close() }
-      let runner = LoopRunner(contents.state, host: surroundings)
+      let session = try LoopSession(contents, in: folder, lock: lock, terminal: terminal)
       do {
-        let ending = try await untilInterrupted {
-          try await Self.run(runner, surroundings, lifecycle, monitor)
-        }
+        let ending = try await untilInterrupted { try await session.run(following: lifecycle.updates()) }
         guard ending == .completed else { return }
         terminal.say("`edgeblue loop history` lists the tests, and `edgeblue loop plot` draws them.")
       } catch is CancellationError {
@@ -90,47 +94,5 @@ struct LoopStartCommand: AsyncParsableCommand {
     throw Failure(
       "no login session shows whether somebody is at this machine", hint: "--unattended runs tests without anybody",
       status: .unavailable)
-  }
-
-  // MARK: Events
-
-  private static func run(
-    _ runner: LoopRunner, _ surroundings: LoopSurroundings, _ lifecycle: LifecycleMonitor, _ monitor: LocationMonitor?
-  ) async throws -> LoopEnding {
-    try await withThrowingTaskGroup(of: LoopEnding?.self) { group in
-      group.addTask { try await runner.run() }
-      group.addTask {
-        for await update in lifecycle.updates() { await runner.handle(.presence(LoopPresence(update.snapshot))) }
-        return nil
-      }
-      group.addTask {
-        await surroundings.followActivity()
-        return nil
-      }
-      if let monitor {
-        group.addTask {
-          for await update in monitor.updates(limit: 64) { await follow(update, runner, surroundings) }
-          return nil
-        }
-      }
-      defer {
-        group.cancelAll()
-        lifecycle.close()
-        monitor?.close()
-      }
-      for try await ending in group { if let ending { return ending } }
-      throw CancellationError()
-    }
-  }
-
-  private static func follow(_ update: LocationUpdate, _ runner: LoopRunner, _ surroundings: LoopSurroundings) async {
-    switch update {
-    case .fix(let fix):
-      surroundings.locationChanged("known")
-      if let fix = LoopFix(fix) { await runner.handle(.location(fix)) }
-    case .searching: surroundings.locationChanged("searching")
-    case .unavailable(let reason): surroundings.locationChanged(reason)
-    case .ended: surroundings.locationChanged("the track has ended")
-    }
   }
 }

@@ -94,6 +94,7 @@ struct LoopStatus: Report {
       rows.append(("End", "in about \(Self.words(estimate)), if somebody is there whenever a test is due"))
     }
     if let live {
+      if live.isAgent == true { rows.append(("Program", "the agent")) }
       if let location = live.location { rows.append(("Location", location)) }
       rows.append(("Awake", live.awake))
       if let problem = live.problem { rows.append(("Problem", problem)) }
@@ -140,18 +141,23 @@ struct LoopStatus: Report {
   var json: [String: JSON] {
     [
       "loop": .string(state.id.uuidString), "begun": .number(state.counter), "tests": .number(state.plan.tests),
-      "startMs": .number(Int(state.startMs)), "server": .string(settings.test.server), "state": .string(phaseName),
+      "startMs": .number(Int(state.startMs)), "server": .string(settings.test.server),
+      "state": .string(state.phaseName),
       "delayMs": .number(Int(state.plan.delay.milliseconds(rounded: .up))),
       "movementM": JSON(state.plan.movement), "leftMs": JSON(left.map(Int.init)),
       "movedM": JSON(live?.moved), "leftM": JSON(metresLeft),
       "estimateMs": JSON(state.estimate(at: now).map { Int($0.milliseconds(rounded: .toNearest)) }),
-      "isRunning": .bool(live != nil), "location": JSON(live?.location), "awake": JSON(live?.awake),
+      "isRunning": .bool(live != nil), "isAgent": .bool(live?.isAgent == true),
+      "location": JSON(live?.location), "awake": JSON(live?.awake),
       "problem": JSON(live?.problem), "last": state.history.last.map { .object($0.json) } ?? .null,
     ]
   }
+}
 
-  private var phaseName: String {
-    switch state.phase {
+extension LoopState {
+  /// The name of the phase, for programs.
+  var phaseName: String {
+    switch phase {
     case .waiting(_, let isRetry): isRetry ? "waitingToRepeat" : "waiting"
     case .ready: "ready"
     case .testing: "testing"

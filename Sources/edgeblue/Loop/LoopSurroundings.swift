@@ -17,6 +17,8 @@ struct LoopLive: Codable, Hashable, Sendable {
   var awake: String
   /// The reason for which the loop stands still; `nil` if it does not.
   var problem: String?
+  /// `true` if the process is an agent, which does more than run the loop.
+  var isAgent: Bool?
 
   /// Returns the live values of a running loop; `nil` if none runs.
   static func read(_ folder: SpeedTestFolder) throws -> LoopLive? {
@@ -50,12 +52,19 @@ final class LoopSurroundings: LoopHost {
   private let id: UUID
   private let terminal: Terminal
   private let lock: FileLock
+  private let isAgent: Bool
+  private let onChange: @Sendable (LoopUpdate) -> Void
   private let activity: BackgroundActivity
   private let alarm = HostAlarm()
   private let logger = Logger(label: "edgeblue.loop")
   private let values = Lock(Values())
 
-  init(_ contents: LoopStore<LoopSettings>.Contents, folder: SpeedTestFolder, lock: FileLock, terminal: Terminal) {
+  init(
+    _ contents: LoopStore<LoopSettings>.Contents, folder: SpeedTestFolder, lock: FileLock, terminal: Terminal,
+    isAgent: Bool, onChange: @escaping @Sendable (LoopUpdate) -> Void
+  ) {
+    self.isAgent = isAgent
+    self.onChange = onChange
     self.folder = folder
     self.lock = lock
     self.terminal = terminal
@@ -162,6 +171,7 @@ final class LoopSurroundings: LoopHost {
       return (values.shown, values.problem)
     }
     for news in LoopNews.between(old, update.state) { news.show(terminal) }
+    onChange(update)
     if let problem = update.problem, oldProblem == nil {
       terminal.happened("the loop stands still: \(problem)", "problem", ["reason": .string(problem)], paint: .red)
     }
@@ -183,7 +193,7 @@ final class LoopSurroundings: LoopHost {
     let live = values.withLock { values in
       LoopLive(
         pid: getpid(), moved: values.moved, location: values.location, awake: activity.state.words,
-        problem: values.problem)
+        problem: values.problem, isAgent: isAgent ? true : nil)
     }
     live.publish(in: lock)
   }

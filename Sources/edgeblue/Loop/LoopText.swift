@@ -42,9 +42,11 @@ extension LoopOutcome.Status {
 extension LoopPlan {
   /// The plan on one line.
   var words: String {
-    let minutes = delay.inSeconds / 60
+    let seconds = delay.inSeconds
+    let isMinutes = seconds.truncatingRemainder(dividingBy: 60) == 0
+    let time = isMinutes ? "\(Amounts.fixed(seconds / 60, 0)) minutes" : "\(Amounts.fixed(seconds, 1)) s"
     let distance = movement.map { " or \(Amounts.fixed($0, 0)) m" } ?? ""
-    return "\(tests) tests, one each \(Amounts.fixed(minutes, minutes < 1 ? 2 : 0)) minutes\(distance)"
+    return "\(tests) tests, one each \(time)\(distance)"
   }
 }
 

@@ -1,4 +1,5 @@
 import DurableFiles
+import Foundation
 import SpeedTest
 
 extension SpeedTestFolder {
@@ -16,4 +17,20 @@ extension SpeedTestFolder {
     try disk.sync(folder: past)
     try disk.sync(folder: path)
   }
+
+  // MARK: The end of a loop that an agent runs
+
+  /// The request to end a loop, which contains its identifier; an agent must not be ended for it.
+  private var stopRequest: WholeFile { WholeFile(path: path + "/loop.stop", limit: 64) }
+
+  /// Requests durably that the agent ends a loop for good.
+  func requestStop(of loop: UUID) throws { try stopRequest.write(Data(loop.uuidString.utf8)) }
+
+  /// Returns `true` if the end of a loop was requested.
+  func isStopRequested(of loop: UUID) throws -> Bool {
+    try stopRequest.read().map { String(decoding: $0, as: UTF8.self) } == loop.uuidString
+  }
+
+  /// Removes the request, which belongs to a loop that is over.
+  func removeStopRequest() throws { try stopRequest.remove() }
 }

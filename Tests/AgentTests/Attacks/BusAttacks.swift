@@ -22,6 +22,9 @@ struct BusAttacks {
     var uploads = UploadsStatus(items: ["waiting": 1])
     uploads.problem = "MARKED denied"
     await fixture.runner.take(uploads)
+    var loop = SpeedTestLoopStatus(state: "waiting", begun: 1, tests: 2)
+    loop.problem = "MARKED is not there"
+    await fixture.runner.take(loop)
     await fixture.runner.take(Fixture.wired)
     await fixture.runner.choose(.bluetoothLocal)
     await fixture.works(.phone)
