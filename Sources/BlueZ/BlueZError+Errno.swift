@@ -3,7 +3,7 @@ import Glibc
 extension BlueZError {
   /// Creates the error that corresponds to the kernel's error number for a socket.
   /// - Parameter doing: The phase, for the message: "opening PSM 0x80 of 00:AA:01:00:00:42".
-  init(errno number: Int32, while doing: String) {
+  package init(errno number: Int32, while doing: String) {
     let (code, hint): (Code, String?) =
       switch number {
       case ECONNREFUSED:

@@ -1,4 +1,5 @@
 import BlueZ
+import SystemTesting
 import Testing
 
 /// What the link under an L2CAP channel does to it.
@@ -26,6 +27,28 @@ extension RadioTests {
       for (from, to) in [(channel.host, channel.guest), (channel.guest, channel.host)] {
         try await from.send([1, 2, 3])
         #expect(try await to.packets.first { _ in true } == [1, 2, 3])
+      }
+    }
+
+    /// bluetoothd keeps it when the channel has ended, and the next run would not find a device that no longer advertises.
+    @Test("The link that the kernel made for a channel ends with the session", .timeLimit(.minutes(5)))
+    func theLinkOfAChannelEndsWithItsSession() async throws {
+      try await ChannelPair.with { pair in
+        let (host, guest) = try await pair.open()
+        try await Self.expectEcho((host, guest))
+        let observer = try await Radio.adapter(Radio.mac)
+        let peers = [pair.device.peer]
+        guest.close()
+        #expect(try await host.packets.first { _ in true } == nil)
+        // Linux 6.1 crashes when a link ends before the peer has answered.
+        try await eventually("the services are known") { pair.device.servicesResolved }
+        #expect(observer.connectedPeers == peers)
+        let own = try pair.host.listen()
+        let another = try await pair.device.openChannel(psm: own.psm)
+        pair.device.session.close()
+        #expect(try await another.packets.first { _ in true } == nil)
+        try await eventually("the link ends") { observer.connectedPeers.isEmpty }
+        observer.session.close()
       }
     }
 

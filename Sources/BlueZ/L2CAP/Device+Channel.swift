@@ -1,11 +1,15 @@
+import DBus
+
 extension Device {
   /// Opens an L2CAP channel to a PSM that the device listens on.
   ///
-  /// The device need not be connected: the kernel connects when it receives the device's advertisement. A connection
-  /// made by ``connect(_:lifetime:requiring:)`` is used. After an attempt that failed, the next one works also when
-  /// bluetoothd has forgotten the device meanwhile, as it does from Linux 6.12 on. While a peer grants no initial
-  /// credits, the method waits for them.
-  /// Cancelling the task ends the attempt.
+  /// The device need not be connected: the kernel connects when it receives the device's advertisement, and bluetoothd
+  /// keeps that connection when the channel has ended. It ends with the session, as one that
+  /// ``connect(_:lifetime:requiring:)`` makes with ``LinkLifetime/session``. A connection that exists is used.
+  ///
+  /// After an attempt that failed, the next one works also when bluetoothd has forgotten the device meanwhile, as it does
+  /// from Linux 6.12 on. While a peer grants no initial credits, the method waits for them. Cancelling the task ends the
+  /// attempt.
   /// - Parameters:
   ///   - psm: The PSM, 0x01 to 0xff.
   ///   - security: The security that the connection must have; the kernel starts pairing when it has less, for which
@@ -15,7 +19,7 @@ extension Device {
   /// - Throws: ``BlueZError``: `.invalidArgument`, `.staleHandle`, `.channelRefused`, `.authenticationFailed` when this
   ///   host or the peer requires more security than pairing established, `.timedOut` (also when this host's agent
   ///   refuses to pair: the kernel then keeps waiting), `.connectFailed`, `.notConnected` when the connection ended
-  ///   meanwhile; `CancellationError`.
+  ///   meanwhile, `.serviceUnavailable` when the session did; `CancellationError`.
   public func openChannel(
     psm: UInt16, security: SecurityLevel = .low, mtu: Int = L2CAPChannel.defaultMTU, timeout: Duration = .seconds(20)
   ) async throws -> L2CAPChannel {
@@ -23,9 +27,11 @@ extension Device {
     try L2CAPChannel.check(mtu: mtu)
     let ends = try channelEnds()
     let doing = "opening \(L2CAPChannel.name(psm, peer))"
-    let socket = try L2CAPSocket()
-    do {
-      try await withRadioToItself(at: ends.adapter) {
+    let socket = try core.openSocket()
+    let ending = SessionEnding(session) { socket.close() }
+    defer { ending.cancel() }
+    try await linking(at: ends.adapter, timeout) {
+      do {
         try socket.startConnecting(
           from: L2CAPSocketAddress(psm: 0, address: ends.own, type: ends.ownType),
           to: L2CAPSocketAddress(psm: psm, address: ends.peer, type: ends.peerType), security, mtu: mtu,
@@ -35,12 +41,65 @@ extension Device {
         ) {
           try await socket.finishConnecting(doing: doing)
         }
+      } catch {
+        // The kernel must not connect any more when bluetoothd is asked whether it has.
+        defer { socket.close() }
+        throw try (error as? BlueZError).map { try cause(of: $0, at: socket, wanting: security, doing) } ?? error
       }
-    } catch let error as BlueZError where error.code == .channelRefused {
-      guard try socket.securityLevel(doing) > security.rawValue else { throw error }
-      throw BlueZError(.authenticationFailed, error.message, hint: "the peer requires pairing", errno: error.errno)
     }
-    return try L2CAPChannel(socket: socket, peer: peer, psm: psm)
+    return try L2CAPChannel(socket: socket, peer: peer, psm: psm, in: session)
+  }
+
+  /// Returns the error of an attempt, with what the socket and the session know of its cause.
+  private func cause(
+    of error: BlueZError, at socket: any ChannelSocket, wanting security: SecurityLevel, _ doing: String
+  ) throws -> BlueZError {
+    if error.code == .channelRefused, try socket.securityLevel(doing) > security.rawValue {
+      return BlueZError(.authenticationFailed, error.message, hint: "the peer requires pairing", errno: error.errno)
+    }
+    return error.code == .notConnected && core.state.withLock({ $0.isClosed }) ? SessionCore.closed : error
+  }
+
+  /// Runs an attempt in which the kernel connects where there is no connection, which is then a lease of the session.
+  private func linking(
+    at adapter: ObjectPath, _ timeout: Duration, _ body: () async throws -> Void
+  ) async throws {
+    try await untilNoLinkEnds(timeout)
+    let isOfOthers = core.state.withLock { state in
+      let isLinked = state.cache.properties(path, Self.interface)?["Connected"]?.bool == true
+      if isLinked, !state.leases.contains(path) { return true }
+      // Also with a connection of this session: it may just be lost, and the kernel then makes the next one.
+      state.leases.beginAttempt(path, .session)
+      return false
+    }
+    guard !isOfOthers else { return try await body() }
+    do {
+      try await withRadioToItself(at: adapter, body)
+      core.state.withLock { state in
+        // The kernel carries on without bluetoothd, and the next instance has the connection, too.
+        state.leases.add(path, .session)
+        state.leases.endAttempt(path, hasLink: true)
+      }
+    } catch {
+      endLinking()
+      throw error
+    }
+  }
+
+  /// Ends the attempt when bluetoothd has said whether the kernel has connected; a peer may have refused the channel alone.
+  private func endLinking() {
+    Task { [core, path, peer] in
+      do {
+        try await core.refresh(path, Self.interface, doing: "reading the properties of \(peer)")
+      } catch {
+        core.logger.debug("a device is unknown after an attempt to open a channel", metadata: ["error": "\(error)"])
+      }
+      core.state.withLock { state in
+        let isLinked = state.cache.properties(path, Self.interface)?["Connected"]?.bool == true
+        if isLinked { state.leases.add(path, .session) }
+        state.leases.endAttempt(path, hasLink: isLinked)
+      }
+    }
   }
 
   /// Returns the addresses of both ends: those of an earlier attempt where bluetoothd has forgotten the device.

@@ -1,5 +1,3 @@
-import Glibc
-
 /// An LE L2CAP connection-oriented channel (Core Specification 3.A.10.1): packets in both directions, whole and in
 /// order, with end-to-end flow control.
 ///
@@ -14,8 +12,8 @@ import Glibc
 /// that has its commit ce60b9231b66, as Debian 12's 6.1 has. Other kernels grant credits before there is free memory,
 /// and silently discard what does not fit into a slow reader's socket (some 200 kB, including the kernel's overhead).
 ///
-/// The channel lasts until ``close()``, until the peer closes it, until its connection ends, or until its last
-/// reference is released. It belongs to the kernel: a restart of bluetoothd alone does not end it.
+/// The channel lasts until ``close()``, until the peer closes it, until its connection or its session ends, or until its
+/// last reference is released. It belongs to the kernel: a restart of bluetoothd alone does not end it.
 ///
 /// Classic Bluetooth (BR/EDR), and with it RFCOMM, is out of scope.
 public final class L2CAPChannel: Sendable {
@@ -32,25 +30,27 @@ public final class L2CAPChannel: Sendable {
   /// before the kernel reported it.
   public let sendMTU: Int
 
-  let socket: L2CAPSocket
+  let socket: any ChannelSocket
+  private let ending: SessionEnding
 
-  init(socket: L2CAPSocket, peer: Peer, psm: UInt16) throws {
+  init(socket: any ChannelSocket, peer: Peer, psm: UInt16, in session: Session) throws {
     self.socket = socket
     self.peer = peer
     self.psm = psm
-    let doing = "reading the MTU of \(Self.name(psm, peer))"
-    receiveMTU = Int(try socket.option(SOL_BLUETOOTH, L2CAPSocket.receiveMTU, doing) as UInt16)
-    do {
-      sendMTU = Int(try socket.option(SOL_BLUETOOTH, L2CAPSocket.sendMTU, doing) as UInt16)
-    } catch let error as BlueZError where error.errno == ENOTCONN {
-      // The peer has closed the channel already, but may have sent packets.
-      sendMTU = Int(UInt16.max)
-    }
+    let mtus = try socket.mtus("reading the MTU of \(Self.name(psm, peer))")
+    receiveMTU = Int(mtus.receive)
+    sendMTU = Int(mtus.send ?? .max)
+    ending = SessionEnding(session) { [weak socket] in socket?.close() }
   }
+
+  deinit { close() }
 
   /// Closes the channel; without effect when it is closed. Packets that the kernel has not sent are dropped, as they
   /// are when the last reference is released: call ``flush(timeout:)`` before where that matters.
-  public func close() { socket.close() }
+  public func close() {
+    socket.close()
+    ending.cancel()
+  }
 
   /// The present security of the connection.
   /// - Throws: ``BlueZError`` with code `.notConnected`.
@@ -67,7 +67,7 @@ public final class L2CAPChannel: Sendable {
   /// - Throws: ``BlueZError`` with code `.notConnected`.
   public var phy: (transmit: PHY?, receive: PHY?) {
     get throws {
-      let bits: UInt32 = try socket.option(SOL_BLUETOOTH, L2CAPSocket.phy, "reading the PHY of \(name)")
+      let bits = try socket.phys("reading the PHY of \(name)")
       // BT_PHY_LE_1M_TX is bit 9, its RX bit 10; those of 2M and of coded follow (include/net/bluetooth/bluetooth.h).
       func phy(_ first: UInt32) -> PHY? {
         bits & first != 0 ? .oneMegabit : bits & first << 2 != 0 ? .twoMegabit : bits & first << 4 != 0 ? .coded : nil

@@ -29,6 +29,11 @@ struct Leases: Sendable {
     if !hasLink { end(device) }
   }
 
+  /// Records a link that was made for the session without bluetoothd.
+  mutating func add(_ device: ObjectPath, _ lifetime: LinkLifetime) {
+    if lifetimes[device] == nil { lifetimes[device] = lifetime }
+  }
+
   /// Records the wish of a caller for a link that exists.
   mutating func join(_ device: ObjectPath, _ lifetime: LinkLifetime) {
     switch lifetime {

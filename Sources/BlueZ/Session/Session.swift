@@ -54,6 +54,14 @@ public final class Session: Sendable {
       SessionCore(bus: bus, version: version, logger: Logger(label: "edgeblue.bluez"), openManagement: management))
   }
 
+  /// Connects to the message bus of a fake bluetoothd, which has sockets of its own for L2CAP channels.
+  package static func open(
+    bus: Connection.Bus, version: BlueZRelease?, logger: Logger,
+    openSocket: @escaping @Sendable () throws -> any ChannelSocket
+  ) async throws -> Session {
+    try await open(SessionCore(bus: bus, version: version, logger: logger, openSocket: openSocket))
+  }
+
   private static func open(_ core: SessionCore) async throws -> Session {
     try await core.connect()
     return Session(core: core)
@@ -62,8 +70,8 @@ public final class Session: Sendable {
   /// Ends the session for good, without waiting.
   ///
   /// bluetoothd removes everything that the session registered. Links that the session made are ended, see
-  /// ``LinkLifetime``; bluetoothd needs two seconds for that, and this program need not wait for it. All streams and
-  /// connections of the session finish, and whatever still waits throws ``BlueZError/Code/serviceUnavailable``.
+  /// ``LinkLifetime``; bluetoothd needs two seconds for that, and this program need not wait for it. All streams,
+  /// L2CAP channels and connections of the session finish, and whatever still waits throws ``BlueZError/Code/serviceUnavailable``.
   public func close() { core.close() }
 
   /// A Boolean value that indicates whether bluetoothd is running.

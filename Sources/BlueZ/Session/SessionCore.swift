@@ -34,6 +34,8 @@ final class SessionCore: Sendable {
   let logger: Logger
   /// Opens the kernel's management interface.
   let openManagement: ManagementSocket.Opener
+  /// Opens a socket for L2CAP channels.
+  let openSocket: @Sendable () throws -> any ChannelSocket
   let state = Lock(State())
   /// Agents and pairing windows that start and stop: the end of one must not overtake the start of the next.
   let pairingSteps = SerialQueue()
@@ -42,12 +44,14 @@ final class SessionCore: Sendable {
 
   init(
     bus: Connection.Bus, version: BlueZRelease?, logger: Logger,
-    openManagement: @escaping ManagementSocket.Opener = { try ManagementSocket() }
+    openManagement: @escaping ManagementSocket.Opener = { try ManagementSocket() },
+    openSocket: @escaping @Sendable () throws -> any ChannelSocket = { try L2CAPSocket() }
   ) {
     self.bus = bus
     self.version = version
     self.logger = logger
     self.openManagement = openManagement
+    self.openSocket = openSocket
   }
 
   /// Ends the session: its links, its streams, and with the connection to the bus all its registrations.
@@ -66,13 +70,14 @@ final class SessionCore: Sendable {
         bus: state.bus, links: state.linksToEnd, leftovers: state.leftovers, observers: state.observers.removeAll())
     }
     guard let end else { return }
+    for handler in end.observers.handlers { handler(.serviceDown) }
+    // Before their links: a channel that is closed in order is no failure for its peer.
+    for ending in end.observers.endings { ending() }
     // Before the connection closes: bluetoothd keeps the links of a program that has ended.
     if let connection = end.bus.connection {
       endLinks(end.links, over: connection)
       clear(end.leftovers, over: connection)
     }
-    for handler in end.observers.handlers { handler(.serviceDown) }
-    for ending in end.observers.endings { ending() }
     end.bus.connection?.close()
     wake.finish()
   }

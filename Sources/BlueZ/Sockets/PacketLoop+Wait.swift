@@ -4,18 +4,10 @@ extension PacketLoop {
   /// A waiting task; it resumes with `false` when the socket was removed.
   typealias Waiter = CheckedContinuation<Bool, Never>
 
-  /// The operation that a task waits for.
-  enum Direction {
-    case reading, writing
-
-    fileprivate var waiters: WritableKeyPath<Entry, [Waiter]> { self == .reading ? \.readers : \.writers }
-    fileprivate var event: Int32 { self == .reading ? POLLIN : POLLOUT }
-  }
-
   /// Waits until a socket is readable or writable, has failed, or was closed by the peer. Returns early when the task
   /// is cancelled, and sometimes without a cause, so the caller checks again.
   /// - Returns: `false` when the socket was removed.
-  func wait(_ id: Int, for direction: Direction) async -> Bool {
+  func wait(_ id: Int, for direction: PacketDirection) async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
         let isKnown = state.withLock { state -> Bool? in
@@ -36,7 +28,7 @@ extension PacketLoop {
   func wakeWaiters(_ id: Int, _ events: Int32) {
     let broken = events & (POLLERR | POLLHUP | POLLNVAL) != 0
     let waiters = state.withLock { state -> [Waiter] in
-      [Direction.reading, .writing].flatMap { direction -> [Waiter] in
+      [PacketDirection.reading, .writing].flatMap { direction -> [Waiter] in
         guard broken || events & direction.event != 0 else { return [] }
         defer { state.entries[id]?[keyPath: direction.waiters] = [] }
         return state.entries[id]?[keyPath: direction.waiters] ?? []
@@ -56,4 +48,11 @@ extension PacketLoop.Entry {
   func dismissWaiters() {
     for waiter in readers + writers { waiter.resume(returning: false) }
   }
+}
+
+extension PacketDirection {
+  fileprivate var waiters: WritableKeyPath<PacketLoop.Entry, [PacketLoop.Waiter]> {
+    self == .reading ? \.readers : \.writers
+  }
+  fileprivate var event: Int32 { self == .reading ? POLLIN : POLLOUT }
 }

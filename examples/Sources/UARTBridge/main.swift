@@ -55,3 +55,4 @@ Task {
   }
 }
 for try await packet in channel.packets { FileHandle.standardOutput.write(Data(packet)) }
+session.close()

@@ -8,11 +8,11 @@ extension L2CAPSocket {
   /// `struct bt_security`: the level and the size of the key, a byte each.
   static let security: Int32 = 4
   /// 16 bits, known once there is a channel.
-  static let sendMTU: Int32 = 12
+  private static let sendMTU: Int32 = 12
   /// 16 bits, to be set before there is a channel.
   static let receiveMTU: Int32 = 13
   /// A 32-bit set of `BT_PHY_…`.
-  static let phy: Int32 = 14
+  private static let phy: Int32 = 14
 
   /// Makes a system call that returns −1 when it fails, and repeats it when a signal interrupts it.
   /// - Throws: ``BlueZError`` with the error number; `.notConnected` when the socket was closed on this side.
@@ -45,8 +45,6 @@ extension L2CAPSocket {
     return value
   }
 
-  /// Returns the number of bytes, including the kernel's overhead, that are not with the controller yet.
-  /// - Throws: ``BlueZError`` when the channel has ended.
   func unsent(_ doing: String) throws -> UInt32 {
     var unsent: UInt32 = 0
     try call(doing) { number in
@@ -61,11 +59,21 @@ extension L2CAPSocket {
     return unsent
   }
 
-  /// Returns the security of the connection; of a channel that failed, the security that was required. The kernel
-  /// raises that value when the peer refuses because it requires more.
   func securityLevel(_ doing: String) throws -> UInt8 {
     UInt8((try option(SOL_BLUETOOTH, Self.security, doing) as UInt16).littleEndian & 0xff)
   }
+
+  func mtus(_ doing: String) throws -> (receive: UInt16, send: UInt16?) {
+    let receive: UInt16 = try option(SOL_BLUETOOTH, Self.receiveMTU, doing)
+    do {
+      return (receive, try option(SOL_BLUETOOTH, Self.sendMTU, doing))
+    } catch let error as BlueZError where error.errno == ENOTCONN {
+      // The peer has closed the channel already, but may have sent packets.
+      return (receive, nil)
+    }
+  }
+
+  func phys(_ doing: String) throws -> UInt32 { try option(SOL_BLUETOOTH, Self.phy, doing) }
 
   // MARK: Calls with the number of an open socket
 

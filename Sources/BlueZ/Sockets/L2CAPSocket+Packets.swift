@@ -10,16 +10,7 @@ extension L2CAPSocket {
     var buffer: [UInt8] = []
   }
 
-  enum Received {
-    case packet([UInt8])
-    case nothing
-    /// Everything is read. With an error number the connection was lost; without, the channel was closed in order.
-    case ended(Int32?)
-  }
-
-  /// Reads one SDU.
-  /// - Parameter longest: The MTU in this direction.
-  func receiveNow(longest: Int) -> Received {
+  func receiveNow(longest: Int) -> ReceivedPacket {
     descriptor.withNumber { number in
       ending.withLock { ending in
         if ending.buffer.isEmpty { ending.buffer = [UInt8](repeating: 0, count: longest) }
@@ -28,20 +19,8 @@ extension L2CAPSocket {
     } ?? .ended(nil)
   }
 
-  enum Sent {
-    case all
-    /// There are no credits or no buffer; the kernel signals free space.
-    case full
-    /// The SDU needs more than half of the send buffer, which is not empty; the kernel signals only that half is free.
-    case crowded
-    /// The SDU does not fit into the send buffer even when that is empty.
-    case tooLong
-    case failed(Int32)
-  }
-
-  /// Sends one SDU completely, or not at all.
-  func sendNow(_ sdu: [UInt8]) -> Sent {
-    let sent = descriptor.withNumber { number -> Sent in
+  func sendNow(_ sdu: [UInt8]) -> SentPacket {
+    let sent = descriptor.withNumber { number -> SentPacket in
       // No other task sends meanwhile: a writable socket stays writable, and an empty one empty.
       var wasWritable = false
       var wasEmpty = false
@@ -81,7 +60,7 @@ extension L2CAPSocket {
 }
 
 extension L2CAPSocket.Ending {
-  fileprivate mutating func receive(_ number: Int32) -> L2CAPSocket.Received {
+  fileprivate mutating func receive(_ number: Int32) -> ReceivedPacket {
     // On a channel that the peer has closed, `recv` returns 0 once in place of the error, and 0 when all is read.
     var isErrorReported = false
     while true {

@@ -3,7 +3,7 @@ import Streams
 
 /// A non-blocking L2CAP socket of the kernel in LE credit-based flow control mode, the mode of a socket bound to an LE
 /// address and a PSM. It is closed by ``close()`` or with its last reference.
-final class L2CAPSocket: Sendable {
+final class L2CAPSocket: ChannelSocket {
   let descriptor: FileDescriptor
   /// The end of the channel, as far as it is known; the reader and the writers learn of it in turn.
   let ending = Lock(Ending())
@@ -35,10 +35,8 @@ final class L2CAPSocket: Sendable {
     descriptor.close()
   }
 
-  /// - Returns: `false` when the socket was closed on this side; see ``PacketLoop/wait(_:for:)``.
-  func wait(for direction: PacketLoop.Direction) async -> Bool { await loop.wait(id, for: direction) }
+  func wait(for direction: PacketDirection) async -> Bool { await loop.wait(id, for: direction) }
 
-  /// Binds the socket to a PSM and listens.
   func listen(
     at address: L2CAPSocketAddress, _ security: SecurityLevel, mtu: Int, backlog: Int, doing: String
   ) throws {
@@ -47,9 +45,6 @@ final class L2CAPSocket: Sendable {
     try call(doing) { Glibc.listen($0, Int32(clamping: backlog)) }
   }
 
-  /// Starts to connect.
-  /// - Parameter limit: The caller's timeout. The kernel, which would give up after 40 s and report a refusal, is
-  ///   configured to give up later.
   func startConnecting(
     from own: L2CAPSocketAddress, to peer: L2CAPSocketAddress, _ security: SecurityLevel, mtu: Int, limit: Duration,
     doing: String
@@ -57,6 +52,7 @@ final class L2CAPSocket: Sendable {
     try Self.binding.withLock { _ in
       try bind(own, doing)
       try configure(security, mtu, doing)
+      // The kernel would give up after 40 s and report a refusal.
       let seconds = Int(min(max(limit, .zero), .seconds(86_400)).components.seconds) + 1
       try setOption(SOL_SOCKET, SO_SNDTIMEO, timeval(tv_sec: seconds, tv_usec: 0), doing)
       do {
@@ -67,7 +63,6 @@ final class L2CAPSocket: Sendable {
     }
   }
 
-  /// Waits until the channel is open.
   func finishConnecting(doing: String) async throws {
     repeat {
       try Task.checkCancellation()
@@ -83,9 +78,7 @@ final class L2CAPSocket: Sendable {
     throw BlueZError(.notConnected, "\(doing): closed on this side")
   }
 
-  /// Accepts the next channel that a peer has opened.
-  /// - Returns: `nil` when there is none now.
-  func accept(doing: String) throws -> (L2CAPSocket, L2CAPSocketAddress)? {
+  func accept(doing: String) throws -> (any ChannelSocket, L2CAPSocketAddress)? {
     var bytes = [UInt8](repeating: 0, count: L2CAPSocketAddress.size)
     do {
       let number = try call(doing) { number in
@@ -105,7 +98,6 @@ final class L2CAPSocket: Sendable {
     }
   }
 
-  /// Returns the PSM of a bound socket.
   func psm(doing: String) throws -> UInt16 {
     var bytes = [UInt8](repeating: 0, count: L2CAPSocketAddress.size)
     try call(doing) { number in

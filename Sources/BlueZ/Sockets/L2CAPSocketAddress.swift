@@ -1,15 +1,15 @@
 /// The kernel's `struct sockaddr_l2` (include/net/bluetooth/l2cap.h), which Glibc does not declare: family in the
 /// host's byte order, PSM, address and channel with the least significant byte first, and one byte of padding.
-struct L2CAPSocketAddress: Sendable, Hashable {
+package struct L2CAPSocketAddress: Sendable, Hashable {
   /// `sizeof(struct sockaddr_l2)`.
   static let size = 14
 
   /// The PSM; 0 lets the kernel choose.
-  var psm: UInt16
-  var address: BluetoothAddress
-  var type: AddressType
+  package var psm: UInt16
+  package var address: BluetoothAddress
+  package var type: AddressType
 
-  init(psm: UInt16, address: BluetoothAddress, type: AddressType) {
+  package init(psm: UInt16, address: BluetoothAddress, type: AddressType) {
     self.psm = psm
     self.address = address
     self.type = type
