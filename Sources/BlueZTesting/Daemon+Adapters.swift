@@ -1,4 +1,5 @@
 import DBus
+import Glibc
 
 /// The interface `org.bluez.Adapter1`, and the events of adapters.
 extension Daemon {
@@ -87,7 +88,8 @@ extension Daemon {
     guard on != adapter.isPowered else { return }
     if !on {
       for device in adapter.devices.values { end(device, at: adapter, "org.bluez.Reason.Local") }
-      for attempt in adapter.unseen.values { attempt.yield(.giveUp) }
+      for attempt in adapter.attempts.unseen.values { attempt.yield(.giveUp) }
+      loseChannels(of: adapter, ENETDOWN)
       for client in adapter.clients.scans.keys { stopScan(of: client, at: adapter) }
       for client in adapter.clients.advertisements.keys { adapter.clients.advertisements[client]?.isOnAir = false }
     }
@@ -102,6 +104,7 @@ extension Daemon {
     guard connection != nil else { return }
     if plugged { return try serve(adapter) }
     for device in adapter.devices.values { end(device, at: adapter, "org.bluez.Reason.Local") }
+    loseChannels(of: adapter, ENETDOWN)
     for client in adapter.clients.advertisements.keys { release(client) }
     adapter.clear()
     fellSilent(adapter)

@@ -49,7 +49,8 @@ extension Daemon {
       hear(adapter, at: other)
       guard adapter.air?.isConnectable == true else { continue }
       other.devices[adapter.address]?.attempt?.yield(.tryAgain)
-      other.unseen[adapter.address]?.yield(.tryAgain)
+      other.attempts.unseen[adapter.address]?.yield(.tryAgain)
+      for attempt in other.attempts.channels.values { attempt.yield(.tryAgain) }
     }
   }
 

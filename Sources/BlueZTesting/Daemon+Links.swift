@@ -1,5 +1,6 @@
 import BlueZ
 import DBus
+import Glibc
 import Streams
 import Timing
 
@@ -154,6 +155,8 @@ extension Daemon {
   }
 
   private func begin(_ link: Link, of sides: [(VirtualDevice, VirtualAdapter)]) {
+    // Whichever side made the link, it serves a channel that waits for one.
+    defer { for (_, at) in sides { for attempt in at.attempts.channels.values { attempt.yield(.tryAgain) } } }
     // Before a client learns of the connection, and repairs the fault.
     let readable = sides.filter { !$0.1.faults.leavesServicesUnresolved() }
     for (side, at) in sides {
@@ -187,6 +190,7 @@ extension Daemon {
   }
 
   private func unlink(_ device: VirtualDevice, at adapter: VirtualAdapter, _ reason: String) {
+    if let link = device.link { loseChannels(over: link, at: adapter, reason) }
     device.link = nil
     device.pairing?.cancel()
     if !adapter.devices.values.contains(where: { $0.link != nil }) { adapter.closeWriteSockets() }
@@ -210,5 +214,6 @@ extension Daemon {
   /// Ends all connections of an adapter, as when it goes out of range.
   func loseConnections(_ index: Int) {
     for device in adapters[index].devices.values { end(device, at: adapters[index], "org.bluez.Reason.Timeout") }
+    channels.change { $0.lose(nil, at: index, ETIMEDOUT) }
   }
 }

@@ -25,9 +25,9 @@ extension Daemon {
     }
     let address = adapters.first { $0.privateAddress == shown }?.address ?? shown
     guard adapter.devices[address] == nil else { throw DBusError.alreadyExists }
-    guard adapter.unseen[address] == nil else { throw DBusError.inProgress }
+    guard adapter.attempts.unseen[address] == nil else { throw DBusError.inProgress }
     let (turns, source) = BoundedStream.make(of: VirtualDevice.Attempt.self, limit: 4, policy: .dropNewest)
-    adapter.unseen[address] = source
+    adapter.attempts.unseen[address] = source
     let limit = configuration.connectTimeout
     let timer = Task {
       try await Task.sleep(for: limit, clock: .steady)
@@ -35,15 +35,12 @@ extension Daemon {
     }
     defer {
       timer.cancel()
-      adapter.unseen[address] = nil
+      adapter.attempts.unseen[address] = nil
     }
     source.yield(.tryAgain)
     for await turn in turns {
       if turn == .giveUp { break }
-      let isStranger = adapter.strangers[address]?.air.isConnectable == true
-      let isNear = adapters.contains { $0.address == address && $0.air?.isConnectable == true } || isStranger
-      guard isNear, let device = adapter.devices[address] ?? addDevice(address, [:], at: adapter) else { continue }
-      if device.link != nil || link(ifReachable: device, at: adapter) { return [.objectPath(device.object.path)] }
+      if let device = link(ifNear: address, at: adapter) { return [.objectPath(device.object.path)] }
     }
     // As measured on 5.66.
     throw DBusError(name: "org.bluez.Failed", message: "")

@@ -15,6 +15,8 @@ actor Daemon {
   /// The programs that have left the bus; their names are never used again.
   private var departed: Set<String> = []
   private(set) var adapters: [VirtualAdapter]
+  /// The kernel's part, which programs reach without bluetoothd.
+  let channels: VirtualChannels
   /// The recorded devices in range, which are no programs and survive bluetoothd.
   private(set) var replays: [ReplayProgram] = []
   /// The agents, and which of them decide for programs without an agent: the last one does.
@@ -25,7 +27,9 @@ actor Daemon {
     self.configuration = configuration
     self.bus = bus
     self.logger = logger
-    adapters = try (0..<count).map { try VirtualAdapter($0, address: configuration.sharedAddress) }
+    let adapters = try (0..<count).map { try VirtualAdapter($0, address: configuration.sharedAddress) }
+    channels = VirtualChannels(adapters.map { (address: $0.address, faults: $0.faults) })
+    self.adapters = adapters
   }
 
   // MARK: Lifetime
@@ -33,6 +37,7 @@ actor Daemon {
   /// Starts an instance: the name first, then the adapters, as bluetoothd does.
   func start() async throws {
     guard connection == nil else { return }
+    channels.onConnect { [weak self] in await self?.openChannel($0) }
     let connection = try await Connection.open(.address(bus.address), logger: logger)
     self.connection = connection
     root = try connection.export(.root, objectManager: true)

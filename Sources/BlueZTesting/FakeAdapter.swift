@@ -73,6 +73,9 @@ public struct FakeAdapter: Sendable {
     public var monitors = 0
     /// The number of links to other adapters, and of attempts to make one.
     public var links = 0
+    /// The number of L2CAP sockets that programs hold: listeners, channels with those that have ended, and attempts to
+    /// open one.
+    public var channels = 0
     /// The number of agents; they belong to bluetoothd itself, whatever the adapter.
     public var agents = 0
     /// A Boolean value that indicates whether the adapter is pairable.
@@ -149,10 +152,11 @@ extension Daemon {
     var holdings = FakeAdapter.Holdings(
       advertisements: adapter.clients.advertisements.count, applications: adapter.server.applications.count,
       scans: adapter.clients.scans.count,
-      links: adapter.devices.values.count { $0.link != nil || $0.attempt != nil } + adapter.unseen.count,
+      links: adapter.devices.values.count { $0.link != nil || $0.attempt != nil } + adapter.attempts.unseen.count,
       agents: agents.count,
       isPairable: adapter.object?[Names.adapter, "Pairable"]?.bool == true)
     holdings.monitors = adapter.clients.monitors.count
+    holdings.channels = channels.change { $0.count(at: index) }
     return holdings
   }
 
@@ -168,7 +172,8 @@ extension Daemon {
     hear(stranger: address, at: adapter)
     guard air.isConnectable else { return }
     adapter.devices[address]?.attempt?.yield(.tryAgain)
-    adapter.unseen[address]?.yield(.tryAgain)
+    adapter.attempts.unseen[address]?.yield(.tryAgain)
+    for attempt in adapter.attempts.channels.values { attempt.yield(.tryAgain) }
   }
 
   func forget(_ address: BluetoothAddress, at index: Int) {

@@ -24,15 +24,17 @@ public import Logging
 ///
 /// The fake implements the D-Bus contract of BlueZ 5.66, or of the release in its ``Configuration``, as far as `BlueZ`
 /// depends on it: adapters, private addresses, discovery with filters, advertising, monitors, connections, GATT in both
-/// roles, pairing by Just Works, by numeric comparison and by passkey entry. Faults are injected with
+/// roles, pairing by Just Works, by numeric comparison and by passkey entry. For its sessions it also has the L2CAP
+/// channels of the kernel, which outlive bluetoothd: PSMs, MTUs, security levels, credits. Faults are injected with
 /// ``FakeAdapter/inject(_:)``, ``kill()``, ``restart()`` and ``FakeAdapter/unplug()``.
 ///
 /// It does not imitate:
 ///
 /// - **the time and losses of the radio**: everything is received at once, and nothing is lost. A device advertises
 ///   once for each scan, and bluetoothd does not forget it after 30 s; ``FakeAdapter/forget(_:)`` does.
-/// - **the kernel**: L2CAP channels, the management socket, limits of controllers, and `Adapter.connections()`, which
-///   returns an empty list (EdgeCoder's phone needs the access mode `open` here).
+/// - **the rest of the kernel**: the management socket, limits of controllers, and `Adapter.connections()`, which returns
+///   an empty list (EdgeCoder's phone needs the access mode `open` here). A program has no privilege: PSMs below 0x80 are
+///   refused.
 /// - pairing again for a better key, profiles, BR/EDR beyond the fact of a link
 ///   (``FakeAdapter/setClassicLink(_:with:)``), authorization of prepared writes, EATT.
 /// - **the order in which bluetoothd adds the interfaces of an adapter**: here they appear at once.
@@ -78,10 +80,12 @@ public final class FakeBlueZ: Sendable {
     return FakeBlueZ(daemon, bus, adapters, configuration)
   }
 
-  /// Opens a session with the fake, like a program of its own.
+  /// Opens a session with the fake, like a program of its own. Its L2CAP channels are those of the fake; a session that
+  /// is opened on ``bus`` in another way has the kernel's.
   /// - Throws: `BlueZError` when the bus is gone.
   public func session(logger: Logger = Logger(label: "edgeblue.bluez")) async throws -> Session {
-    try await Session.open(bus: bus, version: configuration.version, logger: logger)
+    let channels = daemon.channels
+    return try await Session.open(bus: bus, version: configuration.version, logger: logger) { VirtualSocket(channels) }
   }
 
   /// Returns an adapter in a session of its own.

@@ -42,6 +42,9 @@ public enum Fault: Sendable, Hashable {
   /// Notifications to this adapter wait, at most ``Fault/stalledLimit`` of each characteristic, and arrive at once
   /// after the repair.
   case notificationsStall
+  /// No packet of an L2CAP channel arrives at this adapter until the repair, as when its programs read nothing and the
+  /// peers' credits are used up.
+  case channelsStall
   /// Every n-th notification to this adapter is lost, as when the socket to a slow reader is full.
   case notificationsDrop(every: Int)
 
@@ -55,20 +58,31 @@ final class Faults: Sendable {
     var active: [Fault] = []
     var notifications = 0
     var onRepair: [Int: @Sendable () -> Void] = [:]
+    var onChannelsStall: (@Sendable (Bool) -> Void)?
     var nextID = 0
   }
 
   private let state = Lock(State())
 
-  func inject(_ fault: Fault) { state.withLock { $0.active.append(fault) } }
+  func inject(_ fault: Fault) {
+    let stall = state.withLock { state in
+      state.active.append(fault)
+      return state.onChannelsStall
+    }
+    if fault == .channelsStall { stall?(true) }
+  }
 
   func repair() {
-    let wake = state.withLock { state in
+    let (wake, stall) = state.withLock { state in
       state.active = []
-      return Array(state.onRepair.values)
+      return (Array(state.onRepair.values), state.onChannelsStall)
     }
     for body in wake { body() }
+    stall?(false)
   }
+
+  /// Sets the handler that is called when L2CAP channels stall, and with `false` at each repair.
+  func onChannelsStall(_ body: @escaping @Sendable (Bool) -> Void) { state.withLock { $0.onChannelsStall = body } }
 
   /// Registers a handler that is called at each repair.
   /// - Returns: The identifier to remove it with.

@@ -44,6 +44,14 @@ final class VirtualAdapter {
     var writeSockets: [Attribute: PacketSocket] = [:]
   }
 
+  /// The attempts that wait for an advertisement, beside those of known devices.
+  struct Attempts {
+    /// Connections to devices that bluetoothd does not know.
+    var unseen: [BluetoothAddress: BoundedStream<VirtualDevice.Attempt>.Source] = [:]
+    /// L2CAP channels, by their sockets; they are the kernel's, and outlive bluetoothd.
+    var channels: [Int: BoundedStream<VirtualDevice.Attempt>.Source] = [:]
+  }
+
   // These outlive bluetoothd.
   var isPluggedIn = true
   var bonds: [BluetoothAddress: LinkKey] = [:]
@@ -57,8 +65,7 @@ final class VirtualAdapter {
   var clients = Clients()
   var server = Server()
   var devices: [BluetoothAddress: VirtualDevice] = [:]
-  /// The attempts to connect to devices that bluetoothd does not know.
-  var unseen: [BluetoothAddress: BoundedStream<VirtualDevice.Attempt>.Source] = [:]
+  var attempts = Attempts()
 
   /// The handles below are those of the Generic Access and Generic Attribute services.
   static let firstHandle: UInt16 = 0x0010
@@ -96,7 +103,7 @@ final class VirtualAdapter {
   /// Removes the state that belongs to an instance of bluetoothd, as when that ends or the adapter is unplugged.
   func clear() {
     for device in devices.values { device.remove() }
-    for attempt in unseen.values { attempt.yield(.giveUp) }
+    for attempt in attempts.unseen.values { attempt.yield(.giveUp) }
     for notifier in server.notifiers.values { notifier.close() }
     closeWriteSockets()
     object?.remove()
@@ -162,8 +169,12 @@ final class Link {
   let mtu: UInt16
   /// The default agent when the connection began.
   let defaultAgent: VirtualAdapter.Client?
+  /// What the L2CAP channels over the connection know of it.
+  let channels = ChannelLink()
   /// The key that encrypts the connection; `nil` while it is not encrypted.
-  var key: LinkKey?
+  var key: LinkKey? {
+    didSet { channels.security.withLock { [key] in $0 = key?.level ?? .low } }
+  }
 
   init(mtu: UInt16, defaultAgent: VirtualAdapter.Client?) {
     self.mtu = mtu

@@ -7,7 +7,9 @@ import Testing
 /// Both roles over a fake BlueZ: everything but the radio.
 @Suite("EdgeCoder over a fake BlueZ", .timeLimit(.minutes(5)))
 struct FakeBlueZTests {
-  @Test("A prompt is answered, and answered again after bluetoothd was killed", arguments: [nil, MuxBearer.gatt])
+  @Test(
+    "A prompt is answered, and answered again after bluetoothd was killed",
+    arguments: [nil, MuxBearer.gatt, MuxBearer.l2cap])
   func promptAndReply(link: MuxBearer?) async throws {
     let lab = try await FakeBlueZ.start(.init(mtu: 185))
     // Which links are encrypted only the kernel tells, and it knows nothing of a fake's links.

@@ -12,6 +12,8 @@ final class ProgramLife {
   /// The peripheral that the program connects to; a program of its own.
   private let sensor: Session
   private let peripheral: (GATTApplication, Advertisement)
+  /// Where the peripheral accepts channels, which end with those of the program.
+  private let counter: L2CAPListener
   private let target: BluetoothAddress
   private var adapter: Adapter?
   private let possessions = Lock(Possessions())
@@ -26,6 +28,12 @@ final class ProgramLife {
     sensor = other.session
     target = other.address
     peripheral = try await Parlour().open(on: other)
+    counter = try other.listen()
+    Task { [counter] in
+      for try await channel in counter {
+        Task { for try await packet in channel.packets { try await channel.send(packet) } }
+      }
+    }
     let own = try await lab.adapter(0)
     adapter = own
     let session = own.session
@@ -68,7 +76,7 @@ final class ProgramLife {
     guard let adapter else { return }
     let possessions = possessions
     let target = target
-    switch Int.random(in: 0..<20, using: &random) {
+    switch Int.random(in: 0..<24, using: &random) {
     case 0, 1: begin { possessions.keep(try await adapter.advertise(.init(name: "Lamp")), \.advertisements) }
     case 2:
       begin { possessions.keep(try await adapter.offer([LocalService("180f", characteristics: [])]), \.applications) }
@@ -92,7 +100,23 @@ final class ProgramLife {
       try await lab.adapters[0].unplug()
       try await Task.sleep(for: .milliseconds(Int.random(in: 0...3, using: &random)))
       try await lab.adapters[0].plugIn()
-    default: await lab.adapters[0].loseConnections()
+    case 19: await lab.adapters[0].loseConnections()
+    case 20: begin { possessions.keep(try adapter.listen(), \.listeners) }
+    case 21: openChannel(at: adapter)
+    case 22: possessions.take(\.listeners)?.close()
+    default: possessions.take(\.channels)?.close()
+    }
+  }
+
+  /// Opens a channel, over the link that there is or one that the kernel makes.
+  private func openChannel(at adapter: Adapter) {
+    let possessions = possessions
+    guard let device = adapter.device(target) else { return }
+    possessions.withLock { $0.hasOpenedChannels = true }
+    begin { [counter] in
+      let channel = try await device.openChannel(psm: counter.psm, timeout: .milliseconds(200))
+      possessions.keep(channel, \.channels)
+      try await channel.send([1])
     }
   }
 
@@ -119,6 +143,8 @@ final class ProgramLife {
     _ = possessions.take(\.connections)
     _ = possessions.take(\.agents)
     _ = possessions.take(\.windows)
+    _ = possessions.take(\.listeners)
+    _ = possessions.take(\.channels)
   }
 
   // MARK: The outcome
@@ -131,7 +157,7 @@ final class ProgramLife {
     var calm = 0
     for _ in 0..<1500 {
       found = await lab.adapters[0].holdings()
-      wanted = possessions.withLock { $0.holdings(likePairable: found.isPairable) }
+      wanted = possessions.withLock { $0.holdings(like: found) }
       calm = found == wanted ? calm + 1 : 0
       if calm == 10 { return nil }
       do { try await Task.sleep(for: .milliseconds(4)) } catch { break }
@@ -171,5 +197,13 @@ final class ProgramLife {
     for reader in readers { await reader.value }
     for scan in possessions.withLock({ $0.scans }) { for await _ in scan {} }
     for connection in possessions.withLock({ $0.connections }) { for await _ in connection.states() {} }
+    let (listeners, channels) = possessions.withLock { ($0.listeners, $0.channels) }
+    for listener in listeners { await drain(listener) }
+    for channel in channels { await drain(channel.packets) }
+  }
+
+  /// Reads to the end, in order or not.
+  private func drain<Elements: AsyncSequence>(_ elements: Elements) async {
+    do { for try await _ in elements {} } catch {}
   }
 }
