@@ -3,8 +3,8 @@ import DeterministicTesting
 import Foundation
 import Streams
 
-/// One program's random life over the real bluetoothd: it declares and ends, cancels and releases, while links are lost
-/// and bluetoothd restarts. The list of `ProgramLife`, which has a fake BlueZ, as far as bluetoothd shows from outside
+/// One program's random life over the real bluetoothd: it declares and ends, cancels and releases, while links are lost,
+/// bluetoothd restarts and the controllers are unplugged. The list of `ProgramLife`, which has a fake BlueZ, as far as bluetoothd shows from outside
 /// what it has.
 final class RadioLife {
   private static let sensor: BluetoothUUID = "ec0d0321-ec0d-ec0d-ec0d-ec0d0321ec0d"
@@ -76,7 +76,7 @@ final class RadioLife {
   private func step() async throws {
     guard let program else { return }
     let possessions = possessions
-    let number = Int.random(in: 0..<16, using: &random)
+    let number = Int.random(in: 0..<17, using: &random)
     story.append("step \(number)")
     switch number {
     case 0, 1:
@@ -97,16 +97,17 @@ final class RadioLife {
     case 13: release()
     case 14:
       for peer in peripheral.connectedPeers { end { [peripheral] in try await peripheral.device(peer)?.disconnect() } }
-    default: try await restart()
+    case 15: try await kill("bluetoothd")
+    default: try await kill("controllers")
     }
   }
 
-  /// Kills bluetoothd, and starts it again, while declarations and their ends are under way.
-  private func restart() async throws {
+  /// Kills bluetoothd, or unplugs all controllers, and starts that again, while declarations and their ends are under way.
+  private func kill(_ victim: String) async throws {
     // Linux 6.1 may crash when a link ends over which nothing has arrived yet, and a kill does not wait for that.
     for connection in possessions.withLock({ $0.connections }) { _ = try await connection.device() }
-    try await Radio.fault("bluetoothd", "kill")
-    try await Radio.fault("bluetoothd", "start")
+    try await Radio.fault(victim, "kill")
+    try await Radio.fault(victim, "start")
   }
 
   private func offer(at adapter: Adapter) {
