@@ -14,19 +14,15 @@ extension FakeBlueZ {
   /// import Btsnoop
   /// import Foundation
   ///
-  /// var recorder = RecordedDevice.Builder(DeviceAddress("00:AA:01:00:00:42")!)
-  /// var reader = BtsnoopReader()
-  /// reader.append(try Data(contentsOf: URL(filePath: "lamp.btsnoop")))
-  /// while let record = try reader.next() { recorder.add(record) }
-  ///
+  /// let file = try Data(contentsOf: URL(filePath: "lamp.btsnoop"))
   /// let lab = try await FakeBlueZ.start(adapters: 1)
-  /// let lamp = try await lab.replay(recorder.device!)
+  /// let lamp = try await lab.replay(RecordedDevice(recording: Array(file)))
   /// let adapter = try await lab.adapter(0)
   /// let device = try await adapter.find(.init(services: ["180f"]))  // the code under test
   /// print(device, await lamp.unrecorded)
   /// ```
   /// - Parameters:
-  ///   - device: The device, as `RecordedDevice.Builder` makes it from the records of a file.
+  ///   - device: The device, as `RecordedDevice` reads it from a file.
   ///   - pace: The factor for the times at which it sends values: 1 for those of the recording, 0 for at once.
   /// - Throws: `DBusError` when the bus is gone.
   @discardableResult

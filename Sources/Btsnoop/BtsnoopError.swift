@@ -15,6 +15,8 @@ extension CodedError.Code where Domain == BtsnoopErrorDomain {
   public static var malformed: Self { Self("malformed", .invalidInput) }
   /// The file ends within a record; the records before it are good.
   public static var truncated: Self { Self("truncated", .invalidInput) }
+  /// The recording does not show the device, or does not say which one is meant.
+  public static var deviceNotFound: Self { Self("device not found", .invalidInput) }
   /// The kernel does not let this process see the traffic: the capability CAP_NET_RAW is missing.
   public static var notPermitted: Self { Self("not permitted", .notPermitted) }
   /// The kernel of this host, or its network namespace, has no Bluetooth.

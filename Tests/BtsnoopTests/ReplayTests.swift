@@ -60,6 +60,41 @@ struct ReplayTests {
     #expect(replay.subscribe(12).sent.map(\.value) == [[0, 70], [0, 71], [0, 72]])
   }
 
+  @Test func `a stream that begins after a write to another service is one`() throws {
+    var talk = Conversation()
+    talk.connect()
+    talk.discover()
+    talk.attributes([0x10, 21, 0, 0xff, 0xff, 0, 0x28], [0x11, 6, 21, 0, 30, 0, 0x0f, 0x18])
+    talk.attributes([0x12, 13, 0, 1, 0], [0x13])
+    talk.attributes([0x12, 22, 0, 9], [0x13])
+    talk.send(L2CAPFrame.attributes, [0x1b, 12, 0, 0, 70], fromHost: false)
+    var replay = DeviceReplay(try recorded(talk))
+    #expect(replay.write(22, [9]).sent.isEmpty)
+    #expect(replay.subscribe(12).sent.map(\.value) == [[0, 70]])
+  }
+
+  @Test func `the only device of a file needs no address, and has its kind`() throws {
+    var talk = sensor()
+    let device = try RecordedDevice(recording: file(talk))
+    #expect(device.address == Conversation.address)
+    #expect(device.table.characteristics.map(\.valueHandle) == [12])
+    #expect(try RecordedDevice(recording: Array(file(talk).dropLast(3))).table == device.table)
+
+    let other: [UInt8] = [1, 2, 3, 4, 5, 0xc6]
+    talk.connect(to: other, kind: 1)
+    for chosen in [nil, DeviceAddress("11:11:11:11:11:11")] {
+      let error = #expect(throws: BtsnoopError.self) { try RecordedDevice(recording: file(talk), of: chosen) }
+      #expect(error?.code == .deviceNotFound)
+    }
+    let random = try RecordedDevice(recording: file(talk), of: DeviceAddress("C6:05:04:03:02:01"))
+    #expect(random.address.kind == .random)
+  }
+
+  private func file(_ talk: Conversation) -> [UInt8] {
+    let writer = BtsnoopWriter(.monitor)
+    return writer.header + talk.records.flatMap { writer.bytes(of: $0) ?? [] }
+  }
+
   @Test func `values that answer a write belong to it`() throws {
     var talk = Conversation()
     talk.connect()

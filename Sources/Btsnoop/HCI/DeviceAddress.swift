@@ -64,6 +64,15 @@ public struct DeviceAddress: Sendable, Hashable, CustomStringConvertible {
   /// A Boolean value that indicates whether the address is private and resolvable with a key of the device.
   public var isResolvablePrivate: Bool { kind == .random && octets[0] & 0b1100_0000 == 0b0100_0000 }
 
+  /// The address with the kind that it has in packets over the air, where a controller reports an identity.
+  var asOnAir: DeviceAddress {
+    switch kind {
+    case .publicIdentity: DeviceAddress(octets: octets, kind: .publicAddress) ?? self
+    case .randomIdentity: DeviceAddress(octets: octets, kind: .random) ?? self
+    case .publicAddress, .random, .anonymous: self
+    }
+  }
+
   /// Returns `true` for an address with the same bytes, whatever its kind.
   public func matches(_ other: DeviceAddress) -> Bool { octets == other.octets }
 }

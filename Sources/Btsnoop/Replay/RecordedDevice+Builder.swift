@@ -53,8 +53,11 @@ extension RecordedDevice {
     private mutating func add(_ event: TrafficEvent) {
       isSeen = true
       switch event.kind {
-      case .advertisement(let report): add(report)
+      case .advertisement(let report):
+        identify(report.address)
+        add(report)
       case .connected:
+        if let peer = event.link?.peer { identify(peer) }
         step(.connection, at: event.time)
         prepared = [:]
       case .mtu(let mtu): made.mtu = mtu
@@ -66,6 +69,11 @@ extension RecordedDevice {
         add(operation, at: event.time)
       default: break
       }
+    }
+
+    /// Takes over the kind of the device's address, which its text does not contain.
+    private mutating func identify(_ address: DeviceAddress) {
+      if address.matches(made.address) { made.address = address.asOnAir }
     }
 
     private mutating func add(_ report: AdvertisingReport) {
@@ -145,27 +153,12 @@ extension RecordedDevice {
     /// Gives each value to its cause.
     private func assigned(_ table: AttributeTable) -> [Reaction] {
       var reactions = steps.map(\.reaction)
-      let streams = streams
-      var place = 0
-      var subscriptions: [UInt16: Int] = [:]
-      var last: Int?
-      for (time, value) in sent {
-        while place < steps.count, steps[place].time <= time {
-          switch steps[place].reaction.cause {
-          case .connection:
-            subscriptions = [:]
-            last = place
-          case .subscription(let handle):
-            subscriptions[handle] = place
-            if last == nil { last = place }
-          case .write: last = place
-          }
-          place += 1
-        }
-        let subscription = subscriptions[value.handle]
-        guard let cause = streams.contains(value.handle) ? subscription ?? last : max(last, subscription) else {
-          continue
-        }
+      var streams: Set<UInt16> = []
+      follow(table) { value, _, causes in
+        if causes.isStream(value.handle) { streams.insert(value.handle) }
+      }
+      follow(table) { value, time, causes in
+        guard let cause = causes.cause(of: value.handle, isStream: streams.contains(value.handle)) else { return }
         var timed = value
         timed.delay = max(time &- steps[cause].time, 0)
         reactions[cause].sent.append(timed)
@@ -173,30 +166,17 @@ extension RecordedDevice {
       return reactions
     }
 
-    private func max(_ one: Int?, _ other: Int?) -> Int? {
-      guard let one, let other else { return one ?? other }
-      return Swift.max(one, other)
-    }
-
-    private func max(_ one: Int64, _ other: Int64) -> Int64 { Swift.max(one, other) }
-
-    /// The characteristics that sent something after a subscription and before the next write.
-    private var streams: Set<UInt16> {
-      var streams: Set<UInt16> = []
-      var quiet: Set<UInt16> = []
+    /// Goes through the values with the possible causes of each.
+    private func follow(_ table: AttributeTable, _ body: (Sent, Int64, RecordedCauses) -> Void) {
+      var causes = RecordedCauses(table)
       var place = 0
       for (time, value) in sent {
         while place < steps.count, steps[place].time <= time {
-          switch steps[place].reaction.cause {
-          case .connection: quiet = []
-          case .subscription(let handle): quiet.insert(handle)
-          case .write: quiet = []
-          }
+          causes.add(steps[place].reaction.cause, at: place)
           place += 1
         }
-        if quiet.contains(value.handle) { streams.insert(value.handle) }
+        body(value, time, causes)
       }
-      return streams
     }
   }
 }

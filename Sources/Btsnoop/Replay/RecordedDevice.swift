@@ -1,14 +1,16 @@
 /// A device as a recording shows it: its advertisement, its attributes, its answers and the values it sent.
 ///
 /// ```swift
-/// var recorder = RecordedDevice.Builder(address)
-/// recorder.add(record)  // each record of the file, in order
-/// if let device = recorder.device { print(device.table.services.map(\.uuid)) }
+/// import Foundation
+///
+/// let file = try Data(contentsOf: URL(filePath: "lamp.btsnoop"))
+/// let lamp = try RecordedDevice(recording: Array(file))
+/// print(lamp.address, lamp.table.services.map(\.uuid))
 /// ```
 ///
 /// A value that the device sent belongs to what caused it. Of a characteristic that sent something after a subscription
-/// and before the client wrote anything, all values belong to the subscription: it is a stream. Values of other
-/// characteristics belong to the last write before them.
+/// and before the client wrote anything to its service, all values belong to the subscription: it is a stream. Values of
+/// other characteristics belong to the last write to their service before them.
 public struct RecordedDevice: Sendable, Hashable {
   /// The answer to a read: a value, or the reason of a refusal.
   public struct Answer: Sendable, Hashable {

@@ -117,12 +117,7 @@ public struct TrafficDecoder: Sendable {
 
   /// Returns the address of a device that does not change, as far as the recording shows it.
   public func identity(of address: DeviceAddress) -> DeviceAddress {
-    let plain: DeviceAddress
-    switch address.kind {
-    case .publicIdentity: plain = DeviceAddress(octets: address.octets, kind: .publicAddress) ?? address
-    case .randomIdentity: plain = DeviceAddress(octets: address.octets, kind: .random) ?? address
-    default: plain = address
-    }
+    let plain = address.asOnAir
     return identities[plain] ?? plain
   }
 
