@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Streams
 import Timing
 
@@ -7,7 +6,7 @@ extension Central {
   public func generate(
     _ request: InferenceRequest, onText: @Sendable @escaping (String) async -> Void
   ) async throws -> InferenceReply {
-    let request = Wire.Request(id: UUID().uuidString, prompt: request.prompt, maxTokens: request.maxTokens)
+    let request = Wire.Request(id: context.requestID(), prompt: request.prompt, maxTokens: request.maxTokens)
     context.count { $0.requests += 1 }
     do {
       let length = request.encodedLength

@@ -1,3 +1,4 @@
+import FoundationEssentials
 public import Logging
 public import Streams
 public import Timing
@@ -30,15 +31,20 @@ public actor Central: InferenceService {
     public var wallClock: @Sendable () -> Int64
     /// A closure that returns a random number, 0 to 1, for the jitter of connection attempts.
     public var random: @Sendable () -> Double
+    /// A closure that returns the identifier of the next request: 1 to ``Wire/idLimit`` bytes, another one each time.
+    /// Default: a random UUID in upper case.
+    public var requestID: @Sendable () -> String
 
     /// Creates an environment; each part that is left out is that of the system.
     public init(
       time: TimeSource = .continuous, wallClock: @Sendable @escaping () -> Int64 = WallClock.unixMilliseconds,
-      random: @Sendable @escaping () -> Double = { .random(in: 0...1) }
+      random: @Sendable @escaping () -> Double = { .random(in: 0...1) },
+      requestID: (@Sendable () -> String)? = nil
     ) {
       self.time = time
       self.wallClock = wallClock
       self.random = random
+      self.requestID = requestID ?? { UUID().uuidString }
     }
   }
 
@@ -87,7 +93,7 @@ public actor Central: InferenceService {
     self.configuration = configuration
     context = CentralContext(
       time: environment.time, wallClock: environment.wallClock, random: environment.random,
-      counters: Lock(CentralCounters()), logger: logger)
+      requestID: environment.requestID, counters: Lock(CentralCounters()), logger: logger)
     list = PhoneList(phoneLimit: configuration.phoneLimit, capacity: configuration.phoneListLimit)
   }
 

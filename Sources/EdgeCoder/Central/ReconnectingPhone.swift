@@ -226,6 +226,8 @@ struct CentralContext: Sendable {
   let wallClock: @Sendable () -> Int64
   /// Returns a random number, 0 to 1.
   let random: @Sendable () -> Double
+  /// Returns the identifier of the next request.
+  let requestID: @Sendable () -> String
   let counters: Lock<CentralCounters>
   let logger: Logger
 
