@@ -1,12 +1,13 @@
 """A device as a btsnoop file shows it, for replay_peer.py: its advertisement, its attributes, its answers, and what it sent.
 
 The rules are those of EdgeBlue's `RecordedDevice`: a value that the device sent belongs to its subscription, where the
-characteristic sent something before the client wrote anything after it, and otherwise to the last write before it.
+characteristic sent something before the client wrote anything to its service after it, and otherwise to the last write to
+the service before it.
 """
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 HEADER = struct.Struct(">8sII")
 RECORD = struct.Struct(">IIIIQ")
@@ -58,7 +59,7 @@ def records(path: Path) -> Iterator[Record]:
 class Reaction:
     """What the device did for a cause: ("subscription", handle), ("write", handle, value) or ("connection",)."""
 
-    cause: tuple[object, ...]
+    cause: tuple[Any, ...]
     time: int
     error: int = 0
     sent: list[tuple[float, int, bytes, bool]] = field(default_factory=list)
@@ -77,6 +78,8 @@ class Recording:
     services: dict[int, tuple[int, bytes, bool]] = field(default_factory=dict)
     characteristics: dict[int, tuple[int, int, bytes]] = field(default_factory=dict)
     descriptors: dict[int, bytes] = field(default_factory=dict)
+    # Declarations of included services: handle and value.
+    includes: dict[int, bytes] = field(default_factory=dict)
     answers: dict[int, list[tuple[int, bytes]]] = field(default_factory=dict)
     reactions: list[Reaction] = field(default_factory=list)
     protected: set[int] = field(default_factory=set)
@@ -85,6 +88,50 @@ class Recording:
         """The characteristic to which a descriptor belongs."""
         before = [place for place in self.characteristics if place <= handle]
         return self.characteristics[max(before)] if before else None
+
+    def service(self, handle: int) -> int | None:
+        """The service to which an attribute belongs, by its handle."""
+        before = [place for place in self.services if place <= handle <= self.services[place][0]]
+        return max(before, default=None)
+
+
+class Causes:
+    """The reactions to which a value may belong, by their places, as far as the recording was followed."""
+
+    def __init__(self, recording: Recording):
+        self.recording = recording
+        self.start(-1)
+
+    def start(self, connection: int) -> None:
+        self.connection = connection
+        self.subscriptions: dict[int, int] = {}
+        # By service; None for attributes of no known service.
+        self.writes: dict[int | None, int] = {}
+
+    def add(self, place: int, cause: tuple[Any, ...]) -> None:
+        if cause[0] == "connection":
+            self.start(place)
+        elif cause[0] == "subscription":
+            self.subscriptions[cause[1]] = place
+        else:
+            self.writes[self.recording.service(cause[1])] = place
+
+    def write(self, handle: int) -> int:
+        """The last write to the service of an attribute; to any service, where that is not known."""
+        service = self.recording.service(handle)
+        places = [place for of, place in self.writes.items() if service is None or of in (service, None)]
+        return max(places, default=-1)
+
+    def is_stream(self, handle: int) -> bool:
+        return self.subscriptions.get(handle, -1) > self.write(handle)
+
+    def of(self, handle: int, is_stream: bool) -> int:
+        """The cause of a value that comes now; -1 for none."""
+        subscription = self.subscriptions.get(handle, -1)
+        if is_stream and subscription >= 0:
+            return subscription
+        cause = max(subscription, self.write(handle))
+        return cause if cause >= 0 else self.connection
 
 
 class Reader:
@@ -158,14 +205,22 @@ class Reader:
 
     def attribute(self, pdu: bytes, from_client: bool, time: int) -> None:
         code = pdu[0]
+        # Even codes are a client's, and the device may be one, too. Commands and confirmations have no response.
         if from_client:
             if code == 0x52 and len(pdu) >= 3:
                 self.write(pdu, time, 0)
-            elif code != 0x1E:
+            elif not code & 0x41 and code != 0x1E:
                 self.pending = (pdu, time)
         elif code in (0x1B, 0x1D) and len(pdu) >= 3:
             self.sent.append((time, struct.unpack_from("<H", pdu, 1)[0], pdu[3:], code == 0x1D))
-        elif self.pending:
+        elif code == 0x23:
+            # Several notifications in one packet, each with its length; bluetoothd sends even a single one so.
+            rest = pdu[1:]
+            while len(rest) >= 4:
+                handle, size = struct.unpack_from("<HH", rest)
+                self.sent.append((time, handle, rest[4 : 4 + size], False))
+                rest = rest[4 + size :]
+        elif code & 1 and self.pending:
             (request, begin), self.pending = self.pending, None
             self.answer(request, pdu, begin)
 
@@ -213,7 +268,9 @@ class Reader:
                 if kind == CHARACTERISTIC and len(entry) >= 7:
                     properties, value = struct.unpack_from("<BH", entry, 2)
                     made.characteristics[handle] = (properties, value, entry[5:])
-                elif kind != INCLUDE:
+                elif kind == INCLUDE:
+                    made.includes[handle] = entry[2:]
+                else:
                     self.read(handle, 0, entry[2:])
         elif code == 0x04 and response[0] == 0x05:
             size = 2 if response[1] == 1 else 16
@@ -249,23 +306,22 @@ class Reader:
     def end(self) -> Recording:
         if not self.seen:
             raise NotARecording(f"the recording does not show {self.made.address}")
-        streams = self.streams()
-        for time, handle, value, indicates in self.sent:
-            before = [one for one in self.made.reactions if one.time <= time]
-            own = [one for one in before if one.cause == ("subscription", handle)]
-            cause = own[-1:] if handle in streams and own else [one for one in before if one in own or one.cause[0] != "subscription"][-1:]
-            for one in cause:
-                one.sent.append(((time - one.time) / 1e6, handle, value, indicates))
+        streams = {value[1] for value, causes in self.followed() if causes.is_stream(value[1])}
+        for (time, handle, value, indicates), causes in self.followed():
+            place = causes.of(handle, handle in streams)
+            if place >= 0:
+                cause = self.made.reactions[place]
+                cause.sent.append(((time - cause.time) / 1e6, handle, value, indicates))
         return self.made
 
-    def streams(self) -> set[int]:
-        found = set()
-        for time, handle, _, _ in self.sent:
-            causes = [one.cause for one in self.made.reactions if one.time <= time]
-            last = max((place for place, cause in enumerate(causes) if cause[0] != "subscription"), default=-1)
-            if ("subscription", handle) in causes[last + 1 :]:
-                found.add(handle)
-        return found
+    def followed(self) -> Iterator[tuple[tuple[int, int, bytes, bool], Causes]]:
+        """Each value with the causes at its time."""
+        causes, place = Causes(self.made), 0
+        for value in self.sent:
+            while place < len(self.made.reactions) and self.made.reactions[place].time <= value[0]:
+                causes.add(place, self.made.reactions[place].cause)
+                place += 1
+            yield value, causes
 
 
 def pieces(data: bytes, size: int) -> list[bytes]:

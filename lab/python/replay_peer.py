@@ -23,11 +23,13 @@ from pathlib import Path
 
 from bumble.device import Connection, Device
 from bumble.hci import OwnAddressType
+from bumble.keys import MemoryKeyStore
+from bumble.pairing import PairingConfig
 
 from edgecoder import tell
 from peer import add_adapters, command_line, main, serve
 from radiolab import Lab
-from recording import CHARACTERISTIC, CONFIGURATION, PRIMARY, SECONDARY, NotARecording, Reaction, Recording, only_device, read
+from recording import CHARACTERISTIC, CONFIGURATION, INCLUDE, PRIMARY, SECONDARY, NotARecording, Reaction, Recording, only_device, read
 
 NO_SUCH_HANDLE, NO_READ, NO_WRITE, UNSUPPORTED, BAD_OFFSET, NOT_FOUND = 0x01, 0x02, 0x03, 0x06, 0x07, 0x0A
 UNLIKELY, NO_ENCRYPTION, NOT_ALLOWED = 0x0E, 0x0F, 0x13
@@ -56,15 +58,17 @@ class Server:
         for handle, (end, uuid, primary) in recording.services.items():
             self.attributes[handle] = (word(PRIMARY if primary else SECONDARY), uuid)
             self.ends[handle] = end
-        for handle, (properties, value, uuid) in recording.characteristics.items():
-            self.attributes[handle] = (word(CHARACTERISTIC), struct.pack("<BH", properties, value) + uuid)
-            self.attributes[value] = (uuid, None)
+        for handle, (properties, place, uuid) in recording.characteristics.items():
+            self.attributes[handle] = (word(CHARACTERISTIC), struct.pack("<BH", properties, place) + uuid)
+            self.attributes[place] = (uuid, None)
+        for handle, value in recording.includes.items():
+            self.attributes[handle] = (word(INCLUDE), value)
         for handle, uuid in recording.descriptors.items():
             self.attributes.setdefault(handle, (uuid, None))
         # A client need not look for the configuration where nothing else can be: after the value.
-        for properties, value, _ in recording.characteristics.values():
-            if properties & (NOTIFY | INDICATE) and value + 1 not in self.attributes:
-                self.attributes[value + 1] = (word(CONFIGURATION), None)
+        for properties, place, _ in recording.characteristics.values():
+            if properties & (NOTIFY | INDICATE) and place + 1 not in self.attributes:
+                self.attributes[place + 1] = (word(CONFIGURATION), None)
 
     def forget(self) -> None:
         """A link ended."""
@@ -243,6 +247,10 @@ class Peer:
     async def start(self) -> None:
         self.device.gatt_server.on_gatt_pdu = self.receive  # type: ignore[method-assign, assignment]
         self.device.on("connection", self.connected)
+        # The identity is the address of the recording, and the keys last as long as this program.
+        kind = PairingConfig.AddressType.RANDOM if self.recording.is_random else PairingConfig.AddressType.PUBLIC
+        self.device.keystore = MemoryKeyStore()
+        self.device.pairing_config_factory = lambda _: PairingConfig(mitm=False, identity_address_type=kind)
         await self.advertise()
         tell("advertising", address=self.recording.address)
 

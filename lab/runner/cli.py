@@ -192,7 +192,8 @@ def parse_replay(arguments: list[str]) -> Job:
     if not command:
         raise LabError("no command: put it after `--`, as in `radio-lab replay lamp.btsnoop -- bluetoothctl scan on`", USAGE_ERROR)
     peer = Path(__file__).resolve().parent.parent / "python" / "replay_peer.py"
-    chosen = [*(["--device", parsed.device] if parsed.device else []), *(["--pace", parsed.pace] if parsed.pace else [])]
+    # The limit is that of the run.
+    chosen = ["--timeout", "999999", *(["--device", parsed.device] if parsed.device else []), *(["--pace", parsed.pace] if parsed.pace else [])]
     script = ["sh", "-c", REPLAY_SCRIPT, "replay", str(venv.location() / "bin/python"), str(peer), str(parsed.file.resolve()), shlex.join(chosen)]
     return parse_run([*rest, "--no-btvirt", "--", *script, *command])
 

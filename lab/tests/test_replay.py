@@ -1,20 +1,27 @@
 """The replay of recorded devices: the parser and the server without a guest, and once over the air."""
 import contextlib
+import hashlib
 import io
+import json
 import struct
+import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from tests.peer_cases import HAS_PEERS, LAB, NEEDS_PEERS, PYTHON  # noqa: F401
+from tests.peer_cases import HAS_PEERS, LAB, NEEDS_PEERS, PYTHON, Case, events
 
 sys.path.insert(0, str(LAB / "python"))
 
+from runner import uml  # noqa: E402
 from runner.cli import main, parse_replay  # noqa: E402
+from runner.debian import missing_tools  # noqa: E402
 from recording import NotARecording, Recording, only_device, read  # noqa: E402
 
-RECORDING = LAB.parent / "Tests" / "BtsnoopTests" / "Recordings" / "gatt-peer.btsnoop"
+RECORDINGS = LAB.parent / "Tests" / "BtsnoopTests" / "Recordings"
+RECORDING = RECORDINGS / "gatt-peer.btsnoop"
+KERNEL = "uml" if uml.built() else "qemu"
 
 
 class Talk:
@@ -82,6 +89,34 @@ class Parsed(unittest.TestCase):
         self.assertEqual(reactions[("subscription", 12)], [b"\x07", b"\x08"])
         self.assertEqual(reactions[("write", 3, b"\x09")], [])
 
+    def test_a_write_to_another_service_causes_nothing(self):
+        talk = sensor()
+        talk.ask(bytes([0x10, 21, 0, 255, 255, 0, 0x28]), bytes([0x11, 6, 21, 0, 30, 0, 0x0F, 0x18]))
+        talk.ask(bytes([0x12, 22, 0, 9]), bytes([0x13]))
+        talk.send(bytes([0x1B, 12, 0, 8]), False)
+        talk.ask(bytes([0x12, 13, 0, 1, 0]), bytes([0x13]))
+        talk.ask(bytes([0x12, 22, 0, 8]), bytes([0x13]))
+        talk.send(bytes([0x1B, 12, 0, 9]), False)
+        reactions = [(one.cause, [sent[2] for sent in one.sent]) for one in self.recorded(talk).reactions if one.sent]
+        self.assertEqual(reactions, [(("subscription", 12), [b"\x07", b"\x08"]), (("subscription", 12), [b"\x09"])])
+
+    def test_several_values_in_one_packet(self):
+        talk = sensor()
+        talk.send(bytes([0x23, 12, 0, 1, 0, 8, 12, 0, 2, 0, 9, 9]), False)
+        (reaction,) = [one for one in self.recorded(talk).reactions if one.sent]
+        self.assertEqual([sent[2] for sent in reaction.sent], [b"\x07", b"\x08", b"\x09\x09"])
+
+    def test_requests_of_the_device_are_no_responses(self):
+        talk = sensor()
+        talk.send(bytes([0x0A, 5, 0]))
+        # The device is a client, too: it asks the host, which responds.
+        for request, response in (([0x02, 23, 0], [0x03, 5, 2]), ([0x08, 1, 0, 255, 255, 3, 0x28], [0x01, 0x08, 1, 0, 0x0A])):
+            talk.send(bytes(request), False)
+            talk.send(bytes(response))
+        talk.send(bytes([0x0B, 66]), False)
+        device = self.recorded(talk)
+        self.assertEqual((device.mtu, device.answers[5]), (100, [(0, b"\x42")]))
+
     def test_values_that_answer_a_write_belong_to_it(self):
         talk = Talk()
         talk.connect(DEVICE)
@@ -113,7 +148,7 @@ class CommandLine(unittest.TestCase):
     def test_the_options_of_run_and_its_own(self):
         job = parse_replay([str(RECORDING), "--pace", "0", "--timeout", "9", "--", "prog", "-x"])
         self.assertEqual((job.controllers, job.timeout, job.command[-2:]), (0, 9.0, ["prog", "-x"]))
-        self.assertIn("--pace 0", job.command)
+        self.assertIn("--timeout 999999 --pace 0", job.command)
 
     def test_wrong_usage_is_refused(self):
         for words in (["nothing.btsnoop", "--", "true"], [str(RECORDING)], [str(RECORDING), "--pace", "-1", "--", "true"]):
@@ -130,8 +165,6 @@ class Served(unittest.TestCase):
     """The peer's server, with the peers' interpreter and without a guest."""
 
     def test_answers(self):
-        import subprocess
-
         script = f"""
 import asyncio, sys
 sys.path[:0] = [{str(LAB / 'python')!r}, {str(LAB)!r}]
@@ -161,12 +194,39 @@ async def run():
     assert link.sent == [b"\\x1b\\x0c\\x00x"], link.sent
     assert ask(0x0a, 13, 0) == bytes([0x0b, 1, 0])
     assert ask(0x52, 12, 0, 5) is None
+    whole = Server(Recording("C0:00:00:00:00:42", services={{10: (20, b"\\x0d\\x18", True)}}, includes={{11: bytes([30, 0, 35, 0, 0x0f, 0x18])}}), 0)
+    assert whole.handle(link, bytes([0x08, 10, 0, 20, 0, 2, 0x28])) == bytes([9, 8, 11, 0, 30, 0, 35, 0, 0x0f, 0x18])
     bare = Server(Recording("C0:00:00:00:00:42", characteristics={{11: (0x10, 12, b"\\x37\\x2a")}}), 0)
     assert bare.handle(link, bytes([0x12, 13, 0, 1, 0])) == b"\\x13"
 asyncio.run(run())
 """
         done = subprocess.run([str(PYTHON), "-c", script], capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+@unittest.skipUnless(HAS_PEERS, NEEDS_PEERS)
+@unittest.skipIf(missing_tools(KERNEL), "the lab's packages are not installed: see lab/radio-lab doctor")
+class OverTheAir(Case):
+    """Recorded devices and programs that others wrote, in a guest."""
+
+    def replay(self, name: str, script: str) -> list[dict]:
+        """What the script printed, and the requests that the recording does not have."""
+        with tempfile.TemporaryDirectory() as folder:
+            command = [LAB / "radio-lab", "replay", RECORDINGS / f"{name}.btsnoop", "-q", "--kernel", KERNEL]
+            command += ["--timeout", "360", "--out", folder, "--", "sh", "-c", f"cd {LAB / 'tests'}; {script}"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+            said = events((Path(folder) / "replay.out").read_text())
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr + json.dumps(said))
+        return events(done.stdout) + [event for event in said if event["event"] == "unrecorded"]
+
+    def test_bleak_asks_a_phone(self):
+        (reply,) = self.replay("phone", f"{PYTHON} -B bluez_central.py 120 hello")
+        self.assertEqual(reply["sha256"], hashlib.sha256(b"[echo engine] hello").hexdigest())
+
+    def test_bluetoothctl_pairs_with_a_strongbox(self):
+        secret = "ec0d0603-ec0d-ec0d-ec0d-ec0d0603ec0d"
+        (read,) = self.replay("strongbox", f'{PYTHON} -B bluetoothctl_central.py "$RADIO_LAB_REPLAY" {secret}')
+        self.assertEqual(bytes.fromhex(read["hex"]), b"only for friends")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,55 @@
+"""A user at bluetoothctl: `bluetoothctl_central.py ADDRESS UUID` connects to a device and reads a characteristic.
+
+Prints one JSON line with the value. Runs inside the lab.
+"""
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+
+LIMIT = 120
+ADDRESS, UUID = sys.argv[1:]
+
+terminal, end = pty.openpty()
+process = subprocess.Popen(["bluetoothctl"], stdin=end, stdout=end, stderr=end)
+shown = ""
+
+
+def wait(pattern: str) -> str:
+    """The first match in what follows the last one."""
+    global shown
+    limit = time.monotonic() + LIMIT
+    while not (found := re.search(pattern, shown)):
+        if not select.select([terminal], [], [], max(limit - time.monotonic(), 0))[0]:
+            sys.exit(f"bluetoothctl does not show {pattern}: {shown}")
+        # Without colours, and without what readline writes to move in the line.
+        shown += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|[\r\x01\x02]", "", os.read(terminal, 4096).decode(errors="replace"))
+    shown = shown[found.end() :]
+    return found.group()
+
+
+def enter(line: str) -> None:
+    os.write(terminal, (line + "\n").encode())
+
+
+wait("Agent registered")
+enter("scan on")
+wait(f"Device {ADDRESS}")
+enter(f"connect {ADDRESS}")
+wait("ServicesResolved: yes")
+enter("menu gatt")
+wait("Menu gatt:")
+enter(f"select-attribute {UUID}")
+enter("read")
+wait("Attempting to read")
+# Lines of up to sixteen bytes, with their text; a shorter one ends the value.
+value = ""
+while len(value) % 32 == 0:
+    value += "".join(wait(r"\n  (?:[0-9a-f]{2} )+").split())
+print(json.dumps({"event": "read", "hex": value}))
+enter("quit")
+process.wait(30)
