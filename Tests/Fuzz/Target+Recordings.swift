@@ -25,6 +25,22 @@ extension Target {
       while let record = try again.next() { copies.append(record) }
       require(copies == records, "other records")
     },
+    Target("btsnoop-device", seeds: files) { bytes in
+      // The recording of a device, and a client that asks for everything in it and for what it does not have.
+      for address in [nil, DeviceAddress("00:AA:01:00:00:42")] {
+        let device: RecordedDevice
+        do { device = try RecordedDevice(recording: bytes, of: address) } catch { continue }
+        var replay = DeviceReplay(device)
+        for handle in device.table.characteristics.map(\.valueHandle) + [0, 12, 0xffff] {
+          _ = replay.read(handle)
+          _ = replay.subscribe(handle)
+          _ = replay.write(handle, [1])
+        }
+        for case .write(let handle, let value) in device.reactions.map(\.cause) {
+          require(device.reactions.contains(replay.write(handle, value)), "another reaction")
+        }
+      }
+    },
     Target("btsnoop-packets", seeds: packets) { bytes in
       var input = Input(bytes)
       var decoder = TrafficDecoder()
