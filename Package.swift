@@ -160,7 +160,7 @@ var targets: [Target] = [
     name: "AudioWearablesTests",
     dependencies: [
       "Streams", "Timing", "DeterministicTesting", "SystemTesting", "AudioIngest",
-      "AudioIngestTesting", "AudioWearables", "BlueZ",
+      "AudioIngestTesting", "AudioWearables", "BlueZ", "BlueZTesting", "Btsnoop",
     ],
     swiftSettings: settings),
   .target(
@@ -251,13 +251,13 @@ var targets: [Target] = [
     name: "RadioTests",
     dependencies: [
       "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting",
-      "AudioWearables", "BlueZ", "CoreBluetooth", "DBus", "EdgeCoder",
+      "AudioWearables", "BlueZ", "BlueZTesting", "CoreBluetooth", "DBus", "EdgeCoder", "EdgeCoderTesting",
     ],
     swiftSettings: settings),
   .testTarget(
     name: "EdgeCoderTests",
     dependencies: [
-      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "BlueZ", "BlueZTesting", "EdgeCoder",
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "BlueZ", "BlueZTesting", "Btsnoop", "EdgeCoder",
       "EdgeCoderTesting", log,
     ],
     swiftSettings: settings),

@@ -27,9 +27,10 @@ package struct FakeRadio {
 ///
 /// The last frame is complete only when the recorder ends: the counters show what was received.
 package final class StillTime: Sendable {
-  private let moment = Lock(Moment.now)
+  private let moment: Lock<Moment>
 
-  package init() {}
+  /// - Parameter moment: The moment at which it stands; now, unless a test needs the same one each time.
+  package init(at moment: Moment = .now) { self.moment = Lock(moment) }
 
   package var now: Moment { moment.withLock { $0 } }
 

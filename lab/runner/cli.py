@@ -162,7 +162,7 @@ def parse_run(arguments: list[str]) -> Job:
 
 REPLAY_SCRIPT = """\
 "$1" "$2" "$3" $4 > /lab/replay.out 2> /lab/replay.err & peer=$!
-until grep -q '"advertising"' /lab/replay.out; do
+until grep -qs '"advertising"' /lab/replay.out; do
   kill -0 $peer 2> /dev/null || { cat /lab/replay.err >&2; wait $peer; exit 125; }
   sleep 0.1
 done

@@ -1,6 +1,7 @@
-"""A user at bluetoothctl: `bluetoothctl_central.py ADDRESS UUID` connects to a device and reads a characteristic.
+"""A user at bluetoothctl: `bluetoothctl_central.py ADDRESS UUID` connects to a device and reads a characteristic that is
+for paired centrals.
 
-Prints one JSON line with the value. Runs inside the lab.
+Prints one JSON line with the first sixteen bytes of the value. Runs inside the lab.
 """
 import json
 import os
@@ -46,10 +47,9 @@ wait("Menu gatt:")
 enter(f"select-attribute {UUID}")
 enter("read")
 wait("Attempting to read")
-# Lines of up to sixteen bytes, with their text; a shorter one ends the value.
-value = ""
-while len(value) % 32 == 0:
-    value += "".join(wait(r"\n  (?:[0-9a-f]{2} )+").split())
-print(json.dumps({"event": "read", "hex": value}))
+wait("Accept pairing")
+enter("yes")
+value = wait(r"(?:\b[0-9a-f]{2} ){4,16}")
+print(json.dumps({"event": "read", "hex": value.replace(" ", "")}))
 enter("quit")
 process.wait(30)

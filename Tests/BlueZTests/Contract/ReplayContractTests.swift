@@ -1,22 +1,10 @@
 import BlueZ
 import BlueZTesting
 import Btsnoop
-import Foundation
 import Testing
 
 @Suite("A recorded device in the fake", .timeLimit(.minutes(5)))
 struct ReplayContractTests {
-  /// The lab's device with every kind of attribute, which bluetoothctl read and paired with.
-  private static func recorded() throws -> RecordedDevice {
-    let path = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../BtsnoopTests/Recordings/gatt-peer.btsnoop")
-    var builder = RecordedDevice.Builder(try #require(DeviceAddress("FA:0B:00:D4:0C:01", kind: .random)))
-    var reader = BtsnoopReader()
-    reader.append([UInt8](try Data(contentsOf: path)))
-    while let record = try reader.next() { builder.add(record) }
-    return try #require(builder.device)
-  }
-
   /// A sensor with a readable value at 12, a stream at 15 and a request at 18 that is answered there.
   private static func sensor() -> RecordedDevice {
     var device = RecordedDevice(address: DeviceAddress("C0:00:00:00:00:42", kind: .random)!)
@@ -124,7 +112,7 @@ struct ReplayContractTests {
   }
 
   @Test func `the lab's device has its attributes by their handles`() async throws {
-    let device = try Self.recorded()
+    let device = try RecordedDevice.ofLab("gatt-peer")
     #expect(device.table.characteristics.count == 13)
     let lab = try await FakeBlueZ.start(adapters: 1)
     try await lab.replay(device)
