@@ -127,7 +127,8 @@ extension Daemon {
     source.yield(.tryAgain)
     for await turn in turns {
       if turn == .giveUp { break }
-      if !hangs, link(ifReachable: device, at: adapter) { return }
+      // The kernel may have made the link for a channel.
+      if !hangs, device.link != nil || link(ifReachable: device, at: adapter) { return }
     }
     throw DBusError.connectAborted
   }

@@ -65,29 +65,23 @@ extension Device {
     at adapter: ObjectPath, _ timeout: Duration, _ body: () async throws -> Void
   ) async throws {
     try await untilNoLinkEnds(timeout)
-    let isOfOthers = core.state.withLock { state in
+    let begun = core.state.withLock { state -> Int? in
       let isLinked = state.cache.properties(path, Self.interface)?["Connected"]?.bool == true
-      if isLinked, !state.leases.contains(path) { return true }
+      if isLinked, !state.leases.contains(path) { return nil }
       // Also with a connection of this session: it may just be lost, and the kernel then makes the next one.
       state.leases.beginAttempt(path, .session)
-      return false
+      return state.generation
     }
-    guard !isOfOthers else { return try await body() }
-    do {
-      try await withRadioToItself(at: adapter, body)
-      core.state.withLock { state in
-        // The kernel carries on without bluetoothd, and the next instance has the connection, too.
-        state.leases.add(path, .session)
-        state.leases.endAttempt(path, hasLink: true)
-      }
-    } catch {
-      endLinking()
-      throw error
-    }
+    guard let begun else { return try await body() }
+    defer { endLinking(begun: begun) }
+    try await withRadioToItself(at: adapter, body)
+    // Also of an attempt that began with an earlier instance of bluetoothd: the kernel carries on without it.
+    core.state.withLock { $0.leases.add(path, .session) }
   }
 
-  /// Ends the attempt when bluetoothd has said whether the kernel has connected; a peer may have refused the channel alone.
-  private func endLinking() {
+  /// Ends the attempt when bluetoothd has said whether there is a connection. The kernel is ahead of bluetoothd, whose
+  /// signal of the end of an earlier connection may still be on its way; and a peer may have refused the channel alone.
+  private func endLinking(begun: Int) {
     Task { [core, path, peer] in
       do {
         try await core.refresh(path, Self.interface, doing: "reading the properties of \(peer)")
@@ -95,9 +89,9 @@ extension Device {
         core.logger.debug("a device is unknown after an attempt to open a channel", metadata: ["error": "\(error)"])
       }
       core.state.withLock { state in
-        let isLinked = state.cache.properties(path, Self.interface)?["Connected"]?.bool == true
-        if isLinked { state.leases.add(path, .session) }
-        state.leases.endAttempt(path, hasLink: isLinked)
+        // An instance that has just started may not have returned the device yet.
+        let isLinked = state.cache.properties(path, Self.interface)?["Connected"]?.bool != false
+        state.endLinking(path, begun: begun, isLinked: isLinked)
       }
     }
   }
@@ -120,5 +114,14 @@ extension Device {
     let ends = ChannelEnds(adapter: adapter, own: own, ownType: ownType, peer: address, peerType: addressType)
     core.state.withLock { $0.channels.note(path, ends, in: generation) }
     return ends
+  }
+}
+
+extension SessionCore.State {
+  /// Ends an attempt to open a channel that began with an instance of bluetoothd.
+  fileprivate mutating func endLinking(_ device: ObjectPath, begun: Int, isLinked: Bool) {
+    if isLinked { leases.add(device, .session) }
+    // The attempts of an earlier instance are forgotten, and those of this one are others.
+    if generation == begun { leases.endAttempt(device, hasLink: isLinked) }
   }
 }
