@@ -95,7 +95,7 @@ import Testing
     #expect(
       JSON.object(status.json).text == """
         {"cause":"network-loss","coordinator":null,"counters":{"downgrades":1,"failures":1,"savesFailed":0,"starts":3},"eventCount":9,\
-        "lastFailure":"the phone service has failed: no adapter\\u001b[2J","lifecycle":null,"mode":"bluetooth-local",\
+        "lastFailure":"the phone service has failed: no adapter\\u001b[2J","lifecycle":null,"loop":null,"mode":"bluetooth-local",\
         "network":{"interface":null,"reason":"there is no default route","status":"unsatisfied"},\
         "powerTelemetry":{"batteryLevelPct":41,"lowPowerMode":false,"onExternalPower":false,"updatedAtMs":5},\
         "reason":"not_charging","runOnlyWhileCharging":true,"runState":"blocked","storageProblem":null,"uploads":null}
