@@ -16,7 +16,11 @@ struct CertificateAttacks {
     defer { server.process.kill() }
     let url = "https://localhost:\(server.port)"
     let reason = "cannot be trusted: its certificate is out of date, or from an unknown authority"
-    let engines: [any Engine] = [try OllamaEngine(url: url, model: "m"), try OpenAIEngine(url: url, model: "m")]
+    // The handshake of a busy machine may take more than two seconds, and would then be no answer.
+    let limits = EngineLimits(connect: .seconds(60))
+    let engines: [any Engine] = [
+      try OllamaEngine(url: url, model: "m", limits: limits), try OpenAIEngine(url: url, model: "m", limits: limits),
+    ]
     for engine in engines {
       let error = await #expect(throws: EngineError.self) {
         for try await _ in engine.generate(.init(prompt: "hi", maxTokens: 5)) {}
