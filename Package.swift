@@ -501,6 +501,17 @@ if let chosen = Context.environment["EDGEBLUE_TESTS"] {
       }
     }
   }
+  // The programs that tests start are made of what is there for the tests.
+  for program in targets where program.type == .executable {
+    let isBuiltOfNeeded = program.dependencies.allSatisfy { dependency in
+      switch dependency {
+      case .targetItem(let name, _), .byNameItem(let name, _): needed.contains(name)
+      case .productItem(_, let package, _, _): packages.contains(package ?? "")
+      @unknown default: false
+      }
+    }
+    if isBuiltOfNeeded { needed.insert(program.name) }
+  }
   targets.removeAll { !needed.contains($0.name) }
   products.removeAll { ($0 as? Product.Library)?.targets.allSatisfy(needed.contains) != true }
   dependencies.removeAll { dependency in

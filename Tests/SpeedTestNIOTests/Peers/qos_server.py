@@ -7,6 +7,7 @@ resolver. Without --token it accepts every token. --fault names one thing that i
 """
 
 import argparse
+import errno
 import hashlib
 import http.server
 import json
@@ -161,9 +162,7 @@ class Server:
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.udp.bind(("127.0.0.1", 0))
         self.web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), web_handler(options.fault))
-        self.dns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.dns.bind(("127.0.0.1", 0))
-        self.dns_tcp = socket.create_server(("127.0.0.1", self.dns.getsockname()[1]))
+        self.dns, self.dns_tcp = resolver_sockets()
 
     def start(self):
         for work in (self.serve_tcp, self.serve_udp, self.serve_echo, self.web.serve_forever, self.serve_dns, self.serve_dns_tcp):
@@ -278,6 +277,19 @@ class Server:
                 data = self.answer(sock.recv(length), over_tcp=True)
                 sock.sendall(struct.pack(">H", len(data)))
                 sock.sendall(data)
+
+
+def resolver_sockets():
+    """A UDP socket and a TCP listener with the same port. A port that is free for one may be taken for the other."""
+    while True:
+        datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        datagrams.bind(("127.0.0.1", 0))
+        try:
+            return datagrams, socket.create_server(datagrams.getsockname())
+        except OSError as error:
+            datagrams.close()
+            if error.errno != errno.EADDRINUSE:
+                raise
 
 
 def web_handler(fault):
