@@ -40,14 +40,7 @@ public final class ControlHTTPTransport: ControlTransport {
   ) throws(SpeedTestError) {
     self.language = language
     self.limit = limit
-    var connections = OutgoingHTTPClient.Connections()
-    connections.proxies = .none
-    do throws(OutgoingHTTPClient.UnreadableCertificates) {
-      outgoing = try OutgoingHTTPClient(
-        connectTimeout: .seconds(10), certificates: certificates, connections: connections)
-    } catch {
-      throw SpeedTestError(.invalidArgument, "read the certificates in \(error.path): \(error)")
-    }
+    outgoing = try .direct(certificates: certificates)
   }
 
   /// Posts a JSON document; see `ControlTransport`.

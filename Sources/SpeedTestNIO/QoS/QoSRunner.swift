@@ -32,14 +32,7 @@ public struct QoSRunner: Sendable {
     security = QoSSecurity(
       transport: acceptsAnyCertificate ? .unverifiedTLS : .tls(certificates: certificates),
       permitsPlain: !test.isEncrypted)
-    var connections = OutgoingHTTPClient.Connections()
-    connections.proxies = .none
-    do throws(OutgoingHTTPClient.UnreadableCertificates) {
-      outgoing = try OutgoingHTTPClient(
-        connectTimeout: .seconds(10), certificates: certificates, connections: connections)
-    } catch {
-      throw SpeedTestError(.invalidArgument, "read the certificates in \(error.path): \(error)")
-    }
+    outgoing = try .direct(certificates: certificates)
   }
 
   /// Runs all tests of a plan.
