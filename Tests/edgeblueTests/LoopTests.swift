@@ -1,11 +1,11 @@
 import ArgumentParser
 import DurableFiles
 import Foundation
-import SpeedTest
 import Streams
 import Testing
 import Uploads
 
+@testable import SpeedTest
 @testable import edgeblue
 
 @Suite("The loop's options and text") struct LoopTests {
@@ -53,6 +53,22 @@ import Uploads
     #expect(try options().plan().words == "50 tests, one each 15 minutes")
     #expect(try options("--gpsd", "h", "--tests", "3").plan().words == "3 tests, one each 15 minutes or 250 m")
     #expect(try options("--delay-seconds", "1").plan().words == "50 tests, one each 1.0 s")
+  }
+
+  @Test("The lines of a picture end at a test that failed") func pictureWithAGap() throws {
+    let rates: [Double?] = [8e6, 9e6, nil, 7e6, 8e6, 9e6]
+    var state = LoopState(id: UUID(), plan: try options().plan(), at: LoopInstant(wallMs: 0, boot: "b", bootMs: 0))
+    let history = rates.enumerated().map { index, rate in
+      """
+      {"number": \(index + 1), "attempt": 1, "trigger": "time", "startMs": \(index * 900_000), "outcome": \
+      {"alongside": [], "status": \(rate.map { "\"completed\", \"download\": \($0)" } ?? "\"failed\"")}}
+      """
+    }
+    state.history = try JSONDecoder().decode([LoopTest].self, from: Data("[\(history.joined(separator: ","))]".utf8))
+    let svg = LoopPicture(state, server: "s").svg
+    let lines = svg.matches(of: /<path d="M([^"]*)" fill="none" stroke="#[0-9a-f]+" stroke-width="1.6"/)
+    #expect(lines.map { $0.1.split(separator: "L").count } == [2, 3])
+    #expect(svg.matches(of: /<circle/).count == 5)
   }
 
   @Test("A program without a session knows of nobody") func presence() {

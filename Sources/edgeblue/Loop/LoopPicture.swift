@@ -36,16 +36,25 @@ struct LoopPicture {
     return failed.isEmpty ? done : done + ", \(failed.count) attempts not"
   }
 
-  private func points(_ value: (LoopOutcome) -> Double?) -> [(x: Double, y: Double)] {
-    completed.compactMap { test in
-      test.outcome.flatMap(value).map { (x: Double(test.startMs) / 1000, y: $0) }
+  /// The values of all tests, those in a row together. No line goes across a test without a value, where nothing is known.
+  private func runs(_ value: (LoopOutcome) -> Double?) -> [[(x: Double, y: Double)]] {
+    let points = state.history.map { test -> (x: Double, y: Double)? in
+      guard test.outcome?.status == .completed else { return nil }
+      return test.outcome.flatMap(value).map { (x: Double(test.startMs) / 1000, y: $0) }
     }
+    return points.split { $0 == nil }.map { $0.compactMap(\.self) }
+  }
+
+  private func drawn(_ runs: [[(x: Double, y: Double)]], _ colour: String, on chart: Chart) -> [String] {
+    runs.map { chart.line($0, colour, width: 1.6, opacity: 0.6) } + [
+      chart.dots(runs.flatMap(\.self), colour, radius: 3.4)
+    ]
   }
 
   private var rates: [String] {
-    let down = points { $0.download.map { $0 / 1e6 } }
-    let up = points { $0.upload.map { $0 / 1e6 } }
-    let highest = (down + up).map(\.y).max() ?? 1
+    let down = runs { $0.download.map { $0 / 1e6 } }
+    let up = runs { $0.upload.map { $0 / 1e6 } }
+    let highest = (down + up).joined().map(\.y).max() ?? 1
     let chart = Chart(left: 72, top: 116, right: 1248, bottom: 400, xs: times, highest: Chart.end(highest))
     let failures = failed.map { test -> String in
       let x = chart.x(Double(test.startMs) / 1000)
@@ -59,19 +68,16 @@ struct LoopPicture {
       [(Chart.Colour.download, "download")] + (up.isEmpty ? [] : [(Chart.Colour.upload, "upload")])
       + (failed.isEmpty ? [] : [(Chart.Colour.failure, "× not completed")])
     return chart.grid("Throughput in Mbit/s", SpeedTestPicture.number)
-      + [(down, Chart.Colour.download), (up, Chart.Colour.upload)].flatMap { points, colour in
-        [chart.line(points, colour, width: 1.6, opacity: 0.6), chart.dots(points, colour, radius: 3.4)]
-      } + failures + axis(chart) + SVG.legend(items.map { (colour: $0.0, text: $0.1) }, x: 860, y: 106)
+      + drawn(down, Chart.Colour.download, on: chart) + drawn(up, Chart.Colour.upload, on: chart) + failures
+      + axis(chart) + SVG.legend(items.map { (colour: $0.0, text: $0.1) }, x: 860, y: 106)
   }
 
   private var pings: [String] {
-    let pings = points(\.pingMs)
+    let pings = runs(\.pingMs)
     let chart = Chart(
-      left: 72, top: 480, right: 1248, bottom: 610, xs: times, highest: Chart.end(pings.map(\.y).max() ?? 1))
-    return chart.grid("Ping in ms: the median of each test", SpeedTestPicture.number) + [
-      chart.line(pings, Chart.Colour.ping, width: 1.6, opacity: 0.6),
-      chart.dots(pings, Chart.Colour.ping, radius: 3.4),
-    ] + axis(chart)
+      left: 72, top: 480, right: 1248, bottom: 610, xs: times, highest: Chart.end(pings.joined().map(\.y).max() ?? 1))
+    return chart.grid("Ping in ms: the median of each test", SpeedTestPicture.number)
+      + drawn(pings, Chart.Colour.ping, on: chart) + axis(chart)
   }
 
   /// About eight labels of local time, with the date where it changes.
