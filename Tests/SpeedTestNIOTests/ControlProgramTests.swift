@@ -63,6 +63,30 @@ extension LinkTests {
       #expect(try control.tests().map { $0["results"] as? Int } == [1])
     }
 
+    @Test("Each test of a loop is granted and submitted once, also when a reply is lost") func loop() async throws {
+      let control = try await PythonControl(["--fault", "lost-result", "--terms"]) {
+        #"{"tcp":[{"qos_test_uid":"4","out_port":"1"}]}"#
+      }
+      let words = ["start", "--control", control.url, "--seconds", "1", "--tests", "2", "--delay-seconds", "1"]
+      let refused = try await control.loop(words + ["--unattended"])
+      #expect(refused.status == 77)
+      #expect(refused.errors.contains("--accept-terms"))
+      #expect(try await control.loop(["status"]).status == 69)
+      let ended = try await control.loop(words + ["--unattended", "--accept-terms", "--qos"])
+      #expect(ended.status == 0, "\(ended.errors)")
+      let requests = try control.requests("/testRequest").compactMap { $0["loopmode_info"] as? [String: Any] }
+      #expect(requests.map { $0["test_counter"] as? Int } == [1, 2])
+      #expect(requests.map { $0["max_tests"] as? Int } == [2, 2])
+      #expect(Set(requests.compactMap { $0["loop_uuid"] as? String }).count == 1)
+      #expect(try control.tests().map { $0["results"] as? Int } == [1, 1])
+      #expect(try control.requests("/resultQoS").count == 2)
+      let stored = try await control.run(["show", "2"]).value
+      #expect((stored["loop"] as? [String: Any])?["test"] as? Int == 2)
+      #expect((stored["qos"] as? [String: Any])?["notRun"] as? Int == 1)
+      #expect((stored["control"] as? [String: Any])?["address"] as? String == control.url + "/RMBTControlServer")
+      #expect(try await control.run(["submit", "--list"]).value.isEmpty)
+    }
+
     @Test("Terms are accepted by an option alone, and an unknown server is an error") func terms() async throws {
       let control = try await PythonControl(["--terms"])
       let refused = try await control.run(["--control", control.url])

@@ -77,16 +77,19 @@ public struct ControlClient: Sendable {
   // MARK: Tests
 
   /// Requests a test of the line from the server.
-  /// - Parameter threads: The number of connections that the user wants, if any; a server grants 1 to 9.
+  /// - Parameters:
+  ///   - threads: The number of connections that the user wants, if any; a server grants 1 to 9.
+  ///   - loop: The loop that the test belongs to; `nil` for a test of its own.
   /// - Throws: ``SpeedTestError``: as the transport, `.declined`, `.invalidReply`, `.storage`; `CancellationError`.
-  public func requestTest(threads: Int? = nil) async throws -> ControlTest {
+  public func requestTest(threads: Int? = nil, loop: ControlLoop? = nil) async throws -> ControlTest {
     let identity = try store.identity(at: address)
     var members = device.members(client: identity.client)
     members.merge([
       "ndt": false, "anonymous": false, "testCounter": JSONValue(identity.tests),
       "previousTestStatus": .string(identity.status.rawValue), "time": .integer(WallClock.unixMilliseconds()),
-      "measurement_type_flag": "regular", "user_loop_mode": false,
+      "measurement_type_flag": loop == nil ? "regular" : "loop_active", "user_loop_mode": .bool(loop != nil),
     ]) { $1 }
+    members["loopmode_info"] = loop.map { .object($0.members) }
     members["num_threads"] = threads.map { JSONValue(min(max($0, 1), 9)) }
     // What a crash leaves behind is an aborted test.
     try store.update(address) {

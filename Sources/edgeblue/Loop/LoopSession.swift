@@ -17,7 +17,7 @@ struct LoopSession: Sendable {
     isAgent: Bool = false, onChange: @escaping @Sendable (LoopUpdate) -> Void = { _ in }
   ) throws {
     // The key and the certificates are read before each test; a mistake in them is told now.
-    _ = try contents.settings.test.client()
+    try contents.settings.test.check(folder)
     monitor = try contents.settings.location.flatMap(\.source).map { try LocationMonitor($0) }
     surroundings = LoopSurroundings(
       contents, folder: folder, lock: lock, terminal: terminal, isAgent: isAgent, onChange: onChange)

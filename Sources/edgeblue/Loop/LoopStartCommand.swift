@@ -18,6 +18,9 @@ struct LoopStartCommand: AsyncParsableCommand {
       desktop notification says that it is due, and a test that runs is aborted and counts. --unattended is for machines \
       without a seat. While the next test is not due, an inhibitor of logind keeps the machine awake where logind grants it.
 
+      With --control a control server grants each test, and takes its result. What it could not take is submitted after the \
+      next test, and by `edgeblue speedtest submit`.
+
       A test that fails is repeated once after 60 s. Then the loop waits as if it had run.
 
       With --later the loop is stored, and an agent that was started with --loop runs it, if --state names its folder \
@@ -25,12 +28,13 @@ struct LoopStartCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var client: SpeedTestClientOptions
+  @OptionGroup var control: SpeedTestControlOptions
   @OptionGroup var loop: LoopOptions
   @Flag(help: "Store the loop and leave it to `edgeblue agent --loop`.") var later = false
   @OptionGroup var state: SpeedTestFolderOptions
   @OptionGroup var common: CommonOptions
 
-  func validate() throws { try client.checkTLS() }
+  func validate() throws { try control.check(client) }
 
   func run() async throws {
     try await common.run { terminal in
@@ -41,9 +45,10 @@ struct LoopStartCommand: AsyncParsableCommand {
       }
       defer { lock.release() }
       lock.clear()
-      let contents = try contents(in: folder)
+      try control.checkEncryption(client, terminal)
+      let contents = try await contents(in: folder)
       if later {
-        _ = try contents.settings.test.client()
+        try contents.settings.test.check(folder)
         return terminal.happened(
           "stored a loop of \(contents.state.plan.words); `edgeblue agent --loop` runs it", "stored",
           ["loop": .string(contents.state.id.uuidString)])
@@ -66,9 +71,9 @@ struct LoopStartCommand: AsyncParsableCommand {
   // MARK: The loop to run
 
   /// The stored loop that is not over, or a new one, which is stored.
-  private func contents(in folder: SpeedTestFolder) throws -> LoopStore<LoopSettings>.Contents {
+  private func contents(in folder: SpeedTestFolder) async throws -> LoopStore<LoopSettings>.Contents {
     let stored = try folder.loop.load()
-    let wanted = client.settings.map { LoopSettings(test: $0, location: loop.location) }
+    let wanted = control.settings(client).map { LoopSettings(test: $0, location: loop.location) }
     if let stored, stored.state.ending == nil {
       let isSame = try wanted.map { try $0 == stored.settings && loop.plan() == stored.state.plan }
       guard isSame ?? (!client.isAnyGiven && !loop.isAnyGiven) else {
@@ -80,13 +85,23 @@ struct LoopStartCommand: AsyncParsableCommand {
       return stored
     }
     guard let wanted else {
-      throw Failure("there is no loop to continue", hint: "--server starts a new one", status: .unavailable)
+      throw Failure(
+        "there is no loop to continue", hint: "--server or --control starts a new one", status: .unavailable)
     }
+    try await acceptTerms(of: wanted.test.controlServer(folder))
     if let stored { try folder.moveAside(stored.state) }
     let new = LoopState(id: UUID(), plan: try loop.plan(), at: LoopInstant.system())
     let contents = LoopStore<LoopSettings>.Contents(state: new, settings: wanted)
     try folder.loop.save(contents)
     return contents
+  }
+
+  /// Gets the identifier of this client from the control server. Nobody is there to accept its terms later on.
+  private func acceptTerms(of server: ControlServer?) async throws {
+    guard let server else { return }
+    _ = try await untilInterrupted { [control] in
+      try await server.client.settings(acceptsTerms: control.acceptTerms)
+    }
   }
 
   private func checkSomebodyCanBeThere(_ plan: LoopPlan, _ lifecycle: LifecycleMonitor) throws {

@@ -50,6 +50,7 @@ final class LoopSurroundings: LoopHost {
   private let folder: SpeedTestFolder
   private let settings: LoopSettings
   private let id: UUID
+  private let plan: LoopPlan
   private let terminal: Terminal
   private let lock: FileLock
   private let isAgent: Bool
@@ -70,6 +71,7 @@ final class LoopSurroundings: LoopHost {
     self.terminal = terminal
     settings = contents.settings
     id = contents.state.id
+    plan = contents.state.plan
     var options = BackgroundActivity.Options()
     options.mode = .block
     options.who = "EdgeBlue loop"
@@ -114,22 +116,61 @@ final class LoopSurroundings: LoopHost {
       let lock = try folder.lockTest()
       defer { lock.release() }
       let others = NetworkUse.others()
-      let client = try settings.test.client()
+      let prepared = try await prepared(test)
       let start = ContinuousClock.now
-      let report = try await client.run(try settings.test.plan())
+      let report = try await prepared.client.run(prepared.plan)
       let duration = start.duration(to: .now).milliseconds(rounded: .toNearest)
-      var record = report.record(server: settings.test.server, startMs: test.startMs, durationMs: duration)
+      var record = report.record(server: prepared.server, startMs: test.startMs, durationMs: duration)
       record.loop = reference(to: test)
+      record.control = prepared.granted?.reference
       record.alongside = NetworkUse.merged(others, NetworkUse.others())
-      do {
-        return LoopOutcome(try folder.archive.add(record))
-      } catch {
-        // The figures are true, and in the history; the samples are lost.
-        logger.error("result not stored", metadata: ["reason": "\(Failure(error).message)"])
-        return LoopOutcome(record)
-      }
+      return await kept(record, prepared.granted)
     } catch {
       return LoopOutcome(.failed, reason: Failure(error).message)
+    }
+  }
+
+  private func prepared(_ test: LoopTest) async throws -> PreparedTest {
+    let loop = ControlLoop(id: id, test: test.number, plan: plan)
+    let granted = try await settings.test.controlServer(folder)?.request(settings.test, loop: loop)
+    return try settings.test.prepared(granted)
+  }
+
+  /// Stores a result; then submits it, if a control server has granted the test.
+  private func kept(_ record: SpeedTestRecord, _ granted: ControlledTest?) async -> LoopOutcome {
+    var record = record
+    do {
+      // Before everything else: what is stored here is submitted whatever happens then.
+      try await granted?.keep(record)
+      record = try folder.archive.add(record)
+    } catch {
+      // The figures are true, and in the history; the samples are lost.
+      logger.error("result not stored", metadata: ["reason": "\(Failure(error).message)"])
+    }
+    if let granted, record.result.failure == nil { await submit(record, granted) }
+    return LoopOutcome(record)
+  }
+
+  /// Submits a result, and runs the quality-of-service tests. The measurement counts whatever becomes of them: what was
+  /// not submitted is submitted with the next test.
+  private func submit(_ record: SpeedTestRecord, _ granted: ControlledTest) async {
+    do {
+      note(try await granted.submit())
+      guard case .control(_, runsQoS: true) = settings.test.source else { return }
+      var record = record
+      record.qos = try await granted.qualityTests()
+      if record.number > 0 { try folder.archive.replace(record) }
+      note(try await granted.submit())
+    } catch {
+      logger.warning("result not submitted", metadata: ["reason": "\(Failure(error).message)"])
+    }
+  }
+
+  private func note(_ outcome: SubmissionOutcome?) {
+    switch outcome {
+    case .submitted, nil: break
+    case .waiting(let reason), .declined(let reason):
+      logger.warning("result not submitted", metadata: ["reason": "\(reason)"])
     }
   }
 

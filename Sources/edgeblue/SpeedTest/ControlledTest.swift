@@ -3,75 +3,85 @@ import NetworkPath
 import SpeedTest
 import SpeedTestNIO
 
-/// A test that a control server has granted, up to the submission of its result.
-struct ControlledTest: Sendable {
-  let control: ControlClient
+/// A control server, with the way to it and the results that wait for it.
+struct ControlServer: Sendable {
+  let client: ControlClient
   let transport: ControlHTTPTransport
   let outbox: SubmissionOutbox
+
+  /// Requests a test, and waits as long as the server demands.
+  /// - Parameters:
+  ///   - settings: The settings of the test.
+  ///   - acceptsTerms: Whether the user accepts the server's terms and conditions.
+  ///   - loop: The loop that the test belongs to; `nil` for a test of its own.
+  func request(
+    _ settings: SpeedTestSettings, acceptsTerms: Bool = false, loop: ControlLoop? = nil
+  ) async throws -> ControlledTest {
+    let answer = try await client.settings(acceptsTerms: acceptsTerms)
+    let addresses = try await client.addresses(answer) { LocalAddress.toward($0) }
+    let test = try await client.requestTest(threads: settings.threads, loop: loop)
+    if test.wait > .zero { try await Task.sleep(for: test.wait, clock: .steady) }
+    return ControlledTest(server: self, settings: settings, test: test, addresses: addresses)
+  }
+}
+
+/// A test that a control server has granted, up to the submission of its result.
+struct ControlledTest: Sendable {
+  private let control: ControlServer
+  private let settings: SpeedTestSettings
   let test: ControlTest
   let addresses: [ControlAddress]
 
+  init(server: ControlServer, settings: SpeedTestSettings, test: ControlTest, addresses: [ControlAddress]) {
+    control = server
+    self.settings = settings
+    self.test = test
+    self.addresses = addresses
+  }
+
   /// The measurement server in the form that a user writes.
   var server: String { ServerAddress(host: test.host, port: test.port).text }
-
-  /// Returns a client of the measurement server; options of the user take precedence over what the server has named.
-  func client(_ options: SpeedTestClientOptions) -> SpeedTestClient {
-    var client = SpeedTestClient(test)
-    if options.http { client.usesHTTPUpgrade = true }
-    if options.tls || test.isEncrypted {
-      client.transport = options.insecure ? .unverifiedTLS : .tls(certificates: options.ca)
-    }
-    return client
-  }
-
-  func plan(_ options: SpeedTestClientOptions) throws -> SpeedTestPlan {
-    try SpeedTestPlan(test, threads: options.threads, seconds: options.seconds)
-  }
+  /// The address of the control server.
+  var controlAddress: String { control.client.address }
 
   /// The reference of a record to the test.
   var reference: SpeedTestRecord.Control {
-    .init(address: control.address, test: test.id, openTest: test.openID, provider: test.provider)
+    .init(address: controlAddress, test: test.id, openTest: test.openID, provider: test.provider)
   }
 
   /// Stores a complete result for its submission; notes how another one ended.
   func keep(_ record: SpeedTestRecord) async throws {
     guard record.result.failure == nil else {
-      return try control.finished(record.result.failure?.error == nil ? .aborted : .failed)
+      return try control.client.finished(record.result.failure?.error == nil ? .aborted : .failed)
     }
     let networkType = await Self.networkType(local: record.ends?.local)
-    try control.enqueue(record, of: test, networkType: networkType, in: outbox)
-    try control.finished(.notSubmitted)
+    try control.client.enqueue(record, of: test, networkType: networkType, in: control.outbox)
+    try control.client.finished(.notSubmitted)
   }
 
   /// Runs the quality-of-service tests that the server requests, and stores their results for the submission.
-  func qualityTests(_ options: SpeedTestClientOptions, _ terminal: Terminal) async throws -> QoSReport {
-    let runner = try QoSRunner(test, certificates: options.ca, acceptsAnyCertificate: options.insecure)
-    let report = try await untilInterrupted { [control] in
-      let plan = try await control.requestQoS()
-      terminal.whisper("Running \(plan.count) quality-of-service tests")
-      if !plan.unknownKinds.isEmpty {
-        terminal.whisper("Left out: tests of the unknown kinds \(plan.unknownKinds.joined(separator: ", "))")
-      }
-      return try await runner.run(plan)
-    }
-    try control.enqueue(report, of: test, in: outbox)
+  /// - Parameter announce: A closure that is called with the tests before they run.
+  func qualityTests(_ announce: @Sendable (QoSPlan) -> Void = { _ in }) async throws -> QoSReport {
+    let runner = try QoSRunner(
+      test, certificates: settings.certificates, acceptsAnyCertificate: settings.acceptsAnyCertificate)
+    let plan = try await control.client.requestQoS()
+    announce(plan)
+    let report = try await runner.run(plan)
+    try control.client.enqueue(report, of: test, in: control.outbox)
     return report
   }
 
   /// Submits what waits for this control server.
   /// - Returns: The outcome of this test, of its QoS results if they were submitted; `nil` if another program submits it.
+  /// - Throws: `CancellationError`; what waits stays stored.
   func submit() async throws -> SubmissionOutcome? {
     do {
-      let reports = try await untilInterrupted { [outbox, transport, control] in
-        try await outbox.submit(by: transport, to: control.address)
-      }
+      let reports = try await control.outbox.submit(by: control.transport, to: controlAddress)
       let own = reports.filter { $0.test == test.id }
-      if own.contains(where: { !$0.isQoS && $0.outcome == .submitted }) { try control.finished(.end) }
+      if own.contains(where: { !$0.isQoS && $0.outcome == .submitted }) { try control.client.finished(.end) }
       return own.last?.outcome
     } catch let error as SpeedTestError where error.code == .busy {
       return nil
-    } catch is CancellationError {
-      return .waiting("interrupted")
     }
   }
 

@@ -54,12 +54,11 @@ struct SpeedTestClientOptions: ParsableArguments {
     guard tls || ca == nil && !insecure else { throw ValidationError("--ca and --insecure need --tls.") }
   }
 
-  /// The settings; `nil` without a server.
-  var settings: SpeedTestSettings? {
-    guard let server else { return nil }
-    var settings = SpeedTestSettings(host: server.host, port: server.port)
-    settings.threads = threads ?? settings.threads
-    settings.seconds = seconds ?? settings.seconds
+  /// Returns the settings of a test of this source.
+  func settings(_ source: SpeedTestSettings.Source) -> SpeedTestSettings {
+    var settings = SpeedTestSettings(source)
+    settings.threads = threads
+    settings.seconds = seconds
     settings.includesUpload = !noUpload
     settings.isTLS = tls
     settings.certificates = ca.map(Self.absolute)

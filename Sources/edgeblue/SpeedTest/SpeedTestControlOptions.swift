@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import SpeedTest
-import SpeedTestNIO
 
 /// The options of a test that a control server grants.
 struct SpeedTestControlOptions: ParsableArguments {
@@ -20,10 +19,9 @@ struct SpeedTestControlOptions: ParsableArguments {
   var qos = false
 
   /// Checks the options beside those of the client.
-  func check(_ client: SpeedTestClientOptions, noStore: Bool) throws {
+  func check(_ client: SpeedTestClientOptions, noStore: Bool = false) throws {
     guard control != nil else {
       guard !acceptTerms, !qos else { throw ValidationError("--accept-terms and --qos need --control.") }
-      guard client.server != nil else { throw ValidationError("Name the server with --server, or use --control.") }
       return try client.checkTLS()
     }
     guard client.server == nil, client.keyFile == nil, client.token == nil else {
@@ -34,28 +32,22 @@ struct SpeedTestControlOptions: ParsableArguments {
     }
   }
 
-  /// Requests a test; `nil` without a control server.
-  func granted(_ client: SpeedTestClientOptions, _ folder: SpeedTestFolder?, _ terminal: Terminal) async throws
-    -> ControlledTest?
-  {
-    guard let control, let folder else { return nil }
+  /// The settings of a test of the control server or of the server that the user has named; `nil` without either.
+  func settings(_ client: SpeedTestClientOptions) -> SpeedTestSettings? {
+    let source: SpeedTestSettings.Source? =
+      if let control {
+        .control(url: control, runsQoS: qos)
+      } else {
+        client.server.map { .server(host: $0.host, port: $0.port) }
+      }
+    return source.map(client.settings)
+  }
+
+  /// Checks that a token for the control server is not readable in the network, unless the user permits that.
+  func checkEncryption(_ client: SpeedTestClientOptions, _ terminal: Terminal) throws {
     var insecure = InsecureOptions()
     insecure.insecure = client.insecure
     try insecure.check(["--control": control], terminal)
-    let device = ControlDevice.system
-    let transport = try ControlHTTPTransport(certificates: client.ca, language: device.language)
-    let server = try ControlClient(address: control, transport: transport, device: device, folder: folder.path)
-    let acceptsTerms = acceptTerms
-    let threads = client.threads
-    terminal.whisper("Requesting a test from \(server.address)")
-    return try await untilInterrupted {
-      let settings = try await server.settings(acceptsTerms: acceptsTerms)
-      let addresses = try await server.addresses(settings) { LocalAddress.toward($0) }
-      let test = try await server.requestTest(threads: threads)
-      if test.wait > .zero { try await Task.sleep(for: test.wait, clock: .steady) }
-      return ControlledTest(
-        control: server, transport: transport, outbox: folder.outbox, test: test, addresses: addresses)
-    }
   }
 }
 

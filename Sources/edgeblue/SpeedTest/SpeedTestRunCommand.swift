@@ -23,15 +23,22 @@ struct SpeedTestRunCommand: AsyncParsableCommand {
   @OptionGroup var state: SpeedTestFolderOptions
   @OptionGroup var common: CommonOptions
 
-  func validate() throws { try control.check(client, noStore: noStore) }
+  func validate() throws {
+    try control.check(client, noStore: noStore)
+    guard client.server != nil || control.control != nil else {
+      throw ValidationError("Name the server with --server, or use --control.")
+    }
+  }
 
   func run() async throws {
     try await common.run { terminal in
       let folder = noStore ? nil : try state.folder()
       let lock = try folder?.lockTest()
       defer { lock?.release() }
-      let granted = try await control.granted(client, folder, terminal)
-      var report = Report(record: try await measured(granted, terminal))
+      guard let settings = control.settings(client) else { throw ValidationError("Name the server with --server.") }
+      let prepared = try settings.prepared(try await granted(settings, folder, terminal))
+      let granted = prepared.granted
+      var report = Report(record: try await measured(prepared, terminal))
       // A full disk takes no figures from a user: what goes wrong from here on is shown beside them.
       var problem: (any Error)?
       do {
@@ -60,6 +67,18 @@ struct SpeedTestRunCommand: AsyncParsableCommand {
     var qosSubmission: SubmissionOutcome?
   }
 
+  /// Requests a test; `nil` without a control server.
+  private func granted(
+    _ settings: SpeedTestSettings, _ folder: SpeedTestFolder?, _ terminal: Terminal
+  ) async throws -> ControlledTest? {
+    try control.checkEncryption(client, terminal)
+    guard let folder, let server = try settings.controlServer(folder) else { return nil }
+    terminal.whisper("Requesting a test from \(server.client.address)")
+    return try await untilInterrupted { [control] in
+      try await server.request(settings, acceptsTerms: control.acceptTerms)
+    }
+  }
+
   /// Stores and submits a result; then runs, stores and submits the quality-of-service tests.
   private func finish(
     _ report: inout Report, _ folder: SpeedTestFolder?, _ granted: ControlledTest?, _ terminal: Terminal
@@ -69,31 +88,39 @@ struct SpeedTestRunCommand: AsyncParsableCommand {
     if let stored = try folder?.archive.add(report.record) { report.record = stored }
     guard let granted, report.record.result.failure == nil else { return }
     terminal.whisper("Submitting the result")
-    report.submission = try await granted.submit()
+    report.submission = try await submission(of: granted)
     guard control.qos else { return }
-    report.record.qos = try await granted.qualityTests(client, terminal)
+    report.record.qos = try await untilInterrupted {
+      try await granted.qualityTests { plan in
+        terminal.whisper("Running \(plan.count) quality-of-service tests")
+        guard !plan.unknownKinds.isEmpty else { return }
+        terminal.whisper("Left out: tests of the unknown kinds \(plan.unknownKinds.joined(separator: ", "))")
+      }
+    }
     try folder?.archive.replace(report.record)
-    report.qosSubmission = try await granted.submit()
+    report.qosSubmission = try await submission(of: granted)
+  }
+
+  private func submission(of granted: ControlledTest) async throws -> SubmissionOutcome? {
+    do {
+      return try await untilInterrupted { try await granted.submit() }
+    } catch is CancellationError {
+      return .waiting("interrupted")
+    }
   }
 
   /// Runs the test and returns its result, as it is stored.
-  private func measured(_ granted: ControlledTest?, _ terminal: Terminal) async throws -> SpeedTestRecord {
-    guard let server = granted?.server ?? client.settings?.server else {
-      throw ValidationError("Name the server with --server.")
-    }
-    guard let plan = try granted?.plan(client) ?? client.settings?.plan(),
-      let measuring = try granted?.client(client) ?? client.settings?.client()
-    else { throw ValidationError("Name the server with --server.") }
+  private func measured(_ test: PreparedTest, _ terminal: Terminal) async throws -> SpeedTestRecord {
     let meter = SpeedTestMeter()
-    let view = SpeedTestView(server: server, plan: plan, meter: meter, terminal: terminal)
+    let view = SpeedTestView(server: test.server, plan: test.plan, meter: meter, terminal: terminal)
     let startMs = WallClock.unixMilliseconds()
     let start = ContinuousClock.now
     let report = try await untilInterruptedKeeping {
-      try await view.watch { try await measuring.run(plan, meter: meter) }
+      try await view.watch { try await test.client.run(test.plan, meter: meter) }
     }
     let duration = start.duration(to: .now).milliseconds(rounded: .toNearest)
-    var record = report.record(server: server, startMs: startMs, durationMs: duration)
-    record.control = granted?.reference
+    var record = report.record(server: test.server, startMs: startMs, durationMs: duration)
+    record.control = test.granted?.reference
     return record
   }
 
@@ -123,7 +150,7 @@ struct SpeedTestRunCommand: AsyncParsableCommand {
     let words =
       report.record.result.failure == nil
       ? report.submission?.words ?? "another program submits the result" : "nothing to submit: the test did not finish"
-    terminal.say("Control    \(granted.control.address.printable), test \(granted.test.id): \(words.printable)")
+    terminal.say("Control    \(granted.controlAddress.printable), test \(granted.test.id): \(words.printable)")
     if let qos = report.qosSubmission, qos != report.submission {
       terminal.say("           results of the QoS tests: \(qos.words.printable)")
     }

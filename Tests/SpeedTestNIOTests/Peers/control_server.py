@@ -187,6 +187,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         expect(body.get("previousTestStatus") in STATUSES, "previousTestStatus")
         expect(isinstance(body.get("time"), int) and isinstance(body.get("testCounter"), int), "time")
         expect(isinstance(body.get("user_loop_mode"), bool) and body.get("ndt") is False, "user_loop_mode")
+        loop = body.get("loopmode_info")
+        expect((loop is not None) == body["user_loop_mode"], "loopmode_info")
+        if loop:
+            expect(body["measurement_type_flag"] == "loop_active", "measurement_type_flag")
+            expect(str(uuid.UUID(loop["loop_uuid"])) == loop["loop_uuid"], "loop_uuid")
+            expect(1 <= loop["test_counter"] <= loop["max_tests"] and loop["max_delay"] >= 1, "loopmode_info")
         expect(body.get("num_threads") is None or 1 <= body["num_threads"] <= 9, "num_threads")
         if self.fault("error-in-200"):
             return {"error": ["No server is free"]}

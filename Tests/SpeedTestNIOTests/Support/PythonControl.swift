@@ -59,6 +59,13 @@ final class PythonControl: Sendable {
     return try Self.value(of: try await within(.seconds(120), "speedtest \(words)") { await process.outcome() })
   }
 
+  /// Runs a command of loops to its end.
+  func loop(_ words: [String]) async throws -> (status: Int32, output: String, errors: String) {
+    let process = try ChildProcess(
+      Peers.program, ["loop"] + words + ["--state", folder + "/state", "--json"], errors: .kept)
+    return try await within(.seconds(200), "loop \(words)") { await process.outcome() }
+  }
+
   static func value(
     of outcome: (status: Int32, output: String, errors: String)
   ) throws -> (status: Int32, value: [String: Any], errors: String) {

@@ -77,6 +77,27 @@ import Testing
     #expect(client.url(test.qosResultURL, "/resultQoS") == "https://elsewhere.example/qos")
   }
 
+  @Test("A test of a loop is requested with the loop's identifier, plan and count") func loops() async throws {
+    let server = server(["/settings": Self.settings, "/testRequest": Self.grant])
+    let client = try server.client(try TemporaryFolder())
+    _ = try await client.settings()
+    let id = try #require(UUID(uuidString: Self.client))
+    let plan = try LoopPlan(tests: 20, delay: .seconds(1800), movement: 500)
+    _ = try await client.requestTest(loop: ControlLoop(id: id, test: 3, plan: plan))
+    _ = try await client.requestTest(loop: ControlLoop(id: id, test: 4, plan: try LoopPlan(movement: nil)))
+    _ = try await client.requestTest()
+    let requests = server.bodies("/testRequest")
+    #expect(requests.map { $0["measurement_type_flag"] } == ["loop_active", "loop_active", "regular"])
+    #expect(requests.map { $0["user_loop_mode"] } == [true, true, false])
+    #expect(
+      requests[0]["loopmode_info"] == [
+        "loop_uuid": .string(Self.client), "test_counter": 3, "max_tests": 20, "max_delay": 30, "max_movement": 500,
+      ])
+    #expect(requests[1]["loopmode_info"]["max_movement"] == .null)
+    #expect(requests[1]["loopmode_info"]["max_delay"] == 15)
+    #expect(requests[2]["loopmode_info"] == .null)
+  }
+
   @Test(
     "A grant without what a test needs is a typed error",
     arguments: [
