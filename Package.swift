@@ -62,6 +62,7 @@ var products: [Product] = [
   .library(name: "UploadsTesting", targets: ["UploadsTesting"]),
   .library(name: "MessageSending", targets: ["MessageSending"]),
   .library(name: "SpeedTest", targets: ["SpeedTest"]),
+  .library(name: "Coverage", targets: ["Coverage"]),
 ]
 
 var dependencies: [Package.Dependency] = [
@@ -204,6 +205,18 @@ var targets: [Target] = [
   .testTarget(
     name: "SpeedTestTests",
     dependencies: ["Streams", "DurableFiles", "DeterministicTesting", "SystemTesting", "SpeedTest"],
+    swiftSettings: settings),
+  .target(
+    name: "Coverage",
+    dependencies: [
+      "ErrorReporting", "Streams", "Timing", "DurableFiles", log, full("GRDB", "GRDB.swift"),
+    ],
+    swiftSettings: settings),
+  .testTarget(
+    name: "CoverageTests",
+    dependencies: [
+      "Streams", "DeterministicTesting", "SystemTesting", "Coverage", full("GRDB", "GRDB.swift"),
+    ],
     swiftSettings: settings),
   .testTarget(
     name: "BlueZTests",
@@ -471,7 +484,8 @@ if !lean {
 if let fuzzer {
   let parsers: [Target.Dependency] = [
     "DeterministicTesting", "CNetlink", "CZlib", "Agent", "AudioIngest", "BackgroundTasks", "BlueZ",
-    "BlueZProfiles", "Btsnoop", "DBus", "EdgeCoder", "MessageSending", "NetworkPath", "SpeedTest", "SystemState",
+    "BlueZProfiles", "Btsnoop", "Coverage", "DBus", "EdgeCoder", "MessageSending", "NetworkPath", "SpeedTest",
+    "SystemState",
     "Timing",
     "Uploads",
   ]

@@ -60,12 +60,12 @@ HTTP |= {"edgeblue"}
 RESTRICTED = [
     (re.compile(r"^_?NIO|^Hummingbird|^AsyncHTTPClient$|^HTTPTypes"), HTTP, "SwiftNIO"),
     (re.compile(r"^Crypto$"), {"AgentHTTP", "AudioIngest", "SpeedTest", "Uploads"}, "cryptography"),
-    (re.compile(r"^GRDB$"), {"Uploads"}, "SQLite"),
+    (re.compile(r"^GRDB$"), {"Coverage", "Uploads"}, "SQLite"),
     (re.compile(r"^ArgumentParser$"), {"edgeblue"}, "the command line"),
 ]
 
 # Targets that build on a machine without libdbus: no path of dependencies leads from them to DBus.
-WITHOUT_BUS = {"AudioIngest", "BlueZProfiles", "Btsnoop", "NetworkPath", "SpeedTest", "Uploads"}
+WITHOUT_BUS = {"AudioIngest", "BlueZProfiles", "Btsnoop", "Coverage", "NetworkPath", "SpeedTest", "Uploads"}
 
 # Programs that are a test.
 TEST_PROGRAMS = {"agent-simulation", "message-queue-process", "message-sender-process"}

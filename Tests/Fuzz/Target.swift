@@ -19,7 +19,7 @@ struct Target: Sendable {
   }
 
   static let all = [
-    edgeCoder, audio, uploads, speedTest, control, loop, messages, buses, profiles, recordings, agent, http,
+    edgeCoder, audio, uploads, speedTest, control, loop, coverage, messages, buses, profiles, recordings, agent, http,
   ].flatMap { $0 }
 }
 

@@ -1,0 +1,198 @@
+internal import Glibc
+internal import Streams
+internal import Timing
+
+/// A UDP socket that is connected to a server of pings, so that the kernel drops replies from other addresses.
+///
+/// A thread resolves the name and receives, because the calls may block; sending does not.
+final class PingSocket: Sendable {
+  /// A datagram, or an error of the socket, with the instant at which the kernel received it.
+  enum Arrival: Sendable {
+    case datagram([UInt8], at: Duration)
+    case failure
+  }
+
+  private let socket: FileDescriptor
+  private let wake: WakeUp
+  private let clock: TimeSource
+  private let isClosed = Lock(false)
+
+  /// `SO_TIMESTAMPNS` and `SCM_TIMESTAMPNS` of machines whose `time_t` has 64 bits.
+  private static let timestampOption: Int32 = 35
+
+  private init(_ socket: FileDescriptor, _ wake: WakeUp, _ clock: TimeSource) {
+    self.socket = socket
+    self.wake = wake
+    self.clock = clock
+  }
+
+  deinit { close() }
+
+  /// Connects a socket, without sending anything, and receives until it is closed.
+  /// - Parameters:
+  ///   - target: The server.
+  ///   - interface: The name of the interface that packets must take; `nil` for the one of the route.
+  ///   - clock: The clock of the stamps.
+  ///   - onArrival: A closure that runs for each arrival, on a thread.
+  /// - Throws: ``CoverageError`` with code `.unreachable`.
+  static func connect(
+    to target: PingTarget, interface: String?, clock: TimeSource, onArrival: @escaping @Sendable (Arrival) -> Void
+  ) async throws -> PingSocket {
+    try await withCheckedThrowingContinuation { continuation in
+      do {
+        let wake = try WakeUp()
+        try startThread(named: "pings") {
+          let result = Result { PingSocket(try connected(target, interface), wake, clock) }
+          let receiver = receiver(of: result)
+          // The thread must not keep the socket open that its owner has released.
+          continuation.resume(with: consume result)
+          receiver?.run(onArrival)
+        }
+      } catch {
+        continuation.resume(throwing: CoverageError(.unreachable, "open a socket for pings: \(error)"))
+      }
+    }
+  }
+
+  private static func receiver(of result: Result<PingSocket, any Error>) -> Receiver? {
+    guard case .success(let socket) = result else { return nil }
+    return Receiver(socket: socket.socket, wake: socket.wake, clock: socket.clock)
+  }
+
+  /// Sends a datagram.
+  /// - Returns: The instant just before the call; `nil` if the kernel did not take the datagram.
+  func send(_ bytes: [UInt8]) -> Duration? {
+    socket.withNumber { number in
+      let instant = clock.now
+      return Glibc.send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) == bytes.count ? instant : nil
+    } ?? nil
+  }
+
+  /// Ends the thread and closes the socket; nothing arrives any more.
+  func close() {
+    guard
+      isClosed.withLock({ closed in
+        defer { closed = true }
+        return !closed
+      })
+    else { return }
+    wake.signal()
+  }
+
+  // MARK: Connecting
+
+  private static func connected(_ target: PingTarget, _ interface: String?) throws -> FileDescriptor {
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_DGRAM.rawValue)
+    hints.ai_family = target.version.map { $0 == 4 ? AF_INET : AF_INET6 } ?? AF_UNSPEC
+    var list: UnsafeMutablePointer<addrinfo>?
+    let code = getaddrinfo(target.host, String(target.port), &hints, &list)
+    guard code == 0 else {
+      throw CoverageError(.unreachable, "ping server \(target.host): \(String(cString: gai_strerror(code)))")
+    }
+    defer { freeaddrinfo(list) }
+    var failure = SystemCallError("getaddrinfo", errno: EADDRNOTAVAIL)
+    var next = list
+    while let address = next?.pointee {
+      do throws(SystemCallError) {
+        return try connected(address, interface)
+      } catch {
+        failure = error
+      }
+      next = address.ai_next
+    }
+    throw CoverageError(
+      .unreachable, "ping server \(target.host), port \(target.port): \(failure)", errno: failure.errno)
+  }
+
+  private static func connected(_ address: addrinfo, _ interface: String?) throws(SystemCallError) -> FileDescriptor {
+    let type = address.ai_socktype | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    let number = Glibc.socket(address.ai_family, type, address.ai_protocol)
+    guard number >= 0 else { throw SystemCallError("socket") }
+    let socket = FileDescriptor(owning: number)
+    if let interface {
+      guard setsockopt(number, SOL_SOCKET, SO_BINDTODEVICE, interface, socklen_t(interface.utf8.count)) == 0 else {
+        throw SystemCallError("setsockopt SO_BINDTODEVICE \(interface)")
+      }
+    }
+    var on: Int32 = 1
+    // Without it the stamps are taken after the wake-up, which costs some microseconds.
+    setsockopt(number, SOL_SOCKET, timestampOption, &on, socklen_t(MemoryLayout<Int32>.size))
+    guard Glibc.connect(number, address.ai_addr, address.ai_addrlen) == 0 else { throw SystemCallError("connect") }
+    return socket
+  }
+
+  // MARK: Receiving
+
+  private struct Receiver {
+    let socket: FileDescriptor
+    let wake: WakeUp
+    let clock: TimeSource
+
+    func run(_ onArrival: (Arrival) -> Void) {
+      defer { socket.close() }
+      guard let number = socket.withNumber({ $0 }) else { return }
+      var files = [
+        pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: number, events: Int16(POLLIN), revents: 0),
+      ]
+      while true {
+        let count = poll(&files, nfds_t(files.count), -1)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0, files[0].revents == 0 else { return }
+        receive(number, onArrival)
+      }
+    }
+
+    private func receive(_ number: Int32, _ onArrival: (Arrival) -> Void) {
+      var bytes = [UInt8](repeating: 0, count: 64)
+      var control = [UInt8](repeating: 0, count: 128)
+      while true {
+        var filled = 0
+        let count = bytes.withUnsafeMutableBytes { buffer in
+          control.withUnsafeMutableBytes { controls in
+            var part = iovec(iov_base: buffer.baseAddress, iov_len: buffer.count)
+            return withUnsafeMutablePointer(to: &part) { part in
+              var message = msghdr()
+              message.msg_iov = part
+              message.msg_iovlen = 1
+              message.msg_control = controls.baseAddress
+              message.msg_controllen = controls.count
+              let count = recvmsg(number, &message, 0)
+              filled = Int(message.msg_controllen)
+              return count
+            }
+          }
+        }
+        if count >= 0 {
+          onArrival(.datagram(Array(bytes[..<count]), at: clock.now - Self.age(control.prefix(filled))))
+        } else if errno == EAGAIN {
+          return
+        } else if errno != EINTR {
+          // The answer of a router or of the host, that nobody receives the pings.
+          onArrival(.failure)
+          return
+        }
+      }
+    }
+
+    /// The time since the kernel received a datagram; zero without a stamp, or with one that cannot be.
+    private static func age(_ control: ArraySlice<UInt8>) -> Duration {
+      var time = timespec()
+      let head = MemoryLayout<cmsghdr>.size
+      let isStamp = control.withUnsafeBytes { bytes in
+        guard bytes.count >= head + MemoryLayout<timespec>.size else { return false }
+        let header = bytes.loadUnaligned(as: cmsghdr.self)
+        guard header.cmsg_level == SOL_SOCKET, header.cmsg_type == timestampOption else { return false }
+        time = bytes.loadUnaligned(fromByteOffset: head, as: timespec.self)
+        return true
+      }
+      guard isStamp else { return .zero }
+      var now = timespec()
+      clock_gettime(CLOCK_REALTIME, &now)
+      let age = Duration.seconds(now.tv_sec - time.tv_sec) + .nanoseconds(now.tv_nsec - time.tv_nsec)
+      // A clock that was set in between.
+      return (.zero ... .milliseconds(500)).contains(age) ? age : .zero
+    }
+  }
+}

@@ -1,0 +1,89 @@
+public import FoundationEssentials
+
+/// A route of a control server for coverage.
+public enum CoverageRoute: String, Sendable, Hashable {
+  /// The request for a session.
+  case request = "/coverageRequest"
+  /// The result of a session.
+  case result = "/coverageResult"
+}
+
+/// The reply of a control server, whatever its status.
+public struct CoverageReply: Sendable, Hashable {
+  /// The status code of HTTP.
+  public var status: Int
+  /// The body, as it came.
+  public var body: Data
+
+  /// Creates a reply from its status and its body.
+  public init(status: Int, body: Data) {
+    self.status = status
+    self.body = body
+  }
+
+  /// A Boolean value that indicates whether the status reports success.
+  public var isSuccess: Bool { (200..<300).contains(status) }
+
+  /// The errors that the server names, at most 8 with at most 200 characters each.
+  public var errors: [String] {
+    struct List: Decodable { var error: [String] }
+    struct One: Decodable { var error: String }
+    let decoder = JSONDecoder()
+    // A reply without errors has no such member.
+    let one = try? [decoder.decode(One.self, from: body).error]
+    let texts = (try? decoder.decode(List.self, from: body).error) ?? one ?? []
+    return texts.prefix(8).map { String($0.prefix(200)) }.filter { !$0.isEmpty }
+  }
+
+  /// The first error of the server, or its status.
+  public var reason: String { errors.first ?? "status \(status)" }
+}
+
+/// A connection to a control server, with limits on time and size.
+public protocol CoverageTransport: Sendable {
+  /// Posts members to a route and returns the reply, whatever its status.
+  ///
+  /// The transport adds what every request has: the identifier of the client and the description of the machine.
+  /// - Parameters:
+  ///   - route: The route of the server.
+  ///   - members: A JSON object.
+  /// - Throws: ``CoverageError``: with code `.unreachable` if the server has certainly not received the request, with
+  ///   another if it may have; `CancellationError`.
+  func post(_ route: CoverageRoute, members: Data) async throws -> CoverageReply
+}
+
+extension CoverageTransport {
+  /// Requests a session from the control server.
+  /// - Parameters:
+  ///   - loop: The identifier of the chain that the previous session named, if any.
+  ///   - unixMs: The present time in milliseconds since 1970.
+  /// - Throws: ``CoverageError``, as the transport, and with code `.declined` or `.invalidReply`; `CancellationError`.
+  public func requestSession(loop: String?, unixMs: Int64) async throws -> CoverageGrant {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    let members = try encoder.encode(SessionRequest(time: unixMs, loop: loop))
+    let reply = try await post(.request, members: members)
+    guard reply.isSuccess, reply.errors.isEmpty else {
+      throw CoverageError(.declined, "request a session: the control server declined: \(reply.reason)")
+    }
+    return try CoverageGrant(reply: reply.body)
+  }
+}
+
+private struct SessionRequest: Encodable {
+  var time: Int64
+  var loop: String?
+
+  private enum CodingKeys: String, CodingKey {
+    case time
+    case loop = "loop_uuid"
+    case kind = "measurement_type_flag"
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(time, forKey: .time)
+    try container.encodeIfPresent(loop, forKey: .loop)
+    try container.encode("dedicated", forKey: .kind)
+  }
+}
