@@ -29,7 +29,7 @@ public struct SpeedTestArchive: Sendable {
   /// - Returns: The record with its number.
   /// - Throws: ``SpeedTestError`` with code `.storage`, and `.busy` if another program holds the folder for 2 s.
   public func add(_ record: SpeedTestRecord) throws(SpeedTestError) -> SpeedTestRecord {
-    do {
+    try SpeedTestError.storing {
       try disk.createFolder(path)
       guard let lock = try FileLock(path: path + "/lock", attempts: Self.lockAttempts) else {
         throw SpeedTestError(.busy, "another program holds \(path)")
@@ -41,12 +41,6 @@ public struct SpeedTestArchive: Sendable {
       try write(record)
       for old in numbers.dropLast(Self.capacity - 1) { try disk.remove(file(old)) }
       return record
-    } catch let error as SpeedTestError {
-      throw error
-    } catch let error as FileError {
-      throw SpeedTestError(error)
-    } catch {
-      throw SpeedTestError(.storage, "\(error)")
     }
   }
 
@@ -55,55 +49,35 @@ public struct SpeedTestArchive: Sendable {
   /// - Throws: ``SpeedTestError`` with code `.storage`, and `.invalidArgument` for a record without a number.
   public func replace(_ record: SpeedTestRecord) throws(SpeedTestError) {
     guard record.number > 0 else { throw SpeedTestError(.invalidArgument, "the record was not stored before") }
-    do {
-      try write(record)
-    } catch let error as FileError {
-      throw SpeedTestError(error)
-    } catch {
-      throw SpeedTestError(.storage, "\(error)")
-    }
+    try SpeedTestError.storing { try write(record) }
   }
 
   private func write(_ record: SpeedTestRecord) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    try WholeFile(path: file(record.number), limit: Self.sizeLimit, disk: disk)
-      .write(try encoder.encode(record) + Data("\n".utf8))
+    try WholeFile(path: file(record.number), limit: Self.sizeLimit, disk: disk).write(document: record)
   }
 
   /// Returns the numbers of the stored results, ascending; none if there is no folder.
   /// - Throws: ``SpeedTestError`` with code `.storage`.
   public func numbers() throws(SpeedTestError) -> [Int] {
-    do {
+    try SpeedTestError.storing {
       guard try disk.exists(path) else { return [] }
       return try disk.names(in: path).compactMap { name in
         guard name.hasSuffix(".json"), let number = Int(name.dropLast(5)), number > 0, file(number) == path + "/" + name
         else { return nil }
         return number
       }.sorted()
-    } catch {
-      throw SpeedTestError(error)
     }
   }
 
   /// Returns the result of a number; `nil` if there is none.
   /// - Throws: ``SpeedTestError`` with code `.storage`, and `.damagedFile` for a file that is corrupt.
   public func record(_ number: Int) throws(SpeedTestError) -> SpeedTestRecord? {
-    let file = WholeFile(path: file(number), limit: Self.sizeLimit, disk: disk)
-    let data: Data?
-    do {
-      data = try file.read()
-    } catch {
-      throw SpeedTestError(error)
+    try WholeFile(path: file(number), limit: Self.sizeLimit, disk: disk).document { data in
+      guard let record = try? JSONDecoder().decode(SpeedTestRecord.self, from: data), record.isPlausible,
+        record.number == number
+      else { return nil }
+      return record
     }
-    guard let data else { return nil }
-    // The file itself shows what is wrong with it.
-    guard data.count <= file.limit, let record = try? JSONDecoder().decode(SpeedTestRecord.self, from: data),
-      record.isPlausible, record.number == number
-    else {
-      throw SpeedTestError(.damagedFile, "the file \(file.path) is corrupt", hint: "rename or remove it")
-    }
-    return record
   }
 
   /// Returns the newest result of a test of a loop; `nil` if it is not among the newest 100.

@@ -53,7 +53,7 @@ struct ControlStore: Sendable {
   /// Changes what is stored about a server, durably.
   /// - Throws: ``SpeedTestError`` with code `.storage`, `.damagedFile` or `.busy`.
   func update(_ server: String, _ change: (inout Identity) -> Void) throws(SpeedTestError) {
-    do {
+    try SpeedTestError.storing {
       guard let lock = try FileLock(path: lockPath, attempts: Self.lockAttempts) else {
         throw SpeedTestError(.busy, "another program holds \(lockPath)")
       }
@@ -64,32 +64,18 @@ struct ControlStore: Sendable {
       change(&new)
       guard new != old else { return }
       document.servers[server] = new
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-      try file.write(try encoder.encode(document) + Data("\n".utf8))
-    } catch let error as SpeedTestError {
-      throw error
-    } catch let error as FileError {
-      throw SpeedTestError(error)
-    } catch {
-      throw SpeedTestError(.storage, "\(error)")
+      try file.write(document: document, .prettyPrinted)
     }
   }
 
   private func load() throws(SpeedTestError) -> Document {
-    let data: Data?
-    do {
-      data = try file.read()
-    } catch {
-      throw SpeedTestError(error)
-    }
-    guard let data else { return Document() }
-    guard data.count <= file.limit, let document = try? JSONDecoder().decode(Document.self, from: data),
-      document.version == 1,
+    try file.document(Self.decode) ?? Document()
+  }
+
+  private static func decode(_ data: Data) -> Document? {
+    guard let document = try? JSONDecoder().decode(Document.self, from: data), document.version == 1,
       document.servers.values.allSatisfy({ $0.tests >= 0 && $0.client.map(ControlIdentifier.isClient) ?? true })
-    else {
-      throw SpeedTestError(.damagedFile, "the file \(file.path) is corrupt", hint: "rename or remove it")
-    }
+    else { return nil }
     return document
   }
 }

@@ -49,11 +49,7 @@ public struct SubmissionOutbox: Sendable {
   /// Stores a submission durably.
   /// - Throws: ``SpeedTestError`` with code `.storage`.
   package func add(_ submission: Submission) throws(SpeedTestError) {
-    do {
-      try disk.createFolder(path)
-    } catch {
-      throw SpeedTestError(error)
-    }
+    try SpeedTestError.storing { try disk.createFolder(path) }
     try save(submission)
   }
 
@@ -144,19 +140,11 @@ public struct SubmissionOutbox: Sendable {
   // MARK: Files
 
   private func exists() throws(SpeedTestError) -> Bool {
-    do {
-      return try disk.exists(path)
-    } catch {
-      throw SpeedTestError(error)
-    }
+    try SpeedTestError.storing { try disk.exists(path) }
   }
 
   private func lock() throws(SpeedTestError) -> FileLock? {
-    do {
-      return try FileLock(path: path + "/lock", attempts: 20)
-    } catch {
-      throw SpeedTestError(error)
-    }
+    try SpeedTestError.storing { try FileLock(path: path + "/lock", attempts: 20) }
   }
 
   private func file(_ submission: Submission) -> WholeFile {
@@ -164,23 +152,11 @@ public struct SubmissionOutbox: Sendable {
   }
 
   private func save(_ submission: Submission) throws(SpeedTestError) {
-    do {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      try file(submission).write(try encoder.encode(submission) + Data("\n".utf8))
-    } catch let error as FileError {
-      throw SpeedTestError(error)
-    } catch {
-      throw SpeedTestError(.storage, "\(error)")
-    }
+    try SpeedTestError.storing { try file(submission).write(document: submission) }
   }
 
   private func remove(_ submission: Submission) throws(SpeedTestError) {
-    do {
-      try file(submission).remove()
-    } catch {
-      throw SpeedTestError(error)
-    }
+    try SpeedTestError.storing { try file(submission).remove() }
   }
 
   /// The submissions of all files, the oldest first and the result of a test before its QoS results; and the error of the
@@ -189,19 +165,16 @@ public struct SubmissionOutbox: Sendable {
     guard try exists() else { return ([], nil) }
     var submissions: [Submission] = []
     var damaged: SpeedTestError?
-    do {
-      for name in try disk.names(in: path) where name.hasSuffix(".json") {
-        let whole = WholeFile(path: path + "/" + name, limit: Self.sizeLimit, disk: disk)
-        // Submitted meanwhile by another program.
-        guard let data = try whole.read() else { continue }
-        if data.count <= whole.limit, let submission = Self.decode(data), file(submission).path == whole.path {
-          submissions.append(submission)
-        } else {
-          damaged = SpeedTestError(.damagedFile, "the file \(whole.path) is corrupt", hint: "rename or remove it")
-        }
+    for name in try SpeedTestError.storing({ try disk.names(in: path) }) where name.hasSuffix(".json") {
+      let whole = WholeFile(path: path + "/" + name, limit: Self.sizeLimit, disk: disk)
+      do throws(SpeedTestError) {
+        // There is none if another program has submitted it meanwhile.
+        guard let submission = try whole.document(Self.decode) else { continue }
+        guard file(submission).path == whole.path else { throw SpeedTestError(damaged: whole.path) }
+        submissions.append(submission)
+      } catch let error where error.code == .damagedFile {
+        damaged = error
       }
-    } catch {
-      throw SpeedTestError(error)
     }
     return (submissions.sorted { ($0.createdMs, $1.kind.rawValue) < ($1.createdMs, $0.kind.rawValue) }, damaged)
   }

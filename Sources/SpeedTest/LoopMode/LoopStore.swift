@@ -45,35 +45,17 @@ public struct LoopStore<Settings: Codable & Sendable>: Sendable {
   /// - Throws: ``SpeedTestError`` with code `.storage` if the file cannot be read, and `.damagedFile` if it is corrupt. A
   ///   corrupt file stays, because the loop in it may be worth more than a new one.
   public func load() throws(SpeedTestError) -> Contents? {
-    let data: Data?
-    do {
-      data = try file.read()
-    } catch {
-      throw SpeedTestError(error)
-    }
-    guard let data else { return nil }
-    guard data.count <= file.limit, let contents = Self.decode(data) else {
-      throw SpeedTestError(.damagedFile, "the file \(file.path) is corrupt", hint: "rename or remove it")
-    }
-    return contents
+    try file.document(Self.decode)
   }
 
   /// Replaces the stored loop, which is durable when this returns.
   /// - Throws: ``SpeedTestError`` with code `.storage`; the file then has the old loop or the new one.
   public func save(_ contents: Contents) throws(SpeedTestError) {
-    do {
-      try file.write(try Self.encode(contents))
-    } catch let error as FileError {
-      throw SpeedTestError(error)
-    } catch {
-      throw SpeedTestError(.storage, "\(error)")
-    }
+    try SpeedTestError.storing { try file.write(try Self.encode(contents)) }
   }
 
   static func encode(_ contents: Contents) throws -> Data {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    return try encoder.encode(Document(loop: contents.state, settings: contents.settings)) + Data("\n".utf8)
+    try WholeFile.encode(Document(loop: contents.state, settings: contents.settings), .prettyPrinted)
   }
 
   /// Returns `nil` for a corrupt document, and for one whose parts do not fit together.
@@ -82,13 +64,5 @@ public struct LoopStore<Settings: Codable & Sendable>: Sendable {
       document.loop.isPlausible
     else { return nil }
     return Contents(state: document.loop, settings: document.settings)
-  }
-}
-
-extension SpeedTestError {
-  init(_ failure: FileError) {
-    self.init(
-      .storage, "\(failure)", errno: failure.errno,
-      hint: failure.isOutOfSpace ? "make room on the disk" : nil)
   }
 }
