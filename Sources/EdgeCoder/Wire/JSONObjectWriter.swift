@@ -13,9 +13,7 @@ struct JSONObjectWriter {
 
   mutating func add(_ key: StaticString, _ value: String) {
     begin(key)
-    bytes.append(.quote)
-    for byte in value.utf8 { append(escaping: byte) }
-    bytes.append(.quote)
+    bytes.append(jsonString: value)
   }
 
   mutating func add(_ key: StaticString, _ value: Int) {
@@ -51,6 +49,15 @@ struct JSONObjectWriter {
     bytes.append(.quote)
     bytes.append(UInt8(ascii: ":"))
   }
+}
+
+extension [UInt8] {
+  /// Appends a text as a JSON string, with its quotes.
+  mutating func append(jsonString text: String) {
+    append(.quote)
+    for byte in text.utf8 { append(escaping: byte) }
+    append(.quote)
+  }
 
   private mutating func append(escaping byte: UInt8) {
     switch byte {
@@ -62,16 +69,16 @@ struct JSONObjectWriter {
     case 0x0d: append(escape: UInt8(ascii: "r"))
     case 0..<0x20:
       let digits = Array("0123456789abcdef".utf8)
-      bytes.append(contentsOf: [.backslash, UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")])
-      bytes.append(digits[Int(byte >> 4)])
-      bytes.append(digits[Int(byte & 15)])
-    default: bytes.append(byte)
+      append(contentsOf: [.backslash, UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")])
+      append(digits[Int(byte >> 4)])
+      append(digits[Int(byte & 15)])
+    default: append(byte)
     }
   }
 
   private mutating func append(escape byte: UInt8) {
-    bytes.append(.backslash)
-    bytes.append(byte)
+    append(.backslash)
+    append(byte)
   }
 }
 

@@ -1,0 +1,136 @@
+/// A JSON value whose members keep their order and whose numbers keep their digits.
+///
+/// The order of the properties in a schema is the order in which a model writes them, so a schema must pass through
+/// unchanged. The decoder of Foundation does not keep the order.
+///
+/// ```swift
+/// let schema = try JSONValue(parsing: Array(#"{"type":"object","properties":{}}"#.utf8))
+/// print(schema["type"]?.text ?? "no type")  // object
+/// ```
+public indirect enum JSONValue: Sendable, Hashable {
+  /// The value `null`, which stands for nothing.
+  case null
+  /// The value `true` or `false`.
+  case bool(Bool)
+  /// A number, as it was written.
+  case number(String)
+  /// A string, without its escapes.
+  case string(String)
+  /// A list of values, in order.
+  case array([JSONValue])
+  /// An object, with its members in order.
+  case object([Member])
+
+  /// A member of an object: its name and its value.
+  public struct Member: Sendable, Hashable {
+    /// The name of the member.
+    public var name: String
+    /// The value of the member.
+    public var value: JSONValue
+
+    /// Creates a member from its name and its value.
+    public init(_ name: String, _ value: JSONValue) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// Creates the number of an integer.
+  public static func number(_ value: Int) -> JSONValue { .number(String(value)) }
+
+  /// Creates the number of a finite floating-point value; `null` for one that JSON cannot represent.
+  public static func number(_ value: Double) -> JSONValue { value.isFinite ? .number("\(value)") : .null }
+
+  /// Returns the value of a member of an object; the last one of several, `nil` for none and for other values.
+  public subscript(name: String) -> JSONValue? {
+    guard case .object(let members) = self else { return nil }
+    return members.last { $0.name == name }?.value
+  }
+
+  /// The text of a string; `nil` for other values.
+  public var text: String? { if case .string(let text) = self { text } else { nil } }
+
+  /// The whole number that a number stands for; `nil` for other values and for one that does not fit into `Int`.
+  public var integer: Int? {
+    guard case .number(let digits) = self else { return nil }
+    return Int(digits) ?? double.flatMap { Int(exactly: $0) }
+  }
+
+  /// The value of a number; `nil` for other values and for one that is not finite as `Double`.
+  public var double: Double? {
+    guard case .number(let digits) = self, let value = Double(digits), value.isFinite else { return nil }
+    return value
+  }
+
+  /// The Boolean value; `nil` for other values.
+  public var isTrue: Bool? { if case .bool(let value) = self { value } else { nil } }
+
+  /// The values of a list; `nil` for other values.
+  public var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
+
+  /// The members of an object, in order; `nil` for other values.
+  public var members: [Member]? { if case .object(let members) = self { members } else { nil } }
+
+  /// The value as JSON in UTF-8, without spaces.
+  public var encoded: [UInt8] {
+    var bytes: [UInt8] = []
+    write(to: &bytes)
+    return bytes
+  }
+
+  private func write(to bytes: inout [UInt8]) {
+    switch self {
+    case .null: bytes += "null".utf8
+    case .bool(let value): bytes += (value ? "true" : "false").utf8
+    case .number(let digits): bytes += digits.utf8
+    case .string(let text): bytes.append(jsonString: text)
+    case .array(let elements):
+      bytes.append(.openBracket)
+      for (index, element) in elements.enumerated() {
+        if index > 0 { bytes.append(.comma) }
+        element.write(to: &bytes)
+      }
+      bytes.append(.closeBracket)
+    case .object(let members):
+      bytes.append(.openBrace)
+      for (index, member) in members.enumerated() {
+        if index > 0 { bytes.append(.comma) }
+        bytes.append(jsonString: member.name)
+        bytes.append(UInt8(ascii: ":"))
+        member.value.write(to: &bytes)
+      }
+      bytes.append(.closeBrace)
+    }
+  }
+}
+
+extension JSONValue: Encodable {
+  private struct Name: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  /// Encodes the value; the encoder chooses the order of members and the digits of numbers.
+  public func encode(to encoder: any Encoder) throws {
+    switch self {
+    case .array(let elements):
+      var container = encoder.unkeyedContainer()
+      for element in elements { try container.encode(element) }
+    case .object(let members):
+      var container = encoder.container(keyedBy: Name.self)
+      for member in members { try container.encode(member.value, forKey: Name(stringValue: member.name)) }
+    default:
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .bool(let value): try container.encode(value)
+      case .string(let text): try container.encode(text)
+      case .number:
+        if let integer { try container.encode(integer) } else { try container.encode(double ?? 0) }
+      default: try container.encodeNil()
+      }
+    }
+  }
+}
