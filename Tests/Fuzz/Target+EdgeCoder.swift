@@ -15,6 +15,21 @@ extension Target {
       ], take: wire),
     Target(
       "write-assembler", seeds: [[0, 0, 1, 65, 0, 1, 1, 66], [0, 4, 1, 67, 0, 0, 4, 1, 2, 3, 4]], take: assembler),
+    Target(
+      "json-value", texts: [#" {"a":[1,-0.5e+3,null,true,"\\u00e9\\ud83d\\ude00"],"b":{}} "#, "[[]]"], take: jsonValue),
+    Target(
+      "request-form",
+      texts: [
+        #"{"version":1,"prompt":"a","options":{"temperature":0.5,"seed":7,"stop":["x"]},"format":"json"}"#,
+        #"{"version":1,"messages":[{"role":"assistant","content":"","toolCalls":[{"id":"1","name":"f","#
+          + #""arguments":"{}"}]},{"role":"tool","content":"a","toolCallId":"1"}],"tools":[{}],"toolChoice":"required"}"#,
+      ], take: requestForm),
+    Target(
+      "reply-parts",
+      texts: [
+        #"{"text":"a"}"# + "\n" + #"{"ignored":["seed"],"toolCall":{"id":"1","name":"f","arguments":""}}"# + "\n"
+      ],
+      take: replyParts),
     Target("mux-frame", seeds: frames, take: frame),
     Target("mux-server", seeds: [session], take: muxServer),
     Target("mux-client", seeds: [session], take: muxClient),
@@ -46,6 +61,35 @@ extension Target {
     require(whole.reset() <= 256, "more kept than the limit")
   }
 
+  /// What is read and written again is the same value.
+  private static func jsonValue(_ bytes: [UInt8]) throws {
+    let value = try JSONValue(parsing: bytes)
+    require(try! JSONValue(parsing: value.encoded) == value, "written and read it is another value")
+  }
+
+  private static func requestForm(_ bytes: [UInt8]) throws {
+    let request = try RequestForm.decode(bytes, maxTokens: nil)
+    let again = try! RequestForm.decode(RequestForm.encoded(request), maxTokens: nil)
+    require(again == request, "written and read it is another request")
+  }
+
+  /// However the bytes are cut, the same parts are found.
+  private static func replyParts(_ bytes: [UInt8]) {
+    var whole = ReplyPartReader()
+    var cut = ReplyPartReader()
+    let found = whole.read(bytes)
+    var again: [ReplyPart]? = []
+    for byte in bytes {
+      guard let parts = cut.read([byte]) else {
+        again = nil
+        break
+      }
+      again? += parts
+    }
+    require(found == again, "cut into bytes it is another reply")
+    for part in found ?? [] { require(ReplyPart.parts(ofLine: part.line.dropLast()) == [part], "another part") }
+  }
+
   private static func wire(_ bytes: [UInt8]) throws {
     _ = Wire.recoverID(fromHead: bytes)
     _ = try? Wire.Status.decode(bytes)
@@ -68,10 +112,11 @@ extension Target {
 
   /// Frames without their checksum, which the target appends.
   private static let frames: [[UInt8]] = {
-    let terms = MuxTerms(window: 1024, frameLimit: 512, inflates: true, takesDetails: true)
+    let terms = MuxTerms(window: 1024, frameLimit: 512, inflates: true, takesDetails: true, takesForms: true)
     let text = Array(String(repeating: "text ", count: 60).utf8)
     let all: [MuxFrame] = [
       .hello(terms), .welcome(terms), .open(stream: 1, maxTokens: 9, length: 5, text: [65]),
+      .open(stream: 2, maxTokens: 0, length: 2, isForm: true, text: Array("{}".utf8)),
       .data(stream: 1, text: text),
       .end(stream: 1, status: .busy, durationMs: 4, text: text),
       .end(stream: 1, status: .ok, durationMs: 4, details: Completion(.length).details, text: text),
@@ -104,7 +149,17 @@ extension Target {
     while !input.isEmpty {
       guard let frame = try checked(input.longPiece()) else { continue }
       for action in try machine.handle(frame) {
-        guard case .request(let stream, let prompt, _) = action else { continue }
+        let stream: UInt32
+        let prompt: String
+        switch action {
+        case .request(let number, let text, _):
+          stream = number
+          prompt = text
+        case .form(let number, let request, _):
+          stream = number
+          prompt = request.prompt
+        case .cancel: continue
+        }
         require(prompt.utf8.count <= 3 * 8192, "a prompt over the limit")
         machine.progress(stream, ahead: 3)
         machine.append(stream, prompt)
@@ -123,7 +178,7 @@ extension Target {
       guard let frame = try checked(input.longPiece()) else { continue }
       for action in try machine.handle(frame) {
         switch action {
-        case .ready: for _ in 0..<4 { _ = machine.open(prompt: "prompt", maxTokens: nil) }
+        case .ready: for call in 0..<4 { _ = machine.open(Array("prompt".utf8), isForm: call == 3, maxTokens: nil) }
         case .text(let stream, let bytes): machine.consumed(stream, bytes.count)
         case .progress(let stream, _): machine.cancel(stream)
         case .finished: break

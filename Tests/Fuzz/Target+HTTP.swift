@@ -35,21 +35,11 @@ import Foundation
     ]
 
     private static func requests(_ bytes: [UInt8]) throws {
-      let data = Data(bytes)
-      let decoder = JSONDecoder()
-      if let body = try? decoder.decode(GenerateRequest.self, from: data) { _ = try? body.checkedPrompt() }
-      if let body = try? decoder.decode(OllamaChatRequest.self, from: data) {
-        try? body.refuseUnsupported()
-        _ = try? PromptTemplate.render(body.messages)
-      }
-      _ = try? decoder.decode(OllamaShowRequest.self, from: data)
-      if let body = try? decoder.decode(OpenAIChatRequest.self, from: data) {
-        try? body.refuseUnsupported()
-        try? body.common.check()
-        _ = try? body.common.tokenLimit()
-        _ = try? PromptTemplate.render(body.messages)
-      }
-      _ = try decoder.decode(OpenAICompletionRequest.self, from: data).checkedPrompt()
+      _ = try? RequestBody<GenerateRequest>(bytes).checkedPrompt()
+      _ = try? RequestBody<OllamaChatRequest>(bytes).checkedPrompt()
+      _ = try? RequestBody<OllamaShowRequest>(bytes)
+      _ = try? RequestBody<OpenAIChatRequest>(bytes).checkedPrompt()
+      _ = try RequestBody<OpenAICompletionRequest>(bytes).checkedPrompt()
     }
 
     /// What comes out is the text before the first sequence, as a plain search finds it.

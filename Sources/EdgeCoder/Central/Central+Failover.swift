@@ -15,13 +15,13 @@ extension Central {
   /// - Parameters:
   ///   - request: The request.
   ///   - onAttempt: Called with the name of the phone of each attempt.
-  ///   - onText: Receives the text of the attempt that wins.
+  ///   - onPart: Receives the parts of the reply of the attempt that wins.
   func deliver(
     _ request: Wire.Request, onAttempt: @Sendable @escaping (String) -> Void,
-    onText: @Sendable @escaping (String, _ phone: String) async -> Void
+    onPart: @Sendable @escaping (ReplyPart, _ phone: String) async -> Void
   ) async throws -> (ReceivedReply, phone: String) {
     let race = Race()
-    let first = try await acquire()
+    let first = try await acquire(for: request.details)
     return try await withThrowingTaskGroup(of: AttemptEvent.self) { group in
       defer { group.cancelAll() }
       var tried: Set<PhoneID> = []
@@ -29,7 +29,7 @@ extension Central {
         let number = tried.count
         tried.insert(phone.id)
         onAttempt(phone.name)
-        group.addTask { await self.attempt(request, number, on: phone, race, onText) }
+        group.addTask { await self.attempt(request, number, on: phone, race, onPart) }
         addTimer(patience(with: phone.id), to: &group)
       }
       start(first, in: &group)
@@ -38,7 +38,7 @@ extension Central {
         switch event {
         case .late:
           guard !race.isWon, !Task.isCancelled else { continue }
-          if let next = reserve(excluding: tried) {
+          if let next = reserve(for: request.details, excluding: tried) {
             start(next, in: &group)
             running += 1
           } else {
@@ -52,7 +52,7 @@ extension Central {
           if race.isWon, !race.win(number) { continue }
           guard !race.isWon, Self.mayTryNext(after: error), !Task.isCancelled else { throw error }
           if running > 0 { continue }
-          guard let next = reserve(excluding: tried) else { throw error }
+          guard let next = reserve(for: request.details, excluding: tried) else { throw error }
           start(next, in: &group)
           running += 1
         }
@@ -72,14 +72,14 @@ extension Central {
 
   private func attempt(
     _ request: Wire.Request, _ number: Int, on phone: ReconnectingPhone, _ race: Race,
-    _ onText: @Sendable @escaping (String, _ phone: String) async -> Void
+    _ onPart: @Sendable @escaping (ReplyPart, _ phone: String) async -> Void
   ) async -> AttemptEvent {
     let started = context.time.now
     let task = Task {
-      try await phone.send(request) { piece in
+      try await phone.send(request) { part in
         guard race.win(number) else { return }
         await self.gaveSign(phone.id, after: started)
-        await onText(piece, phone.name)
+        await onPart(part, phone.name)
       }
     }
     race.add(task, number)

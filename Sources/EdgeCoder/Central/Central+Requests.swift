@@ -4,18 +4,20 @@ import Timing
 extension Central {
   /// Sends one prompt to the best phone that is ready and returns its reply; see ``InferenceService``.
   public func generate(
-    _ request: InferenceRequest, onText: @Sendable @escaping (String) async -> Void
+    _ asked: InferenceRequest, onPart: @Sendable @escaping (ReplyPart) async -> Void
   ) async throws -> InferenceReply {
-    let request = Wire.Request(id: context.requestID(), prompt: request.prompt, maxTokens: request.maxTokens)
+    var request = Wire.Request(id: context.requestID(), prompt: asked.prompt, maxTokens: asked.maxTokens)
+    request.details = asked.details
     context.count { $0.requests += 1 }
     do {
-      let length = request.encodedLength
+      let form = asked.details.fields.isEmpty ? 0 : RequestForm.encoded(asked).count
+      let length = max(request.encodedLength, form)
       guard length <= configuration.messageLimit else {
         throw InferenceError(
           .requestTooLarge, "the request has \(length) bytes; allowed: \(configuration.messageLimit)")
       }
       let started = context.time.now
-      let (received, phone) = try await exchange(request, onText)
+      let (received, phone) = try await exchange(request, onPart)
       context.count { $0.replies += 1 }
       return InferenceReply(
         id: request.id, answer: received.answer,
@@ -28,7 +30,7 @@ extension Central {
   }
 
   private func exchange(
-    _ request: Wire.Request, _ onText: @Sendable @escaping (String) async -> Void
+    _ request: Wire.Request, _ onPart: @Sendable @escaping (ReplyPart) async -> Void
   ) async throws -> (ReceivedReply, phone: String) {
     let timeouts = configuration.requests
     let limits = ProgressLimits(first: timeouts.timeout, pause: timeouts.timeout, total: timeouts.streamTimeout)
@@ -40,10 +42,10 @@ extension Central {
     ) { step in
       try await self.deliver(request) { phone in
         phase.withLock { $0 = .sent(phone) }
-      } onText: { piece, phone in
+      } onPart: { part, phone in
         phase.withLock { $0 = .streaming(phone) }
         step()
-        await onText(piece)
+        await onPart(part)
         // A slow consumer delays the phone, so the end of its delay counts as progress, too.
         step()
       }
@@ -63,16 +65,16 @@ extension Central {
   }
 
   /// Reserves a slot at the best phone, at once or when one becomes free; ``release(_:)`` returns it.
-  func acquire() async throws -> ReconnectingPhone {
+  func acquire(for details: RequestDetails) async throws -> ReconnectingPhone {
     try Task.checkCancellation()
-    if waiting.isEmpty, let phone = try reserve() { return phone }
+    if waiting.isEmpty, let phone = try reserve(for: details) { return phone }
     guard waiting.count < configuration.requests.waitingLimit else {
       throw InferenceError(
         .busy, "\(waiting.count) requests are waiting for a phone", hint: "try again later, or add a phone")
     }
     let ticket = waiting.makeTicket()
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { waiting.add(ticket, $0) }
+      try await withCheckedThrowingContinuation { waiting.add(ticket, details, $0) }
     } onCancel: {
       Task { await self.cancel(ticket) }
     }
@@ -86,21 +88,37 @@ extension Central {
     dispatch()
   }
 
+  /// The phones that can answer a request: all, or those whose connection carries what the request must have.
+  private func candidates(for details: RequestDetails) -> [Router.Candidate] {
+    guard Set<RequestField>().refusal(of: details) != nil else { return candidates }
+    return candidates.filter { reports[$0.id]?.takesDetails == true }
+  }
+
   /// Reserves a slot at the best phone; `nil` when all slots are used.
-  private func reserve() throws -> ReconnectingPhone? {
-    switch Router.choose(from: candidates, slots: configuration.requests.perPhone) {
+  private func reserve(for details: RequestDetails) throws -> ReconnectingPhone? {
+    switch Router.choose(from: candidates(for: details), slots: configuration.requests.perPhone) {
     case .phone(let id):
       guard let phone = phones[id] else { return nil }
       held[id, default: 0] += 1
       return phone
     case .wait: return nil
-    case .none: throw noPhoneReady()
+    case .none: throw unsupported(details) ?? noPhoneReady()
     }
   }
 
+  /// Returns the error of a request that no phone can answer although one is ready; `nil` when none is.
+  private func unsupported(_ details: RequestDetails) -> InferenceError? {
+    guard let refusal = Set<RequestField>().refusal(of: details),
+      let best = Router.order(candidates).first(where: \.isReady)
+    else { return nil }
+    return InferenceError(
+      .unsupported, "\(phones[best.id]?.name ?? best.id.rawValue) \(refusal): its connection carries prompts alone",
+      hint: "update the phone, and offer the v2 mux there")
+  }
+
   /// Reserves a slot at the best phone but some; `nil` when none is ready and free, or other requests wait.
-  func reserve(excluding tried: Set<PhoneID>) -> ReconnectingPhone? {
-    let others = candidates.filter { !tried.contains($0.id) }
+  func reserve(for details: RequestDetails, excluding tried: Set<PhoneID>) -> ReconnectingPhone? {
+    let others = candidates(for: details).filter { !tried.contains($0.id) }
     guard waiting.isEmpty, case .phone(let id) = Router.choose(from: others, slots: configuration.requests.perPhone),
       let phone = phones[id]
     else { return nil }
@@ -110,10 +128,12 @@ extension Central {
 
   /// Gives free slots to the waiting requests.
   func dispatch() {
-    while !waiting.isEmpty {
+    while let details = waiting.first {
       do {
-        guard let phone = try reserve() else { return }
+        guard let phone = try reserve(for: details) else { return }
         waiting.resumeFirst(with: phone)
+      } catch let error as InferenceError where error.code == .unsupported {
+        waiting.failFirst(error)
       } catch {
         // No phone is ready any more; a lost one may never return.
         waiting.failAll(error)
@@ -178,6 +198,7 @@ extension Central {
     status.rssi = readings.rssi
     status.pending = (held[report.id] ?? 0) + report.abandoned
     status.lastSeenMs = (current ?? report).readings.lastSeenMs
+    status.linkTakesDetails = (current ?? report).muxBearer == nil ? nil : (current ?? report).takesDetails
     return status
   }
 }

@@ -34,6 +34,8 @@ extension CodedError.Code where Domain == InferenceErrorDomain {
   public static var noModel: Self { Self("no model", .unavailable) }
   /// The prompt does not fit into the context of the model.
   public static var contextExceeded: Self { Self("context exceeded", .invalidInput) }
+  /// The phone, its connection or its model does not have what the request asks for, for example tools.
+  public static var unsupported: Self { Self("not supported", .invalidInput) }
   /// The reply exceeds the limit, or was damaged in transit.
   public static var badReply: Self { Self("bad reply", .temporary) }
   /// The request could not be written to the phone.

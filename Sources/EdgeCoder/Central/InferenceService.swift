@@ -5,11 +5,12 @@ public protocol InferenceService: Sendable {
   /// Cancelling the task abandons the request: a reply that still arrives is dropped.
   /// - Parameters:
   ///   - request: The prompt and the limit of its reply; encoded it has at most 256 KiB by default.
-  ///   - onText: Receives the text as it arrives from a phone with a v2 mux, which waits while the closure runs. The
-  ///     pieces are the beginning of the text of the reply. The text of other phones arrives only with the reply.
+  ///   - onPart: Receives the parts of the reply as they arrive from a phone with a v2 mux, which waits while the closure
+  ///     runs. The pieces of text are the beginning of the text of the reply. The text of other phones arrives only with
+  ///     the reply. Calls of tools arrive here alone.
   /// - Throws: ``InferenceError``, or `CancellationError`.
   func generate(
-    _ request: InferenceRequest, onText: @Sendable @escaping (String) async -> Void
+    _ request: InferenceRequest, onPart: @Sendable @escaping (ReplyPart) async -> Void
   ) async throws -> InferenceReply
 
   /// Returns the status of the central, with its phones.
@@ -17,7 +18,7 @@ public protocol InferenceService: Sendable {
 }
 
 extension InferenceService {
-  /// Sends one prompt to the best phone that is ready and returns its reply; see ``generate(_:onText:)``.
+  /// Sends one prompt to the best phone that is ready and returns its reply; see ``generate(_:onPart:)``.
   /// - Parameters:
   ///   - prompt: The prompt.
   ///   - maxTokens: The limit on the tokens of the reply; `nil` selects the default of the engine.
@@ -25,7 +26,9 @@ extension InferenceService {
   public func generate(
     prompt: String, maxTokens: Int?, onText: @Sendable @escaping (String) async -> Void = { _ in }
   ) async throws -> InferenceReply {
-    try await generate(InferenceRequest(prompt: prompt, maxTokens: maxTokens), onText: onText)
+    try await generate(InferenceRequest(prompt: prompt, maxTokens: maxTokens)) { part in
+      if case .text(let text) = part { await onText(text) }
+    }
   }
 }
 
@@ -115,6 +118,8 @@ public struct PhoneStatus: Sendable, Hashable, Codable {
   public var linkVersion: Int
   /// The bearer of the v2 mux; `nil` without a mux.
   public var linkBearer: MuxBearer?
+  /// A Boolean value that indicates whether the v2 mux carries options, messages, formats and tools; `nil` without a mux.
+  public var linkTakesDetails: Bool?
 
   /// Creates the status of a phone without requests; ``linkVersion`` follows from the bearer.
   public init(

@@ -38,6 +38,7 @@ extension ReconnectingPhone {
       } onCancel: {
         task.cancel()
       }
+      mux?.takesForms = await client.takesForms
     } catch {
       mux = nil
       context.logger.notice(
@@ -53,14 +54,18 @@ extension ReconnectingPhone {
   }
 
   func send(
-    _ request: Wire.Request, over client: MuxClient, onText: @Sendable (String) async -> Void
+    _ request: Wire.Request, over client: MuxClient, onPart: @Sendable (ReplyPart) async -> Void
   ) async throws -> ReceivedReply {
+    var asked = InferenceRequest(prompt: request.prompt, maxTokens: request.maxTokens)
+    asked.details = request.details
     do {
-      let reply = try await client.exchange(prompt: request.prompt, maxTokens: request.maxTokens, onText: onText)
+      let reply = try await client.exchange(asked, onPart: onPart)
       readings.lastSeenMs = context.wallClockMs()
       return ReceivedReply(answer: reply.answer, completion: reply.completion)
     } catch let error as MuxClient.Closed {
       throw InferenceError(.disconnected, "the v2 mux to \(name) closed: \(error)")
+    } catch is MuxClient.BadParts {
+      throw InferenceError(.badReply, "the reply of \(name) has parts that are not valid")
     } catch let error as MuxClient.ReplyTooLong {
       throw InferenceError(.badReply, "the reply of \(name) exceeds \(error.limit) bytes")
     }

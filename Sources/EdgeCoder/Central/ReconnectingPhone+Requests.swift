@@ -33,11 +33,18 @@ extension ReconnectingPhone {
   /// Sends one request and waits for its reply; cancelling the task abandons the request.
   /// - Parameters:
   ///   - request: The request, which the bearer that sends it encodes.
-  ///   - onText: Receives the text of the reply as it arrives over a v2 mux.
+  ///   - onPart: Receives the parts of the reply as they arrive over a v2 mux. Without one it receives only which fields
+  ///     had no effect.
   /// - Throws: ``InferenceError``, or `CancellationError`.
-  func send(_ request: Wire.Request, onText: @Sendable (String) async -> Void) async throws -> ReceivedReply {
-    if let client = mux?.client { return try await send(request, over: client, onText: onText) }
+  func send(_ request: Wire.Request, onPart: @Sendable (ReplyPart) async -> Void) async throws -> ReceivedReply {
+    // The choice of the phone has looked at this, but its mux may have closed since.
+    if mux?.takesForms != true, let refusal = Set<RequestField>().refusal(of: request.details) {
+      throw InferenceError(.unsupported, "\(name) \(refusal): its connection carries prompts alone")
+    }
+    if let client = mux?.client { return try await send(request, over: client, onPart: onPart) }
     let answer = try await write(request).answer
+    let ignored = Set<RequestField>().ignored(of: request.details)
+    if !ignored.isEmpty { await onPart(.ignored(ignored)) }
     // A JSON message says in the text itself that it was truncated.
     let isTruncated = answer.text.map(OutputAccumulator.isTruncated) ?? false
     return ReceivedReply(answer: answer, completion: isTruncated ? Completion(.length) : nil)

@@ -11,6 +11,8 @@ struct PhoneConnectionReport: Sendable, Equatable {
   var abandoned: Int
   /// The bearer of the v2 mux; `nil` if requests use the characteristics.
   var muxBearer: MuxBearer?
+  /// A Boolean value that indicates whether the connection carries the details of requests.
+  var takesDetails: Bool
 }
 
 /// The last values received from a phone.
@@ -31,6 +33,8 @@ actor ReconnectingPhone {
   struct Mux {
     let client: MuxClient
     let bearer: MuxBearer
+    /// A Boolean value that indicates whether the phone accepts forms; `false` before its WELCOME.
+    var takesForms = false
     let task: Task<Void, Never>
   }
 
@@ -80,7 +84,8 @@ actor ReconnectingPhone {
   var current: PhoneConnectionReport {
     PhoneConnectionReport(
       id: id, state: machine.state, failure: machine.failure, readings: readings,
-      abandoned: requests.abandoned.count, muxBearer: mux?.bearer)
+      abandoned: requests.abandoned.count, muxBearer: mux?.bearer,
+      takesDetails: mux?.takesForms ?? false)
   }
 
   /// Keeps the connection until it is stopped, the task is cancelled, or the phone failed too often.

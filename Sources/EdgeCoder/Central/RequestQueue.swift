@@ -2,6 +2,7 @@
 struct RequestQueue {
   private struct Waiter {
     let ticket: Int
+    let details: RequestDetails
     let continuation: CheckedContinuation<ReconnectingPhone, any Error>
   }
 
@@ -10,6 +11,8 @@ struct RequestQueue {
 
   var count: Int { waiters.count }
   var isEmpty: Bool { waiters.isEmpty }
+  /// The details of the first request; `nil` if none waits.
+  var first: RequestDetails? { waiters.first?.details }
 
   /// Returns the ticket for the next request.
   mutating func makeTicket() -> Int {
@@ -18,14 +21,19 @@ struct RequestQueue {
   }
 
   /// Adds a request at the end of the queue.
-  mutating func add(_ ticket: Int, _ continuation: CheckedContinuation<ReconnectingPhone, any Error>) {
-    waiters.append(Waiter(ticket: ticket, continuation: continuation))
+  mutating func add(
+    _ ticket: Int, _ details: RequestDetails, _ continuation: CheckedContinuation<ReconnectingPhone, any Error>
+  ) {
+    waiters.append(Waiter(ticket: ticket, details: details, continuation: continuation))
   }
 
   /// Removes the first request and gives it a phone.
   mutating func resumeFirst(with phone: ReconnectingPhone) {
     waiters.removeFirst().continuation.resume(returning: phone)
   }
+
+  /// Removes the first request and fails it.
+  mutating func failFirst(_ error: any Error) { waiters.removeFirst().continuation.resume(throwing: error) }
 
   /// Removes a request whose caller has cancelled it; has no effect if it does not wait any more.
   mutating func cancel(_ ticket: Int) {

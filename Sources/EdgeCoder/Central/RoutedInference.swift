@@ -60,18 +60,18 @@ public struct RoutedInference: InferenceService {
 
   /// Sends one prompt over the present route; see ``InferenceService``.
   public func generate(
-    _ request: InferenceRequest, onText: @Sendable @escaping (String) async -> Void
+    _ request: InferenceRequest, onPart: @Sendable @escaping (ReplyPart) async -> Void
   ) async throws -> InferenceReply {
-    guard route.0 == .network else { return try await phones.generate(request, onText: onText) }
+    guard route.0 == .network else { return try await phones.generate(request, onPart: onPart) }
     let hasText = Lock(false)
     do {
-      return try await generateWithEngine(request) { piece in
+      return try await generateWithEngine(request) { part in
         hasText.withLock { $0 = true }
-        await onText(piece)
+        await onPart(part)
       }
     } catch let error as InferenceError {
       guard await mayUsePhones(after: error, hasText: hasText.withLock { $0 }) else { throw error }
-      return try await phones.generate(request, onText: onText)
+      return try await phones.generate(request, onPart: onPart)
     }
   }
 
@@ -85,7 +85,7 @@ public struct RoutedInference: InferenceService {
   }
 
   private func mayUsePhones(after error: InferenceError, hasText: Bool) async -> Bool {
-    guard !hasText, !Task.isCancelled, error.code != .contextExceeded else { return false }
+    guard !hasText, !Task.isCancelled, ![.contextExceeded, .unsupported].contains(error.code) else { return false }
     // Without a network the error of the phones describes the remedy.
     if error.code == .networkLost { return true }
     return preference == .auto ? await phones.status().connected : false
@@ -96,30 +96,36 @@ public struct RoutedInference: InferenceService {
     case .busy: .busy
     case .noModel: .noModel
     case .contextExceeded: .contextExceeded
+    case .unsupported: .unsupported
     default: .modelFailed
     }
   }
 
   /// Sends a prompt to the model server, until the network is lost.
   private func generateWithEngine(
-    _ request: InferenceRequest, _ onText: @Sendable @escaping (String) async -> Void
+    _ request: InferenceRequest, _ onPart: @Sendable @escaping (ReplyPart) async -> Void
   ) async throws -> InferenceReply {
     let started = time.now
+    let ignored: [RequestField]
+    do throws(EngineError) {
+      ignored = try engine.ignored(of: request)
+    } catch {
+      throw InferenceError(Self.code(of: error), error.message, hint: error.hint)
+    }
     let stream = engine.generate(request)
     let (text, completion) = try await withThrowingTaskGroup(of: (String, Completion).self) { group in
       group.addTask {
         var text = ""
         var completion = Completion(.stop)
+        var reply = PartSequence(ignored: ignored)
         do {
           reading: for try await output in stream {
-            switch output {
-            case .text(let piece):
-              text += piece
-              await onText(piece)
-            case .end(let end):
+            if case .end(let end) = output {
               completion = end
               break reading
             }
+            if case .text(let piece) = output { text += piece }
+            for part in reply.parts(of: output) { await onPart(part) }
           }
         } catch let error as EngineError {
           throw InferenceError(Self.code(of: error), error.message, hint: error.hint)

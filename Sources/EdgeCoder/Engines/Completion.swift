@@ -28,6 +28,8 @@ public struct Completion: Sendable, Hashable {
     public static var stop: Self { Self("stop") }
     /// The text reached a limit: on tokens, on the context of the model, or on the size of a reply.
     public static var length: Self { Self("length") }
+    /// The model calls tools and waits for their answers.
+    public static var toolCalls: Self { Self("tool_calls") }
     /// A filter of the engine ended the text.
     public static var contentFilter: Self { Self("content_filter") }
 

@@ -24,19 +24,37 @@ public protocol Engine: Sendable {
   /// Returns the model that would answer a prompt now, within two seconds; `nil` when unknown.
   func activeModel() async -> ActiveModel?
 
+  /// The fields of requests that the engine uses, besides the prompt and the limit on tokens.
+  ///
+  /// A request with tools or a format that are not among them is refused before it reaches the engine. Of other fields
+  /// that are not among them, whoever asked is told that they have no effect.
+  var fields: Set<RequestField> { get }
+
   /// Runs one prompt and streams the text as it is produced.
   ///
   /// The stream finishes when the model stops or the limit of the request is reached, and reports which with
   /// ``EngineOutput/end(_:)``; a stream that finishes without it has stopped, and counted nothing. It throws
   /// ``EngineError`` when the engine is unreachable, refuses the prompt, or fails in the middle of the stream. Cancelling
   /// the consuming task, or releasing the stream, stops the generation.
-  /// - Parameter request: The prompt, as it was received, and the limit of its reply.
+  /// - Parameter request: The prompt, as it was received, the limit of its reply, and the details.
   func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error>
 }
 
 extension Engine {
   /// Returns `nil`, for engines without models.
   public func activeModel() async -> ActiveModel? { nil }
+
+  /// No fields, for engines that use the prompt alone.
+  public var fields: Set<RequestField> { [] }
+
+  /// Returns the fields of a request that have no effect on the reply.
+  /// - Throws: ``EngineError`` `.unsupported` if the request needs what the engine does not have.
+  func ignored(of request: InferenceRequest) throws(EngineError) -> [RequestField] {
+    if let refusal = fields.refusal(of: request.details) {
+      throw EngineError(.unsupported, "the engine \(name) \(refusal)")
+    }
+    return fields.ignored(of: request.details)
+  }
 }
 
 /// A model that an engine runs, with its size.

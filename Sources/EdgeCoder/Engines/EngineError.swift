@@ -22,6 +22,8 @@ extension CodedError.Code where Domain == EngineErrorDomain {
   public static var noModel: Self { Self("engine without model", .unavailable) }
   /// The prompt does not fit into the context of the model.
   public static var contextExceeded: Self { Self("context exceeded", .invalidInput) }
+  /// The engine or its model does not have what the request asks for, for example tools.
+  public static var unsupported: Self { Self("not supported", .invalidInput) }
   /// The engine did not answer, or stopped answering, within its timeout.
   public static var timedOut: Self { Self("engine timed out", .unavailable) }
   /// The connection to the engine closed in the middle of a reply.

@@ -1,4 +1,4 @@
-/// A prompt, with the limits of its reply.
+/// A prompt, with the limits of its reply and everything else that a client asks for.
 ///
 /// ```swift
 /// let request = InferenceRequest(prompt: "Why is the sky blue?", maxTokens: 64)
@@ -11,10 +11,20 @@ public struct InferenceRequest: Sendable, Hashable {
   ///
   /// A request that reaches its phone without a v2 mux has ``Wire/defaultMaxTokens`` instead of `nil`.
   public var maxTokens: Int?
+  /// The messages, the options, the format and the tools.
+  ///
+  /// An engine that does not have messages uses ``prompt``.
+  public var details = RequestDetails()
 
-  /// Creates a request from its fields.
+  /// Creates a request from its prompt and its limit.
   public init(prompt: String, maxTokens: Int? = nil) {
     self.prompt = prompt
     self.maxTokens = maxTokens
+  }
+
+  /// Creates a request for the next message of a conversation, whose prompt is ``ChatMessage/prompt(for:)``.
+  public init(messages: [ChatMessage], maxTokens: Int? = nil) {
+    self.init(prompt: ChatMessage.prompt(for: messages), maxTokens: maxTokens)
+    details.messages = messages
   }
 }

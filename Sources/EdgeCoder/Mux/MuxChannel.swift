@@ -27,7 +27,9 @@ extension MuxChannel {
   ///
   /// The window covers the data in flight on a radio of 500 kB/s and 100 ms; more would only wait in queues.
   package func terms(inflates: Bool) -> MuxTerms {
-    MuxTerms(window: 65536, frameLimit: UInt16(clamping: receiveLimit), inflates: inflates, takesDetails: true)
+    MuxTerms(
+      window: 65536, frameLimit: UInt16(clamping: receiveLimit), inflates: inflates, takesDetails: true,
+      takesForms: true)
   }
 
   /// Moves frames in both directions until the channel closes, a side violates the protocol, or the peer sends nothing

@@ -21,6 +21,9 @@ actor MuxClient {
   /// The error of a request whose mux has closed, with the reason for display.
   struct Closed: Error, CustomStringConvertible { let description: String }
 
+  /// The error of a reply whose parts are not valid.
+  struct BadParts: Error {}
+
   /// The error of a request whose reply exceeds the limit.
   struct ReplyTooLong: Error { let limit: Int }
 
@@ -89,15 +92,22 @@ actor MuxClient {
     }
   }
 
+  /// A Boolean value that indicates whether the phone accepts forms, and so everything that a request may have.
+  var takesForms: Bool { machine.takesForms }
+
   /// Sends a request and returns its reply; cancelling the task cancels the request at the phone.
-  /// - Parameter onText: Receives the text of the reply as it arrives; the phone waits while it runs.
-  /// - Throws: ``Closed``; ``ReplyTooLong``; `CancellationError`.
+  ///
+  /// Details are sent to a phone that accepts forms, and to no other.
+  /// - Parameter onPart: Receives the parts of the reply as they arrive; the phone waits while it runs.
+  /// - Throws: ``Closed``; ``ReplyTooLong``; ``BadParts``; `CancellationError`.
   func exchange(
-    prompt: String, maxTokens: Int?, onText: @Sendable (String) async -> Void = { _ in }
+    _ request: InferenceRequest, onPart: @Sendable (ReplyPart) async -> Void = { _ in }
   ) async throws -> Reply {
     try Task.checkCancellation()
     if case .closed(let reason) = state { throw Closed(description: reason) }
-    guard let stream = machine.open(prompt: prompt, maxTokens: maxTokens) else {
+    let isForm = takesForms && !request.details.fields.isEmpty
+    let sent = isForm ? RequestForm.encoded(request) : Array(request.prompt.utf8)
+    guard let stream = machine.open(sent, isForm: isForm, maxTokens: request.maxTokens) else {
       throw Closed(description: "the mux is not ready")
     }
     // The phone may send one window without credit, so this overflows only for a phone that violates the protocol.
@@ -110,22 +120,18 @@ actor MuxClient {
       machine.cancel(stream)
       wake.signal()
     }
-    var text = ""
-    var decoder = UTF8Decoder()
-    var length = 0
+    var reader = MuxReplyReader(isForm: isForm, limit: replyLimit)
+    // A phone that accepts forms names what it ignores; another one has not been asked.
+    var ignored = isForm ? [] : Set<RequestField>().ignored(of: request.details)
     for await event in events {
       switch event {
       case .text(let bytes):
-        length += bytes.count
-        guard length <= replyLimit else { throw ReplyTooLong(limit: replyLimit) }
-        let piece = decoder.decode(bytes)
-        text += piece
-        await onText(piece)
+        if !ignored.isEmpty { await onPart(.ignored(ignored)) }
+        ignored = []
+        for part in try reader.read(bytes) { await onPart(part) }
         machine.consumed(stream, bytes.count)
         wake.signal()
-      case .finished(let ending):
-        let answer = ending.refusal.map(Answer.refusal) ?? .text(text + decoder.finish())
-        return Reply(answer: answer, durationMs: ending.durationMs, completion: ending.completion)
+      case .finished(let ending): return try reader.reply(ending)
       case .closed(let reason): throw Closed(description: reason)
       }
     }
@@ -151,5 +157,55 @@ actor MuxClient {
         calls[stream]?.finish()
       }
     }
+  }
+}
+
+/// A reader of one reply over a v2 mux: plain text, or the parts of the reply to a form.
+private struct MuxReplyReader {
+  private let limit: Int
+  private var parts: ReplyPartReader?
+  private var decoder = UTF8Decoder()
+  private var text = ""
+  private var length = 0
+
+  init(isForm: Bool, limit: Int) {
+    parts = isForm ? ReplyPartReader() : nil
+    self.limit = limit
+  }
+
+  mutating func read(_ bytes: [UInt8]) throws -> [ReplyPart] {
+    guard parts != nil else {
+      try count(bytes.count)
+      let piece = decoder.decode(bytes)
+      text += piece
+      return [.text(piece)]
+    }
+    guard let read = parts?.read(bytes) else { throw MuxClient.BadParts() }
+    for part in read {
+      switch part {
+      case .text(let piece):
+        try count(piece.utf8.count)
+        text += piece
+      case .toolCall(let call): try count(call.name.utf8.count + call.arguments.utf8.count)
+      case .ignored(let fields): try count(fields.count)
+      }
+    }
+    // The names of the members, and what a call has beside its arguments.
+    guard parts?.unread ?? 0 <= limit + 1024 else { throw MuxClient.ReplyTooLong(limit: limit) }
+    return read
+  }
+
+  /// Counts a part without the JSON around it, which the phone does not count either.
+  private mutating func count(_ bytes: Int) throws {
+    // A part without text is not free, so that a phone cannot send them without end.
+    length += max(1, bytes)
+    guard length <= limit else { throw MuxClient.ReplyTooLong(limit: limit) }
+  }
+
+  /// Returns the whole reply after its end.
+  mutating func reply(_ ending: MuxEnding) throws -> MuxClient.Reply {
+    if ending.refusal == nil, parts?.unread ?? 0 > 0 { throw MuxClient.BadParts() }
+    let answer = ending.refusal.map(Answer.refusal) ?? .text(text + decoder.finish())
+    return MuxClient.Reply(answer: answer, durationMs: ending.durationMs, completion: ending.completion)
   }
 }

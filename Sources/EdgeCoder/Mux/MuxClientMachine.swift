@@ -17,6 +17,7 @@ struct MuxClientMachine: Sendable {
   private struct Session {
     var queue: MuxSendQueue
     let deflates: Bool
+    let takesForms: Bool
     var nextStream: UInt32 = 1
     var windows: [UInt32: MuxReceiveWindow] = [:]
   }
@@ -44,7 +45,7 @@ struct MuxClientMachine: Sendable {
       guard case .welcome(let theirs) = frame else { throw MalformedFrame(description: "a frame before WELCOME") }
       session = Session(
         queue: MuxSendQueue(window: Int(theirs.window), frameLimit: min(bearerLimit, Int(theirs.frameLimit))),
-        deflates: theirs.inflates && terms.inflates)
+        deflates: theirs.inflates && terms.inflates, takesForms: theirs.takesForms && terms.takesForms)
       return [.ready]
     }
     switch frame {
@@ -100,13 +101,16 @@ struct MuxClientMachine: Sendable {
 
   // MARK: Requests
 
-  /// Opens a stream for a request.
+  /// A Boolean value that indicates whether the phone accepts forms.
+  var takesForms: Bool { session?.takesForms ?? false }
+
+  /// Opens a stream for a request, whose text is its prompt or a form.
   /// - Returns: The number of the stream; `nil` before WELCOME, and when all numbers are used.
-  mutating func open(prompt: String, maxTokens: Int?) -> UInt32? {
+  mutating func open(_ text: [UInt8], isForm: Bool, maxTokens: Int?) -> UInt32? {
     guard let stream = session?.nextStream, stream < .max else { return nil }
     session?.nextStream = stream + 1
     session?.windows[stream] = MuxReceiveWindow(window: Int(terms.window))
-    session?.queue.open(stream, maxTokens: UInt32(clamping: maxTokens ?? 0), text: Array(prompt.utf8))
+    session?.queue.open(stream, maxTokens: UInt32(clamping: maxTokens ?? 0), isForm: isForm, text: text)
     return stream
   }
 

@@ -17,6 +17,8 @@ extension MuxFrame {
   private static let deflated: UInt8 = 1
   /// The flag of an END with details.
   private static let detailed: UInt8 = 2
+  /// The flag of an OPEN whose text is a form.
+  private static let form: UInt8 = 4
   /// The first type of which unknown frames are ignored.
   private static let firstOptional: UInt8 = 0x80
 
@@ -26,8 +28,10 @@ extension MuxFrame {
     switch self {
     case .hello(let terms): Self.bytes(.hello, 0, terms.encoded())
     case .welcome(let terms): Self.bytes(.welcome, 0, terms.encoded())
-    case .open(let stream, let maxTokens, let length, let text):
-      Self.bytes(.open, stream, maxTokens.littleEndianBytes + length.littleEndianBytes, text, deflating)
+    case .open(let stream, let maxTokens, let length, let isForm, let text):
+      Self.bytes(
+        .open, stream, maxTokens.littleEndianBytes + length.littleEndianBytes, text, deflating,
+        flags: isForm ? Self.form : 0)
     case .data(let stream, let text): Self.bytes(.data, stream, [], text, deflating)
     case .end(let stream, let status, let durationMs, let details, let text):
       Self.bytes(
@@ -80,7 +84,7 @@ extension MuxFrame {
       if type >= firstOptional { return nil }
       throw MalformedFrame(description: "a frame of unknown type \(type)")
     }
-    guard flags & ~(kind == .end ? deflated | detailed : deflated) == 0 else {
+    guard flags & ~allowedFlags(of: kind) == 0 else {
       throw MalformedFrame(description: "a frame with unknown flags \(flags)")
     }
     let isDeflated = flags & deflated != 0
@@ -88,11 +92,7 @@ extension MuxFrame {
     switch kind {
     case .hello: frame = .hello(try MuxTerms(&reader))
     case .welcome: frame = .welcome(try MuxTerms(&reader))
-    case .open:
-      let maxTokens = try reader.number(UInt32.self)
-      let length = try reader.number(UInt32.self)
-      let text = try reader.text(isDeflated: isDeflated)
-      frame = .open(stream: stream, maxTokens: maxTokens, length: length, text: text)
+    case .open: frame = try reader.open(stream, isForm: flags & form != 0, isDeflated: isDeflated)
     case .data:
       let text = try reader.text(isDeflated: isDeflated)
       // An empty DATA needs no credit, so it could be repeated without end.
@@ -114,6 +114,14 @@ extension MuxFrame {
     return frame
   }
 
+  private static func allowedFlags(of kind: Kind) -> UInt8 {
+    switch kind {
+    case .open: deflated | form
+    case .end: deflated | detailed
+    default: deflated
+    }
+  }
+
   /// Returns the CRC-32 of IEEE 802.3, as zlib computes it.
   private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 {
     bytes.withUnsafeBufferPointer { UInt32(truncatingIfNeeded: crc32(0, $0.baseAddress, UInt32($0.count))) }
@@ -122,7 +130,7 @@ extension MuxFrame {
 
 extension MuxTerms {
   fileprivate func encoded() -> [UInt8] {
-    [Self.version, (inflates ? 1 : 0) | (takesDetails ? 2 : 0)] + window.littleEndianBytes
+    [Self.version, (inflates ? 1 : 0) | (takesDetails ? 2 : 0) | (takesForms ? 4 : 0)] + window.littleEndianBytes
       + frameLimit.littleEndianBytes
   }
 
@@ -135,6 +143,7 @@ extension MuxTerms {
     let features = try reader.number(UInt8.self)
     inflates = features & 1 != 0
     takesDetails = features & 2 != 0
+    takesForms = features & 4 != 0
     window = try reader.number(UInt32.self)
     frameLimit = try reader.number(UInt16.self)
   }
@@ -164,6 +173,14 @@ private struct FrameReader {
   mutating func rest() -> [UInt8] {
     defer { bytes = [] }
     return Array(bytes)
+  }
+
+  /// Reads the body of OPEN.
+  mutating func open(_ stream: UInt32, isForm: Bool, isDeflated: Bool) throws(MalformedFrame) -> MuxFrame {
+    let maxTokens = try number(UInt32.self)
+    let length = try number(UInt32.self)
+    return .open(
+      stream: stream, maxTokens: maxTokens, length: length, isForm: isForm, text: try text(isDeflated: isDeflated))
   }
 
   /// Reads the rest as text, which it decompresses if it is compressed.

@@ -8,8 +8,9 @@ package enum MuxFrame: Sendable, Hashable {
   case hello(MuxTerms)
   /// The reply of the phone to HELLO.
   case welcome(MuxTerms)
-  /// A request: its token limit, the length of its prompt, and the first bytes of the prompt.
-  case open(stream: UInt32, maxTokens: UInt32, length: UInt32, text: [UInt8])
+  /// A request: its token limit, the length of its text, and the first bytes of the text. The text is the prompt, or a
+  /// form (``RequestForm``).
+  case open(stream: UInt32, maxTokens: UInt32, length: UInt32, isForm: Bool = false, text: [UInt8])
   /// More text of a prompt or of a reply.
   case data(stream: UInt32, text: [UInt8])
   /// The end of a reply. With ``MuxStatus/ok`` the text is its last part, otherwise the reason. The details are a JSON
@@ -53,6 +54,8 @@ package struct MuxTerms: Sendable, Hashable {
   var inflates: Bool
   /// A Boolean value that indicates whether this side accepts details in END.
   var takesDetails = false
+  /// A Boolean value that indicates whether this side accepts requests that are forms.
+  var takesForms = false
 }
 
 /// The status with which a reply ends.
@@ -70,6 +73,8 @@ package enum MuxStatus: UInt8, Sendable, Hashable {
   case refused = 5
   /// The prompt does not fit into the context of the model.
   case contextExceeded = 6
+  /// The phone or its model does not have what the request asks for.
+  case unsupported = 7
 
   /// The status of an answer of this kind.
   init(_ kind: Answer.Refusal.Kind) {
@@ -81,6 +86,7 @@ package enum MuxStatus: UInt8, Sendable, Hashable {
       case .cancelled: .cancelled
       case .refused: .refused
       case .contextExceeded: .contextExceeded
+      case .unsupported: .unsupported
       }
   }
 
@@ -94,6 +100,7 @@ package enum MuxStatus: UInt8, Sendable, Hashable {
     case .cancelled: .cancelled
     case .refused: .refused
     case .contextExceeded: .contextExceeded
+    case .unsupported: .unsupported
     }
   }
 }

@@ -5,6 +5,7 @@ struct MuxSendQueue: Sendable {
   private struct Opening {
     let maxTokens: UInt32
     let length: UInt32
+    let isForm: Bool
   }
 
   /// The last frame of a reply.
@@ -72,11 +73,10 @@ struct MuxSendQueue: Sendable {
   /// Queues a frame about the mux.
   mutating func send(_ frame: MuxFrame) { urgent.append(frame) }
 
-  /// Opens a stream for a request, whose text is complete.
-  mutating func open(_ stream: UInt32, maxTokens: UInt32, text: [UInt8]) {
-    streams[stream] = Stream(
-      opening: Opening(maxTokens: maxTokens, length: UInt32(clamping: text.count)), text: text, credit: window,
-      tail: .none)
+  /// Opens a stream for a request, whose text is complete: a prompt, or a form.
+  mutating func open(_ stream: UInt32, maxTokens: UInt32, isForm: Bool = false, text: [UInt8]) {
+    let opening = Opening(maxTokens: maxTokens, length: UInt32(clamping: text.count), isForm: isForm)
+    streams[stream] = Stream(opening: opening, text: text, credit: window, tail: .none)
     turns.append(stream)
   }
 
@@ -152,7 +152,7 @@ struct MuxSendQueue: Sendable {
     if let opening = stream.opening {
       stream.opening = nil
       return .open(
-        stream: id, maxTokens: opening.maxTokens, length: opening.length,
+        stream: id, maxTokens: opening.maxTokens, length: opening.length, isForm: opening.isForm,
         text: take(&stream, beside: MuxFrame.openHead))
     }
     if case .ending(let ending) = stream.tail, let text = lastText(of: &stream, ending) {

@@ -63,6 +63,12 @@ actor MuxServer {
     wake.signal()
   }
 
+  /// Sends a part of a reply; has no effect on a stream that is closed.
+  func append(_ stream: UInt32, _ part: ReplyPart) {
+    machine.append(stream, part)
+    wake.signal()
+  }
+
   /// A Boolean value that indicates whether the central is told why a reply ends.
   var tellsCompletion: Bool { machine.tellsCompletion }
 

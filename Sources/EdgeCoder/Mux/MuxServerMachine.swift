@@ -5,6 +5,8 @@ struct MuxServerMachine: Sendable {
   enum Action: Sendable, Equatable {
     /// Accept a complete request. `maxTokens` is `nil` if the central leaves the limit to the phone.
     case request(stream: UInt32, prompt: String, maxTokens: Int?)
+    /// Accept a complete request that is a form of so many bytes.
+    case form(stream: UInt32, InferenceRequest, bytes: Int)
     /// Cancel a request.
     case cancel(stream: UInt32)
   }
@@ -13,6 +15,7 @@ struct MuxServerMachine: Sendable {
   private struct Incoming {
     let maxTokens: UInt32
     let length: Int
+    let isForm: Bool
     var text: [UInt8] = []
     var window: MuxReceiveWindow
     /// The number of bytes that arrived since the last sweep; `nil` before the first one.
@@ -28,6 +31,8 @@ struct MuxServerMachine: Sendable {
     var incoming: [UInt32: Incoming] = [:]
     /// The text that may still arrive on streams that were refused or cancelled, in bytes.
     var dead: [UInt32: Int] = [:]
+    /// The streams whose replies consist of parts.
+    var forms: Set<UInt32> = []
     /// The number of refused and cancelled requests since the last complete one.
     var refusals = 0
 
@@ -78,8 +83,11 @@ struct MuxServerMachine: Sendable {
       return []
     }
     switch frame {
-    case .open(let stream, let maxTokens, let length, let text):
-      return try open(stream, maxTokens, Int(length), text)
+    case .open(let stream, let maxTokens, let length, let isForm, let text):
+      let request = Incoming(
+        maxTokens: maxTokens, length: Int(length), isForm: isForm,
+        window: MuxReceiveWindow(window: Int(terms.window)))
+      return try open(stream, request, text)
     case .data(let stream, let text):
       guard session?.incoming[stream] != nil else { return try discard(text.count, on: stream) }
       return try receive(text, on: stream)
@@ -92,7 +100,7 @@ struct MuxServerMachine: Sendable {
       if let incoming = session?.incoming.removeValue(forKey: stream) {
         try bury(stream, window: incoming.window.granted)
       }
-      session?.queue.drop(stream)
+      close(stream)
       try sendUrgent(.end(stream: stream, status: .cancelled, durationMs: 0, text: []))
       return [.cancel(stream: stream)]
     // The reason is text of the peer, which may contain anything, and this description is logged.
@@ -102,20 +110,19 @@ struct MuxServerMachine: Sendable {
   }
 
   private mutating func open(
-    _ stream: UInt32, _ maxTokens: UInt32, _ length: Int, _ text: [UInt8]
+    _ stream: UInt32, _ request: Incoming, _ text: [UInt8]
   ) throws(MalformedFrame) -> [Action] {
     guard stream > lastStream else {
       throw MalformedFrame(description: "stream \(stream); allowed: more than \(lastStream)")
     }
     session?.lastStream = stream
-    guard length <= requestLimit else {
-      return try refuse(stream, .refused, "the prompt has \(length) bytes; allowed: \(requestLimit)")
+    guard request.length <= requestLimit else {
+      return try refuse(stream, .refused, "the prompt has \(request.length) bytes; allowed: \(requestLimit)")
     }
     guard (session?.requests ?? 0) < Self.streamLimit else {
       return try refuse(stream, .busy, "this mux has \(Self.streamLimit) open requests, the most allowed")
     }
-    session?.incoming[stream] = Incoming(
-      maxTokens: maxTokens, length: length, window: MuxReceiveWindow(window: Int(terms.window)))
+    session?.incoming[stream] = request
     return try receive(text, on: stream)
   }
 
@@ -135,13 +142,29 @@ struct MuxServerMachine: Sendable {
       session?.incoming[stream] = request
       return []
     }
+    let maxTokens = request.maxTokens == 0 ? nil : Int(request.maxTokens)
+    if request.isForm { return try accept(form: request.text, maxTokens, on: stream) }
     guard let prompt = String(validating: request.text, as: UTF8.self) else {
       return try refuse(stream, .refused, "the prompt is not UTF-8")
     }
     session?.refusals = 0
     session?.queue.open(stream)
-    let maxTokens = request.maxTokens == 0 ? nil : Int(request.maxTokens)
     return [.request(stream: stream, prompt: prompt, maxTokens: maxTokens)]
+  }
+
+  private mutating func accept(
+    form: [UInt8], _ maxTokens: Int?, on stream: UInt32
+  ) throws(MalformedFrame) -> [Action] {
+    let request: InferenceRequest
+    do throws(InvalidRequest) {
+      request = try RequestForm.decode(form, maxTokens: maxTokens)
+    } catch {
+      return try refuse(stream, .unsupported, error.description)
+    }
+    session?.refusals = 0
+    session?.queue.open(stream)
+    session?.forms.insert(stream)
+    return [.form(stream: stream, request, bytes: form.count)]
   }
 
   private mutating func refuse(
@@ -196,7 +219,7 @@ struct MuxServerMachine: Sendable {
       try sendUrgent(.end(stream: stream, status: .refused, durationMs: 0, text: reason))
     }
     for stream in session?.queue.sweep(minimum: Self.slowest) ?? [] {
-      session?.queue.drop(stream)
+      close(stream)
       let reason = Array("the central took less than \(Self.slowest) bytes of the reply in a minute".utf8)
       try sendUrgent(.end(stream: stream, status: .failed, durationMs: 0, text: reason))
       actions.append(.cancel(stream: stream))
@@ -207,7 +230,21 @@ struct MuxServerMachine: Sendable {
   // MARK: Replies
 
   /// Appends text to a reply; has no effect on a stream that is closed.
-  mutating func append(_ stream: UInt32, _ text: String) { session?.queue.append(stream, text.utf8) }
+  mutating func append(_ stream: UInt32, _ text: String) { append(stream, .text(text)) }
+
+  /// Appends a part to a reply; has no effect on a stream that is closed. A reply to a prompt has only text.
+  mutating func append(_ stream: UInt32, _ part: ReplyPart) {
+    if session?.forms.contains(stream) == true {
+      session?.queue.append(stream, part.line)
+    } else if case .text(let text) = part {
+      session?.queue.append(stream, text.utf8)
+    }
+  }
+
+  private mutating func close(_ stream: UInt32) {
+    session?.queue.drop(stream)
+    session?.forms.remove(stream)
+  }
 
   /// A Boolean value that indicates whether the central is told why a reply ends.
   var tellsCompletion: Bool { session?.takesDetails ?? false }
@@ -216,6 +253,7 @@ struct MuxServerMachine: Sendable {
   mutating func finish(_ stream: UInt32, _ ending: MuxEnding) {
     let withDetails = tellsCompletion
     session?.queue.finish(stream, ending, withDetails: withDetails)
+    session?.forms.remove(stream)
   }
 
   /// Reports the number of requests ahead of this one.

@@ -6,6 +6,10 @@ struct OutputAccumulator: Sendable {
   private(set) var text = ""
   /// A Boolean value that indicates whether the limit was reached; later text is ignored.
   private(set) var isTruncated = false
+  /// A Boolean value that indicates whether the model has called tools.
+  private(set) var hasToolCalls = false
+  /// A Boolean value that indicates whether nothing more is taken: the engine has finished, or the limit was reached.
+  private(set) var isComplete = false
   /// The end of the text; that of the engine, unless the limit was reached before.
   private(set) var completion = Completion(.stop)
   private var remaining: Int
@@ -13,6 +17,28 @@ struct OutputAccumulator: Sendable {
   /// - Parameter limit: The limit on the text in an encoded reply, in bytes, the note that may follow it included.
   init(limit: Int) {
     remaining = max(0, limit - JSONObjectWriter.encodedLength(of: Self.truncationNote))
+  }
+
+  /// Takes the next output of the engine.
+  /// - Returns: The output as far as it was taken; at the limit, the beginning of its text.
+  /// - Throws: ``EngineError`` for a call of a tool that exceeds the limit, of which a part is of no use.
+  mutating func take(_ output: EngineOutput) throws(EngineError) -> EngineOutput {
+    switch output {
+    case .text(let piece): return .text(append(piece))
+    case .toolCall(let call):
+      let length = JSONObjectWriter.encodedLength(of: call.name) + JSONObjectWriter.encodedLength(of: call.arguments)
+      guard length <= remaining else {
+        throw EngineError(.badReply, "a call of a tool has \(length) bytes; allowed: \(remaining)")
+      }
+      remaining -= length
+      hasToolCalls = true
+      return output
+    case .ignored: return output
+    case .end(let completion):
+      end(completion)
+      isComplete = true
+      return output
+    }
   }
 
   /// Appends text.
@@ -34,6 +60,7 @@ struct OutputAccumulator: Sendable {
     }
     text += taken
     isTruncated = true
+    isComplete = true
     completion = Completion(.length)
     return taken
   }

@@ -1,7 +1,10 @@
 extension PhoneMachine {
   /// Handles a request that arrived over a v2 mux.
-  mutating func handle(_ request: Wire.Request, stream: MuxStream, from peer: PeerID, at now: Duration) -> [Action] {
-    let bytes = request.prompt.utf8.count
+  /// - Parameter bytes: The size of the request as sent; `nil` for that of its prompt.
+  mutating func handle(
+    _ request: Wire.Request, stream: MuxStream, from peer: PeerID, bytes: Int? = nil, at now: Duration
+  ) -> [Action] {
+    let bytes = bytes ?? request.prompt.utf8.count
     rates.charge(peer, bytes: bytes, at: now)
     let shortage = rates.admit(peer, at: now)
     let (admission, reports) = admit(request, bytes: bytes, from: peer, shortage, stream: stream)

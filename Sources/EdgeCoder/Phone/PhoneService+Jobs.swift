@@ -46,7 +46,7 @@ extension PhoneService {
     do {
       let output = try await generate(job, started: started)
       // Some engines return the text of the phone application for an empty reply.
-      let isEmpty = output.text.isEmpty || output.text == "[\(Self.emptyReason)]"
+      let isEmpty = !output.hasToolCalls && (output.text.isEmpty || output.text == "[\(Self.emptyReason)]")
       guard !isEmpty else { return outcome(.refusal(Answer.Refusal(.failed, Self.emptyReason))) }
       return outcome(.text(output.text, isTruncated: output.isTruncated, output.completion))
     } catch let error as EngineError {
@@ -66,6 +66,7 @@ extension PhoneService {
     case .busy: .refusal(Answer.Refusal(.busy, "busy: \(error.message)"))
     case .noModel: .refusal(Answer.Refusal(.noModel, "\(noModelReason): \(error.message)"))
     case .contextExceeded: .refusal(Answer.Refusal(.contextExceeded, error.message))
+    case .unsupported: .refusal(Answer.Refusal(.unsupported, error.message))
     default: .engineFailure("\(error)")
     }
   }
@@ -85,7 +86,10 @@ extension PhoneService {
 
   private func generate(_ job: PhoneJob, started: Duration) async throws -> OutputAccumulator {
     let engine = engine
-    let request = InferenceRequest(prompt: job.request.prompt, maxTokens: job.request.maxTokens)
+    var asked = InferenceRequest(prompt: job.request.prompt, maxTokens: job.request.maxTokens)
+    asked.details = job.request.details
+    let request = asked
+    let ignored = try engine.ignored(of: request)
     // Without a mux the central receives nothing before the end of the reply.
     let isStream = job.stream != nil
     let timeouts = configuration.timeouts
@@ -96,16 +100,11 @@ extension PhoneService {
     let empty = OutputAccumulator(limit: configuration.replyLimit - overhead)
     return try await time.withLimits(limits, orThrow: { [time] in Self.late(time.now - started, limits) }) { step in
       var output = empty
-      reading: for try await part in engine.generate(request) {
+      var reply = PartSequence(ignored: ignored)
+      reading: for try await next in engine.generate(request) {
         if isStream { step() }
-        switch part {
-        case .text(let piece):
-          await self.deliver(output.append(piece), of: job)
-          if output.isTruncated { break reading }
-        case .end(let completion):
-          output.end(completion)
-          break reading
-        }
+        for part in reply.parts(of: try output.take(next)) { await self.deliver(part, of: job) }
+        if output.isComplete { break reading }
       }
       return output
     }

@@ -31,12 +31,19 @@ extension PhoneService {
     switch action {
     case .request(let number, let prompt, let maxTokens):
       let request = Wire.Request(id: "\(mux).\(number)", prompt: prompt, maxTokens: maxTokens)
-      let stream = MuxStream(mux: mux, number: number)
-      await perform(machine.handle(request, stream: stream, from: peer, at: time.now))
-      if let index = machine.queue.waiting.firstIndex(where: { $0.stream == stream }) {
-        await muxes[mux]?.progress(number, ahead: index + (machine.queue.running == nil ? 0 : 1))
-      }
+      await accept(request, MuxStream(mux: mux, number: number), from: peer, bytes: nil)
+    case .form(let number, let asked, let bytes):
+      var request = Wire.Request(id: "\(mux).\(number)", prompt: asked.prompt, maxTokens: asked.maxTokens)
+      request.details = asked.details
+      await accept(request, MuxStream(mux: mux, number: number), from: peer, bytes: bytes)
     case .cancel(let number): await perform(machine.cancel(mux: mux, stream: number))
+    }
+  }
+
+  private func accept(_ request: Wire.Request, _ stream: MuxStream, from peer: PeerID, bytes: Int?) async {
+    await perform(machine.handle(request, stream: stream, from: peer, bytes: bytes, at: time.now))
+    if let index = machine.queue.waiting.firstIndex(where: { $0.stream == stream }) {
+      await muxes[stream.mux]?.progress(stream.number, ahead: index + (machine.queue.running == nil ? 0 : 1))
     }
   }
 
@@ -58,9 +65,9 @@ extension PhoneService {
         durationMs: outcome.durationMs, refusal: outcome.answer.refusal, completion: outcome.completion))
   }
 
-  /// Sends text of a reply at once over a v2 mux; without one the text waits for the whole reply.
-  func deliver(_ text: String, of job: PhoneJob) async {
-    guard let stream = job.stream, !text.isEmpty else { return }
-    await muxes[stream.mux]?.append(stream.number, text)
+  /// Sends a part of a reply at once over a v2 mux; without one the text waits for the whole reply.
+  func deliver(_ part: ReplyPart, of job: PhoneJob) async {
+    guard let stream = job.stream, part != .text("") else { return }
+    await muxes[stream.mux]?.append(stream.number, part)
   }
 }

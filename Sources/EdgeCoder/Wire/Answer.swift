@@ -29,6 +29,8 @@ public enum Answer: Sendable, Hashable {
       case refused
       /// The prompt does not fit into the context of the model.
       case contextExceeded
+      /// The phone or its model does not have what the request asks for, for example tools.
+      case unsupported
     }
 
     /// The kind of the refusal, for programs.

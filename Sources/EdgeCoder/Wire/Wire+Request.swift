@@ -16,6 +16,8 @@ extension Wire {
     public var prompt: String
     /// The limit on the tokens of the reply; `nil` selects the default of the phone, ``Wire/defaultMaxTokens``.
     public var maxTokens: Int?
+    /// The fields that the JSON object has no place for; a v2 mux carries them.
+    package var details = RequestDetails()
 
     /// Creates a request from its fields.
     public init(id: String, prompt: String, maxTokens: Int? = nil) {

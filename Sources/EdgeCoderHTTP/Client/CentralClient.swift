@@ -82,11 +82,16 @@ public final class CentralClient: InferenceService {
     }
   }
 
-  /// Sends one prompt through the central; see `InferenceService.generate(_:onText:)`.
+  /// Sends one prompt through the central; see `InferenceService.generate(_:onPart:)`.
+  ///
+  /// It sends a prompt alone: a request whose details change the reply is refused.
   /// - Throws: `InferenceError`, ``CentralClientError``, or `CancellationError`.
   public func generate(
-    _ request: InferenceRequest, onText: @Sendable @escaping (String) async -> Void
+    _ request: InferenceRequest, onPart: @Sendable @escaping (ReplyPart) async -> Void
   ) async throws -> InferenceReply {
+    guard request.details.fields.isEmpty else {
+      throw InferenceError(.unsupported, "the client of a central sends prompts without messages, options and tools")
+    }
     let request = try self.request(
       .POST, "/api/generate", JSONEncoder().encode(Prompt(prompt: request.prompt, maxTokens: request.maxTokens)))
     // No central allows a reply to take an hour.
@@ -99,7 +104,7 @@ public final class CentralClient: InferenceService {
           for event in try reader.append(chunk.readableBytesView) {
             step()
             switch event {
-            case .text(let piece): await onText(piece)
+            case .text(let piece): await onPart(.text(piece))
             case .end(let reply): return reply
             }
             step()

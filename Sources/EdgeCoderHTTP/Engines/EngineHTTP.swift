@@ -59,7 +59,7 @@ final class EngineHTTP: Sendable {
     }
   }
 
-  /// Posts `body` and passes each piece of text that `decoder` finds, and the end of the reply, to `deliver`.
+  /// Posts `body` and passes each piece of text and each call of a tool that `decoder` finds, and the end of the reply, to `deliver`.
   ///
   /// Returns when the reply is complete; cancelling the task closes the connection, which stops the generation.
   /// - Throws: ``EngineError``, ``RefusedReply`` for a status other than 2xx, or `CancellationError`.
@@ -83,7 +83,7 @@ final class EngineHTTP: Sendable {
         for try await chunk in response.body {
           let progress = try self.withoutSecrets { try reply.append(chunk.readableBytesView) }
           if progress.progressed { step() }
-          for piece in progress.pieces { deliver(.text(piece)) }
+          for output in progress.outputs { deliver(output) }
           if let completion = progress.completion { return deliver(.end(completion)) }
         }
       } catch let error as EngineError {
@@ -95,7 +95,7 @@ final class EngineHTTP: Sendable {
         throw EngineError.endedEarly
       }
       let last = try self.withoutSecrets { try reply.end() }
-      for piece in last.pieces { deliver(.text(piece)) }
+      for output in last.outputs { deliver(output) }
       if let completion = last.completion { deliver(.end(completion)) }
     }
   }

@@ -1,7 +1,8 @@
 public import EdgeCoder
 internal import FoundationEssentials
 
-/// An engine that runs prompts on an Ollama server (`/api/generate`, streaming).
+/// An engine that runs prompts on an Ollama server (streaming): conversations and tools by `/api/chat`, prompts by
+/// `/api/generate`.
 ///
 /// ```swift
 /// let engine = try OllamaEngine(model: "qwen2.5:0.5b")
@@ -13,6 +14,8 @@ public struct OllamaEngine: Engine {
 
   /// The name of the engine, `ollama`.
   public let name = "ollama"
+  /// Every field but a choice of tools, which Ollama does not have.
+  public let fields = Set(RequestField.allCases).subtracting([.toolChoice])
   /// The model to run; `nil` selects the loaded model, or else the first installed one.
   public let model: String?
 
@@ -36,12 +39,9 @@ public struct OllamaEngine: Engine {
         throw EngineError(
           .noModel, "the model server has no model", hint: "download one, for example: ollama pull qwen2.5:0.5b")
       }
-      let asked = OllamaWire.GenerateRequest(
-        model: model, prompt: request.prompt, options: .init(num_predict: request.maxTokens.map { max(1, $0) }))
+      let asked = OllamaWire.Request(model: model, request)
       do {
-        try await http.stream(
-          "/api/generate", body: JSONEncoder().encode(asked), decoder: OllamaReplyDecoder(),
-          deliver: deliver)
+        try await http.stream(asked.path, body: Data(asked.body), decoder: OllamaReplyDecoder(), deliver: deliver)
       } catch let refused as RefusedReply {
         throw OllamaWire.error(refused, model: model)
       }

@@ -3,19 +3,68 @@ internal import FoundationEssentials
 
 /// The messages between ``OllamaEngine`` and an Ollama server; property names are those of the protocol.
 enum OllamaWire {
-  struct GenerateRequest: Encodable {
-    struct Options: Encodable {
-      /// Absent for the default of the model.
-      let num_predict: Int?
+  /// One request in the form of its route.
+  ///
+  /// It is JSON in order, so that a schema arrives as the client wrote it.
+  struct Request {
+    let path: String
+    let body: [UInt8]
+
+    init(model: String, _ request: InferenceRequest) {
+      let details = request.details
+      let tools = details.toolChoice == .none ? [] : details.tools
+      let isChat = details.fields.contains(.messages) || !tools.isEmpty
+      path = isChat ? "/api/chat" : "/api/generate"
+      var options: [JSONValue.Member] = []
+      // Absent for the default of the model.
+      if let limit = request.maxTokens { options.append(.init("num_predict", .number(max(1, limit)))) }
+      options += details.options.members
+      var members: [JSONValue.Member] = [.init("model", .string(model))]
+      if isChat {
+        let messages = details.messages.isEmpty ? [ChatMessage(.user, request.prompt)] : details.messages
+        members.append(.init("messages", .array(messages.map(OllamaWire.message))))
+      } else {
+        members.append(.init("prompt", .string(request.prompt)))
+      }
+      members += [.init("stream", .bool(true)), .init("options", .object(options))]
+      switch details.format {
+      case .json: members.append(.init("format", .string("json")))
+      case .schema(let schema, _): members.append(.init("format", schema))
+      case nil: break
+      }
+      if !tools.isEmpty { members.append(.init("tools", .array(tools))) }
+      body = JSONValue.object(members).encoded
     }
-    let model: String
-    let prompt: String
-    let stream = true
-    let options: Options
   }
 
-  struct GenerateLine: Decodable {
+  private static func message(_ message: ChatMessage) -> JSONValue {
+    var members: [JSONValue.Member] = [
+      .init("role", .string(message.role.rawValue)), .init("content", .string(message.content)),
+    ]
+    if !message.toolCalls.isEmpty {
+      let calls = message.toolCalls.map { call in
+        let function = JSONValue.object([
+          .init("name", .string(call.name)), .init("arguments", ToolArguments.object(call.arguments) ?? .object([])),
+        ])
+        return JSONValue.object([.init("id", .string(call.id)), .init("function", function)])
+      }
+      members.append(.init("tool_calls", .array(calls)))
+    }
+    if let name = message.toolName { members.append(.init("tool_name", .string(name))) }
+    if let id = message.toolCallID { members.append(.init("tool_call_id", .string(id))) }
+    return .object(members)
+  }
+
+  struct Line: Decodable {
+    struct Message: Decodable {
+      let content: String?
+      let tool_calls: [ToolCallPresence]?
+    }
+    /// A call, whose arguments are read in order from the line.
+    struct ToolCallPresence: Decodable {}
+
     let response: String?
+    let message: Message?
     let done: Bool?
     let error: String?
   }
@@ -66,16 +115,17 @@ enum OllamaWire {
   }
 }
 
-/// Reads the NDJSON of `/api/generate`.
+/// Reads the NDJSON of `/api/generate` and `/api/chat`.
 struct OllamaReplyDecoder: ReplyDecoder {
   private let json = JSONDecoder()
+  private var hasCalls = false
 
   mutating func decode(line: String) throws -> ReplyStep {
     guard line.contains(where: { !$0.isWhitespace }) else { return .ignored }
-    let decoded: OllamaWire.GenerateLine
+    let decoded: OllamaWire.Line
     let counts: OllamaCounts?
     do {
-      decoded = try json.decode(OllamaWire.GenerateLine.self, from: Data(line.utf8))
+      decoded = try json.decode(OllamaWire.Line.self, from: Data(line.utf8))
       counts = decoded.done == true ? try json.decode(OllamaCounts.self, from: Data(line.utf8)) : nil
     } catch {
       throw EngineError(.badReply, "the model server sent a line that is not Ollama's JSON", hint: "is the port right?")
@@ -83,8 +133,33 @@ struct OllamaReplyDecoder: ReplyDecoder {
     if let error = decoded.error {
       throw EngineError(EngineError.code(ofRefusal: error), "the model server: \(error.excerpt)")
     }
-    let text = decoded.response ?? ""
-    return counts.map { .finished(text, $0.completion) } ?? .text(text)
+    let text = decoded.message?.content ?? decoded.response ?? ""
+    let calls = decoded.message?.tool_calls?.isEmpty == false ? try Self.calls(in: line) : []
+    hasCalls = hasCalls || !calls.isEmpty
+    guard let counts else { return calls.isEmpty ? .text(text) : .toolCalls(calls, after: text) }
+    var completion = counts.completion
+    // Ollama says `stop` for a reply that calls tools.
+    if hasCalls, completion.reason == .stop { completion.reason = .toolCalls }
+    return .finished(text, completion, calls)
+  }
+
+  /// Reads the calls of tools of a line.
+  private static func calls(in line: String) throws -> [ToolCall] {
+    let value: JSONValue
+    do {
+      value = try JSONValue(parsing: Array(line.utf8))
+    } catch {
+      throw EngineError(.badReply, "the model server sent calls of tools that are \(error.description)")
+    }
+    return try (value["message"]?["tool_calls"]?.elements ?? []).map { call in
+      guard let function = call["function"], let name = function["name"]?.text, !name.isEmpty else {
+        throw EngineError(.badReply, "the model server sent a call of a tool without a name")
+      }
+      let arguments = function["arguments"] ?? .object([])
+      return ToolCall(
+        id: call["id"]?.text ?? ToolCall.newID(), name: name,
+        arguments: arguments.text ?? String(decoding: arguments.encoded, as: UTF8.self))
+    }
   }
 
   mutating func end() throws -> ReplyStep {

@@ -3,8 +3,9 @@ internal import FoundationEssentials
 
 /// An engine that runs prompts on an OpenAI-compatible server, for example that of llama.cpp.
 ///
-/// The prompt is sent as one user message to `/v1/chat/completions`, so that the server applies the chat template of the
-/// model. A server without that route gets the prompt at `/v1/completions`.
+/// The messages are sent to `/v1/chat/completions`, a prompt as one user message, so that the server applies the chat
+/// template of the model. A server without that route gets the prompt at `/v1/completions`. Options that only llama.cpp and
+/// similar servers have are left out where a server refuses them.
 ///
 /// ```swift
 /// let engine = try OpenAIEngine(url: "http://127.0.0.1:8080", apiKey: APIKey("sk-secret"))
@@ -16,6 +17,8 @@ public struct OpenAIEngine: Engine {
 
   /// The name of the engine, `openai`.
   public let name = "openai"
+  /// Every field but the length of the context, which a server fixes when it starts.
+  public let fields = Set(RequestField.allCases).subtracting([.contextLength])
   /// The model to run; `nil` selects the first one that the server lists.
   public let model: String?
 
@@ -42,16 +45,15 @@ public struct OpenAIEngine: Engine {
   public func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
     engineStream { deliver in
       let model = try await chooseModel()
-      var form = OpenAIWire.Request(
-        model: model, prompt: request.prompt, maxTokens: request.maxTokens.map { max(1, $0) })
+      var form = OpenAIRequestForm(model: model, request)
       while true {
         do {
+          if !form.ignored.isEmpty { deliver(.ignored(form.ignored)) }
           return try await http.stream(
-            form.path, body: JSONEncoder().encode(form), decoder: OpenAIReplyDecoder(),
-            deliver: deliver)
+            form.path, body: Data(form.body), decoder: OpenAIReplyDecoder(), deliver: deliver)
         } catch let refused as RefusedReply {
           // Nothing was delivered yet: a refusal replaces the reply, so a retry repeats no text.
-          guard let next = form.alternative(after: refused) else {
+          guard let next = try form.alternative(after: refused) else {
             throw OpenAIWire.error(refused)
           }
           form = next

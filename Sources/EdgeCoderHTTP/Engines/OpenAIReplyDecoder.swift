@@ -10,6 +10,7 @@ struct OpenAIReplyDecoder: ReplyDecoder {
   /// The reason why the text ends; `nil` before the server has named it.
   private var reason: String?
   private var completion = Completion(.stop)
+  private var calls = ToolCallAssembler()
 
   mutating func decode(line: String) throws -> ReplyStep {
     // A server that ignores `stream` answers with one JSON object; an event stream never starts a line with a brace.
@@ -27,6 +28,7 @@ struct OpenAIReplyDecoder: ReplyDecoder {
     if let plain {
       let chunk = try chunk(from: plain)
       guard let choice = chunk.choices?.first else { throw notTheProtocol() }
+      for (index, part) in (choice.message?.tool_calls ?? []).enumerated() { try calls.add(part, at: index) }
       return try finished(choice.message?.content ?? choice.text ?? "")
     }
     if let event = events.finish() {
@@ -50,19 +52,22 @@ struct OpenAIReplyDecoder: ReplyDecoder {
     let chunk = try chunk(from: event)
     // The usage chunk has no choices, the first delta no content.
     guard let choice = chunk.choices?.first else { return .text("") }
+    for part in choice.delta?.tool_calls ?? [] { try calls.add(part, at: nil) }
     return .text(choice.delta?.content ?? choice.text ?? "")
   }
 
   /// Returns the end of the reply.
   /// - Throws: ``EngineError`` if the reason is that the server has failed.
-  private func finished(_ text: String) throws -> ReplyStep {
+  private mutating func finished(_ text: String) throws -> ReplyStep {
     guard reason != "error" else {
       throw EngineError(
         .interrupted, "the model server ended its reply with an error", hint: "look at the log of the engine")
     }
     var completion = completion
     if let reason { completion.reason = Completion.Reason(server: reason) }
-    return .finished(text, completion)
+    let calls = try calls.finish()
+    if !calls.isEmpty, completion.reason == .stop { completion.reason = .toolCalls }
+    return .finished(text, completion, calls)
   }
 
   private mutating func chunk(from text: String) throws -> OpenAIWire.Chunk {

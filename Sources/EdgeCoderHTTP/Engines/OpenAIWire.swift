@@ -3,65 +3,22 @@ internal import FoundationEssentials
 
 /// The messages between ``OpenAIEngine`` and its server; property names are those of the protocol.
 enum OpenAIWire {
-  /// One prompt in the form that the server supports.
-  struct Request: Encodable {
-    private enum Route { case chat, completions }
-    private enum CodingKeys: String, CodingKey {
-      case model, messages, prompt, stream, stream_options, max_tokens, max_completion_tokens
-    }
-
-    private let model: String?
-    private let prompt: String
-    private let maxTokens: Int?
-    private var route = Route.chat
-    private var newTokenLimit = false
-    private var asksForUsage = true
-
-    init(model: String?, prompt: String, maxTokens: Int?) {
-      self.model = model
-      self.prompt = prompt
-      self.maxTokens = maxTokens
-    }
-
-    var path: String { route == .chat ? "/v1/chat/completions" : "/v1/completions" }
-
-    /// Returns the request to retry after a refusal of its form; `nil` after any other refusal.
-    func alternative(after refused: RefusedReply) -> Request? {
-      let text = String(decoding: refused.body, as: UTF8.self).lowercased()
-      var next = self
-      switch refused.status {
-      case 400 where asksForUsage && text.contains("stream_options"),
-        422 where asksForUsage && text.contains("stream_options"):
-        next.asksForUsage = false
-      case 404 where route == .chat && !text.contains("model"), 405 where route == .chat, 501 where route == .chat:
-        next.route = .completions
-      case 400 where route == .chat && !newTokenLimit && text.contains("max_completion_tokens"):
-        // Newer models of OpenAI refuse `max_tokens`; older compatible servers support nothing else.
-        next.newTokenLimit = true
-      default:
-        return nil
-      }
-      return next
-    }
-
-    func encode(to encoder: any Encoder) throws {
-      var container = encoder.container(keyedBy: CodingKeys.self)
-      try container.encodeIfPresent(model, forKey: .model)
-      try container.encode(true, forKey: .stream)
-      if asksForUsage { try container.encode(["include_usage": true], forKey: .stream_options) }
-      try container.encodeIfPresent(maxTokens, forKey: newTokenLimit ? .max_completion_tokens : .max_tokens)
-      switch route {
-      case .chat: try container.encode([["role": "user", "content": prompt]], forKey: .messages)
-      case .completions: try container.encode(prompt, forKey: .prompt)
-      }
-    }
-  }
-
   /// A chunk of a stream, or a whole reply from a server that does not stream.
   struct Chunk: Decodable {
     struct Choice: Decodable {
       struct Message: Decodable {
         let content: String?
+        let tool_calls: [ToolCallPart]?
+      }
+      /// A part of a call of a tool: the first one has the name, and each one more of the arguments.
+      struct ToolCallPart: Decodable {
+        struct Function: Decodable {
+          let name: String?
+          let arguments: String?
+        }
+        let index: Int?
+        let id: String?
+        let function: Function?
       }
       let delta: Message?
       let message: Message?
@@ -128,6 +85,11 @@ enum OpenAIWire {
 
   static func error(_ reply: RefusedReply) -> EngineError {
     let text = reply.message { (body: Failure) in body.message }
+    if text.contains("jinja") {
+      return EngineError(
+        .unsupported, "the model server does not support tools: \(text.excerpt)",
+        hint: "start llama.cpp with its option jinja")
+    }
     let hint =
       switch reply.status {
       case 400, 413:

@@ -16,8 +16,10 @@ enum ReplyStep: Sendable, Hashable {
   case ignored
   /// Text, which may be empty, and restarts the idle timeout.
   case text(String)
-  /// The end of the reply, with its last text.
-  case finished(String, Completion)
+  /// Calls of tools, complete, after text.
+  case toolCalls([ToolCall], after: String)
+  /// The end of the reply, with its last text and its last calls of tools.
+  case finished(String, Completion, [ToolCall] = [])
 }
 
 extension Completion.Reason {
@@ -37,9 +39,10 @@ extension Completion.Reason {
 
 extension EngineError {
   /// Returns the code of a refusal by the words of the server, which differ: `exceed_context_size_error` (llama.cpp),
-  /// `context_length_exceeded` (OpenAI), `maximum context length` (vLLM), `exceeds the context length` (Ollama).
+  /// `context_length_exceeded` (OpenAI), `maximum context length` (vLLM), `exceeds the context length` (Ollama), `does not support tools` (Ollama).
   static func code(ofRefusal text: String) -> Code {
     let text = text.lowercased()
+    if text.contains("does not support") { return .unsupported }
     let isAboutContext = text.contains("context") && ["exceed", "maximum", "too long"].contains { text.contains($0) }
     return isAboutContext ? .contextExceeded : .refused
   }

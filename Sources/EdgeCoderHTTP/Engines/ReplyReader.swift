@@ -4,7 +4,8 @@ internal import EdgeCoder
 struct ReplyReader: Sendable {
   /// The result of reading some bytes.
   struct Progress: Sendable, Hashable {
-    var pieces: [String] = []
+    /// Text and calls of tools.
+    var outputs: [EngineOutput] = []
     var progressed = false
     /// The end of the reply; `nil` before it.
     var completion: Completion?
@@ -49,8 +50,12 @@ struct ReplyReader: Sendable {
     switch step {
     case .ignored: return
     case .text(let text): try add(text, to: &progress)
-    case .finished(let text, let completion):
+    case .toolCalls(let calls, let text):
       try add(text, to: &progress)
+      try add(calls, to: &progress)
+    case .finished(let text, let completion, let calls):
+      try add(text, to: &progress)
+      try add(calls, to: &progress)
       progress.completion = completion
     }
     progress.progressed = true
@@ -58,11 +63,22 @@ struct ReplyReader: Sendable {
 
   private mutating func add(_ text: String, to progress: inout Progress) throws {
     guard !text.isEmpty else { return }
-    replyBytes += text.utf8.count
+    try count(text.utf8.count)
+    progress.outputs.append(.text(text))
+  }
+
+  private mutating func add(_ calls: [ToolCall], to progress: inout Progress) throws {
+    for call in calls {
+      try count(call.name.utf8.count + call.arguments.utf8.count)
+      progress.outputs.append(.toolCall(call))
+    }
+  }
+
+  private mutating func count(_ bytes: Int) throws {
+    replyBytes += bytes
     guard replyBytes <= limits.replyBytes else {
       throw EngineError(
         .badReply, "the reply exceeds \(limits.replyBytes) bytes", hint: "ask for fewer tokens")
     }
-    progress.pieces.append(text)
   }
 }

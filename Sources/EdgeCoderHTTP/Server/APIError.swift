@@ -47,12 +47,18 @@ struct APIError: Error, Sendable {
       case .busy: (.serviceUnavailable, "phone_busy")
       case .refused: (.contentTooLarge, "prompt_refused")
       case .contextExceeded: (.badRequest, contextExceeded)
+      case .unsupported: (.badRequest, "unsupported")
       }
     let isBusy = refusal.kind == .busy && reason.hasPrefix("busy")
     var error = APIError(
       status, isBusy ? "the phone is \(reason)" : "the phone could not answer: \(reason)", code: code)
     error.reply = reply
     return error
+  }
+
+  /// The error of a reply that calls a tool although the request has none.
+  static var unexpectedCall: APIError {
+    APIError(.badGateway, "the model called a tool although the request has none", code: "phone_failed")
   }
 
   /// The code of a prompt that does not fit into the context of the model, as OpenAI names it.
@@ -83,6 +89,7 @@ struct APIError: Error, Sendable {
       case .busy: (.serviceUnavailable, "busy")
       case .noModel: (.serviceUnavailable, "no_model")
       case .contextExceeded: (.badRequest, Self.contextExceeded)
+      case .unsupported: (.badRequest, "unsupported")
       case .timedOut: (.gatewayTimeout, "timeout")
       case .requestTooLarge: (.contentTooLarge, "prompt_too_large")
       case .badReply: (.badGateway, "damaged_reply")

@@ -27,13 +27,14 @@ struct EdgeCoderRoutes: Sendable {
   /// Answers with the JSON object of the proxy on one line.
   ///
   /// The line is also a complete Ollama stream, so that an Ollama client that omits the model is served as well.
-  private func generate(_ body: GenerateRequest, _ context: APIContext) async throws -> Response {
+  private func generate(_ body: RequestBody<GenerateRequest>, _ context: APIContext) async throws -> Response {
     let start = ContinuousClock.now
     let prompt = try body.checkedPrompt()
     let model = HTTPAPI.modelName
     do {
       if body.stream == true { return try await runner.stream(prompt, for: context, as: .generate(model: model)) }
-      return .json(GenerateReply.whole(model: model, of: try await runner.run(prompt, for: context)))
+      let live = try await runner.run(prompt, for: context)
+      return .json(try GenerateReply.whole(model: model, of: live)).naming(ignored: live.ignored)
     } catch let error as APIError {
       guard let failed = error.reply else { throw error }
       let line = GenerateReply(model: model, response: failed.answer.output).answered(by: failed)

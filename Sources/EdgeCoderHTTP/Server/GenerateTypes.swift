@@ -11,34 +11,42 @@ struct GenerateRequest: Decodable, Sendable {
   /// The token limit of EdgeCoder.
   let maxTokens: Int?
   let options: OllamaOptions?
-  let images: JSONPresence?
-  let suffix: JSONPresence?
-  let format: JSONPresence?
-  let think: JSONPresence?
-  let raw: JSONPresence?
-  let template: JSONPresence?
-  let context: JSONPresence?
-  let keep_alive: JSONPresence?
+}
 
+extension RequestBody<GenerateRequest> {
   /// Returns the prompt for a phone.
   /// - Throws: ``APIError`` 400 if the prompt is missing, or for an unsupported feature.
   func checkedPrompt() throws -> Prompt {
-    guard let prompt, !prompt.isEmpty else { throw APIError.badRequest("`prompt` is missing or empty") }
-    try UnsupportedFields.refuse([
-      ("images", images), ("suffix", suffix), ("format", format), ("think", think), ("raw", raw),
-      ("template", template), ("context", context),
-    ])
-    return Prompt(
-      text: PromptTemplate.join(system, prompt),
-      maxTokens: try TokenLimit.checked(maxTokens, name: "maxTokens") ?? options?.tokenLimit(),
-      stops: try StopSequences.checked(options?.stop))
+    guard let text = fields.prompt, !text.isEmpty else { throw APIError.badRequest("`prompt` is missing or empty") }
+    try UnsupportedFields.refuse(UnsupportedFields.ollama, in: json)
+    let system = fields.system.flatMap { $0.isEmpty ? nil : $0 }
+    let limit = try TokenLimit.checked(fields.maxTokens, name: "maxTokens") ?? fields.options?.tokenLimit()
+    let messages = (system.map { [ChatMessage(.system, $0)] } ?? []) + [ChatMessage(.user, text)]
+    var prompt = Prompt(messages: messages, maxTokens: limit, try OllamaOptions.details(of: json))
+    prompt.request.details.format = try DetailFields.ollamaFormat(json)
+    prompt.ignored = OllamaOptions.ignored(of: json, known: ["prompt", "system", "maxTokens"])
+    return prompt
   }
 }
 
-/// The `options` of Ollama. Options that a phone does not support (temperature, seed …) are ignored.
+/// The `options` of Ollama that are no details of a request.
 struct OllamaOptions: Decodable, Sendable {
   let num_predict: Int?
-  let stop: StringOrList?
+
+  /// Returns the options of the choice of tokens in a body.
+  static func details(of json: JSONValue) throws -> GenerationOptions {
+    try DetailFields.options(among: json["options"] ?? .null, at: "options.")
+  }
+
+  /// Returns the names of the fields and options of a body that have no effect.
+  ///
+  /// `keep_alive` and the options of the host (`num_gpu`, `num_thread` …) concern the memory and the speed of a phone.
+  static func ignored(of json: JSONValue, known: Set<String>) -> [String] {
+    let options = Set(RequestField.options.map(\.rawValue)).union(["num_predict"])
+    let shared: Set = ["model", "stream", "options", "format", "keep_alive"]
+    return DetailFields.unknown(in: json, known: known.union(shared).union(UnsupportedFields.ollama))
+      + (json["options"].map { DetailFields.unknown(in: $0, known: options) } ?? [])
+  }
 
   /// Returns the token limit; the values −1 (no limit) and −2 (fill the context) select the default of the engine.
   func tokenLimit() throws -> Int? {
@@ -91,7 +99,9 @@ struct GenerateReply: StreamedReply {
   }
 
   /// Returns the one line of a complete reply.
-  static func whole(model: String, of live: LiveReply) -> ClosingReply<GenerateReply> {
+  /// - Throws: ``APIError`` 502 for a call of a tool, for which the line has no field.
+  static func whole(model: String, of live: LiveReply) throws -> ClosingReply<GenerateReply> {
+    guard live.toolCalls.isEmpty else { throw APIError.unexpectedCall }
     var line = GenerateReply(model: model, response: live.text)
     if let reply = live.reply { line = line.answered(by: reply) }
     line.id = live.id

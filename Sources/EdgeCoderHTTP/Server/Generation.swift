@@ -1,22 +1,22 @@
 internal import EdgeCoder
 internal import NIOConcurrencyHelpers
 
-/// A running prompt whose text is consumed piece by piece; the producer waits until the next piece is requested.
+/// A running prompt whose reply is consumed part by part; the producer waits until the next piece is requested.
 ///
 /// The prompt is cancelled with the last reference.
 final class Generation: Sendable {
   private let wants: AsyncStream<Void>.Continuation
-  private let pieces: AsyncStream<String>
+  private let pieces: AsyncStream<ReplyPart>
   private let task: Task<InferenceReply, any Error>
   private let isAbandoned = NIOLockedValueBox(false)
 
   /// Starts the work at once.
-  /// - Parameter work: The work, which passes its text to the given closure.
+  /// - Parameter work: The work, which passes the parts of its reply to the given closure.
   init(
-    _ work: @Sendable @escaping (_ onText: @Sendable @escaping (String) async -> Void) async throws -> InferenceReply
+    _ work: @Sendable @escaping (_ onPart: @Sendable @escaping (ReplyPart) async -> Void) async throws -> InferenceReply
   ) {
     let (wanted, wants) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
-    let (pieces, given) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(1))
+    let (pieces, given) = AsyncStream.makeStream(of: ReplyPart.self, bufferingPolicy: .bufferingOldest(1))
     self.wants = wants
     self.pieces = pieces
     task = Task {
@@ -30,8 +30,8 @@ final class Generation: Sendable {
 
   deinit { task.cancel() }
 
-  /// Returns the next piece of the text; `nil` at the end, and when the task is cancelled.
-  func next() async -> String? {
+  /// Returns the next part of the reply; `nil` at the end, and when the task is cancelled.
+  func next() async -> ReplyPart? {
     wants.yield()
     for await piece in pieces { return piece }
     return nil

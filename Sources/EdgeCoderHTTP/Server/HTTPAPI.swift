@@ -33,13 +33,16 @@ public import ServiceLifecycle
 /// covers all failures before. A later failure is part of the stream: a line with `error` for Ollama clients, an event with
 /// `error` and without `[DONE]` for OpenAI clients. A piece has at most 4 KiB.
 ///
-/// **Conversations.** A phone accepts one prompt. A single user message is sent unchanged, after the system text and an
-/// empty line if there is one. A longer conversation is sent as the system text followed by `User: …`, `Assistant: …` and
-/// `Tool: …` with empty lines between them, and a last `Assistant:`.
+/// **Conversations and parameters.** Messages with their roles, options (temperature, seed, `top_p`, `num_ctx` …), formats
+/// and JSON schemas, tools and calls of tools go to the model server of the network route as they are, and to a phone over
+/// a v2 mux that accepts them. `stop` is applied by this server, too, which cancels the prompt at the first sequence.
+/// Parameters that nobody behind this server supports (images, thinking, log probabilities, several choices) are refused
+/// with 400, and so are tools and formats that the phone, its connection or its model does not support.
 ///
-/// **Parameters.** Only the token limit is sent to the phone; `stop` is applied to the reply by this server, which cancels
-/// the prompt at the first sequence. Temperature, seed and similar parameters are ignored. Parameters that change the
-/// meaning of the reply (images, tools, formats, log probabilities, several choices) are refused with 400.
+/// **Losses.** A phone without such a mux gets one prompt: a single user message unchanged, after the system text and an
+/// empty line if there is one; a longer conversation as the system text followed by `User: …`, `Assistant: …` and `Tool: …`
+/// with empty lines between them, and a last `Assistant:`. The header `edgecoder-ignored` of a reply names the fields of
+/// the request that had no effect on it, for example `messages, temperature`.
 ///
 /// **Ends.** `done_reason` and `finish_reason`, token counts and durations are those of the engine. A phone passes them on
 /// over a v2 mux. Where they are unknown, as after a stop sequence, the reason is `stop` and the counts are left out.

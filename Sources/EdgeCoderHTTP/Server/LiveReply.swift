@@ -1,7 +1,7 @@
 internal import EdgeCoder
 internal import FoundationEssentials
 
-/// A reply in progress: its text arrives in pieces from a phone with a v2 mux, and at once from another.
+/// A reply in progress: its text and its calls of tools arrive in pieces from a phone with a v2 mux, and at once from another.
 struct LiveReply: Sendable {
   private let generation: Generation
   private let started = ContinuousClock.now
@@ -13,27 +13,43 @@ struct LiveReply: Sendable {
   private var isFinished = false
   /// The text returned so far.
   private(set) var text = ""
+  /// The calls of tools returned so far.
+  private(set) var toolCalls: [ToolCall] = []
+  /// The fields of the client that have no effect on the reply; complete before the first part.
+  private(set) var ignored: [String]
   /// The complete reply; `nil` before its end, and after a stop sequence.
   private(set) var reply: InferenceReply?
 
   init(_ prompt: Prompt, _ generation: Generation) {
     self.generation = generation
-    filter = StopFilter(prompt.stops)
+    filter = StopFilter(prompt.request.details.options.stop)
+    ignored = prompt.ignored
   }
 
-  /// Returns the next piece of the text, which is not empty; `nil` at its end.
+  /// Returns the next piece of the text, which is not empty, or the next call of a tool; `nil` at the end.
   /// - Throws: ``APIError``, also when the phone fails; `CancellationError` when the server stops.
-  mutating func next() async throws -> String? {
+  mutating func next() async throws -> ReplyPart? {
     while !isFinished {
-      let piece = try await step()
+      let piece: String
+      switch await generation.next() {
+      case .ignored(let fields):
+        // This server ends the text at a stop sequence wherever it comes from.
+        ignored += fields.filter { $0 != .stop }.map(\.rawValue)
+        continue
+      case .toolCall(let call):
+        toolCalls.append(call)
+        return .toolCall(call)
+      case .text(let text): piece = try await step(text)
+      case nil: piece = try await step(nil)
+      }
       text += piece
-      if !piece.isEmpty { return piece }
+      if !piece.isEmpty { return .text(piece) }
     }
     return nil
   }
 
-  private mutating func step() async throws -> String {
-    if let piece = await generation.next() {
+  private mutating func step(_ piece: String?) async throws -> String {
+    if let piece {
       received += piece.utf8.count
       let passed = filter.filter(piece)
       if filter.isStopped {
@@ -61,11 +77,19 @@ struct LiveReply: Sendable {
   /// The identifier of the reply, after its end.
   var id: String { reply?.id ?? ownID }
 
+  /// The end of the text for OpenAI clients, which go on by it: a reply with calls of tools ends for them.
+  var finishReason: String { (toolCalls.isEmpty ? completion.reason : .toolCalls).rawValue }
+
   /// The end of the text: that of the engine, unless a stop sequence was found before.
   ///
   /// A phone without the v2 mux does not say why a text ends; that counts as `stop`.
   var completion: Completion { filter.isStopped ? Completion(.stop) : reply?.completion ?? Completion(.stop) }
 
   /// The fields at the end of a reply to an Ollama client.
-  var final: FinalFields { FinalFields(completion, wall: started.duration(to: .now)) }
+  var final: FinalFields {
+    var completion = completion
+    // Ollama has no word for calls of tools.
+    if completion.reason == .toolCalls { completion.reason = .stop }
+    return FinalFields(completion, wall: started.duration(to: .now))
+  }
 }

@@ -15,7 +15,8 @@ struct OllamaRoutes: Sendable {
       let body = try await runner.decode(OllamaShowRequest.self, from: request)
       guard let name = body.model ?? body.name else { throw APIError.badRequest("`model` is missing") }
       try ModelName.check(name)
-      return Response.json(OllamaShow(contextLength: runner.configuration.contextLength))
+      let takesTools = await runner.service.status().takesDetails
+      return Response.json(OllamaShow(contextLength: runner.configuration.contextLength, takesTools: takesTools))
     }
     router.post("/api/pull") { request, _ in
       let body = try await runner.decode(OllamaPullRequest.self, from: request)
@@ -40,34 +41,33 @@ struct OllamaRoutes: Sendable {
   }
 
   /// `POST /api/generate` with a model.
-  func generate(_ body: GenerateRequest, _ context: APIContext) async throws -> Response {
+  func generate(_ body: RequestBody<GenerateRequest>, _ context: APIContext) async throws -> Response {
     let model = body.model ?? HTTPAPI.modelName
     try ModelName.check(model)
-    if (body.prompt ?? "").isEmpty, body.images?.isSet != true {
-      let reason = body.keep_alive?.isZero == true ? "unload" : "load"
+    if (body.prompt ?? "").isEmpty, body.json.set("images") == nil {
+      let keepAlive = body.json["keep_alive"]
+      let reason = keepAlive?.integer == 0 || keepAlive?.text == "0" ? "unload" : "load"
       return Response.json(
         GenerateReply(model: model, response: "").closing(with: FinalFields(doneReason: reason)))
     }
     let prompt = try body.checkedPrompt()
     if body.stream ?? true { return try await runner.stream(prompt, for: context, as: .generate(model: model)) }
-    return .json(GenerateReply.whole(model: model, of: try await runner.run(prompt, for: context)))
+    let live = try await runner.run(prompt, for: context)
+    return .json(try GenerateReply.whole(model: model, of: live)).naming(ignored: live.ignored)
   }
 
-  private func chat(_ body: OllamaChatRequest, _ context: APIContext) async throws -> Response {
+  private func chat(_ body: RequestBody<OllamaChatRequest>, _ context: APIContext) async throws -> Response {
     let model = body.model ?? HTTPAPI.modelName
     try ModelName.check(model)
     if body.messages.isEmpty, body.model != nil {
       return Response.json(
         OllamaChatReply(model: model, content: "").closing(with: FinalFields(doneReason: "load")))
     }
-    try body.refuseUnsupported()
-    let prompt = Prompt(
-      text: try PromptTemplate.render(body.messages),
-      maxTokens: try TokenLimit.checked(body.maxTokens, name: "maxTokens") ?? body.options?.tokenLimit(),
-      stops: try StopSequences.checked(body.options?.stop))
+    let prompt = try body.checkedPrompt()
     if body.stream ?? true { return try await runner.stream(prompt, for: context, as: .chat(model: model)) }
     let live = try await runner.run(prompt, for: context)
-    return .json(OllamaChatReply(model: model, content: live.text).closing(with: live.final))
+    let reply = try OllamaChatReply(model: model, content: live.text, calls: live.toolCalls)
+    return .json(reply.closing(with: live.final)).naming(ignored: live.ignored)
   }
 }
 
@@ -83,6 +83,7 @@ extension StreamFormat {
   static func chat(model: String) -> StreamFormat {
     StreamFormat(
       family: .ollama, framing: .lines, piece: { OllamaChatReply(model: model, content: $0) },
+      toolCall: { try OllamaChatReply(model: model, content: "", calls: [$0], first: $1) },
       closing: { [OllamaChatReply(model: model, content: "").closing(with: $0.final)] })
   }
 }

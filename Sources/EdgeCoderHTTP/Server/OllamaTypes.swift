@@ -3,16 +3,25 @@ internal import EdgeCoder
 /// The bodies of Ollama's other routes; names are those of the protocol.
 struct OllamaChatRequest: Decodable, Sendable {
   let model: String?
-  let messages: [ChatMessage]
+  let messages: [MessageBody]
   let stream: Bool?
   let maxTokens: Int?
   let options: OllamaOptions?
-  let tools: JSONPresence?
-  let format: JSONPresence?
-  let think: JSONPresence?
+}
 
-  func refuseUnsupported() throws {
-    try UnsupportedFields.refuse([("tools", tools), ("format", format), ("think", think)])
+extension RequestBody<OllamaChatRequest> {
+  /// Returns the prompt for a phone.
+  /// - Throws: ``APIError`` 400 for a conversation that is not valid, or for an unsupported feature.
+  func checkedPrompt() throws -> Prompt {
+    try UnsupportedFields.refuse(UnsupportedFields.ollama, in: json)
+    let limit = try TokenLimit.checked(fields.maxTokens, name: "maxTokens") ?? fields.options?.tokenLimit()
+    var prompt = Prompt(
+      messages: try MessageBody.messages(fields.messages, json["messages"]), maxTokens: limit,
+      try OllamaOptions.details(of: json))
+    prompt.request.details.format = try DetailFields.ollamaFormat(json)
+    prompt.request.details.tools = try DetailFields.tools(json)
+    prompt.ignored = OllamaOptions.ignored(of: json, known: ["messages", "tools", "maxTokens"])
+    return prompt
   }
 }
 
@@ -20,6 +29,28 @@ struct OllamaChatReply: StreamedReply {
   struct Message: Encodable, Sendable {
     let role = "assistant"
     let content: String
+    var tool_calls: [Call]?
+  }
+
+  /// A call of a tool, whose arguments are an object here.
+  struct Call: Encodable, Sendable {
+    struct Function: Encodable, Sendable {
+      let index: Int
+      let name: String
+      let arguments: JSONValue
+    }
+    let id: String
+    let function: Function
+
+    /// - Throws: ``APIError`` 502 if the arguments are not an object, which this family has no other form for.
+    init(_ call: ToolCall, index: Int) throws {
+      guard let arguments = ToolArguments.object(call.arguments) else {
+        throw APIError(
+          .badGateway, "the model called a tool with arguments that are not a JSON object", code: "phone_failed")
+      }
+      id = call.id
+      function = Function(index: index, name: call.name, arguments: arguments)
+    }
   }
 
   let model: String
@@ -30,6 +61,16 @@ struct OllamaChatReply: StreamedReply {
   init(model: String, content: String) {
     self.model = model
     message = Message(content: content)
+  }
+
+  /// Creates a reply with calls of tools.
+  /// - Parameter first: The position of the first call in the reply.
+  init(model: String, content: String, calls: [ToolCall], first: Int = 0) throws {
+    self.model = model
+    var message = Message(content: content)
+    let encoded = try calls.enumerated().map { try Call($1, index: first + $0) }
+    if !encoded.isEmpty { message.tool_calls = encoded }
+    self.message = message
   }
 }
 
@@ -99,6 +140,11 @@ extension CentralStatus {
   var hasLoadedModel: Bool { route == .network || (connected && modelState == ModelState.ready.rawValue) }
 }
 
+extension CentralStatus {
+  /// A Boolean value that indicates whether requests with tools have a way to a model, which then supports them or not.
+  var takesDetails: Bool { route == .network || phones.contains { $0.linkTakesDetails == true } }
+}
+
 /// The values of `model_info`, which are texts and numbers.
 enum OllamaModelInfo: Encodable, Sendable {
   case text(String)
@@ -120,10 +166,12 @@ struct OllamaShow: Encodable, Sendable {
   let template = "{{ .Prompt }}"
   let details = OllamaDetails()
   let model_info: [String: OllamaModelInfo]
-  let capabilities = ["completion"]
+  let capabilities: [String]
   let modified_at = "2026-01-01T00:00:00Z"
 
-  init(contextLength: Int) {
+  /// - Parameter takesTools: A Boolean value that indicates whether requests with tools have a way to a model.
+  init(contextLength: Int, takesTools: Bool) {
+    capabilities = takesTools ? ["completion", "tools"] : ["completion"]
     let name = HTTPAPI.modelName
     model_info = [
       "general.architecture": .text(name), "general.basename": .text(name),

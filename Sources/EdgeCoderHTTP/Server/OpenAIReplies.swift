@@ -17,8 +17,9 @@ struct OpenAIReply: Encodable, Sendable {
   }
 
   private enum Content: Sendable {
-    case whole(String, finish: String)
+    case whole(String, calls: [ToolCall], finish: String)
     case delta(String, isFirst: Bool)
+    case call(ToolCall, index: Int)
     case finish(String)
     case usageOnly
   }
@@ -30,7 +31,7 @@ struct OpenAIReply: Encodable, Sendable {
   /// Creates a whole reply.
   init(of live: LiveReply, _ header: (_ id: String) -> Header) {
     self.header = header(live.id)
-    content = .whole(live.text, finish: live.completion.reason.rawValue)
+    content = .whole(live.text, calls: live.toolCalls, finish: live.finishReason)
     usage = OpenAIUsage(live.completion)
   }
 
@@ -38,6 +39,13 @@ struct OpenAIReply: Encodable, Sendable {
   init(_ header: Header, delta: String, isFirst: Bool = false) {
     self.header = header
     content = .delta(delta, isFirst: isFirst)
+    usage = nil
+  }
+
+  /// Creates the chunk of a stream with a call of a tool.
+  init(_ header: Header, call: ToolCall, index: Int) {
+    self.header = header
+    content = .call(call, index: index)
     usage = nil
   }
 
@@ -76,12 +84,12 @@ struct OpenAIReply: Encodable, Sendable {
   private var choices: [OpenAIChoice] {
     let isChat = header.kind == .chat
     switch content {
-    case .whole(let text, let finish):
-      return [
-        isChat
-          ? OpenAIChoice(message: .init(role: "assistant", content: text), finish_reason: finish)
-          : OpenAIChoice(text: text, finish_reason: finish)
-      ]
+    case .whole(let text, let calls, let finish):
+      guard isChat else { return [OpenAIChoice(text: text, finish_reason: finish)] }
+      let message = OpenAIChoice.Message(role: "assistant", content: text, calls: calls)
+      return [OpenAIChoice(message: message, finish_reason: finish)]
+    case .call(let call, let index):
+      return [OpenAIChoice(delta: .init(tool_calls: [.init(call, index: index)]))]
     case .delta(let text, let isFirst):
       // The first delta only names the role; a completion has none, so it starts with the text.
       guard isChat else { return [OpenAIChoice(text: text)] }
@@ -100,6 +108,7 @@ struct OpenAIChoice: Encodable, Sendable {
   struct Message: Encodable, Sendable {
     var role: String?
     var content: String?
+    var tool_calls: [OpenAIToolCall]?
   }
 
   var message: Message?
@@ -118,6 +127,44 @@ struct OpenAIChoice: Encodable, Sendable {
     // These two keys are present even when null, because strict clients require them.
     try container.encode(finish_reason, forKey: .finish_reason)
     try container.encodeNil(forKey: .logprobs)
+  }
+}
+
+extension OpenAIChoice.Message {
+  /// Creates a whole message; one that only calls tools has no content.
+  init(role: String, content: String, calls: [ToolCall]) {
+    self.role = role
+    self.content = content.isEmpty && !calls.isEmpty ? nil : content
+    tool_calls = calls.isEmpty ? nil : calls.map { OpenAIToolCall($0, index: nil) }
+  }
+
+  private enum CodingKeys: CodingKey { case role, content, tool_calls }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encodeIfPresent(role, forKey: .role)
+    // Strict clients look for the key in a whole message, also beside calls of tools.
+    if content != nil || (role != nil && tool_calls != nil) { try container.encode(content, forKey: .content) }
+    try container.encodeIfPresent(tool_calls, forKey: .tool_calls)
+  }
+}
+
+/// A call of a tool in a message, or in a chunk with its position.
+struct OpenAIToolCall: Encodable, Sendable {
+  struct Function: Encodable, Sendable {
+    let name: String
+    let arguments: String
+  }
+
+  let index: Int?
+  let id: String
+  let type = "function"
+  let function: Function
+
+  init(_ call: ToolCall, index: Int?) {
+    self.index = index
+    id = call.id
+    function = Function(name: call.name, arguments: call.arguments)
   }
 }
 

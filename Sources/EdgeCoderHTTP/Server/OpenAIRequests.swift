@@ -1,7 +1,8 @@
+internal import EdgeCoder
+
 /// The fields that both OpenAI routes share; names are those of the protocol.
 ///
-/// Parameters that a phone does not support (temperature, seed, top_p …) are ignored, as in every compatible server.
-/// Parameters that change the meaning of the reply are refused.
+/// Parameters that have no effect are named in a header of the reply. Those that change its meaning are refused.
 struct OpenAICommonRequest: Decodable, Sendable {
   struct StreamOptions: Decodable, Sendable {
     let include_usage: Bool?
@@ -13,7 +14,6 @@ struct OpenAICommonRequest: Decodable, Sendable {
   let maxTokens: Int?
   let stream: Bool?
   let stream_options: StreamOptions?
-  let stop: StringOrList?
   let n: Int?
   let best_of: Int?
 
@@ -24,6 +24,12 @@ struct OpenAICommonRequest: Decodable, Sendable {
     }
   }
 
+  /// The fields that both routes know, or that do not concern the reply.
+  static let known: Set<String> = Set(RequestField.options.map(\.rawValue)).union([
+    "model", "max_tokens", "max_completion_tokens", "maxTokens", "stream", "stream_options", "n", "best_of", "user",
+    "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention",
+  ])
+
   func tokenLimit() throws -> Int? {
     try TokenLimit.checked(max_completion_tokens, name: "max_completion_tokens")
       ?? TokenLimit.checked(max_tokens, name: "max_tokens") ?? TokenLimit.checked(maxTokens, name: "maxTokens")
@@ -32,71 +38,71 @@ struct OpenAICommonRequest: Decodable, Sendable {
 
 /// The body of `/v1/chat/completions`.
 struct OpenAIChatRequest: Decodable, Sendable {
-  struct ResponseFormat: Decodable, Sendable {
-    let type: String
-  }
-
-  let messages: [ChatMessage]
+  let messages: [MessageBody]
+  let modalities: [String]?
   let common: OpenAICommonRequest
-  private let tools: JSONPresence?
-  private let functions: JSONPresence?
-  private let logprobs: JSONPresence?
-  private let top_logprobs: JSONPresence?
-  private let audio: JSONPresence?
-  private let modalities: [String]?
-  private let response_format: ResponseFormat?
 
-  private enum CodingKeys: CodingKey {
-    case messages, tools, functions, logprobs, top_logprobs, audio, modalities, response_format
-  }
+  private enum CodingKeys: CodingKey { case messages, modalities }
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
-    messages = try container.decode([ChatMessage].self, forKey: .messages)
-    tools = try container.decodeIfPresent(JSONPresence.self, forKey: .tools)
-    functions = try container.decodeIfPresent(JSONPresence.self, forKey: .functions)
-    logprobs = try container.decodeIfPresent(JSONPresence.self, forKey: .logprobs)
-    top_logprobs = try container.decodeIfPresent(JSONPresence.self, forKey: .top_logprobs)
-    audio = try container.decodeIfPresent(JSONPresence.self, forKey: .audio)
+    messages = try container.decode([MessageBody].self, forKey: .messages)
     modalities = try container.decodeIfPresent([String].self, forKey: .modalities)
-    response_format = try container.decodeIfPresent(ResponseFormat.self, forKey: .response_format)
     common = try OpenAICommonRequest(from: decoder)
   }
+}
 
-  func refuseUnsupported() throws {
-    try UnsupportedFields.refuse([
-      ("tools", tools), ("functions", functions), ("logprobs", logprobs), ("top_logprobs", top_logprobs),
-      ("audio", audio),
-    ])
-    if modalities?.contains(where: { $0 != "text" }) == true { throw UnsupportedFields.error("modalities") }
-    if let type = response_format?.type, type != "text" { throw UnsupportedFields.error("response_format") }
+extension RequestBody<OpenAIChatRequest> {
+  /// Returns the prompt for a phone.
+  /// - Throws: ``APIError`` 400 for a conversation that is not valid, or for an unsupported feature.
+  func checkedPrompt() throws -> Prompt {
+    try fields.common.check()
+    try UnsupportedFields.refuse(UnsupportedFields.chat, in: json)
+    if fields.modalities?.contains(where: { $0 != "text" }) == true { throw UnsupportedFields.error("modalities") }
+    var prompt = Prompt(
+      messages: try MessageBody.messages(fields.messages, json["messages"]),
+      maxTokens: try fields.common.tokenLimit(), try DetailFields.options(among: json))
+    prompt.request.details.format = try DetailFields.openAIFormat(json)
+    prompt.request.details.tools = try DetailFields.tools(json)
+    prompt.request.details.toolChoice = try DetailFields.toolChoice(json)
+    let known: Set = ["messages", "modalities", "tools", "tool_choice", "response_format", "parallel_tool_calls"]
+    prompt.ignored = DetailFields.unknown(
+      in: json, known: OpenAICommonRequest.known.union(known).union(UnsupportedFields.chat))
+    // The default is true, so here it is the value false that asks for something.
+    if json["parallel_tool_calls"] == .bool(false), !prompt.request.details.tools.isEmpty {
+      prompt.ignored.append("parallel_tool_calls")
+    }
+    return prompt
   }
 }
 
 /// The body of `/v1/completions`.
 struct OpenAICompletionRequest: Decodable, Sendable {
   let common: OpenAICommonRequest
-  private let prompt: StringOrList
-  private let suffix: JSONPresence?
-  private let echo: JSONPresence?
-  private let logprobs: JSONPresence?
+  let prompt: StringOrList
 
-  private enum CodingKeys: CodingKey { case prompt, suffix, echo, logprobs }
+  private enum CodingKeys: CodingKey { case prompt }
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     prompt = try container.decode(StringOrList.self, forKey: .prompt)
-    suffix = try container.decodeIfPresent(JSONPresence.self, forKey: .suffix)
-    echo = try container.decodeIfPresent(JSONPresence.self, forKey: .echo)
-    logprobs = try container.decodeIfPresent(JSONPresence.self, forKey: .logprobs)
     common = try OpenAICommonRequest(from: decoder)
   }
+}
 
-  func checkedPrompt() throws -> String {
-    try UnsupportedFields.refuse([("suffix", suffix), ("echo", echo), ("logprobs", logprobs)])
-    guard prompt.values.count == 1, let text = prompt.values.first, !text.isEmpty else {
+extension RequestBody<OpenAICompletionRequest> {
+  /// Returns the prompt for a phone.
+  /// - Throws: ``APIError`` 400 for a prompt that is not one text, or for an unsupported feature.
+  func checkedPrompt() throws -> Prompt {
+    try fields.common.check()
+    try UnsupportedFields.refuse(UnsupportedFields.completions, in: json)
+    guard fields.prompt.values.count == 1, let text = fields.prompt.values.first, !text.isEmpty else {
       throw APIError.badRequest("`prompt` must be one text that is not empty")
     }
-    return text
+    var prompt = Prompt(
+      text: text, maxTokens: try fields.common.tokenLimit(), try DetailFields.options(among: json))
+    prompt.ignored = DetailFields.unknown(
+      in: json, known: OpenAICommonRequest.known.union(["prompt"]).union(UnsupportedFields.completions))
+    return prompt
   }
 }

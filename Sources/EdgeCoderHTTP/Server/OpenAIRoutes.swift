@@ -19,23 +19,17 @@ struct OpenAIRoutes: Sendable {
     }
     router.post("/v1/chat/completions") { request, context in
       let body = try await runner.decode(OpenAIChatRequest.self, from: request)
-      try body.common.check()
-      try body.refuseUnsupported()
-      let prompt = try PromptTemplate.render(body.messages)
-      return try await answer(.chat, prompt: prompt, body.common, context)
+      return try await answer(.chat, try body.checkedPrompt(), body.common, context)
     }
     router.post("/v1/completions") { request, context in
       let body = try await runner.decode(OpenAICompletionRequest.self, from: request)
-      try body.common.check()
-      let prompt = try body.checkedPrompt()
-      return try await answer(.completion, prompt: prompt, body.common, context)
+      return try await answer(.completion, try body.checkedPrompt(), body.common, context)
     }
   }
 
   private func answer(
-    _ kind: OpenAIReply.Kind, prompt: String, _ common: OpenAICommonRequest, _ context: APIContext
+    _ kind: OpenAIReply.Kind, _ asked: Prompt, _ common: OpenAICommonRequest, _ context: APIContext
   ) async throws -> Response {
-    let asked = Prompt(text: prompt, maxTokens: try common.tokenLimit(), stops: try StopSequences.checked(common.stop))
     func header(_ id: String) -> OpenAIReply.Header {
       OpenAIReply.Header(
         id: kind.idPrefix + id, created: Int(Date().timeIntervalSince1970), model: common.model ?? HTTPAPI.modelName,
@@ -48,13 +42,15 @@ struct OpenAIRoutes: Sendable {
       let format = StreamFormat(
         family: .openAI, framing: .events, opening: [OpenAIReply(made, delta: "", isFirst: true)],
         piece: { OpenAIReply(made, delta: $0) },
+        toolCall: { OpenAIReply(made, call: $0, index: $1) },
         closing: { live in
           let usage = includesUsage ? OpenAIUsage(live.completion) : nil
-          return [OpenAIReply(made, finish: live.completion.reason.rawValue)]
+          return [OpenAIReply(made, finish: live.finishReason)]
             + (usage.map { [OpenAIReply(made, usage: $0)] } ?? [])
         })
       return try await runner.stream(asked, for: context, as: format)
     }
-    return .json(OpenAIReply(of: try await runner.run(asked, for: context)) { header($0) })
+    let live = try await runner.run(asked, for: context)
+    return .json(OpenAIReply(of: live) { header($0) }).naming(ignored: live.ignored)
   }
 }

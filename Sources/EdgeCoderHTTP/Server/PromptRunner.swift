@@ -1,5 +1,4 @@
 internal import EdgeCoder
-internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -7,10 +6,21 @@ internal import Timing
 
 /// A prompt for a phone, with its parameters.
 struct Prompt: Sendable {
-  var text: String
-  var maxTokens: Int?
-  /// The stop sequences, which the phone does not know.
-  var stops: [String] = []
+  var request: InferenceRequest
+  /// The fields of the client that have no effect wherever the prompt goes.
+  var ignored: [String] = []
+
+  /// Creates a prompt for a conversation.
+  init(messages: [ChatMessage], maxTokens: Int?, _ options: GenerationOptions) {
+    request = InferenceRequest(messages: messages, maxTokens: maxTokens)
+    request.details.options = options
+  }
+
+  /// Creates a prompt from its text.
+  init(text: String, maxTokens: Int?, _ options: GenerationOptions) {
+    request = InferenceRequest(prompt: text, maxTokens: maxTokens)
+    request.details.options = options
+  }
 }
 
 /// The operations that all routes share: reading a body within its limits, and running one prompt.
@@ -20,20 +30,17 @@ struct PromptRunner: Sendable {
 
   /// Decodes the body of a request.
   /// - Throws: ``APIError`` 400 (not JSON, wrong types), 408 or 413.
-  func decode<Value: Decodable>(_ type: Value.Type, from request: Request) async throws -> Value {
-    let body = try await body(of: request)
-    do {
-      return try JSONDecoder().decode(type, from: Data(body.readableBytesView))
-    } catch let error as DecodingError {
-      throw APIError(error)
-    }
+  func decode<Fields: Decodable & Sendable>(
+    _ type: Fields.Type, from request: Request
+  ) async throws -> RequestBody<Fields> {
+    try RequestBody(Array(try await body(of: request).readableBytesView))
   }
 
   /// Sends one prompt and waits for the whole reply; a client that disconnects cancels it, as a stop sequence does.
   /// - Throws: ``APIError``, or `CancellationError` when the server stops.
   func run(_ prompt: Prompt, for context: APIContext) async throws -> LiveReply {
     try await context.whileClientListens {
-      var live = LiveReply(prompt, Generation { onText in try await generate(prompt, onText) })
+      var live = LiveReply(prompt, Generation { onPart in try await generate(prompt, onPart) })
       while try await live.next() != nil {}
       return live
     }
@@ -45,7 +52,7 @@ struct PromptRunner: Sendable {
   /// has a status of its own.
   /// - Throws: ``APIError``, or `CancellationError` when the server stops.
   func stream(_ prompt: Prompt, for context: APIContext, as format: StreamFormat) async throws -> Response {
-    let generation = Generation { onText in try await generate(prompt, onText) }
+    let generation = Generation { onPart in try await generate(prompt, onPart) }
     try await context.departure()?.whenComplete { [weak generation] _ in generation?.abandon() }
     var live = LiveReply(prompt, generation)
     let first = try await live.next()
@@ -53,7 +60,7 @@ struct PromptRunner: Sendable {
   }
 
   private func generate(
-    _ prompt: Prompt, _ onText: @Sendable @escaping (String) async -> Void
+    _ prompt: Prompt, _ onPart: @Sendable @escaping (ReplyPart) async -> Void
   ) async throws -> InferenceReply {
     let limit = configuration.replyTimeout
     let limits = ProgressLimits(first: limit, pause: limit, total: configuration.streamTimeout)
@@ -62,9 +69,9 @@ struct PromptRunner: Sendable {
     do {
       return try await time.withLimits(limits, orThrow: { APIError.tooLate(after: time.now - started, limits) }) {
         [service] step in
-        try await service.generate(InferenceRequest(prompt: prompt.text, maxTokens: prompt.maxTokens)) { piece in
+        try await service.generate(prompt.request) { part in
           step()
-          await onText(piece)
+          await onPart(part)
           step()
         }
       }

@@ -28,17 +28,6 @@ enum StopSequences {
   static let countLimit = 16
   /// The limit on a sequence, in bytes.
   static let lengthLimit = 1024
-
-  /// Returns the sequences of a field.
-  /// - Throws: ``APIError`` 400 for too many or too long ones: each byte of a reply is compared with every sequence.
-  static func checked(_ field: StringOrList?) throws -> [String] {
-    let values = field?.values ?? []
-    guard values.count <= countLimit else {
-      throw APIError.badRequest("`stop` has \(values.count) sequences; allowed: \(countLimit)")
-    }
-    guard let longest = values.map(\.utf8.count).max(), longest > lengthLimit else { return values }
-    throw APIError.badRequest("a sequence of `stop` has \(longest) bytes; allowed: \(lengthLimit)")
-  }
 }
 
 /// A field that is a string or a list of strings.

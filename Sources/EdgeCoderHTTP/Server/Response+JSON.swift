@@ -17,6 +17,16 @@ extension Response {
     }
   }
 
+  /// Returns the response with a header that names the fields of the request without an effect on the reply, if any.
+  func naming(ignored: [String]) -> Response {
+    // A name is the client's text; what is no token cannot be in a header.
+    let names = ignored.filter { HTTPField.Name($0) != nil && $0.utf8.count <= 64 }
+    guard !names.isEmpty else { return self }
+    var response = self
+    response.headers[.ignored] = names.prefix(64).joined(separator: ", ")
+    return response
+  }
+
   /// Returns a value as JSON on one line.
   static func text(_ value: any Encodable) throws -> String {
     String(decoding: try encoded(value), as: UTF8.self)
@@ -54,4 +64,9 @@ extension Response {
     encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
     return encoder
   }
+}
+
+extension HTTPField.Name {
+  /// The header with the fields of the request that have no effect; the name is a constant token, so it always parses.
+  static let ignored = HTTPField.Name("edgecoder-ignored")!
 }

@@ -1,3 +1,4 @@
+internal import EdgeCoder
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -19,22 +20,30 @@ struct StreamFormat: Sendable {
   var opening: [Value] = []
   /// Returns the value for a piece of the text.
   var piece: @Sendable (String) -> Value
+  /// Returns the value for a call of a tool, whose position in the reply is given.
+  ///
+  /// - Throws: ``APIError`` where a client cannot take it.
+  var toolCall: @Sendable (ToolCall, Int) throws -> Value = { _, _ in throw APIError.unexpectedCall }
   /// Returns the values after the text.
   var closing: @Sendable (LiveReply) -> [Value]
 
   /// Returns the response, which starts with the first piece. A later error is written to the stream, in place of its
   /// normal end.
-  func response(_ reply: LiveReply, first: String?) -> Response {
-    Response(
+  func response(_ reply: LiveReply, first: ReplyPart?) -> Response {
+    let response = Response(
       status: .ok, headers: headers,
       body: ResponseBody { writer in
         var reply = reply
-        var text = first
+        var next = first
         do {
           try await write(opening, to: &writer)
-          while let piece = text {
-            try await write(ReplyText.pieces(piece).map(self.piece), to: &writer)
-            text = try await reply.next()
+          while let part = next {
+            switch part {
+            case .text(let text): try await write(ReplyText.pieces(text).map(piece), to: &writer)
+            case .toolCall(let call): try await write([toolCall(call, reply.toolCalls.count - 1)], to: &writer)
+            case .ignored: break  // the header has them
+            }
+            next = try await reply.next()
           }
           try await write(closing(reply), to: &writer)
           if framing == .events { try await writer.write(ByteBuffer(string: "data: [DONE]\n\n")) }
@@ -43,6 +52,7 @@ struct StreamFormat: Sendable {
         }
         try await writer.finish(nil)
       })
+    return response.naming(ignored: reply.ignored)
   }
 
   private var headers: HTTPFields {

@@ -152,15 +152,15 @@ import Testing
 
   @Test("The producer waits for the consumer") func whoMakesTextWaitsForWhoTakesIt() async throws {
     let given = Signal()
-    let generation = Generation { onText in
-      await onText("one")
+    let generation = Generation { onPart in
+      await onPart(.text("one"))
       given.fire()
-      await onText("two")
+      await onPart(.text("two"))
       return InferenceReply(id: "1", output: "onetwo", ok: true, durationMs: 1, phone: "p")
     }
-    #expect(await generation.next() == "one")
+    #expect(await generation.next() == .text("one"))
     await given.wait()
-    #expect(await generation.next() == "two")
+    #expect(await generation.next() == .text("two"))
     #expect(await generation.next() == nil)
     #expect(try await generation.result().output == "onetwo")
   }

@@ -91,15 +91,15 @@ import Testing
   @Test(
     "Unsupported features are refused",
     arguments: [
-      #""images":["aGk="]"#, #""suffix":"x""#, #""format":"json""#, #""format":{"type":"object"}"#, #""think":true"#,
-      #""raw":true"#, #""template":"{{ .Prompt }}""#, #""context":[1,2]"#,
+      #""images":["aGk="]"#, #""suffix":"x""#, #""think":true"#, #""logprobs":true"#, #""raw":true"#,
+      #""template":"{{ .Prompt }}""#, #""context":[1,2]"#,
     ])
   func whatAPhoneCannotDoIsRefused(field: String) async throws {
     let response = try await withAPI(FakeService(output: "x")) {
       try await $0.post("/api/generate", #"{"model":"edgecoder","prompt":"hi",\#(field)}"#)
     }
     #expect(response.status == .badRequest)
-    #expect(try response.errorText()?.contains("plain text only") == true)
+    #expect(try response.errorText()?.contains("edgecoder does not support ") == true)
   }
 
   @Test(
@@ -118,7 +118,7 @@ import Testing
   @Test(
     "Refusals have the words after which clients go on without",
     arguments: [
-      (#""tools":[{"type":"function"}]"#, "does not support tools"), (#""think":true"#, "does not support thinking"),
+      (#""think":true"#, "does not support thinking"), (#""images":["aGk="]"#, "does not support images"),
     ])
   func theWordsOfRefusals(field: String, words: String) async throws {
     let response = try await withAPI(FakeService(output: "x")) {

@@ -98,12 +98,20 @@ import Testing
       (#""x":1"#, "`messages` is missing"),
       (#""messages":[{"content":"hi"}]"#, "`messages[0].role` is missing"),
       (#""messages":[{"role":"king","content":"hi"}]"#, "`messages[0].role` is not"),
-      (#""messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]"#, "not text"),
-      (hi + #","tools":[{"type":"function"}]"#, "`tools`"), (hi + #","n":2"#, "`n`"),
+      (
+        #""messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]"#,
+        "does not support images"
+      ),
+      (#""messages":[{"role":"user","content":[{"type":"input_audio"}]}]"#, "not text"),
+      (hi + #","tools":[{"type":"function"}]"#, "`tools[0].function.name`"), (hi + #","tools":{"a":1}"#, "`tools` is"),
+      (hi + #","functions":[{"name":"f"}]"#, "does not support tools"),
+      (hi + #","tool_choice":{"type":"x"}"#, "`tool_choice`"), (hi + #","temperature":"hot""#, "`temperature`"),
+      (hi + #","seed":1.5"#, "`seed`"), (hi + #","n":2"#, "`n`"),
       (hi + #","logprobs":true"#, "`logprobs`"), (hi + #","top_logprobs":3"#, "`top_logprobs`"),
       (hi + #","modalities":["text","audio"]"#, "does not support audio"),
       (hi + #","audio":{"voice":"a"}"#, "does not support audio"),
-      (hi + #","response_format":{"type":"json_object"}"#, "`response_format`"),
+      (hi + #","response_format":{"type":"xml"}"#, "`response_format.type`"),
+      (hi + #","response_format":{"type":"json_schema"}"#, "`response_format.json_schema.schema`"),
       (hi + #","max_tokens":0"#, "`max_tokens`"),
     ])
   func badInputIs400InOpenAIsShape(fields: String, message: String) async throws {

@@ -1,11 +1,12 @@
-import Foundation
+import EdgeCoder
 import Testing
 
 @testable import EdgeCoderHTTP
 
 @Suite("The prompt template") struct PromptTemplateTests {
   private func render(_ json: String) throws -> String {
-    try PromptTemplate.render(JSONDecoder().decode([ChatMessage].self, from: Data(json.utf8)))
+    let body = try RequestBody<OllamaChatRequest>(Array(#"{"messages":\#(json)}"#.utf8))
+    return ChatMessage.prompt(for: try MessageBody.messages(body.messages, body.json["messages"]))
   }
 
   @Test(

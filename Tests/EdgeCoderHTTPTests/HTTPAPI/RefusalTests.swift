@@ -29,6 +29,7 @@ import Testing
     "A refusal of a phone has the status of its kind",
     arguments: [
       (Answer.Refusal.Kind.failed, 502), (.cancelled, 502), (.noModel, 503), (.refused, 413), (.contextExceeded, 400),
+      (.unsupported, 400),
     ])
   func aRefusalHasTheStatusOfItsKind(kind: Answer.Refusal.Kind, status: Int) async throws {
     try await withAPI(Self.phone(kind)) { client in

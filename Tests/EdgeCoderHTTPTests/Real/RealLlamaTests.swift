@@ -2,6 +2,7 @@ import EdgeCoder
 import EdgeCoderHTTP
 import EdgeCoderTesting
 import Foundation
+import HTTPTypes
 import HummingbirdTesting
 import SystemTesting
 import Testing
@@ -62,6 +63,30 @@ struct RealLlamaTests {
           let parts = ["eval_duration", "prompt_eval_duration"].compactMap { json[$0] as? Int }
           #expect(parts.count == 2)
           #expect(parts.reduce(0, +) <= json["total_duration"] as? Int ?? 0)
+        }
+      }
+    }
+  }
+
+  @Test("A schema and options of a client bind the model of a phone") func aSchemaBindsTheModel() async throws {
+    try await withLlama { _, url in
+      let phone = LoopbackPhone(muxBearers: [.gatt])
+      let air = LoopbackCentral()
+      let central = Central(scanner: air, connector: air)
+      let service = PhoneService(transport: phone, engine: try OpenAIEngine(url: url, limits: .patient))
+      try await running([service.run, central.run]) {
+        air.see(phone)
+        try await eventually { await central.status().modelState == "ready" }
+        try await withAPI(central) { client in
+          let body = """
+            {"messages":[{"role":"system","content":"hallo"},{"role":"user","content":"hallo"}],"max_tokens":64,"seed":7,
+             "temperature":1,"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"enum":[true]}}}}
+            """
+          let response = try await client.post("/v1/chat/completions", body)
+          let choice = (try response.json()["choices"] as? [[String: Any]])?.first
+          #expect((choice?["message"] as? [String: Any])?["content"] as? String == "true", "\(response.text)")
+          let ignored = HTTPField.Name("edgecoder-ignored")
+          #expect(ignored.map { response.headers[$0] } == .some(nil))
         }
       }
     }

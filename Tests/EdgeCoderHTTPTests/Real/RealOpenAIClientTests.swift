@@ -40,4 +40,24 @@ struct RealOpenAIClientTests {
     #expect(failure("bad request") == ["BadRequestError", 400, "invalid_request"])
     #expect(service.calls.first == .init(prompt: "Be brief.\n\nhello", maxTokens: 16))
   }
+
+  @Test("The official OpenAI client understands calls of tools") func itUnderstandsCallsOfTools() async throws {
+    let call = ToolCall(id: "call_1", name: "weather", arguments: #"{"city":"Zürich"}"#)
+    let service = FakeService(output: "", Completion(.toolCalls), parts: [.ignored([.seed]), .toolCall(call)])
+    let printed = try await withAPI(service, .live) { client in
+      try await PythonScript("openai_details.py", "http://127.0.0.1:\(try #require(client.port))").read()
+    }
+    let found = try jsonObject(printed.utf8)
+    #expect(found["ignored"] as? String == "logit_bias, seed")
+    let whole = try #require(found["call"] as? [Any])
+    #expect(whole.first as? String == "tool_calls")
+    #expect(whole[1] is NSNull)
+    #expect((whole.last as? [[Any]])?.first?.last as? [String: String] == ["city": "Zürich"])
+    #expect((found["streamed"] as? [Any])?.first as? String == "tool_calls")
+    #expect(
+      ((found["streamed"] as? [Any])?.last as? [String: [String]])?["0"] == ["call_1", "weather", call.arguments])
+    #expect(found["joined"] as? String == call.arguments)
+    #expect(service.requests.first?.details.options.temperature == 0)
+    #expect(service.requests.first?.details.tools.count == 1)
+  }
 }

@@ -11,19 +11,23 @@ final class FakeService: InferenceService {
 
   private let answer: @Sendable (Call) async throws -> InferenceReply
   private let state: CentralStatus
-  private let recorded = NIOLockedValueBox<[Call]>([])
+  private let recorded = NIOLockedValueBox<[InferenceRequest]>([])
+  private let parts: [ReplyPart]
 
+  /// - Parameter parts: What arrives before the reply.
   init(
     status: CentralStatus = CentralStatus(connected: true, scanning: false, modelState: "ready"),
+    parts: [ReplyPart] = [],
     answer: @escaping @Sendable (Call) async throws -> InferenceReply
   ) {
     self.answer = answer
+    self.parts = parts
     state = status
   }
 
   /// A phone that answers every prompt with `output`.
-  convenience init(output: String, ok: Bool = true, _ completion: Completion? = nil) {
-    self.init { _ in
+  convenience init(output: String, ok: Bool = true, _ completion: Completion? = nil, parts: [ReplyPart] = []) {
+    self.init(parts: parts) { _ in
       InferenceReply(
         id: "ID-1", answer: Answer(output: output, ok: ok), durationMs: 42, phone: "Pixel", completion: completion)
     }
@@ -34,14 +38,15 @@ final class FakeService: InferenceService {
     self.init { _ in throw error }
   }
 
-  var calls: [Call] { recorded.withLockedValue { $0 } }
+  var calls: [Call] { requests.map { Call(prompt: $0.prompt, maxTokens: $0.maxTokens) } }
+  var requests: [InferenceRequest] { recorded.withLockedValue { $0 } }
 
   func generate(
-    _ request: InferenceRequest, onText: @Sendable @escaping (String) async -> Void
+    _ request: InferenceRequest, onPart: @Sendable @escaping (ReplyPart) async -> Void
   ) async throws -> InferenceReply {
-    let call = Call(prompt: request.prompt, maxTokens: request.maxTokens)
-    recorded.withLockedValue { $0.append(call) }
-    return try await answer(call)
+    recorded.withLockedValue { $0.append(request) }
+    for part in parts { await onPart(part) }
+    return try await answer(Call(prompt: request.prompt, maxTokens: request.maxTokens))
   }
 
   func status() async -> CentralStatus { state }

@@ -117,7 +117,7 @@ private final class Phones: InferenceService {
   var prompts: [String] { state.withLock { $0.prompts } }
 
   func generate(
-    _ request: InferenceRequest, onText: @Sendable @escaping (String) async -> Void
+    _ request: InferenceRequest, onPart: @Sendable @escaping (ReplyPart) async -> Void
   ) async throws -> InferenceReply {
     guard areReady else { throw InferenceError(.noPhoneReady, "no phone is in sight") }
     state.withLock { $0.prompts.append(request.prompt) }

@@ -20,6 +20,11 @@ import Testing
       "02 00 00000000 02 00 00400000 a002 9b3f0a6a"
     ),
     (
+      .welcome(
+        MuxTerms(window: 65536, frameLimit: 2048, inflates: true, takesDetails: true, takesForms: true)),
+      "02 00 00000000 02 07 00000100 0008 ce6b3001"
+    ),
+    (
       .open(stream: 1, maxTokens: 512, length: 2, text: Array("hi".utf8)),
       "10 00 01000000 00020000 02000000 6869 6325e76d"
     ),
@@ -38,6 +43,11 @@ import Testing
     (.credit(stream: 1, bytes: 32768), "13 00 01000000 00800000 83498c02"),
     (.cancel(stream: 1), "14 00 01000000 4b863991"),
     (.progress(stream: 1, ahead: 3), "15 00 01000000 0300 406008b1"),
+    (
+      .open(
+        stream: 1, maxTokens: 0, length: 27, isForm: true, text: RequestForm.encoded(InferenceRequest(prompt: "hi"))),
+      "10 04 01000000 00000000 1b000000 7b2276657273696f6e223a312c2270726f6d7074223a226869227d d153ed19"
+    ),
     (.fail(reason: "no"), "1f 00 00000000 6e6f 0ec6cae6"),
   ]
 

@@ -44,6 +44,7 @@ import Timing
           for await action in actions {
             switch action {
             case .request(let stream, let prompt, _): jobs.addTask { await answer(server, stream, prompt) }
+            case .form(let stream, let request, _): jobs.addTask { await answer(server, stream, request.prompt) }
             case .cancel(let stream): onCancel(stream)
             }
           }

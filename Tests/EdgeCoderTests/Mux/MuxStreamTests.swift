@@ -107,7 +107,7 @@ import Testing
     let second = machine.open(prompt: "y", maxTokens: nil)
     let next = try #require(second)
     let opened = try machine.next().flatMap(MuxFrame.decode)
-    guard case .open(next, 0, 1, _) = opened else {
+    guard case .open(next, 0, 1, false, _) = opened else {
       Issue.record("not opened")
       return
     }
