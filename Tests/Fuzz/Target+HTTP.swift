@@ -39,6 +39,7 @@ import Foundation
       _ = try? RequestBody<OllamaChatRequest>(bytes).checkedPrompt()
       _ = try? RequestBody<OllamaShowRequest>(bytes)
       _ = try? RequestBody<OpenAIChatRequest>(bytes).checkedPrompt()
+      _ = try? RequestBody<ResponsesRequest>(bytes).checkedPrompt()
       _ = try RequestBody<OpenAICompletionRequest>(bytes).checkedPrompt()
     }
 

@@ -23,7 +23,7 @@ public import ServiceLifecycle
 /// | any method `/status` | EdgeCoder: the status of the central |
 /// | `POST /api/generate` | EdgeCoder and Ollama |
 /// | `POST /api/chat`, `GET /api/tags`, `POST /api/show`, `POST /api/pull`, `GET /api/version`, `GET /api/ps` | Ollama |
-/// | `POST /v1/chat/completions`, `POST /v1/completions`, `GET /v1/models` | OpenAI |
+/// | `POST /v1/responses`, `POST /v1/chat/completions`, `POST /v1/completions`, `GET /v1/models` | OpenAI |
 ///
 /// **One model.** All phones are the model `edgecoder`, and the central chooses the phone. A request for another model
 /// gets 404; a request without a model is served.
@@ -31,7 +31,7 @@ public import ServiceLifecycle
 /// **Streams.** Over a v2 mux the text of a phone is sent to the client as it is produced; a slow client delays its phone.
 /// The reply of another phone is sent when it is complete. The response starts with the first text, so that its status
 /// covers all failures before. A later failure is part of the stream: a line with `error` for Ollama clients, an event with
-/// `error` and without `[DONE]` for OpenAI clients. A piece has at most 4 KiB.
+/// `error` and without `[DONE]` (`response.completed` in `/v1/responses`) for OpenAI clients. A piece has at most 4 KiB.
 ///
 /// **Conversations and parameters.** Messages with their roles, options (temperature, seed, `top_p`, `num_ctx` …), formats
 /// and JSON schemas, tools and calls of tools go to the model server of the network route as they are, and to a phone over
@@ -144,6 +144,7 @@ public struct HTTPAPI: Service {
     EdgeCoderRoutes(runner: runner).add(to: router)
     OllamaRoutes(runner: runner).add(to: router)
     OpenAIRoutes(runner: runner).add(to: router)
+    ResponsesRoute(runner: runner).add(to: router)
     return router
   }
 }

@@ -172,6 +172,7 @@ struct OpenAIToolCall: Encodable, Sendable {
 struct OpenAIUsage: Encodable, Sendable {
   let prompt_tokens: Int
   let completion_tokens: Int
+  var total_tokens: Int { prompt_tokens.addingReportingOverflow(completion_tokens).partialValue }
 
   /// - Returns: `nil` unless the engine has reported both counts.
   init?(_ completion: Completion) {
@@ -186,7 +187,7 @@ struct OpenAIUsage: Encodable, Sendable {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(prompt_tokens, forKey: .prompt_tokens)
     try container.encode(completion_tokens, forKey: .completion_tokens)
-    try container.encode(prompt_tokens.addingReportingOverflow(completion_tokens).partialValue, forKey: .total_tokens)
+    try container.encode(total_tokens, forKey: .total_tokens)
   }
 }
 

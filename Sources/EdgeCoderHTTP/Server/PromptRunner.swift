@@ -23,6 +23,13 @@ struct Prompt: Sendable {
   }
 }
 
+/// A reply whose first part has arrived.
+struct StartedReply: Sendable {
+  let live: LiveReply
+  /// The first part; `nil` for an empty reply.
+  let first: ReplyPart?
+}
+
 /// The operations that all routes share: reading a body within its limits, and running one prompt.
 struct PromptRunner: Sendable {
   let service: any InferenceService
@@ -52,11 +59,18 @@ struct PromptRunner: Sendable {
   /// has a status of its own.
   /// - Throws: ``APIError``, or `CancellationError` when the server stops.
   func stream(_ prompt: Prompt, for context: APIContext, as format: StreamFormat) async throws -> Response {
+    let started = try await start(prompt, for: context)
+    return format.response(started.live, first: started.first)
+  }
+
+  /// Sends one prompt and waits for the first part of its reply; a client that disconnects cancels it.
+  /// - Throws: ``APIError``, or `CancellationError` when the server stops.
+  func start(_ prompt: Prompt, for context: APIContext) async throws -> StartedReply {
     let generation = Generation { onPart in try await generate(prompt, onPart) }
     try await context.departure()?.whenComplete { [weak generation] _ in generation?.abandon() }
     var live = LiveReply(prompt, generation)
     let first = try await live.next()
-    return format.response(live, first: first)
+    return StartedReply(live: live, first: first)
   }
 
   private func generate(

@@ -9,6 +9,7 @@ struct RouteFallback: RouterMiddleware {
     "/api/pull": "POST", "/api/tags": "GET, HEAD",
     "/api/ps": "GET, HEAD", "/api/version": "GET, HEAD", "/v1/models": "GET, HEAD",
     "/v1/models/\(HTTPAPI.modelName)": "GET, HEAD", "/v1/chat/completions": "POST", "/v1/completions": "POST",
+    "/v1/responses": "POST",
   ]
 
   func handle(

@@ -101,7 +101,7 @@ import Testing
   @Test("Routes that phones do not have are 501, with the reason") func absentRoutesAre501() async throws {
     try await withAPI(FakeService(output: "x")) { client in
       for path in [
-        "/v1/responses", "/v1/responses/1", "/v1/embeddings", "/v1/images/generations", "/v1/audio/speech",
+        "/v1/responses/1", "/v1/embeddings", "/v1/images/generations", "/v1/audio/speech",
         "/v1/moderations", "/api/push", "/api/create", "/api/copy", "/api/delete", "/api/embed", "/api/embeddings",
       ] {
         for method in [HTTPRequest.Method.get, .post, .delete] {

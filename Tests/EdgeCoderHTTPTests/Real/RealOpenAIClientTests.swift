@@ -60,4 +60,35 @@ struct RealOpenAIClientTests {
     #expect(service.requests.first?.details.options.temperature == 0)
     #expect(service.requests.first?.details.tools.count == 1)
   }
+
+  @Test("The official OpenAI client understands /v1/responses") func itUnderstandsResponses() async throws {
+    let call = ToolCall(id: "call_1", name: "weather", arguments: #"{"city":"Zürich"}"#)
+    let service = FakeService(parts: [.text("Grüß "), .toolCall(call)]) { asked in
+      var reply = InferenceReply(id: "1", output: "Grüß dich 🐟", ok: true, durationMs: 5, phone: "p")
+      reply.completion = .counted
+      if asked.maxTokens == nil { reply.completion?.reason = .stop }
+      return reply
+    }
+    let printed = try await withAPI(service, .live) { client in
+      try await PythonScript("openai_responses.py", "http://127.0.0.1:\(try #require(client.port))").read()
+    }
+    let found = try jsonObject(printed.utf8)
+    #expect(found["whole"] as? [AnyHashable] == ["incomplete", "Grüß dich 🐟", 8, "max_output_tokens"])
+    let calls = try #require(found["calls"] as? [[Any]])
+    #expect(calls.first?.first as? String == "call_1")
+    #expect(calls.first?.last as? [String: String] == ["city": "Zürich"])
+    let kinds = try #require(found["kinds"] as? [String])
+    #expect(kinds.first == "response.created")
+    #expect(kinds.last == "response.completed")
+    #expect(kinds.contains("response.output_text.delta"))
+    #expect(kinds.contains("response.function_call_arguments.done"))
+    let final = try #require(found["final"] as? [Any])
+    #expect(final.first as? String == "Grüß dich 🐟")
+    #expect(final.last as? [String] == ["message", "function_call", "message"])
+    #expect(found["second"] as? String == "Grüß dich 🐟")
+    #expect((found["refused"] as? String)?.contains("previous_response_id") == true)
+    let last = try #require(service.requests.last)
+    #expect(last.details.messages.map(\.role) == [.user, .assistant, .tool])
+    #expect(last.details.messages[1].toolCalls == [call])
+  }
 }
