@@ -41,6 +41,10 @@ extension FakeBlueZ {
     /// `bluetoothd -E` from BlueZ 5.84 on.
     public var reportsBearers = false
 
+    /// A Boolean value that indicates whether programs have the capability CAP_NET_ADMIN, which most of the kernel's
+    /// management interface needs: readings of links, connection parameters, PHYs, privacy, Secure Connections.
+    public var hasNetAdmin = false
+
     /// Creates a configuration; without arguments it is Debian 12's bluetoothd with two good radios.
     public init(
       version: BlueZRelease = BlueZRelease(5, 66), mtu: UInt16 = 517, rssi: Int16 = -55,

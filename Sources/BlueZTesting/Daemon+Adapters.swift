@@ -6,6 +6,8 @@ extension Daemon {
   /// Exports an adapter on the bus.
   func serve(_ adapter: VirtualAdapter) throws {
     let index = adapter.index
+    // With what main.conf says, which is nothing.
+    adapter.kernel.controller = VirtualController()
     let part = ServedObject.Part(
       name: Names.adapter,
       types: [
@@ -108,6 +110,7 @@ extension Daemon {
     for client in adapter.clients.advertisements.keys { release(client) }
     adapter.clear()
     fellSilent(adapter)
+    noteConnections(of: adapter)
   }
 
   /// The adapter, when it is switched on.

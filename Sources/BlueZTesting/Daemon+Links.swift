@@ -142,7 +142,7 @@ extension Daemon {
       return true
     }
     guard adapter.strangers[device.address]?.air.isConnectable == true else { return false }
-    begin(Link(mtu: configuration.mtu, defaultAgent: defaultAgents.last), of: [(device, adapter)])
+    begin(Link(from: adapter, mtu: configuration.mtu, defaultAgent: defaultAgents.last), of: [(device, adapter)])
     return true
   }
 
@@ -152,7 +152,8 @@ extension Daemon {
 
   private func link(_ device: VirtualDevice, at adapter: VirtualAdapter, to peer: VirtualAdapter) {
     guard let other = peer.devices[adapter.address] ?? addDevice(adapter.address, [:], at: peer) else { return }
-    begin(Link(mtu: mtu(with: peer), defaultAgent: defaultAgents.last), of: [(other, peer), (device, adapter)])
+    let link = Link(from: adapter, mtu: mtu(with: peer), defaultAgent: defaultAgents.last)
+    begin(link, of: [(other, peer), (device, adapter)])
   }
 
   private func begin(_ link: Link, of sides: [(VirtualDevice, VirtualAdapter)]) {
@@ -162,6 +163,7 @@ extension Daemon {
     let readable = sides.filter { !$0.1.faults.leavesServicesUnresolved() }
     for (side, at) in sides {
       side.link = link
+      noteConnections(of: at)
       let silently = at.faults.has(.connectedIsNotSignalled)
       side.object.set(Names.bearerLE, ["Connected": true], silently: silently)
       side.object.set(Names.device, ["Connected": true], silently: silently)
@@ -193,6 +195,7 @@ extension Daemon {
   private func unlink(_ device: VirtualDevice, at adapter: VirtualAdapter, _ reason: String) {
     if let link = device.link { loseChannels(over: link, at: adapter, reason) }
     device.link = nil
+    noteConnections(of: adapter)
     device.pairing?.cancel()
     if !adapter.devices.values.contains(where: { $0.link != nil }) { adapter.closeWriteSockets() }
     for (_, mirror) in device.mirrored { mirror.linkEnded() }

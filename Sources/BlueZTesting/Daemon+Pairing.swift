@@ -59,6 +59,7 @@ extension Daemon {
     guard let link = device.link, let peer = peer(of: device), let other = peer.devices[adapter.address] else {
       throw DBusError.notConnected
     }
+    defer { for at in [adapter, peer] { noteConnections(of: at) } }
     if let key = adapter.bonds[peer.address], peer.bonds[adapter.address] == key { link.key = key }
     guard link.key == nil else { return }
     guard device.pairing == nil else { throw DBusError.inProgress }

@@ -17,6 +17,7 @@ actor Daemon {
   private(set) var adapters: [VirtualAdapter]
   /// The kernel's part, which programs reach without bluetoothd.
   let channels: VirtualChannels
+  let kernel = VirtualKernel()
   /// The recorded devices in range, which are no programs and survive bluetoothd.
   private(set) var replays: [ReplayProgram] = []
   /// The agents, and which of them decide for programs without an agent: the last one does.
@@ -38,6 +39,7 @@ actor Daemon {
   func start() async throws {
     guard connection == nil else { return }
     channels.onConnect { [weak self] in await self?.openChannel($0) }
+    kernel.onCommand { [weak self] in await self?.answer($0) ?? [] }
     let connection = try await Connection.open(.address(bus.address), logger: logger)
     self.connection = connection
     root = try connection.export(.root, objectManager: true)
@@ -76,6 +78,7 @@ actor Daemon {
     guard let adapter = adapters.first(where: { $0.replay === replay }) else { return }
     for device in adapter.devices.values { end(device, at: adapter, "org.bluez.Reason.Timeout") }
     adapter.clear()
+    noteConnections(of: adapter)
     adapter.isPluggedIn = false
     replay.close()
   }
@@ -119,7 +122,10 @@ actor Daemon {
   private func end(_ dying: Connection) {
     connection = nil
     dying.close()
-    for adapter in adapters { adapter.clear() }
+    for adapter in adapters {
+      adapter.clear()
+      noteConnections(of: adapter)
+    }
     agents = [:]
     defaultAgents = []
     root = nil

@@ -105,6 +105,30 @@ public struct FakeAdapter: Sendable {
     await daemon.securityLevel(to: peer, at: index)
   }
 
+  // MARK: Links
+
+  /// Sets what the controller measures of the links to a peer, the present one and later ones. Until then the RSSI is
+  /// that of the ``FakeBlueZ/Configuration``, and the power 0 dBm of at most 8 dBm.
+  /// - Parameters:
+  ///   - reading: The powers; those outside −127 to 126 dBm are unknown, or the nearest.
+  ///   - peer: The address of the peer.
+  public func setLinkReading(_ reading: LinkReading, of peer: BluetoothAddress) async {
+    await daemon.setReading(reading, of: peer, at: index)
+  }
+
+  /// Asks the central of a link for connection parameters, as the kernel of a peripheral does where the link has others.
+  /// Programs with CAP_NET_ADMIN receive them with `Device.connectionParameterUpdates(limit:)`.
+  /// - Throws: `BlueZError`: `.notConnected` unless the peer is the central of a link to this adapter, `.invalidArgument`.
+  public func requestConnectionParameters(
+    _ parameters: ConnectionParameters, of central: BluetoothAddress
+  ) async throws { try await daemon.request(parameters, of: central, at: index) }
+
+  /// Returns the connection parameters that a program has set for a device.
+  /// - Returns: The parameters; `nil` when the kernel has none of this device.
+  public func preferredConnectionParameters(of device: BluetoothAddress) async -> ConnectionParameters? {
+    await daemon.preferredParameters(of: device, at: index)
+  }
+
   // MARK: Other devices
 
   /// Simulates a device that advertises, once for each scan, until ``forget(_:)``. Another call for the same address

@@ -24,17 +24,19 @@ public import Logging
 ///
 /// The fake implements the D-Bus contract of BlueZ 5.66, or of the release in its ``Configuration``, as far as `BlueZ`
 /// depends on it: adapters, private addresses, discovery with filters, advertising, monitors, connections, GATT in both
-/// roles, pairing by Just Works, by numeric comparison and by passkey entry. For its sessions it also has the L2CAP
-/// channels of the kernel, which outlive bluetoothd: PSMs, MTUs, security levels, credits. Faults are injected with
+/// roles, pairing by Just Works, by numeric comparison and by passkey entry. For its sessions it also stands in for the
+/// kernel: L2CAP channels, which outlive bluetoothd, with PSMs, MTUs, security levels and credits; the connections of
+/// an adapter; and the management interface, which with ``Configuration/hasNetAdmin`` serves every command that `BlueZ`
+/// sends. Faults are injected with
 /// ``FakeAdapter/inject(_:)``, ``kill()``, ``restart()`` and ``FakeAdapter/unplug()``.
 ///
 /// It does not imitate:
 ///
 /// - **the time and losses of the radio**: everything is received at once, and nothing is lost. A device advertises
 ///   once for each scan, and bluetoothd does not forget it after 30 s; ``FakeAdapter/forget(_:)`` does.
-/// - **the rest of the kernel**: the management socket, limits of controllers, and `Adapter.connections()`, which returns
-///   an empty list (EdgeCoder's phone needs the access mode `open` here). A program has no privilege: PSMs below 0x80 are
-///   refused.
+/// - **the rest of the kernel**: limits of controllers, debugfs, and what preferred connection parameters, PHYs, privacy
+///   and Secure Connections do to links, which only say that they are set. PSMs below 0x80 are refused, as to a program
+///   without privileges.
 /// - pairing again for a better key, profiles, BR/EDR beyond the fact of a link
 ///   (``FakeAdapter/setClassicLink(_:with:)``), authorization of prepared writes, EATT.
 /// - **the order in which bluetoothd adds the interfaces of an adapter**: here they appear at once.
@@ -80,12 +82,16 @@ public final class FakeBlueZ: Sendable {
     return FakeBlueZ(daemon, bus, adapters, configuration)
   }
 
-  /// Opens a session with the fake, like a program of its own. Its L2CAP channels are those of the fake; a session that
-  /// is opened on ``bus`` in another way has the kernel's.
+  /// Opens a session with the fake, like a program of its own. Its kernel is that of the fake, too; a session that is
+  /// opened on ``bus`` in another way has that of this host.
   /// - Throws: `BlueZError` when the bus is gone.
   public func session(logger: Logger = Logger(label: "edgeblue.bluez")) async throws -> Session {
     let channels = daemon.channels
-    return try await Session.open(bus: bus, version: configuration.version, logger: logger) { VirtualSocket(channels) }
+    let kernel = daemon.kernel
+    let access = KernelAccess(
+      openManagement: { try kernel.management.open() }, openSocket: { VirtualSocket(channels) },
+      connections: { number, _ in kernel.connections(of: number) })
+    return try await Session.open(bus: bus, version: configuration.version, logger: logger, kernel: access)
   }
 
   /// Returns an adapter in a session of its own.

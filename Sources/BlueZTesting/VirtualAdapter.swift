@@ -19,7 +19,6 @@ final class VirtualAdapter {
   }
 
   let index: Int
-  let name: String
   let path: ObjectPath
   let address: BluetoothAddress
   let faults = Faults()
@@ -52,6 +51,14 @@ final class VirtualAdapter {
     var channels: [Int: BoundedStream<VirtualDevice.Attempt>.Source] = [:]
   }
 
+  /// What the kernel's management interface shows.
+  struct Kernel {
+    /// The settings, which last until bluetoothd starts again.
+    var controller = VirtualController()
+    /// What the controller measures of links, by the addresses of their peers.
+    var readings: [BluetoothAddress: LinkReading] = [:]
+  }
+
   // These outlive bluetoothd.
   var isPluggedIn = true
   var bonds: [BluetoothAddress: LinkKey] = [:]
@@ -66,6 +73,7 @@ final class VirtualAdapter {
   var server = Server()
   var devices: [BluetoothAddress: VirtualDevice] = [:]
   var attempts = Attempts()
+  var kernel = Kernel()
 
   /// The handles below are those of the Generic Access and Generic Attribute services.
   static let firstHandle: UInt16 = 0x0010
@@ -76,8 +84,7 @@ final class VirtualAdapter {
 
   init(_ index: Int, address shared: BluetoothAddress? = nil) throws {
     self.index = index
-    name = "hci\(Self.firstNumber + index)"
-    path = try Names.root.appending(name)
+    path = try Names.root.appending("hci\(Self.firstNumber + index)")
     // A locally administered address.
     let number = String(index, radix: 16)
     guard let address = BluetoothAddress("02:EB:00:00:00:" + (number.count < 2 ? "0" : "") + number) else {
@@ -86,6 +93,9 @@ final class VirtualAdapter {
     self.address = shared ?? address
   }
 
+  /// The number by which the kernel knows it.
+  var number: UInt16 { UInt16(clamping: Self.firstNumber + index) }
+  var name: String { "hci\(number)" }
   var isPowered: Bool { replay != nil ? object != nil : object?[Names.adapter, "Powered"]?.bool ?? false }
   var alias: String { object?[Names.adapter, "Alias"]?.string ?? name }
   var services: [AttributeService] { server.applications.flatMap(\.services) }
@@ -166,6 +176,8 @@ final class VirtualDevice {
 
 /// A connection between two adapters.
 final class Link {
+  /// The index of the adapter that made the connection.
+  let central: Int
   let mtu: UInt16
   /// The default agent when the connection began.
   let defaultAgent: VirtualAdapter.Client?
@@ -176,7 +188,8 @@ final class Link {
     didSet { channels.security.withLock { [key] in $0 = key?.level ?? .low } }
   }
 
-  init(mtu: UInt16, defaultAgent: VirtualAdapter.Client?) {
+  init(from central: VirtualAdapter, mtu: UInt16, defaultAgent: VirtualAdapter.Client?) {
+    self.central = central.index
     self.mtu = mtu
     self.defaultAgent = defaultAgent
   }

@@ -34,6 +34,18 @@ extension Adapter {
     }
   }
 
+  /// Returns the connections of this adapter, read from the kernel. Needs no privilege, but a network namespace with
+  /// Bluetooth: a container has none of its own.
+  /// - Throws: ``BlueZError``: `.noAdapter`; `.notSupported` or `.notPermitted` when the kernel does not permit the
+  ///   request.
+  public func connections() throws -> [ConnectionInfo] {
+    let doing = "reading the connections of \(address) from the kernel"
+    guard let index = try requirePath().controllerIndex else {
+      throw BlueZError(.noAdapter, doing)
+    }
+    return try core.kernel.connections(index, doing)
+  }
+
   static func connectedPeers(of identity: AdapterIdentity, in state: borrowing SessionCore.State) -> Set<Peer> {
     guard let adapter = state.path(of: identity) else { return [] }
     let cache = state.cache

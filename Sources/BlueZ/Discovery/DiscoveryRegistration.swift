@@ -207,7 +207,7 @@ final class DiscoveryRegistration: Registration {
       let index = path.controllerIndex
     else { return }
     do {
-      try await core.openManagement().stopDiscovery(of: index)
+      try await core.kernel.openManagement().stopDiscovery(of: index)
     } catch {
       core.logger.debug("no scan of the kernel to end", metadata: ["error": "\(error)"])
     }

@@ -26,7 +26,7 @@ extension Adapter {
     _ = try requirePath()
     guard let addressType else { throw BlueZError(.noAdapter, "the adapter \(address) has no address type") }
     let doing = "listening on \(psm.map { "PSM \(L2CAPChannel.text($0))" } ?? "any PSM") of \(address)"
-    let socket = try core.openSocket()
+    let socket = try core.kernel.openSocket()
     do {
       try socket.listen(
         at: L2CAPSocketAddress(psm: psm ?? 0, address: address, type: addressType), security, mtu: mtu,

@@ -27,7 +27,7 @@ extension Device {
     try L2CAPChannel.check(mtu: mtu)
     let ends = try channelEnds()
     let doing = "opening \(L2CAPChannel.name(psm, peer))"
-    let socket = try core.openSocket()
+    let socket = try core.kernel.openSocket()
     let ending = SessionEnding(session) { socket.close() }
     defer { ending.cancel() }
     try await linking(at: ends.adapter, timeout) {

@@ -4,7 +4,7 @@ extension Adapter {
   /// - Throws: ``BlueZError``.
   func manage(_ command: ManagementCommand, _ parameters: [UInt8] = [], doing: String) async throws -> [UInt8] {
     guard let index = try requirePath().controllerIndex else { throw BlueZError(.noAdapter, doing) }
-    return try await core.openManagement().request(command, at: index, parameters, doing: doing)
+    return try await core.kernel.openManagement().request(command, at: index, parameters, doing: doing)
   }
 }
 

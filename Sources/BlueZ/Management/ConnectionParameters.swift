@@ -34,7 +34,7 @@ public struct ConnectionParameters: Sendable, Hashable {
   ///   - latency: The number of connection events.
   ///   - timeout: The supervision timeout, in units of 10 ms.
   /// - Returns: `nil` for an interval that ends before it begins.
-  init?(least: UInt16, most: UInt16, latency: UInt16, timeout: UInt16) {
+  package init?(least: UInt16, most: UInt16, latency: UInt16, timeout: UInt16) {
     guard least <= most else { return nil }
     self.init(
       interval: Self.intervalUnit * Int(least)...Self.intervalUnit * Int(most), latency: Int(latency),
@@ -43,7 +43,7 @@ public struct ConnectionParameters: Sendable, Hashable {
 
   /// The fields as the kernel has them: the interval's ends, the latency and the timeout.
   /// - Throws: ``BlueZError``, `.invalidArgument`; the kernel ignores such parameters without a word.
-  func fields(_ doing: String) throws -> [UInt16] {
+  package func fields(_ doing: String) throws -> [UInt16] {
     guard Self.intervals.contains(interval.lowerBound), Self.intervals.contains(interval.upperBound) else {
       throw BlueZError(
         .invalidArgument,

@@ -35,7 +35,7 @@ extension Device {
     let doing = "following the connection parameters of \(peer)"
     let address = try managementAddress()
     guard let index = try adapter().requirePath().controllerIndex else { throw BlueZError(.noAdapter, doing) }
-    let socket = try core.openManagement()
+    let socket = try core.kernel.openManagement()
     try await socket.requirePrivilege(doing)
     let watch = LinkWatch(self)
     let (stream, source) = BoundedStream.make(

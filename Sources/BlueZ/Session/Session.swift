@@ -50,16 +50,16 @@ public final class Session: Sendable {
   package static func open(
     bus: Connection.Bus, version: BlueZRelease? = nil, management: @escaping ManagementSocket.Opener
   ) async throws -> Session {
-    try await open(
-      SessionCore(bus: bus, version: version, logger: Logger(label: "edgeblue.bluez"), openManagement: management))
+    var kernel = KernelAccess.host
+    kernel.openManagement = management
+    return try await open(bus: bus, version: version, logger: Logger(label: "edgeblue.bluez"), kernel: kernel)
   }
 
-  /// Connects to the message bus of a fake bluetoothd, which has sockets of its own for L2CAP channels.
+  /// Connects to the message bus of a fake bluetoothd, which stands in for the kernel, too.
   package static func open(
-    bus: Connection.Bus, version: BlueZRelease?, logger: Logger,
-    openSocket: @escaping @Sendable () throws -> any ChannelSocket
+    bus: Connection.Bus, version: BlueZRelease?, logger: Logger, kernel: KernelAccess
   ) async throws -> Session {
-    try await open(SessionCore(bus: bus, version: version, logger: logger, openSocket: openSocket))
+    try await open(SessionCore(bus: bus, version: version, logger: logger, kernel: kernel))
   }
 
   private static func open(_ core: SessionCore) async throws -> Session {

@@ -32,26 +32,18 @@ final class SessionCore: Sendable {
   /// The release, if the caller that opened the session specified it.
   let version: BlueZRelease?
   let logger: Logger
-  /// Opens the kernel's management interface.
-  let openManagement: ManagementSocket.Opener
-  /// Opens a socket for L2CAP channels.
-  let openSocket: @Sendable () throws -> any ChannelSocket
+  let kernel: KernelAccess
   let state = Lock(State())
   /// Agents and pairing windows that start and stop: the end of one must not overtake the start of the next.
   let pairingSteps = SerialQueue()
   /// Wakes the supervisor.
   let wake = WakeSignal()
 
-  init(
-    bus: Connection.Bus, version: BlueZRelease?, logger: Logger,
-    openManagement: @escaping ManagementSocket.Opener = { try ManagementSocket() },
-    openSocket: @escaping @Sendable () throws -> any ChannelSocket = { try L2CAPSocket() }
-  ) {
+  init(bus: Connection.Bus, version: BlueZRelease?, logger: Logger, kernel: KernelAccess = .host) {
     self.bus = bus
     self.version = version
     self.logger = logger
-    self.openManagement = openManagement
-    self.openSocket = openSocket
+    self.kernel = kernel
   }
 
   /// Ends the session: its links, its streams, and with the connection to the bus all its registrations.

@@ -1,3 +1,4 @@
+import BlueZTesting
 import Streams
 
 @testable import BlueZ
@@ -8,15 +9,24 @@ final class FakeKernel: Sendable {
   typealias Answer = @Sendable (ManagementPacket) -> [ManagementPacket]
 
   private struct State {
-    var ends: [Int: PacketSocket] = [:]
-    var nextEnd = 0
     var commands: [ManagementPacket] = []
     var answer: Answer
   }
 
   private let state: Lock<State>
+  private let management: VirtualManagement
 
-  init(_ answer: @escaping Answer) { state = Lock(State(answer: answer)) }
+  init(_ answer: @escaping Answer) {
+    let state = Lock(State(answer: answer))
+    self.state = state
+    management = VirtualManagement { command, reply in
+      let answer = state.withLock { state in
+        state.commands.append(command)
+        return state.answer
+      }
+      reply(answer(command))
+    }
+  }
 
   /// A kernel that answers one command.
   convenience init(_ command: ManagementCommand, status: UInt8 = 0, _ parameters: [UInt8]) {
@@ -27,44 +37,15 @@ final class FakeKernel: Sendable {
   var commands: [ManagementPacket] { state.withLock { $0.commands } }
 
   /// The number of sockets that are open now.
-  var openSockets: Int { state.withLock { $0.ends.count } }
+  var openSockets: Int { management.openSockets }
 
   /// Answers in another way from now on.
   func answer(_ answer: @escaping Answer) { state.withLock { $0.answer = answer } }
 
-  func open() throws -> ManagementSocket {
-    let (near, far) = try PacketSocket.pair()
-    let id = state.withLock { state in
-      state.nextEnd += 1
-      return state.nextEnd
-    }
-    let end = try PacketSocket(
-      owning: far, onPacket: { [weak self] in self?.take($0, from: id) },
-      onClose: { [weak self] in _ = self?.state.withLock { $0.ends.removeValue(forKey: id) } })
-    state.withLock { $0.ends[id] = end }
-    return try ManagementSocket(owning: near)
-  }
+  func open() throws -> ManagementSocket { try management.open() }
 
   /// Sends bytes to all open sockets.
-  func send(_ bytes: [UInt8]) throws {
-    for end in state.withLock({ Array($0.ends.values) }) { _ = try end.sendNow(bytes) }
-  }
-
-  private func take(_ bytes: [UInt8], from id: Int) {
-    guard let command = ManagementPacket(bytes) else { return }
-    let (end, answer) = state.withLock { state in
-      state.commands.append(command)
-      return (state.ends[id], state.answer)
-    }
-    for packet in answer(command) {
-      do {
-        _ = try end?.sendNow(packet.bytes)
-      } catch {
-        // The program has closed its socket, as at the end of a stream.
-        return
-      }
-    }
-  }
+  func send(_ bytes: [UInt8]) { management.send(bytes) }
 }
 
 extension ManagementPacket {

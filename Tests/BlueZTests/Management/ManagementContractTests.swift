@@ -183,11 +183,11 @@ import Testing
       func event(_ address: [UInt8], _ interval: UInt8, at index: UInt16 = 1001, code: UInt16 = 0x1c) -> [UInt8] {
         ManagementPacket(code, index, address + [0, interval, 0, interval, 0, 0, 0, 200, 0]).bytes
       }
-      try kernel.send(event(Self.peer.dropLast() + [2], 8))
-      try kernel.send(event(Self.peer, 16, at: 1000))
-      try kernel.send(event(Self.peer, 24, code: 0x1d))
-      try kernel.send(Array(event(Self.peer, 32).dropLast()))
-      try kernel.send(event(Self.peer, 40))
+      kernel.send(event(Self.peer.dropLast() + [2], 8))
+      kernel.send(event(Self.peer, 16, at: 1000))
+      kernel.send(event(Self.peer, 24, code: 0x1d))
+      kernel.send(Array(event(Self.peer, 32).dropLast()))
+      kernel.send(event(Self.peer, 40))
       _ = try await device.connectionParameterUpdates()
       await settled { kernel.openSockets == 1 }
       var updates = stream.makeAsyncIterator()

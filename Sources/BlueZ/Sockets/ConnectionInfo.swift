@@ -53,37 +53,30 @@ public struct ConnectionInfo: Sendable, Hashable {
   }
 }
 
-extension Adapter {
+extension ConnectionInfo {
   /// The largest number of connections requested; `HCIGETCONNLIST` accepts no more on hosts with pages of 4 KiB.
   private static let mostLinks: UInt16 = 512
 
-  /// Returns the connections of this adapter, read from the kernel. Needs no privilege, but a network namespace with
-  /// Bluetooth: a container has none of its own.
-  /// - Throws: ``BlueZError``: `.noAdapter`; `.notSupported` or `.notPermitted` when the kernel does not permit the
-  ///   request.
-  public func connections() throws -> [ConnectionInfo] {
-    let doing = "reading the connections of \(address) from the kernel"
-    guard let index = try requirePath().controllerIndex else {
-      throw BlueZError(.noAdapter, doing)
-    }
+  /// Returns the connections of an adapter of this host.
+  static func list(of index: UInt16, doing: String) throws -> [ConnectionInfo] {
     // BTPROTO_HCI (include/net/bluetooth/bluetooth.h) is 1.
     let number = socket(Int32(BluetoothSocket.family), Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), 1)
     guard number >= 0 else { throw BlueZError(errno: errno, while: doing) }
     let descriptor = FileDescriptor(owning: number)
     defer { descriptor.close() }
     // struct hci_conn_list_req: the adapter's number and the capacity for connections, then the connections.
-    let size = MemoryLayout<UInt32>.size + ConnectionInfo.size * Int(Self.mostLinks)
+    let size = MemoryLayout<UInt32>.size + Self.size * Int(mostLinks)
     return try withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { buffer in
       buffer.initializeMemory(as: UInt8.self, repeating: 0)
       buffer.storeBytes(of: index, as: UInt16.self)
-      buffer.storeBytes(of: Self.mostLinks, toByteOffset: 2, as: UInt16.self)
+      buffer.storeBytes(of: mostLinks, toByteOffset: 2, as: UInt16.self)
       // HCIGETCONNLIST, _IOR('H', 212, int) (include/net/bluetooth/hci_sock.h).
       guard let start = buffer.baseAddress, ioctl(number, 0x8004_48d4, start) == 0 else {
         throw BlueZError(errno: errno, while: doing)
       }
       let count = Int(buffer.load(fromByteOffset: 2, as: UInt16.self))
       return (0..<count).compactMap {
-        ConnectionInfo(buffer.dropFirst(4 + ConnectionInfo.size * $0).prefix(ConnectionInfo.size))
+        ConnectionInfo(buffer.dropFirst(4 + Self.size * $0).prefix(Self.size))
       }
     }
   }
