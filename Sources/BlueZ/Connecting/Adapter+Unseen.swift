@@ -110,8 +110,8 @@ extension SessionCore {
       guard case .success(let path) = outcome else { return waiters }
       for waiter in waiters {
         waiter.linked.withLock { $0 = path }
-        state.leases.beginAttempt(path, waiter.lifetime)
-        state.leases.endAttempt(path, hasLink: true)
+        let attempt = state.leases.beginAttempt(path, waiter.lifetime)
+        state.leases.endAttempt(attempt, hasLink: true)
       }
       if waiters.isEmpty { state.disconnections.begin(path) }
       return waiters

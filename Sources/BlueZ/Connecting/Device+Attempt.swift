@@ -79,16 +79,16 @@ extension Device {
     do {
       await core.claimCapability()
       try await withRadioToItself {
-        core.state.withLock { $0.leases.beginAttempt(path, lifetime) }
+        let attempt = core.state.withLock { $0.leases.beginAttempt(path, lifetime) }
         do {
           try await core.call(path, Self.interface, "Connect", timeout: timeout, doing: "connecting to \(peer)")
-          core.state.withLock { $0.leases.endAttempt(path, hasLink: true) }
+          core.state.withLock { $0.leases.endAttempt(attempt, hasLink: true) }
         } catch {
           // Of an attempt without a reply bluetoothd may still make a link.
           let isRefused = (error as? BlueZError).map { $0.code != .timedOut } ?? false
           core.state.withLock { state in
             let isLinked = state.cache.properties(path, Self.interface)?["Connected"]?.bool == true
-            state.leases.endAttempt(path, hasLink: isLinked || !isRefused)
+            state.leases.endAttempt(attempt, hasLink: isLinked || !isRefused)
           }
           throw error
         }

@@ -22,6 +22,8 @@ extension Device {
   /// Ends an attempt that bluetoothd may still be making, and returns when the connection is gone: the next attempt
   /// must not meet the end of this one.
   func giveUp() async {
+    // Of a later instance of bluetoothd the link is another one.
+    guard core.state.withLock({ $0.generation == generation }) else { return }
     do {
       try await endLink(timeout: .seconds(5), doing: "ending the attempt to connect to \(peer)")
     } catch {

@@ -65,15 +65,14 @@ extension Device {
     at adapter: ObjectPath, _ timeout: Duration, _ body: () async throws -> Void
   ) async throws {
     try await untilNoLinkEnds(timeout)
-    let begun = core.state.withLock { state -> Int? in
+    let attempt = core.state.withLock { state -> Leases.Attempt? in
       let isLinked = state.cache.properties(path, Self.interface)?["Connected"]?.bool == true
       if isLinked, !state.leases.contains(path) { return nil }
       // Also with a connection of this session: it may just be lost, and the kernel then makes the next one.
-      state.leases.beginAttempt(path, .session)
-      return state.generation
+      return state.leases.beginAttempt(path, .session)
     }
-    guard let begun else { return try await body() }
-    defer { endLinking(begun: begun) }
+    guard let attempt else { return try await body() }
+    defer { endLinking(attempt) }
     try await withRadioToItself(at: adapter, body)
     // Also of an attempt that began with an earlier instance of bluetoothd: the kernel carries on without it.
     core.state.withLock { $0.leases.add(path, .session) }
@@ -81,7 +80,7 @@ extension Device {
 
   /// Ends the attempt when bluetoothd has said whether there is a connection. The kernel is ahead of bluetoothd, whose
   /// signal of the end of an earlier connection may still be on its way; and a peer may have refused the channel alone.
-  private func endLinking(begun: Int) {
+  private func endLinking(_ attempt: Leases.Attempt) {
     Task { [core, path, peer] in
       do {
         try await core.refresh(path, Self.interface, doing: "reading the properties of \(peer)")
@@ -91,7 +90,8 @@ extension Device {
       core.state.withLock { state in
         // An instance that has just started may not have returned the device yet.
         let isLinked = state.cache.properties(path, Self.interface)?["Connected"]?.bool != false
-        state.endLinking(path, begun: begun, isLinked: isLinked)
+        if isLinked { state.leases.add(path, .session) }
+        state.leases.endAttempt(attempt, hasLink: isLinked)
       }
     }
   }
@@ -114,14 +114,5 @@ extension Device {
     let ends = ChannelEnds(adapter: adapter, own: own, ownType: ownType, peer: address, peerType: addressType)
     core.state.withLock { $0.channels.note(path, ends, in: generation) }
     return ends
-  }
-}
-
-extension SessionCore.State {
-  /// Ends an attempt to open a channel that began with an instance of bluetoothd.
-  fileprivate mutating func endLinking(_ device: ObjectPath, begun: Int, isLinked: Bool) {
-    if isLinked { leases.add(device, .session) }
-    // The attempts of an earlier instance are forgotten, and those of this one are others.
-    if generation == begun { leases.endAttempt(device, hasLink: isLinked) }
   }
 }

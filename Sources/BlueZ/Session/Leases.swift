@@ -5,7 +5,16 @@ import DBus
 /// A link that was there before this session wanted it, because another program or the peer made it, is not one of
 /// them.
 struct Leases: Sendable {
+  /// An attempt to make a link with an instance of bluetoothd.
+  struct Attempt: Sendable {
+    fileprivate let device: ObjectPath
+    fileprivate let instance: Int
+  }
+
   private var lifetimes: [ObjectPath: LinkLifetime] = [:]
+  /// The number of instances of bluetoothd before this one. The attempts of an earlier one are forgotten, also when they
+  /// end late: those of this one are others.
+  private var instance = 0
   /// The numbers of attempts under way. Of several at once bluetoothd makes one, and refuses the others.
   private var attempts: [ObjectPath: Int] = [:]
 
@@ -16,14 +25,17 @@ struct Leases: Sendable {
   func contains(_ device: ObjectPath) -> Bool { lifetimes[device] != nil }
 
   /// Records that the session is about to make a link; ``endAttempt(_:hasLink:)`` must follow.
-  mutating func beginAttempt(_ device: ObjectPath, _ lifetime: LinkLifetime) {
+  mutating func beginAttempt(_ device: ObjectPath, _ lifetime: LinkLifetime) -> Attempt {
     if lifetimes[device] == nil { lifetimes[device] = lifetime } else { join(device, lifetime) }
     attempts[device, default: 0] += 1
+    return Attempt(device: device, instance: instance)
   }
 
   /// Records that an attempt has ended.
   /// - Parameter hasLink: `true` if it has made a link, or has to be undone; the link of another attempt stays a lease.
-  mutating func endAttempt(_ device: ObjectPath, hasLink: Bool) {
+  mutating func endAttempt(_ attempt: Attempt, hasLink: Bool) {
+    guard attempt.instance == instance else { return }
+    let device = attempt.device
     let left = attempts[device, default: 1] - 1
     attempts[device] = left == 0 ? nil : left
     if !hasLink { end(device) }
@@ -48,7 +60,9 @@ struct Leases: Sendable {
     if attempts[device] == nil { lifetimes[device] = nil }
   }
 
+  /// Forgets everything, because the instance of bluetoothd has ended.
   mutating func removeAll() {
+    instance += 1
     lifetimes = [:]
     attempts = [:]
   }

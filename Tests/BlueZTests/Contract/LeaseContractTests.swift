@@ -1,6 +1,7 @@
-import BlueZ
 import BlueZTesting
 import Testing
+
+@testable import BlueZ
 
 /// Tests of links: who ends them, and when.
 extension ContractTests {
@@ -95,6 +96,22 @@ extension ContractTests {
       await settled { await lab.adapters[1].holdings().links == 0 }
       await settled { !device.isConnected }
     }
+  }
+
+  @Test("What ends an attempt of an earlier bluetoothd does not end a link of the next one")
+  func anEarlierAttempt() async throws {
+    let lab = try await FakeBlueZ.start()
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
+    let opened = try await Parlour().open(on: phone)
+    let attempted = try await firstSeen(by: central)
+    try await lab.restart()
+    let other = try await lab.adapter(1)
+    let connection = try await other.connect(to: phone.address)
+    await attempted.giveUp()
+    #expect(await lab.adapters[1].holdings().links == 1)
+    withExtendedLifetime((opened, connection)) {}
+    try await lab.stop()
   }
 }
 
