@@ -10,14 +10,33 @@ extension RemoteCharacteristic {
     guard flags.contains(.writeWithoutResponse) else {
       throw BlueZError(.notSupported, "\(uuid) cannot be written without response")
     }
-    let (descriptor, mtu) = try await acquire("AcquireWrite")
-    return CharacteristicWriter(
-      uuid: uuid, mtu: mtu, socket: try PacketSocket(owning: descriptor, onPacket: { _ in }, onClose: {}))
+    let (descriptor, mtu) = try await acquire("AcquireWrite", .writer(of: path))
+    let socket = try PacketSocket(owning: descriptor, onPacket: { _ in }, onClose: {})
+    return CharacteristicWriter(self, mtu: mtu, socket: socket)
   }
 
-  /// Requests a socket from bluetoothd.
+  /// The longest time for which bluetoothd may not know yet that this session has closed a socket.
+  private static let noticeLimit = Duration.seconds(2)
+
+  /// Waits until bluetoothd has noticed that this session closed a socket; returns at once when it closed none.
+  /// - Returns: `true` if the session had such a socket, and bluetoothd has noticed its end.
+  func hasReleased(_ socket: ClosedSockets.Socket) async throws -> Bool {
+    guard device.core.state.withLock({ $0.closedSockets.take(socket) }) else { return false }
+    do {
+      try await device.core.wait("waiting for the end of a socket of \(uuid)", Self.noticeLimit) { [path] state in
+        state.cache.properties(path, Self.interface)?[socket.property]?.bool == true ? nil : ()
+      }
+      return true
+    } catch let error as BlueZError where error.code == .timedOut {
+      // Another program has one by now, or bluetoothd has not signalled the end. It says which.
+      return false
+    }
+  }
+
+  /// Requests a socket from bluetoothd, when that has noticed the end of the one that this session had before.
   /// - Returns: This end of the socket, and the ATT MTU of the connection.
-  func acquire(_ member: String) async throws -> (FileDescriptor, Int) {
+  func acquire(_ member: String, _ socket: ClosedSockets.Socket) async throws -> (FileDescriptor, Int) {
+    _ = try await hasReleased(socket)
     do {
       let reply = try await device.core.callPeer(
         .init(path, Self.interface, member, returning: "hq"), [.properties([:])], timeout: .seconds(35),
@@ -53,12 +72,18 @@ public final class CharacteristicWriter: Sendable {
   public let mtu: Int
   private let uuid: BluetoothUUID
   private let socket: PacketSocket
+  private let noteEnd: @Sendable () -> Void
+  private let isClosed = Lock(false)
 
-  init(uuid: BluetoothUUID, mtu: Int, socket: PacketSocket) {
-    self.uuid = uuid
+  init(_ characteristic: RemoteCharacteristic, mtu: Int, socket: PacketSocket) {
+    uuid = characteristic.uuid
     self.mtu = mtu
     self.socket = socket
+    let released = ClosedSockets.Socket.writer(of: characteristic.path)
+    noteEnd = { [core = characteristic.device.core] in core.state.withLock { $0.closedSockets.note(released) } }
   }
+
+  deinit { close() }
 
   /// The largest length of a value in bytes: MTU − 3, at most 512.
   public var longestValue: Int { min(mtu - 3, AttributeLimits.value) }
@@ -79,5 +104,13 @@ public final class CharacteristicWriter: Sendable {
   }
 
   /// Releases the socket, so that other writes are possible again.
-  public func close() { socket.close() }
+  public func close() {
+    let isFirst = isClosed.withLock { isClosed in
+      defer { isClosed = true }
+      return !isClosed
+    }
+    guard isFirst else { return }
+    noteEnd()
+    socket.close()
+  }
 }

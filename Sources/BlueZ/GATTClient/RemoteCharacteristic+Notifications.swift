@@ -46,7 +46,8 @@ extension RemoteCharacteristic {
   }
 
   private func socketNotifications(_ limit: Int, _ overflow: Notifications.Overflow) async throws -> Notifications {
-    let (descriptor, _) = try await acquire("AcquireNotify")
+    let acquired = ClosedSockets.Socket.subscription(of: path)
+    let (descriptor, _) = try await acquire("AcquireNotify", acquired)
     let socket = Lock<PacketSocket?>(nil)
     let ending = Lock<Int?>(nil)
     let core = device.core
@@ -54,6 +55,7 @@ extension RemoteCharacteristic {
       of: uuid, limit: limit, overflow: overflow,
       onTermination: {
         if let id = ending.withLock({ $0 }) { core.stopObserving(id) }
+        core.state.withLock { $0.closedSockets.note(acquired) }
         socket.withLock { $0 = nil }
       })
     let opened = try PacketSocket(

@@ -97,13 +97,20 @@ public struct RemoteCharacteristic: Sendable, Hashable {
   ) async throws {
     try check()
     try check(value, type, offset)
+    let options = offset.writeOptions.merging(["type": .string(type.rawValue)]) { $1 }
     do {
-      try await core.writeValue(
-        path, Self.interface, value, offset.writeOptions.merging(["type": .string(type.rawValue)]) { $1 },
-        timeout: timeout, doing: "writing \(value.count) bytes to \(uuid)")
+      try await writeNow(value, options, timeout)
     } catch let error as BlueZError {
-      throw error.whenAcquired
+      guard error.whenAcquired.code == .inProgress, try await hasReleased(.writer(of: path)) else {
+        throw error.whenAcquired
+      }
+      try await writeNow(value, options, timeout)
     }
+  }
+
+  private func writeNow(_ value: [UInt8], _ options: [String: Value], _ timeout: Duration) async throws {
+    try await core.writeValue(
+      path, Self.interface, value, options, timeout: timeout, doing: "writing \(value.count) bytes to \(uuid)")
   }
 
   private func check(_ value: [UInt8], _ type: WriteType, _ offset: UInt16) throws {

@@ -25,6 +25,7 @@ final class SessionCore: Sendable {
     var channels = AttemptedChannels()
     var leases = Leases()
     var unseen = UnseenAttempts()
+    var closedSockets = ClosedSockets()
     var lanes: [RegistrationLane: SerialQueue] = [:]
   }
 
@@ -177,6 +178,7 @@ final class SessionCore: Sendable {
       if isBusLost { state.bus.detach() } else { state.bus.serviceVanished() }
       state.cache.removeAll()
       state.leases.removeAll()
+      state.closedSockets.removeAll()
       state.registry.isComplete = false
       state.generation += 1
       return (state.observers.all, former)

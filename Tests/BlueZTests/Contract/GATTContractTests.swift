@@ -88,6 +88,19 @@ extension ContractTests {
     try await visit.lab.stop()
   }
 
+  @Test("A subscription and a writer that ended are followed by others at once") func endedSockets() async throws {
+    let visit = try await Visit.begin(mtu: 517)
+    let bell = try visit.characteristic(Parlour.bell)
+    let drop = try visit.characteristic(Parlour.drop)
+    for number in UInt8(1)...100 {
+      // Released at once.
+      _ = try await bell.notifications()
+      try await drop.writer().close()
+      try await drop.write([number], .withoutResponse)
+    }
+    try await visit.lab.stop()
+  }
+
   @Test("A restart of bluetoothd restores every declaration, and old handles are stale")
   func restart() async throws {
     let lab = try await FakeBlueZ.start()
