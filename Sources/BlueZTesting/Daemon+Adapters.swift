@@ -105,12 +105,13 @@ extension Daemon {
     adapter.isPluggedIn = plugged
     guard connection != nil else { return }
     if plugged { return try serve(adapter) }
+    leave(index)
     for device in adapter.devices.values { end(device, at: adapter, "org.bluez.Reason.Local") }
     loseChannels(of: adapter, ENETDOWN)
     for client in adapter.clients.advertisements.keys { release(client) }
     adapter.clear()
-    fellSilent(adapter)
     noteConnections(of: adapter)
+    fellSilent(adapter)
   }
 
   /// The adapter, when it is switched on.

@@ -18,6 +18,7 @@ actor Daemon {
   /// The kernel's part, which programs reach without bluetoothd.
   let channels: VirtualChannels
   let kernel = VirtualKernel()
+  private let presences = Presences()
   /// The recorded devices in range, which are no programs and survive bluetoothd.
   private(set) var replays: [ReplayProgram] = []
   /// The agents, and which of them decide for programs without an agent: the last one does.
@@ -121,6 +122,7 @@ actor Daemon {
 
   private func end(_ dying: Connection) {
     connection = nil
+    presences.endService()
     dying.close()
     for adapter in adapters {
       adapter.clear()
@@ -164,9 +166,10 @@ actor Daemon {
     _ name: String, _ input: [Interface.Argument] = [], out output: [Interface.Argument] = [], of adapter: Int? = nil,
     _ body: @escaping Body
   ) -> Interface.Method {
-    .init(name, in: input, out: output) { [weak self] call in
+    let presence = presences.present(adapter)
+    return .init(name, in: input, out: output) { [weak self] call in
       guard let self else { throw DBusError.doesNotExist }
-      return try await serve(call, of: adapter, body)
+      return try await serve(call, of: adapter, in: presence, body)
     }
   }
 
@@ -175,13 +178,14 @@ actor Daemon {
     _ name: String, _ input: [Interface.Argument] = [], out output: [Interface.Argument] = [], of adapter: Int,
     _ body: @escaping Body
   ) -> Interface.Method {
-    .init(
+    let presence = presences.present(adapter)
+    return .init(
       name, in: input, out: output,
       deferred: { [weak self] call, reply in
         // At once, so that the calls of a program reach the actor in their order.
         Task.immediate { [weak self] in
           do {
-            reply.finish(.success(try await self?.serve(call, of: adapter, body) ?? []))
+            reply.finish(.success(try await self?.serve(call, of: adapter, in: presence, body) ?? []))
           } catch {
             reply.finish(.failure(error))
           }
@@ -189,11 +193,13 @@ actor Daemon {
       })
   }
 
-  private func serve(_ call: Interface.Call, of adapter: Int?, _ body: Body) async throws -> [Value] {
+  /// Serves a call that reached an object in a presence of its place, and is refused after that.
+  private func serve(
+    _ call: Interface.Call, of adapter: Int?, in presence: Presences.Presence, _ body: Body
+  ) async throws -> [Value] {
     let faults = (adapter ?? adapters.indices.first).map { adapters[$0].faults }
-    let addressee = addressee(adapter)
     if let delay = faults?.delay, delay > .zero { try await Task.sleep(for: delay, clock: .steady) }
-    try expect(addressee)
+    guard presences.present(adapter) == presence else { throw DBusError.doesNotExist }
     let lateness = faults?.lateness ?? .zero
     do {
       let result = try await body(self, call)
@@ -225,6 +231,9 @@ actor Daemon {
   func expect(_ client: String) throws {
     if departed.contains(client) { throw DBusError.doesNotExist }
   }
+
+  /// Ends the presence of an adapter.
+  func leave(_ index: Int) { presences.end(index) }
 
   /// The connection of the present instance.
   func living() throws -> Connection {

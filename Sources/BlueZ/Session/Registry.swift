@@ -75,8 +75,9 @@ struct Registry: Sendable {
   mutating func established(_ id: Int, at instance: AdapterInstance, present: AdapterInstance?) {
     update(id) { entry in
       entry.status = entry.wasDropped ? .missing(failures: 0) : .established(instance)
+      // Also where it was dropped: that may be the late report of an earlier appearance.
       let isSame = present?.isSameAppearance(as: instance) ?? true
-      entry.attempted = isSame ? (entry.wasDropped ? nil : instance) : present
+      entry.attempted = isSame ? instance : present
     }
   }
 
@@ -94,15 +95,13 @@ struct Registry: Sendable {
     return failures
   }
 
-  /// Records that bluetoothd dropped a registration.
+  /// Records that bluetoothd dropped a registration. It may have it nevertheless, by an attempt that the report has
+  /// crossed.
   mutating func dropped(_ registration: any Registration) {
     for (id, entry) in entries where entry.registration === registration {
       update(id) { entry in
         entry.wasDropped = true
-        if case .established = entry.status {
-          entry.status = .missing(failures: 0)
-          entry.attempted = nil
-        }
+        if case .established = entry.status { entry.status = .missing(failures: 0) }
       }
     }
   }
