@@ -4,8 +4,8 @@ import Foundation
 import Streams
 
 /// One program's random life over the real bluetoothd: it declares and ends, cancels and releases, while links are lost,
-/// bluetoothd restarts and the controllers are unplugged. The list of `ProgramLife`, which has a fake BlueZ, as far as bluetoothd shows from outside
-/// what it has.
+/// bluetoothd restarts and the controllers are unplugged. The list of `ProgramLife`, which has a fake BlueZ, as far as
+/// bluetoothd shows from outside what it has.
 final class RadioLife {
   private static let sensor: BluetoothUUID = "ec0d0321-ec0d-ec0d-ec0d-ec0d0321ec0d"
   /// The services that the program may offer, each by one application.
@@ -35,7 +35,7 @@ final class RadioLife {
   private let peripheral: Adapter
   private let opened: (GATTApplication, Advertisement)
   /// A program that only looks.
-  private let observer: Adapter
+  private var observer: Adapter
   private var program: Adapter?
   private let possessions = Lock(Possessions())
   private var random: SeededGenerator
@@ -169,13 +169,22 @@ final class RadioLife {
 
   private func difference(from wanted: () -> Holdings) async throws -> String? {
     var calm = 0
+    var looks = 0
     let end = ContinuousClock.now + .seconds(90)
     while ContinuousClock.now < end {
       calm = found == wanted() ? calm + 1 : 0
       if calm == 10 { return nil }
+      looks += 1
+      // bluetoothd 5.66 does not always signal that Connected changed. A program that starts now reads it.
+      if looks.isMultiple(of: 50) { try await lookAfresh() }
       try await Task.sleep(for: .milliseconds(100))
     }
     return "bluetoothd has \(found), declared is \(wanted()); \(story)"
+  }
+
+  private func lookAfresh() async throws {
+    observer.session.close()
+    observer = try await Radio.adapter(Radio.mac)
   }
 
   /// Closes the session, or releases it with all its handles.
