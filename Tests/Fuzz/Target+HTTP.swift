@@ -13,6 +13,7 @@ import Foundation
           #"{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}],"max_tokens":9,"stop":"x"}"#,
           #"{"messages":[{"role":"system","content":"a"},{"role":"user","content":"b"}],"tools":[]}"#,
           #"{"prompt":["p"],"n":1,"echo":false}"#,
+          #"{"input":[{"role":"user","content":[{"type":"input_text","text":"a"}]}],"tools":[],"text":{}}"#,
         ], take: requests),
       Target("stop-filter", seeds: [[2, 2, 97, 98, 1, 98, 99, 97, 97, 98, 99]], take: stops),
       Target(
