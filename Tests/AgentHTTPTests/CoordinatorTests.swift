@@ -101,8 +101,12 @@ struct CoordinatorTests {
         for await status in runner.statuses where status.jobsDone == 1 && status.resultsWaiting == 0 { break }
       }
       let results = registry.seen.filter { $0.path == "/result" }
-      // What is sent again is never twice the same, which would look like a forgery.
-      #expect(results.map { $0.text("output")?.hasSuffix("\n") } == [false, true, false])
+      // What is sent again is the same, byte for byte, so that the coordinator can tell that it is.
+      #expect(results.count == 3)
+      #expect(Set(results.map(\.body)).count == 1)
+      #expect(Set(results.map(\.idempotencyKey)).count == 1)
+      #expect(results[0].idempotencyKey?.wholeMatch(of: /"[0-9a-f]{32}"/) != nil)
+      #expect(registry.seen.allSatisfy { ($0.idempotencyKey != nil) == ($0.path == "/result") })
       #expect(results[0].text("output") == "It was said: Say it.")
       #expect(results[0].json["ok"] as? Bool == true)
       #expect(registry.faults == [])
@@ -111,7 +115,7 @@ struct CoordinatorTests {
   }
 
   /// A task that is under way when the agent is to stop is given back, before it stops: that has a second, which does not
-  /// pass here, and a result is not held back when the work took a second.
+  /// pass here.
   @Test("A stop returns the task with a failure") func whoStopsGivesBackWhatItHas() async throws {
     let clock = ManualClock()
     let folder = try Folder()
@@ -125,6 +129,7 @@ struct CoordinatorTests {
       }
       let result = try #require(coordinator.registry.seen.last { $0.path == "/result" })
       #expect(result.isSigned)
+      #expect(result.json["durationMs"] as? Int == 1000)
       #expect(result.json["ok"] as? Bool == false)
       #expect(result.text("error") == "this machine has stopped working")
       #expect(coordinator.registry.faults == [])

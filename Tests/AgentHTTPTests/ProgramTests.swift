@@ -20,6 +20,7 @@ struct CoordinatorProgramTests {
       coordinator.misbehave("/result", .answers(503, ""))
       let arguments = [
         "agent", "--state", state.path, "--bus", bus.address, "--coordinator", coordinator.address,
+        "--test-coordinator",
         "--registration-token-file", state.path + "/token", "--log-level", "trace",
       ]
       let environment = ["DBUS_SYSTEM_BUS_ADDRESS": bus.address, "HOME": state.path]

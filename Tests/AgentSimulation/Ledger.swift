@@ -65,7 +65,7 @@ final class Ledger: @unchecked Sendable {
     if life.log.problem == nil { events = life.log.count - life.log.unwritten }
     let kept = self.kept(in: world)
     for (id, claim) in claims where claim.life == life.number && !claim.isExcused {
-      if kept.contains(id) || world.coordinator.accounts[id]?.output != nil { continue }
+      if kept.contains(id) || world.coordinator.accounts[id]?.result != nil { continue }
       // One that is worked on dies with the program.
       if life.isLeaving || world.now - claim.at > .seconds(62) { world.fault("the result of \(id) is lost") }
       claims[id]?.isExcused = true
@@ -145,7 +145,7 @@ final class Ledger: @unchecked Sendable {
   func missing(in world: World) -> [String] {
     let kept = self.kept(in: world)
     return claims.keys.filter { id in
-      (kept.contains(id) || !claims[id]!.isExcused) && world.coordinator.accounts[id]?.output == nil
+      (kept.contains(id) || !claims[id]!.isExcused) && world.coordinator.accounts[id]?.result == nil
     }.sorted()
   }
 

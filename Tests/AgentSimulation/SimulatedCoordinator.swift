@@ -23,8 +23,8 @@ struct SimulatedCoordinator {
 
   /// What became of a task.
   struct Account {
-    /// The output of its result, without the line break of one that is sent again.
-    var output: String?
+    /// The body of its result.
+    var result: Data?
     /// Whether the agent has heard that the coordinator has it, or will not have it.
     var isClosed = false
   }
@@ -98,7 +98,7 @@ struct SimulatedCoordinator {
       if isBanned { return say(#"{"ok":false,"blacklisted":true,"reason":"by hand"}"#) }
       return say(#"{"ok":true,"requeued":0,"policy":{},"orchestration":null}"#)
     case "/pull": return isBanned ? say(#"{"subtask":null,"blocked":true,"reason":"by hand"}"#) : work(now, random)
-    default: return take(body, now)
+    default: return take(body, data, now)
     }
   }
 
@@ -130,21 +130,20 @@ struct SimulatedCoordinator {
     return say(#"{"subtask":{"id":"\#(id)","taskId":"T"\#(input),"timeoutMs":\#(5000 + Int(random * 55_000))}}"#)
   }
 
-  private mutating func take(_ body: Body, _ now: Double) -> CoordinatorAnswer {
+  private mutating func take(_ body: Body, _ data: Data, _ now: Double) -> CoordinatorAnswer {
     guard let task = body.subtaskId, let output = body.output, let ok = body.ok, let took = body.durationMs else {
       faults.append("a result that is none")
       return say("{}", 500)
     }
-    let bare = output.hasSuffix("\n") ? String(output.dropLast()) : output
     guard let account = accounts[task] else {
       faults.append("a result of \(task), which nobody was given")
       return say(#"{"ok":true}"#)
     }
     if account.isClosed { faults.append("the result of \(task) once more, though the agent knows that it is there") }
-    if let before = account.output, before != bare { faults.append("two results of \(task)") }
+    if let before = account.result, before != data { faults.append("two results of \(task)") }
     judge.got(.init(at: now, ok: ok, output: output, durationMs: Double(took)))
     if isBanned { return say(#"{"error":"agent_blacklisted"}"#, 403) }
-    accounts[task]?.output = bare
+    accounts[task]?.result = data
     return say(#"{"ok":true}"#)
   }
 

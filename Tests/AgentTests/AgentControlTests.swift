@@ -35,6 +35,7 @@ struct AgentControlTests {
     swarm.isWorking = true
     swarm.jobsDone = 1
     swarm.jobsFailed = 2
+    swarm.jobsCancelled = 6
     swarm.resultsUnwanted = 3
     swarm.resultsWaiting = 4
     swarm.heldBecause = "h"

@@ -196,7 +196,10 @@ struct ProxyProgramTests {
   func coordinators() async throws {
     let bus = try PrivateBus()
     let proxy = try await run(
-      ["agent", "--bus", bus.address, "--state", "FOLDER/state", "--coordinator", "https://coordinator.invalid"],
+      [
+        "agent", "--bus", bus.address, "--state", "FOLDER/state", "--engine", "ollama", "--coordinator",
+        "https://coordinator.invalid",
+      ],
       until: "coordinator.invalid:443", ["DBUS_SYSTEM_BUS_ADDRESS": bus.address]
     ) {
       try await eventually("the agent is on") {

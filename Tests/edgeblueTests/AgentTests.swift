@@ -70,6 +70,7 @@ import Testing
       address: "https://c.example", agentID: "board-0a1b2c", isRegistered: true, problem: "503\u{1b}")
     swarm.jobsDone = 7
     swarm.jobsFailed = 1
+    swarm.jobsCancelled = 2
     swarm.resultsWaiting = 2
     swarm.heldBecause = "low_power_mode"
     swarm.dropReasons = ["low_power_mode": 3, "model_not_ready": 12]
@@ -79,14 +80,14 @@ import Testing
     #expect(
       lines.filter { ["Coord", "Tasks", "Resul", "Not a"].contains($0.prefix(5)) } == [
         "Coordinator   https://c.example, enrolled as board-0a1b2c: 503\u{fffd}",
-        "Tasks         7 done, 1 failed; none requested: the machine is in low power mode",
+        "Tasks         7 done, 1 failed, 2 cancelled; none requested: the machine is in low power mode",
         "Results       2 waiting, 0 rejected by the coordinator",
         "Not assigned  model_not_ready 12×, low_power_mode 3×",
       ])
     #expect(
       JSON.object(swarm.json).text == """
         {"address":"https://c.example","agentId":"board-0a1b2c","dropReasons":{"low_power_mode":3,"model_not_ready":12},\
-        "heldBecause":"low_power_mode","jobsDone":7,"jobsFailed":1,"lastHeartbeatAtMs":null,"nextHeartbeatAtMs":null,\
+        "heldBecause":"low_power_mode","jobsCancelled":2,"jobsDone":7,"jobsFailed":1,"lastHeartbeatAtMs":null,"nextHeartbeatAtMs":null,\
         "problem":"503\\u001b","registered":true,"resultsUnwanted":0,"resultsWaiting":2,"working":false}
         """)
   }
@@ -137,6 +138,24 @@ struct AgentProgramTests {
     #expect(events.output.contains("the user chose the mode Bluetooth Local"))
     again.signal(SIGTERM)
     #expect(await again.wait() == 0)
+  }
+
+  @Test("On without a real engine is refused with the reason, and nothing is sent to the coordinator")
+  func onNeedsAnEngine() async throws {
+    let bus = try PrivateBus()
+    let state = FileManager.default.temporaryDirectory.appending(path: "edgeblue-agent-\(UUID().uuidString.prefix(8))")
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: state) } }
+    let agent = try ChildProcess(
+      program, ["agent", "--state", state.path, "--bus", bus.address, "--coordinator", "https://coordinator.invalid"],
+      environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
+    _ = try await agent.firstLine()
+    _ = try await run(bus, ["mode", "on"])
+    let log = try await until(bus, ["events"]) { $0.contains("no engine is configured") }
+    #expect(log.contains("--engine ollama"))
+    // Who would register needs an identity.
+    #expect(!FileManager.default.fileExists(atPath: state.path + "/identity.json"))
+    agent.signal(SIGTERM)
+    #expect(await agent.wait() == 0)
   }
 
   /// In the background tasks are pending, run, and are told to end; and after a kill they are pending again.
@@ -210,10 +229,12 @@ struct AgentProgramTests {
     #expect(await agent.wait() == 0)
   }
 
-  /// What `edgeblue tasks` prints, once it is as wanted.
-  private func until(_ bus: PrivateBus, _ isWanted: (String) -> Bool) async throws -> String {
+  /// What a command prints, once it is as wanted.
+  private func until(
+    _ bus: PrivateBus, _ words: [String] = ["tasks", "list"], _ isWanted: (String) -> Bool
+  ) async throws -> String {
     while true {
-      let output = try await run(bus, ["tasks", "list"]).output
+      let output = try await run(bus, words).output
       if isWanted(output) { return output }
     }
   }

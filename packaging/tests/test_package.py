@@ -228,7 +228,7 @@ class Unit(unittest.TestCase):
 
     def test_what_is_installed_opens_and_permits_nothing(self):
         """The command is closed and encrypted unless it is told otherwise, and neither the settings nor a unit do."""
-        self.assertEqual(json.loads((ROOT / "packaging/agent.json").read_text()), {"engine": "echo"})
+        self.assertEqual(json.loads((ROOT / "packaging/agent.json").read_text()), {})
         for name in self.SERVICES:
             commands = re.findall(r"(?m)^Exec\w+=.*$", self.unit(f"{name}.service"))
             self.assertTrue(commands, name)

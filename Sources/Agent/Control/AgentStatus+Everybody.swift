@@ -16,12 +16,6 @@ extension AgentStatus {
 }
 
 extension CoordinatorStatus {
-  /// The reasons of this program to hold work, besides those of ``AssignmentReason``. A coordinator may send any other text.
-  private static let ownReasons: Set<String> = [
-    "encrypted_task", "heartbeat_gap", "model_not_ready", "other", "power_deferred", "result_not_on_disk",
-    "results_wait", "sandbox_required", "session_not_on_disk", "task_without_input", "too_many_failures",
-  ]
-
   /// The part of the status that every user of the host may read; address and identifier are empty.
   var forEverybody: CoordinatorStatus {
     var status = self
@@ -38,8 +32,10 @@ extension CoordinatorStatus {
     Dictionary(dropReasons.map { (Self.reasonForEverybody($0.key), $0.value) }, uniquingKeysWith: +)
   }
 
+  /// Returns a reason of this program; a coordinator may send any other text.
   private static func reasonForEverybody(_ reason: String) -> String {
-    ownReasons.contains(reason) || AssignmentReason(rawValue: reason) != nil ? reason : "other"
+    let isKnown = HoldReason(rawValue: reason) != nil || AssignmentReason(rawValue: reason) != nil
+    return isKnown ? reason : HoldReason.other.rawValue
   }
 }
 

@@ -3,7 +3,10 @@ internal import DBus
 extension CoordinatorStatus {
   /// The numbers of tasks and results, by outcome.
   var jobs: [String: Int] {
-    ["done": jobsDone, "failed": jobsFailed, "unwanted": resultsUnwanted, "waiting": resultsWaiting]
+    [
+      "done": jobsDone, "failed": jobsFailed, "cancelled": jobsCancelled, "unwanted": resultsUnwanted,
+      "waiting": resultsWaiting,
+    ]
   }
 
   /// Creates a status from D-Bus properties, or returns `nil` without a coordinator.
@@ -19,6 +22,7 @@ extension CoordinatorStatus {
     let jobs = properties["Jobs"]?.counts ?? [:]
     jobsDone = jobs["done", default: 0]
     jobsFailed = jobs["failed", default: 0]
+    jobsCancelled = jobs["cancelled", default: 0]
     resultsUnwanted = jobs["unwanted", default: 0]
     resultsWaiting = jobs["waiting", default: 0]
     dropReasons = properties["DropReasons"]?.counts ?? [:]

@@ -2,8 +2,9 @@ import Timing
 
 /// The results of the last hour, judged by the coordinator's rules of conduct before the coordinator judges them.
 ///
-/// The coordinator bans a machine that seems to forge its results. An honest machine can seem to, with an engine that is
-/// broken, answers at once or repeats itself, or when responses are lost so that each result is sent repeatedly.
+/// The coordinator bans a machine that seems to forge its results. An honest machine can seem to, with an engine that
+/// answers at once or repeats itself, or when responses are lost so that each result is sent repeatedly. Such a machine
+/// accepts no task and delays results until they are unsuspicious; it never changes one.
 struct Conduct: Sendable, Hashable, Codable {
   /// A result that was sent and may have arrived.
   struct Mark: Sendable, Hashable, Codable {
@@ -25,12 +26,8 @@ struct Conduct: Sendable, Hashable, Codable {
     }
   }
 
-  /// The duration over which the coordinator counts: 1 h.
-  static let windowMs: Int64 = 3_600_000
-  /// The shortest time from a task to its result: 600 ms. Three below half a second are a ban.
-  static let leastMs: Int64 = 600
-  /// The random variation of the durations: 400 ms. Ten results that differ by less than 50 ms on average are a strike.
-  static let spreadMs: Int64 = 400
+  /// The duration over which the coordinator counts, 1 h, and 30 s more, because results arrive later than they are sent.
+  static let windowMs: Int64 = 3_630_000
   /// The number of results that are remembered.
   private static let limit = 128
 
@@ -38,55 +35,24 @@ struct Conduct: Sendable, Hashable, Codable {
   /// The instant before which the coordinator may have forgotten results; `nil` if there is none.
   private var unsureBeforeMs: Int64?
 
-  /// Returns the delay before an outcome becomes a result, in milliseconds.
-  /// - Parameters:
-  ///   - durationMs: The time since the start of the task.
-  ///   - results: The results that are sent before it.
-  ///   - random: A number from 0 to 1.
-  func pauseMs(after durationMs: Int64, behind results: [ResultRequest], random: Double) -> Int64 {
-    let spread = Int64(Double(Self.spreadMs) * min(max(random, 0), 1))
-    if durationMs < Self.leastMs { return Self.leastMs - durationMs + spread }
-    let tallies = tallies(marks + results.map { Mark($0, atMs: .max) })
-    return tallies.contains { $0.count >= 5 && $0.deviationMs < 100 } ? spread : 0
-  }
-
-  /// Returns the reason why an answer is replaced by a failure, or `nil` if it may be sent.
+  /// Returns the reason why no task is accepted, because its result could look forged; `nil` if there is none.
+  ///
+  /// The next result is assumed to be a failure after 0 ms.
   /// - Parameter results: The results that are sent before it.
-  func objection(to output: String, behind results: [ResultRequest], atMs now: Int64) -> String? {
-    let before = recent(now).map(\.output) + results.map { Self.fingerprint($0.output) }
-    if before.count > 1, before.suffix(2).allSatisfy({ $0 == Self.fingerprint(output) }) {
-      return "the answer is the same for the third time in a row, which the coordinator treats as a forgery"
-    }
-    return nil
-  }
-
-  /// Returns the instant until which no task is accepted, because one more failure could be a strike; `nil` for now.
-  func heldUntilMs(behind results: [ResultRequest], atMs now: Int64) -> Int64? {
+  func objectionToNext(behind results: [ResultRequest], atMs now: Int64) -> HoldReason? {
     let marks = recent(now) + results.map { Mark($0, atMs: now) }
-    let isTooMuch = tallies(marks).contains { tally in
-      var tally = tally
-      tally.count += 1
-      return tally.looksBroken
-    }
-    return isTooMuch ? marks[0].atMs + Self.windowMs : nil
+    if Self.areRepeated(Self.withoutAttempts(marks)) { return .answersRepeat }
+    return tallies(marks).lazy.compactMap(\.objectionToNext).first
   }
 
-  /// Returns the instant until which a result is not sent, because with it the results would look forged; `nil` for now.
-  func waitUntilMs(for result: ResultRequest, atMs now: Int64) -> Int64? {
+  /// Returns the instant until which a result is not sent, because with it the results would look forged, and the reason;
+  /// `nil` if it may be sent.
+  func wait(for result: ResultRequest, atMs now: Int64) -> (untilMs: Int64, objection: HoldReason)? {
     let marks = recent(now)
-    let looksBad = tallies(marks + [Mark(result, atMs: now)]).contains { $0.looksBroken || $0.looksMadeUp }
-    return looksBad ? marks.first.map { $0.atMs + Self.windowMs } : nil
-  }
-
-  /// Returns a result as it is sent. A repetition gets a line break, because the coordinator treats three equal results in
-  /// a row as a forgery.
-  func asSent(_ result: ResultRequest) -> ResultRequest {
-    guard let last = marks.last, last.task == Self.fingerprint(result.subtaskId),
-      last.output == Self.fingerprint(result.output)
-    else { return result }
-    var again = result
-    again.output += "\n"
-    return again
+    guard let first = marks.first else { return nil }
+    let all = marks + [Mark(result, atMs: now)]
+    if Self.areRepeated(all) { return (marks[marks.count - 2].atMs + Self.windowMs, .answersRepeat) }
+    return tallies(all).lazy.compactMap(\.objection).first.map { (first.atMs + Self.windowMs, $0) }
   }
 
   /// Counts a result that is about to be sent.
@@ -126,6 +92,18 @@ struct Conduct: Sendable, Hashable, Codable {
     return (0...unsure).map { Tally(Array(marks.dropFirst($0))) }
   }
 
+  /// Returns `true` if the last three results have the same output, whichever tasks they belong to.
+  private static func areRepeated(_ marks: [Mark]) -> Bool {
+    marks.count > 2 && Set(marks.suffix(3).map(\.output)).count == 1
+  }
+
+  /// Returns the results with consecutive attempts to send the same one counted once.
+  private static func withoutAttempts(_ marks: [Mark]) -> [Mark] {
+    marks.reduce(into: []) { kept, mark in
+      if kept.last?.task != mark.task || kept.last?.output != mark.output { kept.append(mark) }
+    }
+  }
+
   private func recent(_ now: Int64) -> [Mark] { marks.filter { now - $0.atMs <= Self.windowMs } }
 
   /// Returns the FNV-1a hash of a text, which is the same after a restart.
@@ -139,24 +117,39 @@ extension Conduct {
   private struct Tally {
     var count: Int
     var good: Int
+    /// The number of results of tasks that took less than half a second.
+    var fast: Int
     var length: Int
+    var totalMs: Int64
     var deviationMs: Double
 
     init(_ marks: [Mark]) {
       count = marks.count
       good = marks.filter(\.ok).count
+      fast = marks.filter { $0.durationMs < 500 }.count
       length = marks.reduce(0) { $0 + $1.length }
-      let mean = Double(marks.reduce(0) { $0 + $1.durationMs }) / Double(max(count, 1))
+      totalMs = marks.reduce(0) { $0 + $1.durationMs }
+      let mean = Double(totalMs) / Double(max(count, 1))
       let squares = marks.reduce(0) { $0 + (Double($1.durationMs) - mean) * (Double($1.durationMs) - mean) }
       deviationMs = (squares / Double(max(count, 1))).squareRoot()
     }
 
-    /// A Boolean value that indicates whether less than 15 % of ten or more tasks succeeded.
-    var looksBroken: Bool { count >= 10 && good * 100 < 16 * count }
+    /// The appearance of these results; `nil` if they are unsuspicious.
+    var objection: HoldReason? {
+      if count >= 10 && good * 100 < 16 * count { return .tooManyFailures }
+      if fast >= 3 && totalMs < 1000 * Int64(count) { return .answersTooFast }
+      if count >= 5 && good * 10 > 7 * count && length < 11 * count { return .answersTooShort }
+      return count >= 10 && deviationMs < 55 ? .durationsTooAlike : nil
+    }
 
-    /// A Boolean value that indicates whether five answers are shorter than ten characters, or ten took the same time.
-    var looksMadeUp: Bool {
-      count >= 5 && good * 10 > 7 * count && length < 11 * count || count >= 10 && deviationMs < 55
+    /// The appearance of these results and one more, as far as it can be known before.
+    var objectionToNext: HoldReason? {
+      var next = self
+      next.count += 1
+      next.fast += 1
+      // Its length and its duration are unknown, so that those of the others count.
+      next.length += length / max(count, 1)
+      return next.objection
     }
   }
 }

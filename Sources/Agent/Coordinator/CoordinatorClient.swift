@@ -21,6 +21,7 @@ struct CoordinatorClient: Sendable {
       let body = try body(of: call, for: machine)
       var headers: [(name: String, value: String)] = []
       if let token = machine.enrolment.meshToken ?? options.meshToken { headers.append(("x-mesh-token", token)) }
+      if case .result = call { headers.append(("Idempotency-Key", "\"\(Self.fingerprint(of: body))\"")) }
       if isSigned {
         headers += try signer.headers(
           path: call.path, body: body, agentID: identity.agentID, timestampMs: options.wallClock(), nonce: Self.nonce())
@@ -87,10 +88,19 @@ struct CoordinatorClient: Sendable {
       let late = AgentError(.timedOut, "there was no answer within \(task.timeLimit)")
       return .answered(try await options.time.withLimit(task.timeLimit, orThrow: late) { try await answer(task) })
     } catch is CancellationError {
-      return .failed("this machine has stopped working")
+      return .cancelled("this machine has stopped working")
     } catch {
       return .failed(error.safeText)
     }
+  }
+
+  /// Returns the 128-bit FNV-1a hash of a body, in hexadecimal digits: every attempt to send a result has the same body,
+  /// and so the same key.
+  static func fingerprint(of body: Data) -> String {
+    let prime = UInt128(1) << 88 | 0x13b
+    let start = UInt128(0x6c62_272e_07bb_0142) << 64 | 0x62b8_2175_6295_c58d
+    let text = String(body.reduce(start) { ($0 ^ UInt128($1)) &* prime }, radix: 16)
+    return String(repeating: "0", count: 32 - text.count) + text
   }
 
   /// Returns 16 random bytes in hexadecimal digits, which are never used twice.

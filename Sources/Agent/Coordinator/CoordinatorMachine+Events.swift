@@ -45,6 +45,8 @@ extension CoordinatorMachine {
   enum Work: Sendable, Hashable {
     case answered(String)
     case failed(String)
+    /// The work was cancelled, for this reason, which is not the engine's.
+    case cancelled(String)
   }
 
   /// The outcome of a request.
@@ -57,7 +59,11 @@ extension CoordinatorMachine {
       switch self {
       case .none(let error): return error.mayHaveArrived
       case .answer(let answer):
-        if case .failed = CoordinatorVerdict(answer) { return true } else { return false }
+        // A signature is checked, and a heartbeat may count, before a server says that it is busy.
+        switch CoordinatorVerdict(answer) {
+        case .busy, .failed: return true
+        case .done, .unauthorized, .forbidden, .refused: return false
+        }
       }
     }
   }

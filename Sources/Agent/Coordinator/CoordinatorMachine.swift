@@ -138,7 +138,6 @@ struct CoordinatorMachine: Sendable {
   private mutating func settle() -> [Action] {
     var actions: [Action] = []
     if let next = nextControl, next <= now { actions += sendControl() }
-    if let due = work.finishAt, due <= now { actions += pass(.finish) }
     if let next = nextPost, next <= now { actions += pass(OutboxMachine.Event.send) }
     if let next = nextPull, next <= now { actions += pass(.pull) }
     return actions
@@ -166,7 +165,7 @@ struct CoordinatorMachine: Sendable {
 
 extension CoordinatorMachine {
   /// The instant of the next action if no event comes before, or `nil` if there is none.
-  var wakeAt: Duration? { [nextControl, nextPull, nextPost, work.finishAt, storage.retryAt].compactMap(\.self).min() }
+  var wakeAt: Duration? { [nextControl, nextPull, nextPost, storage.retryAt].compactMap(\.self).min() }
 
   /// A Boolean value that indicates whether nothing is under way that is worth waiting for.
   var isSettled: Bool {

@@ -19,6 +19,8 @@ public struct CoordinatorStatus: Sendable, Hashable {
   public var jobsDone = 0
   /// The number of tasks that have failed since the start.
   public var jobsFailed = 0
+  /// The number of tasks that were cancelled since the start, because this machine stopped working.
+  public var jobsCancelled = 0
   /// The number of results that the coordinator rejected.
   public var resultsUnwanted = 0
   /// The number of results that the coordinator does not have yet.

@@ -30,6 +30,7 @@ struct CoordinatorStatusPublisher {
     status.resultsWaiting = machine.outbox.items.count
     status.jobsDone = counters.done
     status.jobsFailed = counters.failed
+    status.jobsCancelled = counters.cancelled
     status.resultsUnwanted = machine.outbox.rejected
     status.dropReasons = counters.drops.counts
     status.heldBecause = machine.isActive ? counters.held : nil

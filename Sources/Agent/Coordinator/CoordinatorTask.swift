@@ -57,11 +57,11 @@ enum PullReply: Decodable, Sendable, Hashable {
       self = .blocked(reason: reason ?? "blocked")
     } else if fields.flag(.powerDeferred) {
       let milliseconds = (try? fields.decode(Double.self, forKey: .deferMs)).map { min(max($0, 0), 600_000) }
-      self = .deferred(reason: reason ?? "power_deferred", for: milliseconds.map { .milliseconds($0) })
+      self = .deferred(reason: reason ?? HoldReason.powerDeferred.rawValue, for: milliseconds.map { .milliseconds($0) })
     } else if fields.flag(.sandboxRequired) {
-      self = .unusable(reason: "sandbox_required", claim: nil)
+      self = .unusable(reason: HoldReason.sandboxRequired.rawValue, claim: nil)
     } else if (try? fields.decodeNil(forKey: .envelope)) == false {
-      self = .unusable(reason: "encrypted_task", claim: nil)
+      self = .unusable(reason: HoldReason.encryptedTask.rawValue, claim: nil)
     } else if try fields.decodeNil(forKey: .subtask) {
       self = .nothing
     } else {
@@ -73,7 +73,7 @@ enum PullReply: Decodable, Sendable, Hashable {
     let id = try fields.decode(String.self, forKey: .id)
     let taskID = try fields.decode(String.self, forKey: .taskId)
     guard let input = fields.text(.input) else {
-      return .unusable(reason: "task_without_input", claim: Claim(id: id, taskID: taskID))
+      return .unusable(reason: HoldReason.taskWithoutInput.rawValue, claim: Claim(id: id, taskID: taskID))
     }
     let milliseconds = (try? fields.decode(Double.self, forKey: .timeoutMs)).map { min(max($0, 1000), 600_000) }
     let limit = milliseconds.map { Duration.milliseconds($0) } ?? CoordinatorTask.defaultTimeLimit

@@ -10,6 +10,8 @@ enum CoordinatorVerdict: Sendable, Hashable {
   case forbidden(reason: String)
   /// The coordinator will never accept this request (another 4xx).
   case refused(reason: String)
+  /// The coordinator has not handled the request, and the same one may succeed later (408, 425, 429 and 503).
+  case busy(reason: String)
   /// The coordinator failed, and a repetition may succeed.
   case failed(reason: String)
 
@@ -29,8 +31,8 @@ enum CoordinatorVerdict: Sendable, Hashable {
     case 200..<300: self = .done(answer.body)
     case 401: self = .unauthorized(reason: reason)
     case 403: self = .forbidden(reason: reason)
-    // Too late, too early, too many: the same request may succeed later.
-    case 408, 425, 429: self = .failed(reason: reason)
+    // Too slow, too early, too many, too busy.
+    case 408, 425, 429, 503: self = .busy(reason: reason)
     case 400..<500: self = .refused(reason: reason)
     default: self = .failed(reason: reason)
     }

@@ -107,7 +107,7 @@ struct EnrolmentMachine: Sendable, Hashable {
           return .failed(error.message)
         }
       case .forbidden(let reason): return .refused(reason)
-      case .failed(let reason):
+      case .busy(let reason), .failed(let reason):
         state = .uncertain
         return .failed(reason)
       case .unauthorized(let reason), .refused(let reason): return .failed(reason)

@@ -89,7 +89,7 @@ struct HeartbeatMachine: Sendable, Hashable {
       case .forbidden(let reason):
         history.isUnsure(of: sentAt)
         return .refused(reason)
-      case .failed(let reason), .refused(let reason): return .failed(reason)
+      case .busy(let reason), .failed(let reason), .refused(let reason): return .failed(reason)
       }
     }
   }

@@ -2,20 +2,25 @@ import Timing
 
 /// The state machine of the results on their way to the coordinator: one at a time, the oldest first.
 ///
-/// Each result is kept until the coordinator has accepted or rejected it.
+/// Each result is kept until the coordinator has accepted or rejected it, and every attempt sends the same bytes. A result
+/// with which the machine would look like a forger waits, and newer ones are sent before it.
 struct OutboxMachine: Sendable, Hashable {
   /// A result that the coordinator does not have yet.
   struct Item: Sendable, Hashable {
     var entry: ResultOutbox.Entry
     /// A Boolean value that indicates whether the result is on disk.
     var isStored = true
+    /// The number of attempts that failed.
+    var failures = 0
   }
 
   /// The states of the outbox.
   enum State: Sendable, Hashable {
     /// No result is under way; the next one may be sent from this instant.
     case waiting(until: Duration)
-    /// This result is under way, as it was sent.
+    /// Until this instant all results would make the machine look like a forger.
+    case held(until: Duration)
+    /// This result is under way.
     case sending(ResultOutbox.Entry)
   }
 
@@ -65,6 +70,8 @@ struct OutboxMachine: Sendable, Hashable {
   private(set) var rejected = 0
   private var nextNumber: Int
   private var failures = 0
+  /// The reason why the newest result had to wait; `nil` after one that had not to.
+  private var objection: HoldReason?
 
   /// Creates the state machine with the restored results.
   /// - Parameter nextNumber: The number of the next result.
@@ -77,14 +84,17 @@ struct OutboxMachine: Sendable, Hashable {
   /// The results that the coordinator does not have yet, the oldest first.
   var results: [ResultRequest] { items.map(\.entry.result) }
 
-  /// The result under way, as it was sent.
+  /// The result under way.
   var sending: ResultOutbox.Entry? { if case .sending(let entry) = state { entry } else { nil } }
 
-  /// The instant at which the oldest result is due, or `nil` while there is none or one is under way.
+  /// The instant at which the next result is due, or `nil` while there is none or one is under way.
   /// - Parameter quietUntil: The instant until which only heartbeats are sent.
   func dueAt(quietUntil: Duration?) -> Duration? {
-    guard !items.isEmpty, case .waiting(let until) = state else { return nil }
-    return max(until, quietUntil ?? until)
+    if items.isEmpty { return nil }
+    return switch state {
+    case .waiting(let until), .held(let until): max(until, quietUntil ?? until)
+    case .sending: nil
+    }
   }
 
   /// Handles an event.
@@ -96,6 +106,8 @@ struct OutboxMachine: Sendable, Hashable {
       let entry = ResultOutbox.Entry(number: nextNumber, result: result)
       nextNumber += 1
       items.append(Item(entry: entry))
+      // It may be sent before those that are held.
+      if case .held = state { state = .waiting(until: now) }
       return [.store(entry)]
     case .send: return send(at: now)
     case .ended(let number, let outcome): return ended(number, outcome, at: now, random: random)
@@ -110,21 +122,30 @@ struct OutboxMachine: Sendable, Hashable {
   }
 
   private mutating func send(at now: Duration) -> [Action] {
-    guard case .waiting = state, let item = items.first else { return [] }
+    guard sending == nil else { return [] }
     let nowMs = now.milliseconds(rounded: .towardZero)
-    var entry = item.entry
-    entry.result = conduct.asSent(entry.result)
-    if let until = conduct.waitUntilMs(for: entry.result, atMs: nowMs) {
-      state = .waiting(until: max(.milliseconds(until), now + WorkMachine.interval))
-      return []
+    var waits: [(untilMs: Int64, objection: HoldReason)] = []
+    for (index, item) in items.enumerated() {
+      guard let wait = conduct.wait(for: item.entry.result, atMs: nowMs) else { return send(index, atMs: nowMs) }
+      waits.append(wait)
     }
-    state = .sending(entry)
+    guard let wait = waits.min(by: { $0.untilMs < $1.untilMs }) else { return [] }
+    state = .held(until: max(.milliseconds(wait.untilMs), now + WorkMachine.interval))
+    defer { objection = wait.objection }
+    return objection == wait.objection
+      ? [] : [.log("results wait, for an hour at most: \(wait.objection.description)")]
+  }
+
+  private mutating func send(_ index: Int, atMs now: Int64) -> [Action] {
+    let item = items[index]
+    objection = nil
+    state = .sending(item.entry)
     // Before the request is sent: a crash must not make it forgotten.
-    conduct.note(entry.result, atMs: nowMs)
-    guard !item.isStored else { return [.send(entry.number)] }
+    conduct.note(item.entry.result, atMs: now)
+    guard !item.isStored else { return [.send(item.entry.number)] }
     // The disk may have free space again.
-    items[0].isStored = true
-    return [.store(item.entry), .send(entry.number)]
+    items[index].isStored = true
+    return [.store(item.entry), .send(item.entry.number)]
   }
 
   private mutating func ended(
@@ -134,7 +155,7 @@ struct OutboxMachine: Sendable, Hashable {
     switch outcome {
     case .none(let error):
       if !error.mayHaveArrived { conduct.takeBack() }
-      fail(at: now, random)
+      _ = fail(number, at: now, random)
       return []
     case .answer(let answer):
       switch CoordinatorVerdict(answer) {
@@ -144,16 +165,23 @@ struct OutboxMachine: Sendable, Hashable {
         return [.unauthorized(reason)]
       case .forbidden(let reason): return reject(number, reason) + [.refused(reason)]
       case .refused(let reason): return reject(number, reason)
+      case .busy(let reason):
+        conduct.takeBack()
+        return fail(number, at: now, random) >= Self.attemptLimit ? reject(number, reason) : []
       case .failed(let reason):
-        fail(at: now, random)
-        return failures >= Self.attemptLimit ? reject(number, reason) : []
+        return fail(number, at: now, random) >= Self.attemptLimit ? reject(number, reason) : []
       }
     }
   }
 
-  private mutating func fail(at now: Duration, _ random: Double) {
+  /// Counts a failed attempt.
+  /// - Returns: The number of failures of this result.
+  private mutating func fail(_ number: Int, at now: Duration, _ random: Double) -> Int {
     failures += 1
     state = .waiting(until: now + CoordinatorMachine.backoff.delay(afterFailures: failures, random: random))
+    guard let index = items.firstIndex(where: { $0.entry.number == number }) else { return 0 }
+    items[index].failures += 1
+    return items[index].failures
   }
 
   private mutating func reject(_ number: Int, _ reason: String) -> [Action] {

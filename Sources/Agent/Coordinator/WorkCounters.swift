@@ -2,6 +2,8 @@
 struct WorkCounters: Sendable, Hashable {
   var done = 0
   var failed = 0
+  /// The tasks that were returned because this machine stopped working.
+  var cancelled = 0
   /// The reasons why work was not requested or not given.
   var drops = DropReasons()
   /// The reason why no work is requested now; `nil` if it is.

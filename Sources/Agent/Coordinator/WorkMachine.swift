@@ -22,8 +22,6 @@ struct WorkMachine: Sendable {
     case pulling
     /// The engine works on a task.
     case working(Job)
-    /// The task has an outcome, which becomes a result at this instant: not so soon that it looks forged.
-    case finishing(Job, CoordinatorMachine.Work, dueAt: Duration)
   }
 
   /// The events that the state machine accepts.
@@ -36,8 +34,6 @@ struct WorkMachine: Sendable {
     case model(CoordinatorModel)
     /// The task with this identifier has an outcome.
     case worked(String, CoordinatorMachine.Work)
-    /// The time has come to turn the outcome into a result.
-    case finish
     /// No more work is done.
     case stop
     /// The task becomes a result at once, without an outcome if need be.
@@ -107,18 +103,10 @@ struct WorkMachine: Sendable {
   }
 
   /// A Boolean value that indicates whether there is a task without a result.
-  var hasJob: Bool {
-    switch state {
-    case .idle, .pulling: false
-    case .working, .finishing: true
-    }
-  }
+  var hasJob: Bool { if case .working = state { true } else { false } }
 
   /// The instant at which work may be asked for, or `nil` while that is done or there is a task.
   var nextPull: Duration? { if case .idle(let until) = state { until } else { nil } }
-
-  /// The instant at which the outcome of the task becomes a result.
-  var finishAt: Duration? { if case .finishing(_, _, let dueAt) = state { dueAt } else { nil } }
 
   /// Handles an event.
   /// - Returns: The actions to perform, in this order.
@@ -129,14 +117,12 @@ struct WorkMachine: Sendable {
     case .model(let model): change(to: model, at: now)
     case .worked(let id, let work):
       // Work that was cancelled may end late, while there is another task.
-      if case .working(let job) = state, job.task.id == id { end(job, work, at: now, conditions) }
-    case .finish: return finish(at: now, conditions)
+      if case .working(let job) = state, job.task.id == id { return finish(job, work, at: now, conditions) }
     case .stop: if case .working = state { return [.cancelWork] }
     case .leave:
       if case .working(let job) = state {
-        end(job, .failed("this machine has stopped working"), at: now, conditions)
+        return finish(job, .cancelled("this machine has stopped working"), at: now, conditions)
       }
-      if case .finishing(let job, let work, _) = state { state = .finishing(job, work, dueAt: now) }
     }
     return []
   }
@@ -152,50 +138,43 @@ struct WorkMachine: Sendable {
     case .working(var job):
       job.nextPullAt = min(job.nextPullAt, now)
       state = .working(job)
-    case .finishing(var job, let work, let dueAt):
-      job.nextPullAt = min(job.nextPullAt, now)
-      state = .finishing(job, work, dueAt: dueAt)
     }
   }
 
   // MARK: A task
 
-  private mutating func end(
+  private mutating func finish(
     _ job: Job, _ work: CoordinatorMachine.Work, at now: Duration, _ conditions: Conditions
-  ) {
-    let outbox = conditions.outbox
-    let delay = outbox.conduct.pauseMs(
-      after: (now - job.startedAt).milliseconds(rounded: .towardZero), behind: outbox.results,
-      random: conditions.random)
-    state = .finishing(job, work, dueAt: now + .milliseconds(delay))
-  }
-
-  private mutating func finish(at now: Duration, _ conditions: Conditions) -> [Action] {
-    guard case .finishing(let job, let work, _) = state else { return [] }
+  ) -> [Action] {
     state = .idle(until: max(job.nextPullAt, now + Self.interval(conditions)))
-    let result = result(of: job, work, at: now, conditions.outbox)
-    if result.ok { counters.done += 1 } else { counters.failed += 1 }
+    let result = result(of: job, work, at: now)
+    if result.ok {
+      counters.done += 1
+    } else if case .cancelled = work {
+      counters.cancelled += 1
+    } else {
+      counters.failed += 1
+    }
     return [.finish(result)]
   }
 
-  private func result(
-    of job: Job, _ work: CoordinatorMachine.Work, at now: Duration, _ outbox: OutboxMachine
-  ) -> ResultRequest {
+  private func result(of job: Job, _ work: CoordinatorMachine.Work, at now: Duration) -> ResultRequest {
     var output = ""
     var problem: String?
+    var verb = "failed"
     switch work {
     case .failed(let reason): problem = reason
+    case .cancelled(let reason):
+      problem = reason
+      verb = "been cancelled"
     case .answered(let text) where text.allSatisfy(\.isWhitespace): problem = "the model's answer is empty"
     case .answered(let text) where text.utf8.count > ResultOutbox.outputLimit:
       problem = "the answer has \(text.utf8.count) bytes; allowed: \(ResultOutbox.outputLimit) bytes"
-    case .answered(let text):
-      output = text
-      problem = outbox.conduct.objection(
-        to: text, behind: outbox.results, atMs: now.milliseconds(rounded: .towardZero))
+    case .answered(let text): output = text
     }
     if let reason = problem?.prefix(Self.problemLimit) {
-      // With the task's identifier: three equal failures in a row are a ban as well, and so are empty ones.
-      output = "Task \(job.task.id) has failed: \(reason)"
+      // With the task's identifier, in words: the coordinator compares failures, too, and counts empty ones.
+      output = "Task \(job.task.id) has \(verb): \(reason)"
       problem = String(reason)
     }
     return ResultRequest(
@@ -212,7 +191,7 @@ struct WorkMachine: Sendable {
   private mutating func pull(at now: Duration, _ conditions: Conditions) -> [Action] {
     guard case .idle = state else { return [] }
     if let hold = hold(at: now, conditions) {
-      counters.hold(hold.reason)
+      counters.hold(hold.reason.rawValue)
       state = .idle(until: max(hold.until ?? now + Self.holdDelay, now + Self.interval))
       return []
     }
@@ -228,15 +207,15 @@ struct WorkMachine: Sendable {
   }
 
   /// Returns the reason why no work is asked for now, and until when, if that is known.
-  private func hold(at now: Duration, _ conditions: Conditions) -> (reason: String, until: Duration?)? {
-    guard model?.isReady == true else { return ("model_not_ready", nil) }
+  private func hold(at now: Duration, _ conditions: Conditions) -> (reason: HoldReason, until: Duration?)? {
+    guard model?.isReady == true else { return (.modelNotReady, nil) }
     let outbox = conditions.outbox
-    if outbox.items.count >= OutboxMachine.capacity { return ("results_wait", nil) }
-    if outbox.items.contains(where: { !$0.isStored }) { return ("result_not_on_disk", nil) }
-    if !conditions.isSessionStored { return ("session_not_on_disk", nil) }
-    if let until = conditions.quietUntil, now < until { return ("heartbeat_gap", min(until, now + Self.holdDelay)) }
+    if outbox.items.count >= OutboxMachine.capacity { return (.resultsWait, nil) }
+    if outbox.items.contains(where: { !$0.isStored }) { return (.resultNotOnDisk, nil) }
+    if !conditions.isSessionStored { return (.sessionNotOnDisk, nil) }
+    if let until = conditions.quietUntil, now < until { return (.heartbeatGap, min(until, now + Self.holdDelay)) }
     let nowMs = now.milliseconds(rounded: .towardZero)
-    return outbox.conduct.heldUntilMs(behind: outbox.results, atMs: nowMs).map { _ in ("too_many_failures", nil) }
+    return outbox.conduct.objectionToNext(behind: outbox.results, atMs: nowMs).map { ($0, nil) }
   }
 
   private func decision(at now: Duration, _ conditions: Conditions) -> AssignmentDecision {
@@ -263,7 +242,7 @@ struct WorkMachine: Sendable {
         }
       case .unauthorized(let reason): return [.unauthorized(reason)]
       case .forbidden(let reason): return [.refused(reason)]
-      case .refused(let reason), .failed(let reason): problem = reason
+      case .busy(let reason), .refused(let reason), .failed(let reason): problem = reason
       }
     }
     failures += 1
@@ -278,37 +257,35 @@ struct WorkMachine: Sendable {
     case .task(let task):
       let claim = PullReply.Claim(id: task.id, taskID: task.taskID)
       if !conditions.isActive {
-        decline(claim, "this machine has stopped working", at: now, next)
+        return decline(claim, .cancelled("this machine has stopped working"), at: now, next, conditions)
       } else if let hold = counters.drops.check(
         .coordinatorTask(timeLimit: task.timeLimit), decision(at: now, conditions))
       {
-        decline(claim, hold.reason.rawValue, at: now, next)
+        return decline(claim, .failed(hold.reason.rawValue), at: now, next, conditions)
       } else {
         state = .working(Job(task: task, startedAt: now, nextPullAt: next))
         lastTask = now
         return [.work(task)]
       }
-      return []
     case .deferred(let reason, let delay):
       counters.hold(reason)
       next = now + max(delay ?? Self.holdDelay, Self.interval)
     case .unusable(let reason, let claim):
       counters.hold(reason)
       next = now + Self.unusableDelay
-      if let claim {
-        decline(claim, reason, at: now, next)
-        return []
-      }
+      if let claim { return decline(claim, .failed(reason), at: now, next, conditions) }
     case .blocked(let reason): return [.refused(reason)]
     }
     state = .idle(until: next)
     return []
   }
 
-  /// Fails a task that already belongs to this machine, so that the coordinator need not wait until it expires.
-  private mutating func decline(_ claim: PullReply.Claim, _ reason: String, at now: Duration, _ next: Duration) {
+  /// Returns a task that already belongs to this machine, so that the coordinator need not wait until it expires.
+  private mutating func decline(
+    _ claim: PullReply.Claim, _ work: CoordinatorMachine.Work, at now: Duration, _ next: Duration,
+    _ conditions: Conditions
+  ) -> [Action] {
     let task = CoordinatorTask(id: claim.id, taskID: claim.taskID, input: "")
-    state = .finishing(
-      Job(task: task, startedAt: now, nextPullAt: next), .failed(reason), dueAt: now + .milliseconds(Conduct.leastMs))
+    return finish(Job(task: task, startedAt: now, nextPullAt: next), work, at: now, conditions)
   }
 }

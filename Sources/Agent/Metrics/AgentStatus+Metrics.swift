@@ -45,7 +45,10 @@ extension CoordinatorStatus {
       Metric("edgeblue_coordinator_working", .gauge, "1 while a task is worked on.", isWorking ? 1 : 0),
       Metric(
         "edgeblue_coordinator_tasks_total", .counter, "Tasks that were worked on, by outcome.",
-        [.init(Double(jobsDone), ["outcome": "done"]), .init(Double(jobsFailed), ["outcome": "failed"])]),
+        [
+          .init(Double(jobsDone), ["outcome": "done"]), .init(Double(jobsFailed), ["outcome": "failed"]),
+          .init(Double(jobsCancelled), ["outcome": "cancelled"]),
+        ]),
       Metric(
         "edgeblue_coordinator_results_waiting", .gauge, "Results that the coordinator does not have yet.",
         resultsWaiting),

@@ -23,7 +23,8 @@ struct AgentCommand: AsyncParsableCommand {
       `edgeblue mode` selects the mode; `edgeblue status` and `edgeblue events` report what the agent does. Background \
       tasks (`edgeblue tasks`) run while the agent is in the background (`edgeblue lifecycle`). When the network is \
       lost, On becomes Bluetooth Local; only the user returns to On. On requires a coordinator, named by --coordinator \
-      or COORDINATOR_URL; without one, status reports the missing coordinator, and nothing runs.
+      or COORDINATOR_URL, and an engine with a model, named by --engine; without them, status reports what is missing, \
+      and nothing runs.
 
       Secrets come from files that options name, else from credentials of systemd, else from the environment, and never \
       from the command line, which all users of the host can read: \(Secret.all.map(\.name).joined(separator: ", ")).
@@ -91,13 +92,13 @@ struct AgentCommand: AsyncParsableCommand {
       let diary = AgentDiary(log, terminal)
       let lifecycle = try await AgentLifecycle.start(store: folder.lifecycle, log: log)
       defer { lifecycle.close() }
-      let swarm = try coordinator.makeRunner(
+      let on = try coordinator.makeRunner(
         folder: folder, log: log, engine: engine, chosen: phone.engine, power: power, environment: environment)
       let phone = PhoneRunner(
         options: phone, engine: engine, power: power, bonds: BondStore(folder: folder.path), terminal: terminal)
       let runner = try ModeRunner(
-        store: folder.modes, log: log, phone: phone, heartbeat: HintedRunner(inner: swarm ?? NoCoordinator()),
-        options: .notifying(terminal))
+        store: folder.modes, log: log, phone: phone,
+        heartbeat: HintedRunner(inner: on), options: .notifying(terminal))
       let tasks = try AgentTasks(
         store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
       let uploads = try uploads ? makeUploads(in: folder.path, terminal) : nil
@@ -111,7 +112,7 @@ struct AgentCommand: AsyncParsableCommand {
       terminal.say("EdgeBlue agent, mode \(runner.status.mode), state in \(folder.path). Ctrl-C stops it.")
       let reporting = Task { await diary.follow() }
       let following = Task {
-        if let swarm { for await status in swarm.statuses { await runner.take(status) } }
+        if let swarm = on.swarm { for await status in swarm.statuses { await runner.take(status) } }
       }
       defer {
         reporting.cancel()

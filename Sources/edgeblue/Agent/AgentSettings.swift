@@ -15,7 +15,7 @@ enum AgentSettings {
       Setting("max-output", .number), Setting("max-tokens", .number), Setting("link"),
       Setting("coordinator", also: "COORDINATOR_URL"),
       Setting("registration-token-file"), Setting("mesh-token-file"), Setting("agent-id", also: "AGENT_ID"),
-      Setting("coordinator-ca"),
+      Setting("coordinator-ca"), Setting("test-coordinator", .flag),
       Setting("assignment"), Setting("battery-threshold", .number),
       Setting("messages", .flag), Setting("loop", .flag), Setting("uploads", .flag), Setting("endpoint"),
       Setting("region"), Setting("addressing"), Setting("ca"),

@@ -3,6 +3,7 @@ import AgentHTTP
 import ArgumentParser
 import EdgeCoder
 import Foundation
+import LoopbackHTTP
 import SystemState
 
 /// The options for the coordinator that the agent works for in mode On.
@@ -21,6 +22,12 @@ struct CoordinatorOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("A PEM file with certificates to trust in addition to the system's.", valueName: "file"))
   var coordinatorCa: String?
+  @Flag(
+    help: """
+      Work with the echo engine, too, for a coordinator on this machine that is only a test. Without it, On requires an \
+      engine with a model.
+      """)
+  var testCoordinator = false
   @Option(
     help: ArgumentHelp(
       """
@@ -40,6 +47,9 @@ struct CoordinatorOptions: ParsableArguments {
   }
 
   func validate() throws {
+    if testCoordinator, !isCoordinatorHere {
+      throw ValidationError("--test-coordinator: --coordinator has to name a coordinator on this machine.")
+    }
     try checkRange(of: "--battery-threshold", batteryThreshold, 0...100, unit: "percent")
     if batteryThreshold != nil, assignment == .machine {
       throw ValidationError(
@@ -48,6 +58,12 @@ struct CoordinatorOptions: ParsableArguments {
         or phone.
         """)
     }
+  }
+
+  /// A Boolean value that indicates whether the coordinator runs on this machine.
+  private var isCoordinatorHere: Bool {
+    guard let coordinator, let host = URL(string: coordinator)?.host() else { return false }
+    return LoopbackRule.allows(host: host.contains(":") ? "[\(host)]" : host)
   }
 
   /// Returns the power policy for requesting work.
@@ -60,12 +76,22 @@ struct CoordinatorOptions: ParsableArguments {
     }
   }
 
-  /// Returns the runner that takes part in the swarm; `nil` without a coordinator.
+  /// Returns the service of mode On, which is impossible without a coordinator, or without an engine that has a model.
   func makeRunner(
     folder: StateFolder, log: EventLog, engine: any Engine, chosen: EngineOptions, power: PowerMonitor,
     environment: [String: String]
-  ) throws -> CoordinatorRunner? {
-    guard let coordinator else { return nil }
+  ) throws -> OnRunner {
+    guard let coordinator else {
+      return .impossible(
+        AgentError(
+          .notConfigured, "no coordinator is configured", hint: "name one to `edgeblue agent` with --coordinator"))
+    }
+    guard chosen.engine != .echo || testCoordinator else {
+      return .impossible(
+        AgentError(
+          .notConfigured, "no engine is configured: the echo engine only repeats prompts, which is no work",
+          hint: "name one to `edgeblue agent` with --engine ollama or --engine openai"))
+    }
     let identity = try MachineIdentity.load(
       path: folder.identity, hostName: ProcessInfo.processInfo.hostName, chosen: agentID)
     var options = CoordinatorRunner.Options()
@@ -86,9 +112,10 @@ struct CoordinatorOptions: ParsableArguments {
         isLoading: state == .loading)
     }
     options.answer = { try await Self.answer($0, by: engine) }
-    return try CoordinatorRunner(
+    let runner = try CoordinatorRunner(
       transport: HintedTransport(inner: try HTTPTransport(url: coordinator, certificates: coordinatorCa)),
       signer: try Ed25519Signer(identity), identity: identity, folder: folder, log: log, options: options)
+    return .swarm(runner)
   }
 
   /// The limit of tokens of one task, as in the coordinator's own agents.

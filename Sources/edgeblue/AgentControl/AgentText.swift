@@ -120,7 +120,7 @@ extension CoordinatorStatus {
     if let lastHeartbeatAtMs {
       facts.append(("Heartbeat", "acknowledged at \(Terminal.clock(atMs: lastHeartbeatAtMs))"))
     }
-    facts.append(("Tasks", "\(jobsDone) done, \(jobsFailed) failed\(workText)"))
+    facts.append(("Tasks", "\(jobsDone) done, \(jobsFailed) failed\(cancelledText)\(workText)"))
     if resultsWaiting + resultsUnwanted > 0 {
       facts.append(("Results", "\(resultsWaiting) waiting, \(resultsUnwanted) rejected by the coordinator"))
     }
@@ -131,10 +131,11 @@ extension CoordinatorStatus {
     return facts
   }
 
+  private var cancelledText: String { jobsCancelled == 0 ? "" : ", \(jobsCancelled) cancelled" }
+
   private var workText: String {
     if isWorking { return "; one in progress" }
-    guard let heldBecause else { return "" }
-    return "; none requested: " + (AssignmentReason(rawValue: heldBecause)?.description ?? heldBecause)
+    return heldDescription.map { "; none requested: \($0)" } ?? ""
   }
 
   var json: [String: JSON] {
@@ -143,7 +144,8 @@ extension CoordinatorStatus {
       "lastHeartbeatAtMs": JSON(lastHeartbeatAtMs.map(Int.init)),
       "nextHeartbeatAtMs": JSON(nextHeartbeatAtMs.map(Int.init)), "problem": JSON(problem),
       "working": .bool(isWorking), "heldBecause": JSON(heldBecause), "jobsDone": .number(jobsDone),
-      "jobsFailed": .number(jobsFailed), "resultsWaiting": .number(resultsWaiting),
+      "jobsFailed": .number(jobsFailed), "jobsCancelled": .number(jobsCancelled),
+      "resultsWaiting": .number(resultsWaiting),
       "resultsUnwanted": .number(resultsUnwanted), "dropReasons": .object(dropReasons.mapValues(JSON.number)),
     ]
   }

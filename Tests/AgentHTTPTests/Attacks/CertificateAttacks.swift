@@ -51,7 +51,7 @@ struct CertificateAttacks {
         program,
         [
           "agent", "--state", state.path, "--bus", bus.address, "--coordinator", coordinator.address,
-          "--coordinator-ca", option.certificate,
+          "--coordinator-ca", option.certificate, "--test-coordinator",
         ], seeing: system.folder, at: "/etc/ssl/certs")
       let agent = try ChildProcess(
         command.program, command.arguments,

@@ -36,7 +36,10 @@ struct DiskAttacks {
 
   private func startAgent(_ coordinator: TestCoordinator) async throws -> ChildProcess {
     let agent = try start(
-      ["agent", "--state", folder.path + "/home/agent", "--coordinator", coordinator.address, "--log-level", "trace"])
+      [
+        "agent", "--state", folder.path + "/home/agent", "--coordinator", coordinator.address, "--test-coordinator",
+        "--log-level", "trace",
+      ])
     try await eventually("the agent is on") { await (try start(["mode", "on"])).outcome().status == 0 }
     return agent
   }

@@ -42,7 +42,7 @@ struct SecretProgramAttacks {
       let agent = try agent(
         [
           "--bus", bus.address, "--coordinator", url, "--registration-token-file", inputs.path + "/token",
-          "--mesh-token-file", inputs.path + "/mesh", "--uploads", "--log-level", "trace",
+          "--mesh-token-file", inputs.path + "/mesh", "--test-coordinator", "--uploads", "--log-level", "trace",
         ] + upload, output: inputs.path + "/said", bus)
       try await eventually("the agent is on the bus") {
         try await edgeblue(["mode", "on", "--bus", bus.address]).status == 0
@@ -132,7 +132,8 @@ struct SecretProgramAttacks {
     try await TestCoordinator.run(registry: registry) { coordinator in
       let agent = try agent(
         [
-          "--bus", bus.address, "--coordinator", coordinator.address, "--state", state.path, "--log-level", "trace",
+          "--bus", bus.address, "--coordinator", coordinator.address, "--test-coordinator", "--state", state.path,
+          "--log-level", "trace",
         ], output: inputs.path + "/said", bus)
       try await eventually("the agent is on the bus") {
         try await edgeblue(["mode", "on", "--bus", bus.address]).status == 0

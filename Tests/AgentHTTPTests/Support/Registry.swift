@@ -8,6 +8,8 @@ final class Registry: Sendable {
     var path: String
     var body: Data
     var isSigned: Bool
+    /// The field `Idempotency-Key`, with its quotes.
+    var idempotencyKey: String?
     var status: Int
 
     /// The field of the body.

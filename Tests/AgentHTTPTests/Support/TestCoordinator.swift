@@ -89,7 +89,9 @@ struct TestCoordinator: Sendable {
         answer = registry.answer(path, headers, bytes)
       }
       registry.note(
-        .init(path: path, body: bytes, isSigned: headers["x-signature"] != nil, status: answer.status))
+        .init(
+          path: path, body: bytes, isSigned: headers["x-signature"] != nil, idempotencyKey: headers["idempotency-key"],
+          status: answer.status))
       if case .stalls(let until) = misdeed { await until() }
       let text = answer.body
       guard case .breaksOff = misdeed else {

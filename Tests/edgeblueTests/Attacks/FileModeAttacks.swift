@@ -77,7 +77,10 @@ struct FileModeAttacks {
   @Test("The state of the agent is for its user") func agent() async throws {
     let bus = try PrivateBus()
     let agent = try start(
-      ["agent", "--bus", bus.address, "--state", root + "/state", "--coordinator", "http://127.0.0.1:9"],
+      [
+        "agent", "--bus", bus.address, "--state", root + "/state", "--coordinator", "http://127.0.0.1:9",
+        "--test-coordinator",
+      ],
       bus: bus.address)
     defer { agent.kill() }
     _ = try await agent.firstLine()
