@@ -31,6 +31,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
         edgeblue uploads                     list what waits, and the reason
         edgeblue speedtest --server HOST     measure download, upload and ping
         edgeblue loop start --server HOST    measure again and again, by time and distance
+        edgeblue version                     print the version, as --version and -V do
         edgeblue messages run                send sealed messages at a constant rate
 
       EXIT STATUS

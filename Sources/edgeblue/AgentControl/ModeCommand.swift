@@ -23,7 +23,8 @@ struct ModeCommand: AsyncParsableCommand {
   @Argument(
     help: "The mode: off, on or local.",
     transform: { text in
-      guard let mode = text == "local" ? .bluetoothLocal : ComputeMode(rawValue: text) else {
+      let word = text.lowercased()
+      guard let mode = word == "local" ? .bluetoothLocal : ComputeMode(rawValue: word) else {
         throw ValidationError("'\(text)' is not a mode; allowed: off, on, local.")
       }
       return mode

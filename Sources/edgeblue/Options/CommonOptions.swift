@@ -33,8 +33,11 @@ struct CommonOptions: ParsableArguments {
     let terminal = Terminal(json: json)
     do {
       try await work(terminal)
+      if let failure = Output.failure { throw failure }
     } catch let code as ExitCode {
-      throw code
+      guard let failure = Output.failure else { throw code }
+      terminal.fail(failure)
+      throw failure.status.code
     } catch {
       let failure = Failure(error)
       terminal.fail(failure)

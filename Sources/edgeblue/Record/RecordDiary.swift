@@ -116,7 +116,7 @@ actor RecordDiary {
   /// Returns a task that cancels another one at the second Ctrl-C or SIGTERM from now on: none is lost between the end of
   /// the recording and the last commands.
   private static func cancelling(_ running: Task<Void, Never>) async -> Task<Void, Never> {
-    let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+    let signals = await UnixSignalsSequence(trapping: StopSignals.all)
     return Task {
       for await _ in signals.dropFirst() { running.cancel() }
     }

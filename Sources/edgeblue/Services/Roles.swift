@@ -2,14 +2,14 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Runs the services of a command until Ctrl-C or SIGTERM stops them in reverse order, within 10 s, or until a ``Role``
+/// Runs the services of a command until one of ``StopSignals`` stops them in reverse order, within 10 s, or until a ``Role``
 /// has done its work. That another service ends by itself is an error.
 func runUntilStopped(_ services: [any Service]) async throws {
   var configuration = ServiceGroupConfiguration(
     services: services.map {
       .init(service: $0, successTerminationBehavior: $0 is Role ? .gracefullyShutdownGroup : .cancelGroup)
     },
-    gracefulShutdownSignals: [.sigint, .sigterm], logger: Logger(label: "edgeblue"))
+    gracefulShutdownSignals: StopSignals.all, logger: Logger(label: "edgeblue"))
   configuration.maximumGracefulShutdownDuration = .seconds(10)
   do {
     try await ServiceGroup(configuration: configuration).run()
@@ -18,10 +18,10 @@ func runUntilStopped(_ services: [any Service]) async throws {
   }
 }
 
-/// Runs work that ends by itself; Ctrl-C and SIGTERM cancel it and wait until it has cleaned up.
+/// Runs work that ends by itself; one of ``StopSignals`` cancels it and wait until it has cleaned up.
 /// - Throws: what `work` throws, or `CancellationError`.
 func untilInterrupted<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-  let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+  let signals = await UnixSignalsSequence(trapping: StopSignals.all)
   return try await withThrowingTaskGroup(of: Value.self) { group in
     group.addTask(operation: work)
     group.addTask {
