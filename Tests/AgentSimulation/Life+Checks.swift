@@ -30,7 +30,7 @@ extension Life {
       }
     }
     world.ledger.hasChosenOn = false
-    if status.mode == .on, world.weather.path.status != .satisfied { world.fault("On without a network") }
+    if status.mode == .on, let limit = lossLimit, world.now > limit { world.fault("On without a network") }
     world.ledger.keep(status)
     guard status.storageProblem == nil else { return }
     if (status.mode, status.cause) != (before.mode, before.cause) || before.storageProblem != nil {
@@ -39,6 +39,14 @@ extension Life {
         world.fault("the mode is \(status.mode), and on disk is \(String(describing: kept))")
       }
     }
+  }
+
+  /// When the loss of the network has to have changed the mode; `nil` while there is a network, or the host sleeps.
+  private var lossLimit: Duration? {
+    guard world.weather.path.status != .satisfied, !world.weather.isSuspending else { return nil }
+    return [
+      world.weather.lostAt + .seconds(5), world.weather.startedAt + .seconds(60), world.weather.wokenAt + .seconds(30),
+    ].max()
   }
 
   /// What runs is what is reported, and what is to.

@@ -99,6 +99,7 @@ final class Life: @unchecked Sendable {
 
   /// Runs the program until it is stopped or fails.
   func begin() {
+    world.weather.startedAt = world.now
     run = Task {
       do {
         try await work()

@@ -71,14 +71,7 @@ extension World {
     tell("\(happening)")
     ledger.pendingChanges()
     switch happening {
-    case .network:
-      weather.path =
-        chance(0.6)
-        ? PathSnapshot(status: .satisfied) : PathSnapshot(status: .unsatisfied, unsatisfiedReason: .noCarrier)
-      life?.say(weather.path)
-      settle()
-      // A user who is notified of the network's return often selects On.
-      if weather.path.status == .satisfied, chance(0.7) { choose(.on) }
+    case .network: changeNetwork()
     case .power:
       weather.power = PowerTelemetry(
         onExternalPower: chance(0.7), batteryLevelPct: chance(0.2) ? nil : Int.random(in: 0...100, using: &random),
@@ -116,6 +109,17 @@ extension World {
       // Refused or not: that is the scheduler's to decide.
       life?.act { _ = try? await isRun ? $0.tasks.runNow(task) : $0.tasks.expireNow(task) }
     }
+  }
+
+  private func changeNetwork() {
+    if weather.path.status == .satisfied { weather.lostAt = now }
+    weather.path =
+      chance(0.6)
+      ? PathSnapshot(status: .satisfied) : PathSnapshot(status: .unsatisfied, unsatisfiedReason: .noCarrier)
+    life?.say(weather.path)
+    settle()
+    // A user who is notified of the network's return often selects On.
+    if weather.path.status == .satisfied, chance(0.7) { choose(.on) }
   }
 
   /// Killed now, or some jobs later, in the middle of something.
@@ -157,6 +161,7 @@ extension World {
     settle()
     ledger.heartbeatsPause()
     weather.isSuspending = false
+    weather.wokenAt = now
     tellPhase()
   }
 

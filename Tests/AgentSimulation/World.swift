@@ -20,6 +20,10 @@ final class World: @unchecked Sendable {
     var doesPhoneFail = false
     /// The difference of the wall clock to the steady one, in seconds.
     var wallOffset = 0
+    // When the network was lost, the host woke, and the program was started, each for the last time.
+    var lostAt: Duration = .zero
+    var wokenAt: Duration = .zero
+    var startedAt: Duration = .zero
   }
 
   /// The boots of the machine: their number, and the instant of the newest.

@@ -175,7 +175,8 @@ import Testing
   static let events: [Event] = [
     .start, .shutDown, .choose(.off), .choose(.on), .choose(.bluetoothLocal), .setRunOnlyWhileCharging(true),
     .setRunOnlyWhileCharging(false), .networkFound, offline, .power(onExternalPower: true),
-    .power(onExternalPower: false), .started(.phone), .started(.heartbeat), .ended(.phone, because: nil),
+    .power(onExternalPower: false), .bluetooth(isAvailable: true), .bluetooth(isAvailable: false),
+    .started(.phone), .started(.heartbeat), .ended(.phone, because: nil),
     .ended(.heartbeat, because: nil), broken, .retry(.phone), .retry(.heartbeat),
   ]
 

@@ -84,7 +84,10 @@ extension RadioTests {
     private static func start(_ state: String) throws -> Subprocess {
       try Subprocess(
         "/usr/bin/env",
-        ["nsenter", "--net=/run/netns/agent", Command.path, "agent", "--state", state, "--adapter", Radio.phone])
+        [
+          "nsenter", "--net=/run/netns/agent", Command.path, "agent", "--state", state, "--adapter", Radio.phone,
+          "--network-grace", "0", "--network-settle", "0",
+        ])
     }
 
     /// - Returns: the exit status.

@@ -27,8 +27,8 @@ import Testing
   @Test("The status is printed in lines") func forPeople() {
     #expect(
       status.lines == [
-        "Mode          Bluetooth Local (automatically, after the loss of the network): compute is offered to machines near by "
-          + "over Bluetooth, and earns no rewards",
+        "Mode          Bluetooth Local (chosen is On, which the loss of the network changed): compute is offered to machines "
+          + "near by over Bluetooth, and earns no rewards",
         "State         blocked: services run on external power only; connect power to start",
         "Phase         unknown", "Network       no default route: there is no default route",
         "Power         battery power, battery level 41 %",
@@ -95,7 +95,7 @@ import Testing
   @Test("The status and events are printed as JSON") func forPrograms() {
     #expect(
       JSON.object(status.json).text == """
-        {"cause":"network-loss","coordinator":null,"counters":{"downgrades":1,"failures":1,"savesFailed":0,"starts":3},"eventCount":9,\
+        {"cause":"network-loss","chosenMode":"on","coordinator":null,"counters":{"downgrades":1,"failures":1,"savesFailed":0,"starts":3},"eventCount":9,\
         "lastFailure":"the phone service has failed: no adapter\\u001b[2J","lifecycle":null,"loop":null,"mode":"bluetooth-local",\
         "network":{"interface":null,"reason":"there is no default route","status":"unsatisfied"},\
         "powerTelemetry":{"batteryLevelPct":41,"lowPowerMode":false,"onExternalPower":false,"updatedAtMs":5},\

@@ -44,8 +44,8 @@ extension AgentEvent {
   var forEverybody: AgentEvent {
     var event = self
     switch kind {
-    case .applied, .chosen, .setting, .downgraded, .networkReturned, .blocked, .unblocked, .started, .stopped,
-      .lifecycle:
+    case .applied, .chosen, .setting, .downgraded, .networkReturned, .returned, .blocked, .unblocked, .started,
+      .stopped, .lifecycle:
       // Their texts are of this program alone.
       break
     case .failed: event.text = "a service has failed; \(AgentStatus.hidden)"

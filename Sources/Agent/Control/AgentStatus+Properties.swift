@@ -5,13 +5,10 @@ internal import SystemState
 extension AgentStatus {
   /// The properties of `io.edgecoder.Agent1`, each with its type, and with its value if it has one.
   var properties: [(name: String, type: Signature, value: Value?)] {
-    let counts = [
-      "downgrades": counters.downgrades, "starts": counters.starts, "failures": counters.failures,
-      "savesFailed": counters.savesFailed,
-    ]
     return [
       ("Mode", "s", .string(mode.rawValue)),
       ("Cause", "s", .string(cause.rawValue)),
+      ("ChosenMode", "s", .string(chosenMode.rawValue)),
       ("RunOnlyWhileCharging", "b", .bool(runOnlyWhileCharging)),
       ("RunState", "s", .string(runState.name)),
       ("RunStateReason", "s", runState.reason.map(Value.string)),
@@ -48,7 +45,7 @@ extension AgentStatus {
       ("LoopOutcomes", "a{st}", loop.map { .counts($0.outcomes) }),
       ("LoopDueAtMs", "x", loop?.dueAtMs.map(Value.int64)),
       ("LoopProblem", "s", loop?.problem.map(Value.string)),
-      ("Counters", "a{st}", .counts(counts)),
+      ("Counters", "a{st}", .counts(counters.byName)),
       ("LastFailure", "s", lastFailure.map(Value.string)),
       ("StorageProblem", "s", storageProblem.map(Value.string)),
       ("EventCount", "t", .uint64(UInt64(eventCount))),
@@ -99,6 +96,12 @@ extension AgentStatus {
     lastFailure = text("LastFailure")
     storageProblem = text("StorageProblem")
     eventCount = properties["EventCount"]?.integer() ?? 0
+  }
+}
+
+extension AgentStatus.Counters {
+  fileprivate var byName: [String: Int] {
+    ["downgrades": downgrades, "starts": starts, "failures": failures, "savesFailed": savesFailed]
   }
 }
 

@@ -18,6 +18,8 @@ public struct AgentEvent: Sendable, Hashable, Codable {
     public static let downgraded = Kind(rawValue: "downgraded")
     /// The network returned, and the mode stayed Bluetooth Local.
     public static let networkReturned = Kind(rawValue: "network-returned")
+    /// The mode returned from Bluetooth Local to On without the user, as the setting demands.
+    public static let returned = Kind(rawValue: "returned")
     /// Nothing runs although the mode is not Off.
     public static let blocked = Kind(rawValue: "blocked")
     /// The reason why nothing ran has ended.

@@ -28,6 +28,16 @@ public enum ComputeService: String, Sendable, Hashable, CaseIterable {
   var other: ComputeService { self == .phone ? .heartbeat : .phone }
 }
 
+/// The conditions under which an automatic change to ``ComputeMode/bluetoothLocal`` is reverted without the user.
+public enum ReturnToOn: String, Sendable, Hashable, CaseIterable {
+  /// Only the user returns to ``ComputeMode/on``.
+  case never
+  /// The next start of the agent returns to ``ComputeMode/on``.
+  case afterRestart = "after-restart"
+  /// The return of the network does.
+  case whenBack = "when-back"
+}
+
 /// The persisted mode, with its cause and the setting that limits it.
 public struct ModeRecord: Sendable, Hashable, Codable {
   /// The causes of the present mode.
@@ -40,6 +50,8 @@ public struct ModeRecord: Sendable, Hashable, Codable {
 
   /// The compute mode that is in force.
   public var mode: ComputeMode
+  /// The compute mode that the user chose: ``ComputeMode/on`` where the loss of the network changed it.
+  public var chosenMode: ComputeMode { cause == .networkLoss ? .on : mode }
   /// The cause of the mode; always ``Cause/person`` except in ``ComputeMode/bluetoothLocal``.
   public var cause: Cause
   /// A Boolean value that indicates whether services run on external power only.

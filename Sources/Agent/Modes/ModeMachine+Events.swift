@@ -15,6 +15,8 @@ extension ModeMachine {
     case networkLost(because: String)
     /// The power supply has changed, or is known now.
     case power(onExternalPower: Bool)
+    /// A Bluetooth adapter was found, or the last one was removed.
+    case bluetooth(isAvailable: Bool)
     /// A service that was started works now.
     case started(ComputeService)
     /// A service has ended: as requested, or for this reason.
@@ -64,6 +66,8 @@ extension ModeMachine {
     case downgraded(because: String)
     /// The network returned, and the mode stayed Bluetooth Local.
     case networkReturned
+    /// The mode returned from Bluetooth Local to On, as the setting demands.
+    case returned
     /// Nothing runs, for this reason.
     case blocked(Block)
     /// The reason why nothing ran has ended.
@@ -78,6 +82,7 @@ extension ModeMachine {
       case .chosen(let mode): "the user chose the mode \(mode)"
       case .downgraded(let reason): "changed the mode from On to Bluetooth Local: no default route (\(reason))"
       case .networkReturned: "the network returned; the mode stays Bluetooth Local until the user chooses On"
+      case .returned: "returned from Bluetooth Local to On, as the setting demands"
       case .blocked(let block): "nothing runs: \(block)"
       case .unblocked: "services may run again"
       case .failed(let service, let reason): "the \(service.rawValue) service has failed: \(reason)"
@@ -91,11 +96,14 @@ extension ModeMachine {
     case notCharging = "not_charging"
     /// Services run on external power only, and the power supply is not known yet.
     case powerUnknown = "power_unknown"
+    /// The mode is On, there is no network, and there is no Bluetooth adapter to change to.
+    case noNetwork = "no_network"
 
     /// The reason in words, for display.
     public var description: String {
       switch self {
       case .notCharging: "services run on external power only; connect power to start"
+      case .noNetwork: "waiting for the network; without a Bluetooth adapter the mode stays On"
       case .powerUnknown: "services run on external power only, and the power supply is not known yet"
       }
     }
@@ -110,6 +118,7 @@ extension ModeMachine.LogEntry {
     case .chosen: .chosen
     case .downgraded: .downgraded
     case .networkReturned: .networkReturned
+    case .returned: .returned
     case .blocked: .blocked
     case .unblocked: .unblocked
     case .failed: .failed

@@ -4,8 +4,8 @@
 ///
 /// Four rules hold in every state:
 ///
-/// 1. Only the user changes the mode to ``ComputeMode/on``. The one automatic change is from there to
-///    ``ComputeMode/bluetoothLocal``, when there is no default route.
+/// 1. Only the user changes the mode to ``ComputeMode/on``, unless ``ReturnToOn`` says otherwise. The one automatic change
+///    is from there to ``ComputeMode/bluetoothLocal``, when there is no default route and there is a Bluetooth adapter.
 /// 2. At most one of the two services runs at a time: the next one starts when the one before has ended.
 /// 3. ``runState`` is ``RunState/running`` only while the service of the mode has reported that it works.
 /// 4. With ``ModeRecord/runOnlyWhileCharging`` nothing runs unless the machine is known to be on external power.
@@ -36,11 +36,15 @@ public struct ModeMachine: Sendable, Hashable {
   private(set) var path = Path.unknown
   /// A Boolean value that indicates whether the machine is on external power; `nil` before it is known.
   private(set) var onExternalPower: Bool?
+  /// A Boolean value that indicates whether there is a Bluetooth adapter; `true` before it is known.
+  private(set) var hasBluetooth = true
+  private let returnToOn: ReturnToOn
   private(set) var phone = Phase.idle
   private(set) var heartbeat = Phase.idle
 
   /// Creates a state machine with the restored mode; ``Event/start`` applies it.
-  public init(_ record: ModeRecord) {
+  public init(_ record: ModeRecord, returnToOn: ReturnToOn = .never) {
+    self.returnToOn = returnToOn
     self.record = ModeRecord(
       mode: record.mode, cause: record.cause, runOnlyWhileCharging: record.runOnlyWhileCharging)
   }
@@ -51,7 +55,11 @@ public struct ModeMachine: Sendable, Hashable {
     let before = (record: record, block: block)
     var actions: [Action] = []
     take(event, &actions)
-    if isActive, record.mode == .on, case .lost(let reason) = path {
+    if returns(after: event) {
+      record = ModeRecord(mode: .on, runOnlyWhileCharging: record.runOnlyWhileCharging)
+      actions.append(.log(.returned))
+    }
+    if isActive, record.mode == .on, hasBluetooth, case .lost(let reason) = path {
       record.mode = .bluetoothLocal
       record.cause = .networkLoss
       actions.append(.log(.downgraded(because: reason)))
@@ -76,8 +84,22 @@ public struct ModeMachine: Sendable, Hashable {
 
   /// The reason why nothing runs although the mode is not Off; `nil` if there is none.
   public var block: Block? {
-    guard isActive, record.mode != .off, record.runOnlyWhileCharging, onExternalPower != true else { return nil }
-    return onExternalPower == nil ? .powerUnknown : .notCharging
+    guard isActive, record.mode != .off else { return nil }
+    if record.runOnlyWhileCharging, onExternalPower != true {
+      return onExternalPower == nil ? .powerUnknown : .notCharging
+    }
+    if record.mode == .on, case .lost = path { return .noNetwork }
+    return nil
+  }
+
+  /// Returns `true` if the automatic change to Bluetooth Local ends with an event.
+  private func returns(after event: Event) -> Bool {
+    guard isActive, record.cause == .networkLoss else { return false }
+    return switch returnToOn {
+    case .never: false
+    case .afterRestart: event == .start
+    case .whenBack: path == .found
+    }
   }
 
   subscript(service: ComputeService) -> Phase {
@@ -94,12 +116,13 @@ public struct ModeMachine: Sendable, Hashable {
     case .choose(let mode): choose(mode, &actions)
     case .setRunOnlyWhileCharging(let only): record.runOnlyWhileCharging = only
     case .networkFound:
-      if path != .found, record.cause == .networkLoss {
+      if path != .found, record.cause == .networkLoss, returnToOn != .whenBack {
         actions += [.log(.networkReturned), .notify(.networkReturned)]
       }
       path = .found
     case .networkLost(let reason): path = .lost(because: reason)
     case .power(let isExternal): onExternalPower = isExternal
+    case .bluetooth(let isThere): hasBluetooth = isThere
     case .started(let service): if self[service] == .starting { self[service] = .running }
     case .ended(let service, let reason): end(service, reason ?? "it ended by itself", &actions)
     case .retry(let service): if case .failed = self[service] { self[service] = .idle }

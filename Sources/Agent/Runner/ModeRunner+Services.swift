@@ -9,6 +9,21 @@ extension ModeRunner {
     publish()
   }
 
+  /// Passes on the changes of the network that the mode follows.
+  func follow(_ event: NetworkGate.Event) {
+    guard phase != .stopped else { return }
+    for action in network.gate.handle(event, at: options.time.now) {
+      switch action {
+      case .found: handle(.networkFound)
+      case .lost(let reason): handle(.networkLost(because: reason))
+      }
+    }
+    network.timer?.cancel()
+    network.timer = network.gate.wakeAt.map { instant in
+      timer(instant - options.time.now) { $0.follow(.tick) }
+    }
+  }
+
   private func perform(_ action: ModeMachine.Action) {
     switch action {
     case .persist(let record): persist(record)
@@ -144,6 +159,7 @@ extension ModeRunner {
 
   func cancelTimers() {
     storage.retry?.cancel()
+    network.timer?.cancel()
     for retry in services.retries.values { retry.cancel() }
     for job in services.jobs.values { job.stopTimer?.cancel() }
   }

@@ -29,6 +29,10 @@ public actor ModeRunner {
     public var steadyAfter: Duration = .seconds(60)
     /// The delays before a service that failed, or a write that failed, is tried again: 1 s to 1 min by default.
     public var backoff = Backoff(base: .seconds(1), limit: .seconds(60), jitter: 0.5...1)
+    /// The delays before the loss of the network changes the mode.
+    public var networkDelays = NetworkDelays()
+    /// The conditions under which the mode returns to On without the user; never by default.
+    public var returnToOn = ReturnToOn.never
     /// A closure that shows the user a notice they did not ask for; it must return soon.
     public var notify: @Sendable (ModeMachine.Notice) -> Void = { _ in }
     /// The logger for failures of services and files.
@@ -76,6 +80,13 @@ public actor ModeRunner {
     var retries: [ComputeService: Task<Void, Never>] = [:]
   }
 
+  /// The changes of the network that the mode follows.
+  struct Network {
+    var gate: NetworkGate
+    /// The timer for a loss that does not count yet.
+    var timer: Task<Void, Never>?
+  }
+
   /// The mode on disk.
   struct Storage {
     let save: @Sendable (ModeRecord) throws(AgentError) -> Void
@@ -96,6 +107,7 @@ public actor ModeRunner {
   var machine: ModeMachine
   var services: Services
   var storage: Storage
+  var network: Network
   var publisher: AgentStatusPublisher
 
   /// Restores the mode; ``run(paths:powers:)`` applies it.
@@ -120,7 +132,8 @@ public actor ModeRunner {
     restored: Restored<ModeRecord>, log: EventLog, services: Services, options: Options,
     save: @escaping @Sendable (ModeRecord) throws(AgentError) -> Void
   ) {
-    machine = ModeMachine(restored.value)
+    machine = ModeMachine(restored.value, returnToOn: options.returnToOn)
+    network = Network(gate: NetworkGate(options.networkDelays))
     self.log = log
     self.options = options
     self.services = services
@@ -153,6 +166,7 @@ public actor ModeRunner {
     precondition(phase == .created, "a runner runs once")
     phase = .running
     handle(.start)
+    follow(.start)
     let inputs = [
       Task {
         for await update in paths { take(update.path) }
@@ -184,17 +198,22 @@ public actor ModeRunner {
   /// Returns as soon as the runner has time for events, which shows a watchdog that it is alive.
   public func respond() {}
 
-  /// Handles a change of the network. The first call, before ``run(paths:powers:)``, keeps services from starting in
+  /// Handles a change of the network; a loss counts after ``Options/networkDelays``. The first call, before ``run(paths:powers:)``, keeps services from starting in
   /// vain.
   /// - Parameter path: The state of the network now.
   public func take(_ path: PathSnapshot) {
     publisher.reports.path = path
     if path.status == .satisfied {
-      handle(.networkFound)
+      follow(.found)
     } else {
-      handle(.networkLost(because: path.unsatisfiedReason?.description ?? "the reason is unknown"))
+      follow(.lost(because: path.unsatisfiedReason?.description ?? "the reason is unknown"))
     }
+    publish()
   }
+
+  /// Handles the appearance of the first Bluetooth adapter, or the removal of the last one. Before the first call there
+  /// is assumed to be one.
+  public func take(hasBluetooth: Bool) { handle(.bluetooth(isAvailable: hasBluetooth)) }
 
   /// Handles a change of the power. The first call, before ``run(paths:powers:)``, keeps services from starting in vain.
   /// - Parameter power: The state of the power supply now.
@@ -203,9 +222,11 @@ public actor ModeRunner {
     handle(.power(onExternalPower: power.telemetry.onExternalPower))
   }
 
-  /// Reports the lifecycle phase in ``status``.
+  /// Reports the lifecycle phase in ``status``. While the host is about to sleep, and for some time after, the loss of
+  /// the network does not change the mode.
   public func take(_ lifecycle: LifecycleSnapshot) {
     publisher.reports.lifecycle = lifecycle
+    follow(lifecycle.phase == .suspending ? .sleep : .wake)
     publish()
   }
 

@@ -37,6 +37,8 @@ public struct AgentStatus: Sendable, Hashable {
 
   /// The compute mode in force.
   public var mode: ComputeMode
+  /// The compute mode that the user chose: ``ComputeMode/on`` where the loss of the network changed it.
+  public var chosenMode: ComputeMode { ModeRecord(mode: mode, cause: cause).chosenMode }
   /// The cause of the present mode.
   public var cause: ModeRecord.Cause
   /// A Boolean value that indicates whether services run on external power only.

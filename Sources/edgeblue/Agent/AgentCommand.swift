@@ -22,7 +22,8 @@ struct AgentCommand: AsyncParsableCommand {
 
       `edgeblue mode` selects the mode; `edgeblue status` and `edgeblue events` report what the agent does. Background \
       tasks (`edgeblue tasks`) run while the agent is in the background (`edgeblue lifecycle`). When the network is \
-      lost, On becomes Bluetooth Local; only the user returns to On. On requires a coordinator, named by --coordinator \
+      lost for --network-settle seconds, On becomes Bluetooth Local; only the user returns to On, unless --return-to-on \
+      says otherwise. Without a Bluetooth adapter the mode stays On and waits for the network. On requires a coordinator, named by --coordinator \
       or COORDINATOR_URL, and an engine with a model, named by --engine; without them, status reports what is missing, \
       and nothing runs.
 
@@ -61,6 +62,7 @@ struct AgentCommand: AsyncParsableCommand {
   @Flag(help: "Run the loop of speed tests in the folder speedtest in that folder (`edgeblue loop`).") var loop = false
   @OptionGroup(title: "Upload options") var store: StoreOptions
   @OptionGroup var coordinator: CoordinatorOptions
+  @OptionGroup var networkLoss: NetworkLossOptions
   @OptionGroup var bus: BusOptions
   @OptionGroup var insecure: InsecureOptions
   @OptionGroup var phone: PhoneOptions
@@ -98,7 +100,8 @@ struct AgentCommand: AsyncParsableCommand {
         options: phone, engine: engine, power: power, bonds: BondStore(folder: folder.path), terminal: terminal)
       let runner = try ModeRunner(
         store: folder.modes, log: log, phone: phone,
-        heartbeat: HintedRunner(inner: on), options: .notifying(terminal))
+        heartbeat: HintedRunner(inner: on),
+        options: networkLoss.apply(to: .notifying(terminal)))
       let tasks = try AgentTasks(
         store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
       let uploads = try uploads ? makeUploads(in: folder.path, terminal) : nil

@@ -16,6 +16,7 @@ struct AgentRole: Sendable {
 
   /// Passes the current lifecycle phase, network path and power state to the mode runner, before anything else runs.
   func takeFirstState() async {
+    await runner.take(hasBluetooth: KernelAdapters.exist)
     await runner.take(lifecycle.snapshot)
     await runner.take(path.path)
     await runner.take(power.snapshot)
@@ -31,6 +32,7 @@ struct AgentRole: Sendable {
       if let manager = ServiceManager() {
         group.addTask { await AgentService(manager: manager, runner: runner).run() }
       }
+      group.addTask { await KernelAdapters.follow { await runner.take(hasBluetooth: $0) } }
       group.addTask { for await update in lifecycle.updates() { await runner.take(update.snapshot) } }
       if let messages { group.addTask { try await messages.run(following: lifecycle.updates()) } }
       if let loop { group.addTask { await loop.run(lifecycle, reportingTo: runner) } }

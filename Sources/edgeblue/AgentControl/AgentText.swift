@@ -3,7 +3,7 @@ import Agent
 extension AgentStatus {
   /// The mode and its meaning for the user, in one sentence.
   var headline: String {
-    let cause = cause == .networkLoss ? " (automatically, after the loss of the network)" : ""
+    let cause = cause == .networkLoss ? " (chosen is \(chosenMode), which the loss of the network changed)" : ""
     return "\(mode)\(cause): \(mode.meaning)"
   }
 
@@ -51,7 +51,7 @@ extension AgentStatus {
       ])
     }
     return [
-      "mode": .string(mode.rawValue), "cause": .string(cause.rawValue),
+      "mode": .string(mode.rawValue), "chosenMode": .string(chosenMode.rawValue), "cause": .string(cause.rawValue),
       "runOnlyWhileCharging": .bool(runOnlyWhileCharging), "runState": .string(runState.name),
       "reason": JSON(runState.reason), "lifecycle": lifecycle.map { .object($0.json) } ?? .null,
       "network": network ?? .null,

@@ -25,13 +25,18 @@ struct Fixture: Sendable {
       externalPower: isExternal ? .supply : .battery)
   }
 
-  init(_ record: ModeRecord, log: EventLog = EventLog(path: nil), options: ModeRunner.Options = .init()) {
+  /// - Parameter hasDelays: Whether the loss of the network counts only after its delays.
+  init(
+    _ record: ModeRecord, log: EventLog = EventLog(path: nil), options: ModeRunner.Options = .init(),
+    hasDelays: Bool = false
+  ) {
     let floor = Floor(disk: record)
     phone = FakeRunner(.phone, floor)
     heartbeat = FakeRunner(.heartbeat, floor)
     var options = options
     options.time = TimeSource(clock)
     options.random = { 0 }
+    if !hasDelays { options.networkDelays = .none }
     // Failures are what these tests are made of.
     options.logger.logLevel = .critical
     options.notify = { floor.note("notify \($0.rawValue)") }
