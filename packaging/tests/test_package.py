@@ -205,7 +205,9 @@ class Unit(unittest.TestCase):
     def test_it_is_locked_up_well(self):
         for name in self.SERVICES:
             unit = ROOT / f"packaging/systemd/{name}.service"
-            command = ["systemd-analyze", "security", "--offline=true", "--threshold=15", unit]
+            # The agent's threads may lower their priority.
+            threshold = 16 if name == "edgeblue-agent" else 15
+            command = ["systemd-analyze", "security", "--offline=true", f"--threshold={threshold}", unit]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stdout[-500:] + done.stderr)
 
@@ -223,7 +225,9 @@ class Unit(unittest.TestCase):
         ):  # fmt: skip
             self.assertIn(line, lines)
         filters = [line for line in lines if line.startswith("SystemCallFilter=")]
-        self.assertEqual(filters, ["SystemCallFilter=@system-service", "SystemCallFilter=~@privileged @resources"])
+        # Threads that may not lower their priority fill the journal.
+        allowed = ["@system-service", "~@privileged @resources", "setpriority"]
+        self.assertEqual(filters, [f"SystemCallFilter={calls}" for calls in allowed])
         self.assertFalse([line for line in lines if re.match("ReadWritePaths=|BindPaths=|TemporaryFileSystem=", line)])
 
     def test_what_is_installed_opens_and_permits_nothing(self):
