@@ -78,14 +78,20 @@ extension Device {
     core.state.withLock { $0.leases.add(path, .session) }
   }
 
+  /// The time after which bluetoothd knows of every connection that the kernel made for an attempt that was given up.
+  private static let noticeLimit = Duration.seconds(2)
+
   /// Ends the attempt when bluetoothd has said whether there is a connection. The kernel is ahead of bluetoothd, whose
   /// signal of the end of an earlier connection may still be on its way; and a peer may have refused the channel alone.
   private func endLinking(_ attempt: Leases.Attempt) {
     Task { [core, path, peer] in
       do {
         try await core.refresh(path, Self.interface, doing: "reading the properties of \(peer)")
+        try await core.wait("waiting for a connection to \(peer)", Self.noticeLimit) { state in
+          state.cache.properties(path, Self.interface)?["Connected"]?.bool == false ? nil : ()
+        }
       } catch {
-        core.logger.debug("a device is unknown after an attempt to open a channel", metadata: ["error": "\(error)"])
+        core.logger.debug("no connection after an attempt to open a channel", metadata: ["error": "\(error)"])
       }
       core.state.withLock { state in
         // An instance that has just started may not have returned the device yet.
