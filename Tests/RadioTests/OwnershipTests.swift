@@ -16,6 +16,10 @@ extension RadioTests {
       "After any interleaving the real bluetoothd has what is declared, and after the end nothing is left",
       .timeLimit(.minutes(30)))
     func interleavings() async throws {
+      // The thread that reads all sockets keeps its own two; a life need not come to that.
+      let warm = try await Radio.adapter(Radio.mac)
+      _ = try await warm.settings()
+      warm.session.close()
       var descriptors = 0
       for seed in Self.seeds {
         let begin = ContinuousClock.now
@@ -27,10 +31,24 @@ extension RadioTests {
         #expect(remains == nil, "seed \(seed)")
         print("seed \(seed): \(ContinuousClock.now - begin)")
         // The first life opens what stays open.
-        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-        if descriptors == 0 { descriptors = open }
-        #expect(open <= descriptors, "seed \(seed)")
+        var open = try Self.openFiles()
+        if descriptors == 0 { descriptors = open.count }
+        // An attempt that bluetoothd cannot withdraw has a connection of its own, until the kernel gives up after 41 s.
+        for _ in 0..<120 where open.count > descriptors {
+          try await Task.sleep(for: .milliseconds(500))
+          open = try Self.openFiles()
+        }
+        #expect(open.count <= descriptors, "seed \(seed): \(open)")
       }
+    }
+
+    /// What the descriptors of this process refer to.
+    private static func openFiles() throws -> [String] {
+      let folder = "/proc/self/fd"
+      return try FileManager.default.contentsOfDirectory(atPath: folder).map { number in
+        // The descriptor of the listing itself is gone.
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(number)")) ?? number
+      }.sorted()
     }
   }
 }
