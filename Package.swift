@@ -454,8 +454,9 @@ if !lean {
       name: "edgeblue",
       dependencies: [
         "ErrorReporting", "Streams", "Timing", "DurableFiles", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables",
-        "BackgroundTasks", "BlueZ", "Btsnoop", "DBus", "EdgeCoder", "EdgeCoderHTTP", "LoopbackHTTP", "MessageSending",
-        "MessageSendingHTTP", "NetworkPath", "NetworkPathNetworkManager", "OutgoingHTTP", "SpeedTest", "SpeedTestNIO",
+        "BackgroundTasks", "BlueZ", "Btsnoop", "Coverage", "DBus", "EdgeCoder", "EdgeCoderHTTP", "LoopbackHTTP",
+        "MessageSending", "MessageSendingHTTP", "NetworkPath", "NetworkPathNetworkManager", "OutgoingHTTP", "SpeedTest",
+        "SpeedTestNIO",
         "SystemState", "Uploads", "UploadsHTTP", log,
         full("AsyncHTTPClient", "async-http-client"),
         full("ArgumentParser", "swift-argument-parser"),

@@ -31,6 +31,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
         edgeblue uploads                     list what waits, and the reason
         edgeblue speedtest --server HOST     measure download, upload and ping
         edgeblue loop start --server HOST    measure again and again, by time and distance
+        edgeblue coverage run --control URL  measure a mobile network along a way
         edgeblue version                     print the version, as --version and -V do
         edgeblue messages run                send sealed messages at a constant rate
 
@@ -43,7 +44,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
       CaptureCommand.self,
       PathCommand.self, PowerCommand.self, AgentCommand.self, ModeCommand.self, StatusCommand.self, EventsCommand.self,
       LifecycleCommand.self, TasksCommand.self, RecordCommand.self, SegmentsCommand.self, UploadCommand.self,
-      UploadsCommand.self, MessagesCommand.self, SpeedTestCommand.self, LoopCommand.self,
+      UploadsCommand.self, MessagesCommand.self, SpeedTestCommand.self, LoopCommand.self, CoverageCommand.self,
       DoctorCommand.self,
     ])
 }

@@ -106,6 +106,24 @@ import Testing
     #expect(try Data(contentsOf: URL(filePath: path)) == before)
   }
 
+  @Test("Looking shows one instant, creates nothing, and changes nothing", arguments: [true, false])
+  func looking(_ hasLog: Bool) throws {
+    try fixture.session("r", uuid: "a", fences: 2)
+    if !hasLog { try store.database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) } }
+    let before = try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path).sorted()
+    let copy = try CoverageStore.copy(of: store.path)
+    #expect(try copy.sessions() == store.sessions())
+    #expect(try copy.fences(of: try copy.sessions()[0].id).count == 2)
+    try fixture.session("s", uuid: "b")
+    #expect(try copy.sessions().count == 1)
+    try copy.begin(fixture.run("t"))
+    #expect(try store.sessions().compactMap(\.run) == ["r", "s"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path).sorted() == before)
+    let absent = fixture.folder.path + "/absent.sqlite"
+    #expect(try CoverageStore.copy(of: absent).sessions().isEmpty)
+    #expect(!FileManager.default.fileExists(atPath: absent))
+  }
+
   @Test("A fence that a damaged file has is refused, and does not end the program") func damagedFence() throws {
     try fixture.session("r", uuid: "a")
     try store.write("damage") { try $0.execute(sql: "UPDATE fence SET latitude = 'x'") }

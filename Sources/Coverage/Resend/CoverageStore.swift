@@ -40,6 +40,13 @@ public final class CoverageStore: Sendable {
     }
   }
 
+  /// Creates a store of a database that is open.
+  init(path: String, database: DatabaseQueue) {
+    self.path = path
+    self.database = database
+    wall = WallClock.unixMilliseconds
+  }
+
   /// The present wall-clock time, in microseconds since 1970.
   var nowUs: Int64 { wall().multipliedReportingOverflow(by: 1000).partialValue }
 
@@ -79,7 +86,7 @@ public final class CoverageStore: Sendable {
     try Self.caught("read \(path)") { try database.read(body) }
   }
 
-  private static func caught<Value>(_ phase: String, _ body: () throws -> Value) throws(CoverageError) -> Value {
+  static func caught<Value>(_ phase: String, _ body: () throws -> Value) throws(CoverageError) -> Value {
     do {
       return try body()
     } catch let error as CoverageError {

@@ -7,9 +7,9 @@ internal import Timing
 public struct ControlClient: Sendable {
   /// The address of the server with the path that precedes those of its routes.
   public let address: String
-  private let transport: any ControlTransport
+  let transport: any ControlTransport
   let device: ControlDevice
-  private let store: ControlStore
+  let store: ControlStore
 
   /// The path of the routes of a control server whose address has none.
   public static let defaultPath = "/RMBTControlServer"

@@ -1,5 +1,6 @@
 import Logging
 import ServiceLifecycle
+import Timing
 import UnixSignals
 
 /// Runs the services of a command until one of ``StopSignals`` stops them in reverse order, within 10 s, or until a ``Role``
@@ -32,6 +33,22 @@ func untilInterrupted<Value: Sendable>(_ work: @escaping @Sendable () async thro
     guard let value = try await group.next() else { throw CancellationError() }
     return value
   }
+}
+
+/// Runs work that Ctrl-C and SIGTERM cancel, and returns its result also then: it contains what was done until then.
+func untilInterruptedKeeping<Value: Sendable>(
+  _ work: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
+  let running = Task { try await work() }
+  let signals = Task {
+    do {
+      try await untilInterrupted { try await Task.sleep(for: .seconds(86_400), clock: .steady) }
+    } catch is CancellationError where !Task.isCancelled {
+      running.cancel()
+    }
+  }
+  defer { signals.cancel() }
+  return try await running.value
 }
 
 /// A service of two closures: its work, and the clean-up after it.

@@ -159,20 +159,4 @@ struct SpeedTestRunCommand: AsyncParsableCommand {
       break
     }
   }
-
-  /// Runs a test that Ctrl-C and SIGTERM cancel, and returns its result also then: it contains what was measured.
-  private func untilInterruptedKeeping(
-    _ test: @escaping @Sendable () async throws -> SpeedTestReport
-  ) async throws -> SpeedTestReport {
-    let running = Task { try await test() }
-    let signals = Task {
-      do {
-        try await untilInterrupted { try await Task.sleep(for: .seconds(86_400), clock: .steady) }
-      } catch is CancellationError where !Task.isCancelled {
-        running.cancel()
-      }
-    }
-    defer { signals.cancel() }
-    return try await running.value
-  }
 }

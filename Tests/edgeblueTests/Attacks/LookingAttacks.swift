@@ -23,6 +23,9 @@ struct LookingAttacks {
   private static let looks: [String: [[String]]] = [
     "ask": [["--central-url", "http://127.0.0.1:9", "hello"]],
     "capture show": [["FOLDER/gone.btsnoop"]],
+    "coverage export": [["--state", "FOLDER/state"]],
+    "coverage list": [["--state", "FOLDER/state"]],
+    "coverage show": [["--state", "FOLDER/state"]],
     "doctor": [["--state", "FOLDER/state"]],
     "events": [["--bus", "unix:path=/nonexistent"]],
     "inspect": [["00:AA:01:00:00:42", "--wait", "1"]],
@@ -51,6 +54,7 @@ struct LookingAttacks {
 
   /// Commands that change items of the queue, where there are none.
   private static let changes: [String: [[String]]] = [
+    "coverage drop": [["1"]], "coverage send": [[]],
     "loop stop": [[]], "uploads drop": [["1"]], "uploads forget": [["FOLDER/gone"]],
     "uploads move": [["--to", "http://127.0.0.1:9"]], "uploads pause": [["1"]],
     "uploads resume": [[]], "uploads retry": [[], ["1"]], "uploads verify": [[], ["1"]],
@@ -58,7 +62,8 @@ struct LookingAttacks {
 
   /// The commands that are for making or changing something.
   private static let makers: Set = [
-    "agent", "capture record", "central", "loop plot", "loop start", "messages collect", "messages keys make",
+    "agent", "capture record", "central", "coverage run",
+    "loop plot", "loop start", "messages collect", "messages keys make",
     "messages relay", "messages run", "messages setup", "messages write", "mode", "pair adopt", "pair open",
     "pair remove", "pair with", "phone", "record", "segments export", "segments plot", "segments repair",
     "speedtest plot", "speedtest serve", "speedtest submit", "tasks expire", "tasks run", "upload", "uploads run",

@@ -75,6 +75,7 @@ struct PlainHTTPProgramAttacks {
     ["uploads", "run", "--state", "STATE", "--endpoint", url], ["uploads", "run", "--state", "STATE"] + tokens,
     ["speedtest", "run", "--state", "STATE", "--control", url],
     ["loop", "start", "--unattended", "--state", "STATE", "--control", url],
+    ["coverage", "run", "--state", "STATE", "--place", "48,16", "--control", url],
     ["uploads", "verify", "--state", "STATE"] + tokens, ["uploads", "move", "--state", "STATE", "--to", url],
   ]
 
@@ -97,7 +98,7 @@ struct PlainHTTPProgramAttacks {
     }
     // The words of the command, and the option before the URL.
     let examined = Self.commands.map { command in
-      let words = command.prefix(["uploads", "speedtest", "loop"].contains(command[0]) ? 2 : 1)
+      let words = command.prefix(["uploads", "speedtest", "loop", "coverage"].contains(command[0]) ? 2 : 1)
       return (words + command.suffix(2).prefix(1)).joined(separator: " ")
     }
     #expect(Set(found).subtracting(examined) == Self.others)

@@ -1,0 +1,178 @@
+import ArgumentParser
+import Coverage
+import Foundation
+import NetworkPath
+import SystemState
+
+/// `edgeblue coverage run`
+struct CoverageRunCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run", abstract: "Measure until Ctrl-C, and send what was measured.",
+    discussion: """
+      The run begins with the first location whose error is known and at most 15 m, and not over Wi-Fi. It ends with \
+      Ctrl-C or SIGTERM, after --minutes, at the limit of the control server, after 4 hours, or when no precise location \
+      has come for 30 minutes. Without a network it goes on; a session is requested when the network is back.
+
+      The technology of the network is unknown on a machine without a modem that tells it, and is then not sent. A place \
+      without any reply has no coverage. What is measured over Wi-Fi does not count.
+
+      With --json there is one object on each line.
+      """)
+
+  @Option(
+    help: ArgumentHelp("The control server that grants the sessions and takes the results.", valueName: "url"))
+  var control: String
+  @Flag(help: "Accept the terms and conditions of the control server.") var acceptTerms = false
+  @OptionGroup var location: LocationOptions
+  @Option(
+    help: ArgumentHelp(
+      "The interface that pings must take, such as wwan0. Default: the one of the route.",
+      valueName: "name"))
+  var interface: String?
+  @Option(help: ArgumentHelp("The time after which the run ends, 1 to 240 minutes.", valueName: "n"))
+  var minutes = 240
+  @Flag(help: "Leave what was measured for `edgeblue coverage send`.") var noSend = false
+  @Option(
+    help: ArgumentHelp("A PEM file with certificates to trust besides the system's.", valueName: "file"))
+  var ca: String?
+  @OptionGroup var insecure: InsecureOptions
+  @OptionGroup var state: CoverageFolderOptions
+  @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    try checkRange(of: "--minutes", minutes, 1...240, unit: "minutes")
+    guard location.isGiven else {
+      throw ValidationError("Name the source of locations: --gpsd, --geoclue, --track or --place.")
+    }
+    guard interface.map({ (1...15).contains($0.utf8.count) }) ?? true else {
+      throw ValidationError("--interface: a name has 1 to 15 bytes.")
+    }
+  }
+
+  func run() async throws {
+    try await common.run { terminal in
+      try insecure.check(["--control": control], terminal)
+      let folder = try state.folder()
+      let store = try folder.store()
+      let server = try folder.control(control, certificates: ca, acceptsTerms: acceptTerms)
+      guard let source = location.location?.source else {
+        throw Failure("the place is none", status: .badInput)
+      }
+      let monitor = try LocationMonitor(source)
+      defer { monitor.close() }
+      let paths = try await NetworkPathMonitor.start()
+      let view = CoverageView(terminal: terminal)
+      var options = CoverageRun.Options()
+      options.interface = interface
+      options.limit = .seconds(60 * minutes)
+      let session = CoverageWalk(
+        store: store, server: server, options: options, monitor: monitor, paths: paths, view: view)
+      let ending = try await untilInterruptedKeeping { try await session.run() }
+      view.ended(ending)
+      guard !noSend, ending != nil else { return }
+      try await CoverageSendCommand.send(store, server.client.address, server, terminal)
+    }
+  }
+}
+
+/// A run with the sources of its events.
+struct CoverageWalk: Sendable {
+  let store: CoverageStore
+  let server: CoverageControl
+  let options: CoverageRun.Options
+  let monitor: LocationMonitor
+  let paths: NetworkPathMonitor
+  let view: CoverageView
+
+  /// Waits until a run can start, and measures until the task is cancelled.
+  /// - Returns: How the run has ended; `nil` if it was cancelled before its start.
+  func run() async throws -> CoverageEnding? {
+    guard await start() else { return nil }
+    let used = network(paths.path)
+    let run = CoverageRun(
+      store: store, server: server.client.address, transport: server,
+      surroundings: (used, CoverageTechnology(over: used)), options: options)
+    view.started()
+    return try await withThrowingTaskGroup(of: CoverageEnding?.self) { group in
+      group.addTask { try await run.measure() }
+      group.addTask {
+        for await update in monitor.updates(limit: 64) { follow(update, run) }
+        return nil
+      }
+      group.addTask {
+        for await update in paths.updates() {
+          let used = network(update.path)
+          run.take(.network(used))
+          run.take(.technology(CoverageTechnology(over: used)))
+        }
+        return nil
+      }
+      group.addTask {
+        for await status in run.updates() { view.show(status) }
+        return nil
+      }
+      defer { group.cancelAll() }
+      for try await ending in group { if let ending { return ending } }
+      return nil
+    }
+  }
+
+  /// - Returns: `false` if the task was cancelled, or the track has ended, before.
+  private func start() async -> Bool {
+    for await update in monitor.updates(limit: 64) {
+      if case .ended = update { return false }
+      if case .unavailable(let reason) = update { view.waits(for: reason) }
+      var location: CoverageLocation?
+      if case .fix(let fix) = update { location = CoverageLocation(fix) }
+      guard let obstacle = FenceRules.obstacle(at: location, over: network(paths.path)) else { return true }
+      view.waits(for: obstacle.words)
+    }
+    return false
+  }
+
+  private func follow(_ update: LocationUpdate, _ run: CoverageRun) {
+    if case .fix(let fix) = update, let location = CoverageLocation(fix) {
+      run.take(.location(location))
+    } else {
+      run.take(.locationLost)
+    }
+  }
+
+  /// The kind of network; without a default route there is none, unless the server is this machine.
+  private func network(_ path: PathSnapshot) -> CoverageNetwork {
+    switch path.interfaces.first?.kind {
+    case .wifi: .wifi
+    case .cellular: .cellular
+    case nil where !isLocal: .none
+    default: path.status == .satisfied || isLocal ? .unknown : .none
+    }
+  }
+
+  private var isLocal: Bool {
+    let host = URL(string: server.client.address)?.host() ?? ""
+    return ["localhost", "127.0.0.1", "::1"].contains(host)
+  }
+}
+
+extension CoverageTechnology {
+  /// The technology as far as a machine without a modem knows it.
+  fileprivate init(over network: CoverageNetwork) { self = network == .none ? .none : .unknown }
+}
+
+extension CoverageLocation {
+  init?(_ fix: LocationFix) {
+    self.init(
+      latitude: fix.latitude, longitude: fix.longitude, accuracy: fix.error, altitude: fix.altitude,
+      bearing: fix.course, speed: fix.speed)
+  }
+}
+
+extension FenceRules.Obstacle {
+  fileprivate var words: String {
+    switch self {
+    case .noLocation: "there is no location yet"
+    case .imprecise: "the error of the location is unknown, or more than 15 m"
+    case .wifi: "packets go over Wi-Fi, which is not measured"
+    }
+  }
+}

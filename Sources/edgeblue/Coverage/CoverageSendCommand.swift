@@ -1,0 +1,67 @@
+import ArgumentParser
+import Coverage
+import Foundation
+
+/// `edgeblue coverage send`
+struct CoverageSendCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "send", abstract: "Send the stored sessions to their control servers.",
+    discussion: """
+      The oldest is sent first, each one once, and none holds up another. What a killed program has left is finished and \
+      sent, too; what is being measured is not. A session that was refused five times stays until it is 7 days old. The \
+      exit status is 75 if one still waits. With --json there is one object on each line.
+      """)
+
+  @Option(
+    help: ArgumentHelp("A PEM file with certificates to trust besides the system's.", valueName: "file"))
+  var ca: String?
+  @OptionGroup var insecure: InsecureOptions
+  @OptionGroup var state: CoverageFolderOptions
+  @OptionGroup var common: CommonOptions
+
+  func run() async throws {
+    try await common.run { terminal in
+      let folder = try state.folder()
+      guard let store = try folder.existingStore() else { return terminal.say("No session is stored.") }
+      let servers = Set(try store.sessions().map(\.server)).sorted()
+      if servers.isEmpty { terminal.say("No session is stored.") }
+      for server in servers {
+        try insecure.check(["the server": server], terminal)
+        let control = try folder.control(server, certificates: ca, acceptsTerms: false)
+        try await Self.send(store, server, control, terminal)
+      }
+      guard try store.sessions().allSatisfy({ $0.finalizedUs == nil }) else {
+        throw Failure(
+          "not all sessions are sent", hint: "`edgeblue coverage list` shows the reasons", status: .tryAgain)
+      }
+    }
+  }
+
+  /// Sends the sessions of a server, and prints what became of each.
+  static func send(
+    _ store: CoverageStore, _ server: String, _ transport: CoverageControl, _ terminal: Terminal
+  ) async throws {
+    let sender = CoverageSender(store: store, server: server, transport: transport)
+    let summary = try await untilInterrupted { try await sender.send() }
+    for report in summary.reports {
+      let (state, reason): (String, String?) =
+        switch report.outcome {
+        case .delivered: ("sent", nil)
+        case .waiting(let reason): ("waits", reason)
+        case .refused(let reason): ("refused", reason)
+        }
+      let count = report.fences == 1 ? "1 fence" : "\(report.fences) fences"
+      terminal.happened(
+        "session \(report.id), \(count): \(state)" + (reason.map { ": \($0)" } ?? ""), "sending",
+        [
+          "id": .number(Int(report.id)), "fences": .number(report.fences), "state": .string(state),
+          "reason": JSON(reason),
+        ])
+    }
+    if summary.outdated > 0 {
+      terminal.happened(
+        "\(summary.outdated) sessions were older than 7 days, and are removed", "outdated",
+        ["count": .number(summary.outdated)])
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import Coverage
+import Streams
+
+/// What a run prints: its beginning, a line every 10 s, what changes in between, and its end.
+final class CoverageView: Sendable {
+  private struct Shown {
+    var obstacle: String?
+    var status: CoverageStatus?
+    var lineAt = Duration.zero
+  }
+
+  private let terminal: Terminal
+  private let shown = Lock(Shown())
+
+  private static let interval = Duration.seconds(10)
+
+  init(terminal: Terminal) { self.terminal = terminal }
+
+  /// Prints what keeps a run from starting, when that changes.
+  func waits(for reason: String) {
+    let isNew = shown.withLock { shown in
+      defer { shown.obstacle = reason }
+      return shown.obstacle != reason
+    }
+    guard isNew else { return }
+    terminal.happened("waiting: \(reason)", "waiting", ["reason": .string(reason)])
+  }
+
+  func started() { terminal.happened("started", "started") }
+
+  func ended(_ ending: CoverageEnding?) {
+    let words =
+      switch ending {
+      case .stopped: "stopped"
+      case .timeLimit: "ended at the time limit"
+      case .insufficientLocation: "ended: no location was precise within 30 minutes"
+      case nil: "ended before the start"
+      }
+    terminal.happened(words, "ended", ["ending": JSON(ending?.rawValue)])
+  }
+
+  func show(_ status: CoverageStatus) {
+    let old = shown.withLock { shown in
+      defer { shown.status = status }
+      return shown.status
+    }
+    if let problem = status.problem, problem != old?.problem {
+      terminal.happened("problem: \(problem)", "problem", ["reason": .string(problem)], paint: .red)
+    }
+    if let session = status.session, session != old?.session {
+      terminal.happened("session \(session)", "session", ["session": .string(session)])
+    }
+    let warnings = old?.warnings ?? []
+    for warning in status.warnings.subtracting(warnings).sorted(by: { $0.rawValue < $1.rawValue }) {
+      terminal.happened(warning.words, "warning", ["warning": .string(warning.rawValue)], paint: .yellow)
+    }
+    let isDue = shown.withLock { shown in
+      guard status.elapsed >= shown.lineAt else { return false }
+      shown.lineAt = status.elapsed + Self.interval
+      return true
+    }
+    if isDue { terminal.happened(status.line, "status", status.json) }
+  }
+}
+
+extension CoverageWarning {
+  fileprivate var words: String {
+    switch self {
+    case .imprecise: "the location is imprecise: pings do not count until it is better"
+    case .wifi: "packets go over Wi-Fi: nothing is measured"
+    }
+  }
+}
+
+extension CoverageStatus {
+  fileprivate var line: String {
+    let ping =
+      switch latest {
+      case .notAvailable: "N/A"
+      case .pending: "–"
+      case .mean(let mean): "\(Amounts.fixed(mean, 1)) ms"
+      }
+    let error = accuracy.map { "±\(Amounts.fixed($0, 0)) m" } ?? "no location"
+    return "technology \(technology.displayName), ping \(ping), \(pings.answered) of \(pings.answered + pings.lost) "
+      + "answered, \(fences) fences, \(error)"
+  }
+
+  fileprivate var json: [String: JSON] {
+    let mean: Double? = if case .mean(let mean) = latest { mean } else { nil }
+    return [
+      "elapsedSeconds": .decimal(Double(elapsed.components.seconds)), "network": .string(network.rawValue),
+      "technology": .string(technology.rawValue), "session": JSON(session), "pingMs": JSON(mean),
+      "answered": .number(pings.answered), "lost": .number(pings.lost), "stalled": .number(pings.stalled),
+      "fences": .number(fences), "accuracy": JSON(accuracy),
+    ]
+  }
+}
