@@ -16,7 +16,7 @@ public enum CentralEvent: Sendable, Hashable {
 
 /// The counters of the central role since its start.
 public struct CentralCounters: Sendable, Hashable, Codable {
-  /// The number of prompts passed to ``Central/generate(_:onText:)``.
+  /// The number of prompts passed to ``Central/generate(_:onPart:)``.
   public var requests = 0
   /// The number of prompts that were answered.
   public var replies = 0
