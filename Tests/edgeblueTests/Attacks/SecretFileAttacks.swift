@@ -16,8 +16,10 @@ struct SecretFileAttacks {
 
   /// Commands that need a secret, whose file is appended.
   private static let commands: [Secret: [String]] = [
-    .registrationToken: ["agent", "--coordinator", "http://127.0.0.1:9", "--registration-token-file"],
-    .meshToken: ["agent", "--coordinator", "http://127.0.0.1:9", "--mesh-token-file"],
+    .registrationToken: [
+      "agent", "--coordinator", "http://127.0.0.1:9", "--test-coordinator", "--registration-token-file",
+    ],
+    .meshToken: ["agent", "--coordinator", "http://127.0.0.1:9", "--test-coordinator", "--mesh-token-file"],
     .engineKey: ["doctor", "--engine", "openai", "--engine-url", "http://127.0.0.1:9", "--engine-key-file"],
     .uploadToken: ["uploads", "run", "--token-service", "http://127.0.0.1:9", "--token-file"],
     .s3: ["uploads", "run", "--once", "--endpoint", "http://127.0.0.1:9", "--credentials"],
