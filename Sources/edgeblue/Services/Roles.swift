@@ -19,7 +19,7 @@ func runUntilStopped(_ services: [any Service]) async throws {
   }
 }
 
-/// Runs work that ends by itself; one of ``StopSignals`` cancels it and wait until it has cleaned up.
+/// Runs work that ends by itself; one of ``StopSignals`` cancels it, and this waits until it has cleaned up.
 /// - Throws: what `work` throws, or `CancellationError`.
 func untilInterrupted<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
   let signals = await UnixSignalsSequence(trapping: StopSignals.all)
@@ -35,7 +35,7 @@ func untilInterrupted<Value: Sendable>(_ work: @escaping @Sendable () async thro
   }
 }
 
-/// Runs work that Ctrl-C and SIGTERM cancel, and returns its result also then: it contains what was done until then.
+/// Runs work that ``StopSignals`` cancel, and returns its result also then: it contains what was done until then.
 func untilInterruptedKeeping<Value: Sendable>(
   _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
