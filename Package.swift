@@ -1,11 +1,6 @@
 // swift-tools-version:6.2
 import PackageDescription
 
-// The kits and the EdgeCoder core need no SwiftNIO. `EDGEBLUE_LEAN=1` leaves out the targets that do, so that the
-// sanitizer builds and the everyday edit-test loop take seconds instead of minutes. A trait cannot do that: it decides
-// which packages a target gets, not which targets a build of this package has.
-let lean = Context.environment["EDGEBLUE_LEAN"] != nil
-
 // A warning is an error. `EDGEBLUE_ALLOW_WARNINGS=1` is for who builds with a newer compiler than ours.
 let allowWarnings = Context.environment["EDGEBLUE_ALLOW_WARNINGS"] != nil
 
@@ -33,6 +28,17 @@ let isDependency = place.isEmpty || place.dropLast().last == "checkouts"
 func full(_ product: String, _ package: String) -> Target.Dependency {
   .product(name: product, package: package, condition: .when(traits: ["Full"]))
 }
+
+let http: [Target.Dependency] = [
+  full("Hummingbird", "hummingbird"),
+  full("HummingbirdCore", "hummingbird"),
+  full("AsyncHTTPClient", "async-http-client"),
+  full("NIOCore", "swift-nio"),
+  full("NIOConcurrencyHelpers", "swift-nio"),
+  full("NIOHTTP1", "swift-nio"),
+  full("HTTPTypes", "swift-http-types"),
+  full("ServiceLifecycle", "swift-service-lifecycle"),
+]
 
 var products: [Product] = [
   .library(name: "ErrorReporting", targets: ["ErrorReporting"]),
@@ -63,12 +69,30 @@ var products: [Product] = [
   .library(name: "MessageSending", targets: ["MessageSending"]),
   .library(name: "SpeedTest", targets: ["SpeedTest"]),
   .library(name: "Coverage", targets: ["Coverage"]),
+  .library(name: "OutgoingHTTP", targets: ["OutgoingHTTP"]),
+  .library(name: "AgentHTTP", targets: ["AgentHTTP"]),
+  .library(name: "EdgeCoderHTTP", targets: ["EdgeCoderHTTP"]),
+  .library(name: "LoopbackHTTP", targets: ["LoopbackHTTP"]),
+  .library(name: "UploadsHTTP", targets: ["UploadsHTTP"]),
+  .library(name: "MessageSendingHTTP", targets: ["MessageSendingHTTP"]),
+  .library(name: "SpeedTestNIO", targets: ["SpeedTestNIO"]),
+  .executable(name: "edgeblue", targets: ["edgeblue"]),
 ]
 
 var dependencies: [Package.Dependency] = [
   .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
   .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
   .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
+  .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+  .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+  .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
+  .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+  .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+  // No traits: SwiftPM passes several to the compiler in an order that changes, and each build compiles it once more.
+  .package(
+    url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0", traits: []),
+  .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
+  .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
 ]
 
 var targets: [Target] = [
@@ -274,213 +298,176 @@ var targets: [Target] = [
       "EdgeCoderTesting", log,
     ],
     swiftSettings: settings),
+  .target(
+    name: "OutgoingHTTP",
+    dependencies: [
+      "Streams",
+      full("AsyncHTTPClient", "async-http-client"),
+      full("NIOCore", "swift-nio"),
+      full("NIOHTTP1", "swift-nio"),
+      full("NIOPosix", "swift-nio"),
+      full("NIOSSL", "swift-nio-ssl"),
+    ],
+    swiftSettings: settings),
+  .testTarget(
+    name: "OutgoingHTTPTests",
+    dependencies: [
+      "Streams", "DBusTesting", "SystemTesting", "OutgoingHTTP",
+      full("AsyncHTTPClient", "async-http-client"),
+      full("NIOCore", "swift-nio"),
+      full("NIOHTTP1", "swift-nio"),
+      full("NIOPosix", "swift-nio"),
+      full("NIOSSL", "swift-nio-ssl"),
+    ],
+    swiftSettings: settings),
+  .target(
+    name: "LoopbackHTTP",
+    dependencies: [
+      "Timing", log,
+      full("Hummingbird", "hummingbird"),
+      full("HummingbirdCore", "hummingbird"),
+      full("HTTPTypes", "swift-http-types"),
+      full("NIOCore", "swift-nio"),
+      full("ServiceLifecycle", "swift-service-lifecycle"),
+    ],
+    swiftSettings: settings),
+  .target(
+    name: "EdgeCoderHTTP",
+    dependencies: ["ErrorReporting", "Timing", "OutgoingHTTP", "LoopbackHTTP", "EdgeCoder", log] + http,
+    swiftSettings: settings),
+  .testTarget(
+    name: "EdgeCoderHTTPTests",
+    dependencies: [
+      "SystemTesting", "LoopbackHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", log,
+      full("HummingbirdTesting", "hummingbird"),
+      full("NIOPosix", "swift-nio"),
+    ] + http,
+    exclude: ["Python"],
+    swiftSettings: settings),
+  .target(
+    name: "AgentHTTP",
+    dependencies: [
+      "OutgoingHTTP", "LoopbackHTTP", "Agent", log,
+      full("AsyncHTTPClient", "async-http-client"),
+      full("Crypto", "swift-crypto"),
+      full("HTTPTypes", "swift-http-types"),
+      full("Hummingbird", "hummingbird"),
+      full("NIOCore", "swift-nio"),
+      full("NIOFoundationCompat", "swift-nio"),
+      full("NIOHTTP1", "swift-nio"),
+      full("ServiceLifecycle", "swift-service-lifecycle"),
+    ],
+    swiftSettings: settings),
+  .testTarget(
+    name: "AgentHTTPTests",
+    dependencies: [
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Agent", "AgentHTTP", "BackgroundTasks",
+      "DBusTesting", "SystemState", log,
+      full("AsyncHTTPClient", "async-http-client"),
+      full("Crypto", "swift-crypto"),
+      full("Hummingbird", "hummingbird"),
+      full("HummingbirdCore", "hummingbird"),
+      full("HummingbirdTLS", "hummingbird"),
+      full("HTTPTypes", "swift-http-types"),
+      full("NIOCore", "swift-nio"),
+      full("NIOSSL", "swift-nio-ssl"),
+      full("ServiceLifecycle", "swift-service-lifecycle"),
+    ],
+    swiftSettings: settings),
+  .target(
+    name: "UploadsHTTP",
+    dependencies: [
+      "Timing", "OutgoingHTTP", "Uploads",
+      full("AsyncHTTPClient", "async-http-client"),
+      full("NIOCore", "swift-nio"),
+      full("NIOFoundationCompat", "swift-nio"),
+      full("NIOHTTP1", "swift-nio"),
+    ],
+    swiftSettings: settings),
+  .testTarget(
+    name: "UploadsHTTPTests",
+    dependencies: [
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "AudioIngest", "AudioIngestTesting",
+      "DBusTesting", "Uploads", "UploadsHTTP", "UploadsTesting",
+    ],
+    exclude: ["Servers"],
+    swiftSettings: settings),
+  .target(
+    name: "MessageSendingHTTP",
+    dependencies: [
+      "Streams", "Timing", "OutgoingHTTP", "MessageSending", log,
+      full("AsyncHTTPClient", "async-http-client"),
+      full("HTTPTypes", "swift-http-types"),
+      full("Hummingbird", "hummingbird"),
+      full("HummingbirdCore", "hummingbird"),
+      full("HummingbirdTLS", "hummingbird"),
+      full("NIOCore", "swift-nio"),
+      full("NIOHTTP1", "swift-nio"),
+      full("NIOPosix", "swift-nio"),
+      full("NIOSSL", "swift-nio-ssl"),
+      full("ServiceLifecycle", "swift-service-lifecycle"),
+    ],
+    swiftSettings: settings),
+  // What sends over HTTP beside the tests, is traced and killed at it.
+  .executableTarget(
+    name: "message-sender-process", dependencies: ["Streams", "MessageSending", "MessageSendingHTTP"],
+    path: "Tests/MessageSenderProcess", swiftSettings: settings),
+  .testTarget(
+    name: "MessageSendingHTTPTests",
+    dependencies: [
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "MessageSending", "MessageSendingHTTP", log,
+      full("NIOCore", "swift-nio"),
+      full("NIOEmbedded", "swift-nio"),
+      full("NIOHTTP1", "swift-nio"),
+    ],
+    swiftSettings: settings),
+  .target(
+    name: "SpeedTestNIO",
+    dependencies: [
+      "Streams", "Timing", "DurableFiles", "OutgoingHTTP", "SpeedTest", log,
+      full("AsyncHTTPClient", "async-http-client"),
+      full("NIOCore", "swift-nio"),
+      full("NIOFoundationCompat", "swift-nio"),
+      full("NIOHTTP1", "swift-nio"),
+      full("NIOPosix", "swift-nio"),
+      full("NIOTLS", "swift-nio"),
+      full("NIOSSL", "swift-nio-ssl"),
+    ],
+    swiftSettings: settings),
+  .testTarget(
+    name: "SpeedTestNIOTests",
+    dependencies: ["Streams", "DBusTesting", "SystemTesting", "SpeedTest", "SpeedTestNIO", log],
+    exclude: ["Peers"], swiftSettings: settings),
+  .executableTarget(
+    name: "edgeblue",
+    dependencies: [
+      "ErrorReporting", "Streams", "Timing", "DurableFiles", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables",
+      "BackgroundTasks", "BlueZ", "Btsnoop", "Coverage", "DBus", "EdgeCoder", "EdgeCoderHTTP", "LoopbackHTTP",
+      "MessageSending", "MessageSendingHTTP", "NetworkPath", "NetworkPathNetworkManager", "OutgoingHTTP", "SpeedTest",
+      "SpeedTestNIO",
+      "SystemState", "Uploads", "UploadsHTTP", log,
+      full("AsyncHTTPClient", "async-http-client"),
+      full("ArgumentParser", "swift-argument-parser"),
+      full("Configuration", "swift-configuration"),
+      full("NIOCore", "swift-nio"),
+      full("ServiceLifecycle", "swift-service-lifecycle"),
+      full("UnixSignals", "swift-service-lifecycle"),
+    ],
+    swiftSettings: settings),
+  .testTarget(
+    name: "edgeblueTests",
+    dependencies: [
+      "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams", "Timing", "DeterministicTesting",
+      "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables",
+      "BlueZ", "BlueZTesting", "Btsnoop", "DBus", "DBusTesting", "edgeblue",
+      "AgentHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", "LoopbackHTTP", "MessageSending",
+      "MessageSendingHTTP", "NetworkPath", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
+      full("ArgumentParser", "swift-argument-parser"),
+      full("AsyncHTTPClient", "async-http-client"),
+      full("NIOCore", "swift-nio"),
+    ],
+    swiftSettings: settings),
 ]
-
-if !lean {
-  let http: [Target.Dependency] = [
-    full("Hummingbird", "hummingbird"),
-    full("HummingbirdCore", "hummingbird"),
-    full("AsyncHTTPClient", "async-http-client"),
-    full("NIOCore", "swift-nio"),
-    full("NIOConcurrencyHelpers", "swift-nio"),
-    full("NIOHTTP1", "swift-nio"),
-    full("HTTPTypes", "swift-http-types"),
-    full("ServiceLifecycle", "swift-service-lifecycle"),
-  ]
-  products += [
-    .library(name: "OutgoingHTTP", targets: ["OutgoingHTTP"]),
-    .library(name: "AgentHTTP", targets: ["AgentHTTP"]),
-    .library(name: "EdgeCoderHTTP", targets: ["EdgeCoderHTTP"]),
-    .library(name: "LoopbackHTTP", targets: ["LoopbackHTTP"]),
-    .library(name: "UploadsHTTP", targets: ["UploadsHTTP"]),
-    .library(name: "MessageSendingHTTP", targets: ["MessageSendingHTTP"]),
-    .library(name: "SpeedTestNIO", targets: ["SpeedTestNIO"]),
-    .executable(name: "edgeblue", targets: ["edgeblue"]),
-  ]
-  dependencies += [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
-    .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
-    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
-    // No traits: SwiftPM passes several to the compiler in an order that changes, and each build compiles it once more.
-    .package(
-      url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0", traits: []),
-    .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
-  ]
-  targets += [
-    .target(
-      name: "OutgoingHTTP",
-      dependencies: [
-        "Streams",
-        full("AsyncHTTPClient", "async-http-client"),
-        full("NIOCore", "swift-nio"),
-        full("NIOHTTP1", "swift-nio"),
-        full("NIOPosix", "swift-nio"),
-        full("NIOSSL", "swift-nio-ssl"),
-      ],
-      swiftSettings: settings),
-    .testTarget(
-      name: "OutgoingHTTPTests",
-      dependencies: [
-        "Streams", "DBusTesting", "SystemTesting", "OutgoingHTTP",
-        full("AsyncHTTPClient", "async-http-client"),
-        full("NIOCore", "swift-nio"),
-        full("NIOHTTP1", "swift-nio"),
-        full("NIOPosix", "swift-nio"),
-        full("NIOSSL", "swift-nio-ssl"),
-      ],
-      swiftSettings: settings),
-    .target(
-      name: "LoopbackHTTP",
-      dependencies: [
-        "Timing", log,
-        full("Hummingbird", "hummingbird"),
-        full("HummingbirdCore", "hummingbird"),
-        full("HTTPTypes", "swift-http-types"),
-        full("NIOCore", "swift-nio"),
-        full("ServiceLifecycle", "swift-service-lifecycle"),
-      ],
-      swiftSettings: settings),
-    .target(
-      name: "EdgeCoderHTTP",
-      dependencies: ["ErrorReporting", "Timing", "OutgoingHTTP", "LoopbackHTTP", "EdgeCoder", log] + http,
-      swiftSettings: settings),
-    .testTarget(
-      name: "EdgeCoderHTTPTests",
-      dependencies: [
-        "SystemTesting", "LoopbackHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", log,
-        full("HummingbirdTesting", "hummingbird"),
-        full("NIOPosix", "swift-nio"),
-      ] + http,
-      exclude: ["Python"],
-      swiftSettings: settings),
-    .target(
-      name: "AgentHTTP",
-      dependencies: [
-        "OutgoingHTTP", "LoopbackHTTP", "Agent", log,
-        full("AsyncHTTPClient", "async-http-client"),
-        full("Crypto", "swift-crypto"),
-        full("HTTPTypes", "swift-http-types"),
-        full("Hummingbird", "hummingbird"),
-        full("NIOCore", "swift-nio"),
-        full("NIOFoundationCompat", "swift-nio"),
-        full("NIOHTTP1", "swift-nio"),
-        full("ServiceLifecycle", "swift-service-lifecycle"),
-      ],
-      swiftSettings: settings),
-    .testTarget(
-      name: "AgentHTTPTests",
-      dependencies: [
-        "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Agent", "AgentHTTP", "BackgroundTasks",
-        "DBusTesting", "SystemState", log,
-        full("AsyncHTTPClient", "async-http-client"),
-        full("Crypto", "swift-crypto"),
-        full("Hummingbird", "hummingbird"),
-        full("HummingbirdCore", "hummingbird"),
-        full("HummingbirdTLS", "hummingbird"),
-        full("HTTPTypes", "swift-http-types"),
-        full("NIOCore", "swift-nio"),
-        full("NIOSSL", "swift-nio-ssl"),
-        full("ServiceLifecycle", "swift-service-lifecycle"),
-      ],
-      swiftSettings: settings),
-    .target(
-      name: "UploadsHTTP",
-      dependencies: [
-        "Timing", "OutgoingHTTP", "Uploads",
-        full("AsyncHTTPClient", "async-http-client"),
-        full("NIOCore", "swift-nio"),
-        full("NIOFoundationCompat", "swift-nio"),
-        full("NIOHTTP1", "swift-nio"),
-      ],
-      swiftSettings: settings),
-    .testTarget(
-      name: "UploadsHTTPTests",
-      dependencies: [
-        "Streams", "Timing", "DeterministicTesting", "SystemTesting", "AudioIngest", "AudioIngestTesting",
-        "DBusTesting", "Uploads", "UploadsHTTP", "UploadsTesting",
-      ],
-      exclude: ["Servers"],
-      swiftSettings: settings),
-    .target(
-      name: "MessageSendingHTTP",
-      dependencies: [
-        "Streams", "Timing", "OutgoingHTTP", "MessageSending", log,
-        full("AsyncHTTPClient", "async-http-client"),
-        full("HTTPTypes", "swift-http-types"),
-        full("Hummingbird", "hummingbird"),
-        full("HummingbirdCore", "hummingbird"),
-        full("HummingbirdTLS", "hummingbird"),
-        full("NIOCore", "swift-nio"),
-        full("NIOHTTP1", "swift-nio"),
-        full("NIOPosix", "swift-nio"),
-        full("NIOSSL", "swift-nio-ssl"),
-        full("ServiceLifecycle", "swift-service-lifecycle"),
-      ],
-      swiftSettings: settings),
-    // What sends over HTTP beside the tests, is traced and killed at it.
-    .executableTarget(
-      name: "message-sender-process", dependencies: ["Streams", "MessageSending", "MessageSendingHTTP"],
-      path: "Tests/MessageSenderProcess", swiftSettings: settings),
-    .testTarget(
-      name: "MessageSendingHTTPTests",
-      dependencies: [
-        "Streams", "Timing", "DeterministicTesting", "SystemTesting", "MessageSending", "MessageSendingHTTP", log,
-        full("NIOCore", "swift-nio"),
-        full("NIOEmbedded", "swift-nio"),
-        full("NIOHTTP1", "swift-nio"),
-      ],
-      swiftSettings: settings),
-    .target(
-      name: "SpeedTestNIO",
-      dependencies: [
-        "Streams", "Timing", "DurableFiles", "OutgoingHTTP", "SpeedTest", log,
-        full("AsyncHTTPClient", "async-http-client"),
-        full("NIOCore", "swift-nio"),
-        full("NIOFoundationCompat", "swift-nio"),
-        full("NIOHTTP1", "swift-nio"),
-        full("NIOPosix", "swift-nio"),
-        full("NIOTLS", "swift-nio"),
-        full("NIOSSL", "swift-nio-ssl"),
-      ],
-      swiftSettings: settings),
-    .testTarget(
-      name: "SpeedTestNIOTests",
-      dependencies: ["Streams", "DBusTesting", "SystemTesting", "SpeedTest", "SpeedTestNIO", log],
-      exclude: ["Peers"], swiftSettings: settings),
-    .executableTarget(
-      name: "edgeblue",
-      dependencies: [
-        "ErrorReporting", "Streams", "Timing", "DurableFiles", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables",
-        "BackgroundTasks", "BlueZ", "Btsnoop", "Coverage", "DBus", "EdgeCoder", "EdgeCoderHTTP", "LoopbackHTTP",
-        "MessageSending", "MessageSendingHTTP", "NetworkPath", "NetworkPathNetworkManager", "OutgoingHTTP", "SpeedTest",
-        "SpeedTestNIO",
-        "SystemState", "Uploads", "UploadsHTTP", log,
-        full("AsyncHTTPClient", "async-http-client"),
-        full("ArgumentParser", "swift-argument-parser"),
-        full("Configuration", "swift-configuration"),
-        full("NIOCore", "swift-nio"),
-        full("ServiceLifecycle", "swift-service-lifecycle"),
-        full("UnixSignals", "swift-service-lifecycle"),
-      ],
-      swiftSettings: settings),
-    .testTarget(
-      name: "edgeblueTests",
-      dependencies: [
-        "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams", "Timing", "DeterministicTesting",
-        "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables",
-        "BlueZ", "BlueZTesting", "Btsnoop", "DBus", "DBusTesting", "edgeblue",
-        "AgentHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", "LoopbackHTTP", "MessageSending",
-        "MessageSendingHTTP", "NetworkPath", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
-        full("ArgumentParser", "swift-argument-parser"),
-        full("AsyncHTTPClient", "async-http-client"),
-        full("NIOCore", "swift-nio"),
-      ],
-      swiftSettings: settings),
-  ]
-}
 
 if let fuzzer {
   let parsers: [Target.Dependency] = [
@@ -496,12 +483,14 @@ if let fuzzer {
   ]
   targets.append(
     .executableTarget(
-      name: "fuzz", dependencies: parsers + (lean ? [] : overHTTP), path: "Tests/Fuzz",
+      name: "fuzz", dependencies: parsers + overHTTP, path: "Tests/Fuzz",
       exclude: ["Corpus"], swiftSettings: settings + (hasLibFuzzer ? [.define("LIBFUZZER")] : []),
       linkerSettings: hasLibFuzzer ? [.unsafeFlags(["-Xlinker", fuzzer, "-lstdc++"])] : []))
 }
 
-// `EDGEBLUE_TESTS="DBusTests EdgeCoderTests"` leaves these test targets and what they need, which the sanitizers build.
+// `EDGEBLUE_TESTS="DBusTests EdgeCoderTests"` leaves these test targets and what they need, so that the sanitizers' builds
+// and the everyday loop of editing and testing compile no package that they do not use. A trait cannot do that: it decides
+// which packages a target gets, not which targets a build of this package has.
 if let chosen = Context.environment["EDGEBLUE_TESTS"] {
   var needed: Set<String> = []
   var packages: Set<String> = []

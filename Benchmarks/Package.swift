@@ -2,7 +2,6 @@
 import PackageDescription
 
 // The Swift halves of the benchmarks. A package of their own, so that users of EdgeBlue never resolve or build them.
-// Built with EDGEBLUE_LEAN=1, which keeps SwiftNIO out of the graph.
 
 let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
