@@ -63,6 +63,10 @@ extension Daemon {
         guard let path = call.arguments[0].objectPath,
           let device = adapter.devices.values.first(where: { $0.object.path == path })
         else { throw DBusError.doesNotExist }
+        if adapter.faults.ignoresRemoval() {
+          await adapter.faults.waitForRepair()
+          throw DBusError.bluez("Failed", "Operation was ignored")
+        }
         adapter.bonds[device.address] = nil
         daemon.forget(device, at: adapter)
         return []

@@ -29,6 +29,9 @@ public enum Fault: Sendable, Hashable {
   case discoveryInProgress(times: Int)
   /// The next calls of `StopDiscovery` fail and the scan continues, as when the kernel is between two rounds.
   case discoveryGoesOn(times: Int)
+  /// The next calls of `RemoveDevice` are neither served nor answered, as by bluetoothd 5.82 now and then when the
+  /// connection ends at the same time.
+  case removalsIgnored(times: Int)
   /// Every call is served this much later. For the calls of bluetoothd's own object, those of agents, the first
   /// adapter's fault counts.
   case slowReplies(Duration)
@@ -98,16 +101,21 @@ final class Faults: Sendable {
   func delayDisconnection() async {
     let delay = disconnectDelay
     guard delay > .zero else { return }
-    let (repaired, source) = BoundedStream.make(of: Void.self, limit: 1)
-    let id = onRepair { source.finish() }
-    defer { stop(onRepair: id) }
     await withTaskGroup { group in
-      group.addTask { for await _ in repaired {} }
+      group.addTask { await self.waitForRepair() }
       // Cancelled when the repair comes first.
       group.addTask { try? await Task.sleep(for: delay, clock: .steady) }
       await group.next()
       group.cancelAll()
     }
+  }
+
+  /// Waits until the next repair, or until the task is cancelled.
+  func waitForRepair() async {
+    let (repaired, source) = BoundedStream.make(of: Void.self, limit: 1)
+    let id = onRepair { source.finish() }
+    defer { stop(onRepair: id) }
+    for await _ in repaired {}
   }
 
   func stop(onRepair id: Int) { state.withLock { $0.onRepair[id] = nil } }
@@ -135,6 +143,10 @@ final class Faults: Sendable {
 
   func refusesDiscovery() -> Bool {
     use { if case .discoveryInProgress(let times) = $0 { (times, Fault.discoveryInProgress) } else { nil } }
+  }
+
+  func ignoresRemoval() -> Bool {
+    use { if case .removalsIgnored(let times) = $0 { (times, Fault.removalsIgnored) } else { nil } }
   }
 
   func refusesToStopDiscovery() -> Bool {

@@ -159,6 +159,19 @@ extension ContractTests {
     try await lab.stop()
   }
 
+  @Test("A device whose removal bluetoothd ignores is removed by the next call")
+  func ignoredRemoval() async throws {
+    let lab = try await FakeBlueZ.start()
+    let central = try await lab.adapter(1)
+    let opened = try await Parlour().open(on: try await lab.adapter(0))
+    let device = try await firstSeen(by: central)
+    lab.adapters[1].inject(.removalsIgnored(times: 1))
+    try await device.remove()
+    #expect(central.devices.isEmpty)
+    withExtendedLifetime(opened) {}
+    try await lab.stop()
+  }
+
   @Test("Stalled notifications arrive in order, and a lost connection ends the subscription")
   func notifications() async throws {
     let lab = try await FakeBlueZ.start()
