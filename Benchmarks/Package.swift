@@ -28,6 +28,14 @@ let package = Package(
       path: "dbus/client",
       swiftSettings: settings),
     .executableTarget(
+      name: "discovery-bench",
+      dependencies: [
+        .product(name: "BlueZ", package: "EdgeBlue"), .product(name: "BlueZTesting", package: "EdgeBlue"),
+        .product(name: "Streams", package: "EdgeBlue"), .product(name: "SystemTesting", package: "EdgeBlue"),
+      ],
+      path: "discovery/bench",
+      swiftSettings: settings),
+    .executableTarget(
       name: "path-watch",
       dependencies: [.product(name: "NetworkPath", package: "EdgeBlue")],
       path: "path/watch",
