@@ -58,7 +58,7 @@ extension Daemon {
       method("GetDiscoveryFilters", out: [.init("filters", "as")], of: index) { _, _ in
         [.strings(["Discoverable", "DuplicateData", "Pathloss", "Pattern", "RSSI", "Transport", "UUIDs"])]
       },
-      method("RemoveDevice", [.init("device", "o")], of: index) { daemon, call in
+      longMethod("RemoveDevice", [.init("device", "o")], of: index) { daemon, call in
         let adapter = daemon.adapters[index]
         guard let path = call.arguments[0].objectPath,
           let device = adapter.devices.values.first(where: { $0.object.path == path })

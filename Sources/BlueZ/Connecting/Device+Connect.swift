@@ -1,3 +1,4 @@
+import DBus
 extension Device {
   /// Connects, and waits until the services can be used, within the default limits of
   /// ``ConnectOptions/direct(timeout:attempts:backoff:)``. Returns at once when both is the case already.
