@@ -117,6 +117,18 @@ extension RadioTests {
       #expect(try await last.end() == 0)
     }
 
+    @Test("Examples without a message bus print the reason, and do not crash", .enabled(if: areBuilt, needed))
+    func withoutABus() async throws {
+      let address = "DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent/bus"
+      for name in ["Dimmer", "Lamp", "PulseReader", "Plugged"] {
+        // The errors in the place of the output.
+        let process = try Subprocess("/bin/sh", ["-c", "\(address) \(Self.folder)\(name) 2>&1"])
+        let line = try await process.line(with: "bus")
+        #expect(!line.contains("Fatal error"), "\(name): \(line)")
+        #expect(await process.status() == 1, "\(name)")
+      }
+    }
+
     /// In a terminal the table is drawn over itself, and the last one stays.
     @Test("The phone example appears in a terminal's scan and answers", .enabled(if: areBuilt, needed))
     func aPhoneIsShownInATerminalAndAnswers() async throws {

@@ -17,19 +17,6 @@ extension Adapter {
     isolation: isolated (any Actor)? = #isolation, _ body: (Advertisement) async throws -> R
   ) async throws -> R {
     let advertisement = try await advertise(content, parameters)
-    let result: R
-    do {
-      result = try await body(advertisement)
-    } catch {
-      do {
-        try await advertisement.stop()
-      } catch let refusal {
-        // The error of the body counts.
-        core.logger.info("\(advertisement.title) was not stopped", metadata: ["error": "\(refusal)"])
-      }
-      throw error
-    }
-    try await advertisement.stop()
-    return result
+    return try await core.scope(of: advertisement.title, end: advertisement.stop) { try await body(advertisement) }
   }
 }

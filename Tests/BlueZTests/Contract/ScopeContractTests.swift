@@ -109,6 +109,21 @@ extension ContractTests {
     try await lab.stop()
   }
 
+  @Test("Services last as long as their scope, also when that throws")
+  func scopedServices() async throws {
+    let lab = try await FakeBlueZ.start()
+    let phone = try await lab.adapter(0)
+    let battery = LocalService("180f", characteristics: [LocalCharacteristic("2a19", .read, read: { _ in [100] })])
+    let count = try await phone.withServices([battery]) { _ in await lab.adapters[0].holdings().applications }
+    #expect(count == 1)
+    #expect(await lab.adapters[0].holdings().applications == 0)
+    await #expect(throws: CancellationError.self) {
+      try await phone.withServices([battery]) { _ in throw CancellationError() }
+    }
+    #expect(await lab.adapters[0].holdings().applications == 0)
+    try await lab.stop()
+  }
+
   @Test("A scan for a service finds nobody else, whatever another program scans for")
   func scansOfOthers() async throws {
     try await withPeripheral { lab, central, _ in

@@ -2,6 +2,7 @@
 //
 //     Explorer ADDRESS [ADAPTER]
 import BlueZ
+import Glibc
 
 func show(_ depth: Int, _ name: String?, _ uuid: BluetoothUUID, _ handle: UInt16?, _ more: String) {
   let number = handle.map { String($0, radix: 16) } ?? "?"
@@ -22,28 +23,32 @@ func shown(_ read: () async throws -> [UInt8]) async -> String {
 }
 
 let words = CommandLine.arguments.dropFirst()
-guard let address = words.first.flatMap(BluetoothAddress.init) else { fatalError("usage: Explorer ADDRESS [ADAPTER]") }
-let session = try await Session.open()
-let adapter = try await session.adapter(words.dropFirst().first)
-try await adapter.setPowered(true)
+guard let address = words.first.flatMap(BluetoothAddress.init) else {
+  print("usage: Explorer ADDRESS [ADAPTER]")
+  exit(2)
+}
+await Session.runProgram { session in
+  let adapter = try await session.adapter(words.dropFirst().first)
+  try await adapter.setPowered(true)
 
-let device = try await adapter.find(address)
-try await device.connect()
-print(device, "MTU", device.mtu ?? "unknown")
-for service in device.services {
-  let included = service.includedServices.map { "includes \($0.uuid)" }
-  let notes = (service.isPrimary ? [] : ["secondary"]) + included
-  show(0, AssignedNumbers.service(service.uuid), service.uuid, service.handle, notes.joined(separator: ", "))
-  for characteristic in service.characteristics {
-    let value = characteristic.flags.contains(.read) ? await shown { try await characteristic.read() } : ""
-    let uuid = characteristic.uuid
-    let handle = characteristic.handle
-    show(1, AssignedNumbers.characteristic(uuid), uuid, handle, "[\(characteristic.flags)] \(value)")
-    for descriptor in characteristic.descriptors {
-      let uuid = descriptor.uuid
-      let handle = descriptor.handle
-      show(2, AssignedNumbers.descriptor(uuid), uuid, handle, await shown { try await descriptor.read() })
+  let device = try await adapter.find(address)
+  try await device.connect()
+  print(device, "MTU", device.mtu ?? "unknown")
+  for service in device.services {
+    let included = service.includedServices.map { "includes \($0.uuid)" }
+    let notes = (service.isPrimary ? [] : ["secondary"]) + included
+    show(0, AssignedNumbers.service(service.uuid), service.uuid, service.handle, notes.joined(separator: ", "))
+    for characteristic in service.characteristics {
+      let value = characteristic.flags.contains(.read) ? await shown { try await characteristic.read() } : ""
+      let uuid = characteristic.uuid
+      let handle = characteristic.handle
+      show(1, AssignedNumbers.characteristic(uuid), uuid, handle, "[\(characteristic.flags)] \(value)")
+      for descriptor in characteristic.descriptors {
+        let uuid = descriptor.uuid
+        let handle = descriptor.handle
+        show(2, AssignedNumbers.descriptor(uuid), uuid, handle, await shown { try await descriptor.read() })
+      }
     }
   }
+  try await device.disconnect()
 }
-try await device.disconnect()

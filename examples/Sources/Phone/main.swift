@@ -19,10 +19,11 @@ struct Mirror: Engine {
   }
 }
 
-let session = try await Session.open()
-let adapter = try await session.adapter(CommandLine.arguments.dropFirst().first)
-try await adapter.setPowered(true)
-// All centrals in range are admitted. The default of `access` admits only bonded ones.
-let radio = try await BlueZPhoneTransport.start(on: adapter, name: "Mirror", access: .open)
-print("A phone at \(adapter.address); Ctrl-C stops it.")
-await PhoneService(transport: radio, engine: Mirror()).run()
+await Session.runProgram { session in
+  let adapter = try await session.adapter(CommandLine.arguments.dropFirst().first)
+  try await adapter.setPowered(true)
+  // All centrals in range are admitted. The default of `access` admits only bonded ones.
+  let radio = try await BlueZPhoneTransport.start(on: adapter, name: "Mirror", access: .open)
+  print("A phone at \(adapter.address); Ctrl-C stops it.")
+  await PhoneService(transport: radio, engine: Mirror()).run()
+}

@@ -3,12 +3,8 @@
 //     PulseReader [ADAPTER]
 import BlueZ
 import BlueZProfiles
-import Dispatch
-import Glibc
 
-let reading = Task {
-  let session = try await Session.open()
-  defer { session.close() }
+await Session.runProgram { session in
   let adapter = try await session.adapter(CommandLine.arguments.dropFirst().first)
   try await adapter.setPowered(true)
 
@@ -21,23 +17,3 @@ let reading = Task {
     print("disconnected")
   }
 }
-
-// Asked to end, it ends the session with the links that it made.
-let ends = [SIGINT, SIGTERM].map { number in
-  signal(number, SIG_IGN)
-  let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
-  source.setEventHandler { reading.cancel() }
-  source.resume()
-  return source
-}
-
-do {
-  try await reading.value
-} catch {
-  // When it is cancelled, what was under way says so in its own words.
-  if !reading.isCancelled {
-    print(error)
-    exit(1)
-  }
-}
-withExtendedLifetime(ends) {}

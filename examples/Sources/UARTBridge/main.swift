@@ -41,18 +41,18 @@ guard let word = words.first, ["listen", "call"].contains(word) else {
   print("usage: UARTBridge listen|call [ADAPTER]")
   exit(2)
 }
-let session = try await Session.open()
-let adapter = try await session.adapter(words.dropFirst().first)
-try await adapter.setPowered(true)
-guard let channel = try await word == "call" ? call(from: adapter) : answer(at: adapter) else { exit(1) }
+await Session.runProgram { session in
+  let adapter = try await session.adapter(words.dropFirst().first)
+  try await adapter.setPowered(true)
+  guard let channel = try await word == "call" ? call(from: adapter) : answer(at: adapter) else { exit(1) }
 
-// If sending fails, reading fails too, and reports the error.
-Task {
-  while case let bytes = await input(atMost: channel.sendMTU), !bytes.isEmpty { try await channel.send(bytes) }
-  if word == "call" {
-    try await channel.flush()
-    channel.close()
+  // If sending fails, reading fails too, and reports the error.
+  Task {
+    while case let bytes = await input(atMost: channel.sendMTU), !bytes.isEmpty { try await channel.send(bytes) }
+    if word == "call" {
+      try await channel.flush()
+      channel.close()
+    }
   }
+  for try await packet in channel.packets { FileHandle.standardOutput.write(Data(packet)) }
 }
-for try await packet in channel.packets { FileHandle.standardOutput.write(Data(packet)) }
-session.close()
