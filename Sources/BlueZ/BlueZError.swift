@@ -149,6 +149,16 @@ extension BlueZError {
     self.init(code, doing, hint: hint, underlying: error)
   }
 
+  /// Creates the error of a bus that cannot be reached, which libdbus reports by a dozen names: no socket, nobody who
+  /// listens on it, a bad address.
+  init(connecting error: DBusError) {
+    let isForbidden = error.name == "org.freedesktop.DBus.Error.AccessDenied"
+    self.init(
+      isForbidden ? .notPermitted : .serviceUnavailable, "connecting to the message bus",
+      hint: isForbidden ? nil : "start it: `systemctl start dbus`; a container needs the /run/dbus of its host",
+      underlying: error)
+  }
+
   /// Runs an operation and converts its D-Bus errors.
   static func naming<R>(_ doing: String, _ body: () async throws -> R) async throws -> R {
     do {

@@ -79,8 +79,11 @@ final class SessionCore: Sendable {
 
   /// Connects, subscribes, and fills the cache if bluetoothd runs.
   func connect() async throws {
-    let connection = try await BlueZError.naming("connecting to the bus") {
-      try await Connection.open(bus, logger: logger)
+    let connection: Connection
+    do {
+      connection = try await Connection.open(bus, logger: logger)
+    } catch let error as DBusError {
+      throw BlueZError(connecting: error)
     }
     let subscriptions = try await BlueZError.naming("subscribing to org.bluez") {
       [

@@ -58,6 +58,13 @@ extension ContractTests {
     }
   }
 
+  @Test("Without a message bus a session is refused with a hint", arguments: ["unix:path=/nonexistent/bus", "bad"])
+  func noBus(at address: String) async throws {
+    let error = await #expect(throws: BlueZError.self) { try await Session.open(bus: .address(address)) }
+    #expect(error?.code == .serviceUnavailable)
+    #expect(error?.hint?.contains("systemctl start dbus") == true)
+  }
+
   @Test("Objects that bluetoothd does not return are read again, and the reason is reported meanwhile")
   func anUnreadableServiceIsReadAgain() async throws {
     let bus = try PrivateBus()

@@ -23,7 +23,7 @@ do {
     try await scheduler.submit(first)
   }
   let power = try await PowerMonitor.start()
-  try await withThrowingTaskGroup(of: Void.self) { group in
+  try await withThrowingDiscardingTaskGroup { group in
     group.addTask { try await scheduler.run() }
     for await update in power.updates() {
       let isPowered = update.snapshot.telemetry.onExternalPower
