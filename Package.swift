@@ -42,6 +42,8 @@ let http: [Target.Dependency] = [
 
 var products: [Product] = [
   .library(name: "ErrorReporting", targets: ["ErrorReporting"]),
+  .library(name: "JSONValues", targets: ["JSONValues"]),
+  .library(name: "Places", targets: ["Places"]),
   .library(name: "Streams", targets: ["Streams"]),
   .library(name: "Timing", targets: ["Timing"]),
   .library(name: "DurableFiles", targets: ["DurableFiles"]),
@@ -106,6 +108,10 @@ var targets: [Target] = [
   .systemLibrary(name: "CSoxr", pkgConfig: "soxr", providers: [.apt(["libsoxr-dev"])]),
   .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
   .target(name: "ErrorReporting", swiftSettings: settings),
+  .target(name: "JSONValues", swiftSettings: settings),
+  .testTarget(name: "JSONValuesTests", dependencies: ["JSONValues"], swiftSettings: settings),
+  .target(name: "Places", swiftSettings: settings),
+  .testTarget(name: "PlacesTests", dependencies: ["Places"], swiftSettings: settings),
   .target(name: "Streams", dependencies: ["CLinux", "ErrorReporting"], swiftSettings: settings),
   .target(name: "Timing", dependencies: ["CLinux", "Streams"], swiftSettings: settings),
   .target(name: "DurableFiles", dependencies: ["ErrorReporting", "Streams"], swiftSettings: settings),
@@ -138,7 +144,7 @@ var targets: [Target] = [
     name: "NetworkPathNetworkManager", dependencies: ["Streams", "Timing", "DBus", "NetworkPath"],
     swiftSettings: settings),
   .target(
-    name: "SystemState", dependencies: ["ErrorReporting", "Streams", "Timing", "DurableFiles", "DBus", log],
+    name: "SystemState", dependencies: ["ErrorReporting", "Places", "Streams", "Timing", "DurableFiles", "DBus", log],
     swiftSettings: settings),
   .target(
     name: "BackgroundTasks", dependencies: ["ErrorReporting", "Streams", "Timing", "DurableFiles", log],
@@ -151,7 +157,8 @@ var targets: [Target] = [
     ],
     swiftSettings: settings),
   .target(
-    name: "EdgeCoder", dependencies: ["ErrorReporting", "Streams", "Timing", "DurableFiles", "BlueZ", "CZlib", log],
+    name: "EdgeCoder",
+    dependencies: ["ErrorReporting", "JSONValues", "Streams", "Timing", "DurableFiles", "BlueZ", "CZlib", log],
     swiftSettings: settings),
   .target(
     name: "EdgeCoderTesting",
@@ -223,17 +230,19 @@ var targets: [Target] = [
   .target(
     name: "SpeedTest",
     dependencies: [
-      "ErrorReporting", "Streams", "Timing", "DurableFiles", full("Crypto", "swift-crypto"),
+      "ErrorReporting", "JSONValues", "Places", "Streams", "Timing", "DurableFiles", full("Crypto", "swift-crypto"),
     ],
     swiftSettings: settings),
   .testTarget(
     name: "SpeedTestTests",
-    dependencies: ["Streams", "DurableFiles", "DeterministicTesting", "SystemTesting", "SpeedTest"],
+    dependencies: [
+      "JSONValues", "Places", "Streams", "DurableFiles", "DeterministicTesting", "SystemTesting", "SpeedTest",
+    ],
     swiftSettings: settings),
   .target(
     name: "Coverage",
     dependencies: [
-      "ErrorReporting", "Streams", "Timing", "DurableFiles", log, full("GRDB", "GRDB.swift"),
+      "ErrorReporting", "JSONValues", "Places", "Streams", "Timing", "DurableFiles", log, full("GRDB", "GRDB.swift"),
     ],
     swiftSettings: settings),
   .testTarget(
@@ -294,8 +303,8 @@ var targets: [Target] = [
   .testTarget(
     name: "EdgeCoderTests",
     dependencies: [
-      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "BlueZ", "BlueZTesting", "Btsnoop", "EdgeCoder",
-      "EdgeCoderTesting", log,
+      "JSONValues", "Streams", "Timing", "DeterministicTesting", "SystemTesting", "BlueZ", "BlueZTesting", "Btsnoop",
+      "EdgeCoder", "EdgeCoderTesting", log,
     ],
     swiftSettings: settings),
   .target(
@@ -333,12 +342,12 @@ var targets: [Target] = [
     swiftSettings: settings),
   .target(
     name: "EdgeCoderHTTP",
-    dependencies: ["ErrorReporting", "Timing", "OutgoingHTTP", "LoopbackHTTP", "EdgeCoder", log] + http,
+    dependencies: ["ErrorReporting", "JSONValues", "Timing", "OutgoingHTTP", "LoopbackHTTP", "EdgeCoder", log] + http,
     swiftSettings: settings),
   .testTarget(
     name: "EdgeCoderHTTPTests",
     dependencies: [
-      "SystemTesting", "LoopbackHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", log,
+      "JSONValues", "SystemTesting", "LoopbackHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", log,
       full("HummingbirdTesting", "hummingbird"),
       full("NIOPosix", "swift-nio"),
     ] + http,
@@ -424,7 +433,7 @@ var targets: [Target] = [
   .target(
     name: "SpeedTestNIO",
     dependencies: [
-      "Streams", "Timing", "DurableFiles", "OutgoingHTTP", "SpeedTest", log,
+      "JSONValues", "Streams", "Timing", "DurableFiles", "OutgoingHTTP", "SpeedTest", log,
       full("AsyncHTTPClient", "async-http-client"),
       full("NIOCore", "swift-nio"),
       full("NIOFoundationCompat", "swift-nio"),
@@ -436,16 +445,15 @@ var targets: [Target] = [
     swiftSettings: settings),
   .testTarget(
     name: "SpeedTestNIOTests",
-    dependencies: ["Streams", "DBusTesting", "SystemTesting", "SpeedTest", "SpeedTestNIO", log],
+    dependencies: ["JSONValues", "Streams", "DBusTesting", "SystemTesting", "SpeedTest", "SpeedTestNIO", log],
     exclude: ["Peers"], swiftSettings: settings),
   .executableTarget(
     name: "edgeblue",
     dependencies: [
       "ErrorReporting", "Streams", "Timing", "DurableFiles", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables",
       "BackgroundTasks", "BlueZ", "Btsnoop", "Coverage", "DBus", "EdgeCoder", "EdgeCoderHTTP", "LoopbackHTTP",
-      "MessageSending", "MessageSendingHTTP", "NetworkPath", "NetworkPathNetworkManager", "OutgoingHTTP", "SpeedTest",
-      "SpeedTestNIO",
-      "SystemState", "Uploads", "UploadsHTTP", log,
+      "JSONValues", "MessageSending", "MessageSendingHTTP", "NetworkPath", "NetworkPathNetworkManager", "OutgoingHTTP",
+      "Places", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
       full("AsyncHTTPClient", "async-http-client"),
       full("ArgumentParser", "swift-argument-parser"),
       full("Configuration", "swift-configuration"),
@@ -472,7 +480,7 @@ var targets: [Target] = [
 if let fuzzer {
   let parsers: [Target.Dependency] = [
     "DeterministicTesting", "CNetlink", "CZlib", "Agent", "AudioIngest", "BackgroundTasks", "BlueZ",
-    "BlueZProfiles", "Btsnoop", "Coverage", "DBus", "EdgeCoder", "MessageSending", "NetworkPath", "SpeedTest",
+    "BlueZProfiles", "Btsnoop", "Coverage", "DBus", "EdgeCoder", "JSONValues", "MessageSending", "NetworkPath", "SpeedTest",
     "SystemState",
     "Timing",
     "Uploads",

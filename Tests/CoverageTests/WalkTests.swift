@@ -85,7 +85,7 @@ import Testing
       switch what {
       case .place(let place):
         guard let accuracy = place.accuracy, accuracy <= 15 else { continue }
-        if isOpen, let last = fences.last, last.centre.distance(to: place) < last.radius { continue }
+        if isOpen, let last = fences.last, last.centre.place.distance(to: place.place) < last.radius { continue }
         if isOpen { fences[fences.count - 1].exited = at }
         let radius = max(15, 10 + 2 * accuracy, place.speed ?? 0)
         let circle = Circle(

@@ -1,5 +1,6 @@
 import CZlib
 import Foundation
+import JSONValues
 
 @testable import BlueZ
 @testable import EdgeCoder

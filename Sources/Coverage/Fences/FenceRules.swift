@@ -24,7 +24,7 @@ public enum FenceRules {
 
   /// Returns `true` if a location lies outside a fence, and so begins another one.
   public static func leaves(_ fence: Fence, to location: CoverageLocation) -> Bool {
-    fence.place.distance(to: location) >= fence.radius
+    fence.place.place.distance(to: location.place) >= fence.radius
   }
 
   /// The reason for which a run cannot start yet.

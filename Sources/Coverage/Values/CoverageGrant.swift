@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import JSONValues
 
 /// A session that a control server has granted: its identifier, and where to send pings.
 public struct CoverageGrant: Sendable, Hashable {
@@ -36,20 +37,39 @@ public struct CoverageGrant: Sendable, Hashable {
   /// clamped.
   /// - Throws: ``CoverageError`` with code `.invalidReply` if a member is missing or out of its range.
   public init(reply: Data) throws(CoverageError) {
-    guard let answer = try? JSONDecoder().decode(Answer.self, from: reply) else {
+    guard let answer = LenientJSON(parsing: reply), case .object = answer.value else {
       throw CoverageError(.invalidReply, "request a session: the control server sent no grant")
     }
-    guard let session = answer.testUUID, Self.isIdentifier(session) else {
+    guard let session = answer[first: "test_uuid", "testUuid"].text, Self.isIdentifier(session) else {
       throw CoverageError(.invalidReply, "request a session: the control server sent no identifier")
     }
-    if let loop = answer.loopUUID, !Self.isIdentifier(loop) {
+    let loop = answer[first: "loop_uuid", "loopUuid"].text
+    guard loop.map(Self.isIdentifier) ?? true else {
       throw CoverageError(.invalidReply, "request a session: the identifier of the chain is not one")
     }
-    let limits = [answer.sessionSeconds, answer.measurementSeconds].compactMap { $0?.value }.filter { $0 > 0 }
+    let limits = [
+      answer[first: "max_coverage_session_seconds", "maxCoverageSessionSeconds"],
+      answer[first: "max_coverage_measurement_seconds", "maxCoverageMeasurementSeconds"],
+    ].compactMap(\.integer).filter { $0 > 0 }
     self.init(
-      session: session, loop: answer.loopUUID, pings: try answer.target(),
+      session: session, loop: loop, pings: try Self.target(answer),
       window: limits.min().map { .seconds(min($0, 14_400)) } ?? Self.longest,
       runLimit: limits.max().map { .seconds(min($0, 14_400)) } ?? Self.longest)
+  }
+
+  /// Returns where to send pings; `nil` for a token that is not Base64, which only another session replaces.
+  private static func target(_ answer: LenientJSON) throws(CoverageError) -> PingTarget? {
+    guard let host = answer[first: "ping_host", "pingHost"].text,
+      let port = answer[first: "ping_port", "pingPort"].integer
+    else { throw CoverageError(.invalidReply, "request a session: the control server names no ping server") }
+    guard let token = answer[first: "ping_token", "pingToken"].text, let bytes = Data(base64Encoded: token),
+      bytes.count == PingTarget.tokenSize
+    else { return nil }
+    let version = answer[first: "ip_version", "ipVersion"].integer.flatMap { [4, 6].contains($0) ? $0 : nil }
+    guard let target = PingTarget(host: host, port: port, version: version, token: Array(bytes)) else {
+      throw CoverageError(.invalidReply, "request a session: the address of the ping server is none")
+    }
+    return target
   }
 
   static func isIdentifier(_ text: String) -> Bool {
@@ -80,75 +100,5 @@ public struct PingTarget: Sendable, Hashable {
     self.port = port
     self.version = version
     self.token = token
-  }
-}
-
-/// The members of a reply that matter; each name also in the other spelling that servers use.
-private struct Answer: Decodable {
-  var testUUID: String?
-  var loopUUID: String?
-  var token: String?
-  var host: String?
-  var port: LenientInteger?
-  var version: LenientInteger?
-  var sessionSeconds: LenientInteger?
-  var measurementSeconds: LenientInteger?
-
-  private struct Key: CodingKey {
-    var stringValue: String
-    var intValue: Int? { nil }
-    init(_ name: String) { stringValue = name }
-    init?(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
-  }
-
-  init(from decoder: any Decoder) throws {
-    let members = try decoder.container(keyedBy: Key.self)
-    func first<Value: Decodable>(_ type: Value.Type, _ names: String...) throws -> Value? {
-      for name in names {
-        if let value = try members.decodeIfPresent(type, forKey: Key(name)) { return value }
-      }
-      return nil
-    }
-    testUUID = try first(String.self, "test_uuid", "testUuid")
-    loopUUID = try first(String.self, "loop_uuid", "loopUuid")
-    token = try first(String.self, "ping_token", "pingToken")
-    host = try first(String.self, "ping_host", "pingHost")
-    port = try first(LenientInteger.self, "ping_port", "pingPort")
-    version = try first(LenientInteger.self, "ip_version", "ipVersion")
-    sessionSeconds = try first(LenientInteger.self, "max_coverage_session_seconds", "maxCoverageSessionSeconds")
-    measurementSeconds = try first(
-      LenientInteger.self, "max_coverage_measurement_seconds", "maxCoverageMeasurementSeconds")
-  }
-
-  /// Returns where to send pings; `nil` for a token that is not Base64, which only another session replaces.
-  func target() throws(CoverageError) -> PingTarget? {
-    guard let host, let port = port?.value else {
-      throw CoverageError(.invalidReply, "request a session: the control server names no ping server")
-    }
-    guard let token, let bytes = Data(base64Encoded: token), bytes.count == PingTarget.tokenSize else { return nil }
-    let known = version?.value.flatMap { [4, 6].contains($0) ? Int($0) : nil }
-    guard (1...65_535).contains(port),
-      let target = PingTarget(host: host, port: Int(port), version: known, token: Array(bytes))
-    else {
-      throw CoverageError(.invalidReply, "request a session: the address of the ping server is none")
-    }
-    return target
-  }
-}
-
-/// A whole number that servers also send as a string or with a fraction of zero; `nil` for anything else.
-private struct LenientInteger: Decodable {
-  var value: Int64?
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if let number = try? container.decode(Int64.self) {
-      value = number
-    } else if let number = try? container.decode(Double.self) {
-      value = Int64(exactly: number)
-    } else if let text = try? container.decode(String.self) {
-      value = Int64(text)
-    }
   }
 }

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import JSONValues
 
 /// A route of a control server for coverage.
 public enum CoverageRoute: String, Sendable, Hashable {
@@ -25,15 +26,7 @@ public struct CoverageReply: Sendable, Hashable {
   public var isSuccess: Bool { (200..<300).contains(status) }
 
   /// The errors that the server names, at most 8 with at most 200 characters each.
-  public var errors: [String] {
-    struct List: Decodable { var error: [String] }
-    struct One: Decodable { var error: String }
-    let decoder = JSONDecoder()
-    // A reply without errors has no such member.
-    let one = try? [decoder.decode(One.self, from: body).error]
-    let texts = (try? decoder.decode(List.self, from: body).error) ?? one ?? []
-    return texts.prefix(8).map { String($0.prefix(200)) }.filter { !$0.isEmpty }
-  }
+  public var errors: [String] { LenientJSON(parsing: body)?.errors ?? [] }
 
   /// The first error of the server, or its status.
   public var reason: String { errors.first ?? "status \(status)" }

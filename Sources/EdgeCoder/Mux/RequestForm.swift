@@ -1,3 +1,5 @@
+internal import JSONValues
+
 /// The JSON form of a request on a v2 mux; `docs/v2-mux.md` has the members.
 enum RequestForm {
   /// The version of the form. A member of a later version is refused like any other that is unknown.

@@ -1,3 +1,5 @@
+package import JSONValues
+
 /// The options that determine how a model chooses its tokens; `nil` selects the default of the engine.
 ///
 /// The names on the wire are those of Ollama and llama.cpp.

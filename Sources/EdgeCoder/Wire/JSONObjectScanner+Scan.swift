@@ -1,3 +1,5 @@
+internal import JSONValues
+
 extension JSONObjectScanner {
   /// Makes the one pass: each phase consumes its bytes and leaves the index at the first byte of the next phase.
   ///

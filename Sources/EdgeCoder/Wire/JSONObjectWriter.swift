@@ -1,3 +1,5 @@
+internal import JSONValues
+
 /// A writer of one flat JSON object in UTF-8.
 ///
 /// The messages have at most four fields. This writer cannot fail, and makes the encoded length of a text exact
@@ -49,46 +51,4 @@ struct JSONObjectWriter {
     bytes.append(.quote)
     bytes.append(UInt8(ascii: ":"))
   }
-}
-
-extension [UInt8] {
-  /// Appends a text as a JSON string, with its quotes.
-  mutating func append(jsonString text: String) {
-    append(.quote)
-    for byte in text.utf8 { append(escaping: byte) }
-    append(.quote)
-  }
-
-  private mutating func append(escaping byte: UInt8) {
-    switch byte {
-    case .quote, .backslash: append(escape: byte)
-    case 0x08: append(escape: UInt8(ascii: "b"))
-    case 0x09: append(escape: UInt8(ascii: "t"))
-    case 0x0a: append(escape: UInt8(ascii: "n"))
-    case 0x0c: append(escape: UInt8(ascii: "f"))
-    case 0x0d: append(escape: UInt8(ascii: "r"))
-    case 0..<0x20:
-      let digits = Array("0123456789abcdef".utf8)
-      append(contentsOf: [.backslash, UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")])
-      append(digits[Int(byte >> 4)])
-      append(digits[Int(byte & 15)])
-    default: append(byte)
-    }
-  }
-
-  private mutating func append(escape byte: UInt8) {
-    append(.backslash)
-    append(byte)
-  }
-}
-
-// Computed, so that the scanner's inner loops see numbers and not calls of an initialiser.
-extension UInt8 {
-  static var quote: UInt8 { UInt8(ascii: "\"") }
-  static var backslash: UInt8 { UInt8(ascii: "\\") }
-  static var openBrace: UInt8 { UInt8(ascii: "{") }
-  static var closeBrace: UInt8 { UInt8(ascii: "}") }
-  static var openBracket: UInt8 { UInt8(ascii: "[") }
-  static var closeBracket: UInt8 { UInt8(ascii: "]") }
-  static var comma: UInt8 { UInt8(ascii: ",") }
 }

@@ -1,3 +1,5 @@
+public import JSONValues
+
 /// The fields of a request beside its prompt and its limit: messages, options, the format of the reply, and tools.
 ///
 /// The JSON messages of the characteristics have no place for them; a v2 mux carries them to phones that accept them.

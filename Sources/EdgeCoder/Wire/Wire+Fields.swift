@@ -1,4 +1,5 @@
 import FoundationEssentials
+internal import JSONValues
 
 extension Wire {
   /// The fields of all three messages.

@@ -1,5 +1,6 @@
 internal import EdgeCoder
 internal import FoundationEssentials
+internal import JSONValues
 
 /// The messages between ``OllamaEngine`` and an Ollama server; property names are those of the protocol.
 enum OllamaWire {

@@ -1,4 +1,5 @@
 internal import EdgeCoder
+internal import JSONValues
 
 /// One request in the form that an OpenAI-compatible server supports.
 ///

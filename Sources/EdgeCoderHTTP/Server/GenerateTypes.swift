@@ -1,5 +1,6 @@
 internal import EdgeCoder
 internal import FoundationEssentials
+internal import JSONValues
 internal import Timing
 
 /// The body of `POST /api/generate` from either family; names are those of the protocol.

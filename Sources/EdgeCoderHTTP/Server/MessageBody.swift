@@ -1,4 +1,5 @@
 internal import EdgeCoder
+internal import JSONValues
 
 /// One message of a conversation, as Ollama (`content` is text) or OpenAI (`content` is text or parts) sends it.
 struct MessageBody: Decodable, Sendable {

@@ -1,4 +1,5 @@
 internal import EdgeCoder
+internal import JSONValues
 
 /// The bodies of Ollama's other routes; names are those of the protocol.
 struct OllamaChatRequest: Decodable, Sendable {

@@ -1,5 +1,6 @@
 internal import EdgeCoder
 internal import FoundationEssentials
+internal import JSONValues
 
 /// The body of a request: its fields, and the whole as JSON in the order of the client.
 @dynamicMemberLookup struct RequestBody<Fields: Decodable & Sendable>: Sendable {

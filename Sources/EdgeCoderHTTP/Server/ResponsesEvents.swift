@@ -1,4 +1,5 @@
 internal import EdgeCoder
+internal import JSONValues
 
 /// The state machine of the events of a streamed reply of `/v1/responses`.
 struct ResponsesEvents: Sendable {

@@ -1,4 +1,5 @@
 internal import EdgeCoder
+internal import JSONValues
 
 /// The object of `/v1/responses`: what was asked, and the output so far.
 struct ResponsesReply: Sendable {

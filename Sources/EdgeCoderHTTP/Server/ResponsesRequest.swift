@@ -1,4 +1,5 @@
 internal import EdgeCoder
+internal import JSONValues
 
 /// The body of `/v1/responses`; names are those of the protocol.
 struct ResponsesRequest: Decodable, Sendable {

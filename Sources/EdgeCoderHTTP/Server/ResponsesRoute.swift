@@ -2,6 +2,7 @@ internal import EdgeCoder
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
+internal import JSONValues
 internal import NIOCore
 
 /// The route `/v1/responses`, which newer OpenAI clients use first. Replies are not kept.

@@ -1,5 +1,6 @@
 internal import EdgeCoder
 internal import FoundationEssentials
+internal import JSONValues
 
 /// The arguments of a call of a tool: OpenAI has them as text, Ollama as an object.
 enum ToolArguments {

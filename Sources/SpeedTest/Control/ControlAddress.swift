@@ -1,3 +1,5 @@
+internal import JSONValues
+
 /// An address of this client, as a control server sees it.
 public struct ControlAddress: Sendable, Hashable, Codable {
   /// The version of IP, 4 or 6.
@@ -13,6 +15,7 @@ public struct ControlAddress: Sendable, Hashable, Codable {
   /// Reads the reply to a check.
   /// - Returns: `nil` for a text that is no address, or one of the other version.
   init?(_ members: JSONValue, version: Int) {
+    let members = LenientJSON(members)
     guard let text = members["ip"].text, Self.version(of: text) == version else { return nil }
     // The member is a string, and some servers send it as a number.
     if let said = members["v"].integer, said != version { return nil }

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+internal import JSONValues
 
 extension ControlClient {
   /// Posts a document of another kind of measurement, with the members that every request has.
@@ -13,8 +14,9 @@ extension ControlClient {
   package func post(_ path: String, adding document: Data, acceptsTerms: Bool) async throws -> ControlReply {
     var known = try store.identity(at: address).client
     if known == nil { known = try await settings(acceptsTerms: acceptsTerms).client }
-    var members = device.members(client: known).merging(JSONValue(document)?.object ?? [:]) { $1 }
+    var members = device.members(client: known)
+    for member in LenientJSON(parsing: document)?.members ?? [] { members[member.name] = member.value }
     members["client_uuid"] = known.map { .string($0) }
-    return try await transport.post(address + path, body: JSONValue.object(members).data)
+    return try await transport.post(address + path, body: Data(JSONValue.object(members).encoded))
   }
 }

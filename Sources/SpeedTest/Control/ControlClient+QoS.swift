@@ -5,8 +5,7 @@ extension ControlClient {
     let client = try client()
     var members = device.members(client: client)
     members["clientUuid"] = .string(client)
-    return QoSPlan(
-      try await post("/qosTestRequest", members, "request the QoS tests")["objectives"])
+    return QoSPlan(try await post("/qosTestRequest", members, "request the QoS tests")["objectives"] ?? .null)
   }
 
   /// Stores the results of the quality-of-service tests in an outbox, from which they are submitted.
@@ -24,7 +23,7 @@ extension ControlClient {
     var members = device.members(client: client)
     members["client_uuid"] = .string(client)
     members["test_token"] = .string(test.token)
-    members["qos_result"] = .list(report.results.filter(\.hasRun).map(\.submitted))
+    members["qos_result"] = .array(report.results.filter(\.hasRun).map(\.submitted))
     try outbox.add(submission(.qos, test, url(test.qosResultURL, "/resultQoS"), .object(members)))
   }
 }

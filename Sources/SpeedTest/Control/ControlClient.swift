@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import JSONValues
 internal import Timing
 
 /// A client of a control server, which grants tests and takes their results.
@@ -70,7 +71,7 @@ public struct ControlClient: Sendable {
   private func fetchSettings(_ identity: ControlStore.Identity) async throws -> ControlSettings {
     var members = device.members(client: identity.client)
     members["terms_and_conditions_accepted"] = .bool(identity.terms != nil)
-    members["terms_and_conditions_accepted_version"] = JSONValue(identity.terms ?? 0)
+    members["terms_and_conditions_accepted_version"] = .number(identity.terms ?? 0)
     return ControlSettings(try await post("/settings", members, "request the settings"))
   }
 
@@ -85,12 +86,12 @@ public struct ControlClient: Sendable {
     let identity = try store.identity(at: address)
     var members = device.members(client: identity.client)
     members.merge([
-      "ndt": false, "anonymous": false, "testCounter": JSONValue(identity.tests),
-      "previousTestStatus": .string(identity.status.rawValue), "time": .integer(WallClock.unixMilliseconds()),
+      "ndt": false, "anonymous": false, "testCounter": .number(identity.tests),
+      "previousTestStatus": .string(identity.status.rawValue), "time": .number(WallClock.unixMilliseconds()),
       "measurement_type_flag": loop == nil ? "regular" : "loop_active", "user_loop_mode": .bool(loop != nil),
     ]) { $1 }
     members["loopmode_info"] = loop.map { .object($0.members) }
-    members["num_threads"] = threads.map { JSONValue(min(max($0, 1), 9)) }
+    members["num_threads"] = threads.map { .number(min(max($0, 1), 9)) }
     // What a crash leaves behind is an aborted test.
     try store.update(address) {
       $0.tests += 1
@@ -130,7 +131,7 @@ public struct ControlClient: Sendable {
   func submission(_ kind: Submission.Kind, _ test: ControlTest, _ url: String, _ document: JSONValue) -> Submission {
     Submission(
       kind: kind, test: test.id, server: address, url: url, createdMs: WallClock.unixMilliseconds(),
-      document: String(decoding: document.data, as: UTF8.self))
+      document: String(decoding: document.encoded, as: UTF8.self))
   }
 
   /// Returns the address that a server has named, unless a token would leave the encryption for it.
@@ -172,11 +173,11 @@ public struct ControlClient: Sendable {
   private func checkedAddress(
     _ version: Int, _ url: String, _ local: @Sendable (String) -> String?
   ) async throws -> ControlAddress? {
-    let body = JSONValue.object(device.members(client: try store.identity(at: address).client)).data
+    let body = JSONValue.object(device.members(client: try store.identity(at: address).client)).encoded
     do {
       let reply = try await TimeSource.continuous.withLimit(
         Self.addressLimit, orThrow: SpeedTestError(.timedOut, "check the address: no answer in time")
-      ) { [transport] in try await transport.post(url, body: body) }
+      ) { [transport] in try await transport.post(url, body: Data(body)) }
       let answer = try ControlAnswer(reply).success("check the address")
       guard var address = ControlAddress(answer, version: version) else { return nil }
       address.local = local(address.external)
@@ -188,7 +189,7 @@ public struct ControlClient: Sendable {
   }
 
   func post(_ path: String, _ members: [String: JSONValue], _ operation: String) async throws -> JSONValue {
-    let reply = try await transport.post(address + path, body: JSONValue.object(members).data)
+    let reply = try await transport.post(address + path, body: Data(JSONValue.object(members).encoded))
     return try ControlAnswer(reply).success(operation)
   }
 }

@@ -1,3 +1,5 @@
+internal import JSONValues
+
 /// The description of the client that each request to a control server contains.
 public struct ControlDevice: Sendable, Hashable {
   /// The name and the version of the operating system.
@@ -59,7 +61,7 @@ public struct ControlDevice: Sendable, Hashable {
       "client_language": .string(language), "timezone": .string(timezone), "name": "RMBT", "client": "RMBT",
       "client_name": "RMBT", "type": "DESKTOP", "version": .string(Self.testSetVersion),
       "client_version": .string(Self.protocolVersion), "softwareVersion": .string(softwareVersion),
-      "client_software_version": .string(softwareVersion), "softwareVersionCode": JSONValue(versionCode),
+      "client_software_version": .string(softwareVersion), "softwareVersionCode": .number(versionCode),
       "softwareRevision": .string(softwareVersion),
       "capabilities": ["classification": ["count": 4], "qos": ["supports_info": true], "RMBThttp": true],
     ]

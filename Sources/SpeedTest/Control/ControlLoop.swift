@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import JSONValues
 
 /// The loop that a requested test belongs to, as control servers store it beside the test.
 public struct ControlLoop: Sendable, Hashable {
@@ -23,10 +24,10 @@ public struct ControlLoop: Sendable, Hashable {
   /// The object `loopmode_info`. Its delay is in minutes, as the clients of control servers send it.
   var members: [String: JSONValue] {
     var members: [String: JSONValue] = [
-      "loop_uuid": .string(id.uuidString.lowercased()), "test_counter": JSONValue(test),
-      "max_tests": JSONValue(plan.tests), "max_delay": .integer(max(plan.delayMs / 60_000, 1)),
+      "loop_uuid": .string(id.uuidString.lowercased()), "test_counter": .number(test),
+      "max_tests": .number(plan.tests), "max_delay": .number(max(plan.delayMs / 60_000, 1)),
     ]
-    members["max_movement"] = plan.movement.map { JSONValue(Int($0.rounded())) }
+    members["max_movement"] = plan.movement.map { .number(Int($0.rounded())) }
     return members
   }
 }

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import JSONValues
 
 /// The document that reports the result of a test to a control server.
 struct ControlResultBody {
@@ -43,10 +44,10 @@ struct ControlResultBody {
 
   private func identity(_ ends: SpeedTestRecord.Ends) -> [String: JSONValue] {
     [
-      "client_uuid": .string(client), "test_token": .string(test.token), "time": .integer(record.startMs),
+      "client_uuid": .string(client), "test_token": .string(test.token), "time": .number(record.startMs),
       "test_encryption": .string(ends.tls ?? "NONE"), "test_ip_local": .string(ends.local),
-      "test_ip_server": .string(ends.server), "test_port_remote": JSONValue(test.port),
-      "network_type": JSONValue(networkType), "test_status": "0", "last_client_status": "SPEEDTEST_END",
+      "test_ip_server": .string(ends.server), "test_port_remote": .number(test.port),
+      "network_type": .number(networkType), "test_status": "0", "last_client_status": "SPEEDTEST_END",
       "user_loop_mode": .bool(record.loop != nil),
     ]
   }
@@ -55,18 +56,18 @@ struct ControlResultBody {
     _ download: SpeedTestResult.Direction, _ upload: SpeedTestResult.Direction, _ latency: Latency
   ) -> [String: JSONValue] {
     var members: [String: JSONValue] = [
-      "test_ping_shortest": JSONValue(latency.shortest), "test_num_threads": JSONValue(download.samples.count),
-      "num_threads_ul": JSONValue(upload.samples.count),
+      "test_ping_shortest": .number(latency.shortest), "test_num_threads": .number(download.samples.count),
+      "num_threads_ul": .number(upload.samples.count),
     ]
     for (name, direction) in [("download", download), ("upload", upload)] {
       let throughput = direction.throughput
-      members["test_speed_\(name)"] = .integer(Int64((throughput.bitsPerSecond / 1000).rounded()))
-      members["test_nsec_\(name)"] = JSONValue(throughput.nanoseconds)
-      members["test_bytes_\(name)"] = JSONValue(UInt64(throughput.bytes.rounded()))
-      members["test_total_bytes_\(name)"] = JSONValue(direction.totalBytes)
+      members["test_speed_\(name)"] = .number(Int64((throughput.bitsPerSecond / 1000).rounded()))
+      members["test_nsec_\(name)"] = .number(throughput.nanoseconds)
+      members["test_bytes_\(name)"] = .number(UInt64(throughput.bytes.rounded()))
+      members["test_total_bytes_\(name)"] = .number(direction.totalBytes)
     }
-    members["time_dl_ns"] = record.result.times.map { JSONValue($0.download) }
-    members["time_ul_ns"] = record.result.times.map { JSONValue($0.upload) }
+    members["time_dl_ns"] = record.result.times.map { .number($0.download) }
+    members["time_ul_ns"] = record.result.times.map { .number($0.upload) }
     return members
   }
 
@@ -75,21 +76,21 @@ struct ControlResultBody {
   ) -> [String: JSONValue] {
     let times = record.result.times?.pings ?? []
     let pings = record.result.pings.enumerated().map { index, ping -> JSONValue in
-      var members: [String: JSONValue] = ["value": JSONValue(ping.client), "value_server": JSONValue(ping.server)]
-      members["time_ns"] = times.indices.contains(index) ? JSONValue(times[index]) : nil
+      var members: [String: JSONValue] = ["value": .number(ping.client), "value_server": .number(ping.server)]
+      members["time_ns"] = times.indices.contains(index) ? .number(times[index]) : nil
       return .object(members)
     }
     let details = [("download", download), ("upload", upload)].flatMap { name, direction in
       direction.samples.enumerated().flatMap { thread, samples in
         Self.thinned(samples).map { sample -> JSONValue in
           [
-            "direction": .string(name), "thread": JSONValue(thread), "time": JSONValue(sample.nanoseconds),
-            "bytes": JSONValue(sample.bytes),
+            "direction": .string(name), "thread": .number(thread), "time": .number(sample.nanoseconds),
+            "bytes": .number(sample.bytes),
           ]
         }
       }
     }
-    return ["pings": .list(pings), "speed_detail": .list(details)]
+    return ["pings": .array(pings), "speed_detail": .array(details)]
   }
 
   /// Returns the last sample of each interval, and so the last of all.

@@ -1,3 +1,5 @@
+internal import JSONValues
+
 /// The settings that a control server sends to a client.
 public struct ControlSettings: Sendable, Hashable {
   /// The terms and conditions of a control server.
@@ -21,7 +23,8 @@ public struct ControlSettings: Sendable, Hashable {
 
   /// Reads settings; what is missing or malformed is `nil`.
   init(_ members: JSONValue) {
-    let settings = members["settings"].list.first ?? members["settings"]
+    let members = LenientJSON(members)
+    let settings = members["settings"].elements.first ?? members["settings"]
     client = settings["uuid"].text.flatMap { ControlIdentifier.isClient($0) ? $0 : nil }
     let terms = settings["terms_and_conditions"]
     self.terms = terms["version"].integer.map { Terms(version: $0, url: ControlURL(terms["url"].text)?.text) }

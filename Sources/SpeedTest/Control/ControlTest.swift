@@ -1,3 +1,5 @@
+internal import JSONValues
+
 /// A test that a control server has granted: the measurement server, the token, and the size of the test.
 public struct ControlTest: Sendable, Hashable {
   /// The variant of the protocol that the measurement server uses.
@@ -55,6 +57,7 @@ public struct ControlTest: Sendable, Hashable {
   /// Reads the grant of a test.
   /// - Throws: ``SpeedTestError`` with code `.invalidReply` if a member is missing without which no test can run.
   init(_ members: JSONValue) throws(SpeedTestError) {
+    let members = LenientJSON(members)
     func missing(_ key: String) -> SpeedTestError {
       SpeedTestError(.invalidReply, "request a test: the control server sent no usable \(key)")
     }

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import JSONValues
 
 /// The reply of a control server to a request.
 public struct ControlReply: Sendable, Hashable {
@@ -41,17 +42,15 @@ struct ControlAnswer {
   ///   portal.
   init(_ reply: ControlReply) throws(SpeedTestError) {
     status = reply.status
-    let value = JSONValue(reply.body)
-    if case .object = value {
-      members = value ?? .null
+    if let reader = LenientJSON(parsing: reply.body), case .object = reader.value {
+      members = reader.value
+      errors = reader.errors
     } else if isSuccess(reply.status) {
       throw SpeedTestError(.invalidReply, "the control server sent no JSON object")
     } else {
       members = .null
+      errors = []
     }
-    let error = members["error"]
-    let texts = error.list.isEmpty ? [error] : error.list
-    errors = texts.prefix(8).compactMap(\.text).map { String($0.prefix(200)) }
   }
 
   /// Returns the members of a success without errors.

@@ -1,5 +1,6 @@
 package import DurableFiles
 internal import FoundationEssentials
+internal import JSONValues
 
 /// An attempt to submit the results of a test, for display.
 public struct SubmissionReport: Sendable, Hashable {
@@ -126,12 +127,12 @@ public struct SubmissionOutbox: Sendable {
 
   /// Returns whether the server has QoS results of the test; `nil` if it does not say.
   private static func look(_ submission: Submission, _ transport: some ControlTransport) async throws -> Bool? {
-    let body = JSONValue.object(["test_uuid": .string(submission.test), "language": "en"]).data
+    let body = JSONValue.object(["test_uuid": .string(submission.test), "language": "en"]).encoded
     do {
-      let reply = try await transport.post(submission.server + "/qosTestResult", body: body)
+      let reply = try await transport.post(submission.server + "/qosTestResult", body: Data(body))
       let answer = try ControlAnswer(reply)
       guard isSuccess(answer.status) else { return nil }
-      return !answer.members["testresultdetail"].list.isEmpty
+      return answer.members["testresultdetail"]?.elements?.isEmpty == false
     } catch is SpeedTestError {
       return nil
     }

@@ -1,3 +1,4 @@
+internal import Places
 internal import Timing
 
 /// The state machine of a loop: it decides when which test begins.
@@ -18,7 +19,7 @@ public struct LoopMachine: Sendable {
   /// The presence of a user; `nil` before it is known, when nobody is asked for either.
   private var presence: LoopPresence?
   /// The newest location that counts, and its time.
-  private var newest: (place: LoopPlace, time: LoopStopwatch)?
+  private var newest: (place: Place, time: LoopStopwatch)?
   private var isHeld = false
 
   /// The longest time after which the night hours are computed anew, because somebody may set the clock meanwhile.
@@ -188,7 +189,7 @@ public struct LoopMachine: Sendable {
   // MARK: Place
 
   /// The newest location, if it is recent.
-  private func recent(_ now: LoopInstant) -> LoopPlace? {
+  private func recent(_ now: LoopInstant) -> Place? {
     guard let newest else { return nil }
     var time = newest.time
     return time.read(at: now) <= LoopFix.longestAge.milliseconds(rounded: .up) ? newest.place : nil

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+public import Places
 
 /// Everything about a loop that survives its program: the plan, the phase, the reference point and the history.
 public struct LoopState: Sendable, Hashable, Codable {
@@ -28,7 +29,7 @@ public struct LoopState: Sendable, Hashable, Codable {
   /// The attempts of all tests, in the order in which they began.
   public internal(set) var history: [LoopTest]
   /// The place from which the movement counts; `nil` without a location that counts since the previous test began.
-  public internal(set) var reference: LoopPlace?
+  public internal(set) var reference: Place?
   /// The time since the start of the newest test.
   var stopwatch: LoopStopwatch?
   var notices: LoopNotices
@@ -62,7 +63,7 @@ public struct LoopState: Sendable, Hashable, Codable {
 
   /// A Boolean value that indicates whether the parts fit together, as they come from a file.
   var isPlausible: Bool {
-    guard plan.isPlausible, stopwatch?.isPlausible ?? true, notices.isPlausible, reference?.isPlausible ?? true,
+    guard plan.isPlausible, stopwatch?.isPlausible ?? true, notices.isPlausible,
       history.count <= 2 * plan.tests, history.allSatisfy(\.isPlausible), counter <= plan.tests,
       startMs.magnitude < 1 << 52, (stopwatch == nil) == history.isEmpty,
       history.dropLast().allSatisfy({ $0.outcome != nil })

@@ -1,3 +1,5 @@
+public import Places
+
 /// The outcome of one test of a loop.
 public struct LoopOutcome: Sendable, Hashable, Codable {
   /// The way in which a test ended.
@@ -70,14 +72,14 @@ public struct LoopTest: Sendable, Hashable, Codable {
   /// The distance in metres from the place of the previous test; `nil` if either place is unknown.
   public let moved: Double?
   /// The place at the start; `nil` without a location that counts.
-  public internal(set) var place: LoopPlace?
+  public internal(set) var place: Place?
   /// The duration in milliseconds, for a test whose end the program has seen.
   public internal(set) var durationMs: Int64?
   /// The outcome; `nil` while the test runs.
   public internal(set) var outcome: LoopOutcome?
 
   var isPlausible: Bool {
-    LoopPlan.allowedTests.contains(number) && (1...2).contains(attempt) && place?.isPlausible ?? true
+    LoopPlan.allowedTests.contains(number) && (1...2).contains(attempt)
       && outcome?.isPlausible ?? true && moved?.isFinite ?? true && (durationMs ?? 0) >= 0
       && startMs.magnitude < 1 << 52
   }

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import JSONValues
 
 /// The state machine of a connection to a QoS server.
 ///
@@ -113,7 +114,7 @@ package struct QTPReceived: Sendable, Hashable {
     else { throw SpeedTestError(.invalidReply, "the QoS server sent '\(reply.prefix(60))' as the result of a test") }
     self.count = count
     self.duplicates = duplicates
-    let times = words.count > 3 ? JSONValue(Data(words[3].utf8))?.object ?? [:] : [:]
-    roundTrips = times.values.compactMap(\.integer).filter { $0 > 0 }.sorted()
+    let times = words.count > 3 ? LenientJSON(parsing: words[3].utf8)?.members ?? [] : []
+    roundTrips = times.compactMap { LenientJSON($0.value).integer }.filter { $0 > 0 }.sorted()
   }
 }

@@ -1,3 +1,5 @@
+package import JSONValues
+
 /// A quality-of-service test as a control server requests it.
 ///
 /// All parameters are strings, also the numbers; times are nanoseconds.
@@ -8,7 +10,7 @@ package struct QoSObjective: Sendable, Hashable {
   package let id: Int
   /// The number of the group: groups run one after the other, the lowest first.
   package let group: Int
-  private let parameters: JSONValue
+  private let parameters: LenientJSON
 
   /// The default timeout of a test.
   static let defaultTimeout = Duration.seconds(5)
@@ -17,6 +19,7 @@ package struct QoSObjective: Sendable, Hashable {
 
   /// Creates an objective from its parameters; `nil` without the number that its result needs.
   package init?(_ kind: QoSKind, _ parameters: JSONValue) {
+    let parameters = LenientJSON(parameters)
     guard let id = parameters["qos_test_uid"].integer, id >= 0 else { return nil }
     self.kind = kind
     self.id = id
@@ -54,7 +57,7 @@ package struct QoSObjective: Sendable, Hashable {
     var members: [String: JSONValue] = [:]
     for name in names {
       let key = "\(kind.prefix)_objective_\(name)"
-      members[key] = number(name).map { JSONValue($0) } ?? self[name].map { .string($0) }
+      members[key] = number(name).map { .number($0) } ?? self[name].map { .string($0) }
     }
     return members
   }
@@ -76,12 +79,12 @@ public struct QoSPlan: Sendable, Hashable {
   package init(_ objectives: JSONValue) {
     var all: [QoSObjective] = []
     var unknown: [String] = []
-    for (name, list) in objectives.object.sorted(by: { $0.key < $1.key }) {
-      guard let kind = QoSKind(rawValue: name.lowercased()) else {
-        if unknown.count < 10 { unknown.append(String(name.prefix(40))) }
+    for list in LenientJSON(objectives).members.sorted(by: { $0.name < $1.name }) {
+      guard let kind = QoSKind(rawValue: list.name.lowercased()) else {
+        if unknown.count < 10 { unknown.append(String(list.name.prefix(40))) }
         continue
       }
-      all += list.list.compactMap { QoSObjective(kind, $0) }
+      all += LenientJSON(list.value).elements.compactMap { QoSObjective(kind, $0.value) }
     }
     let groups = Dictionary(grouping: all.prefix(Self.limit)) { $0.group }
     self.groups = groups.sorted { $0.key < $1.key }.map(\.value)

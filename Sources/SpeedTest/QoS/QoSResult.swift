@@ -1,3 +1,5 @@
+package import JSONValues
+
 /// The verdict on a quality-of-service test.
 public enum QoSVerdict: Sendable, Hashable, Codable {
   /// The test did what it was to do.
@@ -40,12 +42,11 @@ public struct QoSResult: Sendable, Hashable, Codable {
 
   /// The element of the list that a control server receives.
   var submitted: JSONValue {
-    var members = values.object
-    members["test_type"] = .string(kind.rawValue)
-    members["qos_test_uid"] = JSONValue(objective)
-    members["start_time_ns"] = JSONValue(startNs)
-    members["duration_ns"] = JSONValue(durationNs)
-    return .object(members)
+    .object(
+      (values.members ?? []) + [
+        .init("test_type", .string(kind.rawValue)), .init("qos_test_uid", .number(objective)),
+        .init("start_time_ns", .number(startNs)), .init("duration_ns", .number(durationNs)),
+      ])
   }
 }
 

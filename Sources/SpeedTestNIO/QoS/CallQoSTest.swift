@@ -24,15 +24,15 @@ enum CallQoSTest: QoSTest {
       "payload")
     values.merge([
       "voip_result_status": tally.here == 0 ? "TIMEOUT" : "OK",
-      "voip_result_out_num_packets": JSONValue(tally.there),
-      "voip_result_in_num_packets": JSONValue(tally.here),
-      "voip_result_in_mean_jitter": JSONValue(quality.meanJitter),
-      "voip_result_in_max_jitter": JSONValue(quality.maxJitter),
-      "voip_result_in_max_delta": JSONValue(quality.maxDelta),
-      "voip_result_in_skew": .integer(quality.skew),
-      "voip_result_in_sequence_error": JSONValue(quality.sequenceErrors),
-      "voip_result_in_short_seq": JSONValue(quality.shortestRun),
-      "voip_result_in_long_seq": JSONValue(quality.longestRun),
+      "voip_result_out_num_packets": .number(tally.there),
+      "voip_result_in_num_packets": .number(tally.here),
+      "voip_result_in_mean_jitter": .number(quality.meanJitter),
+      "voip_result_in_max_jitter": .number(quality.maxJitter),
+      "voip_result_in_max_delta": .number(quality.maxDelta),
+      "voip_result_in_skew": .number(quality.skew),
+      "voip_result_in_sequence_error": .number(quality.sequenceErrors),
+      "voip_result_in_short_seq": .number(quality.shortestRun),
+      "voip_result_in_long_seq": .number(quality.longestRun),
     ]) { $1 }
     return QoSResult(
       objective, target: "\(count) packets to port \(port)", verdict(quality, tally), values)

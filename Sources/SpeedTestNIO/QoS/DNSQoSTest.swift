@@ -1,5 +1,6 @@
 internal import DurableFiles
 internal import Glibc
+internal import JSONValues
 internal import NIOCore
 internal import SpeedTest
 
@@ -36,20 +37,20 @@ enum DNSQoSTest: QoSTest {
     values["dns_objective_dns_record"] = .string(record)
     values["dns_objective_resolver"] = .string(resolver.ipAddress ?? named ?? "")
     values["dns_result_info"] = answer.outcome.value
-    values["dns_result_duration"] = JSONValue(answer.duration.wholeNanoseconds)
+    values["dns_result_duration"] = .number(answer.duration.wholeNanoseconds)
     let entries = answer.response?.entries ?? []
     values["dns_result_status"] = answer.response.map { .string($0.status) }
     values["dns_result_entries_found"] = .string("\(entries.count)")
-    values["dns_result_entries"] = .list(entries.map(value))
+    values["dns_result_entries"] = .array(entries.map(value))
     return QoSResult(
       objective, target: "\(record) of \(host)", QoSVerdict(["": answer.outcome]), values)
   }
 
   private static func value(_ entry: DNSResponse.Entry) -> JSONValue {
     var members: [String: JSONValue] = [
-      "dns_result_address": .string(entry.value), "dns_result_ttl": JSONValue(UInt64(entry.ttl)),
+      "dns_result_address": .string(entry.value), "dns_result_ttl": .number(UInt64(entry.ttl)),
     ]
-    members["dns_result_priority"] = entry.priority.map { JSONValue(UInt64($0)) }
+    members["dns_result_priority"] = entry.priority.map { .number(UInt64($0)) }
     return .object(members)
   }
 

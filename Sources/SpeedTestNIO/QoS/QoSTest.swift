@@ -1,3 +1,4 @@
+internal import JSONValues
 internal import OutgoingHTTP
 internal import SpeedTest
 

@@ -22,13 +22,13 @@ enum TCPQoSTest: QoSTest {
       let part = try await out(address, outPort, objective.timeout)
       outgoing = part.outcome
       values["tcp_result_out"] = part.outcome.value
-      values["tcp_result_out_response"] = JSONValue(part.response)
+      values["tcp_result_out_response"] = part.response.map { .string($0) } ?? .null
     }
     if let inPort {
       let part = try await into(address, inPort, objective.timeout, server)
       incoming = part.outcome
       values["tcp_result_in"] = part.outcome.value
-      values["tcp_result_in_response"] = JSONValue(part.response)
+      values["tcp_result_in_response"] = part.response.map { .string($0) } ?? .null
     }
     let target = [outPort.map { "to port \($0)" }, inPort.map { "from port \($0)" }].compactMap(
       \.self)

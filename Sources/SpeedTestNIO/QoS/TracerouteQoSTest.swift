@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JSONValues
 internal import NIOCore
 internal import SpeedTest
 
@@ -27,12 +28,12 @@ enum TracerouteQoSTest: QoSTest {
     let isMasked = objective.kind == .tracerouteMasked
     var values = objective.repeated("host", "max_hops", "timeout")
     values["traceroute_result_status"] = status(route)
-    values["traceroute_result_hops"] = JSONValue(route.hops.count)
-    values["traceroute_result_details"] = .list(
+    values["traceroute_result_hops"] = .number(route.hops.count)
+    values["traceroute_result_details"] = .array(
       route.hops.map { hop in
         [
           "host": .string(TracerouteRoute.text(hop.address, isMasked: isMasked)),
-          "time": JSONValue(hop.nanoseconds),
+          "time": .number(hop.nanoseconds),
         ]
       })
     return QoSResult(objective, target: host, verdict(route), values)

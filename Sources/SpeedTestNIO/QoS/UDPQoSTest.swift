@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JSONValues
 internal import NIOCore
 internal import SpeedTest
 internal import Timing
@@ -72,8 +73,8 @@ enum UDPQoSTest: QoSTest {
     let received = direction == "out" ? tally.there : tally.here
     let lost = max(0, count - received) * 100 / count
     return [
-      "udp_result_\(direction)_num_packets": JSONValue(received),
-      "udp_result_\(direction)_response_num_packets": JSONValue(
+      "udp_result_\(direction)_num_packets": .number(received),
+      "udp_result_\(direction)_response_num_packets": .number(
         direction == "out" ? tally.here : tally.there),
       "udp_result_\(direction)_packet_loss_rate": .string("\(lost)"),
     ]

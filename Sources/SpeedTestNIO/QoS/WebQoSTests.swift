@@ -18,15 +18,15 @@ enum HTTPProxyQoSTest: QoSTest {
     let range = objective["range"].flatMap { $0.hasPrefix("bytes=") ? $0 : nil }
     let fetch = try await WebFetch.run(url, range: range, timeout, context.outgoing)
     var values = objective.repeated("url", "range")
-    values["http_result_status"] = fetch.status.map { JSONValue($0) }
-    values["http_result_length"] = JSONValue(fetch.bytes)
+    values["http_result_status"] = fetch.status.map { .number($0) }
+    values["http_result_length"] = .number(fetch.bytes)
     values["http_result_header"] = .string(
       String(
         fetch.headers.map { "\($0.name): \($0.value)" }.joined(separator: "\n").prefix(headerLimit))
     )
     values["http_result_hash"] = .string(
       fetch.outcome == .passed ? fetch.hash : fetch.outcome == .timedOut ? "TIMEOUT" : "ERROR")
-    values["http_result_duration"] = JSONValue(fetch.duration.wholeNanoseconds)
+    values["http_result_duration"] = .number(fetch.duration.wholeNanoseconds)
     return QoSResult(objective, target: url, QoSVerdict(["": fetch.outcome]), values)
   }
 }
@@ -38,10 +38,10 @@ enum WebsiteQoSTest: QoSTest {
     let fetch = try await WebFetch.run(url, redirects: 5, objective.timeout, context.outgoing)
     var values = objective.repeated("url", "timeout")
     values["website_result_info"] = fetch.outcome.value
-    values["website_result_status"] = fetch.status.map { JSONValue($0) }
-    values["website_result_duration"] = JSONValue(fetch.duration.wholeNanoseconds)
-    values["website_result_first_byte"] = fetch.firstByte.map { JSONValue($0.wholeNanoseconds) }
-    values["website_result_rx_bytes"] = JSONValue(fetch.bytes)
+    values["website_result_status"] = fetch.status.map { .number($0) }
+    values["website_result_duration"] = .number(fetch.duration.wholeNanoseconds)
+    values["website_result_first_byte"] = fetch.firstByte.map { .number($0.wholeNanoseconds) }
+    values["website_result_rx_bytes"] = .number(fetch.bytes)
     return QoSResult(objective, target: url, QoSVerdict(["": fetch.outcome]), values)
   }
 }

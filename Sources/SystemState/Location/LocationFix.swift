@@ -1,9 +1,9 @@
+public import Places
+
 /// A location that a source has measured, in WGS 84.
 public struct LocationFix: Sendable, Hashable {
-  /// The latitude in degrees, −90 to 90.
-  public var latitude: Double
-  /// The longitude in degrees, −180 to 180.
-  public var longitude: Double
+  /// The place that the source has measured.
+  public var place: Place
   /// The estimated horizontal error in metres; `nil` if the source does not know it.
   public var error: Double?
   /// The height above sea level in metres; `nil` without one.
@@ -15,12 +15,21 @@ public struct LocationFix: Sendable, Hashable {
   /// The time of the measurement by the source's clock, in milliseconds since 1970; `nil` without one.
   public var measuredAtMs: Int64?
 
+  /// The latitude in degrees, −90 to 90.
+  public var latitude: Double { place.latitude }
+  /// The longitude in degrees, −180 to 180.
+  public var longitude: Double { place.longitude }
+
+  /// Creates a location at a place.
+  public init(_ place: Place, error: Double? = nil) {
+    self.place = place
+    self.error = error
+  }
+
   /// Creates a location; returns `nil` for degrees out of their range.
   public init?(latitude: Double, longitude: Double, error: Double? = nil) {
-    guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
-    self.latitude = latitude
-    self.longitude = longitude
-    self.error = error
+    guard let place = Place(latitude: latitude, longitude: longitude) else { return nil }
+    self.init(place, error: error)
   }
 }
 

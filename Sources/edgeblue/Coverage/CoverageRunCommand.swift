@@ -131,8 +131,8 @@ struct CoverageWalk: Sendable {
   }
 
   private func follow(_ update: LocationUpdate, _ run: CoverageRun) {
-    if case .fix(let fix) = update, let location = CoverageLocation(fix) {
-      run.take(.location(location))
+    if case .fix(let fix) = update {
+      run.take(.location(CoverageLocation(fix)))
     } else {
       run.take(.locationLost)
     }
@@ -160,10 +160,8 @@ extension CoverageTechnology {
 }
 
 extension CoverageLocation {
-  init?(_ fix: LocationFix) {
-    self.init(
-      latitude: fix.latitude, longitude: fix.longitude, accuracy: fix.error, altitude: fix.altitude,
-      bearing: fix.course, speed: fix.speed)
+  init(_ fix: LocationFix) {
+    self.init(fix.place, accuracy: fix.error, altitude: fix.altitude, bearing: fix.course, speed: fix.speed)
   }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Places
 import SpeedTest
 
 /// The options for a source of locations, at most one of which is used.
@@ -22,9 +23,9 @@ struct LocationOptions: ParsableArguments {
     transform: reading("a latitude and a longitude, such as 48.2,16.37") { text in
       let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
       guard parts.count == 2, let latitude = parts[0], let longitude = parts[1] else { return nil }
-      return LoopPlace(latitude: latitude, longitude: longitude)
+      return Place(latitude: latitude, longitude: longitude)
     })
-  var place: LoopPlace?
+  var place: Place?
 
   func validate() throws {
     guard [gpsd != nil, geoClue, track != nil, place != nil].count(where: { $0 }) <= 1 else {

@@ -58,7 +58,7 @@ struct LoopSession: Sendable {
     switch update {
     case .fix(let fix):
       surroundings.locationChanged("known")
-      if let fix = LoopFix(fix) { await runner.handle(.location(fix)) }
+      await runner.handle(.location(LoopFix(fix)))
     case .searching: surroundings.locationChanged("searching")
     case .unavailable(let reason): surroundings.locationChanged(reason)
     case .ended: surroundings.locationChanged("the track has ended")

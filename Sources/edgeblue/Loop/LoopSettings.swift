@@ -46,10 +46,7 @@ struct LoopSettings: Codable, Hashable, Sendable {
 
 extension LoopFix {
   /// Creates a location of a loop from one of a monitor that was just delivered.
-  init?(_ fix: LocationFix) {
-    guard let place = LoopPlace(latitude: fix.latitude, longitude: fix.longitude) else { return nil }
-    self.init(place: place, error: fix.error)
-  }
+  init(_ fix: LocationFix) { self.init(place: fix.place, error: fix.error) }
 }
 
 extension LoopPresence {

@@ -1,3 +1,4 @@
+import JSONValues
 import SpeedTest
 
 extension QoSReport {
@@ -81,11 +82,10 @@ extension JSON {
     switch value {
     case .null: self = .null
     case .bool(let value): self = .bool(value)
-    case .integer(let value): self = .number(Int(value))
-    case .decimal(let value): self = .decimal(value)
+    case .number: self = value.integer.map { .number($0) } ?? value.double.map { .decimal($0) } ?? .null
     case .string(let value): self = .string(value)
-    case .list(let values): self = .list(values.map { JSON($0) })
-    case .object(let members): self = .object(members.mapValues { JSON($0) })
+    case .array(let values): self = .list(values.map { JSON($0) })
+    case .object(let members): self = .object(Dictionary(members.map { ($0.name, JSON($0.value)) }) { $1 })
     }
   }
 }

@@ -1,6 +1,7 @@
 import EdgeCoder
 import EdgeCoderHTTP
 import Foundation
+import JSONValues
 import NIOConcurrencyHelpers
 import Testing
 

@@ -3,6 +3,7 @@ import EdgeCoderTesting
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
+import JSONValues
 import Testing
 
 @testable import EdgeCoderHTTP

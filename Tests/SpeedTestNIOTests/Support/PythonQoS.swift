@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import JSONValues
 import SystemTesting
 import Testing
 
@@ -59,7 +60,7 @@ struct PythonQoS {
       "test_server_encryption": .bool(isEncrypted),
     ])
     let lists = Dictionary(grouping: objectives) { $0.0.rawValue }.mapValues {
-      JSONValue.list($0.map(\.1))
+      JSONValue.array($0.map(\.1))
     }
     let runner = try QoSRunner(test, certificates: certificates)
     let plan = QoSPlan(.object(lists))

@@ -1,4 +1,5 @@
 import Foundation
+import JSONValues
 import Streams
 
 @testable import SpeedTest
@@ -14,7 +15,7 @@ struct FakeControlServer: ControlTransport {
 
   func post(_ url: String, body: Data) async throws -> ControlReply {
     let path = url.replacingOccurrences(of: "https://control.example/RMBTControlServer", with: "")
-    let value = JSONValue(body) ?? .null
+    let value = try JSONValue(parsing: Array(body))
     requests.withLock { $0.append((path, value)) }
     return try reply(path, value)
   }

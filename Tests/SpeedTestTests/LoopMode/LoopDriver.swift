@@ -1,4 +1,5 @@
 import Foundation
+import Places
 import Testing
 
 @testable import SpeedTest
@@ -44,7 +45,7 @@ struct LoopDriver {
 
   /// Returns a location so many metres to the north of a place.
   static func fix(_ metres: Double, error: Double? = 5, age: Duration = .zero) throws -> LoopFix {
-    let place = try #require(LoopPlace(latitude: 48.2 + metres / 111_195.08, longitude: 16.37))
+    let place = try #require(Place(latitude: 48.2 + metres / 111_195.08, longitude: 16.37))
     return LoopFix(place: place, error: error, age: age)
   }
 }

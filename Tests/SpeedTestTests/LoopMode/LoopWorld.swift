@@ -1,5 +1,6 @@
 import DeterministicTesting
 import Foundation
+import Places
 import Testing
 
 @testable import SpeedTest
@@ -196,7 +197,7 @@ struct LoopWorld {
   }
 
   mutating func locate(isGood: Bool) {
-    guard let place = LoopPlace(latitude: 48 + position / 111_195.08, longitude: 16) else { return }
+    guard let place = Place(latitude: 48 + position / 111_195.08, longitude: 16) else { return }
     let fix =
       isGood
       ? LoopFix(place: place, error: 5)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import EdgeCoder
+import JSONValues
 
 @Suite("JSON that keeps its order and its digits") struct JSONValueTests {
   private func parsed(_ text: String) throws -> JSONValue { try JSONValue(parsing: Array(text.utf8)) }

@@ -36,10 +36,15 @@ public indirect enum JSONValue: Sendable, Hashable {
   }
 
   /// Creates the number of an integer.
-  public static func number(_ value: Int) -> JSONValue { .number(String(value)) }
+  public static func number(_ value: some BinaryInteger) -> JSONValue { .number(String(value)) }
 
   /// Creates the number of a finite floating-point value; `null` for one that JSON cannot represent.
   public static func number(_ value: Double) -> JSONValue { value.isFinite ? .number("\(value)") : .null }
+
+  /// Creates an object whose members are in the order of their names.
+  public static func object(_ members: [String: JSONValue]) -> JSONValue {
+    .object(members.sorted { $0.key < $1.key }.map { Member($0.key, $0.value) })
+  }
 
   /// Returns the value of a member of an object; the last one of several, `nil` for none and for other values.
   public subscript(name: String) -> JSONValue? {
@@ -100,37 +105,6 @@ public indirect enum JSONValue: Sendable, Hashable {
         member.value.write(to: &bytes)
       }
       bytes.append(.closeBrace)
-    }
-  }
-}
-
-extension JSONValue: Encodable {
-  private struct Name: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
-  }
-
-  /// Encodes the value; the encoder chooses the order of members and the digits of numbers.
-  public func encode(to encoder: any Encoder) throws {
-    switch self {
-    case .array(let elements):
-      var container = encoder.unkeyedContainer()
-      for element in elements { try container.encode(element) }
-    case .object(let members):
-      var container = encoder.container(keyedBy: Name.self)
-      for member in members { try container.encode(member.value, forKey: Name(stringValue: member.name)) }
-    default:
-      var container = encoder.singleValueContainer()
-      switch self {
-      case .bool(let value): try container.encode(value)
-      case .string(let text): try container.encode(text)
-      case .number:
-        if let integer { try container.encode(integer) } else { try container.encode(double ?? 0) }
-      default: try container.encodeNil()
-      }
     }
   }
 }
