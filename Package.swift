@@ -480,8 +480,8 @@ var targets: [Target] = [
 if let fuzzer {
   let parsers: [Target.Dependency] = [
     "DeterministicTesting", "CNetlink", "CZlib", "Agent", "AudioIngest", "BackgroundTasks", "BlueZ",
-    "BlueZProfiles", "Btsnoop", "Coverage", "DBus", "EdgeCoder", "JSONValues", "MessageSending", "NetworkPath", "SpeedTest",
-    "SystemState",
+    "BlueZProfiles", "Btsnoop", "Coverage", "DBus", "EdgeCoder", "JSONValues", "MessageSending", "NetworkPath",
+    "SpeedTest", "SystemState",
     "Timing",
     "Uploads",
   ]

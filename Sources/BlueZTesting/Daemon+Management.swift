@@ -17,7 +17,7 @@ extension Daemon {
   /// Answers a command of the management interface.
   func answer(_ command: ManagementPacket) -> [ManagementPacket] {
     let code = command.code
-    guard code != VirtualController.Command.readCommands.rawValue || command.index != 0xffff else {
+    guard code != ManagementCommand.readCommands.rawValue || command.index != 0xffff else {
       return [Self.event(of: command, VirtualController.commands(isPrivileged: configuration.hasNetAdmin))]
     }
     guard let adapter = adapters.first(where: { $0.number == command.index && $0.replay == nil && $0.isPluggedIn })

@@ -3,8 +3,9 @@ import BlueZ
 /// A controller as the kernel's management interface shows it: settings, PHYs and connection parameters. They last until
 /// bluetoothd starts again.
 ///
-/// The numbers are those of BlueZ's doc/mgmt-api.txt. They are not taken from the library: a fake that shares its
-/// assumptions would find no fault in it.
+/// The layouts and the numbers of fields are those of BlueZ's doc/mgmt-api.txt. They are not taken from the library: a
+/// fake that shares its assumptions would find no fault in it. The codes of the commands are the library's, which real
+/// kernels hold in the radio tests.
 struct VirtualController: Sendable {
   /// What the rest of the fake knows of the controller.
   struct Facts: Sendable {
@@ -36,23 +37,6 @@ struct VirtualController: Sendable {
     case permissionDenied = 0x14
   }
 
-  enum Command: UInt16, CaseIterable {
-    case readCommands = 0x0002
-    case readInformation = 0x0004
-    case stopDiscovery = 0x0024
-    case setSecureConnections = 0x002d
-    case setPrivacy = 0x002f
-    case getConnectionInformation = 0x0031
-    case loadConnectionParameters = 0x0035
-    case getPHYs = 0x0044
-    case setPHYs = 0x0045
-    case readDefaults = 0x004b
-    case setDefaults = 0x004c
-
-    /// Whether the kernel admits it from every program.
-    var isForAll: Bool { [.readCommands, .readInformation, .readDefaults].contains(self) }
-  }
-
   private var secureConnections: UInt8 = 1
   private var privacy: UInt8 = 0
   /// LE 1M, to transmit and to receive.
@@ -64,13 +48,13 @@ struct VirtualController: Sendable {
 
   /// Returns the answer of the kernel to Read Commands, which asks for no controller.
   static func commands(isPrivileged: Bool) -> Answer {
-    let all = Command.allCases.filter { isPrivileged || $0.isForAll }.map(\.rawValue)
+    let all = ManagementCommand.allCases.filter { isPrivileged || $0.isForAll }.map(\.rawValue)
     return Answer(status: .success, parameters: bytes([UInt16(all.count), 0] + all))
   }
 
   /// Performs a command.
   mutating func handle(_ code: UInt16, _ parameters: [UInt8], _ facts: Facts) -> Answer {
-    guard let command = Command(rawValue: code) else { return Answer(status: .unknownCommand) }
+    guard let command = ManagementCommand(rawValue: code) else { return Answer(status: .unknownCommand) }
     guard facts.isPrivileged || command.isForAll else { return Answer(status: .permissionDenied) }
     switch command {
     // It is a command to the interface, and not to a controller.
@@ -183,4 +167,9 @@ struct VirtualController: Sendable {
   private static func bytes<Number: FixedWidthInteger>(_ numbers: [Number]) -> [UInt8] {
     numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }
   }
+}
+
+extension ManagementCommand {
+  /// A Boolean value that indicates whether the kernel admits the command from every program.
+  fileprivate var isForAll: Bool { [.readCommands, .readInformation, .readDefaults].contains(self) }
 }

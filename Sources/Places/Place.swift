@@ -38,7 +38,7 @@ extension Place: Codable {
     case latitude, longitude
   }
 
-  /// Decodes a place.
+  /// Creates a place from its degrees.
   /// - Throws: `DecodingError` for degrees out of their range, too.
   public init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: CodingKeys.self)

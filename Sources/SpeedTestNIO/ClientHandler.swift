@@ -15,7 +15,7 @@ final class ClientHandler: ChannelInboundHandler {
   private var connection: ClientConnection?
   private var context: ChannelHandlerContext?
   private let pump = PayloadPump()
-  private var timer: Scheduled<Void>?
+  private var timer = DeadlineTimer()
   private var counted: UInt64 = 0
 
   init(index: Int, client: SpeedTestClient, time: TimeSource, connections: ClientConnections) {
@@ -141,11 +141,9 @@ final class ClientHandler: ChannelInboundHandler {
   }
 
   private func schedule() {
-    timer?.cancel()
-    timer = nil
-    guard let context, let deadline = connection?.deadline else { return }
-    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-    timer = context.eventLoop.scheduleTask(in: TimeAmount(max(.zero, deadline - time.now) + .milliseconds(1))) {
+    guard let loop = context?.eventLoop else { return }
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    timer.set(to: connection?.deadline, at: time.now, on: loop) {
       bound.value.perform { connection, now throws(SpeedTestError) in try connection.timeOut(at: now) }
     }
   }
@@ -158,8 +156,7 @@ final class ClientHandler: ChannelInboundHandler {
   }
 
   private func end() {
-    timer?.cancel()
-    timer = nil
+    timer.cancel()
     connection = nil
   }
 }

@@ -13,12 +13,11 @@ final class ServerHandler: ChannelInboundHandler {
   private var connection: ServerConnection?
   private var context: ChannelHandlerContext?
   private let pump = PayloadPump()
-  private var timer: Scheduled<Void>?
-
+  private var timer = DeadlineTimer()
   private let isSecured: Bool
 
   /// The timeout of a TLS handshake.
-  private static let handshakeLimit = TimeAmount.seconds(10)
+  private static let handshakeLimit = Duration.seconds(10)
 
   init(server: ServerState, isSecured: Bool, time: TimeSource) {
     self.server = server
@@ -37,7 +36,8 @@ final class ServerHandler: ChannelInboundHandler {
     self.context = context
     guard isSecured else { return start() }
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-    timer = context.eventLoop.scheduleTask(in: Self.handshakeLimit) { bound.value.close(promise: nil) }
+    let now = time.now
+    timer.set(to: now + Self.handshakeLimit, at: now, on: context.eventLoop) { bound.value.close(promise: nil) }
   }
 
   /// The time in which a client shows that it speaks HTTP starts after the handshake, which may take longer.
@@ -130,18 +130,15 @@ final class ServerHandler: ChannelInboundHandler {
   }
 
   private func schedule() {
-    timer?.cancel()
-    timer = nil
-    guard let context, let deadline = connection?.deadline else { return }
-    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-    timer = context.eventLoop.scheduleTask(in: TimeAmount(max(.zero, deadline - time.now) + .milliseconds(1))) {
+    guard let loop = context?.eventLoop else { return }
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    timer.set(to: connection?.deadline, at: time.now, on: loop) {
       bound.value.perform { connection, now in connection.timeOut(at: now) }
     }
   }
 
   private func end() {
-    timer?.cancel()
-    timer = nil
+    timer.cancel()
     connection = nil
   }
 }

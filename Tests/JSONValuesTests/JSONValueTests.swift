@@ -1,6 +1,5 @@
-import Testing
-
 import JSONValues
+import Testing
 
 @Suite("JSON that keeps its order and its digits") struct JSONValueTests {
   private func parsed(_ text: String) throws -> JSONValue { try JSONValue(parsing: Array(text.utf8)) }

@@ -1,5 +1,5 @@
 /// A command of the management interface, with its code (BlueZ, doc/mgmt-api.txt).
-enum ManagementCommand: UInt16, Sendable {
+package enum ManagementCommand: UInt16, Sendable, CaseIterable {
   case readCommands = 0x0002
   case readInformation = 0x0004
   case stopDiscovery = 0x0024

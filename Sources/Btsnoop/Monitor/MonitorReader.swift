@@ -16,7 +16,7 @@ struct MonitorReader: Sendable {
   func run() {
     // Where it is permitted: a reader that is scheduled too late loses packets. On Linux this priority is the thread's.
     _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -10)
-    var buffer = [UInt8](repeating: 0, count: Self.bufferLength)
+    var buffer = DatagramBuffer(size: Self.bufferLength)
     while true {
       guard let number = descriptor.withNumber({ $0 }) else { return onEnd(nil) }
       var polled = [wakeUp.descriptor, number].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
@@ -40,21 +40,33 @@ struct MonitorReader: Sendable {
   }
 
   /// Reads what is there, up to a number of records.
-  private func drain(_ buffer: inout [UInt8]) throws(BtsnoopError) -> [CaptureRecord] {
+  private func drain(_ buffer: inout DatagramBuffer) throws(BtsnoopError) -> [CaptureRecord] {
     var records: [CaptureRecord] = []
     while records.count < Self.burst {
-      let (count, failure, time) = receive(&buffer)
-      if count < 0, failure == EINTR { continue }
-      if count < 0, failure == EAGAIN { break }
-      guard count > 0 else {
-        if !records.isEmpty { break }
-        throw BtsnoopError(
-          .noBluetooth, "the kernel's monitor channel ended: \(String(cString: strerror(failure)))",
-          errno: count < 0 ? failure : nil)
+      let packet: ArraySlice<UInt8>?
+      do throws(SystemCallError) {
+        packet = try descriptor.withNumber { number throws(SystemCallError) in
+          try buffer.receive(from: number, flags: Int32(MSG_DONTWAIT))
+        }
+      } catch {
+        if error.errno == EINTR { continue }
+        if error.errno == EAGAIN || !records.isEmpty { break }
+        throw Self.ended(error.errno)
       }
-      if let record = Self.record(buffer[..<count], time) { records.append(record) }
+      guard let packet, !packet.isEmpty else {
+        if !records.isEmpty { break }
+        throw Self.ended(packet == nil ? EBADF : nil)
+      }
+      let stamp = buffer.control(SO_TIMESTAMP, as: timeval.self)
+      let time = stamp.map { Int64($0.tv_sec) * 1_000_000 + Int64($0.tv_usec) } ?? Self.now
+      if let record = Self.record(packet, time) { records.append(record) }
     }
     return records
+  }
+
+  private static func ended(_ errno: Int32?) -> BtsnoopError {
+    let reason = errno.map { ": \(String(cString: strerror($0)))" } ?? ""
+    return BtsnoopError(.noBluetooth, "the kernel's monitor channel ended\(reason)", errno: errno)
   }
 
   /// struct hci_mon_hdr (include/net/bluetooth/hci_mon.h): kind, adapter and length before the content.
@@ -65,40 +77,6 @@ struct MonitorReader: Sendable {
     return CaptureRecord(
       time: time, adapter: adapter, kind: CaptureRecord.Kind(rawValue: kind), bytes: Array(content),
       originalLength: Int(length))
-  }
-
-  /// Receives one packet with the kernel's time of it.
-  private func receive(_ buffer: inout [UInt8]) -> (count: Int, failure: Int32, time: Int64) {
-    var control = [UInt64](repeating: 0, count: 16)
-    var header = msghdr()
-    let result: (Int, Int32)? = descriptor.withNumber { number in
-      buffer.withUnsafeMutableBytes { bytes in
-        control.withUnsafeMutableBytes { control in
-          var piece = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
-          return withUnsafeMutablePointer(to: &piece) { piece in
-            header.msg_iov = piece
-            header.msg_iovlen = 1
-            header.msg_control = control.baseAddress
-            header.msg_controllen = numericCast(control.count)
-            return (recvmsg(number, &header, Int32(MSG_DONTWAIT)), errno)
-          }
-        }
-      }
-    }
-    guard let (count, failure) = result else { return (-1, EBADF, 0) }
-    let length = Int(header.msg_controllen)
-    return (count, failure, control.withUnsafeBytes { Self.time($0.prefix(length)) } ?? Self.now)
-  }
-
-  /// Finds the time in the first control message, which is the only one.
-  private static func time(_ control: Slice<UnsafeRawBufferPointer>) -> Int64? {
-    let bytes = UnsafeRawBufferPointer(rebasing: control)
-    let start = (MemoryLayout<cmsghdr>.size + MemoryLayout<Int>.size - 1) & ~(MemoryLayout<Int>.size - 1)
-    guard bytes.count >= start + MemoryLayout<timeval>.size else { return nil }
-    let header = bytes.loadUnaligned(as: cmsghdr.self)
-    guard header.cmsg_level == SOL_SOCKET, header.cmsg_type == SO_TIMESTAMP else { return nil }
-    let time = bytes.loadUnaligned(fromByteOffset: start, as: timeval.self)
-    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_usec)
   }
 
   private static var now: Int64 {

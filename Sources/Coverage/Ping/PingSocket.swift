@@ -145,52 +145,27 @@ final class PingSocket: Sendable {
     }
 
     private func receive(_ number: Int32, _ onArrival: (Arrival) -> Void) {
-      var bytes = [UInt8](repeating: 0, count: 64)
-      var control = [UInt8](repeating: 0, count: 128)
+      var buffer = DatagramBuffer(size: 64)
       while true {
-        var filled = 0
-        let count = bytes.withUnsafeMutableBytes { buffer in
-          control.withUnsafeMutableBytes { controls in
-            var part = iovec(iov_base: buffer.baseAddress, iov_len: buffer.count)
-            return withUnsafeMutablePointer(to: &part) { part in
-              var message = msghdr()
-              message.msg_iov = part
-              message.msg_iovlen = 1
-              message.msg_control = controls.baseAddress
-              message.msg_controllen = controls.count
-              let count = recvmsg(number, &message, 0)
-              filled = Int(message.msg_controllen)
-              return count
-            }
+        do throws(SystemCallError) {
+          let bytes = try buffer.receive(from: number)
+          let age = buffer.control(timestampOption, as: timespec.self).map(Self.age) ?? .zero
+          onArrival(.datagram(Array(bytes), at: clock.now - age))
+        } catch {
+          if error.errno == EAGAIN { return }
+          guard error.errno == EINTR else {
+            // The answer of a router or of the host, that nobody receives the pings.
+            return onArrival(.failure)
           }
-        }
-        if count >= 0 {
-          onArrival(.datagram(Array(bytes[..<count]), at: clock.now - Self.age(control.prefix(filled))))
-        } else if errno == EAGAIN {
-          return
-        } else if errno != EINTR {
-          // The answer of a router or of the host, that nobody receives the pings.
-          onArrival(.failure)
-          return
         }
       }
     }
 
-    /// The time since the kernel received a datagram; zero without a stamp, or with one that cannot be.
-    private static func age(_ control: ArraySlice<UInt8>) -> Duration {
-      var time = timespec()
-      let head = MemoryLayout<cmsghdr>.size
-      let isStamp = control.withUnsafeBytes { bytes in
-        guard bytes.count >= head + MemoryLayout<timespec>.size else { return false }
-        let header = bytes.loadUnaligned(as: cmsghdr.self)
-        guard header.cmsg_level == SOL_SOCKET, header.cmsg_type == timestampOption else { return false }
-        time = bytes.loadUnaligned(fromByteOffset: head, as: timespec.self)
-        return true
-      }
-      guard isStamp else { return .zero }
+    /// The time since the kernel stamped a datagram; zero for a stamp that cannot be.
+    private static func age(_ stamp: timespec) -> Duration {
       var now = timespec()
       clock_gettime(CLOCK_REALTIME, &now)
-      let age = Duration.seconds(now.tv_sec - time.tv_sec) + .nanoseconds(now.tv_nsec - time.tv_nsec)
+      let age = Duration.seconds(now.tv_sec - stamp.tv_sec) + .nanoseconds(now.tv_nsec - stamp.tv_nsec)
       // A clock that was set in between.
       return (.zero ... .milliseconds(500)).contains(age) ? age : .zero
     }

@@ -59,7 +59,7 @@ package struct MuxTerms: Sendable, Hashable {
 }
 
 /// The status with which a reply ends.
-package enum MuxStatus: UInt8, Sendable, Hashable {
+package enum MuxStatus: UInt8, Sendable, Hashable, CaseIterable {
   case ok = 0
   /// The engine failed or returned nothing.
   case failed = 1
@@ -78,16 +78,8 @@ package enum MuxStatus: UInt8, Sendable, Hashable {
 
   /// The status of an answer of this kind.
   init(_ kind: Answer.Refusal.Kind) {
-    self =
-      switch kind {
-      case .failed: .failed
-      case .noModel: .noModel
-      case .busy: .busy
-      case .cancelled: .cancelled
-      case .refused: .refused
-      case .contextExceeded: .contextExceeded
-      case .unsupported: .unsupported
-      }
+    // Each kind has a status of its own.
+    self = Self.allCases.first { $0.refusal == kind } ?? .failed
   }
 
   /// The kind of refusal that the status stands for; `nil` for `ok`.

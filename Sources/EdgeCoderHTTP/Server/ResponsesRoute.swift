@@ -1,4 +1,3 @@
-internal import EdgeCoder
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird

@@ -1,4 +1,3 @@
-internal import EdgeCoder
 internal import JSONValues
 
 /// The fields of requests that ask for what a phone cannot do, which are refused and never dropped.

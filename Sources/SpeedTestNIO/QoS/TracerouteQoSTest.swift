@@ -2,6 +2,7 @@ internal import Glibc
 internal import JSONValues
 internal import NIOCore
 internal import SpeedTest
+internal import Streams
 
 /// The route to a host: datagrams whose time to live grows, and the errors that the kernel notes about them.
 ///
@@ -115,22 +116,8 @@ extension QoSSocket {
 
   /// Returns the next message of the error queue; `nil` if there is none.
   func queuedError() -> SocketErrorMessage? {
-    var data = [UInt8](repeating: 0, count: 64)
-    var control = [UInt8](repeating: 0, count: 512)
-    let length = data.withUnsafeMutableBytes { data in
-      control.withUnsafeMutableBytes { control -> Int? in
-        var part = iovec(iov_base: data.baseAddress, iov_len: data.count)
-        return withUnsafeMutablePointer(to: &part) { part in
-          var header = msghdr()
-          header.msg_iov = part
-          header.msg_iovlen = 1
-          header.msg_control = control.baseAddress
-          header.msg_controllen = control.count
-          let count = recvmsg(number, &header, Int32(MSG_ERRQUEUE | MSG_DONTWAIT))
-          return count >= 0 ? Int(header.msg_controllen) : nil
-        }
-      }
-    }
-    return length.flatMap { SocketErrorMessage(control: Array(control.prefix($0))) }
+    var buffer = DatagramBuffer(size: 64, controlSize: 512)
+    guard (try? buffer.receive(from: number, flags: Int32(MSG_ERRQUEUE | MSG_DONTWAIT))) != nil else { return nil }
+    return SocketErrorMessage(control: Array(buffer.control))
   }
 }

@@ -50,26 +50,15 @@ final class GPSDReader: Sendable {
   }
 
   private func run() {
-    var failures = 0
-    var reason: String?
+    var failures = SourceFailures(of: "gpsd at \(host):\(port)", options, feed)
     while !isStopped.withLock({ $0 }) {
       do throws(Lost) {
         let socket = try connect()
         defer { close(socket) }
-        try read(socket) {
-          failures = 0
-          reason = nil
-        }
+        try read(socket) { failures.end() }
         return
       } catch {
-        failures += 1
-        let text = "gpsd at \(host):\(port): \(error.text)"
-        if reason != text {
-          reason = text
-          feed.publish(.unavailable(text))
-          options.logger.debug("gpsd is not there", metadata: ["reason": "\(text)"])
-        }
-        let delay = options.backoff.delay(afterFailures: failures, random: .random(in: 0...1))
+        let delay = failures.add(error.text)
         if waits(for: nil, milliseconds: Int32(clamping: delay.milliseconds(rounded: .up))) == .stopped { return }
       }
     }

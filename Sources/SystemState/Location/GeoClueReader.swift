@@ -28,25 +28,14 @@ struct GeoClueReader: Sendable {
 
   /// Reads until the task is cancelled.
   func run() async {
-    var failures = 0
-    var reason: String?
+    var failures = SourceFailures(of: "GeoClue", options, feed)
     while !Task.isCancelled {
       do {
-        try await follow {
-          failures = 0
-          reason = nil
-        }
+        try await follow { failures.end() }
       } catch {
         // A closed monitor publishes nothing.
         guard !Task.isCancelled else { return }
-        failures += 1
-        let text = "GeoClue: \(Self.words(for: error))"
-        if reason != text {
-          reason = text
-          feed.publish(.unavailable(text))
-          options.logger.debug("GeoClue is not there", metadata: ["reason": "\(error)"])
-        }
-        let delay = options.backoff.delay(afterFailures: failures, random: .random(in: 0...1))
+        let delay = failures.add(Self.words(for: error))
         guard (try? await options.time.sleep(for: delay)) != nil else { return }
       }
     }

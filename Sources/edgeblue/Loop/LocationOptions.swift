@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import Places
-import SpeedTest
 
 /// The options for a source of locations, at most one of which is used.
 struct LocationOptions: ParsableArguments {

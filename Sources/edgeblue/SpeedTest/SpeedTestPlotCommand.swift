@@ -6,22 +6,20 @@ struct SpeedTestPlotCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "plot", abstract: "Draw a stored test: both directions over time, and the round trips.",
     discussion: """
-      The picture is SVG or PNG, by the end of the file's name. A file that exists is replaced only if it is a picture of \
-      a speed test that this command has drawn. PNG needs `rsvg-convert` (package librsvg2-bin).
+      \(PictureArgument.discussion)
 
       EXAMPLES
         edgeblue speedtest plot 17 test.svg
       """)
 
   @Argument(help: "The number of the test.") var number: Int
-  @Argument(help: "The picture to write, .svg or .png.") var output: String
+  @OptionGroup var picture: PictureArgument
   @OptionGroup var state: SpeedTestFolderOptions
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
     try await common.run { terminal in
-      let file = try PictureFile(output, of: .speedTest)
-      try file.checkIsReplaceable()
+      let file = try picture.file()
       let record = try state.folder().archive.existing(number)
       try await file.write(SpeedTestPicture(record).svg)
       if terminal.json { terminal.print(json: ["path": .string(file.path), "number": .number(number)]) }

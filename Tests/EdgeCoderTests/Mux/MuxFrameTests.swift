@@ -61,6 +61,11 @@ import Testing
     #expect(try MuxFrame.decode([0x80, 0, 0, 0, 0, 0, 0x7b, 0xb5, 0x72, 0xaf]) == nil)
   }
 
+  @Test("Each kind of refusal has a status of its own", arguments: Answer.Refusal.Kind.allCases)
+  func statuses(kind: Answer.Refusal.Kind) {
+    #expect(MuxStatus(kind).refusal == kind)
+  }
+
   @Test("Decoding returns the encoded frame") func whatIsEncodedIsDecoded() throws {
     var random = SeededGenerator(seed: 7)
     for _ in 0..<2000 {
