@@ -14,8 +14,8 @@ struct AgentLoop: Sendable {
   private let terminal: Terminal
   private let shown = Lock<LoopState?>(nil)
 
-  /// The interval at which the folder is looked at: for a loop to run, and for the request to end it.
-  private static let interval = Duration.seconds(2)
+  /// The delay after which a loop is looked at again that could not be run, for example after a disk error.
+  private static let pause = Duration.seconds(30)
 
   /// Creates the loop of an agent with this state folder.
   init(in state: String, _ terminal: Terminal) throws {
@@ -27,16 +27,53 @@ struct AgentLoop: Sendable {
   /// Runs loops until the task is cancelled. Failures are reported, and do not stop the agent.
   func run(_ lifecycle: AgentLifecycle, reportingTo runner: ModeRunner) async {
     while !Task.isCancelled {
-      var problem: String?
       do {
-        try await carry(lifecycle, runner)
+        try await follow(lifecycle, runner)
       } catch {
-        problem = Failure(error).message
+        guard !Task.isCancelled else { return }
+        await report(runner, problem: Failure(error).message)
       }
-      guard !Task.isCancelled else { return }
-      await report(runner, problem: problem)
-      do { try await Task.sleep(for: Self.interval, clock: .steady) } catch { return }
+      do { try await Task.sleep(for: Self.pause, clock: .steady) } catch { return }
     }
+  }
+
+  /// Runs the loop of the folder, and every one that comes there, until the folder has gone.
+  private func follow(_ lifecycle: AgentLifecycle, _ runner: ModeRunner) async throws {
+    let watch = try folder.watchLoop()
+    let (looks, source) = BoundedStream.make(of: Void.self, limit: 1)
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        for await _ in watch.changes { source.yield(()) }
+        source.finish()
+      }
+      defer { group.cancelAll() }
+      var next = looks.makeAsyncIterator()
+      var isThere = true
+      while isThere {
+        let problem = await problem(of: { try await carry(lifecycle, runner) })
+        guard !Task.isCancelled else { return }
+        await report(runner, problem: problem)
+        // Not every cure is a change of the folder.
+        let retry = problem.map { _ in Task { await Self.look(again: source) } }
+        isThere = await next.next() != nil
+        retry?.cancel()
+      }
+    }
+  }
+
+  private func problem(of work: () async throws -> Void) async -> String? {
+    do {
+      try await work()
+      return nil
+    } catch {
+      return Failure(error).message
+    }
+  }
+
+  private static func look(again source: BoundedStream<Void>.Source) async {
+    // Cancelled by a change.
+    guard (try? await Task.sleep(for: pause, clock: .steady)) != nil else { return }
+    source.yield(())
   }
 
   private func report(_ runner: ModeRunner, problem: String?) async {
@@ -50,7 +87,8 @@ struct AgentLoop: Sendable {
     let stored = try folder.loop.load()
     shown.withLock { $0 = stored?.state }
     guard let stored, stored.state.ending == nil else { return }
-    guard let lock = try FileLock(path: folder.loopLockPath) else {
+    // A look first: an attempt at the lock is a change of its own, which would be followed by the next attempt.
+    guard try !FileLock.isHeld(path: folder.loopLockPath), let lock = try FileLock(path: folder.loopLockPath) else {
       throw SpeedTestError(.busy, "another program runs the loop")
     }
     defer { lock.release() }
@@ -89,10 +127,12 @@ struct AgentLoop: Sendable {
   }
 
   private func stopWhenRequested(_ session: LoopSession, _ loop: UUID) async throws {
-    while true {
+    let watch = try folder.watchStopRequest()
+    defer { watch.close() }
+    var changes = watch.changes.makeAsyncIterator()
+    repeat {
       if try folder.isStopRequested(of: loop) { await session.runner.handle(.stop) }
-      try await Task.sleep(for: Self.interval, clock: .steady)
-    }
+    } while await changes.next() != nil
   }
 
   /// The metrics of the loop.

@@ -18,7 +18,16 @@ extension SpeedTestFolder {
     try disk.sync(folder: path)
   }
 
+  /// Watches for a loop that is stored or continued, and for the end of a program that runs it.
+  func watchLoop() throws -> FolderWatch {
+    try create()
+    return try FolderWatch(path: path, names: ["loop.json", "loop.lock"])
+  }
+
   // MARK: The end of a loop that an agent runs
+
+  /// Watches for requests to end a loop.
+  func watchStopRequest() throws -> FolderWatch { try FolderWatch(path: path, names: ["loop.stop"]) }
 
   /// The request to end a loop, which contains its identifier; an agent must not be ended for it.
   private var stopRequest: WholeFile { WholeFile(path: path + "/loop.stop", limit: 64) }
