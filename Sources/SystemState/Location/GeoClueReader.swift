@@ -89,19 +89,27 @@ struct GeoClueReader: Sendable {
   }
 
   private func start(_ connection: Connection) async throws -> RemoteObject {
-    let reply = try await connection.call(
-      Self.name, Self.manager, "org.freedesktop.GeoClue2.Manager", "GetClient", returning: "o")
+    let reply = try await permitted {
+      try await connection.call(
+        Self.name, Self.manager, "org.freedesktop.GeoClue2.Manager", "GetClient",
+        options: CallOptions(returning: "o", timeout: options.permission))
+    }
     guard let path = reply[0].objectPath else { throw Lost(text: "it has no client for this program") }
     let client = RemoteObject(connection, Self.name, path)
     try await client.set(Self.client, "DesktopId", .string(desktopID))
     try await client.set(Self.client, "RequestedAccuracyLevel", .uint32(Self.exact))
+    _ = try await permitted { try await client.call(Self.client, "Start", returning: "", timeout: options.permission) }
+    return client
+  }
+
+  /// Makes a call that GeoClue answers when the agent of a desktop has: some of its versions wait for an agent before they
+  /// return a client, others before they start it, for as long as there is none.
+  private func permitted(_ call: () async throws -> [Value]) async throws -> [Value] {
     do {
-      try await client.call(Self.client, "Start", returning: "", timeout: options.permission)
+      return try await call()
     } catch let error as DBusError where error.code == .timedOut {
-      // It waits for the agent of a desktop to ask its user, for as long as there is none.
       throw Lost(text: "no agent permits this program to locate the host")
     }
-    return client
   }
 
   private func report(_ path: ObjectPath, _ connection: Connection, _ newest: inout Int64?) async throws {

@@ -77,6 +77,7 @@ struct GeoClueTests {
     for (permission, reason) in [
       (FakeGeoClue.Permission.refused, "it does not let this program locate the host"),
       (.none, "no agent permits this program to locate the host"),
+      (.noClient, "no agent permits this program to locate the host"),
     ] {
       let bus = try PrivateBus()
       let geoClue = try await FakeGeoClue(bus, permission: permission)

@@ -15,6 +15,8 @@ final class FakeGeoClue: Sendable {
     case refused
     /// No answer, as without an agent.
     case none
+    /// No client either, as of versions that wait for an agent before.
+    case noClient
   }
 
   private struct State {
@@ -33,7 +35,12 @@ final class FakeGeoClue: Sendable {
     let state = state
     let manager = Interface(
       "org.freedesktop.GeoClue2.Manager",
-      methods: [.init("GetClient", out: [.init("client", "o")]) { _ in [.objectPath(Self.clientPath)] }])
+      methods: [
+        .init("GetClient", out: [.init("client", "o")]) { _ in
+          if permission == .noClient { try await Task.sleep(for: .seconds(100)) }
+          return [.objectPath(Self.clientPath)]
+        }
+      ])
     func setting(_ name: String, _ type: Signature) -> Interface.Property {
       .init(
         name, type, get: { state.withLock { $0.settings[name] } },
@@ -47,7 +54,7 @@ final class FakeGeoClue: Sendable {
           switch permission {
           case .granted: return []
           case .refused: throw DBusError(name: "org.freedesktop.DBus.Error.AccessDenied", message: "refused")
-          case .none:
+          case .none, .noClient:
             try await Task.sleep(for: .seconds(100))
             return []
           }
