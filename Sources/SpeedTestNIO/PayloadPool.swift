@@ -66,6 +66,13 @@ final class PayloadPool: Sendable {
     return payload.endsWithLast ? buffers + [chunks.last] : buffers
   }
 
+  private static func part(of noise: ByteBuffer, at index: Int, length: Int) -> ByteBuffer {
+    guard let part = noise.getSlice(at: index, length: length) else {
+      preconditionFailure("the noise has room for the largest chunk with its header")
+    }
+    return part
+  }
+
   private func chunks(of kind: Kind) -> Chunks {
     cache.withLock { cache in
       if let chunks = cache[kind] { return chunks }
@@ -73,15 +80,14 @@ final class PayloadPool: Sendable {
       let header = kind.isFramed ? WebSocket.header(.binary, count: kind.size) : []
       let stride = header.count + kind.size
       let count = max(65_536 / kind.size, Self.poolSize / stride, 1)
-      var plain = noise
-      plain.moveWriterIndex(to: plain.readerIndex + count * stride)
+      // Slices: a change of the whole noise would copy all of it for each size.
+      var plain = Self.part(of: noise, at: noise.readerIndex, length: count * stride)
       for number in 0..<count {
         let start = plain.readerIndex + number * stride
         plain.setBytes(header, at: start)
         plain.setInteger(RMBT.moreMarker, at: start + stride - 1)
       }
-      var last = noise
-      last.moveReaderIndex(to: last.writerIndex - stride)
+      var last = Self.part(of: noise, at: noise.writerIndex - stride, length: stride)
       last.setBytes(header, at: last.readerIndex)
       last.setInteger(RMBT.lastMarker, at: last.writerIndex - 1)
       let chunks = Chunks(plain: plain, last: last, stride: stride)
