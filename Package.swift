@@ -445,7 +445,10 @@ var targets: [Target] = [
     swiftSettings: settings),
   .testTarget(
     name: "SpeedTestNIOTests",
-    dependencies: ["JSONValues", "Streams", "DBusTesting", "SystemTesting", "SpeedTest", "SpeedTestNIO", log],
+    dependencies: [
+      "JSONValues", "Places", "Streams", "DBusTesting", "SystemTesting", "SpeedTest", "SpeedTestNIO", log,
+      full("NIOCore", "swift-nio"),
+    ],
     exclude: ["Peers"], swiftSettings: settings),
   .executableTarget(
     name: "edgeblue",

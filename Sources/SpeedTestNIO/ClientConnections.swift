@@ -46,10 +46,22 @@ final class ClientConnections: Sendable {
     guard let channel, info == nil else { return }
     // Without TLS there is no such handler.
     let handler = try? channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
-    let info = SpeedTestConnectionInfo(
+    var info = SpeedTestConnectionInfo(
       serverAddress: Sockets.text(of: channel.remoteAddress), localAddress: Sockets.text(of: channel.localAddress),
-      serverVersion: serverVersion, tlsVersion: handler?.tlsVersion.map { "\($0)" })
+      serverVersion: serverVersion)
+    info.interface = Sockets.interface(with: channel.localAddress)
+    info.tlsVersion = handler?.tlsVersion.map(Self.name)
+    info.cipher = (try? channel.pipeline.syncOperations.handler(type: CipherReader.self))?.cipher
     state.withLock { $0.info = info }
+  }
+
+  /// The name of a version of TLS as control servers know it.
+  private static func name(of version: TLSVersion) -> String {
+    switch version {
+    case .tlsv13: "TLSv1.3"
+    case .tlsv12: "TLSv1.2"
+    default: "\(version)"
+    }
   }
 
   func run(_ exchange: Exchange, on index: Int) {
@@ -84,6 +96,10 @@ public struct SpeedTestConnectionInfo: Sendable, Hashable {
   public var localAddress: String
   /// The version in the server's greeting.
   public var serverVersion: String
-  /// The version of TLS; `nil` for plain TCP.
+  /// The interface of this machine that has the local address; `nil` if there is none.
+  public var interface: String?
+  /// The version of TLS, such as `TLSv1.3`; `nil` for plain TCP.
   public var tlsVersion: String?
+  /// The cipher suite of TLS, such as `TLS_AES_128_GCM_SHA256`; `nil` for plain TCP.
+  public var cipher: String?
 }

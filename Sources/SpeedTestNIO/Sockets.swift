@@ -39,6 +39,14 @@ enum Sockets {
     return bytes.starts(with: [UInt8](repeating: 0, count: 10)) ? bytes : Array(bytes.prefix(8))
   }
 
+  /// Returns the name of the interface that has an address; `nil` if none has it.
+  static func interface(with address: SocketAddress?) -> String? {
+    // Without the list of interfaces there is a connection all the same.
+    let devices = (try? System.enumerateDevices()) ?? []
+    let text = text(of: address)
+    return devices.first { self.text(of: $0.address) == text }?.name
+  }
+
   /// Returns the address without its port, in the form that a user writes.
   static func text(of address: SocketAddress?) -> String {
     let text = address?.ipAddress ?? "unknown"

@@ -1,3 +1,4 @@
+internal import DurableFiles
 internal import FoundationEssentials
 internal import NIOCore
 internal import NIOPosix
@@ -63,13 +64,14 @@ public struct SpeedTestClient: Sendable {
       of: SpeedTestMachine.Event.self, limit: 4 * plan.threads + 16, policy: .dropNewest)
     let connections = ClientConnections(meter: meter) { source.yield($0) }
     source.yield(.start)
-    let result = await withTaskCancellationHandler {
+    let (result, counters) = await withTaskCancellationHandler {
       await drive(SpeedTestMachine(plan), events, connections, tls)
     } onCancel: {
       source.yield(.cancel)
     }
     await connections.closeAll()
-    return SpeedTestReport(result: result, connection: connections.info)
+    let traffic = connections.info?.interface.flatMap { counters.traffic(of: $0) }
+    return SpeedTestReport(result: result, connection: connections.info, traffic: traffic)
   }
 
   /// Passes events to the machine and performs its actions until it has a result.
@@ -78,9 +80,11 @@ public struct SpeedTestClient: Sendable {
   private func drive(
     _ machine: SpeedTestMachine, _ events: BoundedStream<SpeedTestMachine.Event>, _ connections: ClientConnections,
     _ tls: NIOSSLContext?
-  ) async -> SpeedTestResult {
+  ) async -> (SpeedTestResult, InterfaceCounters) {
     await Task {
       var machine = machine
+      var counters = InterfaceCounters()
+      let file = SmallFile(InterfaceCounters.path)
       let time = TimeSource.continuous
       for await event in events {
         for action in machine.handle(event, at: time.now) {
@@ -88,12 +92,14 @@ public struct SpeedTestClient: Sendable {
           case .connect(let index): connect(index, connections, tls, time)
           case .run(let index, let exchange): connections.run(exchange, on: index)
           case .close(let index): connections.close(index)
-          case .enter(let phase): connections.meter.enter(phase)
-          case .finish(let result): return result
+          case .enter(let phase):
+            counters.mark(phase, file.text(limit: InterfaceCounters.limit) ?? "")
+            connections.meter.enter(phase)
+          case .finish(let result): return (result, counters)
           }
         }
       }
-      return machine.result
+      return (machine.result, counters)
     }.value
   }
 
@@ -109,6 +115,7 @@ public struct SpeedTestClient: Sendable {
         channel.eventLoop.makeCompletedFuture {
           guard connections.register(channel) else { throw CancellationError() }
           if let tls {
+            try channel.pipeline.syncOperations.addHandler(CipherReader())
             try channel.pipeline.syncOperations.addHandler(client.tlsHandler(tls))
           }
           try channel.pipeline.syncOperations.addHandler(

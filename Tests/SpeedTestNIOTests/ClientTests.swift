@@ -15,8 +15,13 @@ extension LinkTests {
       let server = try await PythonServer(arguments)
       var client = server.client
       client.usesHTTPUpgrade = arguments.contains("--http")
-      let result = try await client.run(.short()).result
+      let report = try await client.run(.short())
+      let result = report.result
       #expect(result.failure == nil)
+      #expect(report.connection?.interface == "lo")
+      // The counters are those of all programs.
+      #expect(try #require(report.traffic?.download?.received) >= result.download?.totalBytes ?? .max)
+      #expect(try #require(report.traffic?.upload?.sent) >= result.upload?.totalBytes ?? .max)
       #expect(try #require(result.download).throughput.bitsPerSecond > 1e6)
       #expect(try #require(result.upload).throughput.bitsPerSecond > 1e6)
       #expect(result.pings.count >= 10)
@@ -150,7 +155,8 @@ extension LinkTests {
         client.transport = transport
         let report = try await client.run(.short())
         #expect(report.result.failure == nil)
-        #expect(report.connection?.tlsVersion != nil)
+        #expect(["TLSv1.2", "TLSv1.3"].contains(report.connection?.tlsVersion))
+        #expect(report.connection?.cipher?.hasPrefix("TLS_") == true)
       }
       client.transport = .tls(certificates: "/nonexistent.pem")
       await #expect(throws: SpeedTestError.self) { try await client.run(.short()) }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Logging
+import Places
 import SpeedTest
 import SpeedTestNIO
 import SystemTesting
@@ -66,6 +67,8 @@ extension LinkTests {
       #expect(try archive.numbers() == [1, 2])
       let stored = try #require(try archive.record(2))
       #expect(stored.loop?.test == 2)
+      #expect(stored.locations?.map(\.place) == [Place(latitude: 48.2, longitude: 16.37)].compactMap(\.self))
+      #expect(stored.locations?.first?.provider == "place")
       let listed = history[1]["downloadBitsPerSecond"] as? Double
       #expect(stored.result.download?.throughput.bitsPerSecond.rounded() == listed?.rounded())
       #expect(try await program.status()["state"] as? String == "completed")

@@ -1,6 +1,7 @@
 import DurableFiles
 import Foundation
 import Glibc
+import Places
 import Testing
 
 @testable import SpeedTest
@@ -26,7 +27,11 @@ import Testing
   private func record(_ result: SpeedTestResult) -> SpeedTestRecord {
     var record = SpeedTestRecord(result, server: "192.0.2.1:5231", startMs: 1_800_000_000_000, durationMs: 19_000)
     record.ends = .init(server: "192.0.2.1:5231", local: "192.0.2.2:4000", version: "1.6.0", tls: "TLSv1.3")
+    record.ends?.cipher = "TLS_AES_128_GCM_SHA256"
+    record.ends?.interface = "eth0"
     record.alongside = ["upload"]
+    record.traffic = InterfaceTraffic(interface: "eth0", test: .init(received: 5, sent: 6))
+    record.locations = Place(latitude: 48.2, longitude: 16.4).map { [.init($0, provider: "gpsd", nanoseconds: 7)] }
     return record
   }
 

@@ -29,6 +29,10 @@ public struct SpeedTestRecord: Sendable, Hashable, Codable {
     public var version: String
     /// The version of TLS; `nil` for plain TCP.
     public var tls: String?
+    /// The cipher suite of TLS; `nil` for plain TCP, and in older results.
+    public var cipher: String?
+    /// The interface of this machine that has the local address; `nil` if it is unknown.
+    public var interface: String?
 
     /// Creates a description of the ends of the connections.
     public init(server: String, local: String, version: String, tls: String?) {
@@ -77,6 +81,10 @@ public struct SpeedTestRecord: Sendable, Hashable, Codable {
   public var control: Control?
   /// The results of the quality-of-service tests; `nil` for a test without them.
   public var qos: QoSReport?
+  /// The bytes that the interface has carried meanwhile; `nil` if they are unknown.
+  public var traffic: InterfaceTraffic?
+  /// The locations during the test, the oldest first; `nil` without a source of locations.
+  public var locations: [Location]?
   private var contents: Contents
 
   /// Creates a record of a result that is not stored yet.
@@ -93,7 +101,7 @@ public struct SpeedTestRecord: Sendable, Hashable, Codable {
 
   var isPlausible: Bool {
     number > 0 && startMs.magnitude < 1 << 52 && (0..<1 << 52).contains(durationMs) && contents.isPlausible
-      && (loop.map { $0.test > 0 && $0.attempt > 0 } ?? true)
+      && (locations ?? []).allSatisfy(\.isPlausible) && (loop.map { $0.test > 0 && $0.attempt > 0 } ?? true)
   }
 }
 

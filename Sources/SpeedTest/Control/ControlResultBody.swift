@@ -39,13 +39,17 @@ struct ControlResultBody {
     members.merge(identity(ends)) { $1 }
     members.merge(figures(download, upload, latency)) { $1 }
     members.merge(samples(download, upload)) { $1 }
+    members.merge(traffic) { $1 }
+    if let locations = record.locations, !locations.isEmpty {
+      members["geoLocations"] = .array(locations.map(geoLocation))
+    }
     return .object(members)
   }
 
   private func identity(_ ends: SpeedTestRecord.Ends) -> [String: JSONValue] {
     [
       "client_uuid": .string(client), "test_token": .string(test.token), "time": .number(record.startMs),
-      "test_encryption": .string(ends.tls ?? "NONE"), "test_ip_local": .string(ends.local),
+      "test_encryption": .string(Self.encryption(ends)), "test_ip_local": .string(ends.local),
       "test_ip_server": .string(ends.server), "test_port_remote": .number(test.port),
       "network_type": .number(networkType), "test_status": "0", "last_client_status": "SPEEDTEST_END",
       "user_loop_mode": .bool(record.loop != nil),
@@ -91,6 +95,40 @@ struct ControlResultBody {
       }
     }
     return ["pings": .array(pings), "speed_detail": .array(details)]
+  }
+
+  private static func encryption(_ ends: SpeedTestRecord.Ends) -> String {
+    guard let tls = ends.tls else { return "NONE" }
+    return ends.cipher.map { "\(tls) (\($0))" } ?? tls
+  }
+
+  /// The bytes of the interface during the whole test and each direction; those of it that are unknown are left out.
+  private var traffic: [String: JSONValue] {
+    let amounts = [
+      ("test", record.traffic?.test), ("testdl", record.traffic?.download), ("testul", record.traffic?.upload),
+    ]
+    var members: [String: JSONValue] = [:]
+    for case (let name, let amount?) in amounts {
+      members["\(name)_if_bytes_download"] = .number(amount.received)
+      members["\(name)_if_bytes_upload"] = .number(amount.sent)
+    }
+    return members
+  }
+
+  /// A location, with both names of its degrees: servers do not agree on them.
+  private func geoLocation(_ location: SpeedTestRecord.Location) -> JSONValue {
+    let latitude = JSONValue.number(location.place.latitude)
+    let longitude = JSONValue.number(location.place.longitude)
+    var members: [String: JSONValue] = [
+      "lat": latitude, "long": longitude, "geo_lat": latitude, "geo_long": longitude,
+      "provider": .string(location.provider), "time_ns": .number(location.nanoseconds),
+      "tstamp": .number(record.startMs + location.nanoseconds / 1_000_000),
+    ]
+    members["accuracy"] = location.error.map { .number($0) }
+    members["altitude"] = location.altitude.map { .number($0) }
+    members["speed"] = location.speed.map { .number($0) }
+    members["bearing"] = location.course.map { .number($0) }
+    return .object(members)
   }
 
   /// Returns the last sample of each interval, and so the last of all.

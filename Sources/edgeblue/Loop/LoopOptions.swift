@@ -58,7 +58,7 @@ struct LoopOptions: ParsableArguments {
     }
   }
 
-  var location: LoopSettings.Location? { source.location }
+  var location: LocationSettings? { source.location }
 
   private static func hours(_ text: String) -> LoopNightHours? {
     let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { minute(String($0)) }

@@ -4,12 +4,7 @@ import ArgumentParser
 struct LoopPlotCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "plot", abstract: "Draw all tests of the newest loop over time.",
-    discussion: """
-      \(PictureArgument.discussion)
-
-      EXAMPLES
-        edgeblue loop plot loop.svg
-      """)
+    discussion: PictureArgument.discussion(example: "edgeblue loop plot loop.svg"))
 
   @OptionGroup var picture: PictureArgument
   @OptionGroup var state: SpeedTestFolderOptions

@@ -58,6 +58,7 @@ struct LoopSession: Sendable {
     switch update {
     case .fix(let fix):
       surroundings.locationChanged("known")
+      surroundings.locations?.take(fix)
       await runner.handle(.location(LoopFix(fix)))
     case .searching: surroundings.locationChanged("searching")
     case .unavailable(let reason): surroundings.locationChanged(reason)

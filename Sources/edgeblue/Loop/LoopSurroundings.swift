@@ -59,6 +59,8 @@ final class LoopSurroundings: LoopHost {
   private let alarm = HostAlarm()
   private let logger = Logger(label: "edgeblue.loop")
   private let values = Lock(Values())
+  /// The locations during a test; `nil` without a source.
+  let locations: LocationLog?
 
   init(
     _ contents: LoopStore<LoopSettings>.Contents, folder: SpeedTestFolder, lock: FileLock, terminal: Terminal,
@@ -70,6 +72,7 @@ final class LoopSurroundings: LoopHost {
     self.lock = lock
     self.terminal = terminal
     settings = contents.settings
+    locations = contents.settings.location.map { LocationLog(provider: $0.kind.rawValue) }
     id = contents.state.id
     plan = contents.state.plan
     var options = BackgroundActivity.Options()
@@ -117,12 +120,14 @@ final class LoopSurroundings: LoopHost {
       defer { lock.release() }
       let others = NetworkUse.others()
       let prepared = try await prepared(test)
+      locations?.begin()
       let start = ContinuousClock.now
       let report = try await prepared.client.run(prepared.plan)
       let duration = start.duration(to: .now).milliseconds(rounded: .toNearest)
       var record = report.record(server: prepared.server, startMs: test.startMs, durationMs: duration)
       record.loop = reference(to: test)
       record.control = prepared.granted?.reference
+      record.locations = locations?.end()
       record.alongside = NetworkUse.merged(others, NetworkUse.others())
       return await kept(record, prepared.granted)
     } catch {

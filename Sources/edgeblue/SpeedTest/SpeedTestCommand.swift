@@ -27,3 +27,7 @@ struct SpeedTestCommand: AsyncParsableCommand {
   /// The port of a server unless another one is named.
   static let defaultPort = 5231
 }
+
+extension ServerAddress: ExpressibleByArgument {
+  init?(argument: String) { self.init(argument, defaultPort: SpeedTestCommand.defaultPort) }
+}

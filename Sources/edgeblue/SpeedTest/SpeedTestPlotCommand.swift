@@ -5,12 +5,7 @@ import SpeedTest
 struct SpeedTestPlotCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "plot", abstract: "Draw a stored test: both directions over time, and the round trips.",
-    discussion: """
-      \(PictureArgument.discussion)
-
-      EXAMPLES
-        edgeblue speedtest plot 17 test.svg
-      """)
+    discussion: PictureArgument.discussion(example: "edgeblue speedtest plot 17 test.svg"))
 
   @Argument(help: "The number of the test.") var number: Int
   @OptionGroup var picture: PictureArgument

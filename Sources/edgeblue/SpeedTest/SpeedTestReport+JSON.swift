@@ -7,7 +7,9 @@ extension SpeedTestReport {
     [
       "event": "result", "server": .string(server), "serverAddress": JSON(connection?.serverAddress),
       "localAddress": JSON(connection?.localAddress), "serverVersion": JSON(connection?.serverVersion),
-      "tls": JSON(connection?.tlsVersion), "threads": .number(result.threads),
+      "tls": JSON(connection?.tlsVersion), "cipher": JSON(connection?.cipher),
+      "interface": JSON(connection?.interface), "interfaceBytes": traffic?.json ?? .null,
+      "threads": .number(result.threads),
       "download": result.download?.json(SpeedTestRating.download) ?? .null,
       "upload": result.upload?.json(SpeedTestRating.upload) ?? .null,
       "ping": result.latency?.json ?? .null, "pings": .list(result.pings.map(\.json)),
@@ -16,6 +18,19 @@ extension SpeedTestReport {
       }
         ?? .null,
     ]
+  }
+}
+
+extension InterfaceTraffic {
+  /// The bytes of the interface for programs.
+  fileprivate var json: JSON {
+    ["test": test.json, "download": download?.json ?? .null, "upload": upload?.json ?? .null]
+  }
+}
+
+extension InterfaceTraffic.Amount {
+  fileprivate var json: JSON {
+    ["received": .number(Int(clamping: received)), "sent": .number(Int(clamping: sent))]
   }
 }
 

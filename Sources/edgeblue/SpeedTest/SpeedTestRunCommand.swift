@@ -18,6 +18,7 @@ struct SpeedTestRunCommand: AsyncParsableCommand {
 
   @OptionGroup var client: SpeedTestClientOptions
   @OptionGroup var control: SpeedTestControlOptions
+  @OptionGroup var location: LocationOptions
   @Flag(help: "Do not store the result, and do not look whether another test runs.")
   var noStore = false
   @OptionGroup var state: SpeedTestFolderOptions
@@ -115,12 +116,14 @@ struct SpeedTestRunCommand: AsyncParsableCommand {
     let view = SpeedTestView(server: test.server, plan: test.plan, meter: meter, terminal: terminal)
     let startMs = WallClock.unixMilliseconds()
     let start = ContinuousClock.now
+    let locations = try TestLocations(location.location)
     let report = try await untilInterruptedKeeping {
       try await view.watch { try await test.client.run(test.plan, meter: meter) }
     }
     let duration = start.duration(to: .now).milliseconds(rounded: .toNearest)
     var record = report.record(server: test.server, startMs: startMs, durationMs: duration)
     record.control = test.granted?.reference
+    record.locations = await locations?.end()
     return record
   }
 

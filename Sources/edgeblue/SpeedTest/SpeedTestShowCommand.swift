@@ -40,6 +40,17 @@ extension SpeedTestRecord.Control {
   }
 }
 
+extension SpeedTestRecord.Location {
+  /// The location for programs.
+  fileprivate var json: JSON {
+    [
+      "latitude": .decimal(place.latitude), "longitude": .decimal(place.longitude), "error": JSON(error),
+      "altitude": JSON(altitude), "speed": JSON(speed), "course": JSON(course), "provider": .string(provider),
+      "atNs": .number(Int(nanoseconds)),
+    ]
+  }
+}
+
 extension SpeedTestRecord {
   /// The loop that the test belongs to, and the programs beside it, for the end of a line.
   fileprivate var circumstances: String {
@@ -51,7 +62,8 @@ extension SpeedTestRecord {
   var json: [String: JSON] {
     [
       "number": .number(number), "startMs": .number(Int(startMs)), "durationMs": .number(Int(durationMs)),
-      "qos": qos?.json ?? .null, "control": control?.json ?? .null, "alongside": .list(alongside.map { .string($0) }),
+      "locations": .list((locations ?? []).map(\.json)), "qos": qos?.json ?? .null, "control": control?.json ?? .null,
+      "alongside": .list(alongside.map { .string($0) }),
       "loop": loop.map {
         ["id": .string($0.id.uuidString), "test": .number($0.test), "attempt": .number($0.attempt)]
       } ?? .null,

@@ -35,7 +35,7 @@ struct SpeedTestTable {
 
   private var connection: String {
     guard let connection = report.connection else { return "" }
-    let parts = ["RMBT \(connection.serverVersion.printable)", connection.tlsVersion.map { "TLS (\($0))" } ?? "no TLS"]
+    let parts = ["RMBT \(connection.serverVersion.printable)", connection.tlsVersion ?? "no TLS"]
     return parts.joined(separator: ", ")
   }
 

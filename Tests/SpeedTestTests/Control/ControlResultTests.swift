@@ -1,5 +1,6 @@
 import Foundation
 import JSONValues
+import Places
 import Testing
 
 @testable import SpeedTest
@@ -69,6 +70,43 @@ import Testing
           }
         })
     }
+  }
+
+  @Test("The encryption has the version and the cipher") func encryption() throws {
+    var record = try Self.record()
+    record.ends?.tls = "TLSv1.3"
+    #expect(try Self.body(record)["test_encryption"] == "TLSv1.3")
+    record.ends?.cipher = "TLS_AES_128_GCM_SHA256"
+    #expect(try Self.body(record)["test_encryption"] == "TLSv1.3 (TLS_AES_128_GCM_SHA256)")
+  }
+
+  @Test("The bytes of the interface are those of the test and of each direction that is known") func traffic() throws {
+    var record = try Self.record()
+    #expect(try Self.body(record)["test_if_bytes_download"] == nil)
+    record.traffic = InterfaceTraffic(
+      interface: "eth0", test: .init(received: 5, sent: 6), download: .init(received: 3, sent: 1))
+    let body = try Self.body(record)
+    #expect(body["test_if_bytes_download"] == 5)
+    #expect(body["test_if_bytes_upload"] == 6)
+    #expect(body["testdl_if_bytes_download"] == 3)
+    #expect(body["testdl_if_bytes_upload"] == 1)
+    #expect(body["testul_if_bytes_download"] == nil)
+  }
+
+  @Test("Locations have their time, and what the receiver does not know is left out") func locations() throws {
+    var record = try Self.record()
+    #expect(try Self.body(record)["geoLocations"] == nil)
+    let place = try #require(Place(latitude: 48.25, longitude: -16.5))
+    var location = SpeedTestRecord.Location(place, provider: "gpsd", nanoseconds: -2_000_000_000)
+    location.error = 4.5
+    record.locations = [location]
+    #expect(
+      try Self.body(record)["geoLocations"] == [
+        [
+          "accuracy": .number(4.5), "geo_lat": .number(48.25), "geo_long": .number(-16.5), "lat": .number(48.25),
+          "long": .number(-16.5), "provider": "gpsd", "time_ns": -2_000_000_000, "tstamp": 1_799_999_998_000,
+        ]
+      ])
   }
 
   @Test("The samples that are sent are the last ones of each interval") func thinned() {

@@ -1,7 +1,5 @@
-import ArgumentParser
-
 /// The host and the port of a server on the command line: `HOST`, `HOST:PORT`, `[IPV6]:PORT` or a bare IPv6 address.
-struct ServerAddress: Hashable, ExpressibleByArgument {
+struct ServerAddress: Hashable {
   var host: String
   var port: Int
 
@@ -9,8 +7,6 @@ struct ServerAddress: Hashable, ExpressibleByArgument {
     self.host = host
     self.port = port
   }
-
-  init?(argument: String) { self.init(argument, defaultPort: SpeedTestCommand.defaultPort) }
 
   init?(_ argument: String, defaultPort: Int) {
     var host = argument

@@ -39,7 +39,7 @@ struct LocationOptions: ParsableArguments {
   /// A Boolean value that indicates whether the user has named a source.
   var isGiven: Bool { canMove || place != nil }
 
-  var location: LoopSettings.Location? {
+  var location: LocationSettings? {
     if let gpsd { return .init(kind: .gpsd, host: gpsd.host, port: gpsd.port) }
     if geoClue { return .init(kind: .geoClue) }
     if let track { return .init(kind: .track, path: URL(filePath: track).path, speed: trackSpeed) }
