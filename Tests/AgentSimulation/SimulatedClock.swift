@@ -28,6 +28,8 @@ final class SimulatedClock: Clock, @unchecked Sendable {
     let id = nextID
     try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
+        // The seed may run the cancellation between the check above and here, where it found nobody to wake.
+        if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
         if deadline <= now { return continuation.resume() }
         let place = sleepers.firstIndex { $0.deadline < deadline.offset } ?? sleepers.count
         sleepers.insert(Sleeper(deadline: deadline.offset, id: id, continuation: continuation), at: place)
