@@ -6,7 +6,8 @@ internal import Timing
 /// A source of estimates that reads NetworkManager's property `Metered`, that of the connection with the default route.
 ///
 /// NetworkManager is not started, and may start, stop and restart at any time; without it the source reports `nil`. A
-/// bus that is unavailable is retried every 60 s.
+/// bus that is unavailable is retried every 60 s. While NetworkManager starts or connects, its first word is waited for:
+/// it calls a network metered only when it has connected to it.
 ///
 /// ```swift
 /// import NetworkPath
@@ -16,8 +17,8 @@ internal import Timing
 /// print(monitor.path.isExpensive, monitor.path.hintSource)
 /// ```
 public struct NetworkManagerMeteredSource: MeteredSource {
-  private static let name = "org.freedesktop.NetworkManager"
-  private static let path: ObjectPath = "/org/freedesktop/NetworkManager"
+  static let name = "org.freedesktop.NetworkManager"
+  static let path: ObjectPath = "/org/freedesktop/NetworkManager"
   /// The delay before an unavailable bus is tried again.
   private static let retryDelay: Duration = .seconds(60)
   /// The timeout of a call to NetworkManager.
@@ -50,25 +51,46 @@ public struct NetworkManagerMeteredSource: MeteredSource {
     let properties = MatchRule(
       sender: Self.name, path: Self.path, interface: "org.freedesktop.DBus.Properties", member: "PropertiesChanged")
     let changes = try await connection.observe(properties, onEnd: { wake.finish() }) { signal in
-      if signal.propertiesChanged?.changed["Metered"] != nil { wake.signal() }
+      let changed = signal.propertiesChanged?.changed
+      if ["Metered", "State", "Startup"].contains(where: { changed?[$0] != nil }) { wake.signal() }
     }
     let owners = try await connection.observeOwner(of: Self.name) { _ in wake.signal() }
-    report(try await metered(connection))
-    for await _ in wake.signals { report(try await metered(connection)) }
+    var hasReported = false
+    wake.signal()
+    for await _ in wake.signals {
+      let state = try await state(connection)
+      if state.isBusy, !hasReported { continue }
+      hasReported = true
+      report(state.metered)
+    }
     withExtendedLifetime((changes, owners)) {}
   }
 
-  private func metered(_ connection: Connection) async throws -> Metered? {
+  /// The state of NetworkManager, as far as the cost depends on it.
+  private struct State {
+    var metered: Metered?
+    /// A Boolean value that indicates whether it starts or connects, so that the cost is not known yet.
+    var isBusy = false
+  }
+
+  /// The value of `NMState` while NetworkManager connects.
+  private static let connecting: UInt32 = 40
+
+  private func state(_ connection: Connection) async throws -> State {
     // Called only when it runs: a call would start it.
-    guard try await connection.owner(of: Self.name) != nil else { return nil }
+    guard try await connection.owner(of: Self.name) != nil else { return State() }
     do {
-      let value = try await connection.call(
-        Self.name, Self.path, "org.freedesktop.DBus.Properties", "Get", [.string(Self.name), .string("Metered")],
-        options: .init(returning: "v", timeout: Self.timeout))
-      return Metered(networkManager: value[0].unwrapped.integer(as: UInt32.self))
+      let reply = try await connection.call(
+        Self.name, Self.path, "org.freedesktop.DBus.Properties", "GetAll", [.string(Self.name)],
+        options: .init(returning: "a{sv}", timeout: Self.timeout))
+      let properties = reply[0].properties ?? [:]
+      return State(
+        metered: Metered(networkManager: properties["Metered"]?.integer(as: UInt32.self)),
+        isBusy: properties["Startup"]?.bool == true
+          || properties["State"]?.integer(as: UInt32.self) == Self.connecting)
     } catch let error as DBusError where error.code != .disconnected {
       // Older than 1.2, stopped meanwhile, or access was denied.
-      return nil
+      return State()
     }
   }
 }

@@ -43,6 +43,34 @@ struct MeteredTests {
     try await seen.until("nobody to ask") { $0.hintSource == .interfaceKind }
   }
 
+  /// NetworkManager says 0, unknown, until it has connected; that is no word that the network is free.
+  @Test("The first word is waited for while NetworkManager connects") func itConnects() async throws {
+    let bus = try PrivateBus()
+    let state = Lock((metered: UInt32(0), state: UInt32(40)))
+    let service = try await bus.connect()
+    let manager = Interface(
+      Self.name,
+      properties: [
+        .init("Metered", "u", get: { .uint32(state.withLock { $0.metered }) }),
+        .init("State", "u", get: { .uint32(state.withLock { $0.state }) }),
+      ])
+    let object = try service.export("/org/freedesktop/NetworkManager", [manager])
+    _ = try await service.requestName(Self.name)
+    var options = NetworkPathMonitor.Options()
+    options.meteredSource = NetworkManagerMeteredSource(bus: .address(bus.address))
+    options.meteredTimeout = .seconds(60)
+    options.resolverFile = "/nonexistent/resolv.conf"
+    let chosen = options
+    let starting = Task { try await NetworkPathMonitor.start(chosen) }
+    // Connecting goes on, which is no word either.
+    try object.emitPropertiesChanged(Self.name, ["State": .uint32(40)])
+    state.withLock { $0 = (1, 70) }
+    try object.emitPropertiesChanged(Self.name, ["State": .uint32(70), "Metered": .uint32(1)])
+    let monitor = try await starting.value
+    #expect(monitor.path.hintSource == .meteredSource)
+    #expect(monitor.path.isExpensive)
+  }
+
   @Test("Without a bus the hints are guessed") func withoutABus() async throws {
     var options = NetworkPathMonitor.Options()
     options.meteredSource = NetworkManagerMeteredSource(bus: .address("unix:path=/nonexistent/bus"))

@@ -8,6 +8,8 @@ final class MonitorCore: Sendable {
   enum Input: Sendable {
     case metered(Metered?)
     case probed(Reachability, route: Int)
+    /// The time for the first estimate of the metered source is over.
+    case meteredIsLate
     case close
   }
 
@@ -37,6 +39,9 @@ final class MonitorCore: Sendable {
   /// The timeout of a request to the kernel.
   private static let replyTimeout: Duration = .seconds(2)
 
+  /// The group `RTNLGRP_IPV6_RULE`, which the imported headers have no mask for.
+  private static let rulesOfIPv6: UInt32 = 1 << 18
+
   /// Opens the sockets, in the network namespace of the calling thread.
   init(_ options: NetworkPathMonitor.Options) throws(NetworkPathError) {
     self.options = options
@@ -46,8 +51,9 @@ final class MonitorCore: Sendable {
       throw NetworkPathError(.limitExceeded, "\(error)")
     }
     executor = ThreadExecutor(wake: { [wakeUp] in wakeUp.signal() })
-    let groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE
-    events = try NetlinkSocket(groups: UInt32(groups), receiveBuffer: options.receiveBuffer)
+    let groups =
+      RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE | RTMGRP_IPV4_RULE
+    events = try NetlinkSocket(groups: UInt32(groups) | Self.rulesOfIPv6, receiveBuffer: options.receiveBuffer)
     events.filterOutOtherRoutes()
     requests = try NetlinkSocket(replyTimeout: Self.replyTimeout)
     resolver = ResolverFile(path: options.resolverFile)

@@ -20,8 +20,12 @@ extension NetworkPathMonitor {
     public var settleUp: Duration = .milliseconds(500)
     /// The source of estimates of the cost of traffic; `nil`, the default, for a guess from the kind of interface.
     ///
-    /// ``NetworkPathMonitor/start(_:)`` waits for its first estimate for at most 1 s.
+    /// ``NetworkPathMonitor/start(_:)`` waits for its first estimate for at most ``meteredTimeout``.
     public var meteredSource: (any MeteredSource)?
+    /// The longest time that the start waits for the first estimate of ``meteredSource``: 0 s to 1 min.
+    ///
+    /// Default: 1 s. An estimate that comes later is an update.
+    public var meteredTimeout: Duration = .seconds(1)
     /// The probe that checks whether a server can be reached; `nil`, the default, for none.
     ///
     /// Its result becomes part of the snapshot and of its status: a captive portal makes that
@@ -52,6 +56,9 @@ extension NetworkPathMonitor {
       let settleTimes = Duration.zero ... .seconds(3600)
       for (name, value) in [("settleDown", settleDown), ("settleUp", settleUp)] where !settleTimes.contains(value) {
         throw NetworkPathError(.invalidArgument, "\(name) is \(value); allowed: 0 s to 1 h")
+      }
+      guard (.zero ... .seconds(60)).contains(meteredTimeout) else {
+        throw NetworkPathError(.invalidArgument, "meteredTimeout is \(meteredTimeout); allowed: 0 s to 1 min")
       }
       guard probeInterval >= .seconds(1) else {
         throw NetworkPathError(.invalidArgument, "probeInterval is \(probeInterval); allowed: 1 s or more")

@@ -28,8 +28,6 @@ public final class NetworkPathMonitor: Sendable {
 
   /// The longest time that ``start(_:)`` waits for the kernel's first reply.
   static let startLimit: Duration = .seconds(5)
-  /// The longest time that it waits for the first estimate of the metered source, which is only a hint.
-  static let meteredLimit: Duration = .seconds(1)
 
   private let core: MonitorCore
   private let helpers: [Task<Void, Never>]
@@ -71,7 +69,7 @@ public final class NetworkPathMonitor: Sendable {
 
   /// Starts a monitor and waits for its first snapshot: for at most 5 s, usually for a millisecond.
   ///
-  /// With a ``Options/meteredSource`` it also waits for the first estimate, for at most 1 s.
+  /// With a ``Options/meteredSource`` it also waits for the first estimate, for at most ``Options/meteredTimeout``.
   /// - Throws: ``NetworkPathError``: `.unavailable` when the kernel refuses (see the error's hint), `.limitExceeded` when
   ///   the process is out of descriptors or threads, `.timedOut`, `.invalidArgument`; `CancellationError`.
   public static func start(_ options: Options = Options()) async throws -> NetworkPathMonitor {
@@ -83,7 +81,10 @@ public final class NetworkPathMonitor: Sendable {
   /// Waits for the first snapshot, and for the metered source if it is quick.
   func waitForFirst() async throws {
     let updates = core.feed.updates(limit: 1)
-    if core.options.meteredSource != nil { await metered.signals.waitForFirst(within: Self.meteredLimit) }
+    if core.options.meteredSource != nil {
+      await metered.signals.waitForFirst(within: core.options.meteredTimeout)
+      core.put(.meteredIsLate)
+    }
     await updates.waitForFirst(within: Self.startLimit)
     if core.feed.newest != nil { return }
     close()

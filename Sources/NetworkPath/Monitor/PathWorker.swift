@@ -18,7 +18,9 @@ struct PathWorker: ~Copyable {
     buffer = .allocate(byteCount: NetlinkSocket.bufferSize, alignment: 16)
     dump = RouteDump(socket: core.requests, buffer: buffer)
     devices = DeviceFiles(root: core.options.deviceFolder)
-    machine = PathMachine(settleDown: core.options.settleDown, settleUp: core.options.settleUp)
+    machine = PathMachine(
+      settleDown: core.options.settleDown, settleUp: core.options.settleUp,
+      awaitsMetered: core.options.meteredSource != nil)
   }
 
   deinit {
@@ -37,7 +39,8 @@ struct PathWorker: ~Copyable {
         guard let inputs = readInputs() else { return }
         events += inputs
       }
-      if ready.events, let event = try readEvents() { events.append(event) }
+      // What the kernel chooses is asked for with what has changed: one alone could be a path that never was.
+      if ready.events, let event = try readEvents() { events += [event, .choices(dump.choices())] }
       if ready.resolver { events.append(.nameServers(core.resolver.read())) }
       handle(events)
       // Subscribers on this thread, before anything else.
@@ -53,7 +56,8 @@ struct PathWorker: ~Copyable {
       case .dump:
         // Subscribers on this thread first: a dump of a large table takes a while.
         core.executor.runJobs()
-        handle([readTables()])
+        let tables = readTables()
+        handle([tables, .choices(dump.choices())])
       }
     }
   }
@@ -110,6 +114,7 @@ struct PathWorker: ~Copyable {
       switch input {
       case .metered(let metered): events.append(.metered(metered))
       case .probed(let result, let route): events.append(.probed(result, route: route))
+      case .meteredIsLate: events.append(.meteredIsLate)
       case .close: return nil
       }
     }

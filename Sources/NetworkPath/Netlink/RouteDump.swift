@@ -78,6 +78,54 @@ struct RouteDump {
     }
   }
 
+  // MARK: The kernel's choice
+
+  /// Addresses of which no more is known than that they lie far apart in the internet. Nothing is sent to them.
+  private static let destinations: KeyValuePairs<IPAddress.Family, [String]> = [
+    .v4: ["100.0.0.1", "200.0.0.1"], .v6: ["2600::1", "2a00::1"],
+  ]
+
+  /// Returns the kernel's decision about packets of each family to addresses beyond this network, as far as it says one.
+  ///
+  /// The tables show only the default routes of one table; rules, other tables and more specific routes, as VPNs have
+  /// them, decide as well. Where some addresses are refused and others are not, there is no default route.
+  mutating func choices() -> [IPAddress.Family: RouteChoice] {
+    var all: [IPAddress.Family: RouteChoice] = [:]
+    for (family, destinations) in Self.destinations {
+      let choices = destinations.compactMap { IPAddress($0) }.compactMap { choice($0) }
+      all[family] = choices.contains(.refused) ? .refused : choices.first
+    }
+    return all
+  }
+
+  /// - Returns: `nil` if the kernel does not say: the tables count then.
+  private mutating func choice(_ destination: IPAddress) -> RouteChoice? {
+    sequence &+= 1
+    var message = rtmsg()
+    message.rtm_family = destination.family.number
+    message.rtm_dst_len = UInt8(destination.bytes.count * 8)
+    let attribute = rtattr(
+      rta_len: UInt16(MemoryLayout<rtattr>.size + destination.bytes.count), rta_type: UInt16(RTA_DST.rawValue))
+    let body = Self.bytes(of: message) + Self.bytes(of: attribute) + destination.bytes
+    do throws(NetworkPathError) {
+      try socket.send(Self.request(RTM_GETROUTE, sequence, body, flags: NLM_F_REQUEST))
+      while case .bytes(let count) = try socket.receive(into: buffer) {
+        for reply in NetlinkMessage.all(in: Bytes(UnsafeRawBufferPointer(rebasing: buffer[..<count])))
+        where reply.header.nlmsg_seq == sequence {
+          switch RouteMessage(reply) {
+          case .refused(ENETUNREACH), .refused(EHOSTUNREACH), .refused(EACCES): return .refused
+          // EINVAL stands for a route that drops packets, and for a request that an older kernel does not understand.
+          case .refused: return nil
+          default: return RouteMessage.choice(in: reply)
+          }
+        }
+      }
+    } catch {
+      // The dump, which uses the same socket, reports a kernel that does not reply.
+    }
+    return nil
+  }
+
   private static func request(_ table: Table, _ sequence: UInt32) -> [UInt8] {
     switch table {
     case .links:
@@ -99,10 +147,12 @@ struct RouteDump {
     return message
   }
 
-  private static func request(_ type: Int, _ sequence: UInt32, _ body: [UInt8]) -> [UInt8] {
+  private static func request(
+    _ type: Int, _ sequence: UInt32, _ body: [UInt8], flags: Int32 = NLM_F_REQUEST | NLM_F_DUMP
+  ) -> [UInt8] {
     let header = nlmsghdr(
       nlmsg_len: UInt32(MemoryLayout<nlmsghdr>.size + body.count), nlmsg_type: UInt16(type),
-      nlmsg_flags: UInt16(NLM_F_REQUEST | NLM_F_DUMP), nlmsg_seq: sequence, nlmsg_pid: 0)
+      nlmsg_flags: UInt16(flags), nlmsg_seq: sequence, nlmsg_pid: 0)
     return bytes(of: header) + body
   }
 

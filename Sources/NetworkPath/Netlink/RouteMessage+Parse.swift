@@ -15,8 +15,9 @@ extension RouteMessage {
       case RTM_NEWROUTE:
         Self.defaultRoutes(in: message).map {
           .routes($0, replaces: message.header.nlmsg_flags & UInt16(NLM_F_REPLACE) != 0)
-        } ?? .unrelated
-      case RTM_DELROUTE: Self.defaultRoutes(in: message).map { .routesGone($0) } ?? .unrelated
+        } ?? Self.otherRoute(in: message)
+      case RTM_DELROUTE: Self.defaultRoutes(in: message).map { .routesGone($0) } ?? Self.otherRoute(in: message)
+      case RTM_NEWRULE, RTM_DELRULE: .choiceMayChange
       default: .unrelated
       }
   }

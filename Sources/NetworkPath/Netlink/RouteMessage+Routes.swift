@@ -33,6 +33,36 @@ extension RouteMessage {
     }
   }
 
+  /// The longest prefix of a route that leads to a large part of all addresses: VPNs set 0.0.0.0/1 and 128.0.0.0/1, or
+  /// 2000::/3, in front of the default route.
+  static let widePrefix: UInt8 = 3
+
+  /// Returns the message of a route that is no default route of the main table.
+  static func otherRoute(in message: NetlinkMessage) -> RouteMessage {
+    guard let header = message.body.load(rtmsg.self), header.rtm_dst_len <= widePrefix,
+      header.rtm_flags & RTM_F_CLONED.bits == 0, IPAddress.Family(header.rtm_family) != nil
+    else { return .unrelated }
+    return .choiceMayChange
+  }
+
+  /// Returns the kernel's decision about one packet, from its reply; `nil` for a malformed one.
+  static func choice(in message: NetlinkMessage) -> RouteChoice? {
+    guard let header = message.body.load(rtmsg.self), let family = IPAddress.Family(header.rtm_family) else {
+      return nil
+    }
+    guard Int(header.rtm_type) == RTN_UNICAST else { return .refused }
+    var hop = DefaultRoute(family: family)
+    var source: IPAddress?
+    for attribute in message.attributes(behind: rtmsg.self) {
+      switch attribute.type {
+      case Int(RTA_OIF.rawValue): hop.link = attribute.value.load() ?? 0
+      case Int(RTA_PREFSRC.rawValue): source = attribute.address
+      default: hop.gateway = gateway(attribute) ?? hop.gateway
+      }
+    }
+    return .hop(hop, source: source)
+  }
+
   /// Returns the next hops of a multipath route.
   private static func hops(in bytes: Bytes, _ family: IPAddress.Family) -> [DefaultRoute] {
     var hops: [DefaultRoute] = []

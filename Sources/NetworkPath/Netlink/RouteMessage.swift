@@ -7,6 +7,8 @@ enum RouteMessage: Equatable {
   /// The next hops of one default route; `replaces` when they replace one with the same metric.
   case routes([DefaultRoute], replaces: Bool)
   case routesGone([DefaultRoute])
+  /// A rule, a route of another table, or one for a large part of all addresses: the kernel may choose another way.
+  case choiceMayChange
   /// The end of a dump; the kernel's error number if it was interrupted, else 0.
   case done(errno: Int32)
   /// The kernel refused the request; its error number.
@@ -59,4 +61,12 @@ struct DefaultRoute: Sendable, Hashable {
   var refuses = false
   /// Whether the kernel currently skips this next hop.
   var isDead = false
+}
+
+/// The kernel's decision about packets to addresses beyond this network, by all its rules and tables.
+enum RouteChoice: Sendable, Hashable {
+  /// The kernel rejects or drops them.
+  case refused
+  /// They leave through this next hop, whose metric is not known, and with this address; `nil` if the kernel knows none.
+  case hop(DefaultRoute, source: IPAddress?)
 }

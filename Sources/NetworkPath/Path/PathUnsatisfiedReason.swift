@@ -15,7 +15,7 @@ public enum PathUnsatisfiedReason: Sendable, Hashable, CustomStringConvertible {
   case waiting(interface: String)
   /// No interface with a carrier has an address that is valid beyond its link.
   case noAddress
-  /// The main routing table has no default route.
+  /// No rule and no routing table of the kernel leads packets beyond the network.
   case noDefaultRoute
   /// A default route exists, but its interface is down or has no address, or the route rejects packets.
   case unusableDefaultRoute

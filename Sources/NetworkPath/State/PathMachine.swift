@@ -10,10 +10,14 @@ struct PathMachine: Sendable {
     case dump([RouteMessage])
     /// The kernel did not return the tables.
     case dumpFailed
+    /// The kernel's decision about packets of each family, as far as it says one.
+    case choices([IPAddress.Family: RouteChoice])
     /// The name servers were read.
     case nameServers([IPAddress])
     /// The metered source has a new estimate.
     case metered(Metered?)
+    /// The metered source has not reported in time: a guess takes its place.
+    case meteredIsLate
     /// The probe of the route with this number has a result.
     case probed(Reachability, route: Int)
     /// The deadline may have passed.
@@ -63,13 +67,17 @@ struct PathMachine: Sendable {
   private var settling: Settling
   private var knowledge = Knowledge.stale
   private var dumps = Dumps()
+  /// A Boolean value that indicates whether the first snapshot waits for the metered source: it would be a guess.
+  private var awaitsMetered: Bool
   private var number = 0
   /// Counts the sets of gateways, so that a result of the probe is not taken for that of another route.
   private(set) var route = 0
   private var gateways: [PathSnapshot.Gateway] = []
   private var probed: Int?
 
-  init(settleDown: Duration, settleUp: Duration) {
+  /// - Parameter awaitsMetered: Whether nothing is published before the metered source has reported, or is late.
+  init(settleDown: Duration, settleUp: Duration, awaitsMetered: Bool = false) {
+    self.awaitsMetered = awaitsMetered
     settling = Settling(down: settleDown, up: settleUp)
   }
 
@@ -84,6 +92,7 @@ struct PathMachine: Sendable {
   /// Handles events that were read together: at most one update results, whatever the settle times are.
   mutating func handle(_ events: [Event], at now: Instant) -> [Action] {
     for event in events { apply(event, at: now) }
+    offer(at: now)
     var actions: [Action] = []
     if let update = takeUpdate(at: now) { actions.append(.publish(update)) }
     let route = hasRoute ? route : nil
@@ -98,7 +107,7 @@ struct PathMachine: Sendable {
 
   /// The latest instant of the next ``Event/timer``.
   var deadline: Instant? {
-    let update = knowledge == .current ? settling.deadline : nil
+    let update = knowledge == .current && !awaitsMetered ? settling.deadline : nil
     guard let dump = dumps.next, let update else { return dumps.next ?? update }
     return min(dump, update)
   }
@@ -115,18 +124,21 @@ struct PathMachine: Sendable {
       knowledge = .current
       dumps = Dumps(last: now)
     case .dumpFailed: dumps.next = now + Self.dumpRetry
+    case .choices(let choices): surroundings.choices = choices
     case .nameServers(let servers): surroundings.dnsServers = servers
-    case .metered(let metered): surroundings.metered = metered
+    case .metered(let metered):
+      surroundings.metered = metered
+      awaitsMetered = false
+    case .meteredIsLate: awaitsMetered = false
     case .probed(let result, let route):
       guard route == self.route, hasRoute else { return }
       surroundings.reachability = result
     case .timer: return
     }
-    offer(at: now)
   }
 
   private mutating func takeUpdate(at now: Instant) -> PathUpdate? {
-    guard knowledge == .current else { return nil }
+    guard knowledge == .current, !awaitsMetered else { return nil }
     let published = settling.published
     guard let (path, transients) = settling.takeDue(at: now) else { return nil }
     number += 1

@@ -4,12 +4,14 @@ struct PathSurroundings: Sendable, Equatable {
   /// The estimate of the metered source; `nil` without one.
   var metered: Metered?
   var reachability: Reachability?
+  /// The kernel's decision about packets of each family; where there is none, the tables count.
+  var choices: [IPAddress.Family: RouteChoice] = [:]
 }
 
 extension PathTables {
   /// Returns the path that results from the tables.
   func snapshot(_ surroundings: PathSurroundings = PathSurroundings()) -> PathSnapshot {
-    let routes = usableRoutes
+    let routes = usableRoutes(surroundings.choices)
     let interfaces = interfaces(inOrderOf: routes)
     let preferred = routes.isEmpty ? nil : interfaces.first
     var path = PathSnapshot(
@@ -30,32 +32,69 @@ extension PathTables {
       path.isExpensive = metered != .no
       path.isConstrained = metered == .yes
     } else if let preferred {
-      path.isExpensive = preferred.kind == .cellular || preferred.isTethered
-      path.isConstrained = links[Int32(preferred.index)]?.device.type == "bluetooth"
+      // The traffic of a tunnel goes through another interface.
+      let carrier = preferred.kind == .tunnel ? carrier(interfaces, behind: routes) ?? preferred : preferred
+      path.isExpensive = carrier.kind == .cellular || carrier.isTethered
+      path.isConstrained = links[Int32(carrier.index)]?.device.type == "bluetooth"
     }
     return path
   }
 
   /// The usable default routes, the preferred one first.
-  private var usableRoutes: [DefaultRoute] {
-    let order: (DefaultRoute, DefaultRoute) -> Bool = { a, b in
-      (a.metric, a.link, a.gateway?.bytes ?? []) < (b.metric, b.link, b.gateway?.bytes ?? [])
-    }
-    return IPAddress.Family.allCases.flatMap { family in
-      let all = routes.filter { $0.family == family }.sorted(by: order)
-      // A route that rejects packets hides all routes after it.
-      let end = all.filter(\.refuses).map(\.metric).min()
-      return all.filter { route in end.map { route.metric < $0 } ?? true }.filter(isUsable)
+  private func usableRoutes(_ choices: [IPAddress.Family: RouteChoice]) -> [DefaultRoute] {
+    IPAddress.Family.allCases.flatMap { family in
+      let listed = listedRoutes(family)
+      switch choices[family] {
+      case nil: return listed
+      case .refused: return []
+      case .hop(let hop, let source):
+        guard isUsable(hop, source: source) else { return [] }
+        let same = listed.first { $0.link == hop.link && $0.gateway == hop.gateway }
+        // Among routes of the same metric the kernel chooses by the destination.
+        if let same, same.metric == listed.first?.metric { return listed }
+        return [same ?? hop] + listed.filter { $0 != same }
+      }
     }
   }
 
-  private func isUsable(_ route: DefaultRoute) -> Bool {
+  /// The usable default routes of the main table.
+  private func listedRoutes(_ family: IPAddress.Family) -> [DefaultRoute] {
+    let order: (DefaultRoute, DefaultRoute) -> Bool = { a, b in
+      (a.metric, a.link, a.gateway?.bytes ?? []) < (b.metric, b.link, b.gateway?.bytes ?? [])
+    }
+    let all = routes.filter { $0.family == family }.sorted(by: order)
+    // A route that rejects packets hides all routes after it.
+    let end = all.filter(\.refuses).map(\.metric).min()
+    return all.filter { route in end.map { route.metric < $0 } ?? true }.filter { isUsable($0) }
+  }
+
+  private func isUsable(_ route: DefaultRoute, source: IPAddress? = nil) -> Bool {
     guard !route.isDead, let link = links[route.link], link.state == .up else { return false }
+    if link.kind == .tunnel, !canCarryTunnels { return false }
+    if let source, !source.isLinkLocal, !source.isLoopback { return true }
     // The address may be on the loopback interface, as on routers.
     return addresses.values.contains { address in
       address.key.address.family == route.family && address.reachesBeyondItsLink
         && (address.key.link == route.link || links[address.key.link]?.kind == .loopback)
     }
+  }
+
+  /// A Boolean value that indicates whether packets of a tunnel can leave the host: a tunnel stays up without a network.
+  ///
+  /// Where there is no interface but tunnels, as in a namespace made for one, the interface below is elsewhere.
+  private var canCarryTunnels: Bool {
+    let carriers = links.values.filter { $0.kind != .tunnel && $0.kind != .loopback }
+    return carriers.isEmpty
+      || carriers.contains { link in
+        link.state == .up && addresses.values.contains { $0.key.link == link.index && $0.reachesBeyondItsLink }
+      }
+  }
+
+  /// The interface that probably carries the traffic of a tunnel: that of the next default route, or the only one up.
+  private func carrier(_ interfaces: [PathInterface], behind routes: [DefaultRoute]) -> PathInterface? {
+    let others = interfaces.filter { $0.kind != .tunnel && $0.kind != .loopback && $0.link == .up }
+    let routed = others.first { interface in routes.contains { Int($0.link) == interface.index } }
+    return routed ?? (others.count == 1 ? others.first : nil)
   }
 
   private func interfaces(inOrderOf routes: [DefaultRoute]) -> [PathInterface] {

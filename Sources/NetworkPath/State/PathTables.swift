@@ -42,7 +42,7 @@ struct PathTables: Sendable, Equatable {
       // The message of a removal says nothing about `isDead`.
       for hop in old { routes = routes.filter { !$0.isSameHop(as: hop) } }
       return routes != before
-    case .done, .refused, .unrelated: return false
+    case .choiceMayChange, .done, .refused, .unrelated: return false
     }
   }
 
