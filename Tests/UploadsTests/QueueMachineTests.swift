@@ -44,6 +44,15 @@ import Testing
     #expect(machine.nextInstant == nil)
   }
 
+  @Test("While uploads are held none starts, and those in progress continue") func held() {
+    var machine = machine(5, limit: 2)
+    #expect(started(machine.handle(.paused(false), at: .zero)) == [1, 2])
+    #expect(machine.handle(.held(true), at: .zero) == [])
+    #expect(machine.handle(.succeeded(1), at: .zero) == [])
+    #expect(machine.uploading == [2])
+    #expect(started(machine.handle(.held(false), at: .zero)) == [3])
+  }
+
   @Test("Delays double up to 30 s and go on without end") func delaysDoubleUpToThirtySecondsForEver() {
     var machine = machine(1)
     #expect(started(machine.handle(.paused(false), at: .zero)) == [1])

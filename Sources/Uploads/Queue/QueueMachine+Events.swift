@@ -17,6 +17,8 @@ extension QueueMachine {
     case limited(Int)
     /// The whole queue is paused or resumed.
     case paused(Bool)
+    /// No upload starts while the network is to be spared.
+    case held(Bool)
     /// Time has passed.
     case tick
   }

@@ -69,6 +69,8 @@ struct QueueMachine: Sendable {
   private(set) var uploading: Set<Int64> = []
   private var network = Network.reachable
   private var isPaused = false
+  /// A Boolean value that indicates whether no upload starts, because the network is to be spared.
+  private(set) var isHeld = false
   private var starts = 0
 
   /// Creates a machine without items.
@@ -136,6 +138,7 @@ struct QueueMachine: Sendable {
       wake { _, forbiddenTo in forbiddenTo == nil }
     case .limited(let count): limit = max(count, 1)
     case .paused(let paused): isPaused = paused
+    case .held(let held): isHeld = held
     case .tick: break
     }
     wakeDue(now)
@@ -204,7 +207,7 @@ struct QueueMachine: Sendable {
       limit = 1
     }
     var actions: [Action] = []
-    while !isPaused, uploading.count < limit {
+    while !isPaused, !isHeld, uploading.count < limit {
       let takesNewest = starts % Self.newestEvery == Self.newestEvery - 1
       let next = accounts.values.filter { $0.generation(at: now) != nil }
         .compactMap { takesNewest ? $0.waiting.last : $0.waiting.first }

@@ -59,6 +59,8 @@ extension UploadQueue {
     public var problem: String?
     /// A Boolean value that indicates whether another process uploads the queue, and this one waits.
     public var isUploadedElsewhere = false
+    /// A Boolean value that indicates whether no upload starts, because the network is to be spared.
+    public var isHeld = false
   }
 
   /// Returns whether nothing is left that this queue can do. Items of accounts without a provider wait for another program.
@@ -72,7 +74,7 @@ extension UploadQueue {
   public var status: Status {
     var status = Status(
       counters: report.counters, problem: report.problem ?? report.manifestProblem,
-      isUploadedElsewhere: report.isUploadedElsewhere)
+      isUploadedElsewhere: report.isUploadedElsewhere, isHeld: machine.isHeld)
     let progress = progress.now
     status.counters.sentBytes = progress.sentBytes
     for id in machine.uploading { status.running[id] = progress.running[id] ?? 0 }

@@ -125,6 +125,9 @@ public actor UploadQueue {
     handle(.networkReturned)
   }
 
+  /// Starts no upload from now on, or starts them again; those in progress continue. For a network that is to be spared.
+  public func hold(_ isHeld: Bool) { handle(.held(isHeld)) }
+
   /// Uploads until the task is cancelled. A new queue of the same store continues what is in progress then.
   ///
   /// A queue uploads once; it may be run again only after an error.
