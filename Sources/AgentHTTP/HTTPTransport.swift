@@ -1,6 +1,7 @@
 public import Agent
 internal import AsyncHTTPClient
 public import Foundation
+internal import Glibc
 internal import NIOCore
 internal import NIOFoundationCompat
 internal import NIOHTTP1
@@ -49,7 +50,9 @@ public final class HTTPTransport: CoordinatorTransport {
       // The caller's limit is the effective one; this one only has to be longer.
       let response = try await outgoing.execute(request, timeout: .seconds(20))
       let bytes = try await response.body.collect(upTo: Self.answerLimit)
-      return CoordinatorAnswer(status: Int(response.status.code), body: Data(buffer: bytes))
+      return CoordinatorAnswer(
+        status: Int(response.status.code), body: Data(buffer: bytes),
+        retryAfter: response.headers.first(name: "Retry-After").flatMap { RetryAfter.delay($0, at: time(nil)) })
     } catch let error as CancellationError {
       throw error
     } catch {

@@ -16,6 +16,11 @@ struct Judge {
   private var lastClaim: Double?
   private var results: [Result] = []
   private var violations: [Double] = []
+  private var gaps: [Double] = []
+  /// A Boolean value that indicates whether only the third strike within an hour for a gap in the heartbeats counts.
+  private let toleratesGaps: Bool
+
+  init(toleratesGaps: Bool) { self.toleratesGaps = toleratesGaps }
 
   /// What would have led to a strike or a ban.
   var strikes: [String] = []
@@ -27,6 +32,7 @@ struct Judge {
     lastClaim = nil
     results = []
     violations = []
+    gaps = []
   }
 
   mutating func registered(_ now: Double) {
@@ -71,7 +77,10 @@ struct Judge {
       longest = max(longest, run)
     }
     strike(registrations.count >= 10, "\(registrations.count) registrations within an hour")
-    strike(gap > 300 && lastClaim.map { now - $0 <= 3600 } == true, "no heartbeat for \(gap) s, and tasks claimed")
+    if gap > 300, lastClaim.map({ now - $0 <= 3600 }) == true {
+      gaps = recent(gaps, now) + [now]
+      strike(!toleratesGaps || gaps.count > 2, "no heartbeat for \(gap) s, and tasks claimed, \(gaps.count) times")
+    }
     strike(durations.filter { $0 < 500 }.count >= 3 && mean < 1000, "three results too fast")
     strike(longest >= 3, "three results the same")
     strike(empty >= 5 && empty / count > 0.6, "five results empty")

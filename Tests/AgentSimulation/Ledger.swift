@@ -28,6 +28,8 @@ final class Ledger: @unchecked Sendable {
   /// When the last heartbeat was sent that was taken, and heard to be.
   private var heartbeat: Duration?
   private var sentAt: Duration = .zero
+  /// The time that the engine took for each task that it answered.
+  private var worked: [String: Duration] = [:]
   private(set) var restores = 0
 
   /// Records that the choice of the user is on disk.
@@ -97,13 +99,32 @@ final class Ledger: @unchecked Sendable {
       world.fault("asks for work though power does not suffice")
     }
     if path == "/heartbeat" {
-      if let heartbeat, world.now - heartbeat > .seconds(16) {
+      if let heartbeat, world.now - heartbeat > world.longestPause {
         world.fault("a heartbeat \(world.now - heartbeat) after the last")
       }
       sentAt = world.now
       heartbeat = nil
     }
     return world.now
+  }
+
+  /// The engine has answered a task.
+  func answered(_ task: String, after duration: Duration) { worked[task] = duration }
+
+  /// A result goes out, whose figure is what the engine took.
+  func sends(_ body: Data, _ world: World) {
+    struct Result: Decodable {
+      var subtaskId: String
+      var ok: Bool
+      var durationMs: Int64
+    }
+    guard let result = try? JSONDecoder().decode(Result.self, from: body), result.ok,
+      let took = worked[result.subtaskId]
+    else { return }
+    let difference = Duration.milliseconds(result.durationMs) - took
+    if difference > .milliseconds(1) || difference < .milliseconds(-1) {
+      world.fault("\(result.subtaskId) took \(took), and its result says \(result.durationMs) ms")
+    }
   }
 
   /// Records an answer that the agent receives.

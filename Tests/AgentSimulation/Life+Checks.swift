@@ -11,7 +11,7 @@ extension Life {
     guard let seen, !hasEnded, !isLeaving else { return }
     checkMode(status, before: seen)
     checkServices(status)
-    if let age = world.ledger.heartbeatAge(world.now), age > .seconds(16), status.runState == .running {
+    if let age = world.ledger.heartbeatAge(world.now), age > world.longestPause, status.runState == .running {
       world.fault("no heartbeat for \(age)")
       world.ledger.heartbeatsPause()
     }

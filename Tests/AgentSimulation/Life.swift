@@ -69,6 +69,8 @@ final class Life: @unchecked Sendable {
     swarmOptions.logger = quiet
     swarmOptions.power = { world.weather.power }
     swarmOptions.model = { CoordinatorModel(isReady: world.weather.isModelReady, name: "m") }
+    swarmOptions.network.isSparing = { world.isSparing }
+    swarmOptions.network.afterGap = world.afterGap
     swarmOptions.answer = { try await world.answer($0, time) }
     swarm = try CoordinatorRunner(
       transport: SimulatedTransport(world: world, life: number, time: time), signer: SimulatedSigner(),

@@ -30,7 +30,7 @@ struct SimulatedCoordinator {
   }
 
   let hasToken: Bool
-  private var judge = Judge()
+  private var judge: Judge
   /// Every task the agent was given.
   private(set) var accounts: [String: Account] = [:]
   private var faults: [String] = []
@@ -46,7 +46,11 @@ struct SimulatedCoordinator {
   var isBanned = false
   var hasWork = true
 
-  init(hasToken: Bool) { self.hasToken = hasToken }
+  /// - Parameter toleratesGaps: Whether two strikes within an hour for gaps in the heartbeats are no fault.
+  init(hasToken: Bool, toleratesGaps: Bool) {
+    self.hasToken = hasToken
+    judge = Judge(toleratesGaps: toleratesGaps)
+  }
 
   /// What was not as it should be, or would have led to a strike, since the last time.
   mutating func takeFaults() -> [String] {

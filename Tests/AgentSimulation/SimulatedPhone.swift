@@ -30,6 +30,13 @@ struct SimulatedPhone: ComputeRunner {
 /// The engine, as bad as the weather has it.
 extension World {
   func answer(_ task: CoordinatorTask, _ time: TimeSource) async throws -> String {
+    let begun = time.now
+    let words = try await words(time)
+    ledger.answered(task.id, after: time.now - begun)
+    return words
+  }
+
+  private func words(_ time: TimeSource) async throws -> String {
     let words = "an answer of some length \(UInt64.random(in: 0...(.max), using: &random))"
     switch weather.engine {
     case .good: try await time.sleep(for: milliseconds(1000...20_000))

@@ -193,3 +193,13 @@ extension World {
     PowerSnapshot(telemetry: weather.power, externalPower: weather.power.onExternalPower ? .supply : .battery)
   }
 }
+
+/// What the seed decides for the whole day.
+extension World {
+  /// A Boolean value that indicates whether the network is metered.
+  var isSparing: Bool { seed % 3 == 0 }
+  /// The conduct after a gap in the heartbeats.
+  var afterGap: AfterGap { seed % 2 == 0 ? .work : .wait }
+  /// The longest time between two heartbeats that are taken.
+  var longestPause: Duration { isSparing ? .seconds(241) : .seconds(16) }
+}

@@ -5,7 +5,7 @@ public import SystemState
 /// A client that reads the status of the agent, and controls it, over the bus.
 ///
 /// ```swift
-/// let agent = try await AgentClient.open(on: .system)
+/// let agent = try await AgentClient.open(on: .system)  // reading does not start an agent that is stopped
 /// try await agent.choose(.bluetoothLocal)
 /// try await agent.follow { status in print(status.mode, status.runState) }
 /// ```
@@ -65,6 +65,12 @@ public struct AgentClient: Sendable {
   public func choose(_ mode: ComputeMode) async throws -> AgentStatus {
     try await asking { try await agent.call(AgentBus.interface, "SetMode", .string(mode.rawValue), returning: "") }
     return try await status()
+  }
+
+  /// Does now what the agent would do at its time anyway.
+  /// - Throws: The errors of ``choose(_:)``.
+  public func push(_ what: CoordinatorPush) async throws {
+    try await asking { try await agent.call(AgentBus.interface, "Push", .string(what.rawValue), returning: "") }
   }
 
   /// Changes the setting that nothing runs without external power.
@@ -134,6 +140,10 @@ public struct AgentClient: Sendable {
   private func complete<R>(
     _ all: () async throws -> R, orElse part: () async throws -> R
   ) async throws -> R {
+    // A look starts no agent that the administrator has stopped; a call without an owner would.
+    guard try await agent.connection.owner(of: AgentBus.name) != nil else {
+      throw AgentError(.notRunning, "no agent runs")
+    }
     do {
       return try await all()
     } catch let error as DBusError

@@ -114,7 +114,13 @@ public final class AgentControl: Sendable {
       AgentBus.interface,
       methods: [
         .init("SetMode", in: [.init("mode", "s")]) { call in
-          await runner.choose(try call.choice(of: "mode", allowed: "off, on and bluetooth-local"))
+          let mode: ComputeMode = try call.choice(of: "mode", allowed: "off, on and bluetooth-local")
+          if mode == .on { await runner.push(.tasks) }
+          await runner.choose(mode)
+          return []
+        },
+        .init("Push", in: [.init("what", "s")]) { call in
+          await runner.push(try call.choice(of: "push", allowed: "tasks and uploads"))
           return []
         },
         .init("SetRunOnlyWhileCharging", in: [.init("only", "b")]) { call in

@@ -49,6 +49,7 @@ extension AgentEvent {
       // Their texts are of this program alone.
       break
     case .failed: event.text = "a service has failed; \(AgentStatus.hidden)"
+    case .work: event.text = "work on a task has begun or ended"
     case .task: event.text = "the state of a background task has changed"
     case .coordinator: event.text = "the state of this machine at the coordinator has changed"
     case .storage: event.text = "a file could not be read or written, or can be again"

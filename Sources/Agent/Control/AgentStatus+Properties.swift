@@ -18,6 +18,7 @@ extension AgentStatus {
       ("Network", "s", network.map { .string($0.status.rawValue) }),
       ("NetworkReason", "s", network?.reason.map(Value.string)),
       ("NetworkInterface", "s", network?.interface.map(Value.string)),
+      ("NetworkMetered", "b", network.map { .bool($0.isMetered) }),
       ("OnExternalPower", "b", power.map { .bool($0.onExternalPower) }),
       ("BatteryLevelPct", "i", power?.batteryLevelPct.map { .int32(Int32($0)) }),
       ("LowPowerMode", "b", power.map { .bool($0.lowPowerMode) }),
@@ -28,6 +29,8 @@ extension AgentStatus {
       ("LastHeartbeatAtMs", "x", coordinator?.lastHeartbeatAtMs.map(Value.int64)),
       ("NextHeartbeatAtMs", "x", coordinator?.nextHeartbeatAtMs.map(Value.int64)),
       ("CoordinatorProblem", "s", coordinator?.problem.map(Value.string)),
+      ("UnreachableSinceMs", "x", coordinator?.health.unreachableSinceMs.map(Value.int64)),
+      ("UnreachableBecause", "s", coordinator?.health.unreachableBecause.map { .string($0.rawValue) }),
       ("Working", "b", coordinator.map { .bool($0.isWorking) }),
       ("HeldBecause", "s", coordinator?.heldBecause.map(Value.string)),
       ("Jobs", "a{st}", coordinator.map { .counts($0.jobs) }),
@@ -79,6 +82,7 @@ extension AgentStatus {
     network = text("Network").flatMap(PathSnapshot.Status.init).map {
       Network(status: $0, reason: text("NetworkReason"), interface: text("NetworkInterface"))
     }
+    network?.isMetered = properties["NetworkMetered"]?.bool ?? false
     power = properties["OnExternalPower"]?.bool.map {
       PowerTelemetry(
         onExternalPower: $0, batteryLevelPct: properties["BatteryLevelPct"]?.integer(),

@@ -5,7 +5,8 @@ extension CoordinatorStatus {
   var jobs: [String: Int] {
     [
       "done": jobsDone, "failed": jobsFailed, "cancelled": jobsCancelled, "unwanted": resultsUnwanted,
-      "waiting": resultsWaiting,
+      "waiting": resultsWaiting, "heartbeatsFailed": health.heartbeatsFailed,
+      "workedMs": Int(clamping: health.workedMs),
     ]
   }
 
@@ -19,12 +20,16 @@ extension CoordinatorStatus {
       nextHeartbeatAtMs: properties["NextHeartbeatAtMs"]?.integer(), problem: properties["CoordinatorProblem"]?.string)
     isWorking = properties["Working"]?.bool ?? false
     heldBecause = properties["HeldBecause"]?.string
+    health.unreachableSinceMs = properties["UnreachableSinceMs"]?.integer()
+    health.unreachableBecause = properties["UnreachableBecause"]?.string.flatMap(UnreachableReason.init)
     let jobs = properties["Jobs"]?.counts ?? [:]
     jobsDone = jobs["done", default: 0]
     jobsFailed = jobs["failed", default: 0]
     jobsCancelled = jobs["cancelled", default: 0]
     resultsUnwanted = jobs["unwanted", default: 0]
     resultsWaiting = jobs["waiting", default: 0]
+    health.heartbeatsFailed = jobs["heartbeatsFailed", default: 0]
+    health.workedMs = Int64(jobs["workedMs", default: 0])
     dropReasons = properties["DropReasons"]?.counts ?? [:]
   }
 }

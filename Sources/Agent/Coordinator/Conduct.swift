@@ -28,6 +28,9 @@ struct Conduct: Sendable, Hashable, Codable {
 
   /// The duration over which the coordinator counts, 1 h, and 30 s more, because results arrive later than they are sent.
   static let windowMs: Int64 = 3_630_000
+  /// The age up to which the coordinator surely counts a result that was sent: 1 h, and 30 s less, because the next one
+  /// arrives later than now. An older one may be counted or not.
+  private static let surelyCountedMs: Int64 = 3_570_000
   /// The number of results that are remembered.
   private static let limit = 128
 
@@ -42,7 +45,7 @@ struct Conduct: Sendable, Hashable, Codable {
   func objectionToNext(behind results: [ResultRequest], atMs now: Int64) -> HoldReason? {
     let marks = recent(now) + results.map { Mark($0, atMs: now) }
     if Self.areRepeated(Self.withoutAttempts(marks)) { return .answersRepeat }
-    return tallies(marks).lazy.compactMap(\.objectionToNext).first
+    return tallies(marks, atMs: now).lazy.compactMap(\.objectionToNext).first
   }
 
   /// Returns the instant until which a result is not sent, because with it the results would look forged, and the reason;
@@ -52,7 +55,7 @@ struct Conduct: Sendable, Hashable, Codable {
     guard let first = marks.first else { return nil }
     let all = marks + [Mark(result, atMs: now)]
     if Self.areRepeated(all) { return (marks[marks.count - 2].atMs + Self.windowMs, .answersRepeat) }
-    return tallies(all).lazy.compactMap(\.objection).first.map { (first.atMs + Self.windowMs, $0) }
+    return tallies(all, atMs: now).lazy.compactMap(\.objection).first.map { (first.atMs + Self.windowMs, $0) }
   }
 
   /// Counts a result that is about to be sent.
@@ -87,8 +90,9 @@ struct Conduct: Sendable, Hashable, Codable {
   }
 
   /// Returns all tallies that the coordinator may have: it counts from the first result or from a later one.
-  private func tallies(_ marks: [Mark]) -> [Tally] {
-    let unsure = unsureBeforeMs.map { instant in marks.prefix { $0.atMs < instant }.count } ?? 0
+  private func tallies(_ marks: [Mark], atMs now: Int64) -> [Tally] {
+    let instant = max(unsureBeforeMs ?? .min, now - Self.surelyCountedMs)
+    let unsure = marks.prefix { $0.atMs < instant }.count
     return (0...unsure).map { Tally(Array(marks.dropFirst($0))) }
   }
 

@@ -51,7 +51,9 @@ struct CoordinatorClient: Sendable {
     // An accepted registration is answered with a token, which may be the old one.
     if case .register = call, (200..<300).contains(answer.status) { return answer }
     let secrets = KnownSecrets([options.registrationToken, options.meshToken, machine.enrolment.meshToken])
-    return CoordinatorAnswer(status: answer.status, body: Data(secrets.removed(from: [UInt8](answer.body))))
+    var answer = answer
+    answer.body = Data(secrets.removed(from: [UInt8](answer.body)))
+    return answer
   }
 
   private func body(of call: CoordinatorMachine.Call, for machine: CoordinatorMachine) throws -> Data {

@@ -6,6 +6,8 @@ struct CoordinatorConnection: Sendable, Hashable {
     var count: Int
     /// The reason of the newest failure, for display.
     var reason: String
+    /// The instant of the first of them; `nil` if the coordinator answered.
+    var since: Duration?
   }
 
   /// A refusal of this machine by the coordinator.
@@ -32,6 +34,15 @@ struct CoordinatorConnection: Sendable, Hashable {
   private(set) var state = State.disconnected(nil)
   /// The earliest instant of the next registration or heartbeat, apart from a refusal.
   private(set) var nextAt: Duration = .zero
+  /// A Boolean value that indicates whether the next heartbeat may come later, because nothing depends on it.
+  private(set) var mayBeSpared = false
+
+  /// The instant since which the coordinator cannot be reached; `nil` before ``CoordinatorMachine/failureLimit`` failures
+  /// in a row.
+  var unreachableSince: Duration? {
+    guard let failures, failures.count >= CoordinatorMachine.failureLimit else { return nil }
+    return failures.since
+  }
 
   /// A Boolean value that indicates whether requests for work and results may be sent.
   var isConnected: Bool {
@@ -66,6 +77,7 @@ struct CoordinatorConnection: Sendable, Hashable {
   mutating func accept(next: Duration) {
     state = .connected
     nextAt = next
+    mayBeSpared = true
   }
 
   /// Notes that the coordinator answered, and did not recognize this machine.
@@ -82,7 +94,8 @@ struct CoordinatorConnection: Sendable, Hashable {
   /// Counts a registration or heartbeat that failed.
   /// - Returns: The number of failures in a row.
   mutating func fail(_ reason: String, at now: Duration, random: Double) -> Int {
-    let failures = Failures(count: (failures?.count ?? 0) + 1, reason: reason)
+    let failures = Failures(count: (failures?.count ?? 0) + 1, reason: reason, since: failures?.since ?? now)
+    mayBeSpared = false
     switch state {
     case .connected, .failing:
       state = failures.count < CoordinatorMachine.failureLimit ? .failing(failures) : .disconnected(failures)
@@ -94,5 +107,20 @@ struct CoordinatorConnection: Sendable, Hashable {
   }
 
   /// Lets the next registration or heartbeat be sent at once.
-  mutating func hurry(at now: Duration) { nextAt = now }
+  mutating func hurry(at now: Duration) {
+    nextAt = now
+    mayBeSpared = false
+  }
+
+  /// Sends nothing before an instant, as the coordinator demands.
+  mutating func wait(until instant: Duration) { nextAt = max(nextAt, instant) }
+
+  /// Lets the next registration or heartbeat be sent at once, also after a refusal.
+  mutating func askNow(at now: Duration) {
+    hurry(at: now)
+    if case .refused(var refusal, let failures) = state {
+      refusal.until = min(refusal.until, now)
+      state = .refused(refusal, failures)
+    }
+  }
 }

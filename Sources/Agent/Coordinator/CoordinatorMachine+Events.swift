@@ -29,6 +29,8 @@ extension CoordinatorMachine {
     case tick
     /// A request has ended with this outcome.
     case ended(Call, Outcome)
+    /// The user, or the coordinator, wants the next request now.
+    case askNow
     /// The state of the engine.
     case model(CoordinatorModel)
     /// The task with this identifier has an outcome.
@@ -53,6 +55,24 @@ extension CoordinatorMachine {
   enum Outcome: Sendable, Hashable {
     case answer(CoordinatorAnswer)
     case none(CoordinatorTransportError)
+
+    /// A Boolean value that indicates whether the coordinator certainly has not handled the request.
+    var hasNotArrived: Bool {
+      switch self {
+      case .none(let error): return !error.mayHaveArrived
+      case .answer(let answer): if case .busy = CoordinatorVerdict(answer) { return true } else { return false }
+      }
+    }
+
+    /// The longest delay that a coordinator may demand: 1 h.
+    static let longestRetryAfter: Duration = .seconds(3600)
+
+    /// The delay that the coordinator demands before the next such request; `nil` if it has done what was requested, or
+    /// demands none.
+    var retryAfter: Duration? {
+      guard case .answer(let answer) = self, answer.status >= 300, let delay = answer.retryAfter else { return nil }
+      return min(max(delay, .zero), Self.longestRetryAfter)
+    }
 
     /// A Boolean value that indicates whether it is unknown what the coordinator did with the request.
     var isUnsure: Bool {
@@ -89,5 +109,9 @@ extension CoordinatorMachine {
     case discard(Int)
     /// Write this into the event log.
     case log(String)
+    /// Report that work on a task has begun or ended, in words.
+    case tell(String)
+    /// Report that the coordinator pushes this.
+    case pushed(CoordinatorPush)
   }
 }

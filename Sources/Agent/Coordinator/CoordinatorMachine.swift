@@ -48,6 +48,11 @@ struct CoordinatorMachine: Sendable {
   var power: PowerTelemetry?
   /// The load of the machine, set by the owner before each event.
   var machine = MachineTelemetry()
+  /// A Boolean value that indicates whether the traffic of the network is to be spared, set by the owner before each event.
+  var isSparing = false
+  /// The conduct after a gap in the heartbeats.
+  let afterGap: AfterGap
+  private(set) var allowance: GapAllowance
   /// The time of the newest event.
   private var now: Duration = .zero
   /// The number of the newest event that varies delays.
@@ -57,8 +62,10 @@ struct CoordinatorMachine: Sendable {
   /// - Parameter firstResult: The number of the next result.
   init(
     _ session: CoordinatorSession, agentID: String, policy: AssignmentPolicy = .flowChart(FlowChart()),
-    results: [ResultOutbox.Entry] = [], firstResult: Int = 1
+    afterGap: AfterGap = .wait, results: [ResultOutbox.Entry] = [], firstResult: Int = 1
   ) {
+    self.afterGap = afterGap
+    allowance = GapAllowance(session)
     enrolment = EnrolmentMachine(session)
     heartbeat = HeartbeatMachine(session)
     signing = SigningBudget(unsignedUntil: session.unsignedUntil)
@@ -72,7 +79,7 @@ struct CoordinatorMachine: Sendable {
     CoordinatorSession(
       enrolment: enrolment.enrolment, meshToken: enrolment.meshToken, registrations: enrolment.registrations,
       heartbeats: heartbeat.history, unsignedUntil: signing.unsignedUntil, quietUntil: heartbeat.quietUntil,
-      conduct: outbox.conduct)
+      unknownUntil: allowance.unknownUntil, strikes: allowance.strikes, conduct: outbox.conduct)
   }
 
   /// A Boolean value that indicates whether the service is to work.
@@ -106,6 +113,9 @@ struct CoordinatorMachine: Sendable {
       return pass(.leave)
     case .tick: return []
     case .ended(let call, let outcome): return ended(call, outcome)
+    case .askNow:
+      connection.askNow(at: now)
+      return pass(.askNow)
     case .model(let model): return pass(.model(model))
     case .worked(let id, let work): return pass(.worked(id, work))
     case .notKept(let number): return pass(.notStored(number))
@@ -126,11 +136,25 @@ struct CoordinatorMachine: Sendable {
 
   private mutating func ended(_ call: Call, _ outcome: Outcome) -> [Action] {
     signing.ended(call, isUnsure: outcome.isUnsure, at: now)
+    let actions: [Action]
     switch call {
-    case .register: return pass(EnrolmentMachine.Event.ended(outcome))
-    case .heartbeat: return pass(HeartbeatMachine.Event.ended(outcome))
-    case .pull: return pass(.pulled(outcome))
-    case .result(let number): return pass(.ended(number, outcome))
+    case .register: actions = pass(EnrolmentMachine.Event.ended(outcome))
+    case .heartbeat: actions = pass(HeartbeatMachine.Event.ended(outcome))
+    case .pull: actions = pass(.pulled(outcome))
+    case .result(let number):
+      if outcome.hasNotArrived { allowance.takeBack() }
+      actions = pass(.ended(number, outcome))
+    }
+    if let delay = outcome.retryAfter { wait(call, until: now + delay) }
+    return actions
+  }
+
+  /// Sends no such request before an instant, as the coordinator demands.
+  private mutating func wait(_ call: Call, until instant: Duration) {
+    switch call {
+    case .register, .heartbeat: connection.wait(until: instant)
+    case .pull: work.wait(until: instant)
+    case .result: outbox.wait(until: instant)
     }
   }
 
@@ -179,7 +203,10 @@ extension CoordinatorMachine {
   /// The instant of the next registration or heartbeat, or `nil` while one is under way.
   var nextControl: Duration? {
     guard isActive, !isControlPending else { return nil }
-    let due = connection.dueAt
+    var due = connection.dueAt
+    if isSparing, connection.mayBeSpared, !work.hasJob, outbox.items.isEmpty {
+      due += HeartbeatMachine.sparingInterval - HeartbeatMachine.interval
+    }
     guard enrolment.needsRegistration else { return due }
     if !storage.isStored { return nil }
     return max(due, enrolment.registrationAllowed(at: due))
@@ -187,14 +214,22 @@ extension CoordinatorMachine {
 
   /// The instant of the next request for work, or `nil` while something else has to come first.
   var nextPull: Duration? {
-    guard isActive, connection.isConnected, heartbeat.isFresh(at: now) else { return nil }
-    return work.nextPull
+    guard isActive, connection.isConnected, heartbeat.isFresh(at: now), let next = work.nextPull else { return nil }
+    // By then the connection of the heartbeat is free again, and no second one costs another handshake.
+    guard isSparing, let last = heartbeat.history.last else { return next }
+    return max(next, last + HeartbeatMachine.sparingPause)
   }
 
   /// The instant at which the oldest result is sent, or `nil` while something else has to come first.
   var nextPost: Duration? {
     guard phase == .active || phase == .stopping, connection.isConnected, heartbeat.isFresh(at: now) else { return nil }
-    return outbox.dueAt(quietUntil: heartbeat.quietUntil)
+    return outbox.dueAt(quietUntil: quietUntil(pending: 1))
+  }
+
+  /// The instant until which nothing but heartbeats is sent, because there was a gap in them.
+  /// - Parameter pending: The number of results that are to be sent, and would be strikes.
+  private func quietUntil(pending: Int) -> Duration? {
+    allowance.quietUntil(heartbeat.quietUntil, pending: pending, afterGap, at: now)
   }
 }
 
@@ -226,6 +261,7 @@ extension CoordinatorMachine {
       case .unauthorized(let reason): return unauthorized(reason)
       case .refused(let reason): return refused(reason)
       case .failed(let reason): return failed(reason)
+      case .pushed(let push): return [Action.pushed(push)] + (push == .tasks ? pass(.askNow) : [])
       }
     }
   }
@@ -233,7 +269,7 @@ extension CoordinatorMachine {
   private mutating func pass(_ event: WorkMachine.Event) -> [Action] {
     let conditions = WorkMachine.Conditions(
       power: power, machine: machine, isActive: isActive, isSessionStored: storage.isStored,
-      quietUntil: heartbeat.quietUntil, outbox: outbox, random: random)
+      quietUntil: quietUntil(pending: outbox.items.count + 1), isSparing: isSparing, outbox: outbox, random: random)
     return work.handle(event, at: now, in: conditions).flatMap { action in
       switch action {
       case .pull: return [send(.pull, .welcome)]
@@ -241,6 +277,7 @@ extension CoordinatorMachine {
       case .cancelWork: return [.cancelWork]
       case .finish(let result): return pass(.add(result))
       case .log(let text): return [.log(text)]
+      case .tell(let text): return [.tell(text)]
       case .unauthorized(let reason): return unauthorized(reason)
       case .refused(let reason): return refused(reason)
       }
@@ -251,7 +288,9 @@ extension CoordinatorMachine {
     outbox.handle(event, at: now, random: random).flatMap { action in
       switch action {
       case .store(let entry): return [Action.keep(entry)]
-      case .send(let number): return [send(.result(number), .needed)]
+      case .send(let number):
+        allowance.send(at: now, quietUntil: heartbeat.quietUntil)
+        return [send(.result(number), .needed)]
       case .discard(let number): return [.discard(number)]
       case .log(let text): return [.log(text)]
       case .unauthorized(let reason): return unauthorized(reason)

@@ -77,14 +77,17 @@ struct HeartbeatReply: Decodable, Sendable, Hashable {
   var ok: Bool
   var blacklisted: Bool
   var reason: String?
+  /// The requests of the coordinator that this program knows, each once.
+  var push: Set<CoordinatorPush>
 
-  private enum Key: CodingKey { case ok, blacklisted, reason }
+  private enum Key: CodingKey { case ok, blacklisted, reason, push }
 
   init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: Key.self)
     ok = try fields.decode(Bool.self, forKey: .ok)
     blacklisted = fields.flag(.blacklisted)
     reason = fields.text(.reason)
+    push = Set(((try? fields.decode([String].self, forKey: .push)) ?? []).compactMap(CoordinatorPush.init))
   }
 }
 

@@ -18,6 +18,10 @@ extension CoordinatorRunner {
     case .keep(let entry): keep(entry)
     case .discard(let number): disk.outbox.discard(number)
     case .log(let text): log.append(.coordinator, text)
+    case .tell(let text): log.announce(.work, text)
+    case .pushed(let push):
+      log.append(.coordinator, "the coordinator asks to look at its \(push.rawValue)")
+      options.network.onPush(push)
     }
   }
 

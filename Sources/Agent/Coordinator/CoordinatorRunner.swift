@@ -37,6 +37,8 @@ public actor CoordinatorRunner: ComputeRunner {
     public var policy = AssignmentPolicy.flowChart(FlowChart())
     /// A closure that returns the state of the power supply; `nil` while it is unknown.
     public var power: @Sendable () -> PowerTelemetry? = { nil }
+    /// The use of the network.
+    public var network = Network()
     /// A closure that returns the kind and load of the machine.
     public var machine: @Sendable () -> MachineTelemetry = { MachineTelemetry() }
     /// The clock for intervals and limits.
@@ -54,6 +56,21 @@ public actor CoordinatorRunner: ComputeRunner {
     public init() {}
 
     var clocks: ClockReading { ClockReading(now: time.now, wallMs: wallClock(), boot: bootClock()) }
+  }
+
+  /// The use of the network, and the reactions to what comes from it.
+  public struct Network: Sendable {
+    /// A closure that returns `true` while traffic is to be spared: heartbeats are then sent every 4 min.
+    public var isSparing: @Sendable () -> Bool = { false }
+    /// The conduct after a gap in the heartbeats.
+    public var afterGap = AfterGap.wait
+    /// A closure that finds out why the coordinator cannot be reached; `nil` if it has found no reason.
+    public var examine: @Sendable () async -> UnreachableReason? = { nil }
+    /// A closure that is called for each request that the coordinator pushes; it must return soon.
+    public var onPush: @Sendable (CoordinatorPush) -> Void = { _ in }
+
+    /// Creates settings with their defaults.
+    public init() {}
   }
 
   /// The limit for work, results and requests to end when the service stops: 1 s. Without a network none of them would,
@@ -77,6 +94,8 @@ public actor CoordinatorRunner: ComputeRunner {
   var work: Task<Void, Never>?
   private var wake: Task<Void, Never>?
   var run: Run?
+  /// The start of the outage whose reason was looked for.
+  private var examined: Duration?
 
   /// The files of this coordinator.
   struct Disk {
@@ -121,7 +140,8 @@ public actor CoordinatorRunner: ComputeRunner {
     let (results, problems) = try outbox.load()
     for problem in [problem?.description].compactMap(\.self) + problems { log.append(.storage, problem) }
     machine = CoordinatorMachine(
-      session, agentID: identity.agentID, policy: options.policy, results: results, firstResult: outbox.nextNumber())
+      session, agentID: identity.agentID, policy: options.policy, afterGap: options.network.afterGap, results: results,
+      firstResult: outbox.nextNumber())
     let status = BoundedStream.make(of: CoordinatorStatus.self, limit: 1)
     statuses = status.stream
     publisher = CoordinatorStatusPublisher(status.source)
@@ -178,6 +198,7 @@ public actor CoordinatorRunner: ComputeRunner {
   func handle(_ event: CoordinatorMachine.Event) {
     machine.power = options.power()
     machine.machine = options.machine()
+    machine.isSparing = options.network.isSparing()
     for action in machine.handle(event, at: options.time.now, random: options.random()) { perform(action) }
     if machine.isSettled, !machine.isActive { settled.signal() }
     wake?.cancel()
@@ -189,5 +210,26 @@ public actor CoordinatorRunner: ComputeRunner {
       }
     }
     publisher.publish(machine, client)
+    examine()
+  }
+
+  /// Sends the next request now, also if the coordinator has refused this machine. The service must run, or be run next.
+  public func askNow() { handle(.askNow) }
+
+  /// Finds out once per outage why the coordinator cannot be reached.
+  private func examine() {
+    guard machine.isActive, let since = machine.connection.unreachableSince else {
+      publisher.reason = nil
+      examined = nil
+      return
+    }
+    guard examined != since else { return }
+    examined = since
+    Task {
+      let reason = await options.network.examine()
+      guard examined == since else { return }
+      publisher.reason = reason
+      publisher.publish(machine, client)
+    }
   }
 }

@@ -25,6 +25,10 @@ struct CoordinatorSession: Sendable, Hashable {
   var unsignedUntil: Duration?
   /// The instant until which only heartbeats are sent, because there was a gap.
   var quietUntil: Duration?
+  /// The instant until which results of the past may be unknown, so that nothing but heartbeats is sent in any case.
+  var unknownUntil: Duration?
+  /// The instants of results that were sent after a gap, and so may be strikes.
+  var strikes: [Duration] = []
   /// The results of the last hour.
   var conduct = Conduct()
 

@@ -12,6 +12,8 @@ public struct CoordinatorStatus: Sendable, Hashable {
   public var nextHeartbeatAtMs: Int64?
   /// The reason why the last of them failed, for display; `nil` if it was accepted.
   public var problem: String?
+  /// The outages of the coordinator, and the time spent for it.
+  public var health = Health()
 
   /// A Boolean value that indicates whether there is a task.
   public var isWorking = false
@@ -32,6 +34,22 @@ public struct CoordinatorStatus: Sendable, Hashable {
   /// The number of times that work was held, by reason.
   public var dropReasons: [String: Int] = [:]
 
+  /// The outages of the coordinator, and the time spent for it.
+  public struct Health: Sendable, Hashable {
+    /// The time since which the coordinator cannot be reached, in milliseconds since 1970; `nil` while it can, or before
+    /// three requests in a row have failed.
+    public var unreachableSinceMs: Int64?
+    /// The reason why it cannot be reached; `nil` if there is none, or none was found.
+    public var unreachableBecause: UnreachableReason?
+    /// The number of heartbeats that failed since the start.
+    public var heartbeatsFailed = 0
+    /// The time spent on tasks since the start, in milliseconds.
+    public var workedMs: Int64 = 0
+
+    /// Creates the values of a coordinator that can be reached.
+    public init() {}
+  }
+
   /// Creates a status without any tasks or results.
   public init(
     address: String, agentID: String, isRegistered: Bool = false, lastHeartbeatAtMs: Int64? = nil,
@@ -43,5 +61,24 @@ public struct CoordinatorStatus: Sendable, Hashable {
     self.lastHeartbeatAtMs = lastHeartbeatAtMs
     self.nextHeartbeatAtMs = nextHeartbeatAtMs
     self.problem = problem
+  }
+}
+
+/// The reasons why a coordinator cannot be reached although there is a default route.
+public enum UnreachableReason: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
+  /// A captive portal requires signing in.
+  case portal
+  /// The network leads to no server beyond it.
+  case network
+  /// Other servers can be reached.
+  case coordinator
+
+  /// The reason in words, for display.
+  public var description: String {
+    switch self {
+    case .portal: "portal: the network requires signing in"
+    case .network: "the network reaches no server"
+    case .coordinator: "the coordinator does not answer, other servers do"
+    }
   }
 }

@@ -12,6 +12,9 @@ struct CoordinatorStatusPublisher {
   let source: BoundedStream<CoordinatorStatus>.Source
   private var lastHeartbeat: WallInstant?
   private var nextHeartbeat: WallInstant?
+  private var unreachableSince: WallInstant?
+  /// The reason why the coordinator cannot be reached.
+  var reason: UnreachableReason?
 
   /// Creates a publisher that yields to a stream.
   init(_ source: BoundedStream<CoordinatorStatus>.Source) { self.source = source }
@@ -20,12 +23,19 @@ struct CoordinatorStatusPublisher {
   mutating func publish(_ machine: CoordinatorMachine, _ client: CoordinatorClient) {
     let options = client.options
     lastHeartbeat = Self.wall(machine.heartbeat.history.last, lastHeartbeat, options)
-    nextHeartbeat = Self.wall(machine.nextControl, nextHeartbeat, options)
+    // A machine that is refused asks again when the user, or the end of the delay, starts the service again.
+    let next = machine.nextControl ?? (machine.isActive ? nil : machine.connection.refusal?.until)
+    nextHeartbeat = Self.wall(next, nextHeartbeat, options)
+    unreachableSince = Self.wall(machine.connection.unreachableSince, unreachableSince, options)
     var status = CoordinatorStatus(
       address: client.transport.address, agentID: client.identity.agentID,
       isRegistered: machine.enrolment.state == .registered, lastHeartbeatAtMs: lastHeartbeat?.ms,
       nextHeartbeatAtMs: nextHeartbeat?.ms, problem: machine.connection.failures?.reason)
+    status.health.unreachableSinceMs = unreachableSince?.ms
+    status.health.unreachableBecause = unreachableSince == nil ? nil : reason
+    status.health.heartbeatsFailed = machine.heartbeat.failed
     let counters = machine.work.counters
+    status.health.workedMs = counters.workedMs
     status.isWorking = machine.work.hasJob
     status.resultsWaiting = machine.outbox.items.count
     status.jobsDone = counters.done

@@ -4,6 +4,13 @@ import Timing
 
 /// The file of a ``CoordinatorSession``, readable by its user only because it contains a token.
 struct CoordinatorStore: Sendable {
+  /// The consequences of a gap in the heartbeats.
+  private struct Gap: Codable {
+    var quietUntilMs: Int64?
+    var unknownUntilMs: Int64?
+    var strikesAtMs: [Int64]
+  }
+
   /// The session as it is written, in milliseconds since 1970, because the agent's clock starts with the process.
   private struct Contents: Codable, Versioned {
     var version = 1
@@ -17,7 +24,7 @@ struct CoordinatorStore: Sendable {
     var firstHeartbeatAtMs: Int64?
     var unsureHeartbeatAtMs: Int64?
     var unsignedUntilMs: Int64?
-    var quietUntilMs: Int64?
+    var gap: Gap?
     var conduct: Conduct
     /// The time of writing by the wall clock, and by the clock since the boot, which cannot be set.
     var savedAtMs: Int64
@@ -98,9 +105,14 @@ struct CoordinatorStore: Sendable {
       session.heartbeats = .unconfirmed(first: instant(first), unsure: unsure)
     }
     session.unsignedUntil = contents.unsignedUntilMs.map(deadline)
-    session.quietUntil = contents.quietUntilMs.map(deadline)
+    session.quietUntil = contents.gap?.quietUntilMs.map(deadline)
+    session.unknownUntil = contents.gap?.unknownUntilMs.map(deadline)
+    session.strikes = (contents.gap?.strikesAtMs ?? []).suffix(64).map(instant)
     session.conduct = contents.conduct.moved(fromMs: wallMs, toMs: now.milliseconds(rounded: .towardZero))
-    if isStale || wallMs < contents.savedAtMs { session.quietUntil = now + CoordinatorSession.quiet }
+    if isStale || wallMs < contents.savedAtMs {
+      session.quietUntil = now + CoordinatorSession.quiet
+      session.unknownUntil = session.quietUntil
+    }
     return session
   }
 
@@ -115,7 +127,10 @@ struct CoordinatorStore: Sendable {
       mayBeRegistered: session.enrolment == .uncertain, meshToken: session.meshToken,
       registrationsAtMs: session.registrations.map(wall), lastHeartbeatAtMs: heartbeats.last.map(wall),
       firstHeartbeatAtMs: heartbeats.first.map(wall), unsureHeartbeatAtMs: unsure.map(wall),
-      unsignedUntilMs: session.unsignedUntil.map(wall), quietUntilMs: session.quietUntil.map(wall),
+      unsignedUntilMs: session.unsignedUntil.map(wall),
+      gap: Gap(
+        quietUntilMs: session.quietUntil.map(wall), unknownUntilMs: session.unknownUntil.map(wall),
+        strikesAtMs: session.strikes.map(wall)),
       conduct: session.conduct.moved(fromMs: clock.now.milliseconds(rounded: .towardZero), toMs: clock.wallMs),
       savedAtMs: clock.wallMs, boot: clock.boot)
     do throws(AgentError) {

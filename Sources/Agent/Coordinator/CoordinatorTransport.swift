@@ -21,11 +21,14 @@ public struct CoordinatorAnswer: Sendable, Hashable {
   public var status: Int
   /// The body of the response.
   public var body: Data
+  /// The delay that the header `Retry-After` demands before the next request; `nil` if there is none.
+  public var retryAfter: Duration?
 
   /// Creates a response from its parts.
-  public init(status: Int, body: Data) {
+  public init(status: Int, body: Data, retryAfter: Duration? = nil) {
     self.status = status
     self.body = body
+    self.retryAfter = retryAfter
   }
 }
 

@@ -87,6 +87,15 @@ struct OutboxMachine: Sendable, Hashable {
   /// The result under way.
   var sending: ResultOutbox.Entry? { if case .sending(let entry) = state { entry } else { nil } }
 
+  /// Sends no result before an instant, as the coordinator demands.
+  mutating func wait(until instant: Duration) {
+    switch state {
+    case .waiting(let until): state = .waiting(until: max(until, instant))
+    case .held(let until): state = .held(until: max(until, instant))
+    case .sending: break
+    }
+  }
+
   /// The instant at which the next result is due, or `nil` while there is none or one is under way.
   /// - Parameter quietUntil: The instant until which only heartbeats are sent.
   func dueAt(quietUntil: Duration?) -> Duration? {

@@ -38,6 +38,8 @@ struct WorkMachine: Sendable {
     case stop
     /// The task becomes a result at once, without an outcome if need be.
     case leave
+    /// The next request for work is due now.
+    case askNow
   }
 
   /// The actions that the state machine's owner performs.
@@ -52,6 +54,8 @@ struct WorkMachine: Sendable {
     case finish(ResultRequest)
     /// Write this into the event log.
     case log(String)
+    /// Report that work has begun or ended, in words.
+    case tell(String)
     /// Register: the coordinator does not know this machine, for this reason.
     case unauthorized(String)
     /// Send nothing for a while: the coordinator refuses this machine, for this reason.
@@ -70,6 +74,8 @@ struct WorkMachine: Sendable {
     var isSessionStored = true
     /// The instant until which only heartbeats are sent.
     var quietUntil: Duration?
+    /// A Boolean value that indicates whether the traffic of the network is to be spared.
+    var isSparing = false
     /// The results that wait, and those that were sent.
     var outbox: OutboxMachine
     /// A number from 0 to 1 that varies delays.
@@ -80,6 +86,8 @@ struct WorkMachine: Sendable {
   static let interval: Duration = .milliseconds(1200)
   /// The interval between requests for work on battery: 2.5 s.
   static let intervalOnBattery: Duration = .milliseconds(2500)
+  /// The interval between requests for work while traffic is to be spared, which is that of heartbeats then.
+  static let sparingInterval = HeartbeatMachine.sparingInterval
   /// The delay before work is asked for again when power or the model did not allow it: 15 s.
   static let holdDelay: Duration = .seconds(15)
   /// The delay after a task that this machine cannot do: 30 s. The same task would come again.
@@ -118,6 +126,14 @@ struct WorkMachine: Sendable {
     case .worked(let id, let work):
       // Work that was cancelled may end late, while there is another task.
       if case .working(let job) = state, job.task.id == id { return finish(job, work, at: now, conditions) }
+    case .askNow:
+      switch state {
+      case .idle: state = .idle(until: now)
+      case .pulling: break
+      case .working(var job):
+        job.nextPullAt = now
+        state = .working(job)
+      }
     case .stop: if case .working = state { return [.cancelWork] }
     case .leave:
       if case .working(let job) = state {
@@ -125,6 +141,11 @@ struct WorkMachine: Sendable {
       }
     }
     return []
+  }
+
+  /// Asks for no work before an instant, as the coordinator demands.
+  mutating func wait(until instant: Duration) {
+    if case .idle(let until) = state { state = .idle(until: max(until, instant)) }
   }
 
   private mutating func change(to model: CoordinatorModel, at now: Duration) {
@@ -148,6 +169,7 @@ struct WorkMachine: Sendable {
   ) -> [Action] {
     state = .idle(until: max(job.nextPullAt, now + Self.interval(conditions)))
     let result = result(of: job, work, at: now)
+    let cancelled = counters.cancelled
     if result.ok {
       counters.done += 1
     } else if case .cancelled = work {
@@ -155,7 +177,9 @@ struct WorkMachine: Sendable {
     } else {
       counters.failed += 1
     }
-    return [.finish(result)]
+    counters.workedMs += result.durationMs
+    let outcome = result.ok ? "done" : counters.cancelled > cancelled ? "cancelled" : "failed"
+    return [.finish(result), .tell("task \(job.task.id.prefix(100)) \(outcome) after \(result.durationMs) ms")]
   }
 
   private func result(of job: Job, _ work: CoordinatorMachine.Work, at now: Duration) -> ResultRequest {
@@ -185,7 +209,8 @@ struct WorkMachine: Sendable {
   // MARK: Asking for work
 
   static func interval(_ conditions: Conditions) -> Duration {
-    conditions.power?.onExternalPower == false ? intervalOnBattery : interval
+    if conditions.isSparing { return sparingInterval }
+    return conditions.power?.onExternalPower == false ? intervalOnBattery : interval
   }
 
   private mutating func pull(at now: Duration, _ conditions: Conditions) -> [Action] {
@@ -265,7 +290,7 @@ struct WorkMachine: Sendable {
       } else {
         state = .working(Job(task: task, startedAt: now, nextPullAt: next))
         lastTask = now
-        return [.work(task)]
+        return [.work(task), .tell("task \(task.id.prefix(100)) begun")]
       }
     case .deferred(let reason, let delay):
       counters.hold(reason)

@@ -36,6 +36,8 @@ public struct AgentEvent: Sendable, Hashable, Codable {
     public static let task = Kind(rawValue: "task")
     /// The state of this machine at the coordinator has changed.
     public static let coordinator = Kind(rawValue: "coordinator")
+    /// Work on a task of the coordinator has begun or ended. Such events are not in the log.
+    public static let work = Kind(rawValue: "work")
     /// A file could not be read or written, or can be again.
     public static let storage = Kind(rawValue: "storage")
   }

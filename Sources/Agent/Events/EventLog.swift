@@ -91,6 +91,17 @@ public final class EventLog: Sendable {
     }
   }
 
+  /// Delivers an event to the subscribers of ``events(limit:)``, with the number of the newest one in the log.
+  ///
+  /// What happens all the time would push everything else out of the log.
+  public func announce(_ kind: AgentEvent.Kind, _ text: String) {
+    let now = wallClock()
+    state.withLock { state in
+      let event = AgentEvent(number: state.count, atMs: now, kind: kind, text: String(text.prefix(Self.textLimit)))
+      _ = feed.publish(event)
+    }
+  }
+
   private func write(_ event: AgentEvent, to path: String, _ state: inout State) {
     do {
       try EventFile.append(event, to: path, isTorn: state.isTorn, limit: Self.fileLimit)

@@ -42,6 +42,15 @@ extension CoordinatorStatus {
         "edgeblue_coordinator_last_heartbeat_timestamp_seconds", .gauge,
         "The Unix time of the last accepted heartbeat.",
         lastHeartbeatAtMs.map { [Metric.Sample(Double($0) / 1000)] } ?? []),
+      Metric(
+        "edgeblue_coordinator_unreachable", .gauge, "1 while the coordinator cannot be reached.",
+        health.unreachableSinceMs == nil ? 0 : 1),
+      Metric(
+        "edgeblue_coordinator_heartbeats_failed_total", .counter, "Heartbeats that the coordinator did not accept.",
+        health.heartbeatsFailed),
+      Metric(
+        "edgeblue_coordinator_task_seconds_total", .counter, "The time spent on tasks.",
+        [.init(Double(health.workedMs) / 1000)]),
       Metric("edgeblue_coordinator_working", .gauge, "1 while a task is worked on.", isWorking ? 1 : 0),
       Metric(
         "edgeblue_coordinator_tasks_total", .counter, "Tasks that were worked on, by outcome.",

@@ -15,6 +15,8 @@ extension ModeMachine {
     case networkLost(because: String)
     /// The power supply has changed, or is known now.
     case power(onExternalPower: Bool)
+    /// The traffic of the network costs, or does not.
+    case metered(Bool)
     /// A Bluetooth adapter was found, or the last one was removed.
     case bluetooth(isAvailable: Bool)
     /// A service that was started works now.
@@ -49,10 +51,17 @@ extension ModeMachine {
   public enum Notice: String, Sendable, Hashable, CustomStringConvertible {
     /// The mode is Bluetooth Local because the network was lost, and the network has returned.
     case networkReturned = "network_returned"
+    /// The mode is On, and the coordinator cannot be reached for long.
+    case localPossible = "local_possible"
 
     /// The notice in words, for display.
     public var description: String {
-      "The network is back. The mode is still Bluetooth Local; choose On to rejoin the swarm."
+      switch self {
+      case .networkReturned:
+        "The network is back. The mode is still Bluetooth Local; choose On to rejoin the swarm."
+      case .localPossible:
+        "The coordinator cannot be reached. The mode stays On; Bluetooth Local is possible meanwhile, if you choose it."
+      }
     }
   }
 
@@ -98,12 +107,15 @@ extension ModeMachine {
     case powerUnknown = "power_unknown"
     /// The mode is On, there is no network, and there is no Bluetooth adapter to change to.
     case noNetwork = "no_network"
+    /// The mode is On, and the setting lets nothing run for the swarm while the network is metered.
+    case metered
 
     /// The reason in words, for display.
     public var description: String {
       switch self {
       case .notCharging: "services run on external power only; connect power to start"
       case .noNetwork: "waiting for the network; without a Bluetooth adapter the mode stays On"
+      case .metered: "the network is metered, and the setting lets nothing run for the swarm there"
       case .powerUnknown: "services run on external power only, and the power supply is not known yet"
       }
     }

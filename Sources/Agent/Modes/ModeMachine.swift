@@ -39,12 +39,16 @@ public struct ModeMachine: Sendable, Hashable {
   /// A Boolean value that indicates whether there is a Bluetooth adapter; `true` before it is known.
   private(set) var hasBluetooth = true
   private let returnToOn: ReturnToOn
+  /// A Boolean value that indicates whether nothing runs for the swarm while the network is metered.
+  private let pausesOnMetered: Bool
+  private(set) var isMetered = false
   private(set) var phone = Phase.idle
   private(set) var heartbeat = Phase.idle
 
   /// Creates a state machine with the restored mode; ``Event/start`` applies it.
-  public init(_ record: ModeRecord, returnToOn: ReturnToOn = .never) {
+  public init(_ record: ModeRecord, returnToOn: ReturnToOn = .never, pausesOnMetered: Bool = false) {
     self.returnToOn = returnToOn
+    self.pausesOnMetered = pausesOnMetered
     self.record = ModeRecord(
       mode: record.mode, cause: record.cause, runOnlyWhileCharging: record.runOnlyWhileCharging)
   }
@@ -89,6 +93,7 @@ public struct ModeMachine: Sendable, Hashable {
       return onExternalPower == nil ? .powerUnknown : .notCharging
     }
     if record.mode == .on, case .lost = path { return .noNetwork }
+    if record.mode == .on, pausesOnMetered, isMetered { return .metered }
     return nil
   }
 
@@ -122,6 +127,7 @@ public struct ModeMachine: Sendable, Hashable {
       path = .found
     case .networkLost(let reason): path = .lost(because: reason)
     case .power(let isExternal): onExternalPower = isExternal
+    case .metered(let costs): isMetered = costs
     case .bluetooth(let isThere): hasBluetooth = isThere
     case .started(let service): if self[service] == .starting { self[service] = .running }
     case .ended(let service, let reason): end(service, reason ?? "it ended by itself", &actions)

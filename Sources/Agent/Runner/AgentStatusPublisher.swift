@@ -68,5 +68,6 @@ extension AgentStatus.Network {
     self.init(
       status: path.status, reason: path.unsatisfiedReason?.description,
       interface: path.status == .satisfied ? path.preferredInterface?.name : nil)
+    isMetered = path.isExpensive
   }
 }

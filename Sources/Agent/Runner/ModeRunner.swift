@@ -33,6 +33,12 @@ public actor ModeRunner {
     public var networkDelays = NetworkDelays()
     /// The conditions under which the mode returns to On without the user; never by default.
     public var returnToOn = ReturnToOn.never
+    /// A Boolean value that indicates whether nothing runs for the swarm while the network is metered.
+    public var pausesOnMetered = false
+    /// The duration of an outage of the coordinator after which Bluetooth Local is offered to the user; 10 min by default.
+    public var localOfferDelay: Duration = .seconds(600)
+    /// A closure that does now what would be done at its time anyway; it must return soon.
+    public var push: @Sendable (CoordinatorPush) async -> Void = { _ in }
     /// A closure that shows the user a notice they did not ask for; it must return soon.
     public var notify: @Sendable (ModeMachine.Notice) -> Void = { _ in }
     /// The logger for failures of services and files.
@@ -87,6 +93,16 @@ public actor ModeRunner {
     var timer: Task<Void, Never>?
   }
 
+  /// An outage of the coordinator.
+  struct Outage {
+    /// Its start by the wall clock, which identifies it.
+    var sinceMs: Int64
+    /// The instant at which it was first heard of.
+    var noticedAt: Duration
+    /// A Boolean value that indicates whether Bluetooth Local was offered to the user.
+    var isLocalOffered = false
+  }
+
   /// The mode on disk.
   struct Storage {
     let save: @Sendable (ModeRecord) throws(AgentError) -> Void
@@ -97,7 +113,7 @@ public actor ModeRunner {
 
   /// The log of everything that happened to the agent.
   public nonisolated let log: EventLog
-  let options: Options
+  nonisolated let options: Options
   private nonisolated let feed: UpdateFeed<AgentStatus>
   private let restored: AgentStatus
   let ends: BoundedStream<AgentError?>
@@ -109,6 +125,7 @@ public actor ModeRunner {
   var storage: Storage
   var network: Network
   var publisher: AgentStatusPublisher
+  private var outage: Outage?
 
   /// Restores the mode; ``run(paths:powers:)`` applies it.
   /// - Parameters:
@@ -132,7 +149,7 @@ public actor ModeRunner {
     restored: Restored<ModeRecord>, log: EventLog, services: Services, options: Options,
     save: @escaping @Sendable (ModeRecord) throws(AgentError) -> Void
   ) {
-    machine = ModeMachine(restored.value, returnToOn: options.returnToOn)
+    machine = ModeMachine(restored.value, returnToOn: options.returnToOn, pausesOnMetered: options.pausesOnMetered)
     network = Network(gate: NetworkGate(options.networkDelays))
     self.log = log
     self.options = options
@@ -203,6 +220,7 @@ public actor ModeRunner {
   /// - Parameter path: The state of the network now.
   public func take(_ path: PathSnapshot) {
     publisher.reports.path = path
+    if path.isExpensive != machine.isMetered { handle(.metered(path.isExpensive)) }
     if path.status == .satisfied {
       follow(.found)
     } else {
@@ -233,7 +251,24 @@ public actor ModeRunner {
   /// Reports the status of the coordinator's client in ``status``.
   public func take(_ coordinator: CoordinatorStatus) {
     publisher.reports.coordinator = coordinator
+    offerLocal(coordinator.health.unreachableSinceMs)
     publish()
+  }
+
+  /// Offers Bluetooth Local to the user once per outage of the coordinator, when it has lasted.
+  private func offerLocal(_ sinceMs: Int64?) {
+    guard let sinceMs, machine.record.mode == .on, machine.hasBluetooth else {
+      outage = nil
+      return
+    }
+    let now = options.time.now
+    var known = outage.flatMap { $0.sinceMs == sinceMs ? $0 : nil } ?? Outage(sinceMs: sinceMs, noticedAt: now)
+    if !known.isLocalOffered, now - known.noticedAt >= options.localOfferDelay {
+      known.isLocalOffered = true
+      log.append(.coordinator, "the coordinator cannot be reached for long; Bluetooth Local is possible")
+      options.notify(.localPossible)
+    }
+    outage = known
   }
 
   /// Reports the status of the loop of speed tests in ``status``.
@@ -259,6 +294,9 @@ public actor ModeRunner {
     if let failed, storage.failure?.count == failed { persistAgain() }
     return status
   }
+
+  /// Does now what would be done at its time anyway.
+  public nonisolated func push(_ what: CoordinatorPush) async { await options.push(what) }
 
   /// Changes the setting that nothing runs without external power.
   /// - Returns: The status after the change.

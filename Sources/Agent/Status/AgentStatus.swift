@@ -11,6 +11,8 @@ public struct AgentStatus: Sendable, Hashable {
     public var reason: String?
     /// The interface of the default route; `nil` if there is none.
     public var interface: String?
+    /// A Boolean value that indicates whether the traffic may cost money.
+    public var isMetered = false
 
     /// Creates a summary from its parts.
     public init(status: PathSnapshot.Status, reason: String? = nil, interface: String? = nil) {
