@@ -22,6 +22,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
         edgeblue path --watch                print the default route, and each change
         edgeblue power --watch               print mains or battery, and each change
         edgeblue agent --engine ollama       offer compute in the selected mode
+        sudo edgeblue agent setup            ask for the settings of the installed agent
         edgeblue mode local                  select the mode: off, on or local
         edgeblue status                      print the state of the agent
         edgeblue record --out recordings     record a wearable into WAV files
@@ -42,7 +43,7 @@ struct EdgeBlueCommand: AsyncParsableCommand {
     subcommands: [
       PhoneCommand.self, PairCommand.self, CentralCommand.self, AskCommand.self, ScanCommand.self, InspectCommand.self,
       CaptureCommand.self,
-      PathCommand.self, PowerCommand.self, AgentCommand.self, ModeCommand.self, StatusCommand.self, EventsCommand.self,
+      PathCommand.self, PowerCommand.self, AgentGroup.self, ModeCommand.self, StatusCommand.self, EventsCommand.self,
       LifecycleCommand.self, TasksCommand.self, RecordCommand.self, SegmentsCommand.self, UploadCommand.self,
       UploadsCommand.self, MessagesCommand.self, SpeedTestCommand.self, LoopCommand.self, CoverageCommand.self,
       DoctorCommand.self,

@@ -37,13 +37,13 @@ import Testing
   @Test(
     "The error of an invalid setting names its source",
     arguments: [
-      (#"{"engine": "x"}"#, [:], ".json: The value 'x'"),
+      (#"{"engine": "x"}"#, [:], ".json:1:2: The value 'x'"),
       (#"{"engine-url": "http://a:1"}"#, [:], "The echo engine has no"),
       (
         "{}", ["EDGEBLUE_AGENT_PACE_MS": "5000"],
         "the variable EDGEBLUE_AGENT_PACE_MS: --pace-ms: allowed are 0 to 1000"
       ),
-      (#"{"battery-threshold": 101}"#, [:], ".json: --battery-threshold: allowed are 0 to 100"),
+      (#"{"battery-threshold": 101}"#, [:], ".json:1:2: --battery-threshold: allowed are 0 to 100"),
       (#"{"assignment": "machine", "battery-threshold": 5}"#, [:], "thresholds of its own"),
       (#"{"engine": "openai"}"#, ["EDGEBLUE_AGENT_LINK": "x"], "the variable EDGEBLUE_AGENT_LINK: "),
     ] as [(String, [String: String], String)])

@@ -87,8 +87,9 @@ import Testing
     #expect(
       JSON.object(swarm.json).text == """
         {"address":"https://c.example","agentId":"board-0a1b2c","dropReasons":{"low_power_mode":3,"model_not_ready":12},\
-        "heldBecause":"low_power_mode","jobsCancelled":2,"jobsDone":7,"jobsFailed":1,"lastHeartbeatAtMs":null,"nextHeartbeatAtMs":null,\
-        "problem":"503\\u001b","registered":true,"resultsUnwanted":0,"resultsWaiting":2,"working":false}
+        "heartbeatsFailed":0,"heldBecause":"low_power_mode","jobsCancelled":2,"jobsDone":7,"jobsFailed":1,"lastHeartbeatAtMs":null,"nextHeartbeatAtMs":null,\
+        "problem":"503\\u001b","registered":true,"resultsUnwanted":0,"resultsWaiting":2,"unreachableBecause":null,\
+        "unreachableSinceMs":null,"workedMs":0,"working":false}
         """)
   }
 
@@ -97,7 +98,7 @@ import Testing
       JSON.object(status.json).text == """
         {"cause":"network-loss","chosenMode":"on","coordinator":null,"counters":{"downgrades":1,"failures":1,"savesFailed":0,"starts":3},"eventCount":9,\
         "lastFailure":"the phone service has failed: no adapter\\u001b[2J","lifecycle":null,"loop":null,"mode":"bluetooth-local",\
-        "network":{"interface":null,"reason":"there is no default route","status":"unsatisfied"},\
+        "network":{"interface":null,"metered":false,"reason":"there is no default route","status":"unsatisfied"},\
         "powerTelemetry":{"batteryLevelPct":41,"lowPowerMode":false,"onExternalPower":false,"updatedAtMs":5},\
         "reason":"not_charging","runOnlyWhileCharging":true,"runState":"blocked","storageProblem":null,"uploads":null}
         """)

@@ -20,7 +20,7 @@ import Testing
     try Data(text.utf8).write(to: URL(filePath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }
     return try settings.additions(to: given, file: path, environment: environment).map {
-      .init(words: $0.words, source: $0.source == path ? "the file" : $0.source)
+      .init(words: $0.words, source: $0.source.replacing(path, with: "the file"))
     }
   }
 
@@ -30,7 +30,7 @@ import Testing
       try additions(file: file).map(\.words) == [
         ["--engine=ollama"], ["--pace-ms=20"], ["--quiet"], ["--allow=a b", "--allow=c"],
       ])
-    #expect(try additions(file: #"{"quiet": false}"#) == [.init(words: [], source: "the file")])
+    #expect(try additions(file: #"{"quiet": false}"#) == [.init(words: [], source: "the file:1:2")])
     #expect(try additions(file: "{}") == [])
   }
 
@@ -65,12 +65,13 @@ import Testing
       (#"{"engin": "x"}"#, [:], "“engin”", "did you mean engine?"),
       (#"{"zzzzzzzz": 1}"#, [:], "“zzzzzzzz”", "engine, engine-url, pace-ms, quiet, allow"),
       ("{}", ["EDGEBLUE_TEST_ENGINE_ULR": "x"], "EDGEBLUE_TEST_ENGINE_ULR", "did you mean EDGEBLUE_TEST_ENGINE_URL?"),
-      (#"{"pace-ms": "x"}"#, [:], "“pace-ms” in", nil), (#"{"engine": 5}"#, [:], "is not a string", nil),
+      (#"{"pace-ms": "x"}"#, [:], "“pace-ms” is not a whole number", nil),
+      (#"{"engine": 5}"#, [:], "is not a string", nil),
       (#"{"allow": "x"}"#, [:], "is not a list of strings", nil),
       (#"{"quiet": "x"}"#, [:], "is not true or false", nil),
       ("{}", ["EDGEBLUE_TEST_QUIET": "perhaps"], "is “perhaps”; allowed: true or false", nil),
       ("[]", [:], "not one JSON object", nil),
-      ("{", [:], "read settings from", nil), (#"{"engine": {"a": 1}}"#, [:], "is not a string", nil),
+      ("{", [:], "settings", nil), (#"{"engine": {"a": 1}}"#, [:], "is not a string", nil),
     ] as [(String, [String: String], String, String?)])
   func whatCannotBeIsSaidWithItsPlace(
     file: String, environment: [String: String], message: String, hint: String?

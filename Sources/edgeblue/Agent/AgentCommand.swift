@@ -9,9 +9,24 @@ import SystemState
 import Uploads
 
 /// `edgeblue agent`
-struct AgentCommand: AsyncParsableCommand {
+struct AgentGroup: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "agent",
+    abstract: "Offer compute in the selected mode, for as long as this machine runs; or set that up.",
+    discussion: """
+      `edgeblue agent` is the same as `edgeblue agent run`, whose options `edgeblue agent run --help` lists.
+
+      EXAMPLES
+        sudo edgeblue agent setup
+        edgeblue agent --engine ollama --model llama3.2
+      """,
+    subcommands: [AgentCommand.self, AgentSetupCommand.self], defaultSubcommand: AgentCommand.self)
+}
+
+/// `edgeblue agent run`
+struct AgentCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run",
     abstract: "Offer compute in the selected mode, for as long as this machine runs.",
     discussion: """
       Applies the compute mode, and monitors network and power, until Ctrl-C:
@@ -23,8 +38,8 @@ struct AgentCommand: AsyncParsableCommand {
       `edgeblue mode` selects the mode; `edgeblue status` and `edgeblue events` report what the agent does. Background \
       tasks (`edgeblue tasks`) run while the agent is in the background (`edgeblue lifecycle`). When the network is \
       lost for --network-settle seconds, On becomes Bluetooth Local; only the user returns to On, unless --return-to-on \
-      says otherwise. Without a Bluetooth adapter the mode stays On and waits for the network. On requires a coordinator, named by --coordinator \
-      or COORDINATOR_URL, and an engine with a model, named by --engine; without them, status reports what is missing, \
+      says otherwise. Without a Bluetooth adapter the mode stays On and waits for the network. On a metered network it \
+      spares the traffic (--metered). On requires a coordinator, named by --coordinator or COORDINATOR_URL, and an engine with a model, named by --engine; without them, status reports what is missing, \
       and nothing runs.
 
       Secrets come from files that options name, else from credentials of systemd, else from the environment, and never \
@@ -72,12 +87,18 @@ struct AgentCommand: AsyncParsableCommand {
     let command: AgentCommand
     do {
       command = try Self.configured(
-        Array(CommandLine.arguments.dropFirst(2)), file: settingsFile,
+        Self.options(of: CommandLine.arguments), file: settingsFile,
         environment: ProcessInfo.processInfo.environment)
     } catch {
       return try await common.run { _ in throw error }
     }
     try await command.work()
+  }
+
+  /// Returns the words after `edgeblue agent`, or after `edgeblue agent run`.
+  private static func options(of words: [String]) -> [String] {
+    let words = words.dropFirst(2)
+    return Array(words.first == configuration.commandName ? words.dropFirst() : words)
   }
 
   private func work() async throws {
@@ -94,17 +115,18 @@ struct AgentCommand: AsyncParsableCommand {
       let diary = AgentDiary(log, terminal)
       let lifecycle = try await AgentLifecycle.start(store: folder.lifecycle, log: log)
       defer { lifecycle.close() }
+      let uploads = try uploads ? makeUploads(in: folder.path, terminal) : nil
       let on = try coordinator.makeRunner(
-        folder: folder, log: log, engine: engine, chosen: phone.engine, power: power, environment: environment)
+        folder: folder, log: log, engine: engine, chosen: phone.engine, around: surroundings(path, power, uploads),
+        environment: environment)
       let phone = PhoneRunner(
         options: phone, engine: engine, power: power, bonds: BondStore(folder: folder.path), terminal: terminal)
       let runner = try ModeRunner(
         store: folder.modes, log: log, phone: phone,
         heartbeat: HintedRunner(inner: on),
-        options: networkLoss.apply(to: .notifying(terminal)))
+        options: networkLoss.apply(to: .notifying(terminal), pushingTo: on.swarm, uploads))
       let tasks = try AgentTasks(
         store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
-      let uploads = try uploads ? makeUploads(in: folder.path, terminal) : nil
       let messages = try messages ? AgentMessages.open(in: folder.path, terminal) : nil
       let loop = try loop ? AgentLoop(in: folder.path, terminal) : nil
       let control = try await AgentControl.open(runner, tasks: tasks, lifecycle: lifecycle, on: bus.bus)
@@ -114,9 +136,7 @@ struct AgentCommand: AsyncParsableCommand {
       await role.takeFirstState()
       terminal.say("EdgeBlue agent, mode \(runner.status.mode), state in \(folder.path). Ctrl-C stops it.")
       let reporting = Task { await diary.follow() }
-      let following = Task {
-        if let swarm = on.swarm { for await status in swarm.statuses { await runner.take(status) } }
-      }
+      let following = Task { await on.report(to: runner) }
       defer {
         reporting.cancel()
         following.cancel()
@@ -125,7 +145,7 @@ struct AgentCommand: AsyncParsableCommand {
       try await runUntilStopped(
         [Role { try await role.run() }]
           + metrics.server(terminal) {
-            runner.status.metrics + (await phone.metrics()) + (await uploads?.metrics() ?? [])
+            ProcessMetrics.all + runner.status.metrics + (await phone.metrics()) + (await uploads?.metrics() ?? [])
               + (messages?.counts.metrics ?? []) + (loop?.metrics ?? [])
           })
     }
@@ -144,7 +164,20 @@ struct AgentCommand: AsyncParsableCommand {
     // An agent must start whatever is queued; it reports the items that wait for another server.
     let server = try store.serverInUse(items) { insecure.permits($0) }
     if store.endpoint == nil { try insecure.check(server, terminal) }
-    return AgentUploads(try store.queue(items, at: server))
+    return AgentUploads(try store.queue(items, at: server), networkLoss.metered)
+  }
+
+  private func surroundings(
+    _ path: NetworkPathMonitor, _ power: PowerMonitor, _ uploads: AgentUploads?
+  ) -> SwarmSurroundings {
+    var network = CoordinatorRunner.Network()
+    network.isSparing = { [networkLoss] in networkLoss.metered == .spare && path.path.isExpensive }
+    network.examine = networkLoss.outageReason
+    network.onPush = { push in
+      // The coordinator's client asks for tasks by itself.
+      if push == .uploads, let uploads { Task { await uploads.push() } }
+    }
+    return SwarmSurroundings(power: power, network: network)
   }
 
   private var environment: [String: String] { ProcessInfo.processInfo.environment }

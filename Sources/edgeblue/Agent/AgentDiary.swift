@@ -12,6 +12,20 @@ struct AgentDiary: Sendable {
   }
 
   func follow() async {
-    for await event in events { terminal.happened(event.text.printable, event.kind.rawValue, event.json) }
+    for await event in events {
+      terminal.happened(event.text.printable, event.kind.rawValue, event.json, severity: event.kind.severity)
+    }
+  }
+}
+
+extension AgentEvent.Kind {
+  /// The severity of such an event in the journal.
+  var severity: Journal.Severity {
+    switch self {
+    case .failed, .storage: .error
+    case .downgraded, .blocked: .warning
+    case .networkReturned, .returned, .coordinator: .notice
+    default: .info
+    }
   }
 }

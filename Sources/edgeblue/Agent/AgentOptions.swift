@@ -6,6 +6,8 @@ extension ModeRunner.Options {
   static func notifying(_ terminal: Terminal) -> ModeRunner.Options {
     var options = ModeRunner.Options()
     let logger = options.logger
+    // Each failure is an event, which is printed; the log would say it once more.
+    options.logger.logLevel = .critical
     options.notify = { notice in
       terminal.happened(notice.description, "notice", ["notice": .string(notice.rawValue)])
       notice.show(logger: logger)

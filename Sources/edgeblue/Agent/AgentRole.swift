@@ -36,7 +36,7 @@ struct AgentRole: Sendable {
       group.addTask { for await update in lifecycle.updates() { await runner.take(update.snapshot) } }
       if let messages { group.addTask { try await messages.run(following: lifecycle.updates()) } }
       if let loop { group.addTask { await loop.run(lifecycle, reportingTo: runner) } }
-      if let uploads { group.addTask { await uploads.run(path.updates(), reportingTo: runner) } }
+      if let uploads { group.addTask { await uploads.run(path, reportingTo: runner) } }
       defer { group.cancelAll() }
       while try await group.next() != nil {}
     }

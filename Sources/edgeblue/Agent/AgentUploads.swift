@@ -11,6 +11,7 @@ struct AgentUploads: Sendable {
   private let queue: UploadQueue
   /// The folders of recordings.
   private let sources: SegmentSources
+  private let metered: MeteredPolicy
   /// The reason why the queue has stopped, if it has.
   private let failure = Lock<String?>(nil)
 
@@ -19,19 +20,24 @@ struct AgentUploads: Sendable {
   /// The delay after which a failed queue, for example after a disk error, restarts.
   private static let pause = Duration.seconds(30)
 
-  init(_ queue: UploadQueue) {
+  init(_ queue: UploadQueue, _ metered: MeteredPolicy) {
     self.queue = queue
+    self.metered = metered
     sources = SegmentSources(queue.store)
   }
+
+  /// Looks at the queue now, and tries again what waits.
+  func push() async { await queue.networkReturned() }
 
   /// The metrics of the queue.
   func metrics() async -> [Metric] { await report().metrics }
 
   /// Uploads until the task is cancelled. Failures are reported, and do not stop the agent.
-  func run(_ paths: BoundedStream<PathUpdate>, reportingTo runner: ModeRunner) async {
+  func run(_ path: NetworkPathMonitor, reportingTo runner: ModeRunner) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await upload() }
-      group.addTask { await UploadWaker.wake(queue, by: paths) }
+      group.addTask { await UploadWaker.wake(queue, by: path.updates()) }
+      group.addTask { await metered.hold(queue, by: path.updates()) }
       group.addTask { await tell(runner) }
       group.addTask { await sources.run() }
     }
@@ -54,7 +60,11 @@ struct AgentUploads: Sendable {
 
   private func report() async -> UploadReport {
     var report = await UploadReport(of: queue)
-    if let problem = await problem { report.status.problem = problem }
+    if let problem = await problem {
+      report.status.problem = problem
+    } else if report.status.isHeld {
+      report.status.problem = report.status.problem ?? "waits for a network that is not metered (--metered)"
+    }
     return report
   }
 

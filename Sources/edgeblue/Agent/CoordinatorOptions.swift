@@ -40,6 +40,12 @@ struct CoordinatorOptions: ParsableArguments {
       "The battery level below which no work is requested, 0 to 100; with `phone`, on battery only. Default: 20.",
       valueName: "percent"))
   var batteryThreshold: Int?
+  @Option(
+    help: ArgumentHelp(
+      "The conduct after a gap of 5 min in the heartbeats, which makes each result of the next hour a strike: work (at "
+        + "most 2 results, because 3 strikes within an hour are a ban) or wait.", valueName: "conduct"),
+    transform: named)
+  var afterGap = AfterGap.work
 
   enum Assignment: String, ExpressibleByArgument, CaseIterable {
     case flowChart = "flow-chart"
@@ -78,7 +84,7 @@ struct CoordinatorOptions: ParsableArguments {
 
   /// Returns the service of mode On, which is impossible without a coordinator, or without an engine that has a model.
   func makeRunner(
-    folder: StateFolder, log: EventLog, engine: any Engine, chosen: EngineOptions, power: PowerMonitor,
+    folder: StateFolder, log: EventLog, engine: any Engine, chosen: EngineOptions, around: SwarmSurroundings,
     environment: [String: String]
   ) throws -> OnRunner {
     guard let coordinator else {
@@ -100,7 +106,11 @@ struct CoordinatorOptions: ParsableArguments {
     options.meshToken = try Secret.meshToken.value(meshTokenFile, environment)
     options.localModelProvider = chosen.engine == .ollama ? "ollama-local" : "edgecoder-local"
     options.policy = try policy()
-    options.power = { power.telemetry }
+    // Each failure is an event, which is printed; the log would say it once more.
+    options.logger.logLevel = .critical
+    options.network = around.network
+    options.network.afterGap = afterGap
+    options.power = { around.power.telemetry }
     let sensor = MachineSensor()
     options.machine = { sensor.read() }
     options.model = {

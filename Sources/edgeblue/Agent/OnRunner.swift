@@ -1,4 +1,5 @@
 import Agent
+import SystemState
 
 /// The service of mode On.
 enum OnRunner: ComputeRunner {
@@ -10,10 +11,22 @@ enum OnRunner: ComputeRunner {
   /// The part of the swarm; `nil` when On is impossible.
   var swarm: CoordinatorRunner? { if case .swarm(let runner) = self { runner } else { nil } }
 
+  /// Reports the status at the coordinator until the task is cancelled.
+  func report(to runner: ModeRunner) async {
+    guard let swarm else { return }
+    for await status in swarm.statuses { await runner.take(status) }
+  }
+
   func run(whenReady: @escaping @Sendable () async -> Void) async throws {
     switch self {
     case .swarm(let runner): try await runner.run(whenReady: whenReady)
     case .impossible(let reason): throw reason
     }
   }
+}
+
+/// The surroundings of the service of mode On.
+struct SwarmSurroundings: Sendable {
+  let power: PowerMonitor
+  let network: CoordinatorRunner.Network
 }

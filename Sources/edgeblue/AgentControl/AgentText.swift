@@ -7,10 +7,13 @@ extension AgentStatus {
     return "\(mode)\(cause): \(mode.meaning)"
   }
 
-  /// All fields of the status, for display.
-  var lines: [String] {
+  /// The lines of all fields, for display.
+  var lines: [String] { facts.map { $0.0.padded(to: 14) + $0.1.printable } }
+
+  /// All fields of the status with their names, for display.
+  var facts: [(String, String)] {
     var facts = [
-      ("Mode", headline), ("State", "\(runState)"), ("Phase", lifecycle?.text ?? "unknown"),
+      ("Mode", headline), ("State", stateText), ("Phase", lifecycle?.text ?? "unknown"),
       ("Network", networkText), ("Power", powerText),
       ("On battery", runOnlyWhileCharging ? "does not run" : "runs too"),
     ]
@@ -25,13 +28,21 @@ extension AgentStatus {
     ]
     if let lastFailure { facts.append(("Last failure", lastFailure)) }
     if let storageProblem { facts.append(("Disk error", storageProblem)) }
-    return facts.map { $0.0.padded(to: 14) + $0.1.printable }
+    return facts
+  }
+
+  /// The state of the service; of one that works, also since when its coordinator cannot be reached.
+  private var stateText: String {
+    guard mode == .on, let since = coordinator?.health.unreachableSinceMs else { return "\(runState)" }
+    let reason = coordinator?.health.unreachableBecause.map { " (\($0))" } ?? ""
+    return "On, unreachable since \(Terminal.clock(atMs: since))\(reason); `edgeblue mode local` is possible meanwhile"
   }
 
   private var networkText: String {
     guard let network else { return "unknown" }
     guard network.status != .satisfied else {
-      return network.interface.map { "default route on \($0)" } ?? "default route"
+      let text = network.interface.map { "default route on \($0)" } ?? "default route"
+      return text + (network.isMetered ? ", metered" : "")
     }
     return "no default route" + (network.reason.map { ": \($0)" } ?? "")
   }
@@ -47,7 +58,7 @@ extension AgentStatus {
     let network = network.map { network in
       JSON.object([
         "status": .string(network.status.rawValue), "reason": JSON(network.reason),
-        "interface": JSON(network.interface),
+        "interface": JSON(network.interface), "metered": .bool(network.isMetered),
       ])
     }
     return [
@@ -118,7 +129,12 @@ extension CoordinatorStatus {
     let name = address.isEmpty ? known : "\(address), \(known) as \(agentID)"
     var facts = [("Coordinator", name + (problem.map { ": \($0)" } ?? ""))]
     if let lastHeartbeatAtMs {
-      facts.append(("Heartbeat", "acknowledged at \(Terminal.clock(atMs: lastHeartbeatAtMs))"))
+      let failed = health.heartbeatsFailed > 0 ? "; \(health.heartbeatsFailed) not acknowledged" : ""
+      facts.append(("Heartbeat", "acknowledged at \(Terminal.clock(atMs: lastHeartbeatAtMs))\(failed)"))
+    }
+    if problem != nil, let nextHeartbeatAtMs {
+      let time = Terminal.clock(atMs: nextHeartbeatAtMs)
+      facts.append(("Next attempt", "at \(time); `edgeblue mode on` asks now"))
     }
     facts.append(("Tasks", "\(jobsDone) done, \(jobsFailed) failed\(cancelledText)\(workText)"))
     if resultsWaiting + resultsUnwanted > 0 {
@@ -146,6 +162,9 @@ extension CoordinatorStatus {
       "working": .bool(isWorking), "heldBecause": JSON(heldBecause), "jobsDone": .number(jobsDone),
       "jobsFailed": .number(jobsFailed), "jobsCancelled": .number(jobsCancelled),
       "resultsWaiting": .number(resultsWaiting),
+      "unreachableSinceMs": JSON(health.unreachableSinceMs.map(Int.init)),
+      "unreachableBecause": JSON(health.unreachableBecause?.rawValue),
+      "heartbeatsFailed": .number(health.heartbeatsFailed), "workedMs": .number(Int(health.workedMs)),
       "resultsUnwanted": .number(resultsUnwanted), "dropReasons": .object(dropReasons.mapValues(JSON.number)),
     ]
   }

@@ -1,3 +1,4 @@
+import Agent
 import ArgumentParser
 import DBus
 
@@ -18,4 +19,14 @@ struct BusOptions: ParsableArguments {
       }
     })
   var bus = Connection.Bus.system
+}
+
+extension BusOptions {
+  /// Returns a client of the agent on the bus.
+  /// - Throws: ``Failure`` if the service of the agent has failed and does not start again by itself; a call would wait
+  ///   for it in vain. `DBusError` if there is no bus.
+  func client() async throws -> AgentClient {
+    if let failure = await AgentUnit.failure(on: bus) { throw failure }
+    return try await AgentClient.open(on: bus)
+  }
 }

@@ -27,7 +27,7 @@ struct EventsCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
-      let client = try await AgentClient.open(on: bus.bus)
+      let client = try await bus.client()
       for event in try await client.events(limit: limit) {
         if terminal.json { terminal.print(json: .object(event.json)) }
         terminal.say("\(terminal.paint(Terminal.clock(atMs: event.atMs), .dim))  \(event.text.printable)")

@@ -1,4 +1,3 @@
-import Agent
 import ArgumentParser
 import SystemState
 
@@ -34,7 +33,7 @@ struct LifecycleCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
-      let client = try await AgentClient.open(on: bus.bus)
+      let client = try await bus.client()
       let status = if let choice { try await client.choose(lifecycle: choice) } else { try await client.status() }
       guard let lifecycle = status.lifecycle else {
         throw Failure(

@@ -22,14 +22,17 @@ struct ModeCommand: AsyncParsableCommand {
 
   @Argument(
     help: "The mode: off, on or local.",
-    transform: { text in
-      let word = text.lowercased()
-      guard let mode = word == "local" ? .bluetoothLocal : ComputeMode(rawValue: word) else {
-        throw ValidationError("'\(text)' is not a mode; allowed: off, on, local.")
-      }
-      return mode
-    })
+    transform: Self.mode)
   var mode: ComputeMode?
+
+  /// Returns the mode that a word names.
+  static func mode(_ text: String) throws -> ComputeMode {
+    let word = text.lowercased()
+    guard let mode = word == "local" ? .bluetoothLocal : ComputeMode(rawValue: word) else {
+      throw ValidationError("'\(text)' is not a mode; allowed: off, on, local.")
+    }
+    return mode
+  }
 
   @Option(help: "Run only on external power: yes or no.")
   var onlyWhileCharging: YesOrNo?
@@ -44,7 +47,7 @@ struct ModeCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
-      let client = try await AgentClient.open(on: bus.bus)
+      let client = try await bus.client()
       // Before the mode, so that nothing starts on battery that may not.
       if let onlyWhileCharging { try await client.setRunOnlyWhileCharging(onlyWhileCharging == .yes) }
       if let mode { try await client.choose(mode) }

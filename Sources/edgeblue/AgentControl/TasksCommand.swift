@@ -82,7 +82,7 @@ extension Terminal {
   fileprivate func printTasks(
     on bus: BusOptions, after change: (AgentClient) async throws -> Void = { _ in }
   ) async throws {
-    let client = try await AgentClient.open(on: bus.bus)
+    let client = try await bus.client()
     try await change(client)
     print(try await client.tasks())
   }

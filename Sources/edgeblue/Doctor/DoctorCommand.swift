@@ -26,6 +26,7 @@ struct DoctorCommand: AsyncParsableCommand {
       var findings = SystemChecks().findings()
       findings += await BlueZChecks(adapter: adapter.adapter, bonds: try bonds.store()).findings()
       findings.append(await EngineChecks.finding(engine))
+      findings += await AgentChecks.findings()
       findings += UploadsChecks.findings(try QueueOptions(state: bonds.state).look())
       let worst = findings.map(\.level).max() ?? .ok
       if common.json {

@@ -35,7 +35,7 @@ enum Hints {
 
   private static let agent: [AgentError.Code: String] = [
     .alreadyRunning: "`edgeblue status` shows the running agent",
-    .notRunning: "start it with `edgeblue agent`",
+    .notRunning: "start it with `systemctl start edgeblue-agent`, or with `edgeblue agent`",
     .refused: "`edgeblue status` shows the time of the next attempt",
   ]
 

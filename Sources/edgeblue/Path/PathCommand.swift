@@ -15,6 +15,7 @@ struct PathCommand: AsyncParsableCommand {
         edgeblue path --watch
         edgeblue path --watch --settle-up 2000
         edgeblue path --probe http://connectivity-check.ubuntu.com
+        edgeblue path --probe http://detectportal.firefox.com/success.txt --probe-text success
         edgeblue path --json | jq .status
       """)
 
@@ -29,13 +30,18 @@ struct PathCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "Also probe this http or https URL, which must answer with a status of 200 to 299; a captive portal redirects.",
       valueName: "url"),
-    transform: reading("an http or https URL") { HTTPProbe($0) })
-  var probe: HTTPProbe?
+    transform: reading("an http or https URL") { HTTPProbe($0) == nil ? nil : $0 })
+  var probe: String?
+  @Option(
+    help: ArgumentHelp(
+      "The text that the page of --probe contains: a portal's page may have status 200, too.", valueName: "text"))
+  var probeText: String?
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
     try checkRange(of: "--settle-down", settleDown, 0...60_000, unit: "ms")
     try checkRange(of: "--settle-up", settleUp, 0...60_000, unit: "ms")
+    guard probe != nil || probeText == nil else { throw ValidationError("--probe-text requires --probe.") }
   }
 
   func run() async throws {
@@ -43,7 +49,9 @@ struct PathCommand: AsyncParsableCommand {
       var options = NetworkPathMonitor.Options.withNetworkManager
       options.settleDown = .milliseconds(settleDown)
       options.settleUp = .milliseconds(settleUp)
-      options.probe = probe
+      options.probe = probe.flatMap { HTTPProbe($0, text: probeText) }
+      // Whoever looks once wants NetworkManager's word, not a guess.
+      options.meteredTimeout = .seconds(5)
       let monitor = try await NetworkPathMonitor.start(options)
       if watch {
         try await follow(monitor, terminal)
@@ -89,12 +97,28 @@ extension Terminal {
       }
       return
     }
-    for change in update.changes {
-      if case .status(_, let status) = change {
-        happened(update.path.headline, "path", paint: status == .satisfied ? .green : .red)
-      } else {
-        happened(change.description.printable, "path")
+    happened(update.line.printable, "path", paint: update.colour)
+  }
+}
+
+extension PathUpdate {
+  /// The update on one line: the path, where it is another one, and the changes that are the reason.
+  var line: String {
+    let reasons = changes.filter { change in
+      // The path says the same.
+      switch change {
+      case .status, .preferredInterface: false
+      default: true
       }
     }
+    let text = reasons.map(\.description).joined(separator: "; ")
+    guard reasons.count < changes.count else { return text }
+    return text.isEmpty ? path.headline : "\(path.headline) Because: \(text)"
+  }
+
+  /// The colour of a change of the status; `nil` for another one.
+  fileprivate var colour: Terminal.Paint? {
+    for case .status(_, let status) in changes { return status == .satisfied ? .green : .red }
+    return nil
   }
 }

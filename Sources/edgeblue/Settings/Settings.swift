@@ -51,7 +51,7 @@ struct Settings: Sendable {
   func additions(to given: [String], file: String?, environment: [String: String]) throws -> [Addition] {
     let file = try file.map(File.init)
     if let file, let name = file.names.first(where: { setting(named: $0) == nil }) {
-      throw unknown("the setting “\(name)” in \(file.path)", name, known.map(\.name))
+      throw unknown("\(file.place(of: name)): the setting “\(name)”", name, known.map(\.name))
     }
     let variables = known.flatMap { [variable(of: $0)] + $0.otherVariables }
     for name in environment.keys.sorted() where name.hasPrefix(prefix) && !variables.contains(name) {
@@ -67,7 +67,7 @@ struct Settings: Sendable {
         return Addition(words: try words(for: setting, text, from: source), source: source)
       }
       guard let file, let words = try file.words(for: setting) else { return nil }
-      return Addition(words: words, source: file.path)
+      return Addition(words: words, source: file.place(of: setting.name))
     }
   }
 
@@ -105,9 +105,12 @@ struct Settings: Sendable {
     let path: String
     let names: [String]
     private let values: JSONSnapshot
+    private let text: String
 
     init(_ path: String) throws {
       self.path = path
+      let contents = FileManager.default.contents(atPath: path) ?? Data()
+      text = String(decoding: contents.prefix(Settings.fileLimit), as: UTF8.self)
       do {
         let data = try Data(contentsOf: URL(filePath: path))
         guard data.count <= Settings.fileLimit else {
@@ -121,8 +124,31 @@ struct Settings: Sendable {
       } catch let error as Failure {
         throw error
       } catch {
-        throw Failure("read settings from \(path): \(error.localizedDescription)", status: .badInput)
+        throw Failure(Self.fault(error, in: path, text), status: .badInput)
       }
+    }
+
+    /// The file with the line and the column of a setting's name, as compilers print them; the file alone if the name is
+    /// written with escapes.
+    func place(of name: String) -> String {
+      guard let range = text.range(of: "\"\(name)\"") else { return path }
+      return "\(path):\(Self.place(text[..<range.lowerBound].utf8))"
+    }
+
+    /// Returns the error of a file that cannot be read, or that is no JSON, with the place where it ends to be JSON.
+    private static func fault(_ error: any Error, in path: String, _ text: String) -> String {
+      let detail = (error as NSError).userInfo["NSDebugDescription"] as? String ?? ""
+      guard let offset = detail.firstMatch(of: /character (\d+)/).flatMap({ Int($0.1) }) else {
+        return "read settings from \(path): \(error.localizedDescription)"
+      }
+      return "\(path):\(place(text.utf8.prefix(offset))): this is no JSON"
+    }
+
+    /// Returns the line and the column after some text, counted from 1.
+    private static func place(_ before: some BidirectionalCollection<UInt8>) -> String {
+      let newline = UInt8(ascii: "\n")
+      let column = before.reversed().prefix { $0 != newline }.count + 1
+      return "\(before.count { $0 == newline } + 1):\(column)"
     }
 
     /// Returns the words of a setting; `nil` if the file does not contain it.
@@ -147,7 +173,7 @@ struct Settings: Sendable {
       } catch {
         // The error below names the expected type.
       }
-      throw Failure("“\(setting.name)” in \(path) is not \(setting.kind.rawValue)", status: .badInput)
+      throw Failure("\(place(of: setting.name)): “\(setting.name)” is not \(setting.kind.rawValue)", status: .badInput)
     }
   }
 }

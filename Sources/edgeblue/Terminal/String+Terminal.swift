@@ -103,9 +103,9 @@ extension String {
     return lines
   }
 
-  /// Returns the text behind a label, in lines that fit the 80 columns of a terminal.
-  func lines(behind label: String) -> [String] {
-    wrapped(to: max(80 - label.columns, 20)).enumerated().map { index, line in
+  /// Returns the text behind a label, in lines that fit the columns of a terminal.
+  func lines(behind label: String, columns: Int = 80) -> [String] {
+    wrapped(to: max(columns - label.columns, 20)).enumerated().map { index, line in
       (index == 0 ? label : String(repeating: " ", count: label.columns)) + line
     }
   }

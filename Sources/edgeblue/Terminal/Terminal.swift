@@ -8,11 +8,14 @@ struct Terminal: Sendable {
   /// A Boolean value that indicates whether standard output is a terminal of any kind.
   private let isTerminal: Bool
   private let isColoured: Bool
+  /// A Boolean value that indicates whether standard output is the journal, which has a clock of its own.
+  private let isJournal: Bool
 
   init(json: Bool) {
     let environment = ProcessInfo.processInfo.environment
     self.json = json
     isTerminal = isatty(STDOUT_FILENO) == 1
+    isJournal = Journal.isBehind(STDOUT_FILENO, environment["JOURNAL_STREAM"])
     isLive = !json && isTerminal && environment["TERM"] != "dumb"
     isColoured = isLive && environment["NO_COLOR"] == nil
   }
@@ -20,6 +23,14 @@ struct Terminal: Sendable {
   /// The number of columns that lines are cut to: those of the terminal, 80 at least; `nil` for a file or a pipe, which get
   /// whole lines.
   var columns: Int? { isTerminal ? max(LiveScreen.width ?? 80, 80) : nil }
+
+  /// The number of columns that text is wrapped at: those of the terminal, 60 at least; `nil` for a file or a pipe.
+  var wrapColumns: Int? { isTerminal ? max(LiveScreen.width ?? 80, 60) : nil }
+
+  /// Returns text behind a label, wrapped for the terminal.
+  func lines(_ text: String, behind label: String) -> [String] {
+    wrapColumns.map { text.lines(behind: label, columns: $0) } ?? [label + text]
+  }
 
   /// Prints lines in text mode, and nothing in JSON mode.
   ///
@@ -29,9 +40,15 @@ struct Terminal: Sendable {
   }
 
   /// Prints an event: a line with the time in text mode, an object with all fields in JSON mode.
-  func happened(_ text: String, _ event: String, _ fields: [String: JSON] = [:], paint colour: Paint? = nil) {
+  /// - Parameter severity: The severity of the line in the journal.
+  func happened(
+    _ text: String, _ event: String, _ fields: [String: JSON] = [:], paint colour: Paint? = nil,
+    severity: Journal.Severity = .info
+  ) {
     if json {
       print(json: .object(fields.merging(["event": .string(event), "time": .string(Self.timestamp())]) { $1 }))
+    } else if isJournal {
+      Output.write(severity.marked(text.printableLines))
     } else {
       let shown = text.printableLines
       Output.write("\(paint(Self.clock(), .dim))  \(colour.map { paint(shown, $0) } ?? shown)\n")
@@ -62,7 +79,8 @@ struct Terminal: Sendable {
     let text =
       "edgeblue: \(failure.message.printableLines)\n"
       + (failure.hint.map { "          \($0.printableLines)\n" } ?? "")
-    Output.write(text, to: STDERR_FILENO)
+    let isJournal = Journal.isBehind(STDERR_FILENO, ProcessInfo.processInfo.environment["JOURNAL_STREAM"])
+    Output.write(isJournal ? Journal.Severity.error.marked(text) : text, to: STDERR_FILENO)
   }
 
   /// Prints progress to standard error in text mode, so that it never mixes with the result.

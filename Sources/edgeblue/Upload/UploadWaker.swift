@@ -3,16 +3,23 @@ import ServiceLifecycle
 import Streams
 import Uploads
 
-/// Wakes a queue when the default route returns.
+/// Wakes a queue when the default route returns, and holds it while the network is to be spared.
 struct UploadWaker: Service {
   private let queue: UploadQueue
 
-  init(_ queue: UploadQueue) { self.queue = queue }
+  private let metered: MeteredPolicy
+
+  init(_ queue: UploadQueue, _ metered: MeteredPolicy) {
+    self.queue = queue
+    self.metered = metered
+  }
 
   func run() async throws {
     let monitor = try await NetworkPathMonitor.start(.withNetworkManager)
     await cancelWhenGracefulShutdown {
+      async let holding: Void = metered.hold(queue, by: monitor.updates())
       await Self.wake(queue, by: monitor.updates())
+      await holding
       // Without a monitor, the queue still retries every 30 s.
       do { try await gracefulShutdown() } catch {}
     }

@@ -71,6 +71,10 @@ struct UploadsCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("End after this time, whatever is left, with status 75.", valueName: "seconds"))
     var wait: Int?
     @Option(help: ArgumentHelp("The number of concurrent uploads, 1 to 64.", valueName: "n")) var concurrency = 3
+    @Option(
+      help: ArgumentHelp(
+        "The use of a metered network: pause (nothing is uploaded), spare (only once the oldest item has waited for a "
+          + "day) or ignore.", valueName: "policy")) var metered = MeteredPolicy.ignore
     @OptionGroup var metrics: MetricsOptions
     @OptionGroup var queue: QueueOptions
     @OptionGroup var store: StoreOptions
@@ -103,7 +107,7 @@ struct UploadsCommand: AsyncParsableCommand {
           items, uploads, terminal, limit: wait.map { .seconds($0) }, sources: sources)
         let role = Role { [once] in try await follower.run(once: once) }
         try await runUntilStopped(
-          [role, UploadWaker(uploads)] + metrics.server(terminal) { await UploadReport(of: uploads).metrics })
+          [role, UploadWaker(uploads, metered)] + metrics.server(terminal) { await UploadReport(of: uploads).metrics })
       }
     }
   }

@@ -62,7 +62,7 @@ struct LookingAttacks {
 
   /// The commands that are for making or changing something.
   private static let makers: Set = [
-    "agent", "capture record", "central", "coverage run",
+    "agent run", "agent setup", "capture record", "central", "coverage run",
     "loop plot", "loop start", "messages collect", "messages keys make",
     "messages relay", "messages run", "messages setup", "messages write", "mode", "pair adopt", "pair open",
     "pair remove", "pair with", "phone", "record", "segments export", "segments plot", "segments repair",
