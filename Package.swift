@@ -115,6 +115,9 @@ var targets: [Target] = [
   .target(name: "Streams", dependencies: ["CLinux", "ErrorReporting"], swiftSettings: settings),
   .target(name: "Timing", dependencies: ["CLinux", "Streams"], swiftSettings: settings),
   .target(name: "DurableFiles", dependencies: ["ErrorReporting", "Streams"], swiftSettings: settings),
+  .target(
+    name: "SQLiteFiles", dependencies: ["ErrorReporting", "DurableFiles", full("GRDB", "GRDB.swift")],
+    swiftSettings: settings),
   .target(name: "DeterministicTesting", dependencies: ["Streams"], swiftSettings: settings),
   .target(name: "SystemTesting", dependencies: ["Streams", "Timing"], swiftSettings: settings),
   .target(name: "Btsnoop", dependencies: ["ErrorReporting", "Streams"], swiftSettings: settings),
@@ -198,7 +201,7 @@ var targets: [Target] = [
   .target(
     name: "Uploads",
     dependencies: [
-      "ErrorReporting", "Streams", "Timing", "DurableFiles", log,
+      "ErrorReporting", "Streams", "Timing", "DurableFiles", "SQLiteFiles", log,
       full("Crypto", "swift-crypto"),
       full("GRDB", "GRDB.swift"),
     ],
@@ -242,7 +245,8 @@ var targets: [Target] = [
   .target(
     name: "Coverage",
     dependencies: [
-      "ErrorReporting", "JSONValues", "Places", "Streams", "Timing", "DurableFiles", log, full("GRDB", "GRDB.swift"),
+      "ErrorReporting", "JSONValues", "Places", "Streams", "Timing", "DurableFiles", "SQLiteFiles", log,
+      full("GRDB", "GRDB.swift"),
     ],
     swiftSettings: settings),
   .testTarget(

@@ -13,6 +13,7 @@ LAYERS = [
     ("Floor: streams and synchronization", {"Streams"}),
     ("Floor: time", {"Timing"}),
     ("Floor: files", {"DurableFiles"}),
+    ("Floor: databases", {"SQLiteFiles"}),
     ("Test kits of the floor", {"DeterministicTesting", "SystemTesting"}),
     ("Recordings", {"Btsnoop"}),
     ("Bus", {"DBus"}),
@@ -60,12 +61,12 @@ HTTP |= {"edgeblue"}
 RESTRICTED = [
     (re.compile(r"^_?NIO|^Hummingbird|^AsyncHTTPClient$|^HTTPTypes"), HTTP, "SwiftNIO"),
     (re.compile(r"^Crypto$"), {"AgentHTTP", "AudioIngest", "SpeedTest", "Uploads"}, "cryptography"),
-    (re.compile(r"^GRDB$"), {"Coverage", "Uploads"}, "SQLite"),
+    (re.compile(r"^GRDB$"), {"Coverage", "SQLiteFiles", "Uploads"}, "SQLite"),
     (re.compile(r"^ArgumentParser$"), {"edgeblue"}, "the command line"),
 ]
 
 # Targets that build on a machine without libdbus: no path of dependencies leads from them to DBus.
-WITHOUT_BUS = {"AudioIngest", "BlueZProfiles", "Btsnoop", "Coverage", "NetworkPath", "SpeedTest", "Uploads"}
+WITHOUT_BUS = {"AudioIngest", "BlueZProfiles", "Btsnoop", "Coverage", "NetworkPath", "SpeedTest", "SQLiteFiles", "Uploads"}
 
 # Programs that are a test.
 TEST_PROGRAMS = {"agent-simulation", "message-queue-process", "message-sender-process"}
@@ -81,6 +82,7 @@ HOLDS = {
     "CSodium": "The headers of libsodium.",
     "CSoxr": "The headers of libsoxr.",
     "CZlib": "The headers of zlib.",
+    "SQLiteFiles": "Files of SQLite: opening, durable changes, copies for looking, and the words of their errors.",
     "edgeblue": "The command: a folder for each subcommand, and the only place that composes the libraries.",
     "agent-simulation": "Days of the agent's life in seconds, with faults, on one thread and a simulated clock.",
     "message-queue-process": "A process that writes to a queue of messages or sends from it, and that a test kills.",

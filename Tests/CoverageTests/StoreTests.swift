@@ -109,14 +109,14 @@ import Testing
   @Test("Looking shows one instant, creates nothing, and changes nothing", arguments: [true, false])
   func looking(_ hasLog: Bool) throws {
     try fixture.session("r", uuid: "a", fences: 2)
-    if !hasLog { try store.database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) } }
+    if !hasLog { try store.file.database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) } }
     let before = try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path).sorted()
     let copy = try CoverageStore.copy(of: store.path)
     #expect(try copy.sessions() == store.sessions())
     #expect(try copy.fences(of: try copy.sessions()[0].id).count == 2)
     try fixture.session("s", uuid: "b")
     #expect(try copy.sessions().count == 1)
-    try copy.begin(fixture.run("t"))
+    #expect(throws: CoverageError.self) { try copy.begin(fixture.run("t")) }
     #expect(try store.sessions().compactMap(\.run) == ["r", "s"])
     #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path).sorted() == before)
     let absent = fixture.folder.path + "/absent.sqlite"

@@ -97,20 +97,3 @@ extension StoredFence {
     meanHundredths = try row.optional("meanHundredths")
   }
 }
-
-extension Row {
-  /// Returns the value of a column.
-  /// - Throws: An error for a value or a column that a corrupt file lacks, on which a subscript would trap.
-  fileprivate func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(
-    _ column: String
-  ) throws -> Value {
-    try decode(Value.self, forColumn: column)
-  }
-
-  /// Returns the value of a column; `nil` for none.
-  fileprivate func optional<Value: DatabaseValueConvertible & StatementColumnConvertible>(
-    _ column: String
-  ) throws -> Value? {
-    try decode(Value?.self, forColumn: column)
-  }
-}

@@ -1,7 +1,7 @@
 internal import DurableFiles
 public import ErrorReporting
-internal import FoundationEssentials
 internal import GRDB
+package import SQLiteFiles
 public import Timing
 
 /// The measured sessions that the control server does not have yet, in a SQLite file.
@@ -11,7 +11,7 @@ public import Timing
 public final class CoverageStore: Sendable {
   /// The path of the SQLite file.
   public let path: String
-  let database: DatabaseQueue
+  let file: SQLiteFile<CoverageError>
   private let wall: @Sendable () -> Int64
 
   /// Opens the file, creates it if it does not exist, and migrates an older one.
@@ -23,34 +23,28 @@ public final class CoverageStore: Sendable {
   {
     self.path = path
     wall = unixMs
-    // SQLite would follow a link, and gives further files the owner and the mode of this one.
-    do throws(FileError) { try Disk().claim(path) } catch { throw CoverageError(error) }
-    database = try Self.caught("open \(path)") {
-      var configuration = Configuration()
-      // Another process writes for a moment at a time.
-      configuration.busyMode = .timeout(10)
-      configuration.journalMode = .wal
-      let queue = try DatabaseQueue(path: path, configuration: configuration)
-      // Afterwards: with a write-ahead log, GRDB sets NORMAL at first.
-      try queue.writeWithoutTransaction { database in
-        try database.execute(sql: "PRAGMA synchronous = FULL")
-      }
-      try Self.migrator.migrate(queue)
-      return queue
-    }
+    file = try SQLiteFile(opening: path, Self.layout)
   }
 
-  /// Creates a store of a database that is open.
-  init(path: String, database: DatabaseQueue) {
+  private init(copying path: String) throws(CoverageError) {
     self.path = path
-    self.database = database
     wall = WallClock.unixMilliseconds
+    file = try SQLiteFile.copy(of: path, Self.layout)
   }
+
+  /// Returns a copy in memory of the stored sessions, for looking at them; no file is created or changed.
+  ///
+  /// The copy shows one instant, also while another program measures. Changes of the copy are refused.
+  /// - Parameter path: The path of the file; without one, the copy is empty.
+  /// - Throws: ``CoverageError`` with code `.storage` if the file exists and cannot be read.
+  public static func copy(of path: String) throws(CoverageError) -> CoverageStore { try CoverageStore(copying: path) }
 
   /// The present wall-clock time, in microseconds since 1970.
   var nowUs: Int64 { wall().multipliedReportingOverflow(by: 1000).partialValue }
 
-  static let migrator: DatabaseMigrator = {
+  private static let layout = SQLiteLayout(contents: "coverage sessions", migrator: migrator)
+
+  private static let migrator: DatabaseMigrator = {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1: sessions and fences") { database in
       try database.execute(
@@ -79,39 +73,10 @@ public final class CoverageStore: Sendable {
   // MARK: Access
 
   func write<Value>(_ phase: String, _ body: (Database) throws -> Value) throws(CoverageError) -> Value {
-    try Self.caught("\(phase) in \(path)") { try database.write(body) }
+    try file.write(phase, body)
   }
 
-  func read<Value>(_ body: (Database) throws -> Value) throws(CoverageError) -> Value {
-    try Self.caught("read \(path)") { try database.read(body) }
-  }
-
-  static func caught<Value>(_ phase: String, _ body: () throws -> Value) throws(CoverageError) -> Value {
-    do {
-      return try body()
-    } catch let error as CoverageError {
-      throw error
-    } catch let error as DatabaseError {
-      let isFull = error.resultCode.primaryResultCode == .SQLITE_FULL
-      throw CoverageError(
-        isFull ? .noSpace : .storage, "\(phase): \(words(for: error))",
-        hint: isFull ? "free some space on the disk" : nil)
-    } catch {
-      throw CoverageError(.storage, "\(phase): \(error.safeText)")
-    }
-  }
-
-  /// Returns the reason of a failure in words that are no library's, where the library's would mislead.
-  private static func words(for error: DatabaseError) -> String {
-    switch error.resultCode.primaryResultCode {
-    case .SQLITE_FULL: "there is no space left on the disk"
-    case .SQLITE_NOTADB: "the file is not one of coverage sessions, or is damaged"
-    case .SQLITE_CORRUPT: "the file is damaged"
-    case .SQLITE_BUSY: "another program keeps the file locked"
-    case .SQLITE_IOERR: "the disk fails to read or write"
-    default: error.message ?? "\(error.resultCode)"
-    }
-  }
+  func read<Value>(_ body: (Database) throws -> Value) throws(CoverageError) -> Value { try file.read(body) }
 }
 
 extension CodedError where Domain == CoverageErrorDomain {
@@ -120,5 +85,13 @@ extension CodedError where Domain == CoverageErrorDomain {
     self.init(
       error.isOutOfSpace ? .noSpace : .storage, "\(error)", errno: error.errno,
       hint: error.isOutOfSpace ? "free some space on the disk" : nil)
+  }
+}
+
+extension CodedError: SQLiteStoreError where Domain == CoverageErrorDomain {
+  /// Creates the error of a file of sessions.
+  package init(_ failure: SQLiteFailure) {
+    self.init(
+      failure.isOutOfSpace ? .noSpace : .storage, failure.message, errno: failure.errno, hint: failure.hint)
   }
 }

@@ -1,6 +1,6 @@
 internal import DurableFiles
-internal import GRDB
 internal import Glibc
+package import SQLiteFiles
 
 extension QueueStore {
   /// The space that is kept for opening the queue: the index of the write-ahead log and the first records, 256 KiB.
@@ -10,41 +10,20 @@ extension QueueStore {
 
   /// Opens and migrates the file. On a full disk the reserve beside it is given up first; if that is gone already, the
   /// file is opened for this process alone, which needs no further file.
-  static func open(_ path: String) throws(UploadsError) -> DatabaseQueue {
+  static func open(_ path: String) throws(UploadsError) -> SQLiteFile<UploadsError> {
     let reserve = path + ".reserve"
-    // SQLite would follow a link, and gives further files the owner and the mode of this one.
-    do throws(FileError) { try Disk().claim(path) } catch { throw UploadsError(error) }
     do {
-      let queue = try open(path, isAlone: false)
+      let file = try SQLiteFile<UploadsError>(opening: path, layout)
       keep(reserve)
-      return queue
+      return file
     } catch {
       guard error.code == .noSpace || isFull(path) else { throw error }
       if unlink(reserve) == 0 {
-        do { return try open(path, isAlone: false) } catch {
+        do { return try SQLiteFile(opening: path, layout) } catch {
           // Another program was faster to use the space.
         }
       }
-      do { return try open(path, isAlone: true) } catch { throw noSpace(path) }
-    }
-  }
-
-  private static func open(_ path: String, isAlone: Bool) throws(UploadsError) -> DatabaseQueue {
-    try caught("open \(path)") {
-      var configuration = Configuration()
-      // Another process writes for a moment at a time.
-      configuration.busyMode = .timeout(10)
-      if isAlone {
-        // The index of the write-ahead log is then in memory.
-        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
-      } else {
-        configuration.journalMode = .wal
-      }
-      let queue = try DatabaseQueue(path: path, configuration: configuration)
-      // Afterwards: with a write-ahead log, GRDB sets NORMAL at first.
-      try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-      try migrator.migrate(queue)
-      return queue
+      do { return try SQLiteFile(opening: path, layout, isAlone: true) } catch { throw noSpace(path) }
     }
   }
 
@@ -66,5 +45,13 @@ extension QueueStore {
 
   private static func noSpace(_ path: String) -> UploadsError {
     UploadsError(.noSpace, "open \(path): the disk is full", hint: "free some space on the disk")
+  }
+}
+
+extension UploadsError: SQLiteStoreError {
+  /// Creates the error of the file of a queue.
+  package init(_ failure: SQLiteFailure) {
+    self.init(
+      failure.isOutOfSpace ? .noSpace : .storage, failure.message, errno: failure.errno, hint: failure.hint)
   }
 }

@@ -1,6 +1,6 @@
-internal import ErrorReporting
 internal import FoundationEssentials
 internal import GRDB
+internal import SQLiteFiles
 internal import Streams
 public import Timing
 
@@ -19,7 +19,7 @@ public import Timing
 public final class QueueStore: Sendable {
   /// The path of the SQLite file.
   public let path: String
-  let database: DatabaseQueue
+  private let file: SQLiteFile<UploadsError>
   private let unixMs: @Sendable () -> Int64
   /// The number of changes that users and callers have made through this object.
   private let commands = Lock<Int64>(0)
@@ -38,20 +38,34 @@ public final class QueueStore: Sendable {
   public init(path: String, unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMilliseconds) throws(UploadsError) {
     self.path = path
     self.unixMs = unixMs
-    database = try Self.open(path)
+    file = try Self.open(path)
   }
 
-  /// Creates a store of a database that is open.
-  init(path: String, database: DatabaseQueue) {
+  private init(copying path: String) throws(UploadsError) {
     self.path = path
-    self.database = database
     unixMs = WallClock.unixMilliseconds
+    file = try SQLiteFile.copy(of: path, Self.layout)
   }
+
+  /// Returns a copy in memory of a queue, for looking at it; no file is created or changed, and none stays open.
+  ///
+  /// The copy shows one instant of the queue, also while another process uploads it. A file of an earlier version is
+  /// shown, and not migrated. Changes of the copy are refused.
+  ///
+  /// ```swift
+  /// let store = try QueueStore.copy(of: "/var/lib/example/uploads.sqlite")
+  /// for item in try store.items(in: [.waiting]) { print(item.id, item.request.key) }
+  /// ```
+  /// - Parameter path: The path of the file; without one, the copy is empty.
+  /// - Throws: ``UploadsError`` with code `.storage` if the file exists and cannot be read.
+  public static func copy(of path: String) throws(UploadsError) -> QueueStore { try QueueStore(copying: path) }
 
   deinit { feed.end() }
 
   /// The present wall-clock time, in Unix milliseconds.
   var now: Int64 { unixMs() }
+
+  static let layout = SQLiteLayout(contents: "a queue", migrator: migrator)
 
   static let migrator: DatabaseMigrator = {
     var migrator = DatabaseMigrator()
@@ -120,57 +134,10 @@ public final class QueueStore: Sendable {
   func write<Value>(
     _ phase: String, isDurable: Bool = true, _ body: (Database) throws -> Value
   ) throws(UploadsError) -> Value {
-    try Self.caught("\(phase) in \(path)") {
-      if isDurable { return try database.write(body) }
-      return try database.writeWithoutTransaction { database in
-        try database.execute(sql: "PRAGMA synchronous = NORMAL")
-        let result = Result { try Self.inTransaction(database, body) }
-        try database.execute(sql: "PRAGMA synchronous = FULL")
-        return try result.get()
-      }
-    }
+    try file.write(phase, isDurable: isDurable, body)
   }
 
-  private static func inTransaction<Value>(_ database: Database, _ body: (Database) throws -> Value) throws -> Value {
-    var value: Value?
-    try database.inTransaction {
-      value = try body(database)
-      return .commit
-    }
-    guard let value else { throw UploadsError(.storage, "the transaction returned no result") }
-    return value
-  }
-
-  func read<Value>(_ body: (Database) throws -> Value) throws(UploadsError) -> Value {
-    try Self.caught("read \(path)") { try database.read(body) }
-  }
-
-  static func caught<Value>(_ phase: String, _ body: () throws -> Value) throws(UploadsError) -> Value {
-    do {
-      return try body()
-    } catch let error as UploadsError {
-      throw error
-    } catch let error as DatabaseError {
-      throw UploadsError(
-        error.resultCode == .SQLITE_FULL ? .noSpace : .storage,
-        "\(phase): \(words(for: error))",
-        hint: error.resultCode == .SQLITE_FULL ? "free some space on the disk" : nil)
-    } catch {
-      throw UploadsError(.storage, "\(phase): \(error.safeText)")
-    }
-  }
-
-  /// Returns the reason of a failure in words that are no library's, where the library's would mislead.
-  private static func words(for error: DatabaseError) -> String {
-    switch error.resultCode.primaryResultCode {
-    case .SQLITE_FULL: "there is no space left on the disk"
-    case .SQLITE_NOTADB: "the file is not one of a queue, or is damaged"
-    case .SQLITE_CORRUPT: "the file is damaged"
-    case .SQLITE_BUSY: "another program keeps the file locked"
-    case .SQLITE_IOERR: "the disk fails to read or write"
-    default: error.message ?? "\(error.resultCode)"
-    }
-  }
+  func read<Value>(_ body: (Database) throws -> Value) throws(UploadsError) -> Value { try file.read(body) }
 
   private static let encoder: JSONEncoder = {
     let encoder = JSONEncoder()
@@ -180,13 +147,5 @@ public final class QueueStore: Sendable {
 
   static func json(_ value: some Encodable) throws -> String {
     String(decoding: try encoder.encode(value), as: UTF8.self)
-  }
-}
-
-extension Row {
-  /// Returns the value of a column.
-  /// - Throws: An error for a value or a column that a corrupt file lacks, on which a subscript would trap.
-  func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ column: String) throws -> Value {
-    try decode(Value.self, forColumn: column)
   }
 }
