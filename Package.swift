@@ -78,6 +78,7 @@ var products: [Product] = [
   .library(name: "UploadsHTTP", targets: ["UploadsHTTP"]),
   .library(name: "MessageSendingHTTP", targets: ["MessageSendingHTTP"]),
   .library(name: "SpeedTestNIO", targets: ["SpeedTestNIO"]),
+  .library(name: "CoverageHTTP", targets: ["CoverageHTTP"]),
   .executable(name: "edgeblue", targets: ["edgeblue"]),
 ]
 
@@ -252,7 +253,7 @@ var targets: [Target] = [
   .testTarget(
     name: "CoverageTests",
     dependencies: [
-      "Streams", "DeterministicTesting", "SystemTesting", "Coverage", full("GRDB", "GRDB.swift"),
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Coverage", full("GRDB", "GRDB.swift"),
     ],
     swiftSettings: settings),
   .testTarget(
@@ -454,13 +455,27 @@ var targets: [Target] = [
       full("NIOCore", "swift-nio"),
     ],
     exclude: ["Peers"], swiftSettings: settings),
+  .target(
+    name: "CoverageHTTP",
+    dependencies: [
+      "Streams", "OutgoingHTTP", "LoopbackHTTP", "Coverage", log,
+      full("HTTPTypes", "swift-http-types"),
+      full("Hummingbird", "hummingbird"),
+      full("HummingbirdCore", "hummingbird"),
+      full("HummingbirdTLS", "hummingbird"),
+      full("NIOCore", "swift-nio"),
+      full("NIOFoundationCompat", "swift-nio"),
+      full("NIOSSL", "swift-nio-ssl"),
+      full("ServiceLifecycle", "swift-service-lifecycle"),
+    ],
+    swiftSettings: settings),
   .executableTarget(
     name: "edgeblue",
     dependencies: [
       "ErrorReporting", "Streams", "Timing", "DurableFiles", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables",
-      "BackgroundTasks", "BlueZ", "Btsnoop", "Coverage", "DBus", "EdgeCoder", "EdgeCoderHTTP", "LoopbackHTTP",
-      "JSONValues", "MessageSending", "MessageSendingHTTP", "NetworkPath", "NetworkPathNetworkManager", "OutgoingHTTP",
-      "Places", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
+      "BackgroundTasks", "BlueZ", "Btsnoop", "Coverage", "CoverageHTTP", "DBus", "EdgeCoder", "EdgeCoderHTTP",
+      "LoopbackHTTP", "JSONValues", "MessageSending", "MessageSendingHTTP", "NetworkPath", "NetworkPathNetworkManager",
+      "OutgoingHTTP", "Places", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
       full("AsyncHTTPClient", "async-http-client"),
       full("ArgumentParser", "swift-argument-parser"),
       full("Configuration", "swift-configuration"),
@@ -474,14 +489,14 @@ var targets: [Target] = [
     dependencies: [
       "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams", "Timing", "DeterministicTesting",
       "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables",
-      "BlueZ", "BlueZTesting", "Btsnoop", "DBus", "DBusTesting", "edgeblue",
+      "BlueZ", "BlueZTesting", "Btsnoop", "Coverage", "DBus", "DBusTesting", "edgeblue",
       "AgentHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", "LoopbackHTTP", "MessageSending",
       "MessageSendingHTTP", "NetworkPath", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
       full("ArgumentParser", "swift-argument-parser"),
       full("AsyncHTTPClient", "async-http-client"),
       full("NIOCore", "swift-nio"),
     ],
-    swiftSettings: settings),
+    exclude: ["Peers"], swiftSettings: settings),
 ]
 
 if let fuzzer {

@@ -24,7 +24,8 @@ LAYERS = [
     (
         "Features",
         {"EdgeCoder", "EdgeCoderHTTP", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables", "Uploads", "UploadsHTTP"}
-        | {"SpeedTest", "SpeedTestNIO", "Coverage", "MessageSending", "MessageSendingHTTP"},
+        | {"SpeedTest", "SpeedTestNIO", "Coverage", "CoverageHTTP", "MessageSending"}
+        | {"MessageSendingHTTP"},
     ),
     ("Programs", {"edgeblue", "agent-simulation", "message-queue-process", "message-sender-process"}),
 ]
@@ -37,6 +38,7 @@ HALVES = {
     "EdgeCoderHTTP": {"EdgeCoder"},
     "AgentHTTP": {"Agent"},
     "UploadsHTTP": {"Uploads"},
+    "CoverageHTTP": {"Coverage"},
     "MessageSendingHTTP": {"MessageSending"},
     "AudioWearables": {"AudioIngest"},
     "SpeedTestNIO": {"SpeedTest"},
@@ -57,7 +59,7 @@ OWNED = {
 
 # Modules of others that only some targets may import.
 HTTP = {"AgentHTTP", "EdgeCoderHTTP", "LoopbackHTTP", "MessageSendingHTTP", "OutgoingHTTP", "SpeedTestNIO", "UploadsHTTP"}
-HTTP |= {"edgeblue"}
+HTTP |= {"CoverageHTTP", "edgeblue"}
 RESTRICTED = [
     (re.compile(r"^_?NIO|^Hummingbird|^AsyncHTTPClient$|^HTTPTypes"), HTTP, "SwiftNIO"),
     (re.compile(r"^Crypto$"), {"AgentHTTP", "AudioIngest", "SpeedTest", "Uploads"}, "cryptography"),

@@ -1,10 +1,11 @@
 package import Hummingbird
-internal import HummingbirdCore
+package import HummingbirdCore
 package import Logging
 package import NIOCore
 internal import ServiceLifecycle
 
-/// The front of every HTTP server of this package: one port on 127.0.0.1, and the limits on its connections.
+/// The front of the HTTP servers of this package: one port, on 127.0.0.1 unless its caller names another address, and the
+/// limits on its connections.
 package struct LoopbackServer: Sendable {
   /// The limit on open connections by default; more wait in the queue of the kernel.
   package static let connectionLimit = 128
@@ -13,6 +14,7 @@ package struct LoopbackServer: Sendable {
   /// The time after which a connection without traffic is closed.
   package static let idleTimeout: TimeAmount = .seconds(30)
 
+  private let address: String
   private let port: Int
   private let connections: Int
   private let logger: Logger
@@ -20,32 +22,43 @@ package struct LoopbackServer: Sendable {
 
   /// Creates a front that does not listen yet.
   /// - Parameters:
-  ///   - port: The port on 127.0.0.1; 0 selects a free one.
+  ///   - address: The address to listen on.
+  ///   - port: The port; 0 selects a free one.
   ///   - connections: The limit on open connections.
   ///   - logger: The logger of the server, which is verbose only at `trace`.
   ///   - onListening: Called once with the port, when connections are accepted.
   package init(
-    port: Int, connections: Int = connectionLimit, logger: Logger,
+    address: String = "127.0.0.1", port: Int, connections: Int = connectionLimit, logger: Logger,
     onListening: @escaping @Sendable (Int) async -> Void
   ) {
     var logger = logger
     logger.logLevel = max(logger.logLevel, logger.logLevel == .trace ? .trace : .notice)
+    self.address = address
     self.port = port
     self.connections = connections
     self.logger = logger
     self.onListening = onListening
   }
 
-  /// Returns the server with a router.
+  /// Returns plain HTTP with the limits on idle connections.
   /// - Parameter handlers: Returns further handlers for each connection.
+  package static func http(
+    handlers: @escaping @Sendable () -> [any RemovableChannelHandler] = { [] }
+  ) -> HTTPServerBuilder {
+    .http1(configuration: .init(additionalChannelHandlers: handlers(), idleTimeout: idleTimeout))
+  }
+
+  /// Returns the server with a router.
+  /// - Parameters:
+  ///   - router: The routes.
+  ///   - http: The protocol of the connections: ``http(handlers:)``, or TLS over it.
   package func application<Context: InitializableFromSource<ApplicationRequestContextSource> & RequestContext>(
-    _ router: Router<Context>, handlers: @escaping @Sendable () -> [any RemovableChannelHandler] = { [] }
+    _ router: Router<Context>, over http: HTTPServerBuilder = http()
   ) -> some ApplicationProtocol {
     Application(
-      router: router,
-      server: .http1(configuration: .init(additionalChannelHandlers: handlers(), idleTimeout: Self.idleTimeout)),
+      router: router, server: http,
       configuration: ApplicationConfiguration(
-        address: .hostname("127.0.0.1", port: port), serverName: "edgeblue",
+        address: .hostname(address, port: port), serverName: "edgeblue",
         availableConnectionsDelegate: MaximumAvailableConnections(max(connections - Self.burst + 1, 1), logger: logger)),
       onServerRunning: { [onListening] channel in
         if let port = channel.localAddress?.port { await onListening(port) }

@@ -1,8 +1,8 @@
 internal import Glibc
-internal import NIOCore
+package import NIOCore
 
 /// The settings of sockets that both ends use, and their addresses.
-enum Sockets {
+package enum Sockets {
   /// The most unsent bytes in the kernel's buffer: what waits there for seconds would spoil the end of a test.
   static let unsentLimit = 131_072
   /// The buffered bytes above which a channel counts as full, and below which it is writable again.
@@ -13,7 +13,7 @@ enum Sockets {
   static let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
 
   /// Returns the 16 bytes of an address; those of IPv4 are mapped into IPv6. `nil` for other families.
-  static func bytes(of address: SocketAddress?) -> [UInt8]? {
+  package static func bytes(of address: SocketAddress?) -> [UInt8]? {
     switch address {
     case .v4(let address):
       return withUnsafeBytes(of: address.address.sin_addr) { [UInt8](repeating: 0, count: 10) + [0xff, 0xff] + $0 }

@@ -173,7 +173,7 @@ import Testing
     #expect(pings.prepared.dropFirst().map { $0 - first } == [0, 10, 30, 70, 150, 270, 390].map { .seconds($0) })
   }
 
-  @Test("65, 66, 70: A success resets the count of failures") func fewerFailures() {
+  @Test("65, 66, 70, 71: A success resets the count of failures") func fewerFailures() {
     var pings = PingDriver()
     for _ in 0..<20 {
       pings.link = .silent
@@ -229,7 +229,8 @@ import Testing
     #expect(pings.sent.last?.generation == 1)
   }
 
-  @Test("The first request of a run has no time limit, and those after a failure are a second apart") func offline() {
+  @Test("80, 90: The first request of a run has no time limit, and those after a failure are a second apart")
+  func offline() {
     var pings = PingDriver()
     pings.grants = nil
     pings.pass(to: .seconds(3000))

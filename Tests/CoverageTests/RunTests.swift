@@ -83,7 +83,7 @@ import Testing
     #expect(try fixture.store.fences(of: session.id).map(\.isUncovered) == [true])
   }
 
-  @Test("A refused token leads to another session, with the chain of the first one") func refusal() async throws {
+  @Test("8: A refused token leads to another session, with the chain of the first one") func refusal() async throws {
     let isFirst = Lock(true)
     pings.answer { request in
       let kind = isFirst.withLock { first in
@@ -103,7 +103,8 @@ import Testing
     #expect(server.state.withLock { $0.requests.map { $0["loop_uuid"] as? String } } == [nil, "L1"])
   }
 
-  @Test("A run without a server stores its fences, and ends when its task is cancelled") func offline() async throws {
+  @Test("23: A run without a server stores its fences, and ends when its task is cancelled") func offline() async throws
+  {
     let server = FakeServer { _ in .unreachable }
     let run = run(server)
     let task = Task { try await run.measure() }

@@ -1,4 +1,5 @@
 import DeterministicTesting
+import Foundation
 import Testing
 
 @testable import Coverage
@@ -129,7 +130,14 @@ import Testing
     return places[number].accuracy.map { $0 > 15 } ?? true
   }
 
-  @Test("The machine finds the same fences as the oracle", arguments: 0..<12) func walks(_ seed: UInt64) {
+  /// Twelve seeds, or those of `EDGEBLUE_SEEDS`, such as "1 1000".
+  private static let seeds: ClosedRange<UInt64> = {
+    let named = ProcessInfo.processInfo.environment["EDGEBLUE_SEEDS"]?.split(separator: " ").compactMap { UInt64($0) }
+    guard let first = named?.first, let last = named?.last, first <= last else { return 0...11 }
+    return first...last
+  }()
+
+  @Test("The machine finds the same fences as the oracle", arguments: seeds) func walks(_ seed: UInt64) {
     let walk = Self.walk(seed)
     var driver = FenceDriver()
     let events: [(at: Duration, event: FenceMachine.Event)] =

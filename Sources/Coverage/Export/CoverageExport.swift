@@ -58,6 +58,17 @@ public enum CoverageExport {
     return (try? encoder.encode(Collection(features: features))) ?? Data()
   }
 
+  /// Returns lines of JSON, each a feature of GeoJSON with a fence, which programs for analysis read as a table.
+  public static func geoJSONLines(_ part: Part) -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    // Every number of a stored fence is finite, and so can be encoded.
+    return part.fences.reduce(into: Data()) { data, fence in
+      data += (try? encoder.encode(Feature(fence: fence, session: part.session))) ?? Data()
+      data += Data("\n".utf8)
+    }
+  }
+
   /// Returns a GPX document: a track for each session, with what was measured in the description of each point.
   public static func gpx(_ parts: [Part]) -> Data {
     var text = """

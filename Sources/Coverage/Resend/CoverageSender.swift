@@ -1,3 +1,4 @@
+internal import ErrorReporting
 internal import FoundationEssentials
 
 /// A sender of stored sessions to a control server: the oldest first, each exactly once, none held up by another one.
@@ -36,6 +37,7 @@ public struct CoverageSender: Sendable {
   private let store: CoverageStore
   private let server: String
   private let transport: any CoverageTransport
+  private let destination: (any CoverageDestination)?
   private let random: @Sendable () -> Double
 
   /// Creates a sender for the sessions of one server.
@@ -43,14 +45,17 @@ public struct CoverageSender: Sendable {
   ///   - store: The stored sessions.
   ///   - server: The address of the server, as the sessions have it.
   ///   - transport: The connection to the server.
+  ///   - destination: A place that gets each session before the server does; `nil` for none.
   ///   - random: A generator of numbers of 0 to 1, for the jitter of delays.
   public init(
     store: CoverageStore, server: String, transport: any CoverageTransport,
+    destination: (any CoverageDestination)? = nil,
     random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
   ) {
     self.store = store
     self.server = server
     self.transport = transport
+    self.destination = destination
     self.random = random
   }
 
@@ -88,6 +93,9 @@ public struct CoverageSender: Sendable {
     if session.uuid == nil, let failure = try await anchor(session) {
       return (Report(id: session.id, fences: session.fences, outcome: .waiting(failure.message)), failure.isReachable)
     }
+    if let failure = try await handOver(session.id) {
+      return (Report(id: session.id, fences: session.fences, outcome: .waiting(failure)), true)
+    }
     guard let outgoing = try store.beginSending(session.id), let uuid = outgoing.session.uuid else {
       return (nil, true)
     }
@@ -96,6 +104,24 @@ public struct CoverageSender: Sendable {
     let attempt = try await attempt(try document.data, wasUnconfirmed: outgoing.wasUnconfirmed)
     let outcome = try finish(outgoing, attempt.verdict)
     return (Report(id: session.id, fences: outgoing.fences.count, outcome: outcome), attempt.isReachable)
+  }
+
+  /// Passes a session to the destination, before anything is sent that would let it be removed.
+  /// - Returns: Why it did not take the session; `nil` if it did, or there is none.
+  private func handOver(_ id: Int64) async throws -> String? {
+    guard let destination else { return nil }
+    let session = try store.session(id)
+    let fences = try store.fences(of: id)
+    do {
+      try await destination.take(session, fences)
+      return nil
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      let reason = (error as? any ReportableError)?.message ?? error.safeText
+      try postpone(session, .retry(reason, isUnconfirmed: session.sending.isUnconfirmed))
+      return reason
+    }
   }
 
   private func attempt(

@@ -15,6 +15,8 @@ public actor CoverageRun {
     public var interface: String?
     /// The time after which the run ends; at most 4 hours.
     public var limit = CoverageGrant.longest
+    /// A place that gets each finished session before the control server does; `nil` for none.
+    public var destination: (any CoverageDestination)?
     /// The logger for errors that cannot be returned.
     public var logger = Logger(label: "edgeblue.coverage")
 
@@ -69,7 +71,8 @@ public actor CoverageRun {
     self.transport = transport
     self.options = options
     self.clock = clock
-    sender = CoverageSender(store: store, server: server, transport: transport)
+    sender = CoverageSender(
+      store: store, server: server, transport: transport, destination: options.destination)
     let start = clock.now
     run = CoverageRunID(id: UUID().uuidString.lowercased(), server: server, startUs: store.nowUs)
     machines = RunMachines(surroundings.network, surroundings.technology)

@@ -127,7 +127,7 @@ public struct HTTPAPI: Service {
 
   /// Returns the server with its router, which tests use directly.
   func application(_ connections: OpenConnections = OpenConnections()) -> some ApplicationProtocol {
-    server.application(router()) { [ClientDepartureHandler(connections)] }
+    server.application(router(), over: LoopbackServer.http { [ClientDepartureHandler(connections)] })
   }
 
   private var server: LoopbackServer {

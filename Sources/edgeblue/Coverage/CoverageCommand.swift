@@ -13,11 +13,13 @@ struct CoverageCommand: AsyncParsableCommand {
       EXAMPLES
         edgeblue coverage run --control https://control.example.org --gpsd 127.0.0.1
         edgeblue coverage                     what waits to be sent
+        edgeblue coverage map walk.html
         edgeblue coverage export --format geojson > walk.geojson
         edgeblue coverage send
       """,
     subcommands: [
       CoverageRunCommand.self, CoverageListCommand.self, CoverageShowCommand.self, CoverageSendCommand.self,
-      CoverageDropCommand.self, CoverageExportCommand.self,
+      CoverageDropCommand.self, CoverageExportCommand.self, CoverageMapCommand.self,
+      CoverageServeCommand.self,
     ], defaultSubcommand: CoverageListCommand.self)
 }

@@ -23,6 +23,7 @@ struct CoverageExportCommand: AsyncParsableCommand {
   @Option(help: "The format: \(Format.allCases.map(\.rawValue).joined(separator: ", ")).") var format = Format.geojson
   @Option(help: ArgumentHelp("The number of a session; without one, all are written.", valueName: "n"))
   var session: Int64?
+  @Flag(help: "Use the sessions that `edgeblue coverage serve` has received.") var received = false
   @OptionGroup var state: CoverageFolderOptions
   @OptionGroup var common: CommonOptions
 
@@ -32,9 +33,7 @@ struct CoverageExportCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { _ in
-      let store = try state.folder().copy()
-      let sessions = try session.map { [try store.session($0)] } ?? store.sessions()
-      let parts = try sessions.map { CoverageExport.Part(session: $0, fences: try store.fences(of: $0.id)) }
+      let parts = try state.folder().parts(session, isReceived: received)
       let data =
         switch format {
         case .geojson: CoverageExport.geoJSON(parts) + Data("\n".utf8)

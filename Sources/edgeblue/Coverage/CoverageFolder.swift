@@ -4,7 +4,6 @@ import Coverage
 import DurableFiles
 import Foundation
 import SpeedTest
-import SpeedTestNIO
 
 /// The option that names the folder of the stored sessions.
 struct CoverageFolderOptions: ParsableArguments {
@@ -21,6 +20,7 @@ struct CoverageFolder: Sendable {
   let path: String
 
   private var file: String { path + "/coverage.sqlite" }
+  private var archiveFile: String { path + "/received.sqlite" }
 
   /// Opens the sessions, in a folder for its user only.
   func store() throws -> CoverageStore {
@@ -31,14 +31,32 @@ struct CoverageFolder: Sendable {
   /// The sessions for looking at them; nothing is created or changed.
   func copy() throws -> CoverageStore { try CoverageStore.copy(of: file) }
 
+  /// Opens the sessions that a control server receives, in a folder for its user only.
+  func archive() throws -> CoverageArchive {
+    try Disk().createFolder(path)
+    return try CoverageArchive(path: archiveFile)
+  }
+
+  /// Returns sessions with their fences, for looking at them; nothing is created or changed.
+  /// - Parameters:
+  ///   - session: The number of a session; `nil` for all.
+  ///   - isReceived: `true` for the sessions that a control server has received, `false` for those of this machine.
+  func parts(_ session: Int64?, isReceived: Bool) throws -> [CoverageExport.Part] {
+    guard isReceived else { return try copy().parts(session) }
+    let parts = try CoverageArchive.copy(of: archiveFile).parts()
+    guard let session else { return parts }
+    guard let part = parts.first(where: { $0.session.id == session }) else {
+      throw CoverageError(.noSuchSession, "there is no received session \(session)")
+    }
+    return [part]
+  }
+
   /// Opens the sessions if there are any; nothing is created otherwise.
   func existingStore() throws -> CoverageStore? { try Disk().exists(file) ? try CoverageStore(path: file) : nil }
 
   /// Returns the connection to a control server.
   func control(_ address: String, certificates: String?, acceptsTerms: Bool) throws -> CoverageControl {
-    let device = ControlDevice.system
-    let transport = try ControlHTTPTransport(certificates: certificates, language: device.language)
-    let client = try ControlClient(address: address, transport: transport, device: device, folder: path)
+    let client = try ControlClient.ofThisMachine(address, certificates: certificates, folder: path).client
     return CoverageControl(client: client, acceptsTerms: acceptsTerms)
   }
 }
@@ -62,5 +80,13 @@ struct CoverageControl: CoverageTransport {
         }
       throw CoverageError(code, error.message, errno: error.errno, hint: error.hint ?? Hints.hint(for: error))
     }
+  }
+}
+
+extension CoverageStore {
+  /// Returns a session with its fences, or all of them.
+  fileprivate func parts(_ session: Int64?) throws -> [CoverageExport.Part] {
+    let sessions = try session.map { [try self.session($0)] } ?? sessions()
+    return try sessions.map { CoverageExport.Part(session: $0, fences: try fences(of: $0.id)) }
   }
 }

@@ -35,6 +35,7 @@ struct CoverageRunCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp("A PEM file with certificates to trust besides the system's.", valueName: "file"))
   var ca: String?
+  @OptionGroup var uploads: CoverageUploadOptions
   @OptionGroup var insecure: InsecureOptions
   @OptionGroup var state: CoverageFolderOptions
   @OptionGroup var common: CommonOptions
@@ -56,7 +57,9 @@ struct CoverageRunCommand: AsyncParsableCommand {
       let store = try folder.store()
       let server = try folder.control(control, certificates: ca, acceptsTerms: acceptTerms)
       guard let source = location.location?.source else {
-        throw Failure("the place is none", status: .badInput)
+        throw Failure(
+          "the place is not on the Earth; allowed: a latitude of −90° to 90° and a longitude of −180° to 180°",
+          status: .badInput)
       }
       let monitor = try LocationMonitor(source)
       defer { monitor.close() }
@@ -65,12 +68,15 @@ struct CoverageRunCommand: AsyncParsableCommand {
       var options = CoverageRun.Options()
       options.interface = interface
       options.limit = .seconds(60 * minutes)
+      options.destination = try uploads.destination(in: folder)
       let session = CoverageWalk(
         store: store, server: server, options: options, monitor: monitor, paths: paths, view: view)
       let ending = try await untilInterruptedKeeping { try await session.run() }
       view.ended(ending)
       guard !noSend, ending != nil else { return }
-      try await CoverageSendCommand.send(store, server.client.address, server, terminal)
+      let sender = CoverageSender(
+        store: store, server: server.client.address, transport: server, destination: options.destination)
+      try await CoverageSendCommand.send(sender, terminal)
     }
   }
 }

@@ -15,6 +15,7 @@ struct CoverageSendCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp("A PEM file with certificates to trust besides the system's.", valueName: "file"))
   var ca: String?
+  @OptionGroup var uploads: CoverageUploadOptions
   @OptionGroup var insecure: InsecureOptions
   @OptionGroup var state: CoverageFolderOptions
   @OptionGroup var common: CommonOptions
@@ -23,12 +24,14 @@ struct CoverageSendCommand: AsyncParsableCommand {
     try await common.run { terminal in
       let folder = try state.folder()
       guard let store = try folder.existingStore() else { return terminal.say("No session is stored.") }
+      let destination = try uploads.destination(in: folder)
       let servers = Set(try store.sessions().map(\.server)).sorted()
       if servers.isEmpty { terminal.say("No session is stored.") }
       for server in servers {
         try insecure.check(["the server": server], terminal)
         let control = try folder.control(server, certificates: ca, acceptsTerms: false)
-        try await Self.send(store, server, control, terminal)
+        let sender = CoverageSender(store: store, server: server, transport: control, destination: destination)
+        try await Self.send(sender, terminal)
       }
       guard try store.sessions().allSatisfy({ $0.finalizedUs == nil }) else {
         throw Failure(
@@ -38,10 +41,7 @@ struct CoverageSendCommand: AsyncParsableCommand {
   }
 
   /// Sends the sessions of a server, and prints what became of each.
-  static func send(
-    _ store: CoverageStore, _ server: String, _ transport: CoverageControl, _ terminal: Terminal
-  ) async throws {
-    let sender = CoverageSender(store: store, server: server, transport: transport)
+  static func send(_ sender: CoverageSender, _ terminal: Terminal) async throws {
     let summary = try await untilInterrupted { try await sender.send() }
     for report in summary.reports {
       let (state, reason): (String, String?) =

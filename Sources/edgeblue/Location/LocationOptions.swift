@@ -19,7 +19,7 @@ struct LocationOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("The place of a machine that does not move: LATITUDE,LONGITUDE in degrees.", valueName: "place"),
-    transform: reading("a latitude and a longitude, such as 48.2,16.37") { text in
+    transform: reading("a latitude of -90 to 90 and a longitude of -180 to 180, such as 48.2,16.37") { text in
       let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
       guard parts.count == 2, let latitude = parts[0], let longitude = parts[1] else { return nil }
       return Place(latitude: latitude, longitude: longitude)

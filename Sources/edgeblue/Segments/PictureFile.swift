@@ -1,12 +1,13 @@
+import Coverage
 import DurableFiles
 import Foundation
 import Timing
 
-/// A file for a picture, in the format that its name ends in: SVG, or PNG by `rsvg-convert`.
+/// A file for a picture, in the format that its name ends in: SVG, PNG by `rsvg-convert`, or for a map a page of HTML.
 ///
 /// It replaces nothing but a picture that an earlier run has drawn: a mistaken name must not cost a recording.
 struct PictureFile {
-  private enum Format: String { case svg, png }
+  private enum Format: String { case svg, png, html }
 
   /// The subject of a picture, by which a picture of an earlier run is known.
   enum Subject {
@@ -14,12 +15,15 @@ struct PictureFile {
     case segment
     /// A speed test, or a loop of them.
     case speedTest
+    /// A map of coverage.
+    case coverage
 
     /// The beginning of the title of an SVG picture.
     fileprivate var title: String {
       switch self {
       case .segment: "Segment "
       case .speedTest: "Speed test"
+      case .coverage: "Coverage: "
       }
     }
 
@@ -28,6 +32,7 @@ struct PictureFile {
       switch self {
       case .segment: [0, 0, 0, 31] + Array("tEXtSoftware\0edgeblue segments plot".utf8) + [0xe2, 0x57, 0x6d, 0x6f]
       case .speedTest: [0, 0, 0, 32] + Array("tEXtSoftware\0edgeblue speedtest plot".utf8) + [0xdf, 0xdb, 0x91, 0xb5]
+      case .coverage: [0, 0, 0, 30] + Array("tEXtSoftware\0edgeblue coverage map".utf8) + [0xbb, 0xf2, 0xef, 0x7a]
       }
     }
   }
@@ -45,11 +50,13 @@ struct PictureFile {
   private static let limit = Duration.seconds(60)
   private static let sizeLimit = 64 << 20
 
-  /// - Throws: ``Failure`` if the name ends in neither `.svg` nor `.png`.
+  /// - Throws: ``Failure`` if the name ends in none of the formats of the subject.
   init(_ path: String, of subject: Subject = .segment) throws {
-    guard let format = Format(rawValue: URL(filePath: path).pathExtension.lowercased()) else {
+    let format = Format(rawValue: URL(filePath: path).pathExtension.lowercased())
+    guard let format, format != .html || subject == .coverage else {
+      let names = subject == .coverage ? ".html, .svg or .png" : ".svg or .png"
       throw Failure(
-        "\(path.printable) is no name of a picture; allowed: names that end in .svg or .png",
+        "\(path.printable) is no name of a picture; allowed: names that end in \(names)",
         hint: subject == .segment ? "-o names the picture, and the argument the segment" : nil, status: .badInput)
     }
     self.path = path
@@ -67,8 +74,18 @@ struct PictureFile {
 
   private func isDrawn(_ bytes: [UInt8]) -> Bool {
     let text = String(decoding: bytes, as: UTF8.self)
-    return text.hasPrefix(Self.svgMark) && text.contains("<title>\(subject.title)")
+    return subject == .coverage && text.hasPrefix(CoverageMapPage.mark)
+      || text.hasPrefix(Self.svgMark) && text.contains("<title>\(subject.title)")
       || bytes.dropFirst(Self.pngHead).starts(with: subject.pngMark)
+  }
+
+  /// A Boolean value that indicates whether the file is a page of HTML.
+  var isPage: Bool { format == .html }
+
+  /// Writes a page as a whole, or nothing.
+  func write(page: Data) throws {
+    try checkIsReplaceable()
+    try WholeFile(path: path, limit: Self.sizeLimit).write(page)
   }
 
   /// Writes a picture as a whole, or nothing.

@@ -40,9 +40,7 @@ struct SpeedTestSettings: Codable, Hashable, Sendable {
   /// - Throws: An error for certificates that cannot be read, and for an address that is none.
   func controlServer(_ folder: SpeedTestFolder) throws -> ControlServer? {
     guard case .control(let url, _) = source else { return nil }
-    let device = ControlDevice.system
-    let transport = try ControlHTTPTransport(certificates: certificates, language: device.language)
-    let client = try ControlClient(address: url, transport: transport, device: device, folder: folder.path)
+    let (client, transport) = try ControlClient.ofThisMachine(url, certificates: certificates, folder: folder.path)
     return ControlServer(client: client, transport: transport, outbox: folder.outbox)
   }
 
@@ -100,4 +98,20 @@ struct PreparedTest: Sendable {
   let server: String
   /// The test at the control server; `nil` without one.
   let granted: ControlledTest?
+}
+
+extension ControlClient {
+  /// Creates a client of a control server, with the description of this machine.
+  /// - Parameters:
+  ///   - address: The address of the server.
+  ///   - certificates: A PEM file with certificates to trust besides the system's.
+  ///   - folder: A folder that exists, for what the server assigns.
+  /// - Throws: An error for certificates that cannot be read, and for an address that is none.
+  static func ofThisMachine(
+    _ address: String, certificates: String?, folder: String
+  ) throws -> (client: ControlClient, transport: ControlHTTPTransport) {
+    let device = ControlDevice.system
+    let transport = try ControlHTTPTransport(certificates: certificates, language: device.language)
+    return (try ControlClient(address: address, transport: transport, device: device, folder: folder), transport)
+  }
 }

@@ -26,6 +26,7 @@ struct ListeningProgramAttacks {
     case sender = "messages run"
     case collector = "messages collect"
     case speedTests = "speedtest serve"
+    case coverage = "coverage serve"
   }
 
   @Test("Each command that can serve metrics is examined") func allAreKnown() throws {
@@ -51,8 +52,8 @@ struct ListeningProgramAttacks {
         switch (command, port.isEmpty) {
         case (.collector, true): try await process.ports(in: "listening")
         case (.collector, false): try await process.ports(in: "listening", "metrics")
-        case (.speedTests, true): try await process.ports(in: "serving")
-        case (.speedTests, false): try await process.ports(in: "serving", "metrics")
+        case (.speedTests, true), (.coverage, true): try await process.ports(in: "serving")
+        case (.speedTests, false), (.coverage, false): try await process.ports(in: "serving", "metrics")
         case (_, true): [Int]()
         case (_, false): try await process.ports(in: "metrics")
         }
@@ -116,6 +117,10 @@ struct ListeningProgramAttacks {
       return ["messages", "run", "--state", folder + "/state", "--pace", "3600"]
     case .collector: return ["messages", "collect", "--to", folder + "/collected", "--port", "0"]
     case .speedTests: return ["speedtest", "serve", "--open", "--address", "127.0.0.1", "--port", "0"]
+    case .coverage:
+      try "keyofpings label\n".write(toFile: folder + "/keys", atomically: true, encoding: .utf8)
+      let options = ["--port", "0", "--state", folder + "/state", "--ping-host", "127.0.0.1"]
+      return ["coverage", "serve", "--key-file", folder + "/keys"] + options
     }
   }
 
@@ -143,7 +148,7 @@ struct ListeningProgramAttacks {
       let before = FileManager.default.contents(atPath: record)
       try await eventually("a run is over") { FileManager.default.contents(atPath: record) != before }
     // They are known by their ports.
-    case .collector, .speedTests: break
+    case .collector, .speedTests, .coverage: break
     }
   }
 }

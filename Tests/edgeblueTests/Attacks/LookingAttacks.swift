@@ -23,7 +23,7 @@ struct LookingAttacks {
   private static let looks: [String: [[String]]] = [
     "ask": [["--central-url", "http://127.0.0.1:9", "hello"]],
     "capture show": [["FOLDER/gone.btsnoop"]],
-    "coverage export": [["--state", "FOLDER/state"]],
+    "coverage export": [["--state", "FOLDER/state"], ["--received", "--state", "FOLDER/state"]],
     "coverage list": [["--state", "FOLDER/state"]],
     "coverage show": [["--state", "FOLDER/state"]],
     "doctor": [["--state", "FOLDER/state"]],
@@ -62,7 +62,7 @@ struct LookingAttacks {
 
   /// The commands that are for making or changing something.
   private static let makers: Set = [
-    "agent run", "agent setup", "capture record", "central", "coverage run",
+    "agent run", "agent setup", "capture record", "central", "coverage map", "coverage run", "coverage serve",
     "loop plot", "loop start", "messages collect", "messages keys make",
     "messages relay", "messages run", "messages setup", "messages write", "mode", "pair adopt", "pair open",
     "pair remove", "pair with", "phone", "record", "segments export", "segments plot", "segments repair",

@@ -79,6 +79,10 @@ import UploadsHTTP
     arguments: [
       ["messages", "collect", "--to", "FOLDER/collected", "--key"],
       ["speedtest", "serve", "--open", "--certificate-key"],
+      [
+        "coverage", "serve", "--ping-host", "h", "--key-file", "FOLDER/server.key", "--state", "FOLDER/state",
+        "--certificate-key",
+      ],
     ])
   func serversAcceptNewVersions(words: [String]) async throws {
     let authority = try await TestAuthority()

@@ -93,6 +93,10 @@ struct SecretFileAttacks {
     arguments: [
       ["messages", "collect", "--to", "FOLDER/collected", "--key"],
       ["speedtest", "serve", "--open", "--certificate-key"],
+      [
+        "coverage", "serve", "--ping-host", "h", "--key-file", "FOLDER/server.key", "--state", "FOLDER/state",
+        "--certificate-key",
+      ],
     ])
   func openKeysAreReported(words: [String]) async throws {
     let authority = try await TestAuthority()
