@@ -347,7 +347,8 @@ var targets: [Target] = [
     swiftSettings: settings),
   .target(
     name: "EdgeCoderHTTP",
-    dependencies: ["ErrorReporting", "JSONValues", "Timing", "OutgoingHTTP", "LoopbackHTTP", "EdgeCoder", log] + http,
+    dependencies: ["ErrorReporting", "JSONValues", "Streams", "Timing", "OutgoingHTTP", "LoopbackHTTP", "EdgeCoder", log]
+      + http,
     swiftSettings: settings),
   .testTarget(
     name: "EdgeCoderHTTPTests",

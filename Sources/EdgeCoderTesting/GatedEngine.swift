@@ -24,6 +24,8 @@ public final class GatedEngine: Engine {
 
     /// Streams one piece of the reply.
     public func say(_ piece: String) { stream.yield(.text(piece)) }
+    /// Streams one piece of what the model thinks.
+    public func think(_ piece: String) { stream.yield(.thinking(piece)) }
     /// Finishes the reply without an error.
     /// - Parameter completion: The end to report; `nil` reports none.
     public func end(_ completion: Completion? = nil) {
@@ -36,13 +38,18 @@ public final class GatedEngine: Engine {
 
   /// The name of the engine, `gated`.
   public let name = "gated"
+  private let slotCount: Int
   private let state = Lock(ModelState.ready)
   private let questions = Counter()
   private let cancellations = Counter()
   private let prompts = BoundedStream.make(of: Prompt.self, limit: 64, policy: .dropNewest)
 
   /// Creates an engine whose model is ready.
-  public init() {}
+  /// - Parameter slots: The number of prompts that the engine bears at a time.
+  public init(slots: Int = 1) { slotCount = slots }
+
+  /// Returns the number of prompts that the engine bears at a time.
+  public func slots() async -> Int { slotCount }
 
   /// The state of the model that the engine reports.
   public var model: ModelState {

@@ -108,6 +108,8 @@ public final class LoopbackConnection: PhoneConnection {
   /// Reads the value of a characteristic.
   public func read(_ characteristic: EdgeCoderCharacteristic) async throws -> [UInt8] {
     let phone = try openPhone()
+    phone.countRead()
+    if phone.faults.hangsReads { try await hang() }
     try phone.receive(.mtu(peer, attMTU))
     return phone.value(of: characteristic, for: peer)
   }

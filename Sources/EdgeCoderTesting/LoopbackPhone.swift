@@ -35,6 +35,8 @@ public final class LoopbackPhone: PhoneTransport {
     public var closesMuxesAtOnce = false
     /// The characteristic whose subscription never finishes.
     public var hangingSubscription: EdgeCoderCharacteristic?
+    /// A Boolean value that indicates whether reads never finish.
+    public var hangsReads = false
     /// A Boolean value that indicates whether writes fail.
     public var failsWrites = false
     /// The limit on a write in bytes; 510 on BlueZ before 5.70.
@@ -51,6 +53,7 @@ public final class LoopbackPhone: PhoneTransport {
     var replyChunks = 0
     var faults = Faults()
     var connects = 0
+    var reads = 0
     var writesRefused = 0
   }
 
@@ -181,6 +184,8 @@ public final class LoopbackPhone: PhoneTransport {
     guard source.yield(event) else { throw LoopbackError("the event stream of the phone is full") }
   }
 
+  func countRead() { state.withLock { $0.reads += 1 } }
+
   /// Returns the value that a read of a characteristic by a central returns.
   public func value(of characteristic: EdgeCoderCharacteristic, for peer: PeerID) -> [UInt8] {
     state.withLock { $0.values.value(of: characteristic, for: peer) }
@@ -198,6 +203,8 @@ public final class LoopbackPhone: PhoneTransport {
   public var sent: [Sent] { state.withLock { $0.sent } }
   /// The number of writes that the phone has refused.
   public var writesRefused: Int { state.withLock { $0.writesRefused } }
+  /// The number of reads so far.
+  public var reads: Int { state.withLock { $0.reads } }
   /// The number of connection attempts so far.
   public var connects: Int { state.withLock { $0.connects } }
 

@@ -77,6 +77,11 @@ extension Central {
     let started = context.time.now
     let task = Task {
       try await phone.send(request) { part in
+        if case .waiting = part {
+          // Another phone may be free, so this wins nothing.
+          if !race.isWon { await onPart(part, phone.name) }
+          return
+        }
         guard race.win(number) else { return }
         await self.gaveSign(phone.id, after: started)
         await onPart(part, phone.name)

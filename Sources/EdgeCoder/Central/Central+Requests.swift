@@ -43,7 +43,7 @@ extension Central {
       try await self.deliver(request) { phone in
         phase.withLock { $0 = .sent(phone) }
       } onPart: { part, phone in
-        phase.withLock { $0 = .streaming(phone) }
+        if case .waiting = part {} else { phase.withLock { $0 = .streaming(phone) } }
         step()
         await onPart(part)
         // A slow consumer delays the phone, so the end of its delay counts as progress, too.
@@ -56,11 +56,13 @@ extension Central {
 
   private var candidates: [Router.Candidate] {
     reports.values.map { report in
-      Router.Candidate(
+      var candidate = Router.Candidate(
         id: report.id, isReady: report.state == .ready && phones[report.id] != nil,
         modelState: report.readings.status?.modelState,
         load: .init(pending: held[report.id] ?? 0, abandoned: report.abandoned),
         batteryPct: report.readings.status?.batteryPct, rssi: report.readings.rssi)
+      candidate.slots = report.muxBearer == nil ? configuration.requests.perPhone : configuration.requests.perMux
+      return candidate
     }
   }
 
@@ -96,7 +98,7 @@ extension Central {
 
   /// Reserves a slot at the best phone; `nil` when all slots are used.
   private func reserve(for details: RequestDetails) throws -> ReconnectingPhone? {
-    switch Router.choose(from: candidates(for: details), slots: configuration.requests.perPhone) {
+    switch Router.choose(from: candidates(for: details)) {
     case .phone(let id):
       guard let phone = phones[id] else { return nil }
       held[id, default: 0] += 1
@@ -119,7 +121,7 @@ extension Central {
   /// Reserves a slot at the best phone but some; `nil` when none is ready and free, or other requests wait.
   func reserve(for details: RequestDetails, excluding tried: Set<PhoneID>) -> ReconnectingPhone? {
     let others = candidates(for: details).filter { !tried.contains($0.id) }
-    guard waiting.isEmpty, case .phone(let id) = Router.choose(from: others, slots: configuration.requests.perPhone),
+    guard waiting.isEmpty, case .phone(let id) = Router.choose(from: others),
       let phone = phones[id]
     else { return nil }
     held[id, default: 0] += 1

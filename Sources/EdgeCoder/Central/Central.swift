@@ -60,7 +60,7 @@ public actor Central: InferenceService {
   let configuration: CentralConfiguration
   let context: CentralContext
   let scanner: any PhoneScanner
-  let connector: SerialConnector
+  let connector: any PhoneConnector
 
   var list: PhoneList
   var phones: [PhoneID: ReconnectingPhone] = [:]
@@ -89,7 +89,7 @@ public actor Central: InferenceService {
     logger: Logger = Logger(label: "edgeblue.central")
   ) {
     self.scanner = scanner
-    self.connector = SerialConnector(base: connector)
+    self.connector = connector
     self.configuration = configuration
     context = CentralContext(
       time: environment.time, wallClock: environment.wallClock, random: environment.random,
@@ -144,6 +144,7 @@ public actor Central: InferenceService {
         context.logger.warning("scan stopped", metadata: ["reason": "\(reason)"])
       case .found(let found):
         let known = list.results[found.id]
+        list.lost.remove(found.id)
         list.add(found)
         // A refused phone that does not fit into the list is not reported, or strangers could fill every log.
         if list.results[found.id] != nil, known == nil || known?.refusal != found.refusal { publish(.found(found)) }
@@ -155,6 +156,8 @@ public actor Central: InferenceService {
           await phones[id]?.stop("out of range")
         } else if phones[id] == nil {
           list.remove(id)
+        } else {
+          list.lost.insert(id)
         }
       }
     }
@@ -196,6 +199,10 @@ public actor Central: InferenceService {
       publish(.status(report.id, name: name, status))
     }
     dispatch()
+    // A phone under a new private address leaves the old one behind.
+    if report.state == .waiting, list.lost.contains(report.id), let phone = phones[report.id] {
+      Task { await phone.stop("out of range") }
+    }
   }
 
   private func stopped(_ phone: ReconnectingPhone) {

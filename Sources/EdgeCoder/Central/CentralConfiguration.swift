@@ -13,11 +13,16 @@ public import Timing
 public struct CentralConfiguration: Sendable, Hashable {
   /// The limits of the requests.
   public struct Requests: Sendable, Hashable {
-    /// The number of requests that a phone has at a time. Default: 1.
+    /// The number of requests that a phone without a v2 mux has at a time. Default: 1.
     ///
-    /// A phone answers one request at a time, and a request that waits at the central can still be sent to another phone.
-    /// The original phone application confuses the replies to two requests.
+    /// Such a phone answers one request at a time, and a request that waits at the central can still be sent to another
+    /// phone. The original phone application confuses the replies to two requests.
     public var perPhone = 1
+    /// The number of requests that a phone with a v2 mux has at a time. Default: 8, the share of one central in the queue of
+    /// a phone.
+    ///
+    /// The phone answers as many at a time as its engine bears, and in turn with those of other centrals.
+    public var perMux = 8
     /// The number of requests that may wait for a phone; the next one is refused as busy. Default: 32.
     public var waitingLimit = 32
     /// The time for a reply, waiting included; over a v2 mux, the time to the first text and between two pieces.
@@ -38,8 +43,13 @@ public struct CentralConfiguration: Sendable, Hashable {
   public struct Timeouts: Sendable, Hashable {
     /// The time for one connection attempt, service discovery included. Default: 20 s.
     public var connect = Duration.seconds(20)
+    /// The time that a connection attempt has while another phone waits for its own; doubled with each failure, up to
+    /// ``connect``. Default: 2.5 s.
+    public var turn = Duration.milliseconds(2500)
     /// The time for pairing with a phone that demands it, decisions of users included. Default: 60 s.
     public var pairing = Duration.seconds(60)
+    /// The time in which a phone sends its status by itself; one that does not is asked for it. Default: 3 s.
+    public var status = Duration.seconds(3)
     /// The time for each subscription, for reading the status, and for opening a v2 mux. Default: 10 s.
     public var subscribe = Duration.seconds(10)
     /// The time in which a phone must confirm one write. Default: 30 s, the timeout of ATT.

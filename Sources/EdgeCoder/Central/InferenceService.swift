@@ -13,11 +13,21 @@ public protocol InferenceService: Sendable {
     _ request: InferenceRequest, onPart: @Sendable @escaping (ReplyPart) async -> Void
   ) async throws -> InferenceReply
 
+  /// Returns the embeddings of texts, which only a model server has.
+  /// - Throws: ``InferenceError``, `.unsupported` where there are none; `CancellationError`.
+  func embed(_ request: EmbeddingRequest) async throws -> Embeddings
+
   /// Returns the status of the central, with its phones.
   func status() async -> CentralStatus
 }
 
 extension InferenceService {
+  /// Throws ``InferenceError`` `.unsupported`, for services without embeddings.
+  public func embed(_ request: EmbeddingRequest) async throws -> Embeddings {
+    throw InferenceError(
+      .unsupported, "a phone does not support embeddings", hint: "only a model server on the network has them")
+  }
+
   /// Sends one prompt to the best phone that is ready and returns its reply; see ``generate(_:onPart:)``.
   /// - Parameters:
   ///   - prompt: The prompt.

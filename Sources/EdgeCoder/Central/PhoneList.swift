@@ -4,6 +4,8 @@ struct PhoneList: Sendable {
   let capacity: Int
   private(set) var results: [PhoneID: PhoneScanResult] = [:]
   private(set) var connected: Set<PhoneID> = []
+  /// The phones that the scan has lost while they were connected or being connected: their next attempt is not made.
+  var lost: Set<PhoneID> = []
   /// The number of scan results ignored because the list was full.
   private(set) var dropped = 0
 
@@ -47,6 +49,7 @@ struct PhoneList: Sendable {
   mutating func remove(_ id: PhoneID) {
     results[id] = nil
     connected.remove(id)
+    lost.remove(id)
   }
 
   /// Returns the strongest phones without a connection, within the limit; they count as connected from now on.

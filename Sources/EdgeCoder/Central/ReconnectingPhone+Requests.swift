@@ -9,6 +9,14 @@ struct PendingRequests {
   /// The cancelled requests on which the phone still works, with the instant from which no reply is expected.
   var abandoned: [String: Duration] = [:]
 
+  /// Returns the identifier as it was sent: a phone may return a UUID in lower case.
+  func id(of received: String) -> String {
+    if pending[received] != nil || abandoned[received] != nil { return received }
+    let lower = received.lowercased()
+    return (pending.keys.first { $0.lowercased() == lower } ?? abandoned.keys.first { $0.lowercased() == lower })
+      ?? received
+  }
+
   /// The number of abandoned requests that are remembered.
   static let abandonedLimit = 64
 
@@ -130,14 +138,18 @@ extension ReconnectingPhone {
     return nil
   }
 
-  /// Reads the status once.
+  /// Reads the status once, if the phone does not send it.
   ///
-  /// A phone on BlueZ 5.66 learns our MTU by that. With one notify socket for all, a second central receives no status when
-  /// it subscribes.
+  /// With one notify socket for all, as before BlueZ 5.69, a second central receives no status when it subscribes. A phone
+  /// that leaves the read without a reply accepts no request meanwhile and loses its connection after 30 s, so it is read
+  /// no more.
   private func readStatus(of connection: any PhoneConnection) async -> String? {
     let time = context.time
     let timeout = configuration.timeouts.subscribe
+    guard readings.answersReads else { return nil }
     do {
+      try await time.sleep(for: configuration.timeouts.status)
+      guard readings.status == nil else { return nil }
       let bytes = try await time.withLimit(timeout, orThrow: PhaseTimeout("reading the status", timeout)) {
         try await connection.read(.status)
       }
@@ -145,6 +157,7 @@ extension ReconnectingPhone {
       // Empty when the phone has set no status yet; it will send one.
       if readings.status == nil, !bytes.isEmpty { await update(try Wire.Status.decode(bytes)) }
     } catch {
+      if error is PhaseTimeout { readings.answersReads = false }
       context.logger.debug("status not read", metadata: ["phone": "\(id)", "reason": "\(error)"])
     }
     return nil
@@ -177,13 +190,13 @@ extension ReconnectingPhone {
       context.count { $0.discardedBytes += refusal.bytes }
       // The start of the reply identifies its request, which fails without waiting for the end of the reply.
       guard let id = Wire.recoverID(fromHead: refusal.head) else { return }
-      requests.pending.removeValue(forKey: id)?.resume(throwing: badReply(refusal))
+      requests.pending.removeValue(forKey: requests.id(of: id))?.resume(throwing: badReply(refusal))
     case .object(let bytes):
       do throws(Wire.Malformed) {
         let response = try Wire.Response.decode(bytes)
-        if let continuation = requests.pending.removeValue(forKey: response.id) {
+        if let continuation = requests.pending.removeValue(forKey: requests.id(of: response.id)) {
           continuation.resume(returning: response)
-        } else if requests.abandoned.removeValue(forKey: response.id) != nil {
+        } else if requests.abandoned.removeValue(forKey: requests.id(of: response.id)) != nil {
           context.count { $0.lateReplies += 1 }
           await report(current)
         } else {
@@ -193,7 +206,7 @@ extension ReconnectingPhone {
       } catch {
         context.count { $0.malformed += 1 }
         guard let id = error.id else { return }
-        requests.pending.removeValue(forKey: id)?.resume(throwing: damagedReply("\(error.reason)"))
+        requests.pending.removeValue(forKey: requests.id(of: id))?.resume(throwing: damagedReply("\(error.reason)"))
       }
     }
   }

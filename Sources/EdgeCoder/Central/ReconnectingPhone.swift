@@ -22,6 +22,8 @@ struct PhoneReadings: Sendable, Equatable {
   var rssi: Int?
   /// The wall-clock time of the last sign of life, in Unix milliseconds.
   var lastSeenMs: Int?
+  /// A Boolean value that indicates whether the phone answers reads; `false` once one got no reply.
+  var answersReads = true
 }
 
 /// The connection to one phone, reconnected on loss: sends requests and delivers their replies.
@@ -48,7 +50,7 @@ actor ReconnectingPhone {
   nonisolated let name: String
   let configuration: CentralConfiguration
   let context: CentralContext
-  let connector: SerialConnector
+  let connector: any PhoneConnector
   let report: @Sendable (PhoneConnectionReport) async -> Void
 
   var machine: PhoneConnectionMachine
@@ -64,7 +66,7 @@ actor ReconnectingPhone {
 
   init(
     _ found: PhoneScanResult, configuration: CentralConfiguration, context: CentralContext,
-    connector: SerialConnector,
+    connector: any PhoneConnector,
     report: @Sendable @escaping (PhoneConnectionReport) async -> Void
   ) {
     id = found.id
@@ -141,16 +143,13 @@ actor ReconnectingPhone {
   private func connect() async -> PhoneConnectionMachine.Event {
     let id = id
     let connector = connector
-    let time = context.time
-    let timeout = configuration.timeouts.connect
     // A connection that is established just at the timeout would otherwise be lost, and stay open.
     let made = Lock<(any PhoneConnection)?>(nil)
     do {
-      try await connector.mutex.withLock {
-        try await time.withLimit(timeout, orThrow: PhaseTimeout("connecting", timeout)) {
-          let connection = try await connector.base.connect(to: id)
-          made.withLock { $0 = connection }
-        }
+      let rank = DialQueue.Rank(failures: machine.failures, rssi: readings.rssi)
+      try await context.dials.dial(rank, configuration.timeouts, context.time) {
+        let connection = try await connector.connect(to: id)
+        made.withLock { $0 = connection }
       }
       connection = made.withLock { $0 }
       return .connected
@@ -206,15 +205,6 @@ actor ReconnectingPhone {
   }
 }
 
-/// A connector that makes one attempt at a time.
-///
-/// A controller establishes one LE connection at a time, and two attempts in parallel abort each other
-/// (`le-connection-abort-by-local`).
-struct SerialConnector: Sendable {
-  let base: any PhoneConnector
-  let mutex = AsyncMutex()
-}
-
 /// The error of a phase of a connection that exceeded its timeout.
 struct PhaseTimeout: Error, CustomStringConvertible {
   let description: String
@@ -235,6 +225,7 @@ struct CentralContext: Sendable {
   let requestID: @Sendable () -> String
   let counters: Lock<CentralCounters>
   let logger: Logger
+  let dials = DialQueue()
 
   func count(_ change: (inout CentralCounters) -> Void) { counters.withLock(change) }
 

@@ -75,6 +75,18 @@ public struct RoutedInference: InferenceService {
     }
   }
 
+  /// Returns the embeddings of the model server; see ``InferenceService``.
+  public func embed(_ request: EmbeddingRequest) async throws -> Embeddings {
+    guard route.0 == .network else { return try await phones.embed(request) }
+    return try await untilLost {
+      do {
+        return try await engine.embed(request)
+      } catch let error as EngineError {
+        throw InferenceError(Self.code(of: error), error.message, hint: error.hint)
+      }
+    }
+  }
+
   /// Returns the status of the phones, with the route.
   public func status() async -> CentralStatus {
     var status = await phones.status()
@@ -113,39 +125,46 @@ public struct RoutedInference: InferenceService {
       throw InferenceError(Self.code(of: error), error.message, hint: error.hint)
     }
     let stream = engine.generate(request)
-    let (text, completion) = try await withThrowingTaskGroup(of: (String, Completion).self) { group in
-      group.addTask {
-        var text = ""
-        var completion = Completion(.stop)
-        var reply = PartSequence(ignored: ignored)
-        do {
-          reading: for try await output in stream {
-            if case .end(let end) = output {
-              completion = end
-              break reading
-            }
-            if case .text(let piece) = output { text += piece }
-            for part in reply.parts(of: output) { await onPart(part) }
+    let (text, completion) = try await untilLost {
+      var text = ""
+      var completion = Completion(.stop)
+      var reply = PartSequence(ignored: ignored)
+      do {
+        reading: for try await output in stream {
+          if case .end(let end) = output {
+            completion = end
+            break reading
           }
-        } catch let error as EngineError {
-          throw InferenceError(Self.code(of: error), error.message, hint: error.hint)
+          if case .text(let piece) = output { text += piece }
+          for part in reply.parts(of: output) { await onPart(part) }
         }
-        try Task.checkCancellation()
-        return (text, completion)
+      } catch let error as EngineError {
+        throw InferenceError(Self.code(of: error), error.message, hint: error.hint)
       }
+      try Task.checkCancellation()
+      return (text, completion)
+    }
+    return InferenceReply(
+      id: UUID().uuidString, answer: .text(text),
+      durationMs: Int((time.now - started).milliseconds(rounded: .towardZero)), phone: engine.name,
+      completion: completion)
+  }
+
+  /// Runs work with the model server until the network is lost.
+  private func untilLost<Value: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    try await withThrowingTaskGroup(of: Value.self) { group in
+      group.addTask(operation: work)
       group.addTask {
         await network.waitUntilLost()
         try Task.checkCancellation()
         throw InferenceError(.networkLost, "the network was lost in the middle of the reply")
       }
       defer { group.cancelAll() }
-      guard let reply = try await group.next() else { throw CancellationError() }
-      return reply
+      guard let value = try await group.next() else { throw CancellationError() }
+      return value
     }
-    return InferenceReply(
-      id: UUID().uuidString, answer: .text(text),
-      durationMs: Int((time.now - started).milliseconds(rounded: .towardZero)), phone: engine.name,
-      completion: completion)
   }
 }
 

@@ -1,14 +1,14 @@
 /// Functions that choose the phone for a request: the same phones give the same choice.
 ///
 /// Phones whose model is ready come first, then those that have sent no status, then the others; such a phone may be ready
-/// by now, and otherwise its reply contains the reason. Within a class the free phone with the lowest cost is chosen. When
-/// all phones of the class are busy the request waits: a phone without a model is never used because the one with a model
+/// by now, and otherwise its reply contains the reason. Within a class the free phone with the lowest cost is chosen, and
+/// then the one with a free slot. When no phone of the class has one the request waits: a phone without a model is never used because the one with a model
 /// is busy.
 ///
 /// ```swift
 /// let near = Router.Candidate(id: PhoneID("near"), isReady: true, modelState: "ready", rssi: -40)
 /// let far = Router.Candidate(id: PhoneID("far"), isReady: true, modelState: "ready", rssi: -90)
-/// print(Router.choose(from: [near, far], slots: 1) == .phone(near.id))  // true
+/// print(Router.choose(from: [near, far]) == .phone(near.id))  // true
 /// ```
 public enum Router {
   /// The properties of one phone that decide the choice.
@@ -29,6 +29,8 @@ public enum Router {
 
     /// The identifier of the phone.
     public var id: PhoneID
+    /// The number of requests that the phone may have at a time, 1 or more.
+    public var slots: Int
     /// A Boolean value that indicates whether the phone is connected and subscribed.
     public var isReady: Bool
     /// The model state of the phone as sent; `nil` before its first status.
@@ -45,6 +47,7 @@ public enum Router {
       id: PhoneID, isReady: Bool, modelState: String?, load: Load = Load(), batteryPct: Int? = nil, rssi: Int? = nil
     ) {
       self.id = id
+      slots = 1
       self.isReady = isReady
       self.modelState = modelState
       self.load = load
@@ -75,13 +78,14 @@ public enum Router {
   }
 
   /// Returns the phone for a request.
-  /// - Parameters:
-  ///   - candidates: All known phones.
-  ///   - slots: The number of requests that a phone may have at a time.
-  public static func choose(from candidates: [Candidate], slots: Int) -> Choice {
+  ///
+  /// A phone without a request comes before one that has some: requests that a phone has cannot go to another one.
+  /// - Parameter candidates: All known phones.
+  public static func choose(from candidates: [Candidate]) -> Choice {
     let order = order(candidates).filter(\.isReady)
     guard let best = order.first else { return .none }
-    let free = order.first { rank($0) == rank(best) && $0.load.pending < slots }
+    let suitable = order.filter { rank($0) == rank(best) && $0.load.pending < max(1, $0.slots) }
+    let free = suitable.first { $0.load.pending == 0 } ?? suitable.first
     return free.map { .phone($0.id) } ?? .wait
   }
 

@@ -50,6 +50,11 @@ public struct Completion: Sendable, Hashable {
   public var promptTokens: Int?
   /// The number of tokens of the reply; `nil` if the engine did not report it.
   public var replyTokens: Int?
+  /// The number of tokens of the prompt that the engine had evaluated before, ``promptTokens`` among them; `nil` if the
+  /// engine did not report it.
+  public var cachedTokens: Int?
+  /// The number of tokens of the thinking, ``replyTokens`` among them; `nil` if the engine did not report it.
+  public var reasoningTokens: Int?
   /// The time to load the model; `nil` if the engine did not report it.
   public var loadTime: Duration?
   /// The time to evaluate the prompt; `nil` if the engine did not report it.

@@ -1,6 +1,6 @@
 /// An engine that answers prompts on a phone: a client of a local model server, or the echo engine.
 ///
-/// An engine runs one prompt at a time; ``modelState()`` may be called at any time.
+/// An engine runs as many prompts at a time as ``slots()`` returns; ``modelState()`` may be called at any time.
 ///
 /// ```swift
 /// struct Reverse: Engine {
@@ -24,6 +24,9 @@ public protocol Engine: Sendable {
   /// Returns the model that would answer a prompt now, within two seconds; `nil` when unknown.
   func activeModel() async -> ActiveModel?
 
+  /// Returns the number of prompts that the engine runs at a time, 1 or more, within two seconds.
+  func slots() async -> Int
+
   /// The fields of requests that the engine uses, besides the prompt and the limit on tokens.
   ///
   /// A request with tools or a format that are not among them is refused before it reaches the engine. Of other fields
@@ -38,11 +41,18 @@ public protocol Engine: Sendable {
   /// the consuming task, or releasing the stream, stops the generation.
   /// - Parameter request: The prompt, as it was received, the limit of its reply, and the details.
   func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error>
+
+  /// Returns the embeddings of texts.
+  /// - Throws: ``EngineError``, `.unsupported` for an engine or a model without embeddings; `CancellationError`.
+  func embed(_ request: EmbeddingRequest) async throws -> Embeddings
 }
 
 extension Engine {
   /// Returns `nil`, for engines without models.
   public func activeModel() async -> ActiveModel? { nil }
+
+  /// Returns 1, for engines that run one prompt after another.
+  public func slots() async -> Int { 1 }
 
   /// No fields, for engines that use the prompt alone.
   public var fields: Set<RequestField> { [] }

@@ -1,7 +1,9 @@
-/// A part of the output of an engine: a piece of the text, a call of a tool, or the end of the reply.
+/// A part of the output of an engine: a piece of the text or of the thinking before it, a call of a tool, or the end of the reply.
 public enum EngineOutput: Sendable, Hashable {
   /// The next piece of the text.
   case text(String)
+  /// The next piece of what the model thinks before its text.
+  case thinking(String)
   /// A call of a tool, complete.
   case toolCall(ToolCall)
   /// The fields of the request that the engine does not use after all, because its server refuses them; before any text.
@@ -22,8 +24,14 @@ public enum ReplyPart: Sendable, Hashable {
   case ignored([RequestField])
   /// The next piece of the text.
   case text(String)
+  /// The next piece of what the model thinks before its text.
+  ///
+  /// An empty piece says that the model works, where the connection does not carry its thinking.
+  case thinking(String)
   /// A call of a tool, complete.
   case toolCall(ToolCall)
+  /// The number of requests that the phone answers before this one, 1 or more. It is no sign that the phone has begun.
+  case waiting(ahead: Int)
 }
 
 /// The order of the parts of a reply: what has no effect is named before the first text, and not before there is some, so
@@ -39,6 +47,7 @@ struct PartSequence: Sendable {
     let part: ReplyPart
     switch output {
     case .text(let text): part = .text(text)
+    case .thinking(let text): part = .thinking(text)
     case .toolCall(let call): part = .toolCall(call)
     case .ignored(let fields):
       ignored += fields.filter { !ignored.contains($0) }

@@ -5,6 +5,8 @@ import Timing
 extension Completion {
   /// The limit on the details, in bytes.
   static let detailsLimit = 256
+  /// The limit on the numbers of cached and reasoning tokens, which no context has; larger ones are left out.
+  private static let detailLimit = 100_000_000
 
   /// The completion as a JSON object, at most ``detailsLimit`` bytes.
   var details: [UInt8] {
@@ -15,6 +17,9 @@ extension Completion {
     if let loadTime { writer.add("loadNs", Int(clamping: loadTime.wholeNanoseconds)) }
     if let promptTime { writer.add("promptNs", Int(clamping: promptTime.wholeNanoseconds)) }
     if let replyTime { writer.add("replyNs", Int(clamping: replyTime.wholeNanoseconds)) }
+    // With the largest of all other numbers these still fit.
+    if let cachedTokens, cachedTokens < Self.detailLimit { writer.add("cachedTokens", cachedTokens) }
+    if let reasoningTokens, reasoningTokens < Self.detailLimit { writer.add("reasoningTokens", reasoningTokens) }
     return writer.finish()
   }
 
@@ -33,6 +38,8 @@ extension Completion {
     func count(_ value: Int?) -> Int? { value.flatMap { $0 < 0 ? nil : $0 } }
     promptTokens = count(fields.promptTokens)
     replyTokens = count(fields.replyTokens)
+    cachedTokens = count(fields.cachedTokens)
+    reasoningTokens = count(fields.reasoningTokens)
     loadTime = count(fields.loadNs).map { .nanoseconds($0) }
     promptTime = count(fields.promptNs).map { .nanoseconds($0) }
     replyTime = count(fields.replyNs).map { .nanoseconds($0) }
@@ -42,6 +49,8 @@ extension Completion {
     let reason: String?
     let promptTokens: Int?
     let replyTokens: Int?
+    let cachedTokens: Int?
+    let reasoningTokens: Int?
     let loadNs: Int?
     let promptNs: Int?
     let replyNs: Int?

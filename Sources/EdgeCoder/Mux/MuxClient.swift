@@ -6,6 +6,8 @@ actor MuxClient {
   /// The events of one request.
   private enum Event {
     case text([UInt8])
+    /// The phone has reported the number of requests ahead; ``progress`` has the newest one.
+    case progress
     case finished(MuxEnding)
     case closed(String)
   }
@@ -40,6 +42,8 @@ actor MuxClient {
   private var machine: MuxClientMachine
   private let wake = WakeSignal()
   private var calls: [UInt32: BoundedStream<Event>.Source] = [:]
+  /// The numbers of requests ahead that were received and not delivered yet, by stream.
+  private var progress: [UInt32: Int] = [:]
   private var state = State.starting([])
 
   /// - Parameters:
@@ -110,13 +114,14 @@ actor MuxClient {
     guard let stream = machine.open(sent, isForm: isForm, maxTokens: request.maxTokens) else {
       throw Closed(description: "the mux is not ready")
     }
-    // The phone may send one window without credit, so this overflows only for a phone that violates the protocol.
-    let (events, source) = BoundedStream.make(of: Event.self, limit: window + 2, policy: .dropNewest)
+    // The phone may send one window without credit, and one progress waits at a time, so this overflows only for a phone that violates the protocol.
+    let (events, source) = BoundedStream.make(of: Event.self, limit: window + 3, policy: .dropNewest)
     calls[stream] = source
     wake.signal()
     defer {
       // Has no effect once the reply is complete.
       calls[stream] = nil
+      progress[stream] = nil
       machine.cancel(stream)
       wake.signal()
     }
@@ -131,6 +136,9 @@ actor MuxClient {
         for part in try reader.read(bytes) { await onPart(part) }
         machine.consumed(stream, bytes.count)
         wake.signal()
+      case .progress:
+        guard let ahead = progress.removeValue(forKey: stream) else { continue }
+        await onPart(ahead == 0 ? .thinking("") : .waiting(ahead: ahead))
       case .finished(let ending): return try reader.reply(ending)
       case .closed(let reason): throw Closed(description: reason)
       }
@@ -151,7 +159,9 @@ actor MuxClient {
         state = .ready
         for waiter in waiting { waiter.resume() }
       case .text(let stream, let text): calls[stream]?.yield(.text(text))
-      case .progress: break
+      case .progress(let stream, let ahead):
+        guard let call = calls[stream] else { continue }
+        if progress.updateValue(ahead, forKey: stream) == nil { call.yield(.progress) }
       case .finished(let stream, let ending):
         calls[stream]?.yield(.finished(ending))
         calls[stream]?.finish()
@@ -186,6 +196,8 @@ private struct MuxReplyReader {
       case .text(let piece):
         try count(piece.utf8.count)
         text += piece
+      case .thinking(let piece): try count(piece.utf8.count)
+      case .waiting: break
       case .toolCall(let call): try count(call.name.utf8.count + call.arguments.utf8.count)
       case .ignored(let fields): try count(fields.count)
       }

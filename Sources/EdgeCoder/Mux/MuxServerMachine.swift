@@ -238,6 +238,9 @@ struct MuxServerMachine: Sendable {
       session?.queue.append(stream, part.line)
     } else if case .text(let text) = part {
       session?.queue.append(stream, text.utf8)
+    } else if case .thinking = part, session?.queue.urgentFrames == 0 {
+      // The text has no place for it. A frame that waits says as much as two.
+      progress(stream, ahead: 0)
     }
   }
 

@@ -30,6 +30,7 @@ enum RequestForm {
     case .required: members.append(.init("toolChoice", .string("required")))
     case .tool(let name): members.append(.init("toolChoice", .object([.init("name", .string(name))])))
     }
+    if let thinking = details.thinking { members.append(.init("thinking", .string(thinking.rawValue))) }
     return JSONValue.object(members).encoded
   }
 
@@ -43,7 +44,9 @@ enum RequestForm {
     } catch {
       throw InvalidRequest("form", "is \(error)")
     }
-    let known: Set = ["version", "prompt", "messages", "options", "format", "strict", "tools", "toolChoice"]
+    let known: Set = [
+      "version", "prompt", "messages", "options", "format", "strict", "tools", "toolChoice", "thinking",
+    ]
     guard let members = form.members else { throw InvalidRequest("form", "is no object") }
     guard form["version"]?.integer == version else {
       throw InvalidRequest("version", "is not \(version), the version that is supported")
@@ -63,6 +66,7 @@ enum RequestForm {
     details.format = try format(of: form)
     details.tools = try tools(of: form)
     details.toolChoice = try toolChoice(of: form)
+    details.thinking = try thinking(of: form)
     let prompt = details.messages.isEmpty ? form["prompt"]?.text : ChatMessage.prompt(for: details.messages)
     guard let prompt else { throw InvalidRequest("prompt", "is missing") }
     var request = InferenceRequest(prompt: prompt, maxTokens: maxTokens)
@@ -95,6 +99,14 @@ enum RequestForm {
       throw InvalidRequest("tools", "is no list of objects")
     }
     return tools
+  }
+
+  private static func thinking(of form: JSONValue) throws(InvalidRequest) -> RequestDetails.Thinking? {
+    guard let value = form["thinking"] else { return nil }
+    guard let thinking = value.text.flatMap(RequestDetails.Thinking.init(rawValue:)) else {
+      throw InvalidRequest("thinking", "is not off, on, low, medium or high")
+    }
+    return thinking
   }
 
   private static func toolChoice(of form: JSONValue) throws(InvalidRequest) -> RequestDetails.ToolChoice {
@@ -148,14 +160,17 @@ extension ToolCall {
 
 /// The reply to a form: each part is one JSON object on a line of its own.
 extension ReplyPart {
-  /// The part as a line, with its line feed.
+  /// The part as a line, with its line feed; empty for ``waiting(ahead:)``, which PROGRESS carries.
   var line: [UInt8] {
-    let member: JSONValue.Member =
+    let member: JSONValue.Member? =
       switch self {
       case .ignored(let fields): .init("ignored", .array(fields.map { .string($0.rawValue) }))
       case .text(let text): .init("text", .string(text))
+      case .thinking(let text): .init("thinking", .string(text))
       case .toolCall(let call): .init("toolCall", call.form)
+      case .waiting: nil
       }
+    guard let member else { return [] }
     return JSONValue.object([member]).encoded + [UInt8(ascii: "\n")]
   }
 
@@ -174,6 +189,10 @@ extension ReplyPart {
       guard let names = fields.elements?.map(\.text) else { return nil }
       // A phone of a later version may name fields that this side cannot have asked for.
       parts.append(.ignored(names.compactMap { $0.flatMap(RequestField.init(rawValue:)) }))
+    }
+    if let text = value["thinking"] {
+      guard let text = text.text else { return nil }
+      parts.append(.thinking(text))
     }
     if let text = value["text"] {
       guard let text = text.text else { return nil }

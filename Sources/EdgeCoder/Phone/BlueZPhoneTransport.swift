@@ -226,22 +226,8 @@ public final class BlueZPhoneTransport: PhoneTransport {
     }
     let watch = control.watch()
     tasks.append(Task { await watch.run() })
-    let connections = adapter.connectionEvents()
+    tasks.append(followConnections(of: adapter))
     let hub = muxAcceptor?.hub
-    let values = values
-    for peer in adapter.connectedPeers { source.yield(.connected(PeerID(peer))) }
-    tasks.append(
-      Task {
-        for await event in connections {
-          switch event {
-          case .connected(let peer): source.yield(.connected(PeerID(peer)))
-          case .disconnected(let peer, _):
-            hub?.end(PeerID(peer))
-            values.withLock { $0.forget(PeerID(peer)) }
-            source.yield(.disconnected(PeerID(peer)))
-          }
-        }
-      })
     let states = AdapterState.changes(of: adapter)
     tasks.append(
       Task {
@@ -255,6 +241,55 @@ public final class BlueZPhoneTransport: PhoneTransport {
         }
       })
     watchers.withLock { [tasks] in $0 = tasks }
+  }
+
+  /// Reports the connections of an adapter, which are the centrals and others.
+  private func followConnections(of adapter: Adapter) -> Task<Void, Never> {
+    let connections = adapter.connectionEvents()
+    let hub = muxAcceptor?.hub
+    let values = values
+    let source = source
+    for peer in adapter.connectedPeers {
+      source.yield(.connected(PeerID(peer)))
+      reportMTU(of: peer, at: adapter)
+    }
+    return Task { [weak self] in
+      for await event in connections {
+        switch event {
+        case .connected(let peer):
+          source.yield(.connected(PeerID(peer)))
+          self?.reportMTU(of: peer, at: adapter)
+        case .disconnected(let peer, _):
+          hub?.end(PeerID(peer))
+          values.withLock { $0.forget(PeerID(peer)) }
+          source.yield(.disconnected(PeerID(peer)))
+        }
+      }
+    }
+  }
+
+  /// Reports the MTU of a connection once bluetoothd knows it as the client of the peer's services: of a listener that
+  /// neither reads nor writes it is known in no other way.
+  private func reportMTU(of peer: Peer, at adapter: Adapter) {
+    // Where each subscriber is reported, so is its MTU.
+    guard !addressesSinglePeer, let device = adapter.device(peer) else { return }
+    let events = device.events()
+    let source = source
+    Task {
+      if let mtu = device.mtu {
+        source.yield(.mtu(PeerID(peer), mtu))
+        return
+      }
+      for await event in events {
+        switch event {
+        case .servicesResolved:
+          if let mtu = device.mtu { source.yield(.mtu(PeerID(peer), mtu)) }
+          return
+        case .disconnected, .gone: return
+        default: continue
+        }
+      }
+    }
   }
 
   /// Returns the longest prefix of a name within a limit in bytes of UTF-8.

@@ -18,7 +18,10 @@ struct MuxStream: Sendable, Hashable {
   var number: UInt32
 }
 
-/// The job queue of a phone: first in, first out, one job at a time, with a limit on those that wait.
+/// The job queue of a phone: as many jobs at a time as the engine bears, fair between centrals, with a limit on those that
+/// wait.
+///
+/// The next job is the first one of the central whose last start is the longest ago.
 struct JobQueue: Sendable {
   enum Admission: Equatable {
     case accepted
@@ -33,17 +36,22 @@ struct JobQueue: Sendable {
   /// Jobs that were removed from the queue.
   struct Cancelled {
     var waiting: Int
-    /// The running job, which must be cancelled; `nil` if it was not removed.
-    var running: PhoneJob?
+    /// The running jobs, which must be cancelled.
+    var running: [PhoneJob] = []
 
-    var count: Int { waiting + (running == nil ? 0 : 1) }
+    var count: Int { waiting + running.count }
   }
 
   let limit: Int
   let limitPerPeer: Int
-  private(set) var running: PhoneJob?
+  /// The number of jobs that run at a time, 1 or more.
+  var slots = 1
+  private(set) var running: [PhoneJob] = []
   private(set) var waiting: [PhoneJob] = []
   private var nextNumber = 1
+  /// The number of the last start of each central that has a job.
+  private var turns: [PeerID: Int] = [:]
+  private var starts = 0
 
   init(limit: Int, limitPerPeer: Int = .max) {
     self.limit = max(0, limit)
@@ -53,28 +61,48 @@ struct JobQueue: Sendable {
   mutating func submit(_ request: Wire.Request, from peer: PeerID, stream: MuxStream? = nil) -> Admission {
     if contains(request.id, of: peer, stream) { return .duplicate }
     // An idle queue always accepts one request.
-    guard waiting.count < limit || (running == nil && waiting.isEmpty) else { return .full }
-    guard waiting.count(where: { $0.peer == peer }) + (running?.peer == peer ? 1 : 0) < limitPerPeer else {
-      return .fullForPeer
-    }
+    guard waiting.count < limit || (running.isEmpty && waiting.isEmpty) else { return .full }
+    let own = (waiting + running).count { $0.peer == peer }
+    guard own < limitPerPeer else { return .fullForPeer }
     waiting.append(PhoneJob(number: nextNumber, peer: peer, request: request, stream: stream))
     nextNumber += 1
     return .accepted
   }
 
-  /// Starts and returns the next job; `nil` while one runs or when none waits.
-  mutating func start() -> PhoneJob? {
-    guard running == nil, !waiting.isEmpty else { return nil }
-    running = waiting.removeFirst()
-    return running
+  /// Starts and returns the next job; `nil` while all slots are used or when none may start.
+  /// - Parameter mayStart: Returns `true` for a job that may start now.
+  mutating func start(_ mayStart: (PhoneJob) -> Bool = { _ in true }) -> PhoneJob? {
+    guard running.count < max(1, slots), let index = next(of: waiting, turns, mayStart) else { return nil }
+    let job = waiting.remove(at: index)
+    starts += 1
+    turns[job.peer] = starts
+    running.append(job)
+    return job
   }
 
-  /// Finishes the running job.
-  /// - Returns: The job, or `nil` if it is not the running one.
+  /// The waiting jobs in the order in which they will start.
+  var order: [PhoneJob] {
+    var (rest, turns, starts) = (waiting, turns, starts)
+    var order: [PhoneJob] = []
+    while let index = next(of: rest, turns, { _ in true }) {
+      let job = rest.remove(at: index)
+      starts += 1
+      turns[job.peer] = starts
+      order.append(job)
+    }
+    return order
+  }
+
+  private func next(of jobs: [PhoneJob], _ turns: [PeerID: Int], _ mayStart: (PhoneJob) -> Bool) -> Int? {
+    jobs.indices.filter { mayStart(jobs[$0]) }.min { (turns[jobs[$0].peer] ?? 0, $0) < (turns[jobs[$1].peer] ?? 0, $1) }
+  }
+
+  /// Finishes a running job.
+  /// - Returns: The job, or `nil` if it is not running.
   mutating func finish(_ number: Int) -> PhoneJob? {
-    guard let job = running, job.number == number else { return nil }
-    running = nil
-    return job
+    guard let index = running.firstIndex(where: { $0.number == number }) else { return nil }
+    defer { forgetTurns() }
+    return running.remove(at: index)
   }
 
   /// Removes the jobs of one peer; with `nil`, all jobs.
@@ -86,16 +114,18 @@ struct JobQueue: Sendable {
   mutating func cancel(_ matches: (PhoneJob) -> Bool) -> Cancelled {
     let before = waiting.count
     waiting.removeAll(where: matches)
-    var cancelled = Cancelled(waiting: before - waiting.count)
-    if let job = running, matches(job) {
-      running = nil
-      cancelled.running = job
-    }
+    let cancelled = Cancelled(waiting: before - waiting.count, running: running.filter(matches))
+    running.removeAll(where: matches)
+    forgetTurns()
     return cancelled
   }
 
+  /// Forgets the turns when nothing waits: the order of an empty queue is nobody's advantage.
+  private mutating func forgetTurns() {
+    if waiting.isEmpty { turns = [:] }
+  }
+
   private func contains(_ id: String, of peer: PeerID, _ stream: MuxStream?) -> Bool {
-    let matches = { (job: PhoneJob) in job.peer == peer && job.stream == stream && job.request.id == id }
-    return running.map(matches) ?? false || waiting.contains(where: matches)
+    (running + waiting).contains { $0.peer == peer && $0.stream == stream && $0.request.id == id }
   }
 }

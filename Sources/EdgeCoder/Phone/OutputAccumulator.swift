@@ -6,6 +6,8 @@ struct OutputAccumulator: Sendable {
   private(set) var text = ""
   /// A Boolean value that indicates whether the limit was reached; later text is ignored.
   private(set) var isTruncated = false
+  /// A Boolean value that indicates whether the model has thought.
+  private(set) var hasThinking = false
   /// A Boolean value that indicates whether the model has called tools.
   private(set) var hasToolCalls = false
   /// A Boolean value that indicates whether nothing more is taken: the engine has finished, or the limit was reached.
@@ -25,6 +27,9 @@ struct OutputAccumulator: Sendable {
   mutating func take(_ output: EngineOutput) throws(EngineError) -> EngineOutput {
     switch output {
     case .text(let piece): return .text(append(piece))
+    case .thinking(let piece):
+      hasThinking = true
+      return .thinking(fitting(piece))
     case .toolCall(let call):
       let length = JSONObjectWriter.encodedLength(of: call.name) + JSONObjectWriter.encodedLength(of: call.arguments)
       guard length <= remaining else {
@@ -44,10 +49,16 @@ struct OutputAccumulator: Sendable {
   /// Appends text.
   /// - Returns: The text that was appended; at the limit, the beginning of it.
   mutating func append(_ piece: String) -> String {
+    let taken = fitting(piece)
+    text += taken
+    return taken
+  }
+
+  /// Returns a piece as far as it fits; at the limit the reply is complete.
+  private mutating func fitting(_ piece: String) -> String {
     guard !isTruncated else { return "" }
     let length = JSONObjectWriter.encodedLength(of: piece)
     if length <= remaining {
-      text += piece
       remaining -= length
       return piece
     }
@@ -58,7 +69,6 @@ struct OutputAccumulator: Sendable {
       taken.append(character)
       remaining -= length
     }
-    text += taken
     isTruncated = true
     isComplete = true
     completion = Completion(.length)

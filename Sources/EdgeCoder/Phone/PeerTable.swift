@@ -2,6 +2,8 @@
 struct PeerTable: Sendable {
   struct Peer: Sendable {
     var mtu: Int?
+    /// The instant at which the peer connected; `nil` if it was not reported.
+    var connectedAt: Duration?
     var subscriptions: Set<EdgeCoderCharacteristic> = []
     var assembler = WriteAssembler()
     var scanner: JSONObjectScanner
@@ -67,13 +69,17 @@ struct PeerTable: Sendable {
 
   /// Returns the smallest MTU for a notification to one peer or, with `nil`, to all.
   ///
-  /// For all, it is the smallest known MTU of the connected peers and the sockets: where BlueZ does not report the
-  /// subscribers, every peer may be one. A peer that has neither written nor read has no known MTU and does not count;
-  /// our central reads the status when it is ready.
+  /// For all, it is the smallest MTU of the connected peers and the sockets: where BlueZ does not report the subscribers,
+  /// every peer may be one, and bluetoothd cuts a longer value at the peer's MTU without a word. A peer that has neither
+  /// written nor read has no known MTU; beside another peer it counts with the smallest one.
   func mtu(for id: PeerID?) -> Int? {
     if let id, let mtu = peers[id]?.mtu { return mtu }
+    if id == nil, peers.count > 1, peers.values.contains(where: { $0.mtu == nil }) { return Chunker.minimumMTU }
     return (peers.values.compactMap(\.mtu) + anonymous.values.compactMap(\.self)).min()
   }
+
+  /// Returns `true` if a peer has connected after an instant.
+  func hasConnected(since start: Duration) -> Bool { peers.values.contains { ($0.connectedAt ?? .zero) > start } }
 
   /// Discards the requests that exceeded the idle limit.
   mutating func expire(at now: Duration) -> [JSONObjectScanner.Refusal] {

@@ -8,9 +8,13 @@
 public struct PhoneConfiguration: Sendable, Hashable {
   /// The limits of the job queue.
   public struct Queue: Sendable, Hashable {
-    /// The number of requests that may wait while one is answered; the next one is refused as busy. Default: 16.
+    /// The number of requests that are answered at a time, 1 to ``parallelLimit``; `nil` asks the engine. Default: `nil`.
+    public var parallel: Int?
+    /// The largest number of requests that are answered at a time: 16.
+    public static let parallelLimit = 16
+    /// The number of requests that may wait while others are answered; the next one is refused as busy. Default: 16.
     public var limit = 16
-    /// The number of requests of one central in the queue, the one being answered included. Default: 8.
+    /// The number of requests of one central in the queue, those being answered included. Default: 8.
     public var limitPerCentral = 8
   }
 

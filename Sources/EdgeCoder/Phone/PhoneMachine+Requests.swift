@@ -38,8 +38,8 @@ extension PhoneMachine {
     let maxTokens = request.maxTokens ?? (stream == nil ? Wire.defaultMaxTokens : nil)
     request.maxTokens = maxTokens.map { min(max(1, $0), configuration.maxTokensLimit) }
     let admission = shortage.map { limit($0) } ?? submit(request, from: peer, stream)
-    // The first in the queue is answered next when nothing else is.
-    let waiting = max(0, queue.waiting.count - (queue.running == nil ? 1 : 0))
+    // Those that find a free slot do not wait.
+    let waiting = max(0, queue.waiting.count - max(0, queue.slots - queue.running.count))
     let report = Action.report(.request(number: counters.requests, bytes: bytes, waiting: waiting))
     if case .refused = admission { return (admission, [report, .report(.busy)]) }
     return (admission, [report])

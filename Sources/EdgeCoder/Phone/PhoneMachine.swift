@@ -49,7 +49,7 @@ struct PhoneMachine: Sendable {
     case wakeRunner
     /// Look for a reply to send.
     case wakeSender
-    /// Cancel the running job.
+    /// Cancel a running job.
     case cancelJob(Int)
     /// Send the status to a new subscriber.
     case pushStatus
@@ -91,6 +91,8 @@ struct PhoneMachine: Sendable {
   /// The time for which a central may read the beginning of its last reply. With the interval at which the phone looks,
   /// it is forgotten within a minute.
   static let readableTime = Duration.seconds(55)
+  /// The time that a central needs to connect, to pair and to subscribe.
+  static let subscribingTime = Duration.seconds(15)
 
   init(configuration: PhoneConfiguration, addressesSinglePeer: Bool) {
     self.configuration = configuration
@@ -125,7 +127,7 @@ struct PhoneMachine: Sendable {
       return leave(nil) + report
     case .connected(let peer):
       // The first write may have arrived before this event, so nothing is discarded.
-      _ = peers.update(peer) { _ in }
+      _ = peers.update(peer) { $0.connectedAt = now }
       return []
     case .disconnected(let peer):
       _ = peers.remove(peer)
@@ -162,7 +164,7 @@ struct PhoneMachine: Sendable {
   mutating func cancel(_ cancelled: JobQueue.Cancelled) -> [Action] {
     counters.cancelled += cancelled.count
     let report: [Action] = cancelled.count > 0 ? [.report(.cancelled(cancelled.count))] : []
-    return (cancelled.running.map { [.cancelJob($0.number)] } ?? []) + [.wakeRunner] + report
+    return cancelled.running.map { .cancelJob($0.number) } + [.wakeRunner] + report
   }
 
   private mutating func receive(_ write: PhoneWrite, at now: Duration) -> [Action] {
@@ -192,15 +194,20 @@ struct PhoneMachine: Sendable {
     for refusal in peers.expire(at: now) { counters.discardedBytes += refusal.bytes }
     let old = readable.filter { $0.value <= now }.keys
     for peer in old { readable[peer] = nil }
-    return old.map { .setResponse([], of: $0) }
+    // A second subscriber is not reported where all share one socket: one that has just connected may be one.
+    let mayBeNew = !addressesSinglePeer && peers.hasConnected(since: now - Self.subscribingTime)
+    return old.map { .setResponse([], of: $0) } + (mayBeNew ? [.pushStatus] : [])
   }
 
   // MARK: Jobs
 
-  /// Returns the next job to run; `nil` while one runs, when none waits, and while finished replies wait to be sent.
+  /// Returns the next job to run; `nil` while the engine bears no more, when none waits, and while finished replies wait
+  /// to be sent.
   mutating func startJob() -> PhoneJob? {
-    // One reply in flight and one more: an engine faster than the radio must not fill the memory.
-    outbox.answers < 2 ? queue.start() : nil
+    // One reply in flight and one more: an engine faster than the radio must not fill the memory. Over a v2 mux the
+    // central's credit does that.
+    let replies = outbox.answers + queue.running.count { $0.stream == nil }
+    return queue.start { $0.stream != nil || replies < 2 }
   }
 
   /// Finishes a job. The result is dropped if its central has disconnected.

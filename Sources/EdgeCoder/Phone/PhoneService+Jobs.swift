@@ -7,34 +7,39 @@ extension PhoneService {
   /// The reason of a refusal when the model returned nothing, as in the phone application.
   static let emptyReason = "empty response"
 
-  /// Runs jobs one after another.
+  /// Runs jobs, as many at a time as the engine bears.
   func runJobs() async {
-    for await _ in runnerWake.signals {
-      while !Task.isCancelled, let job = machine.startJob() {
-        feed.publish(.answering)
-        let outcome = await runCancellably(job)
-        let answer = outcome.answer
-        logger.debug(
-          "job done",
-          metadata: [
-            "job": "\(job.number)", "central": "\(job.peer)", "ok": "\(answer.ok)", "ms": "\(outcome.durationMs)",
-            "bytes": "\(answer.output.utf8.count)",
-          ])
-        await perform(machine.finish(job.number, outcome))
-        if outcome.engineFailed { statusWake.signal() }
+    await withDiscardingTaskGroup { group in
+      for await _ in runnerWake.signals {
+        while !Task.isCancelled, let job = machine.startJob() {
+          feed.publish(.answering)
+          let task = Task { await answer(job) }
+          work.running[job.number] = task
+          group.addTask { await self.finish(job, task) }
+        }
+        await reportQueue()
       }
+      group.cancelAll()
     }
   }
 
-  private func runCancellably(_ job: PhoneJob) async -> JobOutcome {
-    let task = Task { await answer(job) }
-    running = Running(number: job.number, task: task)
-    defer { running = nil }
-    return await withTaskCancellationHandler {
+  /// Waits for the end of a job, and passes on its outcome.
+  private func finish(_ job: PhoneJob, _ task: Task<JobOutcome, Never>) async {
+    let outcome = await withTaskCancellationHandler {
       await task.value
     } onCancel: {
       task.cancel()
     }
+    work.running[job.number] = nil
+    let answer = outcome.answer
+    logger.debug(
+      "job done",
+      metadata: [
+        "job": "\(job.number)", "central": "\(job.peer)", "ok": "\(answer.ok)", "ms": "\(outcome.durationMs)",
+        "bytes": "\(answer.output.utf8.count)",
+      ])
+    await perform(machine.finish(job.number, outcome))
+    if outcome.engineFailed { statusWake.signal() }
   }
 
   private func answer(_ job: PhoneJob) async -> JobOutcome {
@@ -46,7 +51,9 @@ extension PhoneService {
     do {
       let output = try await generate(job, started: started)
       // Some engines return the text of the phone application for an empty reply.
-      let isEmpty = !output.hasToolCalls && (output.text.isEmpty || output.text == "[\(Self.emptyReason)]")
+      // One whose tokens the thinking used up is none.
+      let isCut = output.hasThinking && output.completion.reason == .length
+      let isEmpty = !output.hasToolCalls && !isCut && (output.text.isEmpty || output.text == "[\(Self.emptyReason)]")
       guard !isEmpty else { return outcome(.refusal(Answer.Refusal(.failed, Self.emptyReason))) }
       return outcome(.text(output.text, isTruncated: output.isTruncated, output.completion))
     } catch let error as EngineError {

@@ -42,9 +42,19 @@ extension PhoneService {
 
   private func accept(_ request: Wire.Request, _ stream: MuxStream, from peer: PeerID, bytes: Int?) async {
     await perform(machine.handle(request, stream: stream, from: peer, bytes: bytes, at: time.now))
-    if let index = machine.queue.waiting.firstIndex(where: { $0.stream == stream }) {
-      await muxes[stream.mux]?.progress(stream.number, ahead: index + (machine.queue.running == nil ? 0 : 1))
+    await reportQueue()
+  }
+
+  /// Reports the number of requests ahead to each central whose request waits, if it has changed.
+  func reportQueue() async {
+    let running = machine.queue.running.count
+    var ahead: [MuxStream: Int] = [:]
+    for (index, job) in machine.queue.order.enumerated() where index + running > 0 {
+      if let stream = job.stream { ahead[stream] = index + running }
     }
+    let changed = ahead.filter { work.reportedAhead[$0.key] != $0.value }
+    work.reportedAhead = ahead
+    for (stream, count) in changed { await muxes[stream.mux]?.progress(stream.number, ahead: count) }
   }
 
   private func muxClosed(_ mux: Int, of peer: PeerID, _ reason: String) async {
@@ -67,7 +77,7 @@ extension PhoneService {
 
   /// Sends a part of a reply at once over a v2 mux; without one the text waits for the whole reply.
   func deliver(_ part: ReplyPart, of job: PhoneJob) async {
-    guard let stream = job.stream, part != .text("") else { return }
+    guard let stream = job.stream, ![.text(""), .thinking("")].contains(part) else { return }
     await muxes[stream.mux]?.append(stream.number, part)
   }
 }

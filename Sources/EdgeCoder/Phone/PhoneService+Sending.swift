@@ -54,6 +54,7 @@ extension PhoneService {
   private func pushStatusWhenWoken() async {
     for await _ in statusWake.signals {
       let status = await readStatus()
+      await readSlots()
       let isNew = status != board.current
       guard board.update(status, at: time.now) else { continue }
       if isNew { feed.publish(.status(status)) }
@@ -67,6 +68,16 @@ extension PhoneService {
     let battery = battery
     let state = await read("engine \(engine.name)", orElse: ModelState.error) { await engine.modelState() }
     return Wire.Status(modelState: state, batteryPct: await read("battery", orElse: nil) { await battery() })
+  }
+
+  /// Asks the engine how many requests it bears at a time, unless the configuration says so.
+  private func readSlots() async {
+    let engine = engine
+    var slots = configuration.queue.parallel
+    if slots == nil { slots = await read("engine \(engine.name)", orElse: 1) { await engine.slots() } }
+    let before = machine.queue.slots
+    machine.queue.slots = min(max(1, slots ?? 1), PhoneConfiguration.Queue.parallelLimit)
+    if machine.queue.slots > before { runnerWake.signal() }
   }
 
   private func read<Value: Sendable>(

@@ -4,8 +4,9 @@ public import Timing
 
 /// The phone role: receives prompts from centrals, runs them with an engine, and sends the replies.
 ///
-/// One request is answered at a time, in the order of arrival, and replies are sent one after another. ``run()`` serves
-/// until its task is cancelled or the transport ends.
+/// As many requests are answered at a time as the engine bears, in turn between centrals, in the order of arrival of each.
+/// Replies over the response characteristic are sent one after another. ``run()`` serves until its task is cancelled or the
+/// transport ends.
 ///
 /// ```swift
 /// import BlueZ
@@ -16,10 +17,12 @@ public import Timing
 /// await phone.run()
 /// ```
 public actor PhoneService {
-  /// The request that is being answered.
-  struct Running {
-    let number: Int
-    let task: Task<JobOutcome, Never>
+  /// The work on requests.
+  struct Work {
+    /// The requests that are being answered, by the number of the job.
+    var running: [Int: Task<JobOutcome, Never>] = [:]
+    /// The numbers of requests ahead that centrals were told last.
+    var reportedAhead: [MuxStream: Int] = [:]
   }
 
   let transport: any PhoneTransport
@@ -31,7 +34,7 @@ public actor PhoneService {
 
   var machine: PhoneMachine
   var board: StatusBoard
-  var running: Running?
+  var work = Work()
   let feed = UpdateFeed<PhoneEvent>()
 
   /// The open v2 muxes by number.
@@ -84,7 +87,7 @@ public actor PhoneService {
     counters.refused.writes += transport.writesRefused
     return PhoneSnapshot(
       isUp: machine.isUp, peers: machine.peers.peers.count, queued: machine.queue.waiting.count,
-      isAnswering: machine.queue.running != nil, status: board.current, counters: counters)
+      isAnswering: !machine.queue.running.isEmpty, status: board.current, counters: counters)
   }
 
   /// Returns a stream of events for one consumer.
@@ -113,7 +116,7 @@ public actor PhoneService {
       case .wakeRunner: runnerWake.signal()
       case .wakeSender: senderWake.signal()
       case .cancelJob(let number):
-        if let running, running.number == number { running.task.cancel() }
+        work.running[number]?.cancel()
       case .pushStatus:
         board.requestPush()
         statusWake.signal()

@@ -31,6 +31,20 @@ public struct RequestDetails: Sendable, Hashable {
     case tool(String)
   }
 
+  /// The thinking of a model before its text, for models that can.
+  public enum Thinking: String, Sendable, Hashable, CaseIterable {
+    /// The model does not think before its text.
+    case off
+    /// The model thinks as it does by itself.
+    case on
+    /// The model thinks a little.
+    case low
+    /// The model thinks as much as usual.
+    case medium
+    /// The model thinks a lot.
+    case high
+  }
+
   /// The conversation; empty for a prompt alone.
   public var messages: [ChatMessage] = []
   /// The options of the choice of tokens.
@@ -39,6 +53,8 @@ public struct RequestDetails: Sendable, Hashable {
   public var format: Format?
   /// The tools as OpenAI and Ollama describe them: objects with `type` and `function`.
   public var tools: [JSONValue] = []
+  /// The thinking of the model; `nil` leaves it to the engine.
+  public var thinking: Thinking?
   /// The rule for the use of the tools. Default: the model decides.
   public var toolChoice = ToolChoice.auto
 
@@ -57,6 +73,7 @@ public struct RequestDetails: Sendable, Hashable {
     case .schema: fields.insert(.schema)
     case nil: break
     }
+    if thinking != nil { fields.insert(.thinking) }
     guard !tools.isEmpty, toolChoice != .none else { return fields }
     fields.insert(.tools)
     if toolChoice != .auto { fields.insert(.toolChoice) }
@@ -100,23 +117,26 @@ public enum RequestField: String, Sendable, Hashable, CaseIterable {
   case tools
   /// The rule for the use of tools.
   case toolChoice = "tool_choice"
+  /// The thinking of the model.
+  case thinking = "think"
 
   /// A Boolean value that indicates whether a request with the field must be refused where it is not supported, because
   /// the reply would be of another kind.
-  public var isRequired: Bool { [.format, .schema, .tools, .toolChoice].contains(self) }
+  public var isRequired: Bool { [.format, .schema, .tools, .toolChoice, .thinking].contains(self) }
 
   /// The words for the field in a refusal, which clients look for: `tools`, `structured outputs` …
-  var feature: String {
+  package var feature: String {
     switch self {
     case .format, .schema: "structured outputs"
     case .toolChoice: "a choice of tools"
+    case .thinking: "thinking"
     default: rawValue
     }
   }
 
   /// The fields that are options of ``GenerationOptions``.
   public static var options: Set<RequestField> {
-    Set(allCases).subtracting([.messages, .format, .schema, .tools, .toolChoice])
+    Set(allCases).subtracting([.messages, .format, .schema, .tools, .toolChoice, .thinking])
   }
 }
 
@@ -128,9 +148,11 @@ extension Set<RequestField> {
 
   /// The words for what a request needs and the set lacks, for example `does not support tools`; `nil` for nothing.
   func refusal(of request: RequestDetails) -> String? {
-    let missing = request.fields.subtracting(self).filter(\.isRequired)
+    var missing = request.fields.subtracting(self).filter(\.isRequired)
+    // Where no model thinks there is nothing to switch off.
+    if request.thinking == .off { missing.remove(.thinking) }
     // Tools before their choice, which is a part of them.
-    return [RequestField.tools, .toolChoice, .schema, .format].first(where: missing.contains).map {
+    return [RequestField.tools, .toolChoice, .schema, .format, .thinking].first(where: missing.contains).map {
       "does not support \($0.feature) (`\($0.rawValue)`)"
     }
   }

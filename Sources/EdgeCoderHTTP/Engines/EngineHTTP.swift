@@ -2,10 +2,12 @@ internal import AsyncHTTPClient
 internal import EdgeCoder
 internal import ErrorReporting
 internal import FoundationEssentials
+internal import Glibc
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import OutgoingHTTP
+internal import Streams
 internal import Timing
 
 /// The HTTP client of one engine, with timeouts and size limits; it logs no prompt, reply or key.
@@ -18,6 +20,8 @@ final class EngineHTTP: Sendable {
   /// The key and the address, which a server may quote.
   private let secrets: KnownSecrets
   private let outgoing: OutgoingHTTPClient
+  /// A Boolean value that indicates whether a connection may have been kept, which the server may close at any time.
+  private let mayReuse = Lock(false)
 
   /// - Throws: ``EngineError`` when `url` is no HTTP address.
   init(url: String, apiKey: APIKey? = nil, limits: EngineLimits) throws {
@@ -29,8 +33,9 @@ final class EngineHTTP: Sendable {
     self.limits = limits
 
     var connections = OutgoingHTTPClient.Connections()
-    // A reused connection that the server closes while the next prompt is written would lose that prompt.
-    connections.requestsPerConnection = 1
+    connections.idleTimeout = .seconds(60)
+    // As many as the HTTP server of a central has: a prompt waits for the engine, never for a connection.
+    connections.keptPerHost = 128
     outgoing = OutgoingHTTPClient(connectTimeout: limits.connect, connections: connections)
   }
 
@@ -59,6 +64,16 @@ final class EngineHTTP: Sendable {
     }
   }
 
+  /// Posts a body and returns that of the reply, within the timeout of a first text.
+  /// - Throws: ``EngineError``, ``RefusedReply`` for a status other than 2xx, or `CancellationError`.
+  func post(_ path: String, body: Data) async throws -> Data {
+    try await TimeSource.continuous.withLimit(limits.firstPiece, orThrow: Self.late) {
+      let response = try await self.open(self.request(path, body: body))
+      try await self.check(response)
+      return try await self.collect(response.body, upTo: self.limits.wireBytes)
+    }
+  }
+
   /// Posts `body` and passes each piece of text and each call of a tool that `decoder` finds, and the end of the reply, to `deliver`.
   ///
   /// Returns when the reply is complete; cancelling the task closes the connection, which stops the generation.
@@ -69,35 +84,47 @@ final class EngineHTTP: Sendable {
     // No caller waits for an hour.
     let steps = ProgressLimits(first: limits.firstPiece, pause: limits.idle, total: .seconds(3600))
     try await TimeSource.continuous.withLimits(steps, orThrow: { Self.late }) { step in
-      var request = self.request(.POST, path)
-      request.headers.add(name: "Content-Type", value: "application/json")
-      request.body = .bytes(ByteBuffer(bytes: body))
-      let response = try await self.open(request)
-      guard (200..<300).contains(response.status.code) else {
-        let text = try await self.collect(response.body, upTo: 64 << 10, truncating: true)
-        throw RefusedReply(
-          status: Int(response.status.code), body: Data(self.secrets.removed(from: [UInt8](text))))
-      }
-      var reply = ReplyReader(limits: self.limits, decoder: decoder)
-      do {
-        for try await chunk in response.body {
-          let progress = try self.withoutSecrets { try reply.append(chunk.readableBytesView) }
-          if progress.progressed { step() }
-          for output in progress.outputs { deliver(output) }
-          if let completion = progress.completion { return deliver(.end(completion)) }
-        }
-      } catch let error as EngineError {
-        throw error
-      } catch is CancellationError {
-        throw CancellationError()
-      } catch {
-        try Task.checkCancellation()
-        throw EngineError.endedEarly
-      }
-      let last = try self.withoutSecrets { try reply.end() }
-      for output in last.outputs { deliver(output) }
-      if let completion = last.completion { deliver(.end(completion)) }
+      let response = try await self.open(self.request(path, body: body))
+      try await self.check(response)
+      try await self.read(response.body, as: decoder, step: step, deliver: deliver)
     }
+  }
+
+  /// Reads the body of a reply to its end, which a connection needs to be used again; after the end of the reply only a
+  /// little.
+  private func read(
+    _ body: HTTPClientResponse.Body, as decoder: any ReplyDecoder, step: () -> Void,
+    deliver: (EngineOutput) -> Void
+  ) async throws {
+    var reply = ReplyReader(limits: limits, decoder: decoder)
+    var isComplete = false
+    var rest = 0
+    do {
+      for try await chunk in body {
+        if isComplete {
+          rest += chunk.readableBytes
+          guard rest <= 64 << 10 else { return }
+          continue
+        }
+        let progress = try withoutSecrets { try reply.append(chunk.readableBytesView) }
+        if progress.progressed { step() }
+        for output in progress.outputs { deliver(output) }
+        guard let completion = progress.completion else { continue }
+        isComplete = true
+        deliver(.end(completion))
+      }
+      mayReuse.withLock { $0 = true }
+    } catch {
+      // Whatever happens after the end of the reply happens to the connection alone.
+      if isComplete { return }
+      if error is EngineError || error is CancellationError { throw error }
+      try Task.checkCancellation()
+      throw EngineError.endedEarly
+    }
+    guard !isComplete else { return }
+    let last = try withoutSecrets { try reply.end() }
+    for output in last.outputs { deliver(output) }
+    if let completion = last.completion { deliver(.end(completion)) }
   }
 
   /// Reads a part of a reply, whose errors may quote the key.
@@ -106,6 +133,20 @@ final class EngineHTTP: Sendable {
       error.message = secrets.removed(from: error.message)
       throw error
     }
+  }
+
+  /// - Throws: ``RefusedReply`` for a status other than 2xx.
+  private func check(_ response: HTTPClientResponse) async throws {
+    guard !(200..<300).contains(response.status.code) else { return }
+    let text = try await collect(response.body, upTo: 64 << 10, truncating: true)
+    throw RefusedReply(status: Int(response.status.code), body: Data(secrets.removed(from: [UInt8](text))))
+  }
+
+  private func request(_ path: String, body: Data) -> HTTPClientRequest {
+    var request = request(.POST, path)
+    request.headers.add(name: "Content-Type", value: "application/json")
+    request.body = .bytes(ByteBuffer(bytes: body))
+    return request
   }
 
   private func request(_ method: HTTPMethod, _ path: String) -> HTTPClientRequest {
@@ -117,17 +158,39 @@ final class EngineHTTP: Sendable {
   }
 
   private func open(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
-    do {
-      // The timeouts of the caller apply first; this one only has to be later.
-      let bound = limits.firstPiece + limits.connect + limits.state
-      return try await outgoing.execute(request, timeout: TimeAmount(bound))
-    } catch is CancellationError {
-      throw CancellationError()
-    } catch {
-      try Task.checkCancellation()
-      throw Self.openingError(error)
+    // The timeouts of the caller apply first; this one only has to be later.
+    let bound = limits.firstPiece + limits.connect + limits.state
+    var attempts = 0
+    while true {
+      attempts += 1
+      do {
+        return try await outgoing.execute(request, timeout: TimeAmount(bound))
+      } catch is CancellationError {
+        throw CancellationError()
+      } catch {
+        try Task.checkCancellation()
+        guard mayRepeat(after: error, attempts) else { throw Self.openingError(error) }
+      }
     }
   }
+
+  /// Returns `true` if a request may have met the end of a kept connection, before the server has read it.
+  ///
+  /// A prompt that the server has read after all is answered twice, and heard once.
+  private func mayRepeat(after error: any Error, _ attempts: Int) -> Bool {
+    let isLost =
+      (error as? HTTPClientError) == .remoteConnectionClosed || error is ChannelError
+      || [ECONNRESET, EPIPE].contains((error as? IOError)?.errnoCode)
+    guard isLost, attempts < Self.attemptLimit else { return false }
+    return mayReuse.withLock { mayReuse in
+      // The last attempt is the first one of a server without kept connections.
+      defer { if attempts == Self.attemptLimit - 1 { mayReuse = false } }
+      return mayReuse
+    }
+  }
+
+  /// The number of attempts to send a request over connections that may have been kept.
+  private static let attemptLimit = 3
 
   private func collect(_ body: HTTPClientResponse.Body, upTo limit: Int, truncating: Bool = false) async throws -> Data
   {
@@ -140,6 +203,7 @@ final class EngineHTTP: Sendable {
           return data.prefix(limit)
         }
       }
+      mayReuse.withLock { $0 = true }
     } catch let error as EngineError {
       throw error
     } catch {

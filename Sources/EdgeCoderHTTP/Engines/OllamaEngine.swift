@@ -20,6 +20,7 @@ public struct OllamaEngine: Engine {
   public let model: String?
 
   let http: EngineHTTP
+  private let choice = ModelChoice()
 
   /// Creates an engine; it connects with the first prompt.
   /// - Parameters:
@@ -35,15 +36,18 @@ public struct OllamaEngine: Engine {
   /// Streams the text of the model; see `Engine.generate(_:)`.
   public func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
     engineStream { deliver in
-      guard let model = try await chooseModel()?.name else {
-        throw EngineError(
-          .noModel, "the model server has no model", hint: "download one, for example: ollama pull qwen2.5:0.5b")
-      }
-      let asked = OllamaWire.Request(model: model, request)
-      do {
-        try await http.stream(asked.path, body: Data(asked.body), decoder: OllamaReplyDecoder(), deliver: deliver)
-      } catch let refused as RefusedReply {
-        throw OllamaWire.error(refused, model: model)
+      while true {
+        let (model, isRemembered) = try await nextModel()
+        let asked = OllamaWire.Request(model: model, request)
+        do {
+          return try await http.stream(
+            asked.path, body: Data(asked.body), decoder: OllamaReplyDecoder(), deliver: deliver)
+        } catch let refused as RefusedReply {
+          let error = OllamaWire.error(refused, model: model)
+          // The server may have lost the model since it was chosen.
+          guard error.code == .noModel, isRemembered else { throw error }
+          forgetModel()
+        }
       }
     }
   }
@@ -77,6 +81,19 @@ public struct OllamaEngine: Engine {
       return nil
     }
   }
+
+  /// Returns the model of the next prompt, and `true` if the server was not asked for it.
+  func nextModel() async throws -> (String, isRemembered: Bool) {
+    if let model { return (model, false) }
+    let (chosen, isRemembered) = try await choice.model { try await chooseModel()?.name }
+    if let chosen { return (chosen, isRemembered) }
+    choice.forget()
+    throw EngineError(
+      .noModel, "the model server has no model", hint: "download one, for example: ollama pull qwen2.5:0.5b")
+  }
+
+  /// Forgets the model that was chosen, because the server has refused it.
+  func forgetModel() { choice.forget() }
 
   /// Returns the model to use: the requested one, the loaded one, or the first installed one.
   private func chooseModel() async throws -> OllamaWire.ModelList.Model? {
@@ -124,12 +141,16 @@ func engineStream(
   AsyncThrowingStream { continuation in
     let task = Task {
       do {
-        try await produce { continuation.yield($0) }
+        try await produce { output in
+          continuation.yield(output)
+          // The rest of the connection's last message is read without the consumer, who has all.
+          if case .end = output { continuation.finish() }
+        }
         continuation.finish()
       } catch {
         continuation.finish(throwing: error)
       }
     }
-    continuation.onTermination = { _ in task.cancel() }
+    continuation.onTermination = { if case .cancelled = $0 { task.cancel() } }
   }
 }

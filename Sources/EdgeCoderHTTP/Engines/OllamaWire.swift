@@ -34,6 +34,12 @@ enum OllamaWire {
       case nil: break
       }
       if !tools.isEmpty { members.append(.init("tools", .array(tools))) }
+      switch details.thinking {
+      case nil: break
+      case .off: members.append(.init("think", .bool(false)))
+      case .on: members.append(.init("think", .bool(true)))
+      case .low, .medium, .high: members += details.thinking.map { [.init("think", .string($0.rawValue))] } ?? []
+      }
       body = JSONValue.object(members).encoded
     }
   }
@@ -59,12 +65,14 @@ enum OllamaWire {
   struct Line: Decodable {
     struct Message: Decodable {
       let content: String?
+      let thinking: String?
       let tool_calls: [ToolCallPresence]?
     }
     /// A call, whose arguments are read in order from the line.
     struct ToolCallPresence: Decodable {}
 
     let response: String?
+    let thinking: String?
     let message: Message?
     let done: Bool?
     let error: String?
@@ -137,11 +145,15 @@ struct OllamaReplyDecoder: ReplyDecoder {
     let text = decoded.message?.content ?? decoded.response ?? ""
     let calls = decoded.message?.tool_calls?.isEmpty == false ? try Self.calls(in: line) : []
     hasCalls = hasCalls || !calls.isEmpty
-    guard let counts else { return calls.isEmpty ? .text(text) : .toolCalls(calls, after: text) }
+    let thinking = decoded.message?.thinking ?? decoded.thinking ?? ""
+    guard let counts else {
+      guard calls.isEmpty else { return .toolCalls(calls, after: text) }
+      return thinking.isEmpty ? .text(text) : .thinking(thinking, then: text)
+    }
     var completion = counts.completion
     // Ollama says `stop` for a reply that calls tools.
     if hasCalls, completion.reason == .stop { completion.reason = .toolCalls }
-    return .finished(text, completion, calls)
+    return .finished(text, completion, calls, after: thinking)
   }
 
   /// Reads the calls of tools of a line.

@@ -23,6 +23,7 @@ public struct OpenAIEngine: Engine {
   public let model: String?
 
   let http: EngineHTTP
+  private let choice = ModelChoice()
 
   /// Creates an engine; it connects with the first prompt.
   /// - Parameters:
@@ -44,7 +45,7 @@ public struct OpenAIEngine: Engine {
   /// Streams the text of the model; see `Engine.generate(_:)`.
   public func generate(_ request: InferenceRequest) -> AsyncThrowingStream<EngineOutput, any Error> {
     engineStream { deliver in
-      let model = try await chooseModel()
+      var (model, isRemembered) = try await nextModel()
       var form = OpenAIRequestForm(model: model, request)
       while true {
         do {
@@ -53,10 +54,16 @@ public struct OpenAIEngine: Engine {
             form.path, body: Data(form.body), decoder: OpenAIReplyDecoder(), deliver: deliver)
         } catch let refused as RefusedReply {
           // Nothing was delivered yet: a refusal replaces the reply, so a retry repeats no text.
-          guard let next = try form.alternative(after: refused) else {
-            throw OpenAIWire.error(refused)
+          if let next = try form.alternative(after: refused) {
+            form = next
+            continue
           }
-          form = next
+          let error = OpenAIWire.error(refused)
+          // The server may have another model since this one was chosen.
+          guard error.code == .noModel, isRemembered else { throw error }
+          choice.forget()
+          (model, isRemembered) = try await nextModel()
+          form = OpenAIRequestForm(model: model, request)
         }
       }
     }
@@ -95,6 +102,19 @@ public struct OpenAIEngine: Engine {
     }
   }
 
+  /// Returns the slots of llama.cpp, which it names at `/props`; 1 for another server.
+  public func slots() async -> Int {
+    struct Properties: Decodable { let total_slots: Int }
+    do {
+      let reply = try await http.fetch("/props")
+      guard reply.status == 200 else { return 1 }
+      return max(1, try JSONDecoder().decode(Properties.self, from: reply.body).total_slots)
+    } catch {
+      // Another server has other properties, or none.
+      return 1
+    }
+  }
+
   /// Returns the model of the next prompt, with the size if the server is llama.cpp.
   public func activeModel() async -> ActiveModel? {
     do {
@@ -109,10 +129,11 @@ public struct OpenAIEngine: Engine {
     }
   }
 
-  /// Returns the name of the model to send; `nil` for a server that lists none.
-  private func chooseModel() async throws -> String? {
-    if let model { return model }
-    return try await listModels()?.data.first?.id
+  /// Returns the name of the model to send, which is `nil` for a server that lists none, and `true` if the server was not
+  /// asked for it.
+  func nextModel() async throws -> (model: String?, isRemembered: Bool) {
+    if let model { return (model, false) }
+    return try await choice.model { try await listModels()?.data.first?.id }
   }
 
   private func listModels() async throws -> OpenAIWire.ModelList? {

@@ -29,12 +29,13 @@ struct OpenAIReplyDecoder: ReplyDecoder {
       let chunk = try chunk(from: plain)
       guard let choice = chunk.choices?.first else { throw notTheProtocol() }
       for (index, part) in (choice.message?.tool_calls ?? []).enumerated() { try calls.add(part, at: index) }
-      return try finished(choice.message?.content ?? choice.text ?? "")
+      return try finished(choice.message?.content ?? choice.text ?? "", after: choice.message?.thinking ?? "")
     }
     if let event = events.finish() {
       let step = try take(event: event)
       if case .finished = step { return step }
       if reason != nil, case .text(let text) = step { return try finished(text) }
+      if reason != nil, case .thinking(let thinking, let text) = step { return try finished(text, after: thinking) }
     }
     // [DONE] is optional once the finish reason has arrived.
     guard reason != nil else { throw EngineError.endedEarly }
@@ -53,12 +54,14 @@ struct OpenAIReplyDecoder: ReplyDecoder {
     // The usage chunk has no choices, the first delta no content.
     guard let choice = chunk.choices?.first else { return .text("") }
     for part in choice.delta?.tool_calls ?? [] { try calls.add(part, at: nil) }
-    return .text(choice.delta?.content ?? choice.text ?? "")
+    let text = choice.delta?.content ?? choice.text ?? ""
+    guard let thinking = choice.delta?.thinking, !thinking.isEmpty else { return .text(text) }
+    return .thinking(thinking, then: text)
   }
 
   /// Returns the end of the reply.
   /// - Throws: ``EngineError`` if the reason is that the server has failed.
-  private mutating func finished(_ text: String) throws -> ReplyStep {
+  private mutating func finished(_ text: String, after thinking: String = "") throws -> ReplyStep {
     guard reason != "error" else {
       throw EngineError(
         .interrupted, "the model server ended its reply with an error", hint: "look at the log of the engine")
@@ -67,7 +70,7 @@ struct OpenAIReplyDecoder: ReplyDecoder {
     if let reason { completion.reason = Completion.Reason(server: reason) }
     let calls = try calls.finish()
     if !calls.isEmpty, completion.reason == .stop { completion.reason = .toolCalls }
-    return .finished(text, completion, calls)
+    return .finished(text, completion, calls, after: thinking)
   }
 
   private mutating func chunk(from text: String) throws -> OpenAIWire.Chunk {
@@ -84,9 +87,12 @@ struct OpenAIReplyDecoder: ReplyDecoder {
     if let usage = chunk.usage {
       completion.promptTokens = usage.prompt_tokens
       completion.replyTokens = usage.completion_tokens
+      completion.cachedTokens = usage.prompt_tokens_details?.cached_tokens ?? completion.cachedTokens
+      completion.reasoningTokens = usage.completion_tokens_details?.reasoning_tokens
     }
     if let timings = chunk.timings {
       completion.promptTime = timings.prompt_ms.flatMap(Self.time)
+      completion.cachedTokens = completion.cachedTokens ?? timings.cache_n
       completion.replyTime = timings.predicted_ms.flatMap(Self.time)
     }
     return chunk

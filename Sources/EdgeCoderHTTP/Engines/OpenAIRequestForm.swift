@@ -18,6 +18,7 @@ struct OpenAIRequestForm {
   private var newTokenLimit = false
   private var asksForUsage = true
   private var sendsExtensions = true
+  private var sendsThinking = true
 
   init(model: String?, _ request: InferenceRequest) {
     self.model = model
@@ -42,9 +43,14 @@ struct OpenAIRequestForm {
     switch refused.status {
     case _ where isAboutForm && asksForUsage && text.contains("stream_options"): next.asksForUsage = false
     case _ where isAboutForm && sendsExtensions && isAboutExtension(text): next.sendsExtensions = false
+    case _ where isAboutForm && sendsThinking && isAboutThinking(text):
+      guard request.details.thinking == .off else {
+        throw EngineError(.unsupported, "the model server does not support thinking (`think`)")
+      }
+      next.sendsThinking = false
     case 404 where route == .chat && !text.contains("model"), 405 where route == .chat, 501 where route == .chat:
       if let field = request.details.fields.first(where: \.isRequired) {
-        let feature = field == .format || field == .schema ? "structured outputs" : "tools"
+        let feature = [.format, .schema, .thinking].contains(field) ? field.feature : "tools"
         throw EngineError(
           .unsupported, "the model server does not support \(feature): it has no /v1/chat/completions",
           hint: "use a server that has the route")
@@ -61,6 +67,10 @@ struct OpenAIRequestForm {
 
   private func isAboutExtension(_ text: String) -> Bool {
     request.details.options.fields.intersection(Self.extensions).contains { text.contains($0.rawValue) }
+  }
+
+  private func isAboutThinking(_ text: String) -> Bool {
+    request.details.thinking != nil && ["chat_template_kwargs", "reasoning_effort"].contains { text.contains($0) }
   }
 
   /// The request as JSON.
@@ -82,6 +92,7 @@ struct OpenAIRequestForm {
         request.details.messages.isEmpty ? [ChatMessage(.user, request.prompt)] : request.details.messages
       members.append(.init("messages", .array(messages.map(Self.message))))
       if let format { members.append(.init("response_format", format)) }
+      members += thinking
       members += tools
     }
     return JSONValue.object(members).encoded
@@ -92,6 +103,17 @@ struct OpenAIRequestForm {
     options.contextLength = nil
     if options.stop.count > Self.stopLimit { options.stop = Array(options.stop.prefix(Self.stopLimit)) }
     return options.members
+  }
+
+  /// The thinking: the effort as OpenAI names it, and the switch as the chat templates of llama.cpp and vLLM know it.
+  private var thinking: [JSONValue.Member] {
+    guard sendsThinking, let thinking = request.details.thinking else { return [] }
+    switch thinking {
+    case .off, .on:
+      let isOn = JSONValue.Member("enable_thinking", .bool(thinking == .on))
+      return [.init("chat_template_kwargs", .object([isOn]))]
+    case .low, .medium, .high: return [.init("reasoning_effort", .string(thinking.rawValue))]
+    }
   }
 
   private var format: JSONValue? {

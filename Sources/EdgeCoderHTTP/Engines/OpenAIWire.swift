@@ -8,7 +8,13 @@ enum OpenAIWire {
     struct Choice: Decodable {
       struct Message: Decodable {
         let content: String?
+        /// The thinking of the model, as llama.cpp names it.
+        let reasoning_content: String?
+        /// The thinking of the model, as others name it.
+        let reasoning: String?
         let tool_calls: [ToolCallPart]?
+
+        var thinking: String { reasoning_content ?? reasoning ?? "" }
       }
       /// A part of a call of a tool: the first one has the name, and each one more of the arguments.
       struct ToolCallPart: Decodable {
@@ -26,11 +32,20 @@ enum OpenAIWire {
       let finish_reason: String?
     }
     struct Usage: Decodable {
+      struct PromptDetails: Decodable {
+        let cached_tokens: Int?
+      }
+      struct CompletionDetails: Decodable {
+        let reasoning_tokens: Int?
+      }
       let prompt_tokens: Int?
       let completion_tokens: Int?
+      let prompt_tokens_details: PromptDetails?
+      let completion_tokens_details: CompletionDetails?
     }
-    /// The times that llama.cpp adds, in milliseconds.
+    /// The times that llama.cpp adds, in milliseconds, and the number of cached tokens.
     struct Timings: Decodable {
+      let cache_n: Int?
       let prompt_ms: Double?
       let predicted_ms: Double?
     }

@@ -16,10 +16,12 @@ enum ReplyStep: Sendable, Hashable {
   case ignored
   /// Text, which may be empty, and restarts the idle timeout.
   case text(String)
+  /// Thinking, which restarts the idle timeout, before text that may be empty.
+  case thinking(String, then: String)
   /// Calls of tools, complete, after text.
   case toolCalls([ToolCall], after: String)
-  /// The end of the reply, with its last text and its last calls of tools.
-  case finished(String, Completion, [ToolCall] = [])
+  /// The end of the reply, with its last thinking, its last text and its last calls of tools.
+  case finished(String, Completion, [ToolCall] = [], after: String = "")
 }
 
 extension Completion.Reason {

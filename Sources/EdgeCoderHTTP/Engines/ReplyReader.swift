@@ -50,10 +50,14 @@ struct ReplyReader: Sendable {
     switch step {
     case .ignored: return
     case .text(let text): try add(text, to: &progress)
+    case .thinking(let thinking, let text):
+      try add(thinking: thinking, to: &progress)
+      try add(text, to: &progress)
     case .toolCalls(let calls, let text):
       try add(text, to: &progress)
       try add(calls, to: &progress)
-    case .finished(let text, let completion, let calls):
+    case .finished(let text, let completion, let calls, let thinking):
+      try add(thinking: thinking, to: &progress)
       try add(text, to: &progress)
       try add(calls, to: &progress)
       progress.completion = completion
@@ -65,6 +69,12 @@ struct ReplyReader: Sendable {
     guard !text.isEmpty else { return }
     try count(text.utf8.count)
     progress.outputs.append(.text(text))
+  }
+
+  private mutating func add(thinking: String, to progress: inout Progress) throws {
+    guard !thinking.isEmpty else { return }
+    try count(thinking.utf8.count)
+    progress.outputs.append(.thinking(thinking))
   }
 
   private mutating func add(_ calls: [ToolCall], to progress: inout Progress) throws {

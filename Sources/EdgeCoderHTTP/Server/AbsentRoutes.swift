@@ -5,9 +5,7 @@ enum AbsentRoutes {
 
   private static let reasons: [(path: String, reason: String)] = [
     ("/api/push", manage), ("/api/create", manage), ("/api/copy", manage), ("/api/delete", manage),
-    ("/api/blobs/", manage), ("/api/embed", "phones have no embeddings"),
-    ("/api/embeddings", "phones have no embeddings"), ("/v1/embeddings", "phones have no embeddings"),
-    ("/v1/responses/", "replies are not kept"), ("/v1/images/", text), ("/v1/audio/", text),
+    ("/api/blobs/", manage), ("/v1/responses/", "replies are not kept"), ("/v1/images/", text), ("/v1/audio/", text),
     ("/v1/moderations", "phones have no moderation"), ("/v1/files", "phones keep no files"),
     ("/v1/batches", "phones have no batches"), ("/v1/fine_tuning/", manage),
     ("/v1/assistants", "use /v1/chat/completions"), ("/v1/threads", "use /v1/chat/completions"),

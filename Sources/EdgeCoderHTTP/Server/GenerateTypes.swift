@@ -25,6 +25,7 @@ extension RequestBody<GenerateRequest> {
     let messages = (system.map { [ChatMessage(.system, $0)] } ?? []) + [ChatMessage(.user, text)]
     var prompt = Prompt(messages: messages, maxTokens: limit, try OllamaOptions.details(of: json))
     prompt.request.details.format = try DetailFields.ollamaFormat(json)
+    prompt.request.details.thinking = try DetailFields.thinking(json)
     prompt.ignored = OllamaOptions.ignored(of: json, known: ["prompt", "system", "maxTokens"])
     return prompt
   }
@@ -44,7 +45,7 @@ struct OllamaOptions: Decodable, Sendable {
   /// `keep_alive` and the options of the host (`num_gpu`, `num_thread` …) concern the memory and the speed of a phone.
   static func ignored(of json: JSONValue, known: Set<String>) -> [String] {
     let options = Set(RequestField.options.map(\.rawValue)).union(["num_predict"])
-    let shared: Set = ["model", "stream", "options", "format", "keep_alive"]
+    let shared: Set = ["model", "stream", "options", "format", "keep_alive", "think"]
     return DetailFields.unknown(in: json, known: known.union(shared).union(UnsupportedFields.ollama))
       + (json["options"].map { DetailFields.unknown(in: $0, known: options) } ?? [])
   }
@@ -74,6 +75,7 @@ struct GenerateReply: StreamedReply {
   let model: String
   var created_at = Timestamp.now()
   var response: String
+  var thinking: String?
   var done = false
 
   var id: String?
@@ -83,9 +85,10 @@ struct GenerateReply: StreamedReply {
   /// The phone that answered; the proxy never sent this field, but its clients read it.
   var deviceName: String?
 
-  init(model: String, response: String) {
+  init(model: String, response: String, thinking: String? = nil) {
     self.model = model
     self.response = response
+    self.thinking = thinking
   }
 
   /// Returns the line with the fields that only EdgeCoder clients read.
@@ -104,6 +107,7 @@ struct GenerateReply: StreamedReply {
   static func whole(model: String, of live: LiveReply) throws -> ClosingReply<GenerateReply> {
     guard live.toolCalls.isEmpty else { throw APIError.unexpectedCall }
     var line = GenerateReply(model: model, response: live.text)
+    if !live.thinking.isEmpty { line.thinking = live.thinking }
     if let reply = live.reply { line = line.answered(by: reply) }
     line.id = live.id
     line.ok = true

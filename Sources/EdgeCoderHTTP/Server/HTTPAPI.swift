@@ -23,6 +23,7 @@ public import ServiceLifecycle
 /// | any method `/status` | EdgeCoder: the status of the central |
 /// | `POST /api/generate` | EdgeCoder and Ollama |
 /// | `POST /api/chat`, `GET /api/tags`, `POST /api/show`, `POST /api/pull`, `GET /api/version`, `GET /api/ps` | Ollama |
+/// | `POST /api/embed`, `POST /api/embeddings`, `POST /v1/embeddings` | Ollama and OpenAI: embeddings of a model server |
 /// | `POST /v1/responses`, `POST /v1/chat/completions`, `POST /v1/completions`, `GET /v1/models` | OpenAI |
 ///
 /// **One model.** All phones are the model `edgecoder`, and the central chooses the phone. A request for another model
@@ -36,7 +37,7 @@ public import ServiceLifecycle
 /// **Conversations and parameters.** Messages with their roles, options (temperature, seed, `top_p`, `num_ctx` …), formats
 /// and JSON schemas, tools and calls of tools go to the model server of the network route as they are, and to a phone over
 /// a v2 mux that accepts them. `stop` is applied by this server, too, which cancels the prompt at the first sequence.
-/// Parameters that nobody behind this server supports (images, thinking, log probabilities, several choices) are refused
+/// Parameters that nobody behind this server supports (images, log probabilities, several choices) are refused
 /// with 400, and so are tools and formats that the phone, its connection or its model does not support.
 ///
 /// **Losses.** A phone without such a mux gets one prompt: a single user message unchanged, after the system text and an
@@ -145,6 +146,7 @@ public struct HTTPAPI: Service {
     OllamaRoutes(runner: runner).add(to: router)
     OpenAIRoutes(runner: runner).add(to: router)
     ResponsesRoute(runner: runner).add(to: router)
+    EmbeddingRoutes(runner: runner).add(to: router)
     return router
   }
 }

@@ -13,6 +13,8 @@ struct LiveReply: Sendable {
   private var isFinished = false
   /// The text returned so far.
   private(set) var text = ""
+  /// The thinking returned so far.
+  private(set) var thinking = ""
   /// The calls of tools returned so far.
   private(set) var toolCalls: [ToolCall] = []
   /// The fields of the client that have no effect on the reply; complete before the first part.
@@ -26,7 +28,7 @@ struct LiveReply: Sendable {
     ignored = prompt.ignored
   }
 
-  /// Returns the next piece of the text, which is not empty, or the next call of a tool; `nil` at the end.
+  /// Returns the next piece of the text or of the thinking, which is not empty, or the next call of a tool; `nil` at the end.
   /// - Throws: ``APIError``, also when the phone fails; `CancellationError` when the server stops.
   mutating func next() async throws -> ReplyPart? {
     while !isFinished {
@@ -36,6 +38,11 @@ struct LiveReply: Sendable {
         // This server ends the text at a stop sequence wherever it comes from.
         ignored += fields.filter { $0 != .stop }.map(\.rawValue)
         continue
+      case .waiting: continue
+      case .thinking(let text):
+        guard !text.isEmpty else { continue }
+        thinking += text
+        return .thinking(text)
       case .toolCall(let call):
         toolCalls.append(call)
         return .toolCall(call)

@@ -66,7 +66,8 @@ struct OllamaRoutes: Sendable {
     let prompt = try body.checkedPrompt()
     if body.stream ?? true { return try await runner.stream(prompt, for: context, as: .chat(model: model)) }
     let live = try await runner.run(prompt, for: context)
-    let reply = try OllamaChatReply(model: model, content: live.text, calls: live.toolCalls)
+    let thinking = live.thinking.isEmpty ? nil : live.thinking
+    let reply = try OllamaChatReply(model: model, content: live.text, thinking: thinking, calls: live.toolCalls)
     return .json(reply.closing(with: live.final)).naming(ignored: live.ignored)
   }
 }
@@ -76,6 +77,7 @@ extension StreamFormat {
   static func generate(model: String) -> StreamFormat {
     StreamFormat(
       family: .generate, framing: .lines, piece: { GenerateReply(model: model, response: $0) },
+      thinking: { GenerateReply(model: model, response: "", thinking: $0) },
       closing: { [GenerateReply.end(model: model, of: $0)] })
   }
 
@@ -83,6 +85,7 @@ extension StreamFormat {
   static func chat(model: String) -> StreamFormat {
     StreamFormat(
       family: .ollama, framing: .lines, piece: { OllamaChatReply(model: model, content: $0) },
+      thinking: { OllamaChatReply(model: model, content: "", thinking: $0) },
       toolCall: { try OllamaChatReply(model: model, content: "", calls: [$0], first: $1) },
       closing: { [OllamaChatReply(model: model, content: "").closing(with: $0.final)] })
   }

@@ -20,6 +20,7 @@ extension RequestBody<OllamaChatRequest> {
       messages: try MessageBody.messages(fields.messages, json["messages"]), maxTokens: limit,
       try OllamaOptions.details(of: json))
     prompt.request.details.format = try DetailFields.ollamaFormat(json)
+    prompt.request.details.thinking = try DetailFields.thinking(json)
     prompt.request.details.tools = try DetailFields.tools(json)
     prompt.ignored = OllamaOptions.ignored(of: json, known: ["messages", "tools", "maxTokens"])
     return prompt
@@ -30,6 +31,7 @@ struct OllamaChatReply: StreamedReply {
   struct Message: Encodable, Sendable {
     let role = "assistant"
     let content: String
+    var thinking: String?
     var tool_calls: [Call]?
   }
 
@@ -59,16 +61,16 @@ struct OllamaChatReply: StreamedReply {
   let message: Message
   var done = false
 
-  init(model: String, content: String) {
+  init(model: String, content: String, thinking: String? = nil) {
     self.model = model
-    message = Message(content: content)
+    message = Message(content: content, thinking: thinking)
   }
 
   /// Creates a reply with calls of tools.
   /// - Parameter first: The position of the first call in the reply.
-  init(model: String, content: String, calls: [ToolCall], first: Int = 0) throws {
+  init(model: String, content: String, thinking: String? = nil, calls: [ToolCall], first: Int = 0) throws {
     self.model = model
-    var message = Message(content: content)
+    var message = Message(content: content, thinking: thinking)
     let encoded = try calls.enumerated().map { try Call($1, index: first + $0) }
     if !encoded.isEmpty { message.tool_calls = encoded }
     self.message = message

@@ -17,7 +17,8 @@ struct OpenAIReply: Encodable, Sendable {
   }
 
   private enum Content: Sendable {
-    case whole(String, calls: [ToolCall], finish: String)
+    case whole(String, thinking: String, calls: [ToolCall], finish: String)
+    case thinking(String)
     case delta(String, isFirst: Bool)
     case call(ToolCall, index: Int)
     case finish(String)
@@ -31,7 +32,7 @@ struct OpenAIReply: Encodable, Sendable {
   /// Creates a whole reply.
   init(of live: LiveReply, _ header: (_ id: String) -> Header) {
     self.header = header(live.id)
-    content = .whole(live.text, calls: live.toolCalls, finish: live.finishReason)
+    content = .whole(live.text, thinking: live.thinking, calls: live.toolCalls, finish: live.finishReason)
     usage = OpenAIUsage(live.completion)
   }
 
@@ -39,6 +40,13 @@ struct OpenAIReply: Encodable, Sendable {
   init(_ header: Header, delta: String, isFirst: Bool = false) {
     self.header = header
     content = .delta(delta, isFirst: isFirst)
+    usage = nil
+  }
+
+  /// Creates a piece of the thinking of a stream.
+  init(_ header: Header, thinking: String) {
+    self.header = header
+    content = .thinking(thinking)
     usage = nil
   }
 
@@ -84,10 +92,12 @@ struct OpenAIReply: Encodable, Sendable {
   private var choices: [OpenAIChoice] {
     let isChat = header.kind == .chat
     switch content {
-    case .whole(let text, let calls, let finish):
+    case .whole(let text, let thinking, let calls, let finish):
       guard isChat else { return [OpenAIChoice(text: text, finish_reason: finish)] }
-      let message = OpenAIChoice.Message(role: "assistant", content: text, calls: calls)
+      var message = OpenAIChoice.Message(role: "assistant", content: text, calls: calls)
+      if !thinking.isEmpty { message.reasoning_content = thinking }
       return [OpenAIChoice(message: message, finish_reason: finish)]
+    case .thinking(let text): return [OpenAIChoice(delta: .init(reasoning_content: text))]
     case .call(let call, let index):
       return [OpenAIChoice(delta: .init(tool_calls: [.init(call, index: index)]))]
     case .delta(let text, let isFirst):
@@ -108,6 +118,8 @@ struct OpenAIChoice: Encodable, Sendable {
   struct Message: Encodable, Sendable {
     var role: String?
     var content: String?
+    /// The thinking, as llama.cpp and others name it; OpenAI's own models keep it to themselves.
+    var reasoning_content: String?
     var tool_calls: [OpenAIToolCall]?
   }
 
@@ -138,13 +150,14 @@ extension OpenAIChoice.Message {
     tool_calls = calls.isEmpty ? nil : calls.map { OpenAIToolCall($0, index: nil) }
   }
 
-  private enum CodingKeys: CodingKey { case role, content, tool_calls }
+  private enum CodingKeys: CodingKey { case role, content, reasoning_content, tool_calls }
 
   func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encodeIfPresent(role, forKey: .role)
     // Strict clients look for the key in a whole message, also beside calls of tools.
     if content != nil || (role != nil && tool_calls != nil) { try container.encode(content, forKey: .content) }
+    try container.encodeIfPresent(reasoning_content, forKey: .reasoning_content)
     try container.encodeIfPresent(tool_calls, forKey: .tool_calls)
   }
 }
@@ -172,6 +185,9 @@ struct OpenAIToolCall: Encodable, Sendable {
 struct OpenAIUsage: Encodable, Sendable {
   let prompt_tokens: Int
   let completion_tokens: Int
+  /// The cached and the reasoning tokens; `nil` if the engine did not report them.
+  let cachedTokens: Int?
+  let reasoningTokens: Int?
   var total_tokens: Int { prompt_tokens.addingReportingOverflow(completion_tokens).partialValue }
 
   /// - Returns: `nil` unless the engine has reported both counts.
@@ -179,15 +195,22 @@ struct OpenAIUsage: Encodable, Sendable {
     guard let prompt = completion.promptTokens, let reply = completion.replyTokens else { return nil }
     prompt_tokens = prompt
     completion_tokens = reply
+    cachedTokens = completion.cachedTokens
+    reasoningTokens = completion.reasoningTokens
   }
 
-  private enum CodingKeys: CodingKey { case prompt_tokens, completion_tokens, total_tokens }
+  private enum CodingKeys: CodingKey {
+    case prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details, completion_tokens_details
+  }
 
   func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(prompt_tokens, forKey: .prompt_tokens)
     try container.encode(completion_tokens, forKey: .completion_tokens)
     try container.encode(total_tokens, forKey: .total_tokens)
+    try container.encodeIfPresent(cachedTokens.map { ["cached_tokens": $0] }, forKey: .prompt_tokens_details)
+    try container.encodeIfPresent(
+      reasoningTokens.map { ["reasoning_tokens": $0] }, forKey: .completion_tokens_details)
   }
 }
 

@@ -42,6 +42,8 @@ struct OpenAIRoutes: Sendable {
       let format = StreamFormat(
         family: .openAI, framing: .events, opening: [OpenAIReply(made, delta: "", isFirst: true)],
         piece: { OpenAIReply(made, delta: $0) },
+        // A completion has no place for it.
+        thinking: { kind == .chat ? OpenAIReply(made, thinking: $0) : nil },
         toolCall: { OpenAIReply(made, call: $0, index: $1) },
         closing: { live in
           let usage = includesUsage ? OpenAIUsage(live.completion) : nil

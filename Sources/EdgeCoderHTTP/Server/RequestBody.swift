@@ -100,6 +100,16 @@ enum DetailFields {
     return .schema(value)
   }
 
+  /// Returns the thinking of Ollama: true, false, or how much.
+  static func thinking(_ json: JSONValue) throws -> RequestDetails.Thinking? {
+    switch json["think"] {
+    case nil, .null: return nil
+    case .bool(let isOn): return isOn ? .on : .off
+    case .string(let text) where ["low", "medium", "high"].contains(text): return .init(rawValue: text)
+    default: throw APIError.badRequest("`think` is not true, false, low, medium or high")
+    }
+  }
+
   /// Returns the format of OpenAI: `json_object`, or `json_schema` with a schema.
   static func openAIFormat(_ json: JSONValue) throws -> RequestDetails.Format? {
     guard let value = json.set("response_format") else { return nil }

@@ -42,12 +42,12 @@ struct ResponsesReply: Sendable {
   /// The counts of the engine; `null` unless it has reported both.
   private func usage(_ completion: Completion) -> JSONValue {
     guard let usage = OpenAIUsage(completion) else { return .null }
-    // Clients require the details; engines do not report them.
+    // Clients require the details; an engine that does not report them has none to speak of.
     return .object([
       .init("input_tokens", .number(usage.prompt_tokens)),
-      .init("input_tokens_details", .object([.init("cached_tokens", .number(0))])),
+      .init("input_tokens_details", .object([.init("cached_tokens", .number(usage.cachedTokens ?? 0))])),
       .init("output_tokens", .number(usage.completion_tokens)),
-      .init("output_tokens_details", .object([.init("reasoning_tokens", .number(0))])),
+      .init("output_tokens_details", .object([.init("reasoning_tokens", .number(usage.reasoningTokens ?? 0))])),
       .init("total_tokens", .number(usage.total_tokens)),
     ])
   }

@@ -43,7 +43,8 @@ struct ResponsesRoute: Sendable {
             case .text(let text):
               for piece in ReplyText.pieces(text) { try await Self.write(events.text(piece), to: &writer) }
             case .toolCall(let call): try await Self.write(events.call(call), to: &writer)
-            case .ignored: break  // the header has them
+            case .thinking: break  // OpenAI's own models keep it to themselves
+            case .ignored, .waiting: break  // the header has the first, and no event the second
             }
             next = try await live.next()
           }

@@ -20,6 +20,8 @@ struct StreamFormat: Sendable {
   var opening: [Value] = []
   /// Returns the value for a piece of the text.
   var piece: @Sendable (String) -> Value
+  /// Returns the value for a piece of the thinking; `nil` for a form that has no place for it.
+  var thinking: @Sendable (String) -> Value? = { _ in nil }
   /// Returns the value for a call of a tool, whose position in the reply is given.
   ///
   /// - Throws: ``APIError`` where a client cannot take it.
@@ -41,7 +43,9 @@ struct StreamFormat: Sendable {
             switch part {
             case .text(let text): try await write(ReplyText.pieces(text).map(piece), to: &writer)
             case .toolCall(let call): try await write([toolCall(call, reply.toolCalls.count - 1)], to: &writer)
-            case .ignored: break  // the header has them
+            case .thinking(let text):
+              try await write(ReplyText.pieces(text).compactMap(thinking), to: &writer)
+            case .ignored, .waiting: break  // the header has the first, and no form the second
             }
             next = try await reply.next()
           }

@@ -5,7 +5,7 @@ internal import JSONValues
 /// Clients look for the words `does not support tools` and `does not support thinking` of Ollama, and then go on without.
 enum UnsupportedFields {
   /// The fields of `/api/generate` and `/api/chat` that are refused.
-  static let ollama = ["images", "suffix", "think", "raw", "template", "context", "logprobs", "top_logprobs"]
+  static let ollama = ["images", "suffix", "raw", "template", "context", "logprobs", "top_logprobs"]
   /// The fields of `/v1/chat/completions` that are refused.
   static let chat = ["functions", "function_call", "logprobs", "top_logprobs", "audio"]
   /// The fields of `/v1/completions` that are refused.
@@ -13,7 +13,7 @@ enum UnsupportedFields {
 
   /// The words of the features by the names of their fields.
   private static let features = [
-    "tools": "tools", "functions": "tools", "think": "thinking", "images": "images", "suffix": "insert",
+    "tools": "tools", "functions": "tools", "images": "images", "suffix": "insert",
     "function_call": "tools", "raw": "raw prompts",
     "template": "templates", "context": "the context of an earlier reply", "logprobs": "log probabilities",
     "top_logprobs": "log probabilities", "echo": "echo", "modalities": "audio", "audio": "audio",

@@ -12,7 +12,7 @@ enum AgentSettings {
       Setting("state"), Setting("metrics-port", .number), Setting("bus"), Setting("engine"), Setting("engine-url"),
       Setting("model"), Setting("engine-key-file"), Setting("adapter"),
       Setting("access"), Setting("allow", .list), Setting("name"), Setting("pace-ms", .number),
-      Setting("max-output", .number), Setting("max-tokens", .number), Setting("link"),
+      Setting("max-output", .number), Setting("max-tokens", .number), Setting("parallel", .number), Setting("link"),
       Setting("coordinator", also: "COORDINATOR_URL"),
       Setting("registration-token-file"), Setting("mesh-token-file"), Setting("agent-id", also: "AGENT_ID"),
       Setting("coordinator-ca"), Setting("test-coordinator", .flag),

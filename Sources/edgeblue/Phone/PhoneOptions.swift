@@ -24,6 +24,11 @@ struct PhoneOptions: ParsableArguments {
   var maxTokens = PhoneConfiguration().maxTokensLimit
   @Option(
     help: ArgumentHelp(
+      "The number of prompts that are answered at a time, 1 to 16. Default: the slots of llama.cpp, and 1 for other engines.",
+      valueName: "number"))
+  var parallel: Int?
+  @Option(
+    help: ArgumentHelp(
       """
       The bearer of the v2 mux, over which replies stream, several at a time, and faster: l2cap, gatt, auto (both) or \
       off. A central prefers L2CAP to GATT.
@@ -34,6 +39,7 @@ struct PhoneOptions: ParsableArguments {
     try checkRange(of: "--pace-ms", paceMs, 0...1000, unit: "ms")
     try checkRange(of: "--max-output", maxOutput, 1024...Wire.messageLimit, unit: "bytes")
     try checkRange(of: "--max-tokens", maxTokens, 1...1_000_000)
+    if let parallel { try checkRange(of: "--parallel", parallel, 1...PhoneConfiguration.Queue.parallelLimit) }
   }
 
   /// The name that the phone advertises.
@@ -52,6 +58,7 @@ struct PhoneOptions: ParsableArguments {
     configuration.chunkInterval = .milliseconds(paceMs)
     configuration.replyLimit = maxOutput
     configuration.maxTokensLimit = maxTokens
+    configuration.queue.parallel = parallel
     let phone = PhoneService(
       transport: transport, engine: engine, configuration: configuration,
       battery: { power.telemetry.batteryLevelPct })

@@ -67,10 +67,10 @@ import Testing
         let foreign = try await client.post(path, #"{"prompt":"geheim"}"#, headers: [.origin: "https://geheim.example"])
         #expect(foreign.status == .forbidden)
       }
-      let unknown = try await client.post("/api/embed", #"{"prompt":"geheim"}"#)
+      let unknown = try await client.post("/api/copy", #"{"prompt":"geheim"}"#)
       #expect(unknown.status == .notImplemented)
     }
-    #expect(log.lines.contains("/api/embed"))
+    #expect(log.lines.contains("/api/copy"))
     #expect(!log.lines.contains(Self.secret))
   }
 

@@ -91,7 +91,7 @@ import Testing
   @Test(
     "Unsupported features are refused",
     arguments: [
-      #""images":["aGk="]"#, #""suffix":"x""#, #""think":true"#, #""logprobs":true"#, #""raw":true"#,
+      #""images":["aGk="]"#, #""suffix":"x""#, #""logprobs":true"#, #""raw":true"#,
       #""template":"{{ .Prompt }}""#, #""context":[1,2]"#,
     ])
   func whatAPhoneCannotDoIsRefused(field: String) async throws {
@@ -118,7 +118,7 @@ import Testing
   @Test(
     "Refusals have the words after which clients go on without",
     arguments: [
-      (#""think":true"#, "does not support thinking"), (#""images":["aGk="]"#, "does not support images"),
+      (#""images":["aGk="]"#, "does not support images"), (#""suffix":"x""#, "does not support insert"),
     ])
   func theWordsOfRefusals(field: String, words: String) async throws {
     let response = try await withAPI(FakeService(output: "x")) {

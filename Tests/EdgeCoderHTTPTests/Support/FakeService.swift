@@ -12,6 +12,7 @@ final class FakeService: InferenceService {
   private let answer: @Sendable (Call) async throws -> InferenceReply
   private let state: CentralStatus
   private let recorded = NIOLockedValueBox<[InferenceRequest]>([])
+  private let embedded = NIOLockedValueBox<[EmbeddingRequest]>([])
   private let parts: [ReplyPart]
 
   /// - Parameter parts: What arrives before the reply.
@@ -40,6 +41,7 @@ final class FakeService: InferenceService {
 
   var calls: [Call] { requests.map { Call(prompt: $0.prompt, maxTokens: $0.maxTokens) } }
   var requests: [InferenceRequest] { recorded.withLockedValue { $0 } }
+  var embeddingRequests: [EmbeddingRequest] { embedded.withLockedValue { $0 } }
 
   func generate(
     _ request: InferenceRequest, onPart: @Sendable @escaping (ReplyPart) async -> Void
@@ -47,6 +49,15 @@ final class FakeService: InferenceService {
     recorded.withLockedValue { $0.append(request) }
     for part in parts { await onPart(part) }
     return try await answer(Call(prompt: request.prompt, maxTokens: request.maxTokens))
+  }
+
+  /// Returns for each text a vector with its length.
+  func embed(_ request: EmbeddingRequest) async throws -> Embeddings {
+    embedded.withLockedValue { $0.append(request) }
+    var embeddings = Embeddings(vectors: request.texts.map { [Double($0.utf8.count), -0.5] })
+    embeddings.promptTokens = 7
+    embeddings.loadTime = .nanoseconds(11)
+    return embeddings
   }
 
   func status() async -> CentralStatus { state }

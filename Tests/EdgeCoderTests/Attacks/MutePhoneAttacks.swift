@@ -16,6 +16,8 @@ import Timing
     var configuration = CentralConfiguration()
     configuration.settleTime = .zero
     configuration.phoneLimit = phones
+    // Here a phone without a service has set its status to be read.
+    configuration.timeouts.status = .zero
     return Central(
       scanner: air, connector: air, configuration: configuration,
       environment: .init(time: TimeSource(clock), wallClock: { 0 }, random: { 0.5 }))

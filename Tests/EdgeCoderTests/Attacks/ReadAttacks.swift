@@ -64,6 +64,8 @@ import Timing
       #expect(try await client.exchange(prompt: "private", maxTokens: nil).answer.text == "private")
       run.cancel()
       _ = await run.value
+      // By this the phone knows its MTU; with an unknown one the reply would come in many chunks.
+      _ = try await connection.read(.status)
       try await other.request("1", "mine")
       #expect(await other.reply()?.answer.text == "mine", "nothing came before")
       #expect(try await other.connection.read(.response).isEmpty)

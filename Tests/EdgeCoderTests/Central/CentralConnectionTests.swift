@@ -172,7 +172,7 @@ import Timing
     let far = LoopbackPhone("far")
     await near.setValue(Wire.Status(modelState: .ready, batteryPct: 80).encoded(), of: .status, for: nil)
     await far.setValue(Wire.Status(modelState: "idle").encoded(), of: .status, for: nil)
-    let central = central()
+    let central = central { $0.timeouts.status = .zero }
     try await running([central.run]) {
       var scanning = CentralStatus(connected: false, scanning: true)
       scanning.route = .bluetooth
@@ -220,7 +220,7 @@ import Timing
   @Test("The events follow the connection") func tellsWhatHappens() async throws {
     let phone = LoopbackPhone()
     await phone.setValue(Wire.Status(modelState: .ready).encoded(), of: .status, for: nil)
-    let central = central()
+    let central = central { $0.timeouts.status = .zero }
     let events = await central.events()
     try await running([central.run]) {
       air.see(phone, rssi: -50)

@@ -14,7 +14,12 @@ import Testing
 
   private func choose(_ candidates: [Router.Candidate], slots: Int = 1) -> Router.Choice {
     // The order in which phones are known must not matter.
-    let choices = Set([candidates, candidates.reversed()].map { Router.choose(from: $0, slots: slots) })
+    let candidates = candidates.map { candidate in
+      var candidate = candidate
+      candidate.slots = slots
+      return candidate
+    }
+    let choices = Set([candidates, candidates.reversed()].map { Router.choose(from: $0) })
     #expect(choices.count == 1)
     return choices.first ?? .none
   }
@@ -54,6 +59,12 @@ import Testing
     #expect(choose([phone("one", .init(pending: 1)), phone("two", rssi: -99)]) == .phone(PhoneID("two")))
     #expect(
       choose([phone("one", .init(pending: 1)), phone("two", .init(pending: 3))], slots: 2) == .phone(PhoneID("one")))
+  }
+
+  @Test("A phone without a request comes before one with a free slot") func idlePhonesFirst() {
+    let busy = phone("near", .init(pending: 1), battery: 100, rssi: -30)
+    #expect(choose([busy, phone("far", battery: 5, rssi: -99)], slots: 4) == .phone(PhoneID("far")))
+    #expect(choose([busy, phone("far", model: "loading")], slots: 4) == .phone(PhoneID("near")))
   }
 
   @Test("Without a ready phone there is no choice") func withoutAReadyLinkThereIsNone() {

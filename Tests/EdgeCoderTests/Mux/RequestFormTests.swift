@@ -38,6 +38,7 @@ import Testing
       json(#"{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}}}"#), isStrict: true)
     request.details.tools = [json(#"{"type":"function","function":{"name":"weather","parameters":{"type":"object"}}}"#)]
     request.details.toolChoice = .tool("weather")
+    request.details.thinking = .low
     return request
   }
 
@@ -110,7 +111,7 @@ import Testing
   @Test(
     "Lines of later versions are read as far as they are understood",
     arguments: [
-      ("{\"thinking\":\"x\"}", [ReplyPart]()), ("{\"ignored\":[\"x\",\"seed\"],\"y\":1}", [.ignored([.seed])]),
+      ("{\"mood\":\"x\"}", [ReplyPart]()), ("{\"ignored\":[\"x\",\"seed\"],\"y\":1}", [.ignored([.seed])]),
     ])
   func laterVersions(line: String, parts: [ReplyPart]) {
     #expect(ReplyPart.parts(ofLine: Array(line.utf8)) == parts)

@@ -1,0 +1,150 @@
+import DeterministicTesting
+import EdgeCoderTesting
+import SystemTesting
+import Testing
+import Timing
+
+@testable import EdgeCoder
+
+@Suite("Connecting to several phones", .timeLimit(.minutes(5))) struct DialTests {
+  private let clock = ManualClock()
+  private let air = LoopbackCentral()
+
+  private func central() -> Central {
+    var configuration = CentralConfiguration()
+    configuration.settleTime = .zero
+    return Central(
+      scanner: air, connector: air, configuration: configuration,
+      environment: .init(time: TimeSource(clock), wallClock: { 0 }, random: { 0.5 }))
+  }
+
+  private static func unreachable(_ name: String) -> LoopbackPhone {
+    let phone = LoopbackPhone(name)
+    phone.faults.hangingConnects = .max
+    return phone
+  }
+
+  @Test("Three phones that cannot be reached keep the fourth one out for less than 10 s") func unreachablePhones()
+    async throws
+  {
+    let lost = ["one", "two", "three"].map(Self.unreachable)
+    let good = LoopbackPhone("good")
+    // On a clock of its own: its polls would be sleepers at the same times.
+    let service = PhoneService(transport: good, engine: EchoEngine())
+    let central = central()
+    try await running([central.run, service.run]) {
+      for phone in lost { air.see(phone, rssi: -40) }
+      try await eventually { await central.status().phones.count == 3 }
+      // The first one is dialled; the others wait for it.
+      try await eventually { lost.map(\.connects).reduce(0, +) == 1 }
+      air.see(good, rssi: -80)
+      try await eventually { await central.status().phones.count == 4 }
+      for turn in 1...3 { await clock.advance(toSleeperAt: .milliseconds(2500 * turn)) }
+      try await eventually { await central.status().connected }
+      #expect(clock.now.offset < .seconds(10))
+      #expect(good.connects == 1)
+      #expect(lost.allSatisfy { $0.connects >= 1 })
+    }
+  }
+
+  @Test("Of those that wait the best received one comes first") func theBestFirst() async throws {
+    let first = Self.unreachable("first")
+    let weak = Self.unreachable("weak")
+    let strong = Self.unreachable("strong")
+    let central = central()
+    try await running([central.run]) {
+      air.see(first, rssi: -90)
+      try await eventually { first.connects == 1 }
+      air.see(weak, rssi: -80)
+      air.see(strong, rssi: -30)
+      try await eventually { await central.status().phones.count { $0.state == "connecting" } == 3 }
+      await clock.advance(toSleeperAt: .milliseconds(2500))
+      try await eventually { strong.connects == 1 }
+      #expect(weak.connects == 0)
+    }
+  }
+
+  @Test("A phone that is alone has its whole time") func aloneItHasItsTime() async throws {
+    let phone = Self.unreachable("slow")
+    let central = central()
+    try await running([central.run]) {
+      air.see(phone)
+      try await eventually { phone.connects == 1 }
+      await clock.advance(toSleeperAt: .milliseconds(2500))
+      clock.advance(by: .seconds(17))
+      #expect(await central.status().phones.first?.state == "connecting")
+      clock.advance(by: .seconds(1))
+      try await eventually { await central.status().phones.first?.state == "waiting" }
+      #expect(phone.connects == 1)
+    }
+  }
+
+  @Test("A phone that was lost while it was dialled is not dialled again, and leaves the list") func lostWhileDialled()
+    async throws
+  {
+    let old = Self.unreachable("old address")
+    let central = central()
+    try await running([central.run]) {
+      air.see(old)
+      try await eventually { old.connects == 1 }
+      air.lose(old)
+      await clock.advance(toSleeperAt: .seconds(20))
+      try await eventually { await central.status().phones.isEmpty }
+      #expect(old.connects == 1)
+    }
+  }
+
+  @Test("A reply whose identifier is in lower case is taken") func lowerCase() async throws {
+    let phone = LoopbackPhone()
+    let central = central()
+    let answering: @Sendable () async -> Void = {
+      var scanner = JSONObjectScanner(sizeLimit: 4096)
+      for await case .write(let write) in phone.events {
+        for case .object(let bytes) in scanner.receive(write.bytes, at: .zero) {
+          guard let request = try? Wire.Request.decode(bytes) else { continue }
+          let reply = Wire.Response(id: request.id.lowercased(), answer: .text("yes"), durationMs: 1)
+          try? await phone.notify(.response, reply.encoded(), to: nil)
+        }
+      }
+    }
+    try await running([central.run, answering]) {
+      air.see(phone)
+      try await eventually { await central.status().connected }
+      #expect(try await central.generate(prompt: "is it?", maxTokens: nil).output == "yes")
+    }
+  }
+
+  @Test("A phone that never answers reads is not read while it sends its status") func muteReads() async throws {
+    let phone = LoopbackPhone()
+    phone.faults.hangsReads = true
+    let service = PhoneService(transport: phone, engine: EchoEngine())
+    let central = central()
+    try await running([central.run, service.run]) {
+      air.see(phone)
+      try await eventually { await central.status().phones.first?.modelState == "ready" }
+      await clock.advance(toSleeperAt: .seconds(3))
+      #expect(try await central.generate(prompt: "hi", maxTokens: nil).ok)
+      #expect(phone.reads == 0)
+    }
+  }
+
+  @Test("A read that gets no reply is not repeated on the next connection") func oneMuteRead() async throws {
+    let phone = LoopbackPhone()
+    phone.faults.hangsReads = true
+    let central = central()
+    try await running([central.run]) {
+      air.see(phone)
+      try await eventually { await central.status().connected }
+      await clock.advance(toSleeperAt: .seconds(3))
+      try await eventually { phone.reads == 1 }
+      await clock.advance(toSleeperAt: .seconds(13))
+      phone.dropAll()
+      try await eventually { await central.status().phones.first?.state == "waiting" }
+      clock.advance(by: .seconds(1))
+      try await eventually { await central.status().connected }
+      clock.advance(by: .seconds(4))
+      #expect(phone.connects == 2)
+      #expect(phone.reads == 1)
+    }
+  }
+}
