@@ -1,4 +1,5 @@
 import Agent
+import AudioIngestTesting
 import DBusTesting
 import Foundation
 import NetworkPath
@@ -139,6 +140,23 @@ struct AgentProgramTests {
     #expect(events.output.contains("the user chose the mode Bluetooth Local"))
     again.signal(SIGTERM)
     #expect(await again.wait() == 0)
+  }
+
+  @Test("An agent without a message bus starts, says so, and can be controlled when there is one")
+  func aBusThatComesLater() async throws {
+    let folder = try TemporaryFolder()
+    let later = folder.path + "/bus"
+    let agent = try ChildProcess(
+      program, ["agent", "--state", folder.path + "/state", "--bus", "unix:path=\(later)"],
+      environment: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(later)"])
+    #expect(try await agent.firstLine().contains("no message bus"))
+    #expect(try await agent.firstLine().contains("mode Off"))
+    let bus = try PrivateBus()
+    try FileManager.default.createSymbolicLink(
+      atPath: later, withDestinationPath: String(bus.address.dropFirst("unix:path=".count)))
+    #expect(try await until(bus, ["status"]) { $0.contains("Mode") }.contains("Off"))
+    agent.signal(SIGTERM)
+    #expect(await agent.wait() == 0)
   }
 
   @Test("On without a real engine is refused with the reason, and nothing is sent to the coordinator")

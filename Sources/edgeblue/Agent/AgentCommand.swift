@@ -54,7 +54,8 @@ struct AgentCommand: AsyncParsableCommand {
       Mode, events, lifecycle choice and pending tasks are stored in a folder: the one of --state, or STATE_DIRECTORY, \
       or /var/lib/edgeblue for root and ~/.local/state/edgeblue for other users. On the system bus the agent requires \
       dbus/io.edgecoder.Agent1.conf in /etc/dbus-1/system.d. In Bluetooth Local it is a phone, with the options of \
-      `edgeblue phone`.
+      `edgeblue phone`. Without a message bus the agent runs as well, in the mode that it has, and can be controlled from \
+      the moment when there is one.
 
       EXAMPLES
         edgeblue agent --engine ollama --model llama3.2
@@ -129,7 +130,7 @@ struct AgentCommand: AsyncParsableCommand {
         store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
       let messages = try messages ? AgentMessages.open(in: folder.path, terminal) : nil
       let loop = try loop ? AgentLoop(in: folder.path, terminal) : nil
-      let control = try await AgentControl.open(runner, tasks: tasks, lifecycle: lifecycle, on: bus.bus)
+      let control = try await LateControl.open(runner, tasks, lifecycle, on: bus.bus, terminal)
       let role = AgentRole(
         runner: runner, tasks: tasks, uploads: uploads, messages: messages, loop: loop, control: control,
         lifecycle: lifecycle, path: path, power: power)

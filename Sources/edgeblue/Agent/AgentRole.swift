@@ -9,7 +9,7 @@ struct AgentRole: Sendable {
   let uploads: AgentUploads?
   let messages: AgentMessages?
   let loop: AgentLoop?
-  let control: AgentControl
+  let control: LateControl
   let lifecycle: AgentLifecycle
   let path: NetworkPathMonitor
   let power: PowerMonitor

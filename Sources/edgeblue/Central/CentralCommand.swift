@@ -1,4 +1,5 @@
 import ArgumentParser
+import EdgeCoder
 import EdgeCoderHTTP
 import Foundation
 import Logging
@@ -23,7 +24,8 @@ struct CentralCommand: AsyncParsableCommand {
         network    only the model server
         bluetooth  only phones: no prompt leaves over the network
 
-      `curl http://127.0.0.1:11435/status` shows the route. A server on this machine counts as the network.
+      `curl http://127.0.0.1:11435/status` shows the route. A server on this machine counts as the network. With --engine \
+      the central also starts without Bluetooth, and uses phones from the moment when there is an adapter.
 
       EXAMPLES
         edgeblue central
@@ -74,36 +76,56 @@ struct CentralCommand: AsyncParsableCommand {
   func run() async throws {
     try await common.run { terminal in
       try insecure.check(["--engine-url": route.server.url], terminal)
-      let radio = try await Radio.open(adapter, terminal)
-      let central = try PhoneFinder.makeCentral(on: radio, choice, phones: maxPhones)
-      let routes = try await route.routes(to: central)
-      terminal.say("EdgeBlue central on \(radio.title). Ctrl-C stops it.")
-      let policy = choice.access.policy(isVirtual: radio.isVirtual)
-      terminal.happened(
-        choice.access.words(for: policy, isVirtual: radio.isVirtual), "access", ["mode": .string(policy.mode.rawValue)])
+      let phones = LatePhones { try await makeCentral(terminal) }
+      // Without a model server nothing answers before there is an adapter.
+      if route.engine == nil { try await phones.open() }
+      let routes = try await route.routes(to: phones)
       let diary = CentralDiary(terminal: terminal)
       let work = Role {
-        await withTaskGroup(of: Void.self) { group in
-          let events = await central.events()
-          group.addTask { await central.run() }
-          group.addTask { await diary.follow(events) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask { try await Self.run(phones, diary) }
           if let routes { group.addTask { await routes.report(terminal) } }
-          await group.next()
-          group.cancelAll()
+          defer { group.cancelAll() }
+          try await group.next()
         }
       }
       var served = HTTPAPI.Configuration(port: port)
       served.origins = Set(origins)
       served.contextLength = context
       let api = HTTPAPI(
-        service: routes?.service ?? central, configuration: served, logger: Logger(label: "edgeblue.http")
+        service: routes?.service ?? phones, configuration: served, logger: Logger(label: "edgeblue.http")
       ) { port in
         terminal.happened(
           "serving http://127.0.0.1:\(port) (model: \(HTTPAPI.modelName))", "serving", ["port": .number(port)])
       }
       // Services stop in reverse order: first no new prompts, then no phones.
       try await runUntilStopped([work, api])
-      diary.conclude(await central.counters())
+      diary.conclude(await phones.counters())
+    }
+  }
+
+  /// Opens the adapter, and says so.
+  private func makeCentral(_ terminal: Terminal) async throws -> Central {
+    let radio = try await Radio.open(adapter, terminal)
+    let central = try PhoneFinder.makeCentral(on: radio, choice, phones: maxPhones)
+    terminal.say("EdgeBlue central on \(radio.title). Ctrl-C stops it.")
+    let policy = choice.access.policy(isVirtual: radio.isVirtual)
+    terminal.happened(
+      choice.access.words(for: policy, isVirtual: radio.isVirtual), "access", ["mode": .string(policy.mode.rawValue)])
+    return central
+  }
+
+  private static func run(_ phones: LatePhones, _ diary: CentralDiary) async throws {
+    try await phones.run { reason in
+      diary.report(absence: reason)
+    } _: { central in
+      await withTaskGroup(of: Void.self) { group in
+        let events = await central.events()
+        group.addTask { await central.run() }
+        group.addTask { await diary.follow(events) }
+        await group.next()
+        group.cancelAll()
+      }
     }
   }
 }

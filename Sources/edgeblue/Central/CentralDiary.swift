@@ -9,6 +9,13 @@ struct CentralDiary: Sendable {
     for await event in events { report(event) }
   }
 
+  /// Prints why there is no adapter, while the model server answers.
+  func report(absence reason: String) {
+    terminal.happened(
+      "no Bluetooth yet: \(reason.printable); the model server answers, and phones are used once there is an adapter",
+      "noBluetooth", ["reason": .string(reason)])
+  }
+
   private func report(_ event: CentralEvent) {
     switch event {
     case .scanning: terminal.happened("scanning for phones", "scanning")
