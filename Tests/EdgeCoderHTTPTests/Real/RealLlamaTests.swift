@@ -14,15 +14,7 @@ struct RealLlamaTests {
   private func withLlama<Value>(context: Int = 65536, _ test: (PythonScript, String) async throws -> Value) async throws
     -> Value
   {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "tiny-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
-    let model = folder.appending(path: "tiny.gguf").path
-    let server = try PythonScript("llama_server.py", writing: folder.path, model, "\(context)")
-    defer { server.kill() }
-    let address = try await server.read(line: true).trimmingCharacters(in: .newlines)
-    try #require(address.hasPrefix("http://127.0.0.1:"))
-    return try await test(server, address)
+    try await RealLlama.run(context: context, test)
   }
 
   @Test("A real llama.cpp server streams up to the token limit") func itAnswersInPiecesUpToTheLimit() async throws {

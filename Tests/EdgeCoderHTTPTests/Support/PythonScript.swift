@@ -6,11 +6,9 @@ import SystemTesting
 final class PythonScript: Sendable {
   private static let root = URL(filePath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-  private static let environment = root.appending(path: ".venv-peers")
-
   /// Whether `scripts/python-peers` has installed `package`; tests that need it skip by name when it has not.
-  static func has(_ package: String) -> Bool {
-    let libraries = environment.appending(path: "lib").path
+  static func has(_ package: String, in environment: String = ".venv-peers") -> Bool {
+    let libraries = root.appending(path: environment).appending(path: "lib").path
     let files = FileManager.default
     guard files.fileExists(atPath: libraries), let versions = files.enumerator(atPath: libraries) else { return false }
     for case let version as String in versions {
@@ -23,11 +21,15 @@ final class PythonScript: Sendable {
   private let process: ChildProcess
 
   /// Starts the program.
-  /// - Parameter folder: The folder that it writes to.
-  init(_ name: String, writing folder: String? = nil, _ arguments: String...) throws {
+  /// - Parameters:
+  ///   - environment: The environment that `scripts/python-peers` has made.
+  ///   - folder: The folder that it writes to.
+  init(
+    _ name: String, in environment: String = ".venv-peers", writing folder: String? = nil, _ arguments: String...
+  ) throws {
     let script = Self.root.appending(path: "Tests/EdgeCoderHTTPTests/Python/\(name)").path
     let command = UnprivilegedCommand(
-      Self.environment.appending(path: "bin/python3").path, ["-u", script] + arguments,
+      Self.root.appending(path: "\(environment)/bin/python3").path, ["-u", script] + arguments,
       writing: folder.map { [$0] } ?? [])
     process = try ChildProcess(command.program, command.arguments, hasInput: true, errors: .discarded)
   }

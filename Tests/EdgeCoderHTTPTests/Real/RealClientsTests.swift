@@ -1,0 +1,107 @@
+import EdgeCoder
+import EdgeCoderHTTP
+import EdgeCoderTesting
+import Foundation
+import HummingbirdTesting
+import Testing
+
+@Suite(
+  "The HTTP API, as Ollama's Python client sees it", .timeLimit(.minutes(5)),
+  .enabled(if: PythonScript.has("ollama"), "no ollama in .venv-peers"))
+struct RealOllamaClientTests {
+  @Test("The official Ollama client understands all replies") func itUnderstandsEverything() async throws {
+    let text = "Grüß\u{2028}dich 🐟"
+    let service = FakeService(output: text, .counted, parts: [.thinking("hm…")])
+    let printed = try await withAPI(service, .live) { client in
+      try await PythonScript("ollama_client.py", "http://127.0.0.1:\(try #require(client.port))").read()
+    }
+    let found = try jsonObject(printed.utf8)
+    #expect(found["models"] as? [String] == ["edgecoder:latest"])
+    #expect(found["show"] as? String == "edgecoder")
+    #expect(found["loaded"] as? [String] == ["edgecoder:latest"])
+    #expect(found["pull"] as? String == "success")
+    #expect(found["chat"] as? [AnyHashable] == [text, "hm…", "length", 5])
+    #expect(found["streamed"] as? String == text)
+    #expect(found["thought"] as? String == "hm…")
+    #expect((found["end"] as? [Any])?.last as? String == "length")
+    #expect(found["embedded"] as? [[Double]] == [[1, -0.5], [3, -0.5]])
+    #expect(found["older"] as? [Double] == [2, -0.5])
+    #expect((found["unknown model"] as? [Any])?.first as? Int == 404)
+    #expect(((found["images"] as? [Any])?.last as? String)?.contains("does not support images") == true)
+    #expect((found["copy"] as? [Any])?.first as? Int == 501)
+    let first = try #require(service.requests.first)
+    #expect(first.details.thinking == .on)
+    #expect(first.details.options.seed == 7)
+    #expect(first.maxTokens == 16)
+  }
+
+  @Test("The official Ollama client understands calls of tools") func itUnderstandsCalls() async throws {
+    let call = ToolCall(id: "call_1", name: "weather", arguments: #"{"city":"Zürich"}"#)
+    let service = FakeService(output: "", Completion(.toolCalls), parts: [.toolCall(call)])
+    let printed = try await withAPI(service, .live) { client in
+      try await PythonScript("ollama_client.py", "http://127.0.0.1:\(try #require(client.port))", "calls").read()
+    }
+    let calls = try #require(try jsonObject(printed.utf8)["calls"] as? [[Any]])
+    #expect(calls.first?.first as? String == "weather")
+    #expect(calls.first?.last as? [String: String] == ["city": "Zürich"])
+    #expect(service.requests.first?.details.tools.count == 1)
+  }
+}
+
+@Suite(
+  "The clients of others at the network route to llama.cpp", .timeLimit(.minutes(10)),
+  .enabled(if: PythonScript.has("xllamacpp") && PythonScript.has("gguf"), "no xllamacpp in .venv-peers"))
+struct RealClientsTests {
+  private struct Online: NetworkAvailability {
+    var isAvailable: Bool { true }
+    // The task group that waits is cancelled with the end of the prompt.
+    func waitUntilLost() async { try? await untilCancelled() }
+  }
+
+  /// Serves the network route to a real llama.cpp.
+  private func withRoute<Value: Sendable>(_ test: @Sendable @escaping (String) async throws -> Value) async throws
+    -> Value
+  {
+    try await RealLlama.run { _, url in
+      let service = RoutedInference(
+        phones: FakeService(failing: .init(.noPhoneReady, "no phone")),
+        engine: try OpenAIEngine(url: url, limits: .patient), preference: .network, network: Online())
+      return try await withAPI(service, .live) { client in
+        try await test("http://127.0.0.1:\(try #require(client.port))")
+      }
+    }
+  }
+
+  @Test(
+    "langchain, litellm, llm and instructor chat, stream and get their schemas",
+    .enabled(if: PythonScript.has("litellm", in: ".venv-clients"), "scripts/test clients installs them"))
+  func theClientsOfOthers() async throws {
+    let printed = try await withRoute { url in
+      let home = FileManager.default.temporaryDirectory.appending(path: "clients-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
+      defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: home) } }
+      return try await PythonScript("clients.py", in: ".venv-clients", writing: home.path, url, home.path).read()
+    }
+    let found = try jsonObject(printed.utf8)
+    #expect(found["langchain_ollama"] as? [AnyHashable] == ["yes", "length", 8, "yes", "yes", "yes"])
+    #expect(found["langchain_openai"] as? [AnyHashable] == ["yes", "length", 8, "yes", "yes"])
+    // Of a prompt to Ollama's /api/generate litellm itself says `stop`, whatever the reason.
+    #expect(
+      found["litellm"] as? [String] == ["yes", "length", "yes", "yes", "stop", "yes", "yes", "length", "yes"])
+    #expect(found["llm"] as? [String] == ["yes", "yes"])
+    #expect(found["instructor"] as? [String] == ["yes"])
+  }
+
+  @Test(
+    "The older line of OpenAI's client chats and streams",
+    .enabled(if: PythonScript.has("openai", in: ".venv-older-clients"), "scripts/test clients installs it"))
+  func theOlderClient() async throws {
+    let printed = try await withRoute { url in
+      try await PythonScript("openai_older.py", in: ".venv-older-clients", url).read()
+    }
+    let found = try jsonObject(printed.utf8)
+    #expect(found["whole"] as? [AnyHashable] == ["yes", "length", 8])
+    #expect(found["streamed"] as? [AnyHashable] == ["yes", 8])
+    #expect(found["models"] as? [String] == ["edgecoder"])
+  }
+}

@@ -1,0 +1,19 @@
+import Foundation
+import Testing
+
+/// llama.cpp's own server with a tiny model of its own making.
+enum RealLlama {
+  static func run<Value>(
+    context: Int = 65536, _ test: (PythonScript, String) async throws -> Value
+  ) async throws -> Value {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "tiny-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    let model = folder.appending(path: "tiny.gguf").path
+    let server = try PythonScript("llama_server.py", writing: folder.path, model, "\(context)")
+    defer { server.kill() }
+    let address = try await server.read(line: true).trimmingCharacters(in: .newlines)
+    try #require(address.hasPrefix("http://127.0.0.1:"))
+    return try await test(server, address)
+  }
+}
