@@ -347,8 +347,9 @@ var targets: [Target] = [
     swiftSettings: settings),
   .target(
     name: "EdgeCoderHTTP",
-    dependencies: ["ErrorReporting", "JSONValues", "Streams", "Timing", "OutgoingHTTP", "LoopbackHTTP", "EdgeCoder", log]
-      + http,
+    dependencies: [
+      "ErrorReporting", "JSONValues", "Streams", "Timing", "OutgoingHTTP", "LoopbackHTTP", "EdgeCoder", log,
+    ] + http,
     swiftSettings: settings),
   .testTarget(
     name: "EdgeCoderHTTPTests",
