@@ -88,7 +88,7 @@ public struct CoverageMap: Sendable, Hashable {
 
   private static func joins(_ first: StoredFence, to second: StoredFence) -> Bool {
     let radius = first.radius > 0 ? first.radius : defaultRadius
-    return first.place.distance(to: second.place) <= gap * radius
+    return first.place.place.distance(to: second.place.place) <= gap * radius
   }
 
   // MARK: Regions

@@ -1,5 +1,6 @@
 public import EdgeCoder
 internal import FoundationEssentials
+internal import JSONValues
 
 extension OllamaEngine {
   private struct Reply: Decodable {

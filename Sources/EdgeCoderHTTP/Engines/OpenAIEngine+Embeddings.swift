@@ -1,5 +1,6 @@
 public import EdgeCoder
 internal import FoundationEssentials
+internal import JSONValues
 
 extension OpenAIEngine {
   private struct Reply: Decodable {

@@ -1,6 +1,7 @@
 internal import EdgeCoder
 internal import FoundationEssentials
 internal import Hummingbird
+internal import JSONValues
 
 /// The routes for embeddings, of Ollama and of OpenAI clients. Only a model server on the network has them.
 struct EmbeddingRoutes: Sendable {
