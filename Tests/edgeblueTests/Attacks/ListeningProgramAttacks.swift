@@ -21,7 +21,7 @@ struct ListeningProgramAttacks {
 
   /// A command that can serve metrics, with what it needs.
   enum Command: String, CaseIterable {
-    case agent
+    case agent = "agent run"
     case uploads = "uploads run"
     case sender = "messages run"
     case collector = "messages collect"

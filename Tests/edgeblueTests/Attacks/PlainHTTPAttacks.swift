@@ -67,9 +67,12 @@ struct PlainHTTPProgramAttacks {
   private static let commands: [[String]] = [
     ["phone", "--engine", "ollama", "--engine-url", url], ["central", "--engine", "ollama", "--engine-url", url],
     ["ask", "hello", "--central-url", url], ["doctor", "--engine", "ollama", "--engine-url", url],
-    ["agent", "--state", "STATE", "--coordinator", url],
-    ["agent", "--state", "STATE", "--engine", "ollama", "--engine-url", url],
-    ["agent", "--state", "STATE", "--uploads", "--endpoint", url], ["agent", "--state", "STATE", "--uploads"] + tokens,
+    ["agent", "run", "--state", "STATE", "--coordinator", url],
+    ["agent", "run", "--state", "STATE", "--engine", "ollama", "--engine-url", url],
+    ["agent", "run", "--state", "STATE", "--uploads", "--endpoint", url],
+    ["agent", "run", "--state", "STATE", "--uploads"] + tokens,
+    ["agent", "setup", "--yes", "--no-start", "--config", "STATE", "--engine", "echo", "--coordinator", url],
+    ["agent", "setup", "--yes", "--no-start", "--config", "STATE", "--engine", "ollama", "--engine-url", url],
     ["record"] + wearable + ["--endpoint", url], ["record"] + wearable + tokens,
     ["upload", program] + queue + ["--endpoint", url], ["upload", program] + queue + tokens,
     ["uploads", "run", "--state", "STATE", "--endpoint", url], ["uploads", "run", "--state", "STATE"] + tokens,
@@ -88,7 +91,7 @@ struct PlainHTTPProgramAttacks {
     // They need https, whatever the flags; the proxy is one of SOCKS.
     "messages setup --server", "messages setup --keys", "messages setup --resolver", "messages setup --proxy",
     // A captive portal answers plain http alone, and the probe sends nothing that is secret.
-    "path --probe",
+    "path --probe", "agent run --probe",
   ]
 
   @Test("Each option that names a server is examined") func allAreKnown() throws {
@@ -98,7 +101,7 @@ struct PlainHTTPProgramAttacks {
     }
     // The words of the command, and the option before the URL.
     let examined = Self.commands.map { command in
-      let words = command.prefix(["uploads", "speedtest", "loop", "coverage"].contains(command[0]) ? 2 : 1)
+      let words = command.prefix(["agent", "uploads", "speedtest", "loop", "coverage"].contains(command[0]) ? 2 : 1)
       return (words + command.suffix(2).prefix(1)).joined(separator: " ")
     }
     #expect(Set(found).subtracting(examined) == Self.others)
