@@ -1,6 +1,6 @@
 /// The conduct of this machine after a gap in its heartbeats, which makes each result of the next hour a strike.
 public enum AfterGap: String, Sendable, Hashable, CaseIterable {
-  /// Work goes on, at the price of at most ``GapAllowance/limit`` strikes within an hour.
+  /// Work goes on, at the price of at most two strikes within an hour.
   case work
   /// Nothing but heartbeats is sent for an hour.
   case wait
