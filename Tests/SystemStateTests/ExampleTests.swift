@@ -22,7 +22,9 @@ struct ExampleTests {
     try upower.set(isOnBattery: false)
     let result = try await run(bus, seconds: 60)
     #expect(result.status == 0)
-    #expect(result.output == "On external power: a power supply is connected\n")
+    // The monitor's start waits for UPower for 5 s. On a machine that is busier than that the reason is that of the
+    // kernel alone.
+    #expect(result.output.hasPrefix("On external power: "))
     upower.end()
   }
 
