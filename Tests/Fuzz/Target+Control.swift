@@ -16,7 +16,7 @@ extension Target {
     ) { bytes in
       let answer = try ControlAnswer(ControlReply(status: 200, body: Data(bytes)))
       _ = ControlSettings(answer.members)
-      for objective in QoSPlan(answer.members["objectives"]).groups.joined() {
+      for objective in QoSPlan(answer.members["objectives"] ?? .null).groups.joined() {
         require(QoSObjective.timeouts.contains(objective.timeout), "a timeout out of its range")
         if let port = try objective.port("out_port") { require((1...65_535).contains(port), "a port that is none") }
       }
