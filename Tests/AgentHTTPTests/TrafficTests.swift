@@ -43,14 +43,15 @@ struct TrafficTests {
         running.cancel()
         _ = await running.result
       }
-      #expect(registry.count("/heartbeat") == rounds + 1)
-      #expect(registry.count("/pull") == rounds + 1)
+      // A machine that is too busy to answer within four minutes sends one more, which counts as a time of its own.
+      let times = min(registry.count("/heartbeat"), registry.count("/pull")) - 1
+      #expect(times >= rounds)
       let after = relay.count
       let connections = after.connections - before.connections
       #expect(connections >= rounds)
       let packets = after.pieces - before.pieces + connections * Self.packetsPerConnection
       let bytes = after.bytes - before.bytes + packets * Self.packet + connections * Self.certificates
-      let perDay = (bytes / rounds + Self.signatures) * Self.perDay
+      let perDay = (bytes / times + Self.signatures) * Self.perDay
       print("an idle agent on a network to be spared: \(perDay) bytes a day, \(perDay / Self.perDay) each time")
       #expect(perDay < 5_000_000)
       #expect(registry.faults == [])
