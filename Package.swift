@@ -311,7 +311,7 @@ var targets: [Target] = [
       "JSONValues", "Streams", "Timing", "DeterministicTesting", "SystemTesting", "BlueZ", "BlueZTesting", "Btsnoop",
       "EdgeCoder", "EdgeCoderTesting", log,
     ],
-    swiftSettings: settings),
+    exclude: ["Peers"], swiftSettings: settings),
   .target(
     name: "OutgoingHTTP",
     dependencies: [

@@ -117,13 +117,14 @@ extension MuxFrame {
   private static func allowedFlags(of kind: Kind) -> UInt8 {
     switch kind {
     case .open: deflated | form
+    case .data: deflated
     case .end: deflated | detailed
-    default: deflated
+    case .hello, .welcome, .credit, .cancel, .progress, .fail: 0
     }
   }
 
   /// Returns the CRC-32 of IEEE 802.3, as zlib computes it.
-  private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+  static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 {
     bytes.withUnsafeBufferPointer { UInt32(truncatingIfNeeded: crc32(0, $0.baseAddress, UInt32($0.count))) }
   }
 }
