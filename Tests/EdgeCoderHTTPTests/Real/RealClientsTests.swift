@@ -93,15 +93,17 @@ struct RealClientsTests {
   }
 
   @Test(
-    "The older line of OpenAI's client chats and streams",
-    .enabled(if: PythonScript.has("openai", in: ".venv-older-clients"), "scripts/test clients installs it"))
-  func theOlderClient() async throws {
-    let printed = try await withRoute { url in
-      try await PythonScript("openai_older.py", in: ".venv-older-clients", url).read()
-    }
+    "The older lines of OpenAI's client chat and stream",
+    .enabled(if: older.allSatisfy { PythonScript.has("openai", in: $0) }, "scripts/test clients installs them"),
+    arguments: older)
+  func theOlderClients(environment: String) async throws {
+    let printed = try await withRoute { url in try await PythonScript("openai_older.py", in: environment, url).read() }
     let found = try jsonObject(printed.utf8)
     #expect(found["whole"] as? [AnyHashable] == ["yes", "length", 8])
     #expect(found["streamed"] as? [AnyHashable] == ["yes", 8])
     #expect(found["models"] as? [String] == ["edgecoder"])
   }
 }
+
+/// The environments with the older lines of OpenAI's client.
+private let older = [".venv-openai-1", ".venv-openai-2"]

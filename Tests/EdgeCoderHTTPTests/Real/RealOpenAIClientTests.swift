@@ -8,7 +8,13 @@ import Testing
   "The HTTP API, as OpenAI's Python client sees it", .timeLimit(.minutes(5)),
   .enabled(if: PythonScript.has("openai"), "no openai in .venv-peers"))
 struct RealOpenAIClientTests {
-  @Test("The official OpenAI client understands all replies") func itUnderstandsEverything() async throws {
+  /// The environments that have the client: its present line, and the older ones if `scripts/test clients` has installed them.
+  private static let environments = [".venv-peers", ".venv-openai-1", ".venv-openai-2"].filter {
+    PythonScript.has("openai", in: $0)
+  }
+
+  @Test("The official OpenAI client understands all replies", arguments: environments)
+  func itUnderstandsEverything(environment: String) async throws {
     let service = FakeService { call in
       switch call.prompt {
       case "no phone": throw InferenceError(.noPhoneReady, "no phone is ready")
@@ -22,7 +28,8 @@ struct RealOpenAIClientTests {
       }
     }
     let printed = try await withAPI(service, .live) { client in
-      let script = try PythonScript("openai_client.py", "http://127.0.0.1:\(try #require(client.port))")
+      let script = try PythonScript(
+        "openai_client.py", in: environment, "http://127.0.0.1:\(try #require(client.port))")
       return try await script.read()
     }
     let found = try jsonObject(printed.utf8)
@@ -41,11 +48,13 @@ struct RealOpenAIClientTests {
     #expect(service.calls.first == .init(prompt: "Be brief.\n\nhello", maxTokens: 16))
   }
 
-  @Test("The official OpenAI client understands calls of tools") func itUnderstandsCallsOfTools() async throws {
+  @Test("The official OpenAI client understands calls of tools", arguments: environments)
+  func itUnderstandsCallsOfTools(environment: String) async throws {
     let call = ToolCall(id: "call_1", name: "weather", arguments: #"{"city":"Zürich"}"#)
     let service = FakeService(output: "", Completion(.toolCalls), parts: [.ignored([.seed]), .toolCall(call)])
     let printed = try await withAPI(service, .live) { client in
-      try await PythonScript("openai_details.py", "http://127.0.0.1:\(try #require(client.port))").read()
+      try await PythonScript("openai_details.py", in: environment, "http://127.0.0.1:\(try #require(client.port))")
+        .read()
     }
     let found = try jsonObject(printed.utf8)
     #expect(found["ignored"] as? String == "logit_bias, seed")
@@ -61,7 +70,8 @@ struct RealOpenAIClientTests {
     #expect(service.requests.first?.details.tools.count == 1)
   }
 
-  @Test("The official OpenAI client understands /v1/responses") func itUnderstandsResponses() async throws {
+  @Test("The official OpenAI client understands /v1/responses", arguments: environments)
+  func itUnderstandsResponses(environment: String) async throws {
     let call = ToolCall(id: "call_1", name: "weather", arguments: #"{"city":"Zürich"}"#)
     let service = FakeService(parts: [.text("Grüß "), .toolCall(call)]) { asked in
       var reply = InferenceReply(id: "1", output: "Grüß dich 🐟", ok: true, durationMs: 5, phone: "p")
@@ -70,7 +80,8 @@ struct RealOpenAIClientTests {
       return reply
     }
     let printed = try await withAPI(service, .live) { client in
-      try await PythonScript("openai_responses.py", "http://127.0.0.1:\(try #require(client.port))").read()
+      try await PythonScript("openai_responses.py", in: environment, "http://127.0.0.1:\(try #require(client.port))")
+        .read()
     }
     let found = try jsonObject(printed.utf8)
     #expect(found["whole"] as? [AnyHashable] == ["incomplete", "Grüß dich 🐟", 8, "max_output_tokens"])
