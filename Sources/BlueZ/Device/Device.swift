@@ -24,9 +24,14 @@ public struct Device: Sendable, Hashable, CustomStringConvertible {
   var core: SessionCore { session.core }
 
   init(session: Session, path: ObjectPath) {
+    self.init(session: session, path: path, generation: session.core.state.withLock { $0.generation })
+  }
+
+  /// Creates a handle to a device of an instance of bluetoothd that may have ended.
+  init(session: Session, path: ObjectPath, generation: Int) {
     self.session = session
     self.path = path
-    generation = session.core.state.withLock { $0.generation }
+    self.generation = generation
   }
 
   /// Returns `true` if the two are the same object of the same instance of bluetoothd.

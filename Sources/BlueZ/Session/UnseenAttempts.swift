@@ -11,6 +11,8 @@ struct UnseenAttempts: Sendable {
     let adapter: ObjectPath
     let address: BluetoothAddress
     let type: AddressType
+    /// The generation of the instance of bluetoothd that is called: an attempt does not join that of an earlier one.
+    let generation: Int
   }
 
   /// A caller that waits for the outcome.

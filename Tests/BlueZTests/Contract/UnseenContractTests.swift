@@ -116,6 +116,34 @@ extension ContractTests {
     try await lab.stop()
   }
 
+  @Test("A reply that is noticed after the end of the bluetoothd that sent it makes no lease on a link of the next one")
+  func replyOfAnEarlierInstance() async throws {
+    let lab = try await withoutScan()
+    let way = try HeldBus(to: lab.bus)
+    defer { way.release() }
+    let phone = try await lab.adapter(0)
+    let session = try await Session.open(bus: way.bus, version: lab.configuration.version)
+    let central = try await session.adapter(lab.adapters[1].name)
+    let attempt = Task { try await central.connect(to: phone.address, type: .public, .direct(attempts: 1)) }
+    await settled { await lab.adapters[1].holdings().links == 1 }
+    // The attempt has a connection of its own, after that of the session.
+    way.hold(1)
+    let opened = try await Parlour().open(on: phone)
+    await settled { way.isHolding }
+    try await lab.restart()
+    let other = try await lab.adapter(1)
+    let link = try await other.connect(to: phone.address)
+    await settled { central.device(phone.address)?.isConnected == true }
+    way.release()
+    #expect(try await code { try await attempt.value } == .serviceUnavailable)
+    session.close()
+    // A call of the same bus later, so that a request to end the link would have been served.
+    _ = try await lab.adapter(1).discover()
+    #expect(await lab.adapters[1].holdings().links == 1)
+    withExtendedLifetime((opened, link)) {}
+    try await lab.stop()
+  }
+
   @Test("A kept connection that waits for its next attempt notices a link that another program made")
   func linksOfOthersEndTheDelay() async throws {
     let lab = try await FakeBlueZ.start()
