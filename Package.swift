@@ -117,7 +117,7 @@ var targets: [Target] = [
   .target(name: "Timing", dependencies: ["CLinux", "Streams"], swiftSettings: settings),
   .target(name: "DurableFiles", dependencies: ["ErrorReporting", "Streams"], swiftSettings: settings),
   .target(
-    name: "SQLiteFiles", dependencies: ["ErrorReporting", "DurableFiles", full("GRDB", "GRDB.swift")],
+    name: "SQLiteFiles", dependencies: ["ErrorReporting", "Timing", "DurableFiles", full("GRDB", "GRDB.swift")],
     swiftSettings: settings),
   .target(name: "DeterministicTesting", dependencies: ["Streams"], swiftSettings: settings),
   .target(name: "SystemTesting", dependencies: ["Streams", "Timing"], swiftSettings: settings),

@@ -1,4 +1,4 @@
-internal import DurableFiles
+package import DurableFiles
 internal import GRDB
 
 /// A failure to open, read or write a file of SQLite.
@@ -19,7 +19,8 @@ package struct SQLiteFailure: Error, Hashable {
     self.errno = errno
   }
 
-  init(_ error: FileError) { self.init("\(error)", isOutOfSpace: error.isOutOfSpace, errno: error.errno) }
+  /// Creates the failure of an operation on the file itself, or on one beside it.
+  package init(_ error: FileError) { self.init("\(error)", isOutOfSpace: error.isOutOfSpace, errno: error.errno) }
 
   init(_ phase: String, _ error: DatabaseError, contents: String) {
     self.init(

@@ -1,6 +1,7 @@
 internal import DurableFiles
 internal import ErrorReporting
 package import GRDB
+internal import Timing
 
 /// The tables of a file of SQLite, and what it contains in words.
 package struct SQLiteLayout: Sendable {
@@ -26,20 +27,31 @@ package struct SQLiteFile<Failure: SQLiteStoreError>: Sendable {
   private let contents: String
   /// A Boolean value that indicates whether changes are refused: GRDB's own refusal ends with the first read.
   private let isCopy: Bool
+  private let unixMs: @Sendable () -> Int64
 
-  init(path: String, _ database: DatabaseQueue, _ contents: String, isCopy: Bool) {
+  init(
+    path: String, _ database: DatabaseQueue, _ contents: String, isCopy: Bool,
+    unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMilliseconds
+  ) {
     self.path = path
     self.database = database
     self.contents = contents
     self.isCopy = isCopy
+    self.unixMs = unixMs
   }
+
+  /// The present wall-clock time, which dates records, in milliseconds since 1970.
+  package var nowMs: Int64 { unixMs() }
 
   /// Opens a file, creates it if it does not exist, and migrates an older one.
   /// - Parameters:
   ///   - path: The path of the file, in a folder that exists.
   ///   - layout: The tables of the file.
   ///   - isAlone: `true` to open it for this process alone, which needs no further file: for a full disk.
-  package init(opening path: String, _ layout: SQLiteLayout, isAlone: Bool = false) throws(Failure) {
+  ///   - unixMs: The wall clock, in Unix milliseconds.
+  package init(
+    opening path: String, _ layout: SQLiteLayout, isAlone: Bool = false, unixMs: @escaping @Sendable () -> Int64
+  ) throws(Failure) {
     // SQLite would follow a link, and gives further files the owner and the mode of this one.
     do throws(FileError) { try Disk().claim(path) } catch { throw Failure(SQLiteFailure(error)) }
     let database = try Self.caught("open \(path)", layout.contents) {
@@ -58,7 +70,7 @@ package struct SQLiteFile<Failure: SQLiteStoreError>: Sendable {
       try layout.migrator.migrate(queue)
       return queue
     }
-    self.init(path: path, database, layout.contents, isCopy: false)
+    self.init(path: path, database, layout.contents, isCopy: false, unixMs: unixMs)
   }
 
   // MARK: Access

@@ -1,5 +1,6 @@
 package import DurableFiles
 internal import GRDB
+internal import SQLiteFiles
 internal import Timing
 
 /// A run: the life of a program that measures, with the instant at which its clock began.
@@ -29,7 +30,9 @@ extension CoverageStore {
   func lockForSending() throws(CoverageError) -> FileLock? { try lock(path + ".send") }
 
   private func lock(_ path: String) throws(CoverageError) -> FileLock? {
-    do throws(FileError) { return try FileLock(path: path, attempts: 20) } catch { throw CoverageError(error) }
+    do throws(FileError) { return try FileLock(path: path, attempts: 20) } catch {
+      throw CoverageError(SQLiteFailure(error))
+    }
   }
 
   /// Stores a session without an identifier for a run that begins.

@@ -1,4 +1,3 @@
-internal import DurableFiles
 public import ErrorReporting
 internal import GRDB
 package import SQLiteFiles
@@ -9,10 +8,10 @@ public import Timing
 /// A change is on disk when its call returns. Each session belongs to a run, so that what a killed program has left is told
 /// from what is measured now.
 public final class CoverageStore: Sendable {
-  /// The path of the SQLite file.
-  public let path: String
   let file: SQLiteFile<CoverageError>
-  private let wall: @Sendable () -> Int64
+
+  /// The path of the SQLite file.
+  public var path: String { file.path }
 
   /// Opens the file, creates it if it does not exist, and migrates an older one.
   /// - Parameters:
@@ -21,26 +20,22 @@ public final class CoverageStore: Sendable {
   /// - Throws: ``CoverageError`` with code `.storage` or `.noSpace`.
   public init(path: String, unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMilliseconds) throws(CoverageError)
   {
-    self.path = path
-    wall = unixMs
-    file = try SQLiteFile(opening: path, Self.layout)
+    file = try SQLiteFile(opening: path, Self.layout, unixMs: unixMs)
   }
 
-  private init(copying path: String) throws(CoverageError) {
-    self.path = path
-    wall = WallClock.unixMilliseconds
-    file = try SQLiteFile.copy(of: path, Self.layout)
-  }
+  private init(_ file: SQLiteFile<CoverageError>) { self.file = file }
 
   /// Returns a copy in memory of the stored sessions, for looking at them; no file is created or changed.
   ///
   /// The copy shows one instant, also while another program measures. Changes of the copy are refused.
   /// - Parameter path: The path of the file; without one, the copy is empty.
   /// - Throws: ``CoverageError`` with code `.storage` if the file exists and cannot be read.
-  public static func copy(of path: String) throws(CoverageError) -> CoverageStore { try CoverageStore(copying: path) }
+  public static func copy(of path: String) throws(CoverageError) -> CoverageStore {
+    CoverageStore(try SQLiteFile.copy(of: path, layout))
+  }
 
   /// The present wall-clock time, in microseconds since 1970.
-  var nowUs: Int64 { wall().multipliedReportingOverflow(by: 1000).partialValue }
+  var nowUs: Int64 { file.nowMs.multipliedReportingOverflow(by: 1000).partialValue }
 
   private static let layout = SQLiteLayout(contents: "coverage sessions", migrator: migrator)
 
@@ -77,15 +72,6 @@ public final class CoverageStore: Sendable {
   }
 
   func read<Value>(_ body: (Database) throws -> Value) throws(CoverageError) -> Value { try file.read(body) }
-}
-
-extension CodedError where Domain == CoverageErrorDomain {
-  /// Creates an error for a file that could not be used.
-  init(_ error: FileError) {
-    self.init(
-      error.isOutOfSpace ? .noSpace : .storage, "\(error)", errno: error.errno,
-      hint: error.isOutOfSpace ? "free some space on the disk" : nil)
-  }
 }
 
 extension CodedError: SQLiteStoreError where Domain == CoverageErrorDomain {

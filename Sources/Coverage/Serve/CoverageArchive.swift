@@ -7,10 +7,10 @@ public import Timing
 ///
 /// A change is on disk when its call returns, so that what a client was told also holds after a kill.
 public final class CoverageArchive: Sendable {
+  private let file: SQLiteFile<CoverageError>
+
   /// The path of the SQLite file.
-  public let path: String
-  let file: SQLiteFile<CoverageError>
-  private let wall: @Sendable () -> Int64
+  public var path: String { file.path }
 
   /// Opens the file, creates it if it does not exist, and migrates an older one.
   /// - Parameters:
@@ -19,26 +19,17 @@ public final class CoverageArchive: Sendable {
   /// - Throws: ``CoverageError`` with code `.storage` or `.noSpace`.
   public init(path: String, unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMilliseconds) throws(CoverageError)
   {
-    self.path = path
-    wall = unixMs
-    file = try SQLiteFile(opening: path, Self.layout)
+    file = try SQLiteFile(opening: path, Self.layout, unixMs: unixMs)
   }
 
-  private init(copying path: String) throws(CoverageError) {
-    self.path = path
-    wall = WallClock.unixMilliseconds
-    file = try SQLiteFile.copy(of: path, Self.layout)
-  }
+  private init(_ file: SQLiteFile<CoverageError>) { self.file = file }
 
   /// Returns a copy in memory, for looking at it; no file is created or changed, and changes of the copy are refused.
   /// - Parameter path: The path of the file; without one, the copy is empty.
   /// - Throws: ``CoverageError`` with code `.storage` if the file exists and cannot be read.
   public static func copy(of path: String) throws(CoverageError) -> CoverageArchive {
-    try CoverageArchive(copying: path)
+    CoverageArchive(try SQLiteFile.copy(of: path, layout))
   }
-
-  /// The present wall-clock time, in milliseconds since 1970.
-  var nowMs: Int64 { wall() }
 
   private static let layout = SQLiteLayout(contents: "received coverage sessions", migrator: migrator)
 
@@ -74,7 +65,7 @@ public final class CoverageArchive: Sendable {
 
   /// Returns the identifier of a client: its own if this server has assigned it, or a new one.
   func client(_ known: String?) throws(CoverageError) -> String? {
-    let nowMs = nowMs
+    let nowMs = file.nowMs
     return try file.write("store a client") { database in
       if let known, try Self.isClient(known, database) {
         try database.execute(sql: "UPDATE client SET seenMs = ? WHERE uuid = ?", arguments: [nowMs, known])
@@ -107,7 +98,7 @@ public final class CoverageArchive: Sendable {
   /// Grants a session; a request that is repeated with its time and its chain is granted the same one.
   /// - Throws: ``ServedRequest/Refusal`` for an unknown client or chain, and for too many open sessions; ``CoverageError``.
   func grant(_ client: String, loop: String?, requestMs: Int64) throws -> Granted {
-    let nowMs = nowMs
+    let nowMs = file.nowMs
     let outcome: Outcome<Granted> = try file.write("grant a session") { database in
       guard try Self.isClient(client, database) else { return .failure(.init("Unknown client \(client)")) }
       if let same = try Self.granted(client, loop, requestMs, database) { return .success(same) }
@@ -152,7 +143,7 @@ public final class CoverageArchive: Sendable {
   /// Stores the fences of a session; those of a session that has the same ones already are not stored twice.
   /// - Throws: ``ServedRequest/Refusal`` if no session waits for them.
   func receive(_ fences: [ReceivedFence], of uuid: String, from client: String) throws {
-    let nowMs = nowMs
+    let nowMs = file.nowMs
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
     let text = String(decoding: try encoder.encode(fences), as: UTF8.self)

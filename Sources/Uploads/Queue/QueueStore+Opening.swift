@@ -10,20 +10,22 @@ extension QueueStore {
 
   /// Opens and migrates the file. On a full disk the reserve beside it is given up first; if that is gone already, the
   /// file is opened for this process alone, which needs no further file.
-  static func open(_ path: String) throws(UploadsError) -> SQLiteFile<UploadsError> {
+  static func open(
+    _ path: String, _ unixMs: @escaping @Sendable () -> Int64
+  ) throws(UploadsError) -> SQLiteFile<UploadsError> {
     let reserve = path + ".reserve"
     do {
-      let file = try SQLiteFile<UploadsError>(opening: path, layout)
+      let file = try SQLiteFile<UploadsError>(opening: path, layout, unixMs: unixMs)
       keep(reserve)
       return file
     } catch {
       guard error.code == .noSpace || isFull(path) else { throw error }
       if unlink(reserve) == 0 {
-        do { return try SQLiteFile(opening: path, layout) } catch {
+        do { return try SQLiteFile(opening: path, layout, unixMs: unixMs) } catch {
           // Another program was faster to use the space.
         }
       }
-      do { return try SQLiteFile(opening: path, layout, isAlone: true) } catch { throw noSpace(path) }
+      do { return try SQLiteFile(opening: path, layout, isAlone: true, unixMs: unixMs) } catch { throw noSpace(path) }
     }
   }
 

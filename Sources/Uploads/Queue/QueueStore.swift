@@ -18,9 +18,8 @@ public import Timing
 /// ```
 public final class QueueStore: Sendable {
   /// The path of the SQLite file.
-  public let path: String
+  public var path: String { file.path }
   private let file: SQLiteFile<UploadsError>
-  private let unixMs: @Sendable () -> Int64
   /// The number of changes that users and callers have made through this object.
   private let commands = Lock<Int64>(0)
   /// The updates made through this object.
@@ -36,16 +35,10 @@ public final class QueueStore: Sendable {
   /// - Throws: ``UploadsError`` with code `.storage`; `.noSpace` if the disk is full and the file does not exist, or is one
   ///   of an earlier version. The items of a full disk can be read.
   public init(path: String, unixMs: @escaping @Sendable () -> Int64 = WallClock.unixMilliseconds) throws(UploadsError) {
-    self.path = path
-    self.unixMs = unixMs
-    file = try Self.open(path)
+    file = try Self.open(path, unixMs)
   }
 
-  private init(copying path: String) throws(UploadsError) {
-    self.path = path
-    unixMs = WallClock.unixMilliseconds
-    file = try SQLiteFile.copy(of: path, Self.layout)
-  }
+  private init(_ file: SQLiteFile<UploadsError>) { self.file = file }
 
   /// Returns a copy in memory of a queue, for looking at it; no file is created or changed, and none stays open.
   ///
@@ -58,12 +51,14 @@ public final class QueueStore: Sendable {
   /// ```
   /// - Parameter path: The path of the file; without one, the copy is empty.
   /// - Throws: ``UploadsError`` with code `.storage` if the file exists and cannot be read.
-  public static func copy(of path: String) throws(UploadsError) -> QueueStore { try QueueStore(copying: path) }
+  public static func copy(of path: String) throws(UploadsError) -> QueueStore {
+    QueueStore(try SQLiteFile.copy(of: path, layout))
+  }
 
   deinit { feed.end() }
 
   /// The present wall-clock time, in Unix milliseconds.
-  var now: Int64 { unixMs() }
+  var now: Int64 { file.nowMs }
 
   static let layout = SQLiteLayout(contents: "a queue", migrator: migrator)
 
