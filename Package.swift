@@ -74,7 +74,7 @@ var products: [Product] = [
   .library(name: "OutgoingHTTP", targets: ["OutgoingHTTP"]),
   .library(name: "AgentHTTP", targets: ["AgentHTTP"]),
   .library(name: "EdgeCoderHTTP", targets: ["EdgeCoderHTTP"]),
-  .library(name: "LoopbackHTTP", targets: ["LoopbackHTTP"]),
+  .library(name: "IncomingHTTP", targets: ["IncomingHTTP"]),
   .library(name: "UploadsHTTP", targets: ["UploadsHTTP"]),
   .library(name: "MessageSendingHTTP", targets: ["MessageSendingHTTP"]),
   .library(name: "SpeedTestNIO", targets: ["SpeedTestNIO"]),
@@ -326,7 +326,7 @@ var targets: [Target] = [
   .testTarget(
     name: "OutgoingHTTPTests",
     dependencies: [
-      "Streams", "DBusTesting", "SystemTesting", "OutgoingHTTP",
+      "Streams", "DBusTesting", "SystemTesting", "IncomingHTTP", "OutgoingHTTP",
       full("AsyncHTTPClient", "async-http-client"),
       full("NIOCore", "swift-nio"),
       full("NIOHTTP1", "swift-nio"),
@@ -335,26 +335,28 @@ var targets: [Target] = [
     ],
     swiftSettings: settings),
   .target(
-    name: "LoopbackHTTP",
+    name: "IncomingHTTP",
     dependencies: [
       "Timing", log,
       full("Hummingbird", "hummingbird"),
       full("HummingbirdCore", "hummingbird"),
+      full("HummingbirdTLS", "hummingbird"),
       full("HTTPTypes", "swift-http-types"),
       full("NIOCore", "swift-nio"),
+      full("NIOSSL", "swift-nio-ssl"),
       full("ServiceLifecycle", "swift-service-lifecycle"),
     ],
     swiftSettings: settings),
   .target(
     name: "EdgeCoderHTTP",
     dependencies: [
-      "ErrorReporting", "JSONValues", "Streams", "Timing", "OutgoingHTTP", "LoopbackHTTP", "EdgeCoder", log,
+      "ErrorReporting", "JSONValues", "Streams", "Timing", "OutgoingHTTP", "IncomingHTTP", "EdgeCoder", log,
     ] + http,
     swiftSettings: settings),
   .testTarget(
     name: "EdgeCoderHTTPTests",
     dependencies: [
-      "JSONValues", "SystemTesting", "LoopbackHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", log,
+      "JSONValues", "SystemTesting", "IncomingHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", log,
       full("HummingbirdTesting", "hummingbird"),
       full("NIOPosix", "swift-nio"),
     ] + http,
@@ -363,7 +365,7 @@ var targets: [Target] = [
   .target(
     name: "AgentHTTP",
     dependencies: [
-      "OutgoingHTTP", "LoopbackHTTP", "Agent", log,
+      "OutgoingHTTP", "IncomingHTTP", "Agent", log,
       full("AsyncHTTPClient", "async-http-client"),
       full("Crypto", "swift-crypto"),
       full("HTTPTypes", "swift-http-types"),
@@ -411,12 +413,10 @@ var targets: [Target] = [
   .target(
     name: "MessageSendingHTTP",
     dependencies: [
-      "Streams", "Timing", "OutgoingHTTP", "MessageSending", log,
+      "Streams", "Timing", "OutgoingHTTP", "IncomingHTTP", "MessageSending", log,
       full("AsyncHTTPClient", "async-http-client"),
       full("HTTPTypes", "swift-http-types"),
       full("Hummingbird", "hummingbird"),
-      full("HummingbirdCore", "hummingbird"),
-      full("HummingbirdTLS", "hummingbird"),
       full("NIOCore", "swift-nio"),
       full("NIOHTTP1", "swift-nio"),
       full("NIOPosix", "swift-nio"),
@@ -460,14 +460,11 @@ var targets: [Target] = [
   .target(
     name: "CoverageHTTP",
     dependencies: [
-      "Streams", "OutgoingHTTP", "LoopbackHTTP", "Coverage", log,
+      "Streams", "IncomingHTTP", "Coverage", log,
       full("HTTPTypes", "swift-http-types"),
       full("Hummingbird", "hummingbird"),
-      full("HummingbirdCore", "hummingbird"),
-      full("HummingbirdTLS", "hummingbird"),
       full("NIOCore", "swift-nio"),
       full("NIOFoundationCompat", "swift-nio"),
-      full("NIOSSL", "swift-nio-ssl"),
       full("ServiceLifecycle", "swift-service-lifecycle"),
     ],
     swiftSettings: settings),
@@ -476,7 +473,7 @@ var targets: [Target] = [
     dependencies: [
       "ErrorReporting", "Streams", "Timing", "DurableFiles", "Agent", "AgentHTTP", "AudioIngest", "AudioWearables",
       "BackgroundTasks", "BlueZ", "Btsnoop", "Coverage", "CoverageHTTP", "DBus", "EdgeCoder", "EdgeCoderHTTP",
-      "LoopbackHTTP", "JSONValues", "MessageSending", "MessageSendingHTTP", "NetworkPath", "NetworkPathNetworkManager",
+      "IncomingHTTP", "JSONValues", "MessageSending", "MessageSendingHTTP", "NetworkPath", "NetworkPathNetworkManager",
       "OutgoingHTTP", "Places", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
       full("AsyncHTTPClient", "async-http-client"),
       full("ArgumentParser", "swift-argument-parser"),
@@ -492,7 +489,7 @@ var targets: [Target] = [
       "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams", "Timing", "DeterministicTesting",
       "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables",
       "BlueZ", "BlueZTesting", "Btsnoop", "Coverage", "DBus", "DBusTesting", "edgeblue",
-      "AgentHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", "LoopbackHTTP", "MessageSending",
+      "AgentHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", "IncomingHTTP", "MessageSending",
       "MessageSendingHTTP", "NetworkPath", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
       full("ArgumentParser", "swift-argument-parser"),
       full("AsyncHTTPClient", "async-http-client"),

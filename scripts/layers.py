@@ -17,7 +17,7 @@ LAYERS = [
     ("Test kits of the floor", {"DeterministicTesting", "SystemTesting"}),
     ("Recordings", {"Btsnoop"}),
     ("Bus", {"DBus"}),
-    ("HTTP", {"LoopbackHTTP", "OutgoingHTTP"}),
+    ("HTTP", {"IncomingHTTP", "OutgoingHTTP"}),
     ("Platform kits", {"BlueZ", "BlueZProfiles", "CoreBluetooth", "NetworkPath", "NetworkPathNetworkManager", "SystemState"}
         | {"BackgroundTasks"},
     ),
@@ -58,7 +58,7 @@ OWNED = {
 }
 
 # Modules of others that only some targets may import.
-HTTP = {"AgentHTTP", "EdgeCoderHTTP", "LoopbackHTTP", "MessageSendingHTTP", "OutgoingHTTP", "SpeedTestNIO", "UploadsHTTP"}
+HTTP = {"AgentHTTP", "EdgeCoderHTTP", "IncomingHTTP", "MessageSendingHTTP", "OutgoingHTTP", "SpeedTestNIO", "UploadsHTTP"}
 HTTP |= {"CoverageHTTP", "edgeblue"}
 RESTRICTED = [
     (re.compile(r"^_?NIO|^Hummingbird|^AsyncHTTPClient$|^HTTPTypes"), HTTP, "SwiftNIO"),

@@ -1,8 +1,8 @@
 public import Agent
 internal import HTTPTypes
 internal import Hummingbird
+package import IncomingHTTP
 public import Logging
-package import LoopbackHTTP
 internal import NIOCore
 public import ServiceLifecycle
 
@@ -24,7 +24,7 @@ public struct MetricsServer: Service {
   private let metrics: @Sendable () async -> [Metric]
   private let onListening: @Sendable (Int) async -> Void
   /// The limits on the bodies of requests, of which none means anything here.
-  package var body = LoopbackBody()
+  package var body = IncomingBody()
 
   /// Creates a server, which listens while ``run()`` runs.
   /// - Parameters:
@@ -52,7 +52,7 @@ public struct MetricsServer: Service {
         status: .ok, headers: [.contentType: Metric.contentType],
         body: ResponseBody(byteBuffer: ByteBuffer(string: Metric.text(of: await metrics()))))
     }
-    let server = LoopbackServer(port: port, logger: logger, onListening: onListening)
+    let server = IncomingHTTPServer(port: port, logger: logger, onListening: onListening)
     try await server.run(server.application(router))
   }
 }

@@ -2,14 +2,10 @@ public import Coverage
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
-internal import HummingbirdCore
-internal import HummingbirdTLS
+internal import IncomingHTTP
 public import Logging
-internal import LoopbackHTTP
 internal import NIOCore
 internal import NIOFoundationCompat
-internal import NIOSSL
-internal import OutgoingHTTP
 public import ServiceLifecycle
 internal import Streams
 
@@ -37,15 +33,11 @@ public final class CoverageServer: Service {
     /// - Throws: `CoverageError` with code `.invalidArgument` for what is unreadable.
     public func checkCertificate() throws { _ = try tls() }
 
-    fileprivate func tls() throws -> TLSConfiguration? {
-      guard let certificate else { return nil }
+    fileprivate func tls() throws -> ServerTLS? {
       do {
-        let chain = try NIOSSLCertificate.fromPEMFile(certificate.chain)
-        let key = try NIOSSLPrivateKey(file: certificate.key, format: .pem)
-        return TLSRules.server(chain, key)
-      } catch {
-        throw CoverageError(
-          .invalidArgument, "\(certificate.chain) and \(certificate.key) are no readable certificate and key")
+        return try certificate.map { try ServerTLS($0) }
+      } catch let error as ServerTLS.Unreadable {
+        throw CoverageError(.invalidArgument, error.words)
       }
     }
   }
@@ -79,9 +71,6 @@ public final class CoverageServer: Service {
     _ service: CoverageService, options: Options, logger: Logger,
     onListening: @escaping @Sendable (Int) async -> Void = { _ in }
   ) {
-    var logger = logger
-    // Below this level, the HTTP server logs its clients.
-    logger.logLevel = max(logger.logLevel, .notice)
     self.service = service
     self.options = options
     self.logger = logger
@@ -96,36 +85,34 @@ public final class CoverageServer: Service {
   ///   the port is in use.
   public func run() async throws {
     let router = Router(context: ServedContext.self)
-    router.add(middleware: Refusals(count: { [state] in state.withLock { $0.refused += 1 } }))
+    router.add(
+      middleware: RefusalForm { [state] status, words, headers in
+        if status != .serviceUnavailable { state.withLock { $0.refused += 1 } }
+        return Self.response(CoverageService.refusal(words, status.code), headers)
+      })
     router.post("**") { [self] request, context in try await answer(request, context) }
-    let http = LoopbackServer.http()
-    let secured = try options.tls().map { try HTTPServerBuilder.tls(http, tlsConfiguration: $0) }
-    let server = LoopbackServer(
+    let server = IncomingHTTPServer(
       address: options.address, port: options.port, connections: options.connectionLimit, logger: logger,
-      onListening: onListening)
-    let application = server.application(router, over: secured ?? http)
-    try await server.run(application)
+      logsClients: false, onListening: onListening)
+    try await server.run(server.application(router, over: try IncomingHTTPServer.http(over: options.tls())))
   }
 
   private func answer(_ request: Request, _ context: ServedContext) async throws -> Response {
-    let received: Request
+    let limits = IncomingBody(limit: CoverageService.bodyLimit, timeout: .seconds(30))
+    let body = try await limits.bytes(of: request)
     do {
-      received = try await LoopbackBody(limit: CoverageService.bodyLimit, timeout: .seconds(30)).received(request)
-    } catch LoopbackBody.Refusal.tooLarge {
-      throw HTTPError(.contentTooLarge, message: "the body has more than \(CoverageService.bodyLimit) bytes")
-    } catch LoopbackBody.Refusal.tooLate {
-      throw HTTPError(.requestTimeout, message: "the body did not arrive within 30 s")
-    }
-    let body = Data(buffer: try await received.body.collect(upTo: CoverageService.bodyLimit))
-    do {
-      let answer = try service.answer(to: request.uri.path, body, from: context.address)
+      let answer = try service.answer(to: request.uri.path, Data(buffer: body), from: context.address)
       state.withLock { if answer.status < 300 { $0.answered += 1 } else { $0.refused += 1 } }
-      return Refusals.response(answer)
+      return Self.response(answer)
     } catch let error as CoverageError {
       state.withLock { $0.failed += 1 }
       logger.error("request not answered", metadata: ["reason": "\(error)"])
       throw HTTPError(.serviceUnavailable, headers: [.retryAfter: "600"], message: "the server cannot store it now")
     }
+  }
+
+  private static func response(_ answer: CoverageService.Answer, _ headers: HTTPFields = [:]) -> Response {
+    .json(.init(code: answer.status), ByteBuffer(data: answer.body), headers)
   }
 }
 
@@ -139,32 +126,5 @@ private struct ServedContext: RequestContext {
     let text = source.channel.remoteAddress?.ipAddress ?? ""
     // A client of IPv4 at a socket for both versions.
     address = text.hasPrefix("::ffff:") ? String(text.dropFirst(7)) : text
-  }
-}
-
-/// Turns refusals of the HTTP server into responses of the form that control servers have.
-private struct Refusals: RouterMiddleware {
-  typealias Context = ServedContext
-
-  let count: @Sendable () -> Void
-
-  func handle(
-    _ request: Request, context: Context, next: (Request, Context) async throws -> Response
-  ) async throws -> Response {
-    do {
-      return try await next(request, context)
-    } catch let error as HTTPError {
-      if error.status != .serviceUnavailable { count() }
-      let words = error.status == .notFound ? "there is nothing here" : error.body ?? error.status.reasonPhrase
-      return Self.response(CoverageService.refusal(words, error.status.code), error.headers)
-    }
-  }
-
-  static func response(_ answer: CoverageService.Answer, _ headers: HTTPFields = [:]) -> Response {
-    var headers = headers
-    headers[.contentType] = "application/json; charset=utf-8"
-    return Response(
-      status: .init(code: answer.status), headers: headers,
-      body: ResponseBody(byteBuffer: ByteBuffer(data: answer.body)))
   }
 }

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import DBusTesting
 import Foundation
+import IncomingHTTP
 import NIOCore
 import SystemTesting
 import Testing
@@ -21,7 +22,7 @@ import Testing
     .enabled(if: ChildProcess.path(of: "openssl") != nil, "needs openssl"),
     arguments: ["http://ada:secret@", "socks5://"])
   func requestsGoThrough(scheme: String) async throws {
-    try await TLSServer.run(TLSRules.server) { port, certificate in
+    try await TLSServer.run(ServerTLS.configuration) { port, certificate in
       let proxy = try ConnectProxy(["store.example:443": port])
       defer { proxy.stop() }
       let settings = ProxySettings(["HTTPS_PROXY": "\(scheme)127.0.0.1:\(proxy.port)"])

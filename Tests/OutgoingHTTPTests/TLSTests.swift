@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import IncomingHTTP
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -47,7 +48,7 @@ struct TLSTests {
 
   @Test("A server refuses a client of TLS 1.1, and accepts one of TLS 1.2") func serversRefuseOldClients() async throws
   {
-    try await TLSServer.run(TLSRules.server) { port, certificate in
+    try await TLSServer.run(ServerTLS.configuration) { port, certificate in
       for (version, isAccepted) in [(TLSVersion.tlsv11, false), (.tlsv12, true)] {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv1

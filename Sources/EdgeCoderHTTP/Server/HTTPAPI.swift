@@ -1,7 +1,7 @@
 public import EdgeCoder
 internal import Hummingbird
+internal import IncomingHTTP
 public import Logging
-internal import LoopbackHTTP
 public import ServiceLifecycle
 
 /// An HTTP server that offers an `InferenceService` to the programs on this host, on one loopback port.
@@ -128,17 +128,17 @@ public struct HTTPAPI: Service {
 
   /// Returns the server with its router, which tests use directly.
   func application(_ connections: OpenConnections = OpenConnections()) -> some ApplicationProtocol {
-    server.application(router(), over: LoopbackServer.http { [ClientDepartureHandler(connections)] })
+    server.application(router(), over: IncomingHTTPServer.http { [ClientDepartureHandler(connections)] })
   }
 
-  private var server: LoopbackServer {
-    LoopbackServer(
+  private var server: IncomingHTTPServer {
+    IncomingHTTPServer(
       port: configuration.port, connections: configuration.connectionLimit, logger: logger, onListening: onListening)
   }
 
   private func router() -> APIRouter {
     let router = APIRouter(context: APIContext.self)
-    let body = LoopbackBody(limit: configuration.bodyLimit, timeout: configuration.bodyTimeout)
+    let body = IncomingBody(limit: configuration.bodyLimit, timeout: configuration.bodyTimeout)
     router.add(middleware: RequestGate(body: body, origins: OriginRule(named: configuration.origins), logger: logger))
     router.add(middleware: RouteFallback())
     let runner = PromptRunner(service: service, configuration: configuration)

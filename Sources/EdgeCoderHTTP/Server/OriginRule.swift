@@ -1,4 +1,4 @@
-internal import LoopbackHTTP
+internal import IncomingHTTP
 
 /// The rule that decides which pages a browser may let read replies: those of this host, those that are part of a program
 /// on it, and those that the user has named.

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import Hummingbird
+internal import IncomingHTTP
 internal import Logging
-internal import LoopbackHTTP
 internal import Timing
 
 /// The outermost middleware: checks the origin of each request and completes each response.
@@ -9,7 +9,7 @@ internal import Timing
 /// It refuses requests of other hosts (``LoopbackRule``) and bodies beyond the limits, answers CORS (``OriginRule``),
 /// encodes every error in the form of the client family, and logs one line.
 struct RequestGate: RouterMiddleware {
-  let body: LoopbackBody
+  let body: IncomingBody
   let origins: OriginRule
   let logger: Logger
 
@@ -59,9 +59,9 @@ struct RequestGate: RouterMiddleware {
   private func received(_ request: Request) async throws -> Request {
     do {
       return try await body.received(request)
-    } catch LoopbackBody.Refusal.tooLarge {
+    } catch IncomingBody.Refusal.tooLarge {
       throw APIError(.contentTooLarge, "the body exceeds \(body.limit) bytes", code: "body_too_large")
-    } catch LoopbackBody.Refusal.tooLate {
+    } catch IncomingBody.Refusal.tooLate {
       throw APIError(.requestTimeout, "the body did not arrive within its timeout", code: "body_timeout")
     }
   }

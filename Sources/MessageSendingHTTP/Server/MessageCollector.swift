@@ -1,13 +1,10 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
-internal import HummingbirdCore
-internal import HummingbirdTLS
+internal import IncomingHTTP
 public import Logging
 public import MessageSending
 internal import NIOCore
-internal import NIOSSL
-internal import OutgoingHTTP
 public import ServiceLifecycle
 internal import Streams
 internal import Timing
@@ -49,17 +46,13 @@ public final class MessageCollector: Service {
 
     /// Reads the certificate and its key, if there are any.
     /// - Throws: `MessageSendingError` with code `.invalidArgument` for what is unreadable.
-    package func checkCertificate() throws { _ = try secured(.http1()) }
+    package func checkCertificate() throws { _ = try tls() }
 
-    func secured(_ http: HTTPServerBuilder) throws -> HTTPServerBuilder {
-      guard let certificate else { return http }
+    fileprivate func tls() throws -> ServerTLS? {
       do {
-        let chain = try NIOSSLCertificate.fromPEMFile(certificate.chain)
-        let key = try NIOSSLPrivateKey(file: certificate.key, format: .pem)
-        return try .tls(http, tlsConfiguration: TLSRules.server(chain, key))
-      } catch {
-        throw MessageSendingError(
-          .invalidArgument, "\(certificate.chain) and \(certificate.key) are no readable certificate and key")
+        return try certificate.map { try ServerTLS($0) }
+      } catch let error as ServerTLS.Unreadable {
+        throw MessageSendingError(.invalidArgument, error.words)
       }
     }
   }
@@ -75,9 +68,6 @@ public final class MessageCollector: Service {
   private let onListening: @Sendable (Int) async -> Void
   private let state: Lock<State>
 
-  /// The timeout of a connection without a request.
-  private static let idleLimit = TimeAmount.seconds(30)
-
   /// Creates a collector, which listens while ``run()`` runs.
   /// - Parameters:
   ///   - segments: The folder of the messages.
@@ -88,9 +78,6 @@ public final class MessageCollector: Service {
     _ segments: MessageSegments, options: Options = Options(), logger: Logger,
     onListening: @escaping @Sendable (Int) async -> Void = { _ in }
   ) {
-    var logger = logger
-    // Below this level, the HTTP server logs its clients.
-    logger.logLevel = max(logger.logLevel, .notice)
     self.segments = segments
     self.options = options
     self.logger = logger
@@ -106,45 +93,26 @@ public final class MessageCollector: Service {
   ///   layer when the port is in use.
   public func run() async throws {
     let router = Router(context: BasicRequestContext.self, options: .autoGenerateHeadEndpoints)
-    router.add(middleware: Answers(count: { [state] in state.withLock { $0.counts.refused += 1 } }))
+    router.add(
+      middleware: RefusalForm { [state] status, words, headers in
+        state.withLock { $0.counts.refused += 1 }
+        return Self.refusal(status, words, headers)
+      })
     router.post("/user/messages") { [self] request, _ in try await answer(request) }
-    let http = HTTPServerBuilder.http1(configuration: .init(idleTimeout: Self.idleLimit))
-    let application = Application(
-      router: router, server: try options.secured(http),
-      configuration: .init(
-        address: .hostname(options.host, port: options.port), serverName: "edgeblue",
-        availableConnectionsDelegate: MaximumAvailableConnections(options.connectionLimit, logger: logger)),
-      onServerRunning: { [onListening] channel in
-        if let port = channel.localAddress?.port { await onListening(port) }
-      },
-      logger: logger)
-    // A task of its own, which is never cancelled: SwiftNIO traps when a server is cancelled while it accepts a
-    // connection. A cancellation becomes a graceful shutdown, which the limits of a request bound.
-    let group = ServiceGroup(services: [application], logger: logger)
-    let server = Task { try await group.run() }
-    try await withTaskCancellationHandler {
-      try await server.value
-    } onCancel: {
-      Task { await group.triggerGracefulShutdown() }
-    }
+    let server = IncomingHTTPServer(
+      address: options.host, port: options.port, connections: options.connectionLimit, logger: logger,
+      logsClients: false, onListening: onListening)
+    try await server.run(server.application(router, over: try IncomingHTTPServer.http(over: options.tls())))
   }
 
   private func answer(_ request: Request) async throws -> Response {
     let isPermitted = state.withLock { $0.bucket.take(at: TimeSource.continuous.now) }
     guard isPermitted else {
       state.withLock { $0.counts.limited += 1 }
-      return Answers.response(.tooManyRequests, "too many messages; retry later", [.retryAfter: "60"])
+      return Self.refusal(.tooManyRequests, "too many messages; retry later", [.retryAfter: "60"])
     }
-    let body: ByteBuffer
-    do {
-      body = try await TimeSource.continuous.withLimit(
-        .seconds(30), orThrow: HTTPError(.requestTimeout, message: "the body did not arrive within 30 s")
-      ) {
-        try await request.body.collect(upTo: MessageBody.decodingLimit)
-      }
-    } catch is NIOTooManyBytesError {
-      throw HTTPError(.contentTooLarge, message: "the body has more than \(MessageBody.decodingLimit) bytes")
-    }
+    let limits = IncomingBody(limit: MessageBody.decodingLimit, timeout: .seconds(30))
+    let body = try await limits.bytes(of: request)
     let message: SealedMessage
     do throws(MessageSendingError) {
       message = try MessageBody.decode(Array(body.readableBytesView))
@@ -156,37 +124,16 @@ public final class MessageCollector: Service {
     } catch {
       state.withLock { $0.counts.failed += 1 }
       logger.error("message not stored", metadata: ["reason": "\(error)"])
-      return Answers.response(.serviceUnavailable, "the message was not stored", [.retryAfter: "600"])
+      return Self.refusal(.serviceUnavailable, "the message was not stored", [.retryAfter: "600"])
     }
     state.withLock { $0.counts.stored += 1 }
     return Response(status: .ok)
   }
-}
 
-/// Turns refusals into responses of one form, and counts them.
-private struct Answers: RouterMiddleware {
-  typealias Context = BasicRequestContext
-
-  let count: @Sendable () -> Void
-
-  func handle(
-    _ request: Request, context: Context, next: (Request, Context) async throws -> Response
-  ) async throws -> Response {
-    do {
-      return try await next(request, context)
-    } catch let error as HTTPError {
-      count()
-      let words = error.status == .notFound ? "there is nothing here" : error.body ?? error.status.reasonPhrase
-      return Self.response(error.status, words, error.headers)
-    }
-  }
-
-  static func response(_ status: HTTPResponse.Status, _ words: String, _ headers: HTTPFields = [:]) -> Response {
-    var headers = headers
-    headers[.contentType] = "application/json; charset=utf-8"
+  private static func refusal(
+    _ status: HTTPResponse.Status, _ words: String, _ headers: HTTPFields
+  ) -> Response {
     let text = words.map { $0 == "\"" || $0 == "\\" ? "'" : $0 }
-    return Response(
-      status: status, headers: headers,
-      body: ResponseBody(byteBuffer: ByteBuffer(string: "{\"error\":\"\(String(text))\"}")))
+    return .json(status, ByteBuffer(string: "{\"error\":\"\(String(text))\"}"), headers)
   }
 }

@@ -3,7 +3,7 @@ import AgentHTTP
 import ArgumentParser
 import EdgeCoder
 import Foundation
-import LoopbackHTTP
+import IncomingHTTP
 import SystemState
 
 /// The options for the coordinator that the agent works for in mode On.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import LoopbackHTTP
+import IncomingHTTP
 import Uploads
 
 /// The option that permits plain http to other hosts.

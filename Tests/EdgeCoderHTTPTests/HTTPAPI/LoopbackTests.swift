@@ -3,7 +3,7 @@ import EdgeCoderTesting
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
-import LoopbackHTTP
+import IncomingHTTP
 import SystemTesting
 import Testing
 

@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackHTTP
+import IncomingHTTP
 import Testing
 
 @testable import AgentHTTP
@@ -36,8 +36,8 @@ import Testing
         + "\(server.connectionLimit) connections, \(StopSequences.countLimit) stop sequences of "
         + "\(StopSequences.lengthLimit >> 10) KiB")
     // The server of metrics has the same front.
-    #expect(LoopbackBody().limit == server.bodyLimit)
-    #expect(LoopbackBody().timeout == server.bodyTimeout)
+    #expect(IncomingBody().limit == server.bodyLimit)
+    #expect(IncomingBody().timeout == server.bodyTimeout)
   }
 
   @Test("Limits on replies of servers") func servers() throws {

@@ -4,10 +4,10 @@ package import Hummingbird
 /// A middleware that refuses requests of other hosts, and of pages of other origins, with 403, and bodies beyond the
 /// limits with 408 or 413.
 package struct LoopbackGate<Context: RequestContext>: RouterMiddleware {
-  private let body: LoopbackBody
+  private let body: IncomingBody
 
   /// Creates a middleware with limits on the bodies of requests.
-  package init(_ body: LoopbackBody) { self.body = body }
+  package init(_ body: IncomingBody) { self.body = body }
 
   /// Passes a request on if it comes from this host, and once its body has arrived.
   package func handle(
@@ -21,9 +21,9 @@ package struct LoopbackGate<Context: RequestContext>: RouterMiddleware {
     }
     do {
       return try await next(try await body.received(request), context)
-    } catch LoopbackBody.Refusal.tooLarge {
+    } catch IncomingBody.Refusal.tooLarge {
       throw HTTPError(.contentTooLarge, message: "the body exceeds \(body.limit) bytes")
-    } catch LoopbackBody.Refusal.tooLate {
+    } catch IncomingBody.Refusal.tooLate {
       throw HTTPError(.requestTimeout, message: "the body did not arrive within its timeout")
     }
   }

@@ -4,9 +4,9 @@ package import Logging
 package import NIOCore
 internal import ServiceLifecycle
 
-/// The front of the HTTP servers of this package: one port, on 127.0.0.1 unless its caller names another address, and the
-/// limits on its connections.
-package struct LoopbackServer: Sendable {
+/// The front of the HTTP servers of this package: one port, on 127.0.0.1 unless its caller names another address, TLS if
+/// its caller has a certificate, and the limits on its connections.
+package struct IncomingHTTPServer: Sendable {
   /// The limit on open connections by default; more wait in the queue of the kernel.
   package static let connectionLimit = 128
   /// The number of connections that SwiftNIO accepts before it asks again whether it may.
@@ -26,18 +26,25 @@ package struct LoopbackServer: Sendable {
   ///   - port: The port; 0 selects a free one.
   ///   - connections: The limit on open connections.
   ///   - logger: The logger of the server, which is verbose only at `trace`.
+  ///   - logsClients: `false` if addresses of clients must not be logged, as the HTTP server does at `trace`.
   ///   - onListening: Called once with the port, when connections are accepted.
   package init(
     address: String = "127.0.0.1", port: Int, connections: Int = connectionLimit, logger: Logger,
-    onListening: @escaping @Sendable (Int) async -> Void
+    logsClients: Bool = true, onListening: @escaping @Sendable (Int) async -> Void
   ) {
     var logger = logger
-    logger.logLevel = max(logger.logLevel, logger.logLevel == .trace ? .trace : .notice)
+    logger.logLevel = max(logger.logLevel, logsClients && logger.logLevel == .trace ? .trace : .notice)
     self.address = address
     self.port = port
     self.connections = connections
     self.logger = logger
     self.onListening = onListening
+  }
+
+  /// Returns HTTP with the limits on idle connections.
+  /// - Parameter tls: The certificate of the server; `nil` for plain HTTP.
+  package static func http(over tls: ServerTLS?) throws -> HTTPServerBuilder {
+    try tls?.securing(http()) ?? http()
   }
 
   /// Returns plain HTTP with the limits on idle connections.
@@ -51,7 +58,7 @@ package struct LoopbackServer: Sendable {
   /// Returns the server with a router.
   /// - Parameters:
   ///   - router: The routes.
-  ///   - http: The protocol of the connections: ``http(handlers:)``, or TLS over it.
+  ///   - http: The protocol of the connections.
   package func application<Context: InitializableFromSource<ApplicationRequestContextSource> & RequestContext>(
     _ router: Router<Context>, over http: HTTPServerBuilder = http()
   ) -> some ApplicationProtocol {
@@ -75,7 +82,7 @@ package struct LoopbackServer: Sendable {
   {
     let group = ServiceGroup(services: [application], logger: logger)
     // A task of its own, which is never cancelled: SwiftNIO traps when a server is cancelled while it accepts a
-    // connection. A cancellation becomes a graceful shutdown that does not wait for requests.
+    // connection. A cancellation becomes a graceful shutdown, which ends with the requests in progress.
     let server = Task { try await group.run() }
     try await withTaskCancellationHandler {
       try await server.value

@@ -1,12 +1,12 @@
 internal import HTTPTypes
 package import Hummingbird
-internal import NIOCore
+package import NIOCore
 internal import Timing
 
 /// The limits on the body of every request: read as a whole before it is answered, whether anybody needs it or not.
 ///
 /// A body that nobody reads would hold its connection for as long as something of it comes.
-package struct LoopbackBody: Sendable {
+package struct IncomingBody: Sendable {
   /// A body that is refused.
   package enum Refusal: Error {
     /// It is longer than the limit, by what the request states or by what has come.
@@ -39,6 +39,18 @@ package struct LoopbackBody: Sendable {
       return received
     } catch is NIOTooManyBytesError {
       throw Refusal.tooLarge
+    }
+  }
+
+  /// Returns the body of a request.
+  /// - Throws: `HTTPError` with status 413 or 408; `CancellationError`; an error of the connection.
+  package func bytes(of request: Request) async throws -> ByteBuffer {
+    do {
+      return try await received(request).body.collect(upTo: limit)
+    } catch Refusal.tooLarge {
+      throw HTTPError(.contentTooLarge, message: "the body has more than \(limit) bytes")
+    } catch Refusal.tooLate {
+      throw HTTPError(.requestTimeout, message: "the body did not arrive within \(timeout.components.seconds) s")
     }
   }
 }
