@@ -32,12 +32,7 @@ struct CoverageRunCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The time after which the run ends, 1 to 240 minutes.", valueName: "n"))
   var minutes = 240
   @Flag(help: "Leave what was measured for `edgeblue coverage send`.") var noSend = false
-  @Option(
-    help: ArgumentHelp("A PEM file with certificates to trust besides the system's.", valueName: "file"))
-  var ca: String?
-  @OptionGroup var uploads: CoverageUploadOptions
-  @OptionGroup var insecure: InsecureOptions
-  @OptionGroup var state: CoverageFolderOptions
+  @OptionGroup var sending: CoverageSendingOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
@@ -52,10 +47,10 @@ struct CoverageRunCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
-      try insecure.check(["--control": control], terminal)
-      let folder = try state.folder()
+      try sending.insecure.check(["--control": control], terminal)
+      let folder = try sending.state.folder()
       let store = try folder.store()
-      let server = try folder.control(control, certificates: ca, acceptsTerms: acceptTerms)
+      let server = try sending.control(control, in: folder, acceptsTerms: acceptTerms)
       guard let source = location.location?.source else {
         throw Failure(
           "the place is not on the Earth; allowed: a latitude of −90° to 90° and a longitude of −180° to 180°",
@@ -68,7 +63,7 @@ struct CoverageRunCommand: AsyncParsableCommand {
       var options = CoverageRun.Options()
       options.interface = interface
       options.limit = .seconds(60 * minutes)
-      options.destination = try uploads.destination(in: folder)
+      options.destination = try sending.uploads.destination(in: folder)
       let session = CoverageWalk(
         store: store, server: server, options: options, monitor: monitor, paths: paths, view: view)
       let ending = try await untilInterruptedKeeping { try await session.run() }

@@ -12,24 +12,19 @@ struct CoverageSendCommand: AsyncParsableCommand {
       exit status is 75 if one still waits. With --json there is one object on each line.
       """)
 
-  @Option(
-    help: ArgumentHelp("A PEM file with certificates to trust besides the system's.", valueName: "file"))
-  var ca: String?
-  @OptionGroup var uploads: CoverageUploadOptions
-  @OptionGroup var insecure: InsecureOptions
-  @OptionGroup var state: CoverageFolderOptions
+  @OptionGroup var sending: CoverageSendingOptions
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
     try await common.run { terminal in
-      let folder = try state.folder()
+      let folder = try sending.state.folder()
       guard let store = try folder.existingStore() else { return terminal.say("No session is stored.") }
-      let destination = try uploads.destination(in: folder)
+      let destination = try sending.uploads.destination(in: folder)
       let servers = Set(try store.sessions().map(\.server)).sorted()
       if servers.isEmpty { terminal.say("No session is stored.") }
       for server in servers {
-        try insecure.check(["the server": server], terminal)
-        let control = try folder.control(server, certificates: ca, acceptsTerms: false)
+        try sending.insecure.check(["the server": server], terminal)
+        let control = try sending.control(server, in: folder, acceptsTerms: false)
         let sender = CoverageSender(store: store, server: server, transport: control, destination: destination)
         try await Self.send(sender, terminal)
       }
