@@ -488,7 +488,7 @@ var targets: [Target] = [
     dependencies: [
       "BackgroundTasks", "DurableFiles", "ErrorReporting", "Streams", "Timing", "DeterministicTesting",
       "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting", "AudioWearables",
-      "BlueZ", "BlueZTesting", "Btsnoop", "Coverage", "DBus", "DBusTesting", "edgeblue",
+      "BlueZ", "BlueZTesting", "Btsnoop", "Coverage", "DBus", "DBusTesting", "JSONValues", "edgeblue",
       "AgentHTTP", "EdgeCoder", "EdgeCoderHTTP", "EdgeCoderTesting", "IncomingHTTP", "MessageSending",
       "MessageSendingHTTP", "NetworkPath", "SpeedTest", "SpeedTestNIO", "SystemState", "Uploads", "UploadsHTTP", log,
       full("ArgumentParser", "swift-argument-parser"),

@@ -22,7 +22,14 @@ extension JSONValue: Codable {
       case .bool(let value): try container.encode(value)
       case .string(let text): try container.encode(text)
       case .number:
-        if let integer { try container.encode(integer) } else { try container.encode(double ?? 0) }
+        // JSON has no infinity: a number beyond the largest `Double` is nothing.
+        if let integer {
+          try container.encode(integer)
+        } else if let double {
+          try container.encode(double)
+        } else {
+          try container.encodeNil()
+        }
       default: try container.encodeNil()
       }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import JSONValues
 import Testing
 
@@ -46,6 +47,13 @@ import Testing
     #expect(((try? parsed(text)) != nil) == isRead)
     // Far beyond the limit nothing is left of the stack to overflow.
     #expect(throws: JSONValue.Malformed.self) { try parsed(String(repeating: "[", count: 1_000_000)) }
+  }
+
+  @Test(
+    "An encoder writes a whole number without its fraction, and null for a number that is too large",
+    arguments: [("7.0", "7"), ("0.5", "0.5"), ("-1e400", "null")])
+  func numbersOfAnEncoder(text: String, written: String) throws {
+    #expect(String(decoding: try JSONEncoder().encode([try parsed(text)]), as: UTF8.self) == "[\(written)]")
   }
 
   @Test("Values are read as what they are") func values() throws {

@@ -2,6 +2,7 @@ import Agent
 import AudioIngestTesting
 import DBusTesting
 import Foundation
+import JSONValues
 import NetworkPath
 import SystemState
 import SystemTesting
@@ -58,7 +59,7 @@ import Testing
     task.problem = "no default route\u{1b}"
     #expect(task.line == "io.edgecoder.ios.heartbeat pending, due; 0 completed, 2 failed; last: no default route\u{1b}")
     #expect(
-      JSON.object(task.json).text == """
+      JSONValue.object(task.json).line == """
         {"completed":0,"failed":2,"identifier":"io.edgecoder.ios.heartbeat","kind":"refresh","obstacle":null,\
         "overdue":false,"problem":"no default route\\u001b","running":false,"waitMs":0}
         """)
@@ -86,7 +87,7 @@ import Testing
         "Not assigned  model_not_ready 12×, low_power_mode 3×",
       ])
     #expect(
-      JSON.object(swarm.json).text == """
+      JSONValue.object(swarm.json).line == """
         {"address":"https://c.example","agentId":"board-0a1b2c","dropReasons":{"low_power_mode":3,"model_not_ready":12},\
         "heartbeatsFailed":0,"heldBecause":"low_power_mode","jobsCancelled":2,"jobsDone":7,"jobsFailed":1,"lastHeartbeatAtMs":null,"nextHeartbeatAtMs":null,\
         "problem":"503\\u001b","registered":true,"resultsUnwanted":0,"resultsWaiting":2,"unreachableBecause":null,\
@@ -96,7 +97,7 @@ import Testing
 
   @Test("The status and events are printed as JSON") func forPrograms() {
     #expect(
-      JSON.object(status.json).text == """
+      JSONValue.object(status.json).line == """
         {"cause":"network-loss","chosenMode":"on","coordinator":null,"counters":{"downgrades":1,"failures":1,"savesFailed":0,"starts":3},"eventCount":9,\
         "lastFailure":"the phone service has failed: no adapter\\u001b[2J","lifecycle":null,"loop":null,"mode":"bluetooth-local",\
         "network":{"interface":null,"metered":false,"reason":"there is no default route","status":"unsatisfied"},\
@@ -104,7 +105,7 @@ import Testing
         "reason":"not_charging","runOnlyWhileCharging":true,"runState":"blocked","storageProblem":null,"uploads":null}
         """)
     #expect(
-      JSON.object(AgentEvent(number: 7, atMs: 5, kind: .chosen, text: "x").json).text
+      JSONValue.object(AgentEvent(number: 7, atMs: 5, kind: .chosen, text: "x").json).line
         == #"{"atMs":5,"kind":"chosen","number":7,"text":"x"}"#)
   }
 }

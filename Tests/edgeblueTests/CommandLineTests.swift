@@ -3,6 +3,7 @@ import ArgumentParser
 import BlueZ
 import EdgeCoder
 import Glibc
+import JSONValues
 import Testing
 import Uploads
 
@@ -171,7 +172,7 @@ import Uploads
   }
 
   @Test("JSON is printed on one line, with sorted keys") func jsonOnOneLine() {
-    let value = JSON.object(["b": .list([1, true, .null]), "a": "x/\n\"y\""])
-    #expect(value.text == #"{"a":"x/\n\"y\"","b":[1,true,null]}"#)
+    let value = JSONValue.object(["b": .array([1, true, .null]), "a": "x/\n\"y\""])
+    #expect(value.line == #"{"a":"x/\n\"y\"","b":[1,true,null]}"#)
   }
 }

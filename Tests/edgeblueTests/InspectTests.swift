@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test("Values are printed as JSON, with meaning, text or error") func forPrograms() {
-    let text = pulse.json.text
+    let text = pulse.json.line
     #expect(text.contains(#""meaning":"off","name":"Client Characteristic Configuration","text":null"#))
     #expect(text.contains(#""error":"Not paired","flags":["read","write"]"#))
     #expect(text.contains(#""value":"0000""#))

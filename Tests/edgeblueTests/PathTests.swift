@@ -1,3 +1,4 @@
+import JSONValues
 import NetworkPath
 import Testing
 
@@ -34,7 +35,7 @@ import Testing
   @Test("A path update is printed as JSON") func forPrograms() {
     let update = PathUpdate(number: 3, path: wired, changes: [.link(interface: "eth0", from: .down, to: .up)])
     #expect(
-      JSON.object(update.json).text == """
+      JSONValue.object(update.json).line == """
         {"changes":["eth0 is up"],"dnsServers":["192.0.2.53"],\
         "gateways":[{"address":"192.0.2.1","family":"IPv4","interface":"eth0"}],"hintSource":"interfaceKind",\
         "interfaces":[{"addresses":["192.0.2.2"],"index":2,"isTethered":false,"kind":"ethernet","link":"up","name":"eth0"},\

@@ -1,3 +1,4 @@
+import JSONValues
 import SystemState
 import Testing
 
@@ -28,13 +29,13 @@ import Testing
   @Test("A power update is printed as JSON") func forPrograms() {
     let update = PowerUpdate(number: 2, snapshot: laptop, changes: [.battery(from: 42, to: 41)])
     #expect(
-      JSON.object(update.json).text == """
+      JSONValue.object(update.json).line == """
         {"changes":["the battery is at 41 % (was 42 %)"],"externalPower":"battery","faults":[],"number":2,\
         "powerTelemetry":{"batteryLevelPct":41,"lowPowerMode":true,"onExternalPower":false,"updatedAtMs":1000},\
         "profileSource":"net.hadess.PowerProfiles","source":"upower"}
         """)
     #expect(
-      JSON.object(board.json).text.contains(
+      JSONValue.object(board.json).line.contains(
         #""powerTelemetry":{"lowPowerMode":false,"onExternalPower":true,"updatedAtMs":1000}"#))
   }
 }

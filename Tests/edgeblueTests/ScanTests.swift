@@ -73,7 +73,7 @@ import Testing
 
   @Test("A device is printed as JSON") func forPrograms() {
     let json = row("00:AA:01:00:00:01", nil, -1, ["180d"], [0x4c]).json(isPhone: false, now: start + .seconds(3))
-    #expect(json.text.contains(#""ageSeconds":3,"edgecoder":false,"manufacturers":[{"id":76,"name":"Apple"}]"#))
-    #expect(json.text.contains(#""name":"Heart Rate","uuid":"0000180d-0000-1000-8000-00805f9b34fb""#))
+    #expect(json.line.contains(#""ageSeconds":3,"edgecoder":false,"manufacturers":[{"id":76,"name":"Apple"}]"#))
+    #expect(json.line.contains(#""name":"Heart Rate","uuid":"0000180d-0000-1000-8000-00805f9b34fb""#))
   }
 }

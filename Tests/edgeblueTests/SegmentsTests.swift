@@ -1,4 +1,5 @@
 import Foundation
+import JSONValues
 import Testing
 
 @testable import AudioIngest
@@ -102,11 +103,11 @@ import Testing
         "           fills a gap of 0:02.0 in segment 5",
       ])
     #expect(segment.headline == "segment 3, 0:04, stored by the device, 0.10 s missing")
-    guard case .object(let json)? = segment.json["backfill"] else { return #expect(Bool(false), "no backfill") }
+    guard let json = segment.json["backfill"] else { return #expect(Bool(false), "no backfill") }
     #expect(json["clock"] == "device")
     #expect(segment.json["previous"] == .null)
-    let gap: JSON = .object(["segment": 5, "start": 1600, "duration": .decimal(2)])
-    guard case .list(let fills)? = json["fills"] else { return #expect(Bool(false), "no gaps") }
+    let gap: JSONValue = .object(["segment": 5, "start": 1600, "duration": .number(2.0)])
+    guard case .array(let fills)? = json["fills"] else { return #expect(Bool(false), "no gaps") }
     #expect(fills.count == 2)
     #expect(fills[1] == gap)
   }

@@ -1,5 +1,6 @@
 import AudioIngestTesting
 import Foundation
+import JSONValues
 import Testing
 
 @testable import AudioIngest
@@ -77,11 +78,11 @@ import Testing
     for segment in catalog.entries.map(\.segment) {
       let entry = SegmentCatalog.Entry(segment: segment, isDelivered: false)
       #expect(entry.lines(allGaps: true).count > 8)
-      #expect(!JSON.object(segment.json).text.isEmpty)
+      #expect(!JSONValue.object(segment.json).line.isEmpty)
       #expect(!segment.headline.isEmpty)
       let play = PlayInfo(segment, in: catalog)
       #expect(!play.lines.isEmpty)
-      #expect(!JSON.object(play.json).text.isEmpty)
+      #expect(!JSONValue.object(play.json).line.isEmpty)
       #expect(SegmentPicture(segment.info, [1, 2, 3]).svg.hasSuffix("</svg>\n"))
       #expect(SpeechMetadata(segment.info).fields["speech-seconds"] != nil)
     }

@@ -48,12 +48,12 @@ struct TimelineTests {
     let (entries, report) = try shown()
     for entry in entries {
       let object = try #require(
-        try JSONSerialization.jsonObject(with: Data(entry.json.text.utf8)) as? [String: Any], "\(entry.text)")
+        try JSONSerialization.jsonObject(with: Data(entry.json.line.utf8)) as? [String: Any], "\(entry.text)")
       #expect(object["event"] as? String == entry.event)
       #expect((object["time"] as? String)?.hasSuffix("Z") == true)
     }
     let statistics = try #require(
-      try JSONSerialization.jsonObject(with: Data(report.json.text.utf8)) as? [String: Any])
+      try JSONSerialization.jsonObject(with: Data(report.json.line.utf8)) as? [String: Any])
     #expect(statistics["connections"] as? Int == 1)
     let attributes = try #require(statistics["attributes"] as? [[String: Any]])
     #expect(attributes.contains { $0["attribute"] as? String == "Device Name" })

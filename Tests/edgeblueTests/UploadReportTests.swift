@@ -1,5 +1,6 @@
 import Agent
 import Foundation
+import JSONValues
 import SystemTesting
 import Testing
 
@@ -73,7 +74,7 @@ import Testing
     #expect(lines[1] == "Retries       network 1×")
     #expect(lines[2] == "Upload error  account ada: they are\u{fffd} being fetched")
     #expect(
-      JSON.object(uploads.json).text == """
+      JSONValue.object(uploads.json).line == """
         {"bytesLeft":2097152,"counters":{"attempts":5,"sentBytes":4500,"uploaded":3,"uploadedBytes":3000},\
         "failures":{"network":1},"items":{"done":3,"failed":1,"waiting":2},"oldestAtMs":1000000,"paused":false,\
         "problem":"account ada: they are\\u001b being fetched"}
@@ -105,7 +106,7 @@ import Testing
     #expect(UploadText.live(now)[0] == "4 items, 8.0 MiB; 1.0 MiB/s, 8 s left; 1 failed")
     now.uploader = QueueUploader(processID: 12)
     #expect(
-      JSON.object(now.json).text == """
+      JSONValue.object(now.json).line == """
         {"bytesLeft":8388608,"bytesPerSecond":1048576,"failed":1,"running":[{"id":3,"key":"key 3","sent":2097152,\
         "size":3145728},{"id":4,"key":"key 4","sent":0,"size":1048576}],"secondsLeft":8,"toGo":4,"uploader":12}
         """)

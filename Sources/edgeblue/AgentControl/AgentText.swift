@@ -1,4 +1,5 @@
 import Agent
+import JSONValues
 
 extension AgentStatus {
   /// The mode and its meaning for the user, in one sentence.
@@ -54,17 +55,17 @@ extension AgentStatus {
       + (power.lowPowerMode ? ", power saver on" : "")
   }
 
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     let network = network.map { network in
-      JSON.object([
-        "status": .string(network.status.rawValue), "reason": JSON(network.reason),
-        "interface": JSON(network.interface), "metered": .bool(network.isMetered),
+      JSONValue.object([
+        "status": .string(network.status.rawValue), "reason": JSONValue(network.reason),
+        "interface": JSONValue(network.interface), "metered": .bool(network.isMetered),
       ])
     }
     return [
       "mode": .string(mode.rawValue), "chosenMode": .string(chosenMode.rawValue), "cause": .string(cause.rawValue),
       "runOnlyWhileCharging": .bool(runOnlyWhileCharging), "runState": .string(runState.name),
-      "reason": JSON(runState.reason), "lifecycle": lifecycle.map { .object($0.json) } ?? .null,
+      "reason": JSONValue(runState.reason), "lifecycle": lifecycle.map { .object($0.json) } ?? .null,
       "network": network ?? .null,
       "powerTelemetry": power.map { .object($0.json) } ?? .null,
       "coordinator": coordinator.map { .object($0.json) } ?? .null,
@@ -72,7 +73,8 @@ extension AgentStatus {
         "downgrades": .number(counters.downgrades), "starts": .number(counters.starts),
         "failures": .number(counters.failures), "savesFailed": .number(counters.savesFailed),
       ]),
-      "lastFailure": JSON(lastFailure), "storageProblem": JSON(storageProblem), "eventCount": .number(eventCount),
+      "lastFailure": JSONValue(lastFailure), "storageProblem": JSONValue(storageProblem),
+      "eventCount": .number(eventCount),
       "uploads": uploads.map { .object($0.json) } ?? .null, "loop": loop.map { .object($0.json) } ?? .null,
     ]
   }
@@ -95,12 +97,13 @@ extension UploadsStatus {
     return facts
   }
 
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     [
-      "items": .object(items.mapValues(JSON.number)), "bytesLeft": .number(Int(bytesLeft)),
-      "oldestAtMs": JSON(oldestAtMs.map { Int($0) }), "paused": .bool(isPaused),
-      "counters": .object(counters.mapValues(JSON.number)), "failures": .object(failures.mapValues(JSON.number)),
-      "problem": JSON(problem),
+      "items": .object(items.mapValues(JSONValue.number)), "bytesLeft": .number(Int(bytesLeft)),
+      "oldestAtMs": JSONValue(oldestAtMs.map { Int($0) }), "paused": .bool(isPaused),
+      "counters": .object(counters.mapValues(JSONValue.number)),
+      "failures": .object(failures.mapValues(JSONValue.number)),
+      "problem": JSONValue(problem),
     ]
   }
 }
@@ -114,11 +117,11 @@ extension SpeedTestLoopStatus {
     return [("Loop", text)] + (problem.map { [("Loop error", $0)] } ?? [])
   }
 
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     [
       "state": .string(state), "begun": .number(begun), "tests": .number(tests),
-      "outcomes": .object(outcomes.mapValues(JSON.number)), "dueAtMs": JSON(dueAtMs.map { Int($0) }),
-      "problem": JSON(problem),
+      "outcomes": .object(outcomes.mapValues(JSONValue.number)), "dueAtMs": JSONValue(dueAtMs.map { Int($0) }),
+      "problem": JSONValue(problem),
     ]
   }
 }
@@ -154,24 +157,24 @@ extension CoordinatorStatus {
     return heldDescription.map { "; none requested: \($0)" } ?? ""
   }
 
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     [
       "address": .string(address), "agentId": .string(agentID), "registered": .bool(isRegistered),
-      "lastHeartbeatAtMs": JSON(lastHeartbeatAtMs.map(Int.init)),
-      "nextHeartbeatAtMs": JSON(nextHeartbeatAtMs.map(Int.init)), "problem": JSON(problem),
-      "working": .bool(isWorking), "heldBecause": JSON(heldBecause), "jobsDone": .number(jobsDone),
+      "lastHeartbeatAtMs": JSONValue(lastHeartbeatAtMs.map(Int.init)),
+      "nextHeartbeatAtMs": JSONValue(nextHeartbeatAtMs.map(Int.init)), "problem": JSONValue(problem),
+      "working": .bool(isWorking), "heldBecause": JSONValue(heldBecause), "jobsDone": .number(jobsDone),
       "jobsFailed": .number(jobsFailed), "jobsCancelled": .number(jobsCancelled),
       "resultsWaiting": .number(resultsWaiting),
-      "unreachableSinceMs": JSON(health.unreachableSinceMs.map(Int.init)),
-      "unreachableBecause": JSON(health.unreachableBecause?.rawValue),
+      "unreachableSinceMs": JSONValue(health.unreachableSinceMs.map(Int.init)),
+      "unreachableBecause": JSONValue(health.unreachableBecause?.rawValue),
       "heartbeatsFailed": .number(health.heartbeatsFailed), "workedMs": .number(Int(health.workedMs)),
-      "resultsUnwanted": .number(resultsUnwanted), "dropReasons": .object(dropReasons.mapValues(JSON.number)),
+      "resultsUnwanted": .number(resultsUnwanted), "dropReasons": .object(dropReasons.mapValues(JSONValue.number)),
     ]
   }
 }
 
 extension AgentEvent {
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     [
       "number": .number(number), "atMs": .number(Int(atMs)), "kind": .string(kind.rawValue), "text": .string(text),
     ]

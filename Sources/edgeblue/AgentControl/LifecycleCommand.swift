@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSONValues
 import SystemState
 
 /// `edgeblue lifecycle`
@@ -54,7 +55,7 @@ extension LifecycleSnapshot {
     return "\(phase): \(reason)\(rest)"
   }
 
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     ["phase": .string(phase.rawValue), "reason": .string(reason.rawValue), "choice": .string(choice.rawValue)]
   }
 }

@@ -1,5 +1,6 @@
 import Agent
 import ArgumentParser
+import JSONValues
 
 /// `edgeblue tasks`
 struct TasksCommand: AsyncParsableCommand {
@@ -88,7 +89,7 @@ extension Terminal {
   }
 
   private func print(_ tasks: [AgentTaskStatus]) {
-    if json { return print(json: .object(["tasks": .list(tasks.map { .object($0.json) })])) }
+    if json { return print(json: .object(["tasks": .array(tasks.map { .object($0.json) })])) }
     for task in tasks { say(task.line.printable) }
   }
 }
@@ -108,12 +109,12 @@ extension AgentTaskStatus {
     return due + (obstacle.map { "; waits: \($0)" } ?? "")
   }
 
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     [
       "identifier": .string(identifier), "kind": .string(kind.rawValue), "running": .bool(isRunning),
-      "overdue": .bool(isOverdue), "waitMs": JSON(wait.map { Int($0 / .milliseconds(1)) }),
-      "obstacle": JSON(obstacle?.rawValue), "completed": .number(completed), "failed": .number(failed),
-      "problem": JSON(problem),
+      "overdue": .bool(isOverdue), "waitMs": JSONValue(wait.map { Int($0 / .milliseconds(1)) }),
+      "obstacle": JSONValue(obstacle?.rawValue), "completed": .number(completed), "failed": .number(failed),
+      "problem": JSONValue(problem),
     ]
   }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import EdgeCoder
 import EdgeCoderHTTP
 import Foundation
+import JSONValues
 import Streams
 
 /// `edgeblue ask`
@@ -74,8 +75,8 @@ struct AskCommand: AsyncParsableCommand {
     }
   }
 
-  private static func json(_ reply: InferenceReply, via way: String) -> JSON {
-    var fields: [String: JSON] = [
+  private static func json(_ reply: InferenceReply, via way: String) -> JSONValue {
+    var fields: [String: JSONValue] = [
       "id": .string(reply.id), "ok": .bool(reply.answer.ok), "output": .string(reply.answer.output),
       "durationMs": .number(reply.durationMs), "phone": .string(reply.phone), "via": .string(way),
     ]

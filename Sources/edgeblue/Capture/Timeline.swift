@@ -60,7 +60,7 @@ struct Timeline: Sendable {
       if let start = event.link.flatMap({ connected.removeValue(forKey: $0.number) }) {
         let seconds = Double(event.time &- start) / 1e6
         entry.text += ", after \(Amounts.fixed(seconds, 2)) s"
-        entry.fields["seconds"] = .decimal(seconds)
+        entry.fields["seconds"] = .number(seconds)
       }
     default: break
     }

@@ -1,4 +1,5 @@
 import Btsnoop
+import JSONValues
 
 extension TimelineEntry {
   /// The line of one event; `nil` for one that has none.
@@ -23,8 +24,9 @@ extension TimelineEntry {
         "received \(report.address)" + (report.rssi.map { ", \(Amounts.fixed(Double($0), 0)) dBm" } ?? "")
           + (content.isEmpty ? "" : ": \(content)"),
         [
-          "device": .string(report.address.description), "rssi": JSON(report.rssi), "name": JSON(report.data.name),
-          "services": .list(report.data.services.map { .string($0.description) }),
+          "device": .string(report.address.description), "rssi": JSONValue(report.rssi),
+          "name": JSONValue(report.data.name),
+          "services": .array(report.data.services.map { .string($0.description) }),
           "isConnectable": .bool(report.isConnectable),
         ])
     case .advertising(let isScanResponse, let data):
@@ -32,7 +34,7 @@ extension TimelineEntry {
       guard !content.isEmpty else { return false }
       set(
         "advertising", "advertises\(isScanResponse ? " in its scan response" : ""): \(content)",
-        ["name": JSON(data.name), "services": .list(data.services.map { .string($0.description) })])
+        ["name": JSONValue(data.name), "services": .array(data.services.map { .string($0.description) })])
     case .lost(let count):
       set("lost", "\(count) packets were not recorded", ["count": .number(count)], .red)
     default: return false
@@ -136,7 +138,7 @@ extension TimelineEntry {
   }
 
   private mutating func set(
-    _ event: String, _ text: String, _ fields: [String: JSON] = [:], _ paint: Terminal.Paint? = nil
+    _ event: String, _ text: String, _ fields: [String: JSONValue] = [:], _ paint: Terminal.Paint? = nil
   ) {
     self.event = event
     self.text = text
@@ -159,8 +161,8 @@ extension LinkTiming {
     "interval \(Self.milliseconds(intervalUnits)) ms, latency \(latency), timeout \(timeout) ms"
   }
 
-  fileprivate var json: [String: JSON] {
-    ["intervalMs": .decimal(interval), "latency": .number(Int(latency)), "timeoutMs": .number(timeout)]
+  fileprivate var json: [String: JSONValue] {
+    ["intervalMs": .number(interval), "latency": .number(Int(latency)), "timeoutMs": .number(timeout)]
   }
 
   /// Units of 1.25 ms as text, such as `48.75`.

@@ -1,4 +1,5 @@
 import Btsnoop
+import JSONValues
 
 extension TimelineEntry {
   /// The line of several events in a row.
@@ -27,7 +28,7 @@ extension TimelineEntry {
     ].compactMap(\.self)
     text = (isPeerClient ? "the peer found " : "found ") + found.joined(separator: ", ")
     fields = [
-      "services": .list(
+      "services": .array(
         run.services.map { .object(["uuid": .string($0.description), "name": .string(TrafficNames.service($0))]) }),
       "characteristics": .number(run.characteristics), "descriptors": .number(run.descriptors),
     ]
@@ -38,8 +39,8 @@ extension TimelineEntry {
     fields = run.json
     fields["attribute"] = .string(attribute.name)
     fields["handle"] = .number(Int(key.handle))
-    fields["characteristic"] = JSON(attribute.characteristic?.uuid.description)
-    fields["service"] = JSON(attribute.service?.uuid.description)
+    fields["characteristic"] = JSONValue(attribute.characteristic?.uuid.description)
+    fields["service"] = JSONValue(attribute.service?.uuid.description)
     fields["client"] = .string(isPeerClient ? "peer" : "host")
     switch key.kind {
     case .operation(let kind, let outcome):
@@ -107,10 +108,10 @@ extension TimelineEntry {
 
 extension TrafficRun {
   /// The amounts; of several values the last one.
-  var json: [String: JSON] {
-    var fields: [String: JSON] = ["count": .number(count), "bytes": .number(bytes)]
-    if count > 1 { fields["seconds"] = .decimal(seconds) }
-    if let rate { fields["rate"] = .decimal(rate) }
+  var json: [String: JSONValue] {
+    var fields: [String: JSONValue] = ["count": .number(count), "bytes": .number(bytes)]
+    if count > 1 { fields["seconds"] = .number(seconds) }
+    if let rate { fields["rate"] = .number(rate) }
     if count > 0 { fields["value"] = .string(AttributeText.hex(value)) }
     return fields
   }

@@ -1,5 +1,6 @@
 import Btsnoop
 import Glibc
+import JSONValues
 
 /// A line of the timeline: something that happened, or several of the same kind in a row.
 struct TimelineEntry: Sendable {
@@ -10,7 +11,7 @@ struct TimelineEntry: Sendable {
   /// The name of the event in JSON.
   var event: String
   var text: String
-  var fields: [String: JSON] = [:]
+  var fields: [String: JSONValue] = [:]
   var paint: Terminal.Paint?
 
   /// Prints the line; in JSON the object.
@@ -27,7 +28,7 @@ struct TimelineEntry: Sendable {
     return terminal.paint(clock, .dim) + "  " + terminal.paint(place.padded(to: 9), .dim) + shown
   }
 
-  var json: JSON {
+  var json: JSONValue {
     var all = fields
     all["event"] = .string(event)
     all["time"] = .string(Self.timestamp(time))

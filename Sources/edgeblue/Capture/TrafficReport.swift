@@ -1,4 +1,5 @@
 import Btsnoop
+import JSONValues
 
 /// The statistics of a recording, for display.
 struct TrafficReport {
@@ -98,37 +99,38 @@ struct TrafficReport {
 
   // MARK: JSON
 
-  var json: JSON {
+  var json: JSONValue {
     .object([
       "event": "statistics", "packets": .number(statistics.packets), "bytes": .number(statistics.bytes),
-      "seconds": .decimal(seconds), "connections": .number(statistics.connections),
+      "seconds": .number(seconds), "connections": .number(statistics.connections),
       "malformed": .number(statistics.malformed), "lost": .number(statistics.lost),
-      "attributes": .list(rows.map(Self.json)),
-      "advertisers": .list(
+      "attributes": .array(rows.map(Self.json)),
+      "advertisers": .array(
         statistics.advertisers.sorted { $0.key.description < $1.key.description }.map { address, device in
           .object([
-            "device": .string(address.description), "name": JSON(device.name), "count": .number(device.count),
-            "rssiMin": JSON(device.rssi?.lowerBound), "rssiMax": JSON(device.rssi?.upperBound),
-            "services": .list(device.services.map { .string($0.description) }),
+            "device": .string(address.description), "name": JSONValue(device.name), "count": .number(device.count),
+            "rssiMin": JSONValue(device.rssi?.lowerBound), "rssiMax": JSONValue(device.rssi?.upperBound),
+            "services": .array(device.services.map { .string($0.description) }),
             "isConnectable": .bool(device.isConnectable),
           ])
         }),
     ])
   }
 
-  private static func json(_ row: Row) -> JSON {
+  private static func json(_ row: Row) -> JSONValue {
     let amounts = row.amounts
     return .object([
       "server": .string(row.key.server.words), "handle": .number(Int(row.key.handle)),
-      "attribute": .string(row.attribute.name), "characteristic": JSON(row.attribute.characteristic?.uuid.description),
-      "service": JSON(row.attribute.service?.uuid.description), "reads": .number(amounts.reads),
+      "attribute": .string(row.attribute.name),
+      "characteristic": JSONValue(row.attribute.characteristic?.uuid.description),
+      "service": JSONValue(row.attribute.service?.uuid.description), "reads": .number(amounts.reads),
       "writes": .number(amounts.writes), "notifications": .number(amounts.notifications),
       "indications": .number(amounts.indications), "bytes": .number(amounts.bytes),
-      "smallest": JSON(amounts.sizes?.lowerBound), "largest": JSON(amounts.sizes?.upperBound),
-      "rate": amounts.rate.map { .decimal($0) } ?? .null,
-      "longestGapSeconds": amounts.first == nil ? .null : .decimal(Double(amounts.longestGap) / 1e6),
-      "meanMs": amounts.meanWait.map { .decimal($0) } ?? .null,
-      "slowestMs": amounts.answered == 0 ? .null : .decimal(Double(amounts.slowest) / 1000),
+      "smallest": JSONValue(amounts.sizes?.lowerBound), "largest": JSONValue(amounts.sizes?.upperBound),
+      "rate": amounts.rate.map { .number($0) } ?? .null,
+      "longestGapSeconds": amounts.first == nil ? .null : .number(Double(amounts.longestGap) / 1e6),
+      "meanMs": amounts.meanWait.map { .number($0) } ?? .null,
+      "slowestMs": amounts.answered == 0 ? .null : .number(Double(amounts.slowest) / 1000),
       "errors": .object(amounts.errors.mapValues { .number($0) }),
     ])
   }

@@ -1,4 +1,5 @@
 import EdgeCoder
+import JSONValues
 import Streams
 
 /// Prints the events of a central.
@@ -27,15 +28,16 @@ struct CentralDiary: Sendable {
       terminal.happened(
         "found \(phone.name.printable)\(signal)\(refusal.map { "; not used: \($0.printable)" } ?? "")", "found",
         [
-          "phone": .string(phone.name), "id": .string(phone.id.rawValue), "rssi": JSON(phone.rssi),
-          "refusal": JSON(refusal),
+          "phone": .string(phone.name), "id": .string(phone.id.rawValue), "rssi": JSONValue(phone.rssi),
+          "refusal": JSONValue(refusal),
         ])
     case .connection(let id, let name, let state, let failure):
       let reason = failure.map { $0.shown }
       terminal.happened(
         "\(name.printable): \(Self.words(for: state))\(reason.map { " (\($0.printable))" } ?? "")", "link",
         [
-          "phone": .string(name), "id": .string(id.rawValue), "state": .string(state.rawValue), "reason": JSON(reason),
+          "phone": .string(name), "id": .string(id.rawValue), "state": .string(state.rawValue),
+          "reason": JSONValue(reason),
         ])
     case .status(let id, let name, let status):
       let battery = status.batteryPct.map { ", battery \($0) %" } ?? ""
@@ -43,7 +45,7 @@ struct CentralDiary: Sendable {
         "\(name.printable): model \(status.modelState.printable)\(battery)", "status",
         [
           "phone": .string(name), "id": .string(id.rawValue), "modelState": .string(status.modelState),
-          "batteryPct": JSON(status.batteryPct),
+          "batteryPct": JSONValue(status.batteryPct),
         ])
     }
   }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Coverage
+import JSONValues
 
 /// `edgeblue coverage list`
 struct CoverageListCommand: AsyncParsableCommand {
@@ -43,7 +44,7 @@ struct CoverageShowCommand: AsyncParsableCommand {
       let session = try store.session(id)
       let fences = try store.fences(of: id)
       if terminal.json {
-        return terminal.print(json: .object(session.json.merging(["places": .list(fences.map(\.json))]) { $1 }))
+        return terminal.print(json: .object(session.json.merging(["places": .array(fences.map(\.json))]) { $1 }))
       }
       terminal.say(session.line)
       for fence in fences { terminal.say(fence.line) }
@@ -73,12 +74,13 @@ struct CoverageDropCommand: AsyncParsableCommand {
 }
 
 extension CoverageSession {
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     [
-      "id": .number(Int(id)), "session": JSON(uuid), "server": .string(server),
+      "id": .number(Int(id)), "session": JSONValue(uuid), "server": .string(server),
       "startMs": .number(Int(startedUs / 1000)),
-      "endMs": JSON(finalizedUs.map { Int($0 / 1000) }), "fences": .number(fences),
-      "attempts": .number(sending.attempts), "refusals": .number(sending.refusals), "problem": JSON(sending.problem),
+      "endMs": JSONValue(finalizedUs.map { Int($0 / 1000) }), "fences": .number(fences),
+      "attempts": .number(sending.attempts), "refusals": .number(sending.refusals),
+      "problem": JSONValue(sending.problem),
     ]
   }
 
@@ -91,12 +93,12 @@ extension CoverageSession {
 }
 
 extension StoredFence {
-  fileprivate var json: JSON {
+  fileprivate var json: JSONValue {
     [
       "number": .number(number), "enteredMs": .number(Int(enteredUs / 1000)),
-      "leftMs": JSON(exitedUs.map { Int($0 / 1000) }), "latitude": .decimal(place.latitude),
-      "longitude": .decimal(place.longitude), "radius": .decimal(radius), "accuracy": JSON(place.accuracy),
-      "technology": .string(technology.rawValue), "pingMs": JSON(mean), "answered": .number(answered),
+      "leftMs": JSONValue(exitedUs.map { Int($0 / 1000) }), "latitude": .number(place.latitude),
+      "longitude": .number(place.longitude), "radius": .number(radius), "accuracy": JSONValue(place.accuracy),
+      "technology": .string(technology.rawValue), "pingMs": JSONValue(mean), "answered": .number(answered),
       "lost": .number(lost), "covered": .bool(!isUncovered),
     ]
   }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coverage
 import Foundation
+import JSONValues
 
 /// `edgeblue coverage send`
 struct CoverageSendCommand: AsyncParsableCommand {
@@ -50,7 +51,7 @@ struct CoverageSendCommand: AsyncParsableCommand {
         "session \(report.id), \(count): \(state)" + (reason.map { ": \($0)" } ?? ""), "sending",
         [
           "id": .number(Int(report.id)), "fences": .number(report.fences), "state": .string(state),
-          "reason": JSON(reason),
+          "reason": JSONValue(reason),
         ])
     }
     if summary.outdated > 0 {

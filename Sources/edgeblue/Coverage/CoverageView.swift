@@ -1,4 +1,5 @@
 import Coverage
+import JSONValues
 import Streams
 
 /// What a run prints: its beginning, a line every 10 s, what changes in between, and its end.
@@ -36,7 +37,7 @@ final class CoverageView: Sendable {
       case .insufficientLocation: "ended: no location was precise within 30 minutes"
       case nil: "ended before the start"
       }
-    terminal.happened(words, "ended", ["ending": JSON(ending?.rawValue)])
+    terminal.happened(words, "ended", ["ending": JSONValue(ending?.rawValue)])
   }
 
   func show(_ status: CoverageStatus) {
@@ -85,13 +86,13 @@ extension CoverageStatus {
       + "answered, \(fences) fences, \(error)"
   }
 
-  fileprivate var json: [String: JSON] {
+  fileprivate var json: [String: JSONValue] {
     let mean: Double? = if case .mean(let mean) = latest { mean } else { nil }
     return [
-      "elapsedSeconds": .decimal(Double(elapsed.components.seconds)), "network": .string(network.rawValue),
-      "technology": .string(technology.rawValue), "session": JSON(session), "pingMs": JSON(mean),
+      "elapsedSeconds": .number(Double(elapsed.components.seconds)), "network": .string(network.rawValue),
+      "technology": .string(technology.rawValue), "session": JSONValue(session), "pingMs": JSONValue(mean),
       "answered": .number(pings.answered), "lost": .number(pings.lost), "stalled": .number(pings.stalled),
-      "fences": .number(fences), "accuracy": JSON(accuracy),
+      "fences": .number(fences), "accuracy": JSONValue(accuracy),
     ]
   }
 }

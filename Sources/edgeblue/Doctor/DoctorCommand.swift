@@ -31,7 +31,7 @@ struct DoctorCommand: AsyncParsableCommand {
       let worst = findings.map(\.level).max() ?? .ok
       if common.json {
         terminal.print(
-          json: .object(["ok": .bool(worst != .fail), "checks": .list(findings.map(\.json))]))
+          json: .object(["ok": .bool(worst != .fail), "checks": .array(findings.map(\.json))]))
       } else {
         for finding in findings { finding.show(on: terminal) }
         terminal.say()

@@ -1,3 +1,5 @@
+import JSONValues
+
 /// The result of one check.
 struct Finding: Sendable, Hashable {
   enum Level: String, Sendable, Comparable {
@@ -29,9 +31,9 @@ struct Finding: Sendable, Hashable {
     self.fix = fix
   }
 
-  var json: JSON {
+  var json: JSONValue {
     .object([
-      "check": .string(check), "level": .string(level.rawValue), "message": .string(message), "fix": JSON(fix),
+      "check": .string(check), "level": .string(level.rawValue), "message": .string(message), "fix": JSONValue(fix),
     ])
   }
 

@@ -1,6 +1,7 @@
 import AudioIngest
 import DurableFiles
 import Foundation
+import JSONValues
 
 /// The command that `edgeblue record --exec` runs for each finished segment.
 struct SegmentCommand: Sendable {
@@ -69,9 +70,9 @@ struct SegmentCommandResult: Codable, Equatable, Sendable {
   }
 
   /// The fields in JSON.
-  var json: JSON {
+  var json: JSONValue {
     .object([
-      "attempts": .number(attempts), "problem": JSON(problem), "finishedAt": .string(finishedAt),
+      "attempts": .number(attempts), "problem": JSONValue(problem), "finishedAt": .string(finishedAt),
     ])
   }
 

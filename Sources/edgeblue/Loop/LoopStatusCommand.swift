@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSONValues
 import SpeedTest
 import Timing
 
@@ -138,18 +139,18 @@ struct LoopStatus: Report {
 
   // MARK: JSON
 
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     [
       "loop": .string(state.id.uuidString), "begun": .number(state.counter), "tests": .number(state.plan.tests),
       "startMs": .number(Int(state.startMs)), "server": .string(settings.test.server),
       "state": .string(state.phaseName),
       "delayMs": .number(Int(state.plan.delay.milliseconds(rounded: .up))),
-      "movementM": JSON(state.plan.movement), "leftMs": JSON(left.map(Int.init)),
-      "movedM": JSON(live?.moved), "leftM": JSON(metresLeft),
-      "estimateMs": JSON(state.estimate(at: now).map { Int($0.milliseconds(rounded: .toNearest)) }),
+      "movementM": JSONValue(state.plan.movement), "leftMs": JSONValue(left.map(Int.init)),
+      "movedM": JSONValue(live?.moved), "leftM": JSONValue(metresLeft),
+      "estimateMs": JSONValue(state.estimate(at: now).map { Int($0.milliseconds(rounded: .toNearest)) }),
       "isRunning": .bool(live != nil), "isAgent": .bool(live?.isAgent == true),
-      "location": JSON(live?.location), "awake": JSON(live?.awake),
-      "problem": JSON(live?.problem), "last": state.history.last.map { .object($0.json) } ?? .null,
+      "location": JSONValue(live?.location), "awake": JSONValue(live?.awake),
+      "problem": JSONValue(live?.problem), "last": state.history.last.map { .object($0.json) } ?? .null,
     ]
   }
 }

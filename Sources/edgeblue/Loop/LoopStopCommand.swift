@@ -84,9 +84,3 @@ struct LoopStopCommand: AsyncParsableCommand {
     }
   }
 }
-
-extension JSON: ExpressibleByDictionaryLiteral {
-  init(dictionaryLiteral elements: (String, JSON)...) {
-    self = .object(Dictionary(elements) { $1 })
-  }
-}

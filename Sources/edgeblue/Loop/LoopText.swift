@@ -1,3 +1,4 @@
+import JSONValues
 import SpeedTest
 
 extension LoopTrigger {
@@ -54,7 +55,7 @@ extension LoopPlan {
 struct LoopNews: Hashable {
   var text: String
   var event: String
-  var fields: [String: JSON]
+  var fields: [String: JSONValue]
   var paint: Terminal.Paint?
 
   func show(_ terminal: Terminal) { terminal.happened(text, event, fields, paint: paint) }
@@ -102,17 +103,17 @@ struct LoopNews: Hashable {
 
 extension LoopTest {
   /// All fields of the test.
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     [
       "test": .number(number), "attempt": .number(attempt), "trigger": .string(trigger.rawValue),
-      "startMs": .number(Int(startMs)), "durationMs": JSON(durationMs.map(Int.init)),
-      "movedM": JSON(moved),
-      "place": place.map { .object(["latitude": .decimal($0.latitude), "longitude": .decimal($0.longitude)]) } ?? .null,
-      "status": JSON(outcome?.status.rawValue), "reason": JSON(outcome?.reason),
-      "downloadBitsPerSecond": JSON(outcome?.download),
-      "uploadBitsPerSecond": JSON(outcome?.upload),
-      "pingMs": JSON(outcome?.pingMs), "result": JSON(outcome?.result),
-      "alongside": .list((outcome?.alongside ?? []).map { .string($0) }),
+      "startMs": .number(Int(startMs)), "durationMs": JSONValue(durationMs.map(Int.init)),
+      "movedM": JSONValue(moved),
+      "place": place.map { .object(["latitude": .number($0.latitude), "longitude": .number($0.longitude)]) } ?? .null,
+      "status": JSONValue(outcome?.status.rawValue), "reason": JSONValue(outcome?.reason),
+      "downloadBitsPerSecond": JSONValue(outcome?.download),
+      "uploadBitsPerSecond": JSONValue(outcome?.upload),
+      "pingMs": JSONValue(outcome?.pingMs), "result": JSONValue(outcome?.result),
+      "alongside": .array((outcome?.alongside ?? []).map { .string($0) }),
     ]
   }
 }

@@ -76,7 +76,7 @@ struct MessagesKeysCommand: AsyncParsableCommand {
           terminal.print(
             json: .object([
               "expires": .number(Int(keys.expiresMs / 1000)),
-              "recipients": .list(keys.recipients.map { .string($0.id) }),
+              "recipients": .array(keys.recipients.map { .string($0.id) }),
             ]))
         }
         terminal.say("Valid until \(Terminal.clock(atMs: keys.expiresMs)). Recipients:")

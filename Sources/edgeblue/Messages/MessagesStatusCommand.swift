@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSONValues
 import MessageSending
 
 /// `edgeblue messages status`
@@ -17,7 +18,7 @@ struct MessagesStatusCommand: AsyncParsableCommand {
     try await shared.run { terminal, folder in
       let settings = try folder.read()
       let record = try Self.record(in: folder)
-      var json: [String: JSON] = [
+      var json: [String: JSONValue] = [
         "server": .string(settings.server), "lastRun": Self.json(record?.lastRun), "nextTick": Self.json(record?.due),
         "failures": .number(Int(record?.failures ?? 0)), "isOwed": .bool(record?.isPending ?? false),
       ]
@@ -36,7 +37,7 @@ struct MessagesStatusCommand: AsyncParsableCommand {
   /// Prints what only the vault knows, and returns it as JSON.
   private func counts(
     _ folder: MessagesFolder, _ settings: MessagesFolder.Settings, _ terminal: Terminal
-  ) throws -> [String: JSON] {
+  ) throws -> [String: JSONValue] {
     let vault = try folder.vault.unlock(passphrase: try passphrase.passphrase())
     let queue = try folder.queue(try folder.covers(settings))
     let states = try Outbox(vault: vault, queue: queue).messages().map(\.state)
@@ -62,5 +63,5 @@ struct MessagesStatusCommand: AsyncParsableCommand {
     }
   }
 
-  private static func json(_ instant: Int64?) -> JSON { JSON(instant.map { Int($0 / 1000) }) }
+  private static func json(_ instant: Int64?) -> JSONValue { JSONValue(instant.map { Int($0 / 1000) }) }
 }

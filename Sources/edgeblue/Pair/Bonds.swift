@@ -1,5 +1,6 @@
 import BlueZ
 import EdgeCoder
+import JSONValues
 
 /// The bonded devices of one adapter, or of all adapters.
 struct Bonds {
@@ -17,11 +18,11 @@ struct Bonds {
 
     var adapterName: String { adapter.name ?? adapter.address.description }
 
-    var json: JSON {
+    var json: JSONValue {
       .object([
-        "address": .string(address), "name": JSON(device.name), "adapter": .string(adapterName),
+        "address": .string(address), "name": JSONValue(device.name), "adapter": .string(adapterName),
         "connected": .bool(device.isConnected),
-        "roles": .list(roles.map { .string($0.rawValue) }), "key": JSON(key?.name),
+        "roles": .array(roles.map { .string($0.rawValue) }), "key": JSONValue(key?.name),
       ])
     }
   }

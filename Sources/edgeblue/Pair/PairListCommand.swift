@@ -18,7 +18,7 @@ struct PairListCommand: AsyncParsableCommand {
     try await common.run { terminal in
       let bonds = try await Bonds.open(adapter, try self.bonds.store()).all
       if common.json {
-        terminal.print(json: .object(["devices": .list(bonds.map(\.json))]))
+        terminal.print(json: .object(["devices": .array(bonds.map(\.json))]))
         return
       }
       guard !bonds.isEmpty else { return terminal.say("There are no bonded devices. `edgeblue pair` lets one pair.") }

@@ -1,4 +1,5 @@
 import BlueZ
+import JSONValues
 import Timing
 
 /// A pairing agent that asks the user at the terminal.
@@ -41,7 +42,7 @@ struct TerminalAgent: Sendable {
       })
   }
 
-  private func report(_ device: Device, _ text: String, _ event: String, _ fields: [String: JSON] = [:]) {
+  private func report(_ device: Device, _ text: String, _ event: String, _ fields: [String: JSONValue] = [:]) {
     let name = device.description.printable
     terminal.happened(
       "\(name) \(text)", event,

@@ -1,5 +1,6 @@
 import ArgumentParser
 import EdgeCoder
+import JSONValues
 import ServiceLifecycle
 import SystemState
 
@@ -47,13 +48,13 @@ struct PhoneCommand: AsyncParsableCommand {
         access.words(for: policy, isVirtual: isVirtual), "access",
         [
           "mode": .string(policy.mode.rawValue),
-          "allowed": policy.allowed.map { .list($0.map(\.description).sorted().map(JSON.string)) } ?? .null,
+          "allowed": policy.allowed.map { .array($0.map(\.description).sorted().map(JSONValue.string)) } ?? .null,
         ])
       if options.link != .off {
         let bearers = transport.muxBearers.map(\.rawValue).sorted()
         terminal.happened(
           "v2 mux available over \(bearers.joined(separator: " and "))", "link",
-          ["bearers": .list(bearers.map(JSON.string))])
+          ["bearers": .array(bearers.map(JSONValue.string))])
       }
       let diary = PhoneDiary(terminal: terminal)
       let work = Role {

@@ -1,4 +1,5 @@
 import EdgeCoder
+import JSONValues
 
 /// Prints the events of a phone.
 struct PhoneDiary: Sendable {
@@ -34,7 +35,7 @@ struct PhoneDiary: Sendable {
       memory.model = status.modelState
       terminal.happened(
         "model: \(status.modelState.printable)", "model",
-        ["modelState": .string(status.modelState), "batteryPct": JSON(status.batteryPct)])
+        ["modelState": .string(status.modelState), "batteryPct": JSONValue(status.batteryPct)])
     case .centrals(let count):
       terminal.happened("centrals connected: \(count)", "centrals", ["connected": .number(count)])
     case .request(let number, let bytes, let waiting):

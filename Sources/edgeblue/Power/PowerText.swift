@@ -1,3 +1,4 @@
+import JSONValues
 import SystemState
 
 extension PowerSnapshot: Report {
@@ -18,31 +19,31 @@ extension PowerSnapshot: Report {
       + faults.map { "Unreadable: \($0)".printable }
   }
 
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     [
       "powerTelemetry": .object(telemetry.json), "externalPower": .string(externalPower.rawValue),
       "source": .string(source.rawValue), "profileSource": .string(profileSource.rawValue),
-      "faults": .list(faults.map { .string($0.description) }),
+      "faults": .array(faults.map { .string($0.description) }),
     ]
   }
 }
 
 extension PowerTelemetry {
   /// The fields as the agent sends them; an unknown battery level is omitted.
-  var json: [String: JSON] {
-    var fields: [String: JSON] = [
+  var json: [String: JSONValue] {
+    var fields: [String: JSONValue] = [
       "onExternalPower": .bool(onExternalPower), "lowPowerMode": .bool(lowPowerMode),
       "updatedAtMs": .number(Int(updatedAtMs)),
     ]
-    fields["batteryLevelPct"] = batteryLevelPct.map(JSON.number)
+    fields["batteryLevelPct"] = batteryLevelPct.map(JSONValue.number)
     return fields
   }
 }
 
 extension PowerUpdate {
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     snapshot.json.merging([
-      "number": .number(number), "changes": .list(changes.map { .string($0.description) }),
+      "number": .number(number), "changes": .array(changes.map { .string($0.description) }),
     ]) { $1 }
   }
 }

@@ -1,6 +1,7 @@
 import AudioIngest
 import AudioWearables
 import Foundation
+import JSONValues
 import Timing
 import UnixSignals
 import Uploads
@@ -163,7 +164,8 @@ actor RecordDiary {
     } else {
       let device = track.flatMap { view.tracks[$0].status.device?.address }
       terminal.happened(
-        news.text(track.map(view.name)), news.name, news.fields.merging(["device": JSON(device)]) { own, _ in own })
+        news.text(track.map(view.name)), news.name, news.fields.merging(["device": JSONValue(device)]) { own, _ in own }
+      )
     }
   }
 

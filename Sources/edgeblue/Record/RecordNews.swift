@@ -1,12 +1,13 @@
 import AudioIngest
 import AudioWearables
+import JSONValues
 import Uploads
 
 /// An event of a recording, for display and as JSON.
 struct RecordNews {
   /// The name of the event in JSON.
   let name: String
-  let fields: [String: JSON]
+  let fields: [String: JSONValue]
   private let words: (String?) -> String
 
   var isState: Bool { name == "state" }
@@ -14,7 +15,7 @@ struct RecordNews {
   /// Returns the event for display, with the name of the wearable if there are several.
   func text(_ device: String?) -> String { words(device) }
 
-  private init(_ name: String, _ fields: [String: JSON], _ words: @escaping (String?) -> String) {
+  private init(_ name: String, _ fields: [String: JSONValue], _ words: @escaping (String?) -> String) {
     self.name = name
     self.fields = fields
     self.words = words
@@ -40,7 +41,7 @@ struct RecordNews {
         Self.about($0, "a segment without speech was discarded")
       }
     case .recording(.stalled(let error)):
-      self.init("stalled", ["error": .string(error.message), "hint": JSON(error.hint)]) {
+      self.init("stalled", ["error": .string(error.message), "hint": JSONValue(error.hint)]) {
         Self.about($0, "write failed: \(error.message.printable); retrying every second")
       }
     }
@@ -70,9 +71,9 @@ struct RecordNews {
         "the command for segment \(segment.info.id) has ended"
       }
     case .failed(let segment, let problem, let retry):
-      let fields: [String: JSON] = [
+      let fields: [String: JSONValue] = [
         "id": .number(segment.info.id), "error": .string(problem),
-        "retrySeconds": JSON(retry.map { Int($0.components.seconds) }),
+        "retrySeconds": JSONValue(retry.map { Int($0.components.seconds) }),
       ]
       let next = retry.map { "it is run again in \($0.components.seconds) s" } ?? "the next recorder runs it again"
       return RecordNews("command-failed", fields) { _ in
@@ -99,7 +100,7 @@ struct RecordNews {
 
   /// - Parameter item: The audio of the segment.
   static func uploaded(_ segment: Int, _ item: UploadItem) -> RecordNews {
-    let fields: [String: JSON] = [
+    let fields: [String: JSONValue] = [
       "id": .number(segment), "bucket": .string(item.request.bucket), "key": .string(item.request.key),
     ]
     return RecordNews("uploaded", fields) { _ in "segment \(segment) and its sidecar are uploaded" }

@@ -1,21 +1,23 @@
 import AudioIngest
+import JSONValues
 
 extension RecordView.Track {
   /// The fields in JSON.
-  var json: [String: JSON] {
-    var fields: [String: JSON] = [
-      "state": .string(status.state.rawValue), "device": JSON(status.device?.address),
-      "deviceName": JSON(status.device?.name), "model": JSON(status.model), "battery": JSON(status.battery),
+  var json: [String: JSONValue] {
+    var fields: [String: JSONValue] = [
+      "state": .string(status.state.rawValue), "device": JSONValue(status.device?.address),
+      "deviceName": JSONValue(status.device?.name), "model": JSONValue(status.model),
+      "battery": JSONValue(status.battery),
     ]
     if let stored = status.stored { fields["stored"] = .object(stored.json) }
     guard let live = status.live else { return fields }
     let counters = live.counters
     fields["codec"] = .string(live.codec.rawValue)
-    fields["framesPerSecond"] = rate.perSecond.map { .decimal($0.tenths) } ?? .null
-    fields["levelDB"] = .decimal(live.level.tenths)
+    fields["framesPerSecond"] = rate.perSecond.map { .number($0.tenths) } ?? .null
+    fields["levelDB"] = .number(live.level.tenths)
     fields["isSpeech"] = .bool(live.isSpeech)
     fields["missingSamples"] = .number(live.missingSamples)
-    fields["openSamples"] = JSON(live.openSamples)
+    fields["openSamples"] = JSONValue(live.openSamples)
     fields["counters"] = .object([
       "notifications": .number(counters.notifications), "bytes": .number(counters.bytes),
       "frames": .number(counters.frames), "lostFrames": .number(counters.lostFrames),
@@ -30,9 +32,9 @@ extension RecordView.Track {
 
 extension StoredStatus {
   /// The fields in JSON.
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     [
-      "isFetching": .bool(isFetching), "remaining": JSON(remaining), "records": .number(counters.records),
+      "isFetching": .bool(isFetching), "remaining": JSONValue(remaining), "records": .number(counters.records),
       "bytes": .number(counters.bytes), "malformed": .number(counters.malformed),
       "repeated": .number(counters.repeated), "overwritten": .number(counters.overwritten),
       "replaced": .number(counters.replaced), "empty": .number(counters.empty),

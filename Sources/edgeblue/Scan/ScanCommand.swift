@@ -47,7 +47,7 @@ struct ScanCommand: AsyncParsableCommand {
       let now = ContinuousClock.now
       if common.json {
         let devices = table.sorted.map { $0.json(isPhone: $0.services.contains(phone), now: now) }
-        terminal.print(json: .object(["devices": .list(devices)]))
+        terminal.print(json: .object(["devices": .array(devices)]))
       } else if table.sorted.isEmpty {
         terminal.say("No \(all ? "LE device" : service.isEmpty ? "phone" : "such device") is in range.")
         if wantsPhones {

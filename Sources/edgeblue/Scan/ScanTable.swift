@@ -1,4 +1,5 @@
 import BlueZ
+import JSONValues
 
 /// The table of devices in range, which scan results update.
 struct ScanTable: Sendable {
@@ -77,17 +78,17 @@ struct ScanTable: Sendable {
 
 extension ScanTable.Row {
   /// Returns the row as JSON.
-  func json(isPhone: Bool, now: ContinuousClock.Instant) -> JSON {
+  func json(isPhone: Bool, now: ContinuousClock.Instant) -> JSONValue {
     .object([
-      "address": .string(address), "name": JSON(name), "rssi": JSON(rssi), "edgecoder": .bool(isPhone),
+      "address": .string(address), "name": JSONValue(name), "rssi": JSONValue(rssi), "edgecoder": .bool(isPhone),
       "ageSeconds": .number(Int(receivedAt.duration(to: now) / .seconds(1))),
       "servicesWereRead": .bool(servicesWereRead),
-      "services": .list(
+      "services": .array(
         services.sorted { $0.description < $1.description }.map {
-          .object(["uuid": .string($0.description), "name": JSON(AttributeNames.service($0))])
+          .object(["uuid": .string($0.description), "name": JSONValue(AttributeNames.service($0))])
         }),
-      "manufacturers": .list(
-        companies.sorted().map { .object(["id": .number(Int($0)), "name": JSON(AssignedNumbers.company($0))]) }),
+      "manufacturers": .array(
+        companies.sorted().map { .object(["id": .number(Int($0)), "name": JSONValue(AssignedNumbers.company($0))]) }),
     ])
   }
 }

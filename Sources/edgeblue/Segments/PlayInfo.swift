@@ -1,4 +1,5 @@
 import AudioIngest
+import JSONValues
 
 /// The information for playing a segment.
 struct PlayInfo {
@@ -56,18 +57,18 @@ struct PlayInfo {
     return lines
   }
 
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     let info = segment.info
     return [
       "path": .string(segment.path), "format": "wav", "encoding": "pcm_s16le", "sampleRate": .number(info.sampleRate),
-      "channels": 1, "samples": .number(info.samples), "duration": .decimal(info.duration),
+      "channels": 1, "samples": .number(info.samples), "duration": .number(info.duration),
       "capturedAt": .string(info.capture.iso8601),
-      "cues": .list(
+      "cues": .array(
         cues.map {
           .object(["start": .number($0.start), "samples": .number($0.samples), "kind": .string($0.kind)])
         }),
       "next": next.map {
-        .object(["id": .number($0.segment.info.id), "path": .string($0.segment.path), "pause": .decimal($0.pause)])
+        .object(["id": .number($0.segment.info.id), "path": .string($0.segment.path), "pause": .number($0.pause)])
       } ?? .null,
     ]
   }

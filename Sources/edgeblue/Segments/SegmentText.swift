@@ -1,5 +1,6 @@
 import AudioIngest
 import Foundation
+import JSONValues
 
 extension SegmentCatalog {
   /// The table of segments and the problems, for display.
@@ -89,13 +90,13 @@ extension SegmentCatalog.Entry {
 
 extension SegmentInfo.Backfill {
   /// The fields in JSON.
-  fileprivate var json: JSON {
+  fileprivate var json: JSONValue {
     let gaps = fills.map { gap in
-      JSON.object([
-        "segment": .number(gap.segment), "start": JSON(gap.start), "duration": .decimal(gap.duration),
+      JSONValue.object([
+        "segment": .number(gap.segment), "start": JSONValue(gap.start), "duration": .number(gap.duration),
       ])
     }
-    return .object(["clock": .string(clock.rawValue), "fills": .list(gaps)])
+    return .object(["clock": .string(clock.rawValue), "fills": .array(gaps)])
   }
 }
 
@@ -140,7 +141,7 @@ extension FinishedSegment {
   fileprivate var hasTranscript: Bool { FileManager.default.fileExists(atPath: transcriptPath) }
 
   /// All fields of the segment, in JSON.
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     [
       "transcript": hasTranscript ? .string(transcriptPath) : .null,
       "command": SegmentCommandResult.read(self)?.json ?? .null,
@@ -148,26 +149,26 @@ extension FinishedSegment {
       "capturedAt": .string(info.capture.iso8601), "capturedAtMs": .number(Int(info.capture.unixMs)),
       "localDate": .string(info.capture.localDate), "timeZone": .string(info.capture.timeZone),
       "utcOffset": .number(info.capture.utcOffset),
-      "device": .string(info.device.address), "deviceName": JSON(info.device.name),
+      "device": .string(info.device.address), "deviceName": JSONValue(info.device.name),
       "codec": .string(info.codec.rawValue),
-      "sampleRate": .number(info.sampleRate), "samples": .number(info.samples), "duration": .decimal(info.duration),
+      "sampleRate": .number(info.sampleRate), "samples": .number(info.samples), "duration": .number(info.duration),
       "closedBy": .string(info.closedBy.rawValue), "missingSamples": .number(info.missingSamples),
-      "gaps": .list(
+      "gaps": .array(
         info.gaps.map {
           .object([
             "start": .number($0.start), "samples": .number($0.samples), "concealed": .number($0.concealed),
             "reason": .string($0.reason.rawValue),
           ])
         }),
-      "speech": .list(
+      "speech": .array(
         info.speech.map { .object(["start": .number($0.start), "samples": .number($0.samples)]) }),
       "previous": info.previous.map {
         .object([
-          "id": .number($0.id), "closedBy": .string($0.closedBy.rawValue), "pause": .decimal($0.pause),
+          "id": .number($0.id), "closedBy": .string($0.closedBy.rawValue), "pause": .number($0.pause),
         ])
       } ?? .null,
       "backfill": info.backfill?.json ?? .null,
-      "peak": .decimal(info.measured.peak), "rms": .decimal(info.measured.rms), "sha256": .string(info.measured.sha256),
+      "peak": .number(info.measured.peak), "rms": .number(info.measured.rms), "sha256": .string(info.measured.sha256),
     ]
   }
 }

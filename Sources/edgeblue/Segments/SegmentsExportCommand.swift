@@ -2,6 +2,7 @@ import ArgumentParser
 import AudioIngest
 import BlueZ
 import Foundation
+import JSONValues
 
 /// `edgeblue segments export`
 struct SegmentsExportCommand: AsyncParsableCommand {
@@ -92,7 +93,7 @@ struct SegmentsExportCommand: AsyncParsableCommand {
       if terminal.json {
         terminal.print(
           json: .object([
-            "files": .list(files.map(\.json)), "problems": .list(problems.map { .string($0.message) }),
+            "files": .array(files.map(\.json)), "problems": .array(problems.map { .string($0.message) }),
             "open": .number(catalog.openCount),
           ]))
       }
@@ -129,11 +130,11 @@ extension SegmentExport.File {
     return line.columns <= 80 ? [line] : ["\(path.printable):", "  " + contents]
   }
 
-  fileprivate var json: JSON {
+  fileprivate var json: JSONValue {
     .object([
       "path": .string(path), "sampleRate": .number(sampleRate), "samples": .number(samples),
-      "duration": .decimal(duration), "capturedAt": .string(capturedAt),
-      "segments": .list(segments.map { .number($0) }),
+      "duration": .number(duration), "capturedAt": .string(capturedAt),
+      "segments": .array(segments.map { .number($0) }),
     ])
   }
 }

@@ -14,11 +14,11 @@ struct SegmentsListCommand: AsyncParsableCommand {
       if terminal.json {
         terminal.print(
           json: .object([
-            "segments": .list(
+            "segments": .array(
               catalog.entries.map { entry in
                 .object(entry.segment.json.merging(["isDelivered": .bool(entry.isDelivered)]) { $1 })
               }),
-            "problems": .list(catalog.problems.map { .string($0.message) }), "open": .number(catalog.openCount),
+            "problems": .array(catalog.problems.map { .string($0.message) }), "open": .number(catalog.openCount),
           ]))
       }
       for line in catalog.lines { terminal.say(line) }

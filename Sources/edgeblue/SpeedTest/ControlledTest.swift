@@ -1,4 +1,5 @@
 import Foundation
+import JSONValues
 import NetworkPath
 import SpeedTest
 import SpeedTestNIO
@@ -109,7 +110,7 @@ extension SubmissionOutcome {
   }
 
   /// The outcome for programs.
-  var json: JSON {
+  var json: JSONValue {
     switch self {
     case .submitted: ["state": "submitted", "reason": .null]
     case .waiting(let reason): ["state": "waiting", "reason": .string(reason)]
@@ -130,9 +131,9 @@ extension ControlAddress {
   }
 
   /// The address for programs.
-  var json: JSON {
+  var json: JSONValue {
     [
-      "version": .number(version), "external": .string(external), "local": JSON(local),
+      "version": .number(version), "external": .string(external), "local": JSONValue(local),
       "translated": isTranslated.map { .bool($0) } ?? .null,
     ]
   }

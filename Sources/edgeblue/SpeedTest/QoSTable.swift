@@ -20,20 +20,20 @@ extension QoSReport {
   }
 
   /// The numbers of tests for programs.
-  var counts: JSON { ["passed": .number(passed), "failed": .number(failed), "notRun": .number(notRun)] }
+  var counts: JSONValue { ["passed": .number(passed), "failed": .number(failed), "notRun": .number(notRun)] }
 
   /// The results for programs.
-  var json: JSON {
+  var json: JSONValue {
     [
       "passed": .number(passed), "failed": .number(failed), "notRun": .number(notRun),
-      "tests": .list(
+      "tests": .array(
         results.map { result in
           [
             "type": .string(result.kind.rawValue), "objective": .number(result.objective),
             "target": .string(result.target), "verdict": .string(result.verdict.word),
-            "reason": JSON(result.verdict.reason),
+            "reason": JSONValue(result.verdict.reason),
             "startNs": .number(Int(clamping: result.startNs)),
-            "durationNs": .number(Int(clamping: result.durationNs)), "values": JSON(result.values),
+            "durationNs": .number(Int(clamping: result.durationNs)), "values": result.values,
           ]
         }),
     ]
@@ -72,20 +72,6 @@ extension QoSKind {
     case .website: "page"
     case .dns: "DNS"
     case .traceroute, .tracerouteMasked: "route to"
-    }
-  }
-}
-
-extension JSON {
-  /// Creates a value from one of a control server.
-  fileprivate init(_ value: JSONValue) {
-    switch value {
-    case .null: self = .null
-    case .bool(let value): self = .bool(value)
-    case .number: self = value.integer.map { .number($0) } ?? value.double.map { .decimal($0) } ?? .null
-    case .string(let value): self = .string(value)
-    case .array(let values): self = .list(values.map { JSON($0) })
-    case .object(let members): self = .object(Dictionary(members.map { ($0.name, JSON($0.value)) }) { $1 })
     }
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSONValues
 import SpeedTest
 
 /// `edgeblue speedtest history`
@@ -69,16 +70,16 @@ extension SpeedTestRecord {
   }
 
   /// The result without its samples.
-  fileprivate var summary: [String: JSON] {
+  fileprivate var summary: [String: JSONValue] {
     let result = result
-    let values: [String: JSON] = [
+    let values: [String: JSONValue] = [
       "server": .string(server), "threads": .number(result.threads),
-      "downloadBitsPerSecond": JSON(result.download?.throughput.bitsPerSecond),
-      "uploadBitsPerSecond": JSON(result.upload?.throughput.bitsPerSecond),
-      "pingMs": JSON(result.latency.map { $0.median / 1e6 }),
-      "jitterMs": JSON(result.latency.map { $0.jitter / 1e6 }),
-      "qos": qos?.counts ?? .null, "failedIn": JSON(result.failure?.phase.rawValue),
-      "reason": JSON(result.failure?.error?.message),
+      "downloadBitsPerSecond": JSONValue(result.download?.throughput.bitsPerSecond),
+      "uploadBitsPerSecond": JSONValue(result.upload?.throughput.bitsPerSecond),
+      "pingMs": JSONValue(result.latency.map { $0.median / 1e6 }),
+      "jitterMs": JSONValue(result.latency.map { $0.jitter / 1e6 }),
+      "qos": qos?.counts ?? .null, "failedIn": JSONValue(result.failure?.phase.rawValue),
+      "reason": JSONValue(result.failure?.error?.message),
     ]
     return json.merging(values) { $1 }
   }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSONValues
 import SpeedTest
 import SpeedTestNIO
 import Timing
@@ -132,13 +133,13 @@ struct SpeedTestRunCommand: AsyncParsableCommand {
     let number = record.number > 0 ? record.number : nil
     let table = SpeedTestReport(record)
     if terminal.json {
-      var fields = table.json(server: record.server).merging(["number": JSON(number)]) { $1 }
+      var fields = table.json(server: record.server).merging(["number": JSONValue(number)]) { $1 }
       if let granted {
         fields["control"] = record.control?.json ?? .null
         fields["submission"] = report.submission?.json ?? .null
         fields["qos"] = record.qos?.json ?? .null
         fields["qosSubmission"] = report.qosSubmission?.json ?? .null
-        fields["addresses"] = .list(granted.addresses.map(\.json))
+        fields["addresses"] = .array(granted.addresses.map(\.json))
       }
       terminal.print(json: .object(fields))
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import JSONValues
 import Logging
 import SpeedTest
 import SpeedTestNIO
@@ -76,7 +77,7 @@ struct SpeedTestServeCommand: AsyncParsableCommand {
         + (server.pingPort.map { ", pings on UDP port \($0)" } ?? "")
         + (open ? ", to every client" : ", to clients with a key")
       terminal.happened(
-        text, "serving", ["port": .number(server.port), "pingPort": JSON(server.pingPort)])
+        text, "serving", ["port": .number(server.port), "pingPort": JSONValue(server.pingPort)])
       let manager = ServiceManager()
       manager?.notifyReady(text)
       let role = Role {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSONValues
 import SpeedTest
 import SpeedTestNIO
 
@@ -33,19 +34,21 @@ struct SpeedTestShowCommand: AsyncParsableCommand {
 
 extension SpeedTestRecord.Control {
   /// The reference for programs.
-  var json: JSON {
+  var json: JSONValue {
     [
-      "address": .string(address), "test": .string(test), "openTest": JSON(openTest), "provider": JSON(provider),
+      "address": .string(address), "test": .string(test), "openTest": JSONValue(openTest),
+      "provider": JSONValue(provider),
     ]
   }
 }
 
 extension SpeedTestRecord.Location {
   /// The location for programs.
-  fileprivate var json: JSON {
+  fileprivate var json: JSONValue {
     [
-      "latitude": .decimal(place.latitude), "longitude": .decimal(place.longitude), "error": JSON(error),
-      "altitude": JSON(altitude), "speed": JSON(speed), "course": JSON(course), "provider": .string(provider),
+      "latitude": .number(place.latitude), "longitude": .number(place.longitude), "error": JSONValue(error),
+      "altitude": JSONValue(altitude), "speed": JSONValue(speed), "course": JSONValue(course),
+      "provider": .string(provider),
       "atNs": .number(Int(nanoseconds)),
     ]
   }
@@ -59,11 +62,11 @@ extension SpeedTestRecord {
   }
 
   /// The fields that a report does not have.
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     [
       "number": .number(number), "startMs": .number(Int(startMs)), "durationMs": .number(Int(durationMs)),
-      "locations": .list((locations ?? []).map(\.json)), "qos": qos?.json ?? .null, "control": control?.json ?? .null,
-      "alongside": .list(alongside.map { .string($0) }),
+      "locations": .array((locations ?? []).map(\.json)), "qos": qos?.json ?? .null, "control": control?.json ?? .null,
+      "alongside": .array(alongside.map { .string($0) }),
       "loop": loop.map {
         ["id": .string($0.id.uuidString), "test": .number($0.test), "attempt": .number($0.attempt)]
       } ?? .null,

@@ -1,4 +1,5 @@
 import Foundation
+import JSONValues
 
 /// The output of a command: text for a user, or one JSON object per line for a program.
 struct Terminal: Sendable {
@@ -42,7 +43,7 @@ struct Terminal: Sendable {
   /// Prints an event: a line with the time in text mode, an object with all fields in JSON mode.
   /// - Parameter severity: The severity of the line in the journal.
   func happened(
-    _ text: String, _ event: String, _ fields: [String: JSON] = [:], paint colour: Paint? = nil,
+    _ text: String, _ event: String, _ fields: [String: JSONValue] = [:], paint colour: Paint? = nil,
     severity: Journal.Severity = .info
   ) {
     if json {
@@ -56,8 +57,8 @@ struct Terminal: Sendable {
   }
 
   /// Prints one JSON object, in either mode.
-  func print(json value: JSON) {
-    Output.write(value.text + "\n")
+  func print(json value: JSONValue) {
+    Output.write(value.line + "\n")
   }
 
   /// Prints a report: as JSON in JSON mode, as lines otherwise.
@@ -139,6 +140,6 @@ struct Terminal: Sendable {
 
 /// A value that a command prints, as text or as a JSON object.
 protocol Report {
-  var json: [String: JSON] { get }
+  var json: [String: JSONValue] { get }
   var lines: [String] { get }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import JSONValues
 import Timing
 import Uploads
 
@@ -268,7 +269,7 @@ private actor FollowedUploads {
     if !isOver { try checkPause() }
   }
 
-  private func report(_ end: UploadTally.End, _ id: Int64, _ name: String, _ fields: [String: JSON]) {
+  private func report(_ end: UploadTally.End, _ id: Int64, _ name: String, _ fields: [String: JSONValue]) {
     guard reported.insert(id).inserted else { return }
     tally.add(end)
     if terminal.isLive { Output.write(screen.frame([])) }

@@ -1,4 +1,5 @@
 import Foundation
+import JSONValues
 import Uploads
 
 /// Formats the queue for display.
@@ -91,15 +92,16 @@ enum UploadText {
 
 extension UploadItem {
   /// The item in JSON.
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     [
-      "id": .number(Int(id)), "state": .string(state.rawValue), "endpoint": JSON(request.endpoint),
+      "id": .number(Int(id)), "state": .string(state.rawValue), "endpoint": JSONValue(request.endpoint),
       "bucket": .string(request.bucket),
       "key": .string(request.key), "account": .string(request.account), "path": .string(request.content.path),
       "size": .number(Int(request.content.size)), "sha256": .string(request.content.sha256),
       "attempts": .number(attempts), "queuedAtMs": .number(Int(queuedAtMs)),
-      "nextAttemptAtMs": JSON(nextAttemptAtMs.map { Int($0) }), "endedAtMs": JSON(finishedAtMs.map { Int($0) }),
-      "problem": JSON(problem), "failure": JSON(failure?.rawValue), "partsUploaded": .number(parts.count),
+      "nextAttemptAtMs": JSONValue(nextAttemptAtMs.map { Int($0) }),
+      "endedAtMs": JSONValue(finishedAtMs.map { Int($0) }),
+      "problem": JSONValue(problem), "failure": JSONValue(failure?.rawValue), "partsUploaded": .number(parts.count),
     ]
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSONValues
 import Uploads
 
 extension UploadsCommand {
@@ -84,11 +85,11 @@ extension UploadText {
 
 extension UploadEvent {
   /// The event in JSON.
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     [
       "id": .number(Int(id)), "atMs": .number(Int(atMs)), "lastAtMs": .number(Int(lastAtMs)), "times": .number(times),
-      "event": .string(kind.rawValue), "item": JSON(item.map { Int($0) }), "object": JSON(object),
-      "account": JSON(account), "failure": JSON(failure?.rawValue), "reason": JSON(reason),
+      "event": .string(kind.rawValue), "item": JSONValue(item.map { Int($0) }), "object": JSONValue(object),
+      "account": JSONValue(account), "failure": JSONValue(failure?.rawValue), "reason": JSONValue(reason),
     ]
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import JSONValues
 import Uploads
 
 extension UploadsCommand {
@@ -65,7 +66,7 @@ extension UploadsCommand {
         terminal.print(
           json: .object([
             "id": .number(Int(item.id)), "server": .string(found.word), "isQueuedAgain": .bool(isRepaired),
-            "error": JSON(found.failure?.message),
+            "error": JSONValue(found.failure?.message),
           ]))
       }
       let end = isRepaired ? ", queued again" : found.isWrong && isGone ? ", and its local file is gone" : ""

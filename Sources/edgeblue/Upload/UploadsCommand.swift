@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSONValues
 
 /// `edgeblue uploads`
 struct UploadsCommand: AsyncParsableCommand {
@@ -43,7 +44,7 @@ struct UploadsCommand: AsyncParsableCommand {
         let known = try found.as(seenWith: store.uploader, missing: store.missingCredentials())
         let events = try store.events(item: known.id)
         if terminal.json {
-          let list = JSON.list(events.map { .object($0.json) })
+          let list = JSONValue.array(events.map { .object($0.json) })
           terminal.print(json: .object(known.json.merging(["events": list]) { $1 }))
         }
         for line in UploadText.lines(known) { terminal.say(line) }

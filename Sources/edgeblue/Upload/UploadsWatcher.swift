@@ -1,4 +1,5 @@
 import Foundation
+import JSONValues
 import Timing
 import Uploads
 
@@ -23,9 +24,9 @@ struct UploadsNow {
   }
 
   /// The snapshot as JSON.
-  var json: [String: JSON] {
+  var json: [String: JSONValue] {
     let items = running.map { item in
-      JSON.object([
+      JSONValue.object([
         "id": .number(Int(item.id)), "key": .string(item.request.key), "size": .number(Int(item.request.content.size)),
         "sent": .number(Int(sent[item.id] ?? 0)),
       ])
@@ -33,8 +34,8 @@ struct UploadsNow {
     let speed = bytesPerSecond ?? 0
     return [
       "toGo": .number(count), "bytesLeft": .number(Int(bytesLeft)), "bytesPerSecond": .number(Int(speed)),
-      "secondsLeft": JSON(speed > 0 ? Int(min(Double(bytesLeft) / speed, 1e9)) : nil), "running": .list(items),
-      "failed": .number(totals.items[.failed] ?? 0), "uploader": JSON(uploader?.processID.map { Int($0) }),
+      "secondsLeft": JSONValue(speed > 0 ? Int(min(Double(bytesLeft) / speed, 1e9)) : nil), "running": .array(items),
+      "failed": .number(totals.items[.failed] ?? 0), "uploader": JSONValue(uploader?.processID.map { Int($0) }),
     ]
   }
 }
@@ -114,7 +115,7 @@ struct UploadsWatcher: Sendable {
       let now = try monitor.read(store)
       let lines = UploadText.live(
         now, notes: try Self.notes(store, now.totals, now.uploader), events: try store.events(limit: Self.eventLimit))
-      let text = terminal.json ? JSON.object(now.json).text : lines.joined(separator: "\n")
+      let text = terminal.json ? JSONValue.object(now.json).line : lines.joined(separator: "\n")
       if terminal.isLive {
         Output.write(screen.frame(lines))
       } else if text != shown {

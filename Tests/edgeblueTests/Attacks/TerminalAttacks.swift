@@ -1,5 +1,6 @@
 import Agent
 import Foundation
+import JSONValues
 import SystemState
 import Testing
 
@@ -36,9 +37,9 @@ import Testing
 
   @Test("No control sequence in a string of JSON reaches the terminal, and its reader gets it")
   func jsonIsHarmless() throws {
-    let value = JSON.object(["name\u{9b}": .string("häß 😀 \(Self.hostile)\u{e0001}\u{2028}\n\"\\")])
-    Self.expectHarmless(value.text, "JSON")
-    let read = try #require(try JSONSerialization.jsonObject(with: Data(value.text.utf8)) as? [String: String])
+    let value = JSONValue.object(["name\u{9b}": .string("häß 😀 \(Self.hostile)\u{e0001}\u{2028}\n\"\\")])
+    Self.expectHarmless(value.line, "JSON")
+    let read = try #require(try JSONSerialization.jsonObject(with: Data(value.line.utf8)) as? [String: String])
     #expect(read == ["name\u{9b}": "häß 😀 \(Self.hostile)\u{e0001}\u{2028}\n\"\\"])
   }
 
