@@ -253,7 +253,8 @@ var targets: [Target] = [
   .testTarget(
     name: "CoverageTests",
     dependencies: [
-      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Coverage", full("GRDB", "GRDB.swift"),
+      "JSONValues", "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Coverage",
+      full("GRDB", "GRDB.swift"),
     ],
     swiftSettings: settings),
   .testTarget(

@@ -1,5 +1,6 @@
 internal import AsyncHTTPClient
 public import FoundationEssentials
+public import JSONValues
 internal import NIOCore
 internal import NIOFoundationCompat
 internal import NIOHTTP1

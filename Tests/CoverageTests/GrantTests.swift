@@ -1,4 +1,5 @@
 import Foundation
+import JSONValues
 import Testing
 
 @testable import Coverage
@@ -64,10 +65,10 @@ import Testing
   }
 
   @Test("Errors are read in both forms, and cut") func errors() {
-    #expect(CoverageReply(status: 400, body: Data(#"{"error":["a","b"]}"#.utf8)).errors == ["a", "b"])
-    #expect(CoverageReply(status: 400, body: Data(#"{"error":"a"}"#.utf8)).reason == "a")
-    #expect(CoverageReply(status: 500, body: Data("<html>".utf8)).reason == "status 500")
+    #expect(ControlReply(status: 400, body: Data(#"{"error":["a","b"]}"#.utf8)).errors == ["a", "b"])
+    #expect(ControlReply(status: 400, body: Data(#"{"error":"a"}"#.utf8)).reason == "a")
+    #expect(ControlReply(status: 500, body: Data("<html>".utf8)).reason == "status 500")
     let long = String(repeating: "x", count: 1000)
-    #expect(CoverageReply(status: 400, body: Data(#"{"error":["\#(long)"]}"#.utf8)).reason.count == 200)
+    #expect(ControlReply(status: 400, body: Data(#"{"error":["\#(long)"]}"#.utf8)).reason.count == 200)
   }
 }

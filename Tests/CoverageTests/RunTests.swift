@@ -1,4 +1,5 @@
 import Foundation
+import JSONValues
 import Streams
 import SystemTesting
 import Testing
@@ -20,7 +21,7 @@ import Testing
     let inner: FakeServer
     let port: Int
 
-    func post(_ route: CoverageRoute, members: Data) async throws -> CoverageReply {
+    func post(_ route: CoverageRoute, members: Data) async throws -> ControlReply {
       var reply = try await inner.post(route, members: members)
       let text = String(decoding: reply.body, as: UTF8.self)
       reply.body = Data(text.replacing(#""ping_port":"9""#, with: #""ping_port":"\#(port)""#).utf8)

@@ -1,4 +1,5 @@
 import Foundation
+import JSONValues
 
 @testable import Coverage
 
@@ -33,7 +34,7 @@ extension Target {
       ]
     ) { bytes in
       for status in [0, 200, 302, 400, 408, 409, 429, 500, 999] {
-        let reply = CoverageReply(status: status, body: Data(bytes))
+        let reply = ControlReply(status: status, body: Data(bytes))
         let verdict = ResendRules.verdict(reply, wasUnconfirmed: false)
         require(verdict != .delivered || reply.isSuccess, "a delivery that the server does not report")
         require(reply.reason.count <= 200, "a reason without a bound")

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import JSONValues
 internal import Timing
 
 /// The rules of sending stored sessions that depend on nothing but their arguments.
@@ -35,7 +36,7 @@ enum ResendRules {
   /// - Parameters:
   ///   - reply: The reply.
   ///   - wasUnconfirmed: Whether the server may have the session from an earlier attempt.
-  static func verdict(_ reply: CoverageReply, wasUnconfirmed: Bool) -> Verdict {
+  static func verdict(_ reply: ControlReply, wasUnconfirmed: Bool) -> Verdict {
     let errors = reply.errors
     switch reply.status {
     case 200..<300 where errors.isEmpty:

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-internal import JSONValues
+public import JSONValues
 
 /// A route of a control server for coverage.
 public enum CoverageRoute: String, Sendable, Hashable {
@@ -7,29 +7,6 @@ public enum CoverageRoute: String, Sendable, Hashable {
   case request = "/coverageRequest"
   /// The result of a session.
   case result = "/coverageResult"
-}
-
-/// The reply of a control server, whatever its status.
-public struct CoverageReply: Sendable, Hashable {
-  /// The status code of HTTP.
-  public var status: Int
-  /// The body, as it came.
-  public var body: Data
-
-  /// Creates a reply from its status and its body.
-  public init(status: Int, body: Data) {
-    self.status = status
-    self.body = body
-  }
-
-  /// A Boolean value that indicates whether the status reports success.
-  public var isSuccess: Bool { (200..<300).contains(status) }
-
-  /// The errors that the server names, at most 8 with at most 200 characters each.
-  public var errors: [String] { LenientJSON(parsing: body)?.errors ?? [] }
-
-  /// The first error of the server, or its status.
-  public var reason: String { errors.first ?? "status \(status)" }
 }
 
 /// A connection to a control server, with limits on time and size.
@@ -42,7 +19,7 @@ public protocol CoverageTransport: Sendable {
   ///   - members: A JSON object.
   /// - Throws: ``CoverageError``: with code `.unreachable` if the server has certainly not received the request, with
   ///   another if it may have; `CancellationError`.
-  func post(_ route: CoverageRoute, members: Data) async throws -> CoverageReply
+  func post(_ route: CoverageRoute, members: Data) async throws -> ControlReply
 }
 
 extension CoverageTransport {

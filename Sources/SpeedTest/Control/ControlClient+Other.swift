@@ -1,5 +1,5 @@
 package import FoundationEssentials
-internal import JSONValues
+package import JSONValues
 
 extension ControlClient {
   /// Posts a document of another kind of measurement, with the members that every request has.

@@ -1,19 +1,5 @@
 public import FoundationEssentials
-internal import JSONValues
-
-/// The reply of a control server to a request.
-public struct ControlReply: Sendable, Hashable {
-  /// The status code of HTTP.
-  public var status: Int
-  /// The body, at most ``ControlTransport/bodyLimit`` bytes.
-  public var body: Data
-
-  /// Creates a reply from its status and its body.
-  public init(status: Int, body: Data) {
-    self.status = status
-    self.body = body
-  }
-}
+public import JSONValues
 
 /// A transport that carries requests to control servers, with limits on time and size.
 public protocol ControlTransport: Sendable {
@@ -33,7 +19,7 @@ extension ControlTransport {
 
 /// A reply as the protocol of control servers reads it: members, and errors also where the status is 200.
 struct ControlAnswer {
-  let status: Int
+  let reply: ControlReply
   let members: JSONValue
   let errors: [String]
 
@@ -41,11 +27,11 @@ struct ControlAnswer {
   /// - Throws: ``SpeedTestError`` with code `.invalidReply` for a success that is no JSON object, as that of a captive
   ///   portal.
   init(_ reply: ControlReply) throws(SpeedTestError) {
-    status = reply.status
+    self.reply = reply
     if let reader = LenientJSON(parsing: reply.body), case .object = reader.value {
       members = reader.value
       errors = reader.errors
-    } else if isSuccess(reply.status) {
+    } else if reply.isSuccess {
       throw SpeedTestError(.invalidReply, "the control server sent no JSON object")
     } else {
       members = .null
@@ -56,17 +42,11 @@ struct ControlAnswer {
   /// Returns the members of a success without errors.
   /// - Throws: ``SpeedTestError`` with code `.declined`, which contains the reason of the server.
   func success(_ operation: String) throws(SpeedTestError) -> JSONValue {
-    guard isSuccess(status), errors.isEmpty else { throw declined(operation) }
+    guard reply.isSuccess, errors.isEmpty else { throw declined(operation) }
     return members
   }
 
   func declined(_ operation: String) -> SpeedTestError {
-    SpeedTestError(.declined, "\(operation): the control server declined: \(reason)")
+    SpeedTestError(.declined, "\(operation): the control server declined: \(reply.reason)")
   }
-
-  /// The reason of the server, or its status.
-  var reason: String { errors.first ?? "status \(status)" }
 }
-
-/// Returns `true` if a status code of HTTP reports success.
-func isSuccess(_ status: Int) -> Bool { (200..<300).contains(status) }

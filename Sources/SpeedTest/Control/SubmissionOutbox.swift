@@ -119,7 +119,7 @@ public struct SubmissionOutbox: Sendable {
     do {
       let reply = try await transport.post(submission.url, body: Data(submission.document.utf8))
       let answer = try ControlAnswer(reply)
-      return .replied(status: answer.status, errors: answer.errors)
+      return .replied(status: answer.reply.status, errors: answer.errors)
     } catch let error as SpeedTestError {
       return error.code == .unreachable ? .unreached(error.message) : .lost(error.message)
     }
@@ -131,7 +131,7 @@ public struct SubmissionOutbox: Sendable {
     do {
       let reply = try await transport.post(submission.server + "/qosTestResult", body: Data(body))
       let answer = try ControlAnswer(reply)
-      guard isSuccess(answer.status) else { return nil }
+      guard answer.reply.isSuccess else { return nil }
       return answer.members["testresultdetail"]?.elements?.isEmpty == false
     } catch is SpeedTestError {
       return nil

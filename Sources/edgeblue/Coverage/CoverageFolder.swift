@@ -3,6 +3,7 @@ import ArgumentParser
 import Coverage
 import DurableFiles
 import Foundation
+import JSONValues
 import SpeedTest
 
 /// The option that names the folder of the stored sessions.
@@ -66,10 +67,9 @@ struct CoverageControl: CoverageTransport {
   let client: ControlClient
   let acceptsTerms: Bool
 
-  func post(_ route: CoverageRoute, members: Data) async throws -> CoverageReply {
+  func post(_ route: CoverageRoute, members: Data) async throws -> ControlReply {
     do {
-      let reply = try await client.post(route.rawValue, adding: members, acceptsTerms: acceptsTerms)
-      return CoverageReply(status: reply.status, body: reply.body)
+      return try await client.post(route.rawValue, adding: members, acceptsTerms: acceptsTerms)
     } catch let error as SpeedTestError {
       let code: CoverageError.Code =
         switch error.code {

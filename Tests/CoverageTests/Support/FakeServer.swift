@@ -1,4 +1,5 @@
 import Foundation
+import JSONValues
 import Streams
 
 @testable import Coverage
@@ -45,26 +46,26 @@ final class FakeServer: CoverageTransport {
     self.onPost = onPost
   }
 
-  func post(_ route: CoverageRoute, members: Data) async throws -> CoverageReply {
+  func post(_ route: CoverageRoute, members: Data) async throws -> ControlReply {
     let fault = fault(route)
     onPost(route, false)
     switch fault {
     case .unreachable: throw CoverageError(.unreachable, "no server responds")
-    case .failure: return CoverageReply(status: 503, body: Data())
-    case .portal: return CoverageReply(status: 200, body: Data("<html>Welcome</html>".utf8))
-    case .refusal: return CoverageReply(status: 422, body: Data(#"{"error":["figures"]}"#.utf8))
+    case .failure: return ControlReply(status: 503, body: Data())
+    case .portal: return ControlReply(status: 200, body: Data("<html>Welcome</html>".utf8))
+    case .refusal: return ControlReply(status: 422, body: Data(#"{"error":["figures"]}"#.utf8))
     default: break
     }
     let reply = work(route, try JSONSerialization.jsonObject(with: members) as? [String: Any] ?? [:])
     onPost(route, true)
     switch fault {
     case .lostReply: throw CoverageError(.interrupted, "the connection was interrupted")
-    case .failureAfterwards: return CoverageReply(status: 502, body: Data("bad gateway".utf8))
+    case .failureAfterwards: return ControlReply(status: 502, body: Data("bad gateway".utf8))
     default: return reply
     }
   }
 
-  private func work(_ route: CoverageRoute, _ members: [String: Any]) -> CoverageReply {
+  private func work(_ route: CoverageRoute, _ members: [String: Any]) -> ControlReply {
     state.withLock { state in
       switch route {
       case .request:
@@ -77,15 +78,15 @@ final class FakeServer: CoverageTransport {
           {"test_uuid":"\(uuid)","loop_uuid":"L\(state.next)","ping_token":"\(token)","ping_host":"127.0.0.1",\
           "ping_port":"9"}
           """
-        return CoverageReply(status: 201, body: Data(text.utf8))
+        return ControlReply(status: 201, body: Data(text.utf8))
       case .result:
         state.attempts += 1
         let uuid = members["test_uuid"] as? String ?? ""
         guard state.granted.remove(uuid) != nil else {
-          return CoverageReply(status: 400, body: Data(#"{"error":["No started test found by id \#(uuid)"]}"#.utf8))
+          return ControlReply(status: 400, body: Data(#"{"error":["No started test found by id \#(uuid)"]}"#.utf8))
         }
         state.taken.append((uuid, members["fences"] as? [[String: Any]] ?? []))
-        return CoverageReply(status: 200, body: Data("{}".utf8))
+        return ControlReply(status: 200, body: Data("{}".utf8))
       }
     }
   }

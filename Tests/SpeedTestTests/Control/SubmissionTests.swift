@@ -1,5 +1,6 @@
 import DeterministicTesting
 import Foundation
+import JSONValues
 import Streams
 import SystemTesting
 import Testing
