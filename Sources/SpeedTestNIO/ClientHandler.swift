@@ -4,7 +4,7 @@ internal import SpeedTest
 internal import Timing
 
 /// The channel handler of a client's connection: it performs the actions of ``ClientConnection``.
-final class ClientHandler: ChannelInboundHandler {
+final class ClientHandler: PayloadHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
@@ -43,10 +43,6 @@ final class ClientHandler: ChannelInboundHandler {
 
   // MARK: The channel
 
-  func handlerAdded(context: ChannelHandlerContext) {
-    if context.channel.isActive { channelActive(context: context) }
-  }
-
   func channelActive(context: ChannelHandlerContext) {
     guard connection == nil else { return }
     self.context = context
@@ -74,11 +70,6 @@ final class ClientHandler: ChannelInboundHandler {
       return try result.get()
     }
     count()
-  }
-
-  func channelWritabilityChanged(context: ChannelHandlerContext) {
-    if context.channel.isWritable { sendPayload() }
-    context.fireChannelWritabilityChanged()
   }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -125,12 +116,10 @@ final class ClientHandler: ChannelInboundHandler {
     context.writeAndFlush(wrapOutboundOut(context.channel.allocator.buffer(string: text)), promise: nil)
   }
 
-  private func sendPayload() {
+  func sendPayload() {
     guard let context, connection != nil else { return }
     let outcome = pump.run(context) { connection?.nextPayload(at: time.now) }
-    guard outcome == .yield else { return }
-    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-    context.eventLoop.execute { bound.value.sendPayload() }
+    if outcome == .yield { sendPayload(afterOthersOf: context.eventLoop) }
   }
 
   /// Adds to the meter what has been transferred since the last time.

@@ -4,7 +4,7 @@ internal import SpeedTest
 internal import Timing
 
 /// The channel handler of a server's connection: it performs the actions of ``ServerConnection``.
-final class ServerHandler: ChannelInboundHandler {
+final class ServerHandler: PayloadHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
@@ -26,10 +26,6 @@ final class ServerHandler: ChannelInboundHandler {
   }
 
   // MARK: The channel
-
-  func handlerAdded(context: ChannelHandlerContext) {
-    if context.channel.isActive { channelActive(context: context) }
-  }
 
   func channelActive(context: ChannelHandlerContext) {
     guard self.context == nil else { return }
@@ -58,11 +54,6 @@ final class ServerHandler: ChannelInboundHandler {
     perform { connection, now in
       buffer.withUnsafeReadableBytes { connection.receive($0, at: now, isWritable: isWritable) }
     }
-  }
-
-  func channelWritabilityChanged(context: ChannelHandlerContext) {
-    if context.channel.isWritable { sendPayload() }
-    context.fireChannelWritabilityChanged()
   }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -111,7 +102,7 @@ final class ServerHandler: ChannelInboundHandler {
     context?.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
   }
 
-  private func sendPayload() {
+  func sendPayload() {
     guard let context, let connection, connection.hasPayload else { return }
     var sent = 0
     let outcome = pump.run(context, isFramed: connection.isFramed) {
@@ -123,9 +114,7 @@ final class ServerHandler: ChannelInboundHandler {
     switch outcome {
     case .finished: perform { connection, now in connection.resume(at: now) }
     case .full: break
-    case .yield:
-      let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-      context.eventLoop.execute { bound.value.sendPayload() }
+    case .yield: sendPayload(afterOthersOf: context.eventLoop)
     }
   }
 
