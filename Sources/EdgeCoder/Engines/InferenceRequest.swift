@@ -27,4 +27,9 @@ public struct InferenceRequest: Sendable, Hashable {
     self.init(prompt: ChatMessage.prompt(for: messages), maxTokens: maxTokens)
     details.messages = messages
   }
+
+  /// The conversation for an engine that has messages: without any, the prompt is that of the user.
+  package var conversation: [ChatMessage] {
+    details.messages.isEmpty ? [ChatMessage(.user, prompt)] : details.messages
+  }
 }

@@ -22,8 +22,7 @@ enum OllamaWire {
       options += details.options.members
       var members: [JSONValue.Member] = [.init("model", .string(model))]
       if isChat {
-        let messages = details.messages.isEmpty ? [ChatMessage(.user, request.prompt)] : details.messages
-        members.append(.init("messages", .array(messages.map(OllamaWire.message))))
+        members.append(.init("messages", .array(request.conversation.map(OllamaWire.message))))
       } else {
         members.append(.init("prompt", .string(request.prompt)))
       }

@@ -88,9 +88,7 @@ struct OpenAIRequestForm {
     switch route {
     case .completions: members.append(.init("prompt", .string(request.prompt)))
     case .chat:
-      let messages =
-        request.details.messages.isEmpty ? [ChatMessage(.user, request.prompt)] : request.details.messages
-      members.append(.init("messages", .array(messages.map(Self.message))))
+      members.append(.init("messages", .array(request.conversation.map(Self.message))))
       if let format { members.append(.init("response_format", format)) }
       members += thinking
       members += tools
