@@ -10,7 +10,7 @@ import Testing
       Metric(
         "jobs_total", .counter, "Jobs\nby \"outcome\".",
         [.init(3, ["outcome": "a \"b\"\n\\", "kind": "x"]), .init(0.5)]),
-      Metric("nothing", .gauge, "Left out.", nil),
+      Metric("nothing", .gauge, "Left out.", Int?.none),
       Metric("edges", .gauge, "Edges.", [.init(.infinity), .init(-.infinity), .init(.nan), .init(1e18)]),
     ]
     #expect(

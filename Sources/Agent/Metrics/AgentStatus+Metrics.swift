@@ -16,7 +16,7 @@ extension AgentStatus {
         power.map { $0.onExternalPower ? 1 : 0 }),
       Metric(
         "edgeblue_agent_battery_ratio", .gauge, "The battery level, 0 to 1.",
-        power?.batteryLevelPct.map { [Metric.Sample(Double($0) / 100)] } ?? []),
+        power?.batteryLevelPct.map { Double($0) / 100 }),
       Metric(
         "edgeblue_agent_downgrades_total", .counter, "Automatic changes from On to Bluetooth Local.",
         counters.downgrades),
@@ -41,7 +41,7 @@ extension CoordinatorStatus {
       Metric(
         "edgeblue_coordinator_last_heartbeat_timestamp_seconds", .gauge,
         "The Unix time of the last accepted heartbeat.",
-        lastHeartbeatAtMs.map { [Metric.Sample(Double($0) / 1000)] } ?? []),
+        lastHeartbeatAtMs.map { Double($0) / 1000 }),
       Metric(
         "edgeblue_coordinator_unreachable", .gauge, "1 while the coordinator cannot be reached.",
         health.unreachableSinceMs == nil ? 0 : 1),
@@ -50,7 +50,7 @@ extension CoordinatorStatus {
         health.heartbeatsFailed),
       Metric(
         "edgeblue_coordinator_task_seconds_total", .counter, "The time spent on tasks.",
-        [.init(Double(health.workedMs) / 1000)]),
+        Double(health.workedMs) / 1000),
       Metric("edgeblue_coordinator_working", .gauge, "1 while a task is worked on.", isWorking ? 1 : 0),
       Metric(
         "edgeblue_coordinator_tasks_total", .counter, "Tasks that were worked on, by outcome.",

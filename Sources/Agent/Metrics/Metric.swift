@@ -48,7 +48,12 @@ public struct Metric: Sendable, Hashable {
 
   /// Creates a metric with one sample, or none if the value is unknown.
   public init(_ name: String, _ kind: Kind, _ help: String, _ value: Int?) {
-    self.init(name, kind, help, value.map { [Sample(Double($0))] } ?? [])
+    self.init(name, kind, help, value.map { Double($0) })
+  }
+
+  /// Creates a metric with one sample, or none if the value is unknown.
+  package init(_ name: String, _ kind: Kind, _ help: String, _ value: Double?) {
+    self.init(name, kind, help, value.map { [Sample($0)] } ?? [])
   }
 
   /// Creates a gauge with a sample for each possible state: 1 for the present one, 0 for the others.

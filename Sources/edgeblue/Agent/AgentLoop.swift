@@ -181,7 +181,7 @@ extension LoopState? {
       Metric("edgeblue_loop_last_rate_bits_per_second", .gauge, "The rates of the last completed test.", rates),
       Metric(
         "edgeblue_loop_last_ping_seconds", .gauge, "The round-trip time of the last completed test.",
-        (last?.pingMs).map { [Metric.Sample($0 / 1000)] } ?? []),
+        (last?.pingMs).map { $0 / 1000 }),
     ]
   }
 }

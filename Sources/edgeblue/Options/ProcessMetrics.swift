@@ -11,7 +11,7 @@ enum ProcessMetrics {
         [.init(1, ["version": EdgeBlueVersion.current])]),
       Metric(
         "process_cpu_seconds_total", .counter, "The processor time that this process has used.",
-        [.init(statistics.cpuSeconds)]),
+        statistics.cpuSeconds),
       Metric(
         "process_resident_memory_bytes", .gauge, "The memory of this process that is in RAM.",
         statistics.residentBytes),
@@ -19,7 +19,7 @@ enum ProcessMetrics {
       Metric("process_threads", .gauge, "The threads of this process.", statistics.threads),
       Metric(
         "process_start_time_seconds", .gauge, "The Unix time at which this process was started.",
-        statistics.startSeconds.map { [.init($0)] } ?? []),
+        statistics.startSeconds),
     ]
   }
 

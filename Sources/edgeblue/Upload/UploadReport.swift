@@ -40,7 +40,7 @@ struct UploadReport: Sendable {
         byState { Double(totals.bytes[$0] ?? 0) }),
       Metric(
         "edgeblue_uploads_oldest_age_seconds", .gauge, "Age of the oldest item that is not uploaded.",
-        totals.oldestQueuedAtMs.map { [Metric.Sample(Double(max(atMs - $0, 0)) / 1000)] } ?? []),
+        totals.oldestQueuedAtMs.map { Double(max(atMs - $0, 0)) / 1000 }),
       Metric("edgeblue_uploads_paused", .gauge, "Whether the user has paused the whole queue.", isPaused ? 1 : 0),
       Metric(
         "edgeblue_uploads_attempts_total", .counter, "Attempts, including failed ones.", counters.attempts),
@@ -57,7 +57,7 @@ struct UploadReport: Sendable {
       Metric(
         "edgeblue_uploads_success_ratio", .gauge,
         "Share of attempts since the start that succeeded, 0 to 1.",
-        counters.successRatio.map { [Metric.Sample($0)] } ?? []),
+        counters.successRatio),
       Metric(
         "edgeblue_uploads_accounts_without_credentials", .gauge,
         "Accounts with items, but without valid credentials.", status.credentialProblems.count),
