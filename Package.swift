@@ -279,7 +279,8 @@ var targets: [Target] = [
     name: "SystemStateTests",
     dependencies: [
       "Streams", "Timing", "DeterministicTesting", "SystemTesting", "DBus", "DBusTesting", "SystemState", log,
-    ], swiftSettings: settings),
+    ],
+    exclude: ["Peers"], swiftSettings: settings),
   .testTarget(
     name: "BackgroundTasksTests",
     dependencies: ["Streams", "Timing", "DurableFiles", "DeterministicTesting", "SystemTesting", "BackgroundTasks"],
