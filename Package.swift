@@ -304,7 +304,8 @@ var targets: [Target] = [
     name: "RadioTests",
     dependencies: [
       "Streams", "Timing", "DeterministicTesting", "SystemTesting", "Agent", "AudioIngest", "AudioIngestTesting",
-      "AudioWearables", "BlueZ", "BlueZTesting", "CoreBluetooth", "DBus", "EdgeCoder", "EdgeCoderTesting",
+      "AudioWearables", "BlueZ", "BlueZTesting", "Btsnoop", "CoreBluetooth", "DBus", "EdgeCoder",
+      "EdgeCoderTesting",
     ],
     swiftSettings: settings),
   .testTarget(

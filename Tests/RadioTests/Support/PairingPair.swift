@@ -43,6 +43,11 @@ struct PairingPair: Sendable {
   /// The peripheral as the central sees it, both strangers to each other, with a link.
   func connect() async throws -> Device {
     try await forget()
+    return try await connectAgain()
+  }
+
+  /// The same with what both ends know of each other.
+  func connectAgain() async throws -> Device {
     let (device, advertisement) = try await find()
     try await device.connect()
     try await advertisement.stop()
