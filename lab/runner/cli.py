@@ -154,7 +154,7 @@ def parse_run(arguments: list[str]) -> Job:
         capture=parsed.capture,
         bluetoothd=not parsed.no_bluetoothd,
         bluetoothd_args=parsed.bluetoothd_args,
-        eatt=parsed.eatt,
+        channels=parsed.eatt,
         environment=dict(parsed.env),
         virtual_time=parsed.virtual_time,
     )
@@ -224,7 +224,8 @@ def _run_parser() -> Parser:
     add("--env", type=_variable, action="append", default=[], metavar="NAME[=VALUE]", help="set or pass on a variable")
     add("--no-bluetoothd", action="store_true", help="controllers and a bus, but no bluetoothd")
     add("--no-btvirt", action="store_true", help="no controllers: CMD makes them through /dev/vhci")
-    add("--eatt", action="store_true", help="leave BlueZ's default of three ATT channels (the lab sets one)")
+    add("--eatt", nargs="?", type=int, choices=(2, 3), const=3, default=1, metavar="N",
+        help="up to N ATT channels per connection, 2 or 3 (default 3 with this option, 1 without)")  # fmt: skip
     add("--bluetoothd-args", type=shlex.split, default=[], metavar="=ARGS", help="more arguments, as in --bluetoothd-args=-d")
     add("--virtual-time", action="store_true", help="with uml: waiting costs no time and computing none either")
     loudness = parser.add_mutually_exclusive_group()

@@ -29,7 +29,7 @@ class Job:
     capture: Path | None = None
     bluetoothd: bool = True
     bluetoothd_args: list[str] = field(default_factory=list)
-    eatt: bool = False
+    channels: int = 1
     environment: dict[str, str] = field(default_factory=dict)
     virtual_time: bool = False
 
@@ -43,7 +43,7 @@ class Job:
             "BLUETOOTHD": "yes" if self.bluetoothd else "no",
             "CAPTURE": "yes" if self.capture else "no",
         }
-        config = "main-eatt.conf" if self.eatt else "main.conf"
+        config = f"main-{self.channels}-channels.conf" if self.channels > 1 else "main.conf"
         daemon = [BLUETOOTHD, "-n", "-E", "-f", str(LAB / "guest" / config), *self.bluetoothd_args]
         lines = [f"{name}={shlex.quote(value)}" for name, value in settings.items()]
         lines += [f"export {name}={shlex.quote(value)}" for name, value in self._exported().items()]
@@ -58,7 +58,7 @@ class Job:
 
     def _exported(self) -> dict[str, str]:
         adapters = ",".join(f"hci{index}" for index in range(self.controllers))
-        lab = {"HOME": str(Path.home()), "RADIO_LAB_RADIO": self.radio}
+        lab = {"HOME": str(Path.home()), "RADIO_LAB_RADIO": self.radio, "RADIO_LAB_ATT_CHANNELS": str(self.channels)}
         if adapters:
             lab["EDGEBLUE_ADAPTERS"] = adapters
         return lab | self.environment

@@ -19,8 +19,12 @@ class Accepted(unittest.TestCase):
         job = parse_run(["--", "true"])
         self.assertEqual((job.command, job.kernel, job.controllers, job.memory), (["true"], "qemu", 2, 1024))
         self.assertTrue(job.bluetoothd)
-        self.assertFalse(job.eatt)
+        self.assertEqual(job.channels, 1)
         self.assertIsNone(job.out)
+
+    def test_eatt_may_say_how_many_channels(self):
+        for options, channels in (([], 1), (["--eatt"], 3), (["--eatt", "2"], 2)):
+            self.assertEqual(parse_run([*options, "--", "true"]).channels, channels)
 
     def test_everything_behind_the_border_is_the_command(self):
         self.assertEqual(parse_run(["--", "sh", "-c", "--", "--timeout"]).command, ["sh", "-c", "--", "--timeout"])

@@ -1,5 +1,6 @@
 """The parts of the runner that need no guest: archive, modules, kernel image, cache, job script."""
 import os
+import re
 import shutil
 import signal
 import struct
@@ -178,9 +179,12 @@ class JobScript(unittest.TestCase):
 
     def test_eatt_is_off_unless_asked_for(self):
         self.assertIn("/main.conf", Job(command=["true"]).script())
-        self.assertIn("/main-eatt.conf", Job(command=["true"], eatt=True).script())
-        self.assertIn("Channels = 1", (LAB / "guest/main.conf").read_text())
-        self.assertNotIn("Channels", (LAB / "guest/main-eatt.conf").read_text())
+        for channels in (1, 2, 3):
+            script = Job(command=["true"], channels=channels).script()
+            file = re.search(r"-f (\S+\.conf)", script)[1]
+            self.assertIn(f"\nChannels = {channels}\n", Path(file).read_text())
+            job = Job(command=["true"], channels=channels)
+            self.assertEqual(self.shell(job, 'echo "$RADIO_LAB_ATT_CHANNELS"'), f"{channels}\n")
 
 
 class Conversation(Folder):

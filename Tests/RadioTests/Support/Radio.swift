@@ -21,6 +21,16 @@ enum Radio {
   /// Whether the controllers are btvirt's.
   static let isBtvirt = ProcessInfo.processInfo.environment["RADIO_LAB_RADIO"] == "btvirt"
 
+  /// How many ATT channels bluetoothd may use for a connection, where the lab says it.
+  static let attributeChannels = ProcessInfo.processInfo.environment["RADIO_LAB_ATT_CHANNELS"].flatMap { Int($0) }
+
+  /// Whether Linux pairs several further ATT channels wrongly: its peripheral answers the first with the number of one
+  /// that its central takes for the second.
+  static let confusesAttributeChannels = (attributeChannels ?? 1) > 2 && kernel.hasPrefix("6.12.")
+
+  private static let kernel =
+    FileManager.default.contents(atPath: "/proc/sys/kernel/osrelease").map { String(decoding: $0, as: UTF8.self) } ?? ""
+
   /// The Python with the independent peers; they create controllers of their own, so they need the lab.
   static let python = ProcessInfo.processInfo.environment["EDGEBLUE_LAB_PYTHON"]
 
