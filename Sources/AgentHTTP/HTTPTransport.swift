@@ -27,11 +27,15 @@ public final class HTTPTransport: CoordinatorTransport {
   /// - Parameters:
   ///   - url: The address of the coordinator, such as `https://coordinator.example`.
   ///   - certificates: A PEM file with certificates to trust in addition to the system's; `nil` for none.
+  ///   - userAgent: The value of the header `User-Agent`, by which a coordinator's logs tell programs apart.
   /// - Throws: `AgentError` with code `.invalidArgument`.
-  public init(url: String, certificates: String? = nil) throws(AgentError) {
+  public init(url: String, certificates: String? = nil, userAgent: String = "EdgeBlue") throws(AgentError) {
     address = try Self.address(url)
+    var connections = OutgoingHTTPClient.Connections()
+    connections.userAgent = userAgent
     do throws(OutgoingHTTPClient.UnreadableCertificates) {
-      outgoing = try OutgoingHTTPClient(connectTimeout: .seconds(5), certificates: certificates)
+      outgoing = try OutgoingHTTPClient(
+        connectTimeout: .seconds(5), certificates: certificates, connections: connections)
     } catch {
       throw AgentError(.invalidArgument, "\(error.path) does not contain readable certificates: \(error)")
     }

@@ -45,6 +45,8 @@ public final class OutgoingHTTPClient: Sendable {
     public var acknowledgementLimit: Duration?
     /// The proxies to the hosts; by default those that the environment names.
     public var proxies = ProxySettings.environment
+    /// The value of the header `User-Agent` (RFC 9110 §10.1.5) of requests that bring none of their own.
+    public var userAgent = "EdgeBlue"
 
     /// Creates settings with the default values.
     public init() {}
@@ -55,6 +57,7 @@ public final class OutgoingHTTPClient: Sendable {
   private let direct: HTTPClient
   private let proxied: [ProxySettings.Proxy: HTTPClient]
   private let proxies: ProxySettings
+  private let userAgent: String
 
   /// Creates a client that trusts the certificates of the system, without connecting.
   /// - Parameters:
@@ -101,6 +104,7 @@ public final class OutgoingHTTPClient: Sendable {
     self.loop = loop
     direct = HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: configuration)
     proxies = connections.proxies
+    userAgent = connections.userAgent
     proxied = Dictionary(
       uniqueKeysWithValues: connections.proxies.proxies.map { proxy in
         var configuration = configuration
@@ -115,6 +119,8 @@ public final class OutgoingHTTPClient: Sendable {
   ///   - timeout: The timeout of the request and its response.
   /// - Throws: ``ProxySettings/InvalidProxy``; an error that ``ConnectionFailure`` classifies; `CancellationError`.
   public func execute(_ request: HTTPClientRequest, timeout: TimeAmount) async throws -> HTTPClientResponse {
+    var request = request
+    if !request.headers.contains(name: "User-Agent") { request.headers.add(name: "User-Agent", value: userAgent) }
     guard let proxy = try proxies.proxy(for: request.url), let client = proxied[proxy] else {
       return try await direct.execute(request, timeout: timeout)
     }

@@ -31,6 +31,18 @@ struct TransportTests {
     }
   }
 
+  @Test("Requests name the program, and the version where the program has one") func requestsNameTheProgram()
+    async throws
+  {
+    try await TestCoordinator.run { coordinator in
+      for transport in [
+        try HTTPTransport(url: coordinator.address),
+        try HTTPTransport(url: coordinator.address, userAgent: "EdgeBlue/1.2.3"),
+      ] { _ = try await transport.post("/heartbeat", headers: [], body: Data("{}".utf8)) }
+      #expect(coordinator.registry.seen.map(\.userAgent) == ["EdgeBlue", "EdgeBlue/1.2.3"])
+    }
+  }
+
   @Test("A transport error states whether the request may have arrived") func whatGoesWrongSaysWhetherItMayHaveArrived()
     async throws
   {

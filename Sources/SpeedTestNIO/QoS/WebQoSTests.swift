@@ -114,7 +114,7 @@ struct WebFetch: Sendable {
     _ elapsed: () -> Duration
   ) async throws {
     var request = HTTPClientRequest(url: url)
-    request.headers = ["User-Agent": "EdgeBlue", "Accept": "*/*"]
+    request.headers = ["Accept": "*/*"]
     if let range { request.headers.add(name: "Range", value: range) }
     let response = try await client.execute(request, timeout: TimeAmount(timeout * 2))
     status = Int(response.status.code)

@@ -123,7 +123,9 @@ struct CoordinatorOptions: ParsableArguments {
     }
     options.answer = { try await Self.answer($0, by: engine) }
     let runner = try CoordinatorRunner(
-      transport: HintedTransport(inner: try HTTPTransport(url: coordinator, certificates: coordinatorCa)),
+      transport: HintedTransport(
+        inner: try HTTPTransport(
+          url: coordinator, certificates: coordinatorCa, userAgent: "EdgeBlue/\(EdgeBlueVersion.current)")),
       signer: try Ed25519Signer(identity), identity: identity, folder: folder, log: log, options: options)
     return .swarm(runner)
   }

@@ -10,6 +10,8 @@ final class Registry: Sendable {
     var isSigned: Bool
     /// The field `Idempotency-Key`, with its quotes.
     var idempotencyKey: String?
+    /// The field `User-Agent`.
+    var userAgent: String?
     var status: Int
 
     /// The field of the body.

@@ -91,6 +91,7 @@ struct TestCoordinator: Sendable {
       registry.note(
         .init(
           path: path, body: bytes, isSigned: headers["x-signature"] != nil, idempotencyKey: headers["idempotency-key"],
+          userAgent: headers["user-agent"],
           status: answer.status))
       if case .stalls(let until) = misdeed { await until() }
       let text = answer.body
