@@ -96,7 +96,7 @@ struct CoordinatorMachine: Sendable {
     var actions = take(event)
     actions += settle()
     if storage.isDue(session, isActive: isActive, at: now) {
-      storage.save(session)
+      storage.save(session, at: now)
       actions.insert(.save, at: 0)
     }
     return actions
@@ -129,6 +129,7 @@ struct CoordinatorMachine: Sendable {
     // The signatures of an earlier process are unknown.
     if phase == .created, session != CoordinatorSession() { signing.restart(at: now) }
     phase = .active
+    storage.start(at: now)
     connection.start(at: now)
     guard let refusal = connection.refusal, now < refusal.until else { return [] }
     return [.refused(refusal.reason)]
@@ -189,7 +190,9 @@ struct CoordinatorMachine: Sendable {
 
 extension CoordinatorMachine {
   /// The instant of the next action if no event comes before, or `nil` if there is none.
-  var wakeAt: Duration? { [nextControl, nextPull, nextPost, storage.retryAt].compactMap(\.self).min() }
+  var wakeAt: Duration? {
+    [nextControl, nextPull, nextPost, storage.retryAt, isActive ? storage.renewalAt : nil].compactMap(\.self).min()
+  }
 
   /// A Boolean value that indicates whether nothing is under way that is worth waiting for.
   var isSettled: Bool {

@@ -5,7 +5,7 @@ enum HeartbeatHistory: Sendable, Hashable {
   /// No heartbeat was accepted yet. `first` is the first that was sent, `unsure` the last whose result is unknown.
   case unconfirmed(first: Duration, unsure: Duration?)
   /// The coordinator accepted the heartbeat of `last`. `unsure` is the last one sent since whose result is unknown, and
-  /// `sent` the one under way after a long gap: its result stays unknown if the program is killed now.
+  /// `sent` the one under way a minute or more after it: its result stays unknown if the program is killed now.
   case accepted(last: Duration, unsure: Duration? = nil, sent: Duration? = nil)
 
   /// The instant of the last accepted heartbeat, or `nil` if there was none.
@@ -22,16 +22,19 @@ enum HeartbeatHistory: Sendable, Hashable {
     }
   }
 
-  /// The instant of the heartbeat that is under way after a long gap.
+  /// The instant of the heartbeat that is under way a minute or more after the last accepted one.
   var sent: Duration? { if case .accepted(_, _, let sent) = self { sent } else { nil } }
 
   /// Counts a heartbeat that is about to be sent.
+  ///
+  /// After a kill the last heartbeat is known to the minute, and ``CoordinatorSession/quiet`` counts on it: one that
+  /// follows later, as on a network to be spared, is written to disk before it is sent.
   mutating func send(at now: Duration) {
     switch self {
     case .none: self = .unconfirmed(first: now, unsure: nil)
     case .unconfirmed: break
     case .accepted(let last, let unsure, _):
-      if now - last > CoordinatorSession.longestSilence { self = .accepted(last: last, unsure: unsure, sent: now) }
+      if now - last >= .seconds(60) { self = .accepted(last: last, unsure: unsure, sent: now) }
     }
   }
 

@@ -178,4 +178,42 @@ import Timing
     }
     #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
   }
+
+  /// A board without a clock of its own boots with an earlier time, which shows only if it is before the last writing.
+  @Test("A session is written once a minute also while nothing changes", arguments: [true, false])
+  func renewal(isReachable: Bool) {
+    var bench = CoordinatorBench()
+    bench.connect()
+    bench.machine.isSparing = true
+    var written: [Duration] = [bench.now]
+    func note(_ actions: [CoordinatorMachine.Action]) {
+      guard actions.contains(.save) else { return }
+      _ = bench.on(.saved)
+      written.append(bench.now)
+    }
+    while let next = bench.machine.wakeAt, next <= .seconds(3600) {
+      let actions = bench.wait()
+      note(actions)
+      for call in actions.calls {
+        let lost = CoordinatorTransportError("nothing answers", mayHaveArrived: false)
+        note(isReachable ? bench.hear(call, 200, #"{"ok":true}"#, after: .zero) : bench.on(.ended(call, .none(lost))))
+      }
+    }
+    let longest = zip(written, written.dropFirst()).map { $1 - $0 }.max()
+    #expect(longest == .seconds(60))
+    // A heartbeat every 4 min, as on a metered network, is written before it is sent and when it was accepted.
+    if isReachable { #expect(written.count <= 60 + 2 * 16) }
+  }
+
+  /// A program that is killed before the response would count from the heartbeat before, which is four minutes older.
+  @Test("A rare heartbeat is written before it is sent") func rareHeartbeat() {
+    var session = CoordinatorSession()
+    session.enrolment = .registered
+    session.heartbeats = .accepted(last: .seconds(-240))
+    var bench = CoordinatorBench(session)
+    #expect(bench.on(.start) == [.save, .send(.heartbeat, isSigned: false)])
+    #expect(bench.machine.session.heartbeats.sent == .zero)
+    _ = bench.hear(.heartbeat, 200, #"{"ok":true}"#)
+    #expect(bench.machine.session.heartbeats == .accepted(last: bench.now))
+  }
 }
