@@ -148,12 +148,21 @@ public final class ChildProcess: Sendable {
 
   /// Writes to its standard input. Blocks the thread while the pipe is full.
   /// - Throws: `POSIXError`, for example when the program has ended.
-  public func write(_ text: String) throws {
+  @available(*, noasync) public func write(_ text: String) throws {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
       let count = input.withNumber { number in rest.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) } }
       guard let count, count >= 0 || errno == EINTR else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
       rest = rest.dropFirst(max(count, 0))
+    }
+  }
+
+  /// Writes to its standard input, on a thread of its own: the program may read no more until a task of the test has
+  /// read what it printed, and that task needs a thread.
+  /// - Throws: `POSIXError`, for example when the program has ended.
+  public func write(_ text: String) async throws {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread { [self] in continuation.resume(with: Result { try write(text) }) }
     }
   }
 

@@ -59,7 +59,7 @@ import Testing
     known.coordinator = CoordinatorStatus(address: "http://c", agentID: "a", lastHeartbeatAtMs: 5)
     known.coordinator?.dropReasons = ["low_battery": 2]
     let process = try ChildProcess("promtool", ["check", "metrics"], hasInput: true, errors: .kept)
-    try process.write(Metric.text(of: known.metrics))
+    try await process.write(Metric.text(of: known.metrics))
     process.input.close()
     let outcome = await process.outcome()
     #expect(outcome.status == 0)

@@ -118,7 +118,7 @@ extension RadioTests {
             let counters = await phone.snapshot().counters
             noticed = counters.refused.limited + counters.refused.malformed
           }
-          try peer.type("over")
+          try await peer.type("over")
           let done = try await peer.next("done")
           let counters = await phone.snapshot().counters
           print("\(count) replies during the attack, the slowest after \(slowest); \(done); \(counters)")

@@ -47,13 +47,13 @@ extension RadioTests {
           _ = try await central.line(with: "\"ready\"")
           let desk = try Self.start("/usr/bin/python3", "-c", Self.desk, hasKeyboard: true)
           func answer(to prompt: String) async throws -> String {
-            try desk.type(prompt)
+            try await desk.type(prompt)
             return try await desk.line(with: "answer")
           }
           #expect(try await answer(to: "one") == "answer the server says one route network")
 
           // One that is on its way finds the phone by itself.
-          try desk.type("stall")
+          try await desk.type("stall")
           _ = try await desk.line(with: "stalled")
           try await shell("ip -n desk route del default")
           #expect(try await desk.line(with: "answer") == "answer stall route bluetooth")

@@ -41,13 +41,13 @@ extension RadioTests.Access {
     serving.cancel()
     await serving.value
     try await transport.stop()
-    try peer.type("over")
+    try await peer.type("over")
     #expect(await peer.status() == 0)
   }
 
   /// Returns what the phone replies to the peer; `nil` if it refuses.
   private func answer(of peer: LabPeer) async throws -> String? {
-    try peer.type("ask")
+    try await peer.type("ask")
     return try await peer.next("asked")["output"] as? String
   }
 }

@@ -28,7 +28,7 @@ extension RadioTests.Access {
       try await own.unregister()
       try await withCentral(at: mac, access: .encrypted()) { central in
         try await central.waitForPhones()
-        try peer.type("")
+        try await peer.type("")
         _ = try await peer.next("back")
         let before = await phone.snapshot().counters.refused.accesses
         try await ask(central)
@@ -38,13 +38,13 @@ extension RadioTests.Access {
         // The same connection with encryption: then it hears where BlueZ cannot tell subscribers apart.
         _ = try await peer.next("encrypted")
         try await ask(central)
-        try peer.type("")
+        try await peer.type("")
         let heard = try #require(try await peer.next("heard")["notifications"] as? Int)
         let addressesOne = try #require(await mac.session.version()).has(.notifiesOnePeer)
         #expect((heard > 0) != addressesOne)
       }
     }
-    try peer.type("")
+    try await peer.type("")
     #expect(await peer.status() == 0)
   }
 

@@ -93,7 +93,7 @@ extension RadioTests {
       let terminal = try Command.terminal("pair with \(address) --adapter \(name)")
       let number = try #require(try await peer.next("number")["number"] as? Int)
       _ = try await terminal.line(with: "shows a passkey of six digits")
-      try terminal.type("\(try #require(Passkey(UInt32(number))))")
+      try await terminal.type("\(try #require(Passkey(UInt32(number))))")
       _ = try await terminal.line(with: "paired with ")
       try await device.connect()
       #expect(device.isBonded)

@@ -20,7 +20,7 @@ extension RadioTests {
           _ = try await peer.next("connected")
           let terminal = try Command.terminal("pair --for 60s --adapter \(name)")
           _ = try await terminal.line(with: "lets one device pair")
-          try peer.type("")
+          try await peer.type("")
           try await answer(terminal, peer, method)
           _ = try await terminal.line(with: "paired with ")
           // Whoever hears a legacy pairing has its keys, whatever was typed.
@@ -32,7 +32,7 @@ extension RadioTests {
         }
         #expect(await phone.snapshot().counters.requests == 3)
       }
-      try peer.type("")
+      try await peer.type("")
       #expect(await peer.status() == 0)
     }
 
@@ -41,20 +41,20 @@ extension RadioTests {
       switch method {
       case "just-works":
         _ = try await terminal.line(with: "requests pairing without a number to compare")
-        try terminal.type("y")
+        try await terminal.type("y")
       case "display", "legacy":
         let number = try #require(try await peer.next("number")["number"] as? Int)
         _ = try await terminal.line(with: "shows a passkey of six digits")
-        try terminal.type("\(Passkey(UInt32(number))!)")
+        try await terminal.type("\(Passkey(UInt32(number))!)")
       case "keyboard":
         let shown = try await terminal.line(with: "needs this passkey: ")
         _ = try await peer.next("asked")
-        try peer.type(String(shown.filter(\.isNumber).suffix(6)))
+        try await peer.type(String(shown.filter(\.isNumber).suffix(6)))
       default:
         let number = try #require(try await peer.next("number")["number"] as? Int)
         let shown = try await terminal.line(with: "shows this number?")
         #expect(shown.contains("\(Passkey(UInt32(number))!)"))
-        try terminal.type("y")
+        try await terminal.type("y")
       }
     }
 

@@ -34,10 +34,10 @@ extension RadioTests.Access {
         try await central.waitForPhones()
         let recording = Task { try await recorder.run() }
         try await wearable.waitForSubscriber()
-        try peer.type("\(phoneAddress)")
+        try await peer.type("\(phoneAddress)")
         _ = try await peer.next("attacking")
         let tally = try await self.serve(central, recorder, wearable)
-        try peer.type("over")
+        try await peer.type("over")
         let done = try await peer.next("done")
         print("\(tally); \(done); \(await phone.snapshot().counters)")
         expectNothing(done)

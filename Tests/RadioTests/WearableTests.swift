@@ -63,16 +63,16 @@ extension RadioTests {
     /// - Returns: The wearable's account of the link, which ends in the middle of a frame.
     private func oneFaultAfterTheOther(_ peer: LabPeer, _ record: Subprocess) async throws -> [String: any Sendable] {
       try await counted(record) { $0["frames", default: 0] >= 100 }
-      try peer.type("double")
+      try await peer.type("double")
       try await counted(record) { $0["duplicates", default: 0] >= 1 }
-      try peer.type("swap")
+      try await peer.type("swap")
       try await counted(record) { $0["reordered", default: 0] >= 1 }
-      try peer.type("lose 4")
+      try await peer.type("lose 4")
       let whole = try await counted(record) { $0["lostFrames", default: 0] >= 4 }
-      try peer.type("pieces 100")
+      try await peer.type("pieces 100")
       // Half a second for the decoder to find its way again, and more than half a second to compare.
       try await counted(record) { $0["frames", default: 0] >= whole + 60 }
-      try peer.type("vanish")
+      try await peer.type("vanish")
       return try await heard(peer)
     }
 
@@ -82,12 +82,12 @@ extension RadioTests {
       // More of the first link may have come meanwhile.
       let before = try await counted(record) { _ in true }
       try await counted(record) { $0["frames", default: 0] >= before + 150 }
-      try peer.type("mute")
+      try await peer.type("mute")
       _ = try await record.line(with: #""event":"state","state":"muted""#)
-      try peer.type("unmute")
+      try await peer.type("unmute")
       try await streams(record)
-      try peer.type("codec 99")
-      try peer.type("stall")
+      try await peer.type("codec 99")
+      try await peer.type("stall")
       _ = try await record.line(with: #""event":"state","state":"waiting""#)
       return try await heard(peer)
     }

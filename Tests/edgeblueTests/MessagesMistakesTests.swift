@@ -159,7 +159,7 @@ struct MessagesMistakesTests {
   ) async throws -> (status: Int32, output: String, errors: String) {
     let child = try ChildProcess(
       "sh", ["-c", "umask 0; exec \(program) messages \(arguments)"], hasInput: true, errors: .kept)
-    try child.write(input)
+    try await child.write(input)
     child.input.close()
     return await child.outcome()
   }

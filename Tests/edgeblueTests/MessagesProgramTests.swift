@@ -132,7 +132,7 @@ struct MessagesProgramTests {
   private static func peer(_ arguments: [String], input: String = "") async throws -> String {
     let script = root.appending(path: "Tests/MessageSendingTests/Peers/messages.py").path
     let process = try ChildProcess(python, [script] + arguments, hasInput: true)
-    try process.write(input)
+    try await process.write(input)
     process.input.close()
     let (status, output, _) = await process.outcome()
     try #require(status == 0)

@@ -20,10 +20,10 @@ struct MessagesTerminalTests {
     try await terminal.answer("Ctrl-D ends it.", with: "H")
     let one = try await terminal.fullness(before: "H")
     try await terminal.answer("/512", with: "\u{7f}")
-    try terminal.type("Hello, you.")
+    try await terminal.type("Hello, you.")
     let whole = try await terminal.fullness(before: "Hello, you.")
     #expect(one < whole)
-    try terminal.type("\u{4}")
+    try await terminal.type("\u{4}")
     #expect(try await terminal.status() == 0)
     #expect(terminal.said.contains("waits in the queue, \(whole)/512 full"))
     #expect(!terminal.said.contains("correct"))
@@ -39,7 +39,7 @@ struct MessagesTerminalTests {
     try await terminal.answer("Ctrl-D ends it.", with: noise)
     try await eventually { terminal.said.hasSuffix(noise) }
     #expect(terminal.said.contains("\u{1b}[31m"))
-    try terminal.type("\u{4}")
+    try await terminal.type("\u{4}")
     #expect(try await terminal.status() == 65)
     try FileManager.default.removeItem(atPath: folder)
   }
@@ -58,7 +58,7 @@ struct MessagesTerminalTests {
     }
     #expect(try words("limits", "Max core file size").prefix(2) == ["0", "0"])
     #expect(try Int(words("status", "VmLck:\t")[0]) ?? 0 > 0)
-    try terminal.type("\u{3}")
+    try await terminal.type("\u{3}")
     #expect(try await terminal.status() != 0)
     try FileManager.default.removeItem(atPath: folder)
   }
@@ -88,7 +88,7 @@ struct MessagesTerminalTests {
     #expect(lines.allSatisfy { $0.count <= 80 })
     #expect(lines.last?.contains("…") == true)
     #expect(!lines.contains { $0.contains("[") })
-    try terminal.type("\u{4}")
+    try await terminal.type("\u{4}")
     #expect(try await terminal.status() == 0)
     #expect(terminal.said.contains("\u{1b}[?7h"))
     try FileManager.default.removeItem(atPath: folder)
@@ -119,7 +119,7 @@ struct MessagesTerminalTests {
     try await eventually { terminal.said.components(separatedBy: "Passphrase: ").count == 3 }
     #expect(terminal.said.contains(" echo "))
     #expect(!terminal.said.contains("-icanon"))
-    try terminal.type("ect horse\r")
+    try await terminal.type("ect horse\r")
     #expect(try await terminal.status() == 0)
     #expect(terminal.said.contains("waiting    0 of 8"))
     try FileManager.default.removeItem(atPath: folder)
@@ -173,7 +173,7 @@ private final class Terminal: Sendable {
     return ended.withLock { $0 }
   }
 
-  func type(_ keys: String) throws { try child.write(keys) }
+  func type(_ keys: String) async throws { try await child.write(keys) }
 
   /// Waits for a question, and types the answer.
   func answer(_ question: String, with keys: String) async throws {

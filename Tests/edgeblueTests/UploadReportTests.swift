@@ -54,7 +54,7 @@ import Testing
   @Test("promtool accepts the metrics", .enabled(if: ChildProcess.path(of: "promtool") != nil, "needs promtool"))
   func prometheusHasNothingAgainstThem() async throws {
     let tool = try ChildProcess("promtool", ["check", "metrics"], hasInput: true)
-    try tool.write(Metric.text(of: report.metrics))
+    try await tool.write(Metric.text(of: report.metrics))
     tool.input.close()
     let outcome = await tool.outcome()
     #expect(outcome.status == 0, "\(outcome.output)")

@@ -51,7 +51,7 @@ func change(
   _ fake: ChildProcess, _ rssi: Int, _ results: inout BoundedStream<Adapter.ScanResult>.AsyncIterator
 ) async throws -> Double {
   let before = processorTime()
-  try fake.write("\(rssi)\n")
+  try await fake.write("\(rssi)\n")
   var seen = 0
   while seen < count, let result = await results.next() {
     if result.rssi == rssi { seen += 1 }

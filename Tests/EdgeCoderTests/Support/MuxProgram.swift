@@ -46,7 +46,7 @@ final class MuxProgram: Sendable {
 
   deinit { process.kill() }
 
-  func send(_ packet: [UInt8]) throws { try process.write(MuxFrameTests.hex(packet) + "\n") }
+  func send(_ packet: [UInt8]) async throws { try await process.write(MuxFrameTests.hex(packet) + "\n") }
 
   /// Ends the program by the end of its input.
   func close() { process.input.close() }
@@ -56,7 +56,7 @@ final class MuxProgram: Sendable {
     let process = try ChildProcess(python, [script, "lines"], hasInput: true)
     // Read meanwhile, so that neither waits for the other.
     async let outcome = process.outcome()
-    try process.write(lines.map { $0 + "\n" }.joined())
+    try await process.write(lines.map { $0 + "\n" }.joined())
     process.input.close()
     return await outcome.output.split(separator: "\n").map(String.init)
   }
@@ -72,7 +72,7 @@ final class MuxProgram: Sendable {
     guard bearer == .gatt else { return FrameChannel(program: self) }
     let channel = GATTMuxChannel(
       mux: Self.mux, peer: PeerID("python"),
-      bearer: .init(valueLimit: { 182 }, send: { try self.send($0) }, onClose: {}))
+      bearer: .init(valueLimit: { 182 }, send: { try await self.send($0) }, onClose: {}))
     let packets = packets
     Task {
       for await packet in packets {
@@ -91,7 +91,7 @@ private struct FrameChannel: MuxChannel {
   let sendLimit = MuxFrame.longest
   let receiveLimit = MuxFrame.longest
 
-  func send(_ frame: [UInt8]) async throws { try program.send(frame) }
+  func send(_ frame: [UInt8]) async throws { try await program.send(frame) }
 
   func receive() async throws -> [UInt8]? {
     for await packet in program.packets { return packet }

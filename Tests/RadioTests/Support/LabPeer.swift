@@ -17,7 +17,7 @@ final class LabPeer: Sendable {
   deinit { process.terminate() }
 
   /// Sends it a line.
-  func type(_ line: String) throws { try process.type(line) }
+  func type(_ line: String) async throws { try await process.type(line) }
 
   func terminate() { process.terminate() }
 

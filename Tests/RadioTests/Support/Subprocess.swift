@@ -35,7 +35,7 @@ final class Subprocess: Sendable {
   deinit { terminate() }
 
   /// Types a line.
-  func type(_ line: String) throws { try process.write(line + "\n") }
+  func type(_ line: String) async throws { try await process.write(line + "\n") }
 
   /// The next line that contains a word.
   func line(with word: String, within limit: Duration = .seconds(120)) async throws -> String {

@@ -246,7 +246,7 @@ struct SeaweedFS: Sendable {
   /// Has its shell carry out some commands, and returns what that prints.
   private func shell(_ commands: [String]) async throws -> String {
     let shell = try ChildProcess(Self.program, ["shell"] + parts, hasInput: true, output: .kept, errors: .discarded)
-    try shell.write((["lock"] + commands + ["unlock", "exit"]).map { $0 + "\n" }.joined())
+    try await shell.write((["lock"] + commands + ["unlock", "exit"]).map { $0 + "\n" }.joined())
     return await shell.outcome().output
   }
 

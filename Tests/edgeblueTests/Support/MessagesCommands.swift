@@ -49,7 +49,7 @@ struct MessagesCommands {
   func shell(_ arguments: String, _ input: String) async throws -> (status: Int32, output: String) {
     let child = try ChildProcess(
       "sh", ["-c", "exec \(program) messages \(arguments)"], hasInput: true, errors: .kept)
-    try child.write(input)
+    try await child.write(input)
     child.input.close()
     let (status, output, errors) = await child.outcome()
     return (status, status == 0 ? output : output + errors)
