@@ -43,6 +43,12 @@ extension BlueZRelease {
       "bonded distinguished from paired", since: BlueZRelease(5, 65), limitation: "a paired device counts as bonded",
       source: "its ChangeLog, 5.65")
 
+    /// One ATT channel on each connection where main.conf does not set `Channels`.
+    public static let opensOneChannel = Capability(
+      "one ATT channel by default", since: BlueZRelease(5, 67),
+      limitation: "up to three ATT channels (EATT), over which bursts are reordered, unless main.conf has Channels = 1",
+      source: "commit ab3ff0d")
+
     /// A notification socket and a write socket for each central.
     public static let socketPerPeer = Capability(
       "a socket for each central", since: BlueZRelease(5, 69),
@@ -135,9 +141,9 @@ extension BlueZRelease {
 
     /// All capabilities, ordered by release.
     public static let all = [
-      registersServices, confirmsIndications, reportsMTU, reportsBonded, socketPerPeer, fullLengthWrites,
-      notifiesOnePeer,
-      advertisingInterval, indicationSockets, scanResponses, reportsDisconnectReason, reportsBearers,
+      registersServices, confirmsIndications, reportsMTU, reportsBonded, opensOneChannel, socketPerPeer,
+      fullLengthWrites, notifiesOnePeer, advertisingInterval, indicationSockets, scanResponses, reportsDisconnectReason,
+      reportsBearers,
       reportsAdvertisingInstance, filtersByService, monitorsServicesAndNames, pairsAsTheCaller,
       keepsOthersSubscribed,
     ]

@@ -8,7 +8,7 @@ import Uploads
 @testable import edgeblue
 
 @Suite("The checks of doctor that read files") struct SystemChecksTests {
-  private func findings(_ files: [String: String]) throws -> [Finding] {
+  private func findings(_ files: [String: String], of release: BlueZRelease? = nil) throws -> [Finding] {
     let root = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UUID().uuidString)")
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: root) } }
     try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
@@ -17,7 +17,7 @@ import Uploads
       try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
       try Data(text.utf8).write(to: file)
     }
-    return SystemChecks(root: root.path).findings()
+    return SystemChecks(root: root.path, release: release).findings()
   }
 
   private static func radio(soft: Int, hard: Int, type: String = "bluetooth") -> [String: String] {
@@ -59,6 +59,28 @@ import Uploads
     ])
   func theNumberOfChannels(text: String, level: Finding.Level) throws {
     #expect(try findings(["etc/bluetooth/main.conf": text])[2].level == level)
+  }
+
+  @Test(
+    "Without a setting the release decides how many ATT channels there are; a setting counts on each release",
+    arguments: [
+      ("", 66, Finding.Level.warn), ("", 67, .ok), ("", 82, .ok), ("[GATT]\n#Channels = 3\n", 67, .ok),
+      ("[GATT]\nChannels = 1\n", 66, .ok), ("[GATT]\nChannels = 1\n", 82, .ok),
+      ("[GATT]\nChannels = 3\n", 66, .warn), ("[GATT]\nChannels = 2\n", 67, .warn),
+      ("[GATT]\nChannels = 3\n", 87, .warn), ("[General]\nChannels = 3\n", 82, .ok),
+    ])
+  func theDefaultNumberOfChannels(text: String, minor: Int, level: Finding.Level) throws {
+    let found = try findings(["etc/bluetooth/main.conf": text], of: BlueZRelease(5, minor))[2]
+    #expect(found.check == "EATT")
+    #expect(found.level == level, "\(found.message)")
+    #expect((found.fix == nil) == (level == .ok))
+  }
+
+  @Test("Without a settings file and with an unknown release the warning names the releases it concerns")
+  func channelsOfAnUnknownRelease() throws {
+    let found = try findings([:])[2]
+    #expect(found.message.contains("before 5.67"))
+    #expect(try findings([:], of: BlueZRelease(5, 82))[2].level == .ok)
   }
 
   @Test(

@@ -9,7 +9,8 @@ struct BlueZChecks {
   /// The bonds that the user made for EdgeBlue.
   let bonds: BondStore
 
-  func findings() async -> [Finding] {
+  /// Returns the findings, and the release of bluetoothd, on which other checks depend; `nil` when it is unknown.
+  func report() async -> (findings: [Finding], release: BlueZRelease?) {
     let session: Session
     let restart: [Finding]
     do {
@@ -17,22 +18,20 @@ struct BlueZChecks {
       defer { connection.close() }
       restart = await RestartCheck.findings(on: connection)
       guard let service = try await service(on: connection) else {
-        return [
-          Finding("D-Bus", .ok, "the system bus answers"),
-          Finding("bluetoothd", .fail, "not running", fix: "systemctl start bluetooth (package: bluez)"),
-        ] + restart
+        let missing = Finding("bluetoothd", .fail, "not running", fix: "systemctl start bluetooth (package: bluez)")
+        return ([Finding("D-Bus", .ok, "the system bus answers"), missing] + restart, nil)
       }
-      guard service.level != .fail else { return [Finding("D-Bus", .ok, "the system bus answers"), service] }
+      guard service.level != .fail else { return ([Finding("D-Bus", .ok, "the system bus answers"), service], nil) }
       session = try await Session.open()
     } catch {
-      return [
-        Finding(
-          "D-Bus", .fail, "the system bus cannot be reached: \(Failure(error).message)", fix: "systemctl start dbus")
-      ]
+      let missing = Finding(
+        "D-Bus", .fail, "the system bus cannot be reached: \(Failure(error).message)", fix: "systemctl start dbus")
+      return ([missing], nil)
     }
     defer { session.close() }
-    return [Finding("D-Bus", .ok, "the system bus answers, and its policy permits access to bluetoothd")]
-      + (await version(session)) + restart + (await adapters(session))
+    let release = await session.version()
+    let bus = Finding("D-Bus", .ok, "the system bus answers, and its policy permits access to bluetoothd")
+    return ([bus] + Self.version(release) + restart + (await adapters(session)), release)
   }
 
   /// Checks that the policy of the bus permits access to bluetoothd; returns `nil` if bluetoothd is not running.
@@ -48,11 +47,9 @@ struct BlueZChecks {
     }
   }
 
-  private func version(_ session: Session) async -> [Finding] {
-    guard let version = await session.version() else {
-      return [Finding("bluetoothd", .warn, "running, version unknown")]
-    }
-    return [Finding("bluetoothd", .ok, "running, version \(version)")] + Self.capabilities(of: version)
+  private static func version(_ release: BlueZRelease?) -> [Finding] {
+    guard let version = release else { return [Finding("bluetoothd", .warn, "running, version unknown")] }
+    return [Finding("bluetoothd", .ok, "running, version \(version)")] + capabilities(of: version)
   }
 
   /// Returns one finding for the features of a release, and one for each feature that it lacks; none is an error. The

@@ -23,8 +23,8 @@ struct DoctorCommand: AsyncParsableCommand {
   func run() async throws {
     try await common.run { terminal in
       try insecure.check(["--engine-url": engine.server.url], terminal)
-      var findings = SystemChecks().findings()
-      findings += await BlueZChecks(adapter: adapter.adapter, bonds: try bonds.store()).findings()
+      let daemon = await BlueZChecks(adapter: adapter.adapter, bonds: try bonds.store()).report()
+      var findings = SystemChecks(release: daemon.release).findings() + daemon.findings
       findings.append(await EngineChecks.finding(engine))
       findings += await AgentChecks.findings()
       findings += UploadsChecks.findings(try QueueOptions(state: bonds.state).look())

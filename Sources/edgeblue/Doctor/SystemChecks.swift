@@ -1,7 +1,11 @@
+import BlueZ
+
 /// The checks that read files: the kernel, rfkill switches, the settings of bluetoothd.
 struct SystemChecks {
   /// The root of the file system, which tests replace.
   var root = ""
+  /// The release of the running bluetoothd, on which its defaults depend; `nil` when it is unknown.
+  var release: BlueZRelease?
 
   func findings() -> [Finding] {
     [kernel] + switches + [channels, reverseDiscovery, secureConnections] + repairing
@@ -40,11 +44,21 @@ struct SystemChecks {
 
   /// The check for several ATT channels (EATT), which reorder bursts of writes.
   private var channels: Finding {
-    setting("Channels", in: "GATT", is: "1")
-      ? Finding("EATT", .ok, "one ATT channel: bursts keep their order")
-      : Finding(
-        "EATT", .warn, "several ATT channels: notifications may be reordered in bursts, or on a busy host",
-        fix: fix("set Channels = 1 under [GATT] in"))
+    let fix = fix("set Channels = 1 under [GATT] in")
+    switch (value(of: "Channels", in: "GATT"), release?.has(.opensOneChannel)) {
+    case ("1", _):
+      return Finding("EATT", .ok, "one ATT channel: bursts keep their order")
+    case (nil, true):
+      return Finding("EATT", .ok, "one ATT channel, the default of this release: bursts keep their order")
+    case (nil, nil):
+      return Finding(
+        "EATT", .warn,
+        "the release of bluetoothd is unknown: before 5.67 it opens several ATT channels, and notifications may be reordered",
+        fix: fix)
+    default:
+      return Finding(
+        "EATT", .warn, "several ATT channels: notifications may be reordered in bursts, or on a busy host", fix: fix)
+    }
   }
 
   /// The check that bluetoothd does not discover the services of every central that connects, as it does by default.
@@ -86,8 +100,12 @@ struct SystemChecks {
 
   /// Returns `true` if bluetoothd's settings file gives a key this value.
   private func setting(_ key: String, in section: String, is value: String) -> Bool {
-    let text = SystemFiles.text(of: root + configurationFile) ?? ""
-    return SystemFiles.value(of: key, in: section, of: text) == value
+    self.value(of: key, in: section) == value
+  }
+
+  /// The value of a key in bluetoothd's settings file.
+  private func value(of key: String, in section: String) -> String? {
+    SystemFiles.value(of: key, in: section, of: SystemFiles.text(of: root + configurationFile) ?? "")
   }
 
   private func fix(_ change: String) -> String {
