@@ -44,7 +44,25 @@ extension Target {
         String(decoding: bytes, as: UTF8.self), keys: [try key()], seconds: 1_900_000_000, address: [])
       require(verdict == .rejected, "an old token is accepted")
     },
+    Target("speedtest-tls-hello", seeds: [hello(session: 0), hello(session: 32), Array(hello(session: 8).dropLast(6))])
+    {
+      bytes in
+      var whole = TLSServerHello()
+      whole.receive(bytes)
+      var parts = TLSServerHello()
+      for start in stride(from: 0, to: bytes.count, by: 3) { parts.receive(bytes[start...].prefix(3)) }
+      require(whole.cipher == parts.cipher, "the cipher depends on how the bytes are cut")
+      require((whole.cipher == nil) == (whole.cipherName == nil), "a cipher without a name")
+    },
   ]
+
+  /// The Server Hello of TLS 1.2 or 1.3 with a session identifier, and the beginning of what follows it.
+  private static func hello(session: UInt8) -> [UInt8] {
+    let random = [UInt8](repeating: 7, count: 32)
+    let identifier = [session] + [UInt8](repeating: 9, count: Int(session))
+    let body = [3, 3] + random + identifier + [0x13, 0x01, 0, 0, 6, 0, 0x2b, 0, 2, 3, 4]
+    return [22, 3, 3, 0, UInt8(body.count + 4), 2, 0, 0, UInt8(body.count)] + body + [20, 3, 3, 0, 1, 1]
+  }
 
   private static func key() throws -> SpeedTestKey { try SpeedTestKey("topsecret") }
 
