@@ -178,7 +178,7 @@ private final class Terminal: Sendable {
   /// Waits for a question, and types the answer.
   func answer(_ question: String, with keys: String) async throws {
     try await eventually("'\(question)'") { said.contains(question) }
-    try type(keys)
+    try await type(keys)
   }
 
   /// Returns the number of bytes that is shown before a text.
