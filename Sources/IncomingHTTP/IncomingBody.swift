@@ -1,4 +1,4 @@
-internal import HTTPTypes
+package import HTTPTypes
 package import Hummingbird
 package import NIOCore
 internal import Timing
@@ -13,6 +13,9 @@ package struct IncomingBody: Sendable {
     case tooLarge
     /// It did not arrive within the timeout.
     case tooLate
+
+    /// The status of the response: 413 or 408.
+    package var status: HTTPResponse.Status { self == .tooLarge ? .contentTooLarge : .requestTimeout }
   }
 
   /// The limit in bytes. Default: 1 MiB.
@@ -47,10 +50,16 @@ package struct IncomingBody: Sendable {
   package func bytes(of request: Request) async throws -> ByteBuffer {
     do {
       return try await received(request).body.collect(upTo: limit)
-    } catch Refusal.tooLarge {
-      throw HTTPError(.contentTooLarge, message: "the body has more than \(limit) bytes")
-    } catch Refusal.tooLate {
-      throw HTTPError(.requestTimeout, message: "the body did not arrive within \(timeout.components.seconds) s")
+    } catch let refusal as Refusal {
+      throw HTTPError(refusal.status, message: message(for: refusal))
+    }
+  }
+
+  /// Returns the message of the response to a body that is refused.
+  package func message(for refusal: Refusal) -> String {
+    switch refusal {
+    case .tooLarge: "the body exceeds \(limit) bytes"
+    case .tooLate: "the body did not arrive within its timeout"
     }
   }
 }

@@ -21,10 +21,8 @@ package struct LoopbackGate<Context: RequestContext>: RouterMiddleware {
     }
     do {
       return try await next(try await body.received(request), context)
-    } catch IncomingBody.Refusal.tooLarge {
-      throw HTTPError(.contentTooLarge, message: "the body exceeds \(body.limit) bytes")
-    } catch IncomingBody.Refusal.tooLate {
-      throw HTTPError(.requestTimeout, message: "the body did not arrive within its timeout")
+    } catch let refusal as IncomingBody.Refusal {
+      throw HTTPError(refusal.status, message: body.message(for: refusal))
     }
   }
 }

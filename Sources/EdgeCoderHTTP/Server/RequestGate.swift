@@ -59,10 +59,9 @@ struct RequestGate: RouterMiddleware {
   private func received(_ request: Request) async throws -> Request {
     do {
       return try await body.received(request)
-    } catch IncomingBody.Refusal.tooLarge {
-      throw APIError(.contentTooLarge, "the body exceeds \(body.limit) bytes", code: "body_too_large")
-    } catch IncomingBody.Refusal.tooLate {
-      throw APIError(.requestTimeout, "the body did not arrive within its timeout", code: "body_timeout")
+    } catch let refusal as IncomingBody.Refusal {
+      let code = refusal == .tooLarge ? "body_too_large" : "body_timeout"
+      throw APIError(refusal.status, body.message(for: refusal), code: code)
     }
   }
 
