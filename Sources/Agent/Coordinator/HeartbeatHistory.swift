@@ -22,6 +22,9 @@ enum HeartbeatHistory: Sendable, Hashable {
     }
   }
 
+  /// The precision with which the last heartbeat is known after a kill: 1 min.
+  static let precision: Duration = .seconds(60)
+
   /// The instant of the heartbeat that is under way a minute or more after the last accepted one.
   var sent: Duration? { if case .accepted(_, _, let sent) = self { sent } else { nil } }
 
@@ -34,7 +37,7 @@ enum HeartbeatHistory: Sendable, Hashable {
     case .none: self = .unconfirmed(first: now, unsure: nil)
     case .unconfirmed: break
     case .accepted(let last, let unsure, _):
-      if now - last >= .seconds(60) { self = .accepted(last: last, unsure: unsure, sent: now) }
+      if now - last >= Self.precision { self = .accepted(last: last, unsure: unsure, sent: now) }
     }
   }
 
@@ -69,7 +72,7 @@ enum HeartbeatHistory: Sendable, Hashable {
   func differs(from saved: HeartbeatHistory) -> Bool {
     func isOld(_ instant: Duration?, _ saved: Duration?) -> Bool {
       guard let instant else { return false }
-      return saved.map { instant - $0 >= .seconds(60) } ?? true
+      return saved.map { instant - $0 >= Self.precision } ?? true
     }
     return first != saved.first || sent != saved.sent || isOld(last, saved.last) || isOld(unsure, saved.unsure)
   }

@@ -8,8 +8,6 @@
 struct SessionStorage: Sendable {
   /// The delay before a write that failed is tried again: 15 s.
   private static let retryDelay: Duration = .seconds(15)
-  /// The longest time between two writes while heartbeats count: 1 min.
-  private static let interval: Duration = .seconds(60)
 
   /// The session as it is on disk, or as it was when it was last to be written.
   private(set) var saved: CoordinatorSession
@@ -27,7 +25,7 @@ struct SessionStorage: Sendable {
   /// The instant of the next write if nothing changes; `nil` while no heartbeat counts, or after a write that failed.
   var renewalAt: Duration? {
     guard isStored, saved.heartbeats != .none else { return nil }
-    return savedAt.map { $0 + Self.interval }
+    return savedAt.map { $0 + HeartbeatHistory.precision }
   }
 
   /// Notes that the service starts.
