@@ -55,7 +55,7 @@ final class ScanFeed: Sendable {
       adapter.core.state.withLock({ $0.isObject(root, of: adapter.identity) })
     else { return }
     let data = device.advertisement
-    let mayHaveForgotten = isHeard && !device.isConnected && isOnlyHeard(with: data)
+    let mayHaveForgotten = isHeard && isOnlyHeard(with: data)
     guard filter.matches(data, address: device.address, mayHaveForgotten: mayHaveForgotten) else { return }
     history.withLock { history in
       guard history.recordIfNew(device, data) || filter.duplicates else { return }
@@ -66,7 +66,8 @@ final class ScanFeed: Sendable {
   /// Decides about a device that lacks the services of the filter.
   ///
   /// A service that a device provides only at times may be missing in a list that was read. The device has it if it was
-  /// received through bluetoothd's filter, which is certain only while nobody else scans; a connection shows the rest.
+  /// received through bluetoothd's filter, which is certain only while nobody else scans; a connection shows the rest. That
+  /// holds for a linked device, too: it may advertise a service that is no GATT service, as one that has only a channel.
   private func isOnlyHeard(with data: AdvertisementData) -> Bool {
     guard !filter.services.isEmpty, filter.services.isDisjoint(with: data.services),
       discovery.isHeardOnly(with: filter.services)

@@ -160,4 +160,20 @@ extension ContractTests {
       withExtendedLifetime(all) {}
     }
   }
+
+  @Test("A linked device is found by a service that it advertises, and that is no GATT service") func scanForAChannel()
+    async throws
+  {
+    try await withPeripheral { lab, central, _ in
+      let device = try await firstSeen(by: central)
+      try await device.connect()
+      let address = try #require(device.address)
+      let sought = try await central.discover(.init(services: ["180d"]))
+      await lab.adapters[1].receiveAdvertisement(of: address, services: ["180d"], rssi: -40)
+      for await sighting in sought {
+        #expect(sighting.device.address == address)
+        break
+      }
+    }
+  }
 }
