@@ -101,7 +101,7 @@ extension SessionCore {
       let isWanted = self?.ended(target, outcome) ?? false
       if !isWanted, let instance, let path = try? outcome.get() {
         let device = RemoteObject(instance.connection, instance.destination, path)
-        await device.endUnwantedLink(responseTimeout, logger)
+        await device.endLink(through: InterfaceName.device, responseTimeout: responseTimeout, logger)
         self?.endDisconnection(path)
       }
       instance?.connection.close()
@@ -163,22 +163,6 @@ extension RemoteObject {
         throw BlueZError(.failed, "connecting to \(target.address): bluetoothd returned no device")
       }
       return path
-    }
-  }
-
-  /// Ends a link to this device that nobody waited for. Linux 6.1 must not lose it before the peer has responded, see
-  /// `Device.waitForRequest()`.
-  fileprivate func endUnwantedLink(_ responseTimeout: Duration?, _ logger: Logger) async {
-    do {
-      let deadline = SteadyClock.steady.now + (responseTimeout ?? .zero)
-      while SteadyClock.steady.now < deadline,
-        try await getAll(InterfaceName.device)["ServicesResolved"]?.bool != true
-      {
-        try await Task.sleep(for: .milliseconds(500), clock: .steady)
-      }
-      try await call(InterfaceName.device, "Disconnect", returning: "")
-    } catch {
-      logger.debug("the link to \(path) was not ended", metadata: ["error": "\(error)"])
     }
   }
 }

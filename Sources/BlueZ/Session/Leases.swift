@@ -78,20 +78,29 @@ struct SessionEnd {
 
   let bus: BusState
   let links: [Link]
+  /// The links that must not end before their peers have responded, and the longest time for that.
+  let unanswered: (links: [Link], timeout: Duration)?
   let leftovers: [(ObjectPath, Undoing.Leftover)]
   let observers: (handlers: [Observers.Handler], endings: [@Sendable () -> Void])
 }
 
 extension SessionCore.State {
-  /// The devices whose links, or attempts to make one, must be ended with the session.
-  var linksToEnd: [SessionEnd.Link] {
-    let paths = leases.ending.filter { path in
-      guard let device = cache.properties(path, InterfaceName.device) else { return false }
-      // This kernel crashes when a link ends whose peer owes a response; see `Device.waitForRequest()`.
-      let mayEnd = disconnections.responseTimeout == nil || device["ServicesResolved"]?.bool == true
-      return mayEnd || device["Connected"]?.bool != true
+  /// The end of the session as it is.
+  mutating func end() -> SessionEnd {
+    let paths = leases.ending.filter { cache.properties($0, InterfaceName.device) != nil }
+    var links = paths.map { SessionEnd.Link(path: $0, interface: cache.interfaceToDisconnect($0)) }
+    var unanswered: (links: [SessionEnd.Link], timeout: Duration)?
+    // This kernel crashes when a link ends whose peer owes a response; see `Device.waitForRequest()`.
+    if let timeout = disconnections.responseTimeout {
+      let answered = links.partition { link in
+        let device = cache.properties(link.path, InterfaceName.device)
+        return device?["Connected"]?.bool == true && device?["ServicesResolved"]?.bool != true
+      }
+      if answered < links.endIndex { unanswered = (Array(links[answered...]), timeout) }
+      links = Array(links[..<answered])
     }
-    return paths.map { SessionEnd.Link(path: $0, interface: cache.interfaceToDisconnect($0)) }
+    return SessionEnd(
+      bus: bus, links: links, unanswered: unanswered, leftovers: leftovers, observers: observers.removeAll())
   }
 }
 
@@ -103,6 +112,25 @@ extension SessionCore {
         try connection.callWithoutReply(Self.service, device.path, device.interface, "Disconnect")
       } catch {
         logger.debug("the link to \(device.path) was not ended", metadata: ["error": "\(error)"])
+      }
+    }
+  }
+
+  /// Ends links once their peers have responded, over a connection to the bus of its own: that of the session closes at
+  /// once, and bluetoothd then removes what the session registered.
+  func endLinks(_ devices: [SessionEnd.Link], onceAnsweredWithin timeout: Duration) -> Task<Void, Never> {
+    Task { [bus, logger] in
+      do {
+        let connection = try await Connection.open(bus, logger: logger)
+        await withTaskGroup { group in
+          for device in devices {
+            let object = RemoteObject(connection, Self.service, device.path)
+            group.addTask { await object.endLink(through: device.interface, responseTimeout: timeout, logger) }
+          }
+        }
+        connection.close()
+      } catch {
+        logger.debug("links were not ended", metadata: ["error": "\(error)"])
       }
     }
   }

@@ -14,8 +14,8 @@ extension Session {
   /// }
   /// ```
   ///
-  /// - `SIGINT` and `SIGTERM` cancel the body. When it has ended, whatever it throws then, the session is closed with
-  ///   the links that it made, and the method returns. A second signal ends the program at once.
+  /// - `SIGINT` and `SIGTERM` cancel the body. When it has ended, whatever it throws then, the session ends with the
+  ///   links that it made (``end()``), and the method returns. A second signal ends the program at once.
   /// - An error is printed to the standard error with its hint, for example when there is no message bus, and ends the
   ///   program with status 1. An error that leaves the main file of a program would be a crash with a backtrace.
   ///
@@ -28,8 +28,13 @@ extension Session {
   ) async {
     let work = Task {
       let session = try await open(bus: bus)
-      defer { session.close() }
-      try await body(session)
+      do {
+        try await body(session)
+      } catch {
+        await session.end()
+        throw error
+      }
+      await session.end()
     }
     let signals = [SIGINT, SIGTERM].map { number in
       // The source learns of a signal that is ignored, too.

@@ -72,7 +72,27 @@ public final class Session: Sendable {
   /// bluetoothd removes everything that the session registered. Links that the session made are ended, see
   /// ``LinkLifetime``; bluetoothd needs two seconds for that, and this program need not wait for it. All streams,
   /// L2CAP channels and connections of the session finish, and whatever still waits throws ``BlueZError/Code/serviceUnavailable``.
+  ///
+  /// Linux 6.1 crashes when a link ends over which the peer has not responded yet. There such a link, as one of a program
+  /// that needed it for a second, ends when bluetoothd has read the peer's services, as long as this program runs: one
+  /// that is about to exit calls ``end()``.
   public func close() { core.close() }
+
+  /// Ends the session for good, as ``close()`` does, and returns when bluetoothd has the request to end each of its links.
+  ///
+  /// ```swift
+  /// let channel = try await device.openChannel(psm: 0x80)
+  /// try await channel.send([1])
+  /// try await channel.flush()
+  /// await session.end()
+  /// ```
+  ///
+  /// On most kernels that is at once. Linux 6.1 must keep a link until the peer has responded, which takes a second or
+  /// two, and at most 32 s for a peer that does not respond.
+  public func end() async {
+    core.close()
+    await core.lastLinks.withLock { $0 }?.value
+  }
 
   /// A Boolean value that indicates whether bluetoothd is running.
   public var isServiceUp: Bool { core.state.withLock { $0.isServiceUp } }

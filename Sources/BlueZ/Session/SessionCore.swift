@@ -39,6 +39,8 @@ final class SessionCore: Sendable {
   let pairingSteps = SerialQueue()
   /// Wakes the supervisor.
   let wake = WakeSignal()
+  /// The links that end after the session.
+  let lastLinks = Lock<Task<Void, Never>?>(nil)
 
   init(bus: Connection.Bus, version: BlueZRelease?, logger: Logger, kernel: KernelAccess = .host) {
     self.bus = bus
@@ -59,8 +61,7 @@ final class SessionCore: Sendable {
         // The discoveries in it refer to this session.
         state.registry = Registry()
       }
-      return SessionEnd(
-        bus: state.bus, links: state.linksToEnd, leftovers: state.leftovers, observers: state.observers.removeAll())
+      return state.end()
     }
     guard let end else { return }
     for handler in end.observers.handlers { handler(.serviceDown) }
@@ -70,6 +71,10 @@ final class SessionCore: Sendable {
     if let connection = end.bus.connection {
       endLinks(end.links, over: connection)
       clear(end.leftovers, over: connection)
+    }
+    if let (links, timeout) = end.unanswered {
+      let ending = endLinks(links, onceAnsweredWithin: timeout)
+      lastLinks.withLock { $0 = ending }
     }
     end.bus.connection?.close()
     wake.finish()
