@@ -250,6 +250,9 @@ var targets: [Target] = [
       full("GRDB", "GRDB.swift"),
     ],
     swiftSettings: settings),
+  .executableTarget(
+    name: "coverage-process", dependencies: ["JSONValues", "Streams", "Timing", "Coverage"],
+    path: "Tests/CoverageProcess", swiftSettings: settings),
   .testTarget(
     name: "CoverageTests",
     dependencies: [

@@ -27,7 +27,7 @@ LAYERS = [
         | {"SpeedTest", "SpeedTestNIO", "Coverage", "CoverageHTTP", "MessageSending"}
         | {"MessageSendingHTTP"},
     ),
-    ("Programs", {"edgeblue", "agent-simulation", "message-queue-process", "message-sender-process"}),
+    ("Programs", {"edgeblue", "agent-simulation", "coverage-process", "message-queue-process", "message-sender-process"}),
 ]
 
 # Features and kits in several targets, so that the half without SwiftNIO, or without a bus, builds in seconds: from a
@@ -71,7 +71,7 @@ RESTRICTED = [
 WITHOUT_BUS = {"AudioIngest", "BlueZProfiles", "Btsnoop", "Coverage", "NetworkPath", "SpeedTest", "SQLiteFiles", "Uploads"}
 
 # Programs that are a test.
-TEST_PROGRAMS = {"agent-simulation", "message-queue-process", "message-sender-process"}
+TEST_PROGRAMS = {"agent-simulation", "coverage-process", "message-queue-process", "message-sender-process"}
 
 # What a target without a documentation catalog holds.
 HOLDS = {
@@ -87,6 +87,7 @@ HOLDS = {
     "SQLiteFiles": "Files of SQLite: opening, durable changes, copies for looking, and the words of their errors.",
     "edgeblue": "The command: a folder for each subcommand, and the only place that composes the libraries.",
     "agent-simulation": "Days of the agent's life in seconds, with faults, on one thread and a simulated clock.",
+    "coverage-process": "A process that measures coverage, stores and sends it, and that a test kills or a benchmark times.",
     "message-queue-process": "A process that writes to a queue of messages or sends from it, and that a test kills.",
     "message-sender-process": "A process that sends messages over HTTP, and that a test traces and kills.",
 }

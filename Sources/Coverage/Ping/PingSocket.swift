@@ -1,13 +1,13 @@
 internal import Glibc
 internal import Streams
-internal import Timing
+package import Timing
 
 /// A UDP socket that is connected to a server of pings, so that the kernel drops replies from other addresses.
 ///
 /// A thread resolves the name and receives, because the calls may block; sending does not.
-final class PingSocket: Sendable {
+package final class PingSocket: Sendable {
   /// A datagram, or an error of the socket, with the instant at which the kernel received it.
-  enum Arrival: Sendable {
+  package enum Arrival: Sendable {
     case datagram([UInt8], at: Duration)
     case failure
   }
@@ -35,7 +35,7 @@ final class PingSocket: Sendable {
   ///   - clock: The clock of the stamps.
   ///   - onArrival: A closure that runs for each arrival, on a thread.
   /// - Throws: ``CoverageError`` with code `.unreachable`.
-  static func connect(
+  package static func connect(
     to target: PingTarget, interface: String?, clock: TimeSource, onArrival: @escaping @Sendable (Arrival) -> Void
   ) async throws -> PingSocket {
     try await withCheckedThrowingContinuation { continuation in
@@ -61,7 +61,7 @@ final class PingSocket: Sendable {
 
   /// Sends a datagram.
   /// - Returns: The instant just before the call; `nil` if the kernel did not take the datagram.
-  func send(_ bytes: [UInt8]) -> Duration? {
+  package func send(_ bytes: [UInt8]) -> Duration? {
     socket.withNumber { number in
       let instant = clock.now
       return Glibc.send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) == bytes.count ? instant : nil
@@ -69,7 +69,7 @@ final class PingSocket: Sendable {
   }
 
   /// Ends the thread and closes the socket; nothing arrives any more.
-  func close() {
+  package func close() {
     guard
       isClosed.withLock({ closed in
         defer { closed = true }

@@ -79,14 +79,19 @@ public struct CoverageSender: Sendable {
     }
     defer { lock.release() }
     var summary = Summary(outdated: try store.removeOutdated())
-    for session in try store.due(at: server) {
-      try Task.checkCancellation()
-      let (report, isReachable) = try await send(session)
-      if let report { summary.reports.append(report) }
-      // Nothing of the others is known: they are due at once when the server is there again.
-      if !isReachable { break }
+    var last: CoverageSession?
+    while true {
+      let sessions = try store.finished(at: server, after: last)
+      guard let newest = sessions.last else { return summary }
+      last = newest
+      for session in sessions where ResendRules.isDue(session, nowUs: store.nowUs) {
+        try Task.checkCancellation()
+        let (report, isReachable) = try await send(session)
+        if let report { summary.reports.append(report) }
+        // Nothing of the others is known: they are due at once when the server is there again.
+        if !isReachable { return summary }
+      }
     }
-    return summary
   }
 
   private func send(_ session: CoverageSession) async throws -> (report: Report?, isReachable: Bool) {

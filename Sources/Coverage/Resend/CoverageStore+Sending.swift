@@ -34,18 +34,27 @@ extension CoverageStore {
     let oldestUs = nowUs.subtractingClamped(ResendRules.longestAgeUs)
     return try write("remove old sessions") { database in
       try database.execute(
-        sql: "DELETE FROM session WHERE finalizedUs IS NOT NULL AND id NOT IN (SELECT session FROM fence)")
+        sql: """
+          DELETE FROM session
+            WHERE finalizedUs IS NOT NULL AND NOT EXISTS (SELECT 1 FROM fence WHERE session = session.id)
+          """)
       try database.execute(sql: "DELETE FROM session WHERE finalizedUs < ?", arguments: [oldestUs])
       return database.changesCount
     }
   }
 
-  /// Returns the finished sessions that may be sent to a server now, the oldest first.
-  func due(at server: String) throws(CoverageError) -> [CoverageSession] {
-    let nowUs = nowUs
-    return try read { try Self.sessions("WHERE finalizedUs IS NOT NULL AND server = ?", [server], $0) }
-      .filter { ResendRules.isDue($0, nowUs: nowUs) }
+  /// Returns some finished sessions of a server after another one, the oldest first; none when there are no more.
+  ///
+  /// They are read in portions: a run writes to the same file meanwhile, and must not wait for thousands of them.
+  func finished(at server: String, after last: CoverageSession?) throws(CoverageError) -> [CoverageSession] {
+    let end: StatementArguments = [last?.finalizedUs ?? .min, last?.id ?? .min, server]
+    return try read { database in
+      try Self.sessions(
+        "WHERE (finalizedUs, session.id) > (?, ?) AND server = ?", end, limit: Self.portion, database)
+    }
   }
+
+  private static let portion = 100
 
   /// Stores the identifier that was granted to a session that was measured without one; all its times lie before it.
   func anchor(_ id: Int64, uuid: String) throws(CoverageError) {

@@ -40,13 +40,13 @@ extension CoverageStore {
   // MARK: Rows
 
   static func sessions(
-    _ condition: String, _ arguments: StatementArguments, _ database: Database
+    _ condition: String, _ arguments: StatementArguments, limit: Int = -1, _ database: Database
   ) throws -> [CoverageSession] {
     let rows = try Row.fetchAll(
       database,
       sql: """
         SELECT session.*, (SELECT count(*) FROM fence WHERE fence.session = session.id) AS fences FROM session
-          \(condition) ORDER BY finalizedUs IS NULL, finalizedUs, session.id
+          \(condition) ORDER BY \(limit < 0 ? "finalizedUs IS NULL, " : "")finalizedUs, session.id LIMIT \(limit)
         """, arguments: arguments)
     return try rows.map { try CoverageSession($0) }
   }

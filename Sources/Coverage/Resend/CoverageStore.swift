@@ -62,6 +62,10 @@ public final class CoverageStore: Sendable {
           );
           """)
     }
+    migrator.registerMigration("2: the sessions of a run") { database in
+      // Each fence looks for the session of its run, which must not take longer with every session that waits.
+      try database.execute(sql: "CREATE INDEX sessionByRun ON session (run)")
+    }
     return migrator
   }()
 

@@ -1,13 +1,13 @@
 /// The two machines of a run, joined: completed pings and granted sessions go from the pings to the fences.
-struct RunMachines: Sendable {
-  enum Event: Sendable {
+package struct RunMachines: Sendable {
+  package enum Event: Sendable {
     case start
     case tick
     case input(CoverageRun.Input)
     case ping(PingMachine.Event)
   }
 
-  enum Action: Sendable, Hashable {
+  package enum Action: Sendable, Hashable {
     case ping(PingMachine.Action)
     case fence(FenceMachine.Action)
   }
@@ -25,7 +25,7 @@ struct RunMachines: Sendable {
   /// The last failure, in words.
   var problem: String?
 
-  init(
+  package init(
     _ network: CoverageNetwork, _ technology: CoverageTechnology,
     sequence: UInt32 = .random(in: 0 ... .max)
   ) {
@@ -36,7 +36,7 @@ struct RunMachines: Sendable {
   }
 
   /// Passes an event at an instant since the start of the run.
-  mutating func handle(_ event: Event, at now: Duration) -> [Action] {
+  package mutating func handle(_ event: Event, at now: Duration) -> [Action] {
     switch event {
     case .start: return joined(pings.handle(.start, at: now), at: now) + handle(.tick, at: now)
     case .tick: return joined(pings.handle(.tick, at: now), at: now) + fences.handle(.tick, at: now).map { .fence($0) }
@@ -84,7 +84,7 @@ struct RunMachines: Sendable {
   }
 
   /// Ends the run.
-  mutating func stop(at now: Duration) -> [FenceMachine.Action] {
+  package mutating func stop(at now: Duration) -> [FenceMachine.Action] {
     // What is in flight is no loss of the network.
     _ = pings.handle(.stop, at: now)
     return fences.handle(.stop, at: now)
@@ -95,13 +95,13 @@ struct RunMachines: Sendable {
   // MARK: Display
 
   /// Returns `true` once a second.
-  mutating func isShownAnew(at now: Duration) -> Bool {
+  package mutating func isShownAnew(at now: Duration) -> Bool {
     if let shownAt, now < shownAt + .seconds(1) { return false }
     shownAt = now
     return true
   }
 
-  func status(at now: Duration) -> CoverageStatus {
+  package func status(at now: Duration) -> CoverageStatus {
     var counts = counts
     counts.stalled = pings.stalledTicks
     let mean: CoverageStatus.Latest =
