@@ -11,9 +11,7 @@ import Timing
 /// 14 (a host without a service that tells whether it is online: the kernel always tells), 16, 17, 19 (a continuation that
 /// is resumed once: replies go through an inbox), 40 (one receive at a time: one thread receives), 41 (a name is resolved
 /// once, before the first send), 127–132 (the region reporter of a toolkit), 150–155 (its selection: the page has one, which
-/// MapPageTests clicks), 178–180 (a network that is polled at each location: changes are events), 202, 203, 205, 206 (fences
-/// of other sessions in one list: each row belongs to its session), 268–276 (a history that a server sends back) and
-/// 277–280 (the screen that shows it).
+/// MapPageTests clicks), 268–276 (a history that a server sends back) and 277–280 (the screen that shows it).
 @Suite("Acceptance cases") struct AcceptanceTests {
   // MARK: Sessions
 
@@ -157,6 +155,33 @@ import Timing
     #expect(driver.fences.map(\.number) == [4, 5])
   }
 
+  @Test("178, 179: A network that changes with a location counts for the fence that this location begins")
+  func changeAtLocation() {
+    var driver = FenceDriver()
+    driver.walk(to: 0, at: 1)
+    // Nothing told of the change before; it is known in the instant of the location.
+    driver.take(.network(.wifi), at: 10)
+    driver.walk(to: 100, at: 10)
+    #expect(driver.machine.active?.isDirty == true)
+    driver.take(.network(.cellular), at: 20)
+    driver.walk(to: 101, at: 20)
+    #expect(driver.machine.active?.isDirty == false)
+    #expect(driver.machine.active?.number == 3)
+    driver.take(.stop, at: 30)
+    #expect(driver.fences.map(\.number) == [3])
+  }
+
+  @Test("180: A fence is dirty without any grant, and its later grant does not store it") func dirtyWithoutGrant() {
+    var driver = FenceDriver()
+    driver.walk(to: 0, at: 1)
+    driver.take(.network(.wifi), at: 2)
+    #expect(driver.machine.session == nil)
+    #expect(driver.machine.active?.isDirty == true)
+    driver.take(.session("a"), at: 15)
+    driver.take(.stop, at: 30)
+    #expect(driver.stored.isEmpty)
+  }
+
   // MARK: Storing and sending
 
   @Test("138, 140–142, 148, 149, 198–201: Each session of a run is sent once, with the fences that are its own")
@@ -190,6 +215,50 @@ import Timing
     _ = try await fixture.sender(server).send()
     #expect(try fixture.store.sessions().map(\.run) == ["r"])
     #expect(server.attempts == 0)
+  }
+
+  /// Returns a store with a finished session of an earlier run, and the server that has granted it.
+  private func withEarlier() throws -> (fixture: StoreFixture, server: FakeServer) {
+    let fixture = try StoreFixture()
+    try fixture.session("earlier", uuid: "old", fences: 2)
+    let isOffline = FakeServer { $0 == .request ? .refusal : nil }
+    isOffline.grant("old")
+    return (fixture, isOffline)
+  }
+
+  @Test("202: A session without fences of its own is not sent, and earlier ones are") func noneOfItsOwn() async throws {
+    let (fixture, server) = try withEarlier()
+    try fixture.session("now", uuid: "new", fences: 0)
+    server.grant("new")
+    _ = try await fixture.sender(server).send()
+    #expect(server.taken == ["old"])
+    #expect(try fixture.store.sessions().isEmpty)
+  }
+
+  @Test("203, 206: Fences without an identifier are not sent, the reason is told, and earlier sessions are sent")
+  func allWithoutIdentifier() async throws {
+    let (fixture, server) = try withEarlier()
+    try fixture.session("now", uuid: nil, fences: 3)
+    let summary = try await fixture.sender(server).send()
+    #expect(server.taken == ["old"])
+    #expect(
+      summary.reports.map(\.outcome) == [
+        .delivered, .waiting("request a session: the control server declined: figures"),
+      ])
+    #expect(try fixture.store.sessions().map(\.fences) == [3])
+  }
+
+  @Test("205: Beside fences without an identifier, those with one are sent alone") func oneWithIdentifier() async throws
+  {
+    let (fixture, server) = try withEarlier()
+    try fixture.session("lost", uuid: nil, fences: 3)
+    fixture.pass(milliseconds: 1000)
+    try fixture.session("now", uuid: "new", fences: 4)
+    server.grant("new")
+    _ = try await fixture.sender(server).send()
+    let counts = server.state.withLock { $0.taken.map { "\($0.uuid) \($0.fences.count)" } }
+    #expect(counts == ["old 2", "new 4"])
+    #expect(try fixture.store.sessions().map(\.run) == ["lost"])
   }
 
   @Test("243, 267: Many fences go to the newest session, and are sent together") func manyFences() async throws {

@@ -36,6 +36,8 @@ import Testing
     var radius: Double
     var answered: Int
     var lost: Int
+    /// The sum of the times of the pings with a reply, in milliseconds.
+    var sum: Int
     var session: String?
   }
 
@@ -44,7 +46,8 @@ import Testing
     var walk = Walk()
     var metres = 0.0
     var network = CoverageNetwork.cellular
-    for second in 0..<900 {
+    let seconds = hours.map { Int.random(in: 900...max(900, $0 * 3600), using: &random) } ?? 900
+    for second in 0..<seconds {
       // Never on the tick of a ping, where the order of two events would decide.
       let at = Duration.milliseconds(second * 1000 + 37)
       metres += Double.random(in: -5...12, using: &random)
@@ -72,7 +75,7 @@ import Testing
         walk.pings.append((PingResult(at: due, roundTrip: time), due + (time ?? .seconds(1))))
       }
     }
-    walk.end = .seconds(910)
+    walk.end = .seconds(seconds + 10)
     return walk
   }
 
@@ -114,11 +117,17 @@ import Testing
     }
     let places = walk.happenings.compactMap { if case .place(let place) = $0.what { place } else { nil } }
     let good = walk.pings.map(\.ping).filter { !isInaccurate($0.at, places) }
-    return fences.filter { !$0.dirty }.map { fence in
-      let own = good.filter { fence.entered < $0.at && $0.at < fence.exited }
+    var next = 0
+    // Both are in the order of time, and no two fences overlap.
+    return fences.compactMap { fence in
+      while next < good.count, good[next].at <= fence.entered { next += 1 }
+      let own = good[next...].prefix { $0.at < fence.exited }
+      next += own.count
+      guard !fence.dirty else { return nil }
+      let times = own.compactMap(\.milliseconds)
       return Found(
-        entered: fence.entered, exited: fence.exited, radius: fence.radius, answered: own.count { $0.roundTrip != nil },
-        lost: own.count { $0.roundTrip == nil }, session: names[fence.session])
+        entered: fence.entered, exited: fence.exited, radius: fence.radius, answered: times.count,
+        lost: own.count - times.count, sum: times.map { Int($0.rounded()) }.reduce(0, +), session: names[fence.session])
     }
   }
 
@@ -129,6 +138,9 @@ import Testing
     guard places.indices.contains(number) else { return false }
     return places[number].accuracy.map { $0 > 15 } ?? true
   }
+
+  /// The longest walk in hours, of `EDGEBLUE_WALK_HOURS`; without it each walk takes a quarter of an hour.
+  private static let hours = ProcessInfo.processInfo.environment["EDGEBLUE_WALK_HOURS"].flatMap(Int.init)
 
   /// Sixty seeds, or those of `EDGEBLUE_SEEDS`, such as "1 1000".
   private static let seeds: ClosedRange<UInt64> = {
@@ -153,7 +165,7 @@ import Testing
     let found = zip(driver.fences, driver.owners).map { fence, owner in
       Found(
         entered: fence.entered, exited: fence.exited ?? .zero, radius: fence.radius, answered: fence.pings.answered,
-        lost: fence.pings.lost, session: owner)
+        lost: fence.pings.lost, sum: Int(fence.pings.sum.rounded()), session: owner)
     }
     let wanted = Self.oracle(walk)
     #expect(wanted.count > 5)

@@ -49,6 +49,8 @@ public actor CoverageRun {
   /// What could not be stored yet, with its instants.
   private var unstored: [(actions: [FenceMachine.Action], at: Duration)] = []
   private var retryAt = Duration.zero
+  /// Why the disk takes nothing; `nil` while it does.
+  private var diskProblem: String?
   private var ending: CoverageEnding?
 
   /// The number of changes that wait for a disk that takes none; beyond it the oldest are given up.
@@ -214,14 +216,17 @@ public actor CoverageRun {
         options.logger.warning("session not stored", metadata: ["reason": "\(error.safeText)"])
         machines.problem = error.message
       } catch {
-        if machines.problem != error.message {
+        if diskProblem != error.message {
           options.logger.warning("fences not stored", metadata: ["reason": "\(error.safeText)"])
         }
+        diskProblem = error.message
         machines.problem = error.message
         retryAt = now + .seconds(1)
         return
       }
       unstored.removeFirst()
     }
+    if machines.problem == diskProblem { machines.problem = nil }
+    diskProblem = nil
   }
 }
