@@ -13,8 +13,9 @@ struct CoverageRunCommand: AsyncParsableCommand {
       Ctrl-C or SIGTERM, after --minutes, at the limit of the control server, after 4 hours, or when no precise location \
       has come for 30 minutes. Without a network it goes on; a session is requested when the network is back.
 
-      The technology of the network is unknown on a machine without a modem that tells it, and is then not sent. A place \
-      without any reply has no coverage. What is measured over Wi-Fi does not count.
+      ModemManager tells the technology of the network that packets take. Without it, and over a cable to a modem of its \
+      own, the technology is unknown, and is not sent. A place without any reply has no coverage. What is measured over \
+      Wi-Fi does not count.
 
       With --json there is one object on each line.
       """)
@@ -31,6 +32,8 @@ struct CoverageRunCommand: AsyncParsableCommand {
   var interface: String?
   @Option(help: ArgumentHelp("The time after which the run ends, 1 to 240 minutes.", valueName: "n"))
   var minutes = 240
+  @Flag(help: "Let the modem measure its signal every 5 s, and show it. It goes on measuring after the run.")
+  var signal = false
   @Flag(help: "Leave what was measured for `edgeblue coverage send`.") var noSend = false
   @OptionGroup var sending: CoverageSendingOptions
   @OptionGroup var common: CommonOptions
@@ -59,13 +62,17 @@ struct CoverageRunCommand: AsyncParsableCommand {
       let monitor = try LocationMonitor(source)
       defer { monitor.close() }
       let paths = try await NetworkPathMonitor.start()
+      var cellularOptions = CellularMonitor.Options()
+      cellularOptions.signalSeconds = signal ? 5 : nil
+      let modems = CellularMonitor(cellularOptions)
+      defer { modems.close() }
       let view = CoverageView(terminal: terminal)
       var options = CoverageRun.Options()
       options.interface = interface
       options.limit = .seconds(60 * minutes)
       options.destination = try sending.uploads.destination(in: folder)
       let session = CoverageWalk(
-        store: store, server: server, options: options, monitor: monitor, paths: paths, view: view)
+        store: store, server: server, options: options, monitor: monitor, modems: modems, paths: paths, view: view)
       let ending = try await untilInterruptedKeeping { try await session.run() }
       view.ended(ending)
       guard !noSend, ending != nil else { return }
@@ -82,6 +89,7 @@ struct CoverageWalk: Sendable {
   let server: CoverageControl
   let options: CoverageRun.Options
   let monitor: LocationMonitor
+  let modems: CellularMonitor
   let paths: NetworkPathMonitor
   let view: CoverageView
 
@@ -89,10 +97,9 @@ struct CoverageWalk: Sendable {
   /// - Returns: How the run has ended; `nil` if it was cancelled before its start.
   func run() async throws -> CoverageEnding? {
     guard await start() else { return nil }
-    let used = network(paths.path)
     let run = CoverageRun(
       store: store, server: server.client.address, transport: server,
-      surroundings: (used, CoverageTechnology(over: used)), options: options)
+      surroundings: (network(paths.path), technology(paths.path, modems.newest)), options: options)
     view.started()
     return try await withThrowingTaskGroup(of: CoverageEnding?.self) { group in
       group.addTask { try await run.measure() }
@@ -102,9 +109,15 @@ struct CoverageWalk: Sendable {
       }
       group.addTask {
         for await update in paths.updates() {
-          let used = network(update.path)
-          run.take(.network(used))
-          run.take(.technology(CoverageTechnology(over: used)))
+          run.take(.network(network(update.path)))
+          run.take(.technology(technology(update.path, modems.newest)))
+        }
+        return nil
+      }
+      group.addTask {
+        for await update in modems.updates() {
+          view.show(modem(paths.path, update), among: update)
+          run.take(.technology(technology(paths.path, update)))
         }
         return nil
       }
@@ -149,15 +162,22 @@ struct CoverageWalk: Sendable {
     }
   }
 
+  /// The modem that pings take; `nil` if they take none that ModemManager knows.
+  private func modem(_ path: PathSnapshot, _ update: CellularUpdate?) -> CellularModem? {
+    let used = path.interfaces.first
+    let isCellular = options.interface.map { $0 == used?.name } ?? true && used?.kind == .cellular
+    return update?.modem(of: options.interface ?? used?.name, isCellular: isCellular)
+  }
+
+  private func technology(_ path: PathSnapshot, _ update: CellularUpdate?) -> CoverageTechnology {
+    let used = network(path)
+    return used == .none ? .none : CoverageTechnology(modem(path, update))
+  }
+
   private var isLocal: Bool {
     let host = URL(string: server.client.address)?.host() ?? ""
     return ["localhost", "127.0.0.1", "::1"].contains(host)
   }
-}
-
-extension CoverageTechnology {
-  /// The technology as far as a machine without a modem knows it.
-  fileprivate init(over network: CoverageNetwork) { self = network == .none ? .none : .unknown }
 }
 
 extension CoverageLocation {

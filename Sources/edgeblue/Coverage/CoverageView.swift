@@ -1,11 +1,13 @@
 import Coverage
 import JSONValues
 import Streams
+import SystemState
 
 /// What a run prints: its beginning, a line every 10 s, what changes in between, and its end.
 final class CoverageView: Sendable {
   private struct Shown {
     var obstacle: String?
+    var modem: String?
     var status: CoverageStatus?
     var lineAt = Duration.zero
   }
@@ -38,6 +40,36 @@ final class CoverageView: Sendable {
       case nil: "ended before the start"
       }
     terminal.happened(words, "ended", ["ending": JSONValue(ending?.rawValue)])
+  }
+
+  /// Prints the modem that pings take, when what it tells changes, or why there is none.
+  func show(_ modem: CellularModem?, among update: CellularUpdate) {
+    let reason =
+      if case .unavailable(let reason) = update {
+        reason
+      } else if case .modems([]) = update {
+        "there is no modem"
+      } else {
+        "no modem carries the pings"
+      }
+    let line = modem.map { "modem: \($0.line)" } ?? "the technology is unknown: \(reason)"
+    let isNew = shown.withLock { shown in
+      defer { shown.modem = line }
+      return shown.modem != line
+    }
+    guard isNew else { return }
+    guard let modem else {
+      terminal.happened(line, "modem", ["reason": .string(reason)])
+      return
+    }
+    terminal.happened(
+      line, "modem",
+      [
+        "service": .string(modem.service.rawValue), "technology": .string(CoverageTechnology(modem).rawValue),
+        "operator": JSONValue(modem.operatorName), "operatorCode": JSONValue(modem.operatorCode),
+        "quality": JSONValue(modem.quality), "powerDbm": JSONValue(modem.signal?.power),
+        "qualityDb": JSONValue(modem.signal?.quality), "sinrDb": JSONValue(modem.signal?.ratio),
+      ])
   }
 
   func show(_ status: CoverageStatus) {
