@@ -78,13 +78,25 @@ extension Device {
       do {
         return try await remove(from: adapter)
       } catch let error as BlueZError where error.code == .timedOut {
+        if isRemoved(from: adapter) { return }
         core.logger.debug("removing again", metadata: ["error": "\(error)"])
       }
     }
-    try await remove(from: adapter)
+    do {
+      try await remove(from: adapter)
+    } catch let error as BlueZError where error.code == .timedOut && isRemoved(from: adapter) {}
   }
 
   private static let removals = 3
+
+  /// Returns `true` if bluetoothd has withdrawn the device alone, whose bond it deletes with it. Without its adapter the
+  /// device is gone, too, but its bond is not.
+  private func isRemoved(from adapter: ObjectPath) -> Bool {
+    core.state.withLock { state in
+      state.generation == generation && state.cache.properties(path, Self.interface) == nil
+        && state.cache.properties(adapter, Adapter.interface) != nil
+    }
+  }
 
   private func remove(from adapter: ObjectPath) async throws {
     let path = path
