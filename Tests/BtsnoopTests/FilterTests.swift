@@ -42,6 +42,26 @@ struct FilterTests {
     }
   }
 
+  @Test(
+    "Events with keys that end too early are kept, with zeros",
+    arguments: [0x0e, 0x15, 0x18, 0x33, 0x3b, 0x3e] as [UInt8])
+  func truncatedEvents(code: UInt8) throws {
+    let results: [[UInt8]] = [[1, 0x17, 0x20, 0], [1, 0x18, 0x20, 0], [1, 0x57, 0x0c, 0], [1, 0x7d, 0x0c, 0]]
+    let parameters = code == 0x0e ? results : code == 0x3e ? [[0x09]] : [[1]]
+    for start in parameters {
+      for count in 0...32 {
+        let bytes = [code, UInt8(count)] + (start + Self.key + Self.key).prefix(count)
+        for options in [CaptureFilter.Options(), .init(device: DeviceAddress("00:AA:01:00:00:42"))] {
+          var filter = CaptureFilter(options)
+          let kept = filter.handle(CaptureRecord(time: 0, adapter: 0, kind: .event, bytes: bytes))
+          #expect(kept.map(\.bytes.count) ?? bytes.count == bytes.count)
+          // Of a passkey only its four bytes are removed.
+          if code != 0x33, code != 0x3b { #expect(kept?.bytes.contains(0xaf) != true, "\(count)") }
+        }
+      }
+    }
+  }
+
   @Test("No key is left, however a packet is cut", arguments: [4, 5, 6, 9, 13, 27, 251])
   func noKeyIsLeft(piece: Int) {
     let talk = Self.secrets(piece: piece)

@@ -109,7 +109,7 @@ public struct CaptureFilter: Sendable {
       forget { $0 == place }
     }
     if !options.keepsKeys {
-      for range in KeyLocations.inEvent(record.bytes, event) { record.zero(range) }
+      for range in KeyLocations.inEvent(event) { record.zero(range) }
     }
     if options.masksPayloads { record.maskEvent() }
     return true

@@ -17,19 +17,19 @@ enum KeyLocations {
   /// The commands whose results are secrets, after the status: LE Encrypt, LE Rand, Read Local OOB Data.
   private static let results: Set<UInt16> = [0x2017, 0x2018, 0x0c57, 0x0c7d]
 
-  /// Returns the ranges in the content of an event.
-  static func inEvent(_ bytes: [UInt8], _ event: HCIEvent) -> [Range<Int>] {
+  /// Returns the ranges in the content of an event, which may be cut before or within them.
+  static func inEvent(_ event: HCIEvent) -> [Range<Int>] {
     // Code and length come before the parameters.
     switch event {
-    case .commandCompleted(let opcode, _): return results.contains(opcode) ? [6..<bytes.count] : []
+    case .commandCompleted(let opcode, _): return results.contains(opcode) ? [6..<Int.max] : []
     case .other(let code, let parameters):
       switch code {
       // Return Link Keys; Link Key Notification; User Confirmation Request and User Passkey Notification.
-      case 0x15: return [3..<bytes.count]
+      case 0x15: return [3..<Int.max]
       case 0x18: return [8..<24]
       case 0x33, 0x3b: return [8..<12]
       // LE Generate DHKey Complete.
-      case 0x3e where parameters.first == 0x09: return [4..<bytes.count]
+      case 0x3e where parameters.first == 0x09: return [4..<Int.max]
       default: return []
       }
     default: return []
