@@ -14,14 +14,16 @@ package final class FolderWatch: Sendable {
   /// - Parameters:
   ///   - path: The folder, which exists.
   ///   - names: The names of the files, whether they exist or not.
+  ///   - reportsWrites: `true` if each write is reported, also while its writer has the file open; otherwise its closing.
   /// - Throws: ``FileError`` if the folder cannot be watched, or the user has no watch left.
-  package init(path: String, names: Set<String>) throws(FileError) {
+  package init(path: String, names: Set<String>, reportsWrites: Bool = false) throws(FileError) {
     let operation = "watching \(path)"
     let number = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard number >= 0 else { throw FileError(operation) }
     let file = FileDescriptor(owning: number)
     let events =
       IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
+      | (reportsWrites ? IN_MODIFY : 0)
     guard inotify_add_watch(number, path, UInt32(events)) >= 0 else { throw FileError(operation) }
     do throws(SystemCallError) {
       let wake = try WakeUp()

@@ -59,6 +59,22 @@ import Testing
     #expect(watch.changes.received == 1)
   }
 
+  @Test(
+    "What a holder publishes in its lock is reported where writes are wanted, and nowhere else",
+    arguments: [true, false])
+  func published(reportsWrites: Bool) async throws {
+    let folder = try Folder()
+    let lock = try #require(try FileLock(path: folder.path + "/lock"))
+    let watch = try FolderWatch(path: folder.path, names: ["lock"], reportsWrites: reportsWrites)
+    lock.publish([1])
+    var reports = watch.changes.makeAsyncIterator()
+    if reportsWrites { #expect(await reports.next() != nil) }
+    watch.close()
+    while await reports.next() != nil {}
+    #expect(watch.changes.received == (reportsWrites ? 1 : 0))
+    lock.release()
+  }
+
   @Test("The reports end with the folder") func removed() async throws {
     let folder = try Folder()
     let watch = try FolderWatch(path: folder.path, names: ["a"])

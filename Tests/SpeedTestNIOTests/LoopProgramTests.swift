@@ -8,7 +8,7 @@ import SystemTesting
 import Testing
 
 /// The command `edgeblue loop` beside a server, in a folder of its own.
-private final class LoopProgram: Sendable {
+final class LoopProgram: Sendable {
   let folder = NSTemporaryDirectory() + "edgeblue-loop-\(UUID().uuidString)"
   let server: SpeedTestServer
 
@@ -22,13 +22,16 @@ private final class LoopProgram: Sendable {
   }
 
   /// Starts or continues a loop of short tests, with a second between them.
-  func start(tests: Int, _ more: [String] = []) throws -> ChildProcess {
+  /// - Parameter delay: The seconds between them.
+  func start(
+    tests: Int, delay: Int = 1, _ more: [String] = [], environment: [String: String]? = nil
+  ) throws -> ChildProcess {
     let words = [
       "loop", "start", "--json", "--state", folder, "--server", "127.0.0.1:\(server.port)", "--threads", "1",
-      "--seconds", "1", "--no-upload", "--tests", "\(tests)", "--delay-seconds", "1", "--retry-seconds", "1",
+      "--seconds", "1", "--no-upload", "--tests", "\(tests)", "--delay-seconds", "\(delay)", "--retry-seconds", "1",
       "--unattended",
     ]
-    return try ChildProcess(Peers.program, words + more, errors: .discarded)
+    return try ChildProcess(Peers.program, words + more, environment: environment, errors: .discarded)
   }
 
   func run(_ words: [String]) async throws -> (status: Int32, output: String, errors: String) {

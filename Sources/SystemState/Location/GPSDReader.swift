@@ -58,7 +58,7 @@ final class GPSDReader: Sendable {
         try read(socket) { failures.end() }
         return
       } catch {
-        let delay = failures.add(error.text)
+        let delay = failures.add(LocationError(.unavailable, error.text))
         if waits(for: nil, milliseconds: Int32(clamping: delay.milliseconds(rounded: .up))) == .stopped { return }
       }
     }

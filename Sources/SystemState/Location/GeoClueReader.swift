@@ -21,11 +21,6 @@ struct GeoClueReader: Sendable {
     case gone
   }
 
-  /// The reason to give up a registration.
-  private struct Lost: Error {
-    var text: String
-  }
-
   /// Reads until the task is cancelled.
   func run() async {
     var failures = SourceFailures(of: "GeoClue", options, feed)
@@ -35,24 +30,31 @@ struct GeoClueReader: Sendable {
       } catch {
         // A closed monitor publishes nothing.
         guard !Task.isCancelled else { return }
-        let delay = failures.add(Self.words(for: error))
+        let delay = failures.add(locationError(for: error))
         guard (try? await options.time.sleep(for: delay)) != nil else { return }
       }
     }
   }
 
-  private static func words(for error: any Error) -> String {
+  private func locationError(for error: any Error) -> LocationError {
     switch error {
-    case let lost as Lost: lost.text
+    case let error as LocationError: error
     case let error as DBusError:
       switch error.name {
-      case "org.freedesktop.DBus.Error.ServiceUnknown": "it is not installed"
-      case "org.freedesktop.DBus.Error.AccessDenied": "it does not let this program locate the host"
-      default: error.message
+      case "org.freedesktop.DBus.Error.ServiceUnknown": LocationError(.unavailable, "it is not installed")
+      case "org.freedesktop.DBus.Error.AccessDenied":
+        LocationError(
+          .notPermitted, "it does not let this program locate the host",
+          hint:
+            "permit it in the privacy settings of the desktop, or by a section [\(desktopID)] in /etc/geoclue/geoclue.conf"
+        )
+      default: LocationError(.unavailable, error.message)
       }
-    default: "\(error)"
+    default: LocationError(.unavailable, "\(error)")
     }
   }
+
+  private static func lost(_ text: String) -> LocationError { LocationError(.unavailable, text) }
 
   /// Registers and passes locations on, until GeoClue or the bus has gone.
   /// - Parameter onReport: A closure that runs when GeoClue has started.
@@ -81,11 +83,11 @@ struct GeoClueReader: Sendable {
     for await event in events {
       switch event {
       case .location(let path): try await report(path, connection, &newest)
-      case .gone: throw Lost(text: "it has ended")
+      case .gone: throw Self.lost("it has ended")
       }
     }
     try Task.checkCancellation()
-    throw Lost(text: "the connection to the bus was lost")
+    throw Self.lost("the connection to the bus was lost")
   }
 
   private func start(_ connection: Connection) async throws -> RemoteObject {
@@ -94,7 +96,7 @@ struct GeoClueReader: Sendable {
         Self.name, Self.manager, "org.freedesktop.GeoClue2.Manager", "GetClient",
         options: CallOptions(returning: "o", timeout: options.permission))
     }
-    guard let path = reply[0].objectPath else { throw Lost(text: "it has no client for this program") }
+    guard let path = reply[0].objectPath else { throw Self.lost("it has no client for this program") }
     let client = RemoteObject(connection, Self.name, path)
     try await client.set(Self.client, "DesktopId", .string(desktopID))
     try await client.set(Self.client, "RequestedAccuracyLevel", .uint32(Self.exact))
@@ -108,7 +110,9 @@ struct GeoClueReader: Sendable {
     do {
       return try await call()
     } catch let error as DBusError where error.code == .timedOut {
-      throw Lost(text: "no agent permits this program to locate the host")
+      throw LocationError(
+        .notPermitted, "no agent permits this program to locate the host",
+        hint: "log in to a desktop, or start GeoClue's agent")
     }
   }
 

@@ -39,8 +39,9 @@ public enum LocationUpdate: Sendable, Hashable {
   case fix(LocationFix)
   /// The source works, and has no location: indoors, or just after its start.
   case searching
-  /// The source cannot be used, for this reason; the monitor tries again by itself.
-  case unavailable(String)
+  /// The source cannot be used; the monitor tries again by itself. The code is `.notPermitted` if somebody refuses this
+  /// program the location, and `.unavailable` otherwise.
+  case unavailable(LocationError)
   /// The source has delivered everything that it has: a track ends.
   case ended
 }

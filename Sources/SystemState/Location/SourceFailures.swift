@@ -8,7 +8,7 @@ struct SourceFailures {
   private let options: LocationMonitor.Options
   private let feed: UpdateFeed<LocationUpdate>
   private var count = 0
-  private var reason: String?
+  private var reason: LocationError?
 
   init(of source: String, _ options: LocationMonitor.Options, _ feed: UpdateFeed<LocationUpdate>) {
     self.source = source
@@ -23,14 +23,17 @@ struct SourceFailures {
   }
 
   /// Notes a failure.
+  /// - Parameter error: The failure, whose message does not name the source.
   /// - Returns: The time until the next attempt.
-  mutating func add(_ text: String) -> Duration {
+  mutating func add(_ error: LocationError) -> Duration {
     count += 1
-    if reason != text {
-      reason = text
-      feed.publish(.unavailable("\(source): \(text)"))
+    if reason != error {
+      reason = error
+      var named = error
+      named.message = "\(source): \(error.message)"
+      feed.publish(.unavailable(named))
       options.logger.debug(
-        "a source of locations is not there", metadata: ["source": "\(source)", "reason": "\(text)"])
+        "a source of locations is not there", metadata: ["source": "\(source)", "reason": "\(error)"])
     }
     return options.backoff.delay(afterFailures: count, random: .random(in: 0...1))
   }

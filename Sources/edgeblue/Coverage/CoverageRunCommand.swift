@@ -135,7 +135,7 @@ struct CoverageWalk: Sendable {
   private func start() async -> Bool {
     for await update in monitor.updates(limit: 64) {
       if case .ended = update { return false }
-      if case .unavailable(let reason) = update { view.waits(for: reason) }
+      if case .unavailable(let error) = update { view.waits(for: error.message) }
       var location: CoverageLocation?
       if case .fix(let fix) = update { location = CoverageLocation(fix) }
       guard let obstacle = FenceRules.obstacle(at: location, over: network(paths.path)) else { return true }

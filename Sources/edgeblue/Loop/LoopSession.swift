@@ -61,7 +61,8 @@ struct LoopSession: Sendable {
       surroundings.locations?.take(fix)
       await runner.handle(.location(LoopFix(fix)))
     case .searching: surroundings.locationChanged("searching")
-    case .unavailable(let reason): surroundings.locationChanged(reason)
+    case .unavailable(let error):
+      surroundings.locationChanged(error.message + (error.hint.map { " (\($0))" } ?? ""), error)
     case .ended: surroundings.locationChanged("the track has ended")
     }
   }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import JSONValues
 import SpeedTest
+import Streams
 import Timing
 
 /// `edgeblue loop status`
@@ -12,8 +13,11 @@ struct LoopStatusCommand: AsyncParsableCommand {
   @OptionGroup var state: SpeedTestFolderOptions
   @OptionGroup var common: CommonOptions
 
-  /// The interval at which --watch looks.
-  private static let interval = Duration.seconds(1)
+  /// The interval at which the time that is left is written anew on a terminal.
+  private static let tick = Duration.seconds(1)
+  /// The time after which a second look follows a change: when a process ends, the kernel reports that its files are
+  /// closed an instant before it releases their locks.
+  private static let settling = Duration.milliseconds(100)
 
   func run() async throws {
     try await common.run { terminal in
@@ -23,17 +27,54 @@ struct LoopStatusCommand: AsyncParsableCommand {
       }
       guard watch else { return terminal.print(first) }
       do {
-        try await untilInterrupted { try await Self.follow(first, folder, terminal) }
+        try await untilInterrupted { try await Self.follow(folder, terminal) }
       } catch is CancellationError {
         // Ctrl-C ends --watch.
       }
     }
   }
 
-  private static func follow(_ first: LoopStatus, _ folder: SpeedTestFolder, _ terminal: Terminal) async throws {
+  private enum Look: Sendable {
+    /// The files of the loop may have changed.
+    case change
+    /// A second has passed, and nothing else.
+    case tick
+  }
+
+  /// Shows the loop until it is over, or its folder has gone.
+  private static func follow(_ folder: SpeedTestFolder, _ terminal: Terminal) async throws {
+    // Before the first look, so that no change is missed.
+    let watch = try folder.watchLoop(isLive: true)
+    let (looks, source) = BoundedStream.make(of: Look.self, limit: 8, policy: .dropOldest)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        defer { source.finish() }
+        for await _ in watch.changes {
+          source.yield(.change)
+          try await Task.sleep(for: settling, clock: .steady)
+          source.yield(.change)
+        }
+      }
+      if terminal.isLive {
+        group.addTask {
+          while true {
+            try await Task.sleep(for: tick, clock: .steady)
+            source.yield(.tick)
+          }
+        }
+      }
+      defer { group.cancelAll() }
+      try await show(looks, folder, terminal)
+    }
+  }
+
+  private static func show(
+    _ looks: BoundedStream<Look>, _ folder: SpeedTestFolder, _ terminal: Terminal
+  ) async throws {
+    guard var status = try LoopStatus.read(folder) else { return }
     var screen = LiveScreen()
     var shown: [String]?
-    var status = first
+    var next = looks.makeAsyncIterator()
     while true {
       if terminal.isLive {
         Output.write(screen.frame(status.lines))
@@ -42,10 +83,13 @@ struct LoopStatusCommand: AsyncParsableCommand {
         terminal.print(status)
         terminal.say()
       }
-      guard status.state.ending == nil else { return }
-      try await Task.sleep(for: interval, clock: .steady)
-      guard let next = try LoopStatus.read(folder) else { return }
-      status = next
+      guard status.state.ending == nil, let look = await next.next() else { return }
+      switch look {
+      case .tick: status.now = .system()
+      case .change:
+        guard let changed = try LoopStatus.read(folder) else { return }
+        status = changed
+      }
     }
   }
 }
@@ -56,7 +100,7 @@ struct LoopStatus: Report {
   let settings: LoopSettings
   /// The live values of the process that runs the loop; `nil` if none does.
   let live: LoopLive?
-  let now: LoopInstant
+  var now: LoopInstant
 
   static func read(_ folder: SpeedTestFolder) throws -> LoopStatus? {
     guard let contents = try folder.loop.load() else { return nil }
@@ -96,7 +140,10 @@ struct LoopStatus: Report {
     }
     if let live {
       if live.isAgent == true { rows.append(("Program", "the agent")) }
-      if let location = live.location { rows.append(("Location", location)) }
+      if let location = live.location {
+        let isByTime = live.locationError != nil && state.plan.movement != nil
+        rows.append(("Location", location + (isByTime ? "; until then tests begin by time alone" : "")))
+      }
       rows.append(("Awake", live.awake))
       if let problem = live.problem { rows.append(("Problem", problem)) }
     } else if state.ending == nil {
@@ -149,7 +196,8 @@ struct LoopStatus: Report {
       "movedM": JSONValue(live?.moved), "leftM": JSONValue(metresLeft),
       "estimateMs": JSONValue(state.estimate(at: now).map { Int($0.milliseconds(rounded: .toNearest)) }),
       "isRunning": .bool(live != nil), "isAgent": .bool(live?.isAgent == true),
-      "location": JSONValue(live?.location), "awake": JSONValue(live?.awake),
+      "location": JSONValue(live?.location), "locationError": JSONValue(live?.locationError),
+      "awake": JSONValue(live?.awake),
       "problem": JSONValue(live?.problem), "last": state.history.last.map { .object($0.json) } ?? .null,
     ]
   }

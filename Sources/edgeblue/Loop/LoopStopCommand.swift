@@ -3,6 +3,7 @@ import DurableFiles
 import Foundation
 import Glibc
 import SpeedTest
+import Streams
 import Timing
 
 /// `edgeblue loop stop`
@@ -60,11 +61,27 @@ struct LoopStopCommand: AsyncParsableCommand {
   /// - Returns: The lock, and the loop that an agent was asked to end; `nil` if there is no folder.
   private static func takeLoop(_ folder: SpeedTestFolder) async throws -> (FileLock, agentsLoop: UUID?)? {
     guard try Disk().exists(folder.path) else { return nil }
-    let end = ContinuousClock.now + limit
+    // Before the first look, so that no change is missed.
+    let watch = try folder.watchLoop(isLive: true)
+    return try await withThrowingTaskGroup(of: (FileLock, agentsLoop: UUID?)?.self) { group in
+      group.addTask { try await take(folder, after: watch.changes) }
+      group.addTask {
+        try await Task.sleep(for: limit, clock: .steady)
+        throw Failure("the process that runs the loop does not end within \(limit.inSeconds) s", status: .tryAgain)
+      }
+      defer { group.cancelAll() }
+      return try await group.next() ?? nil
+    }
+  }
+
+  private static func take(
+    _ folder: SpeedTestFolder, after changes: BoundedStream<Void>
+  ) async throws -> (FileLock, agentsLoop: UUID?)? {
     var asked: Int32?
     var agentsLoop: UUID?
+    var next = changes.makeAsyncIterator()
     while true {
-      if let lock = try FileLock(path: folder.loopLockPath) { return (lock, agentsLoop) }
+      if let lock = try await lock(folder) { return (lock, agentsLoop) }
       // A service manager may start another one, which is asked as well.
       if let live = try LoopLive.read(folder), live.pid != asked, live.pid > 1 {
         if live.isAgent == true {
@@ -77,10 +94,23 @@ struct LoopStopCommand: AsyncParsableCommand {
         }
         asked = live.pid
       }
-      guard ContinuousClock.now < end else {
-        throw Failure("the process that runs the loop does not end within \(limit.inSeconds) s", status: .tryAgain)
+      guard await next.next() != nil else {
+        try Task.checkCancellation()
+        return nil
       }
-      try await Task.sleep(for: .milliseconds(50), clock: .steady)
     }
+  }
+
+  /// Returns the lock of the loop if no process holds it.
+  private static func lock(_ folder: SpeedTestFolder) async throws -> FileLock? {
+    // When a process ends, the kernel reports that its files are closed an instant before it releases their locks.
+    for attempt in 0..<10 {
+      if attempt > 0 { try await Task.sleep(for: .milliseconds(5), clock: .steady) }
+      // An attempt to take what another process holds is a change of the file itself, and would be reported; a look is not.
+      if try !FileLock.isHeld(path: folder.loopLockPath), let lock = try FileLock(path: folder.loopLockPath) {
+        return lock
+      }
+    }
+    return nil
   }
 }

@@ -1,5 +1,6 @@
 import DurableFiles
 import Foundation
+import JSONValues
 import Logging
 import SpeedTest
 import Streams
@@ -13,6 +14,8 @@ struct LoopLive: Codable, Hashable, Sendable {
   var moved: Double?
   /// The source of locations and its state, in words; `nil` without a source.
   var location: String?
+  /// The code of the error that keeps the source from delivering locations, in words; `nil` if it works.
+  var locationError: String?
   /// The inhibitor that keeps the machine awake, in words.
   var awake: String
   /// The reason for which the loop stands still; `nil` if it does not.
@@ -41,6 +44,7 @@ final class LoopSurroundings: LoopHost {
     var use: BackgroundActivity.Use?
     var shown: LoopState?
     var location: String?
+    var locationError: LocationError?
     var moved: Double?
     var problem: String?
     /// The number of the newest sleep, whose alarm it is.
@@ -225,21 +229,25 @@ final class LoopSurroundings: LoopHost {
   }
 
   /// Notes the state of the source of locations.
-  func locationChanged(_ text: String) {
+  /// - Parameter error: The error if the source cannot be used.
+  func locationChanged(_ text: String, _ error: LocationError? = nil) {
     let isNew = values.withLock { values in
-      defer { values.location = text }
-      return values.location != text
+      defer { (values.location, values.locationError) = (text, error) }
+      return values.location != text || values.locationError != error
     }
     guard isNew else { return }
-    terminal.happened("location: \(text)", "location", ["state": .string(text)])
+    terminal.happened(
+      "location: \(text)", "location",
+      ["state": .string(text), "error": JSONValue(error?.code.description)])
     publish()
   }
 
   private func publish() {
     let live = values.withLock { values in
       LoopLive(
-        pid: getpid(), moved: values.moved, location: values.location, awake: activity.state.words,
-        problem: values.problem, isAgent: isAgent ? true : nil)
+        pid: getpid(), moved: values.moved, location: values.location,
+        locationError: values.locationError?.code.description, awake: activity.state.words, problem: values.problem,
+        isAgent: isAgent ? true : nil)
     }
     live.publish(in: lock)
   }

@@ -19,9 +19,10 @@ extension SpeedTestFolder {
   }
 
   /// Watches for a loop that is stored or continued, and for the end of a program that runs it.
-  func watchLoop() throws -> FolderWatch {
+  /// - Parameter isLive: `true` for the live values of that program, too.
+  func watchLoop(isLive: Bool = false) throws -> FolderWatch {
     try create()
-    return try FolderWatch(path: path, names: ["loop.json", "loop.lock"])
+    return try FolderWatch(path: path, names: ["loop.json", "loop.lock"], reportsWrites: isLive)
   }
 
   // MARK: The end of a loop that an agent runs

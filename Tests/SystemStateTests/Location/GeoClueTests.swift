@@ -30,7 +30,9 @@ struct GeoClueTests {
     let bus = try PrivateBus()
     let monitor = try monitor(bus)
     let seen = Watcher(monitor.updates(limit: 1000))
-    try await seen.until("no GeoClue yet") { $0 == .unavailable("GeoClue: it is not installed") }
+    try await seen.until("no GeoClue yet") {
+      $0 == .unavailable(LocationError(.unavailable, "GeoClue: it is not installed"))
+    }
     for round in 1...2 {
       let geoClue = try await FakeGeoClue(bus)
       try await seen.until("registered") { $0 == .searching }
@@ -42,7 +44,7 @@ struct GeoClueTests {
       fix.measuredAtMs = Self.now + Int64(round)
       #expect(update == .fix(fix))
       geoClue.end()
-      try await seen.until("gone") { $0 == .unavailable("GeoClue: it has ended") }
+      try await seen.until("gone") { $0 == .unavailable(LocationError(.unavailable, "GeoClue: it has ended")) }
     }
     monitor.close()
   }
@@ -83,12 +85,43 @@ struct GeoClueTests {
       let geoClue = try await FakeGeoClue(bus, permission: permission)
       let monitor = try monitor(bus) { $0.permission = .milliseconds(100) }
       let seen = Watcher(monitor.updates(limit: 1000))
-      try await seen.until("the reason") { $0 == .unavailable("GeoClue: \(reason)") }
+      let update = try await seen.until("the reason") { if case .unavailable = $0 { true } else { false } }
+      guard case .unavailable(let error) = update else { return }
+      #expect(error.code == .notPermitted)
+      #expect(error.message == "GeoClue: \(reason)")
+      #expect(error.hint != nil)
       if permission == .refused {
         // It tries again by itself.
         try await eventually("another attempt") { geoClue.starts >= 2 }
       }
       monitor.close()
     }
+  }
+
+  @Test(
+    "The refusal of another program's GeoClue is a typed error, and ends when its user permits the location",
+    .enabled(if: GeoClueProcess.isInstalled, "needs dbus-fast: scripts/python-peers"),
+    arguments: [
+      (GeoClueProcess.Answer.refused, "it does not let this program locate the host"),
+      (.mute, "no agent permits this program to locate the host"),
+    ])
+  func refusals(answer: GeoClueProcess.Answer, reason: String) async throws {
+    let bus = try PrivateBus()
+    let geoClue = try await GeoClueProcess(bus, answer)
+    let monitor = try monitor(bus) {
+      $0.permission = .milliseconds(500)
+      $0.wall = LocationMonitor.Options().wall
+    }
+    let seen = Watcher(monitor.updates(limit: 1000))
+    let update = try await seen.until("the refusal") { if case .unavailable = $0 { true } else { false } }
+    guard case .unavailable(let error) = update else { return }
+    #expect(error.code == .notPermitted)
+    #expect(error.category == .notPermitted)
+    #expect(error.message == "GeoClue: \(reason)")
+    try await geoClue.answer(.granted)
+    try await seen.until("a fix") { isFix($0, 48.25) }
+    geoClue.end()
+    try await seen.until("gone") { if case .unavailable(let error) = $0 { error.code == .unavailable } else { false } }
+    monitor.close()
   }
 }

@@ -56,7 +56,8 @@ import Timing
     let monitor = try LocationMonitor(.gpsd(host: "127.0.0.1", port: gpsd.port), options)
     let seen = Watcher(monitor.updates(limit: 1000))
     let update = try await seen.until("left") { isUnavailable($0) }
-    #expect(update == .unavailable("gpsd at 127.0.0.1:\(gpsd.port): no answer within 0 s"))
+    let text = "gpsd at 127.0.0.1:\(gpsd.port): no answer within 0 s"
+    #expect(update == .unavailable(LocationError(.unavailable, text)))
     await gpsd.waitForClient()
     // It tries again by itself.
     await gpsd.waitForClient()
@@ -70,7 +71,7 @@ import Timing
     await server.waitForClient()
     server.send("SSH-2.0-OpenSSH_9.2p1\r\n")
     let text = "gpsd at 127.0.0.1:\(server.port): a line is no report of gpsd"
-    try await seen.until("refused") { $0 == .unavailable(text) }
+    try await seen.until("refused") { $0 == .unavailable(LocationError(.unavailable, text)) }
   }
 
   @Test("A closed monitor leaves no connection") func close() async throws {

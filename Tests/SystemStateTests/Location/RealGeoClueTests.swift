@@ -34,7 +34,9 @@ struct RealGeoClueTests {
     let monitor = try monitor(geoClue.bus)
     let seen = Watcher(monitor.updates(limit: 1000))
     let reason = "GeoClue: no agent permits this program to locate the host"
-    try await seen.until("the reason") { $0 == .unavailable(reason) }
+    try await seen.until("the reason") {
+      if case .unavailable(let error) = $0 { error.message == reason && error.code == .notPermitted } else { false }
+    }
     try await geoClue.addAgent()
     try await seen.until("registered") { $0 == .searching }
     await answer(locator, latitude: 48.25)
