@@ -129,6 +129,8 @@ final class DiscoveryRegistration: Registration {
     do {
       if isWanted { try await start(try core.connection(), at: path) } else { try await stop(at: path) }
     } catch {
+      // A session that ended meanwhile has ended its scan, too.
+      if core.state.withLock({ $0.isClosed }) { return }
       // Connecting works without the pause, too, though less reliably; the supervisor restores a scan that failed.
       core.logger.info("\(isWanted ? "resuming" : "pausing") \(title) failed", metadata: ["error": "\(error)"])
       core.dropped(self)
