@@ -40,11 +40,10 @@ extension RadioTests {
         let peers = [pair.device.peer]
         guest.close()
         #expect(try await host.packets.first { _ in true } == nil)
-        // Linux 6.1 crashes when a link ends before the peer has answered.
-        try await eventually("the services are known") { pair.device.servicesResolved }
-        #expect(observer.connectedPeers == peers)
+        try await eventually("the link is known") { observer.connectedPeers == peers }
         let own = try pair.host.listen()
         let another = try await pair.device.openChannel(psm: own.psm)
+        // Whether the services have been read or not, which Linux 6.1 needs.
         pair.device.session.close()
         #expect(try await another.packets.first { _ in true } == nil)
         try await eventually("the link ends") { observer.connectedPeers.isEmpty }
