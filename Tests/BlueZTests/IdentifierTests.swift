@@ -106,9 +106,8 @@ import Testing
       (
         BlueZRelease(5, 66), 510, 508,
         [
-          Capability.socketPerPeer, .fullLengthWrites, .notifiesOnePeer, .advertisingInterval, .indicationSockets,
-          .scanResponses,
-          .reportsDisconnectReason, .reportsBearers, .reportsAdvertisingInstance,
+          Capability.opensOneChannel, .socketPerPeer, .fullLengthWrites, .notifiesOnePeer, .advertisingInterval,
+          .indicationSockets, .scanResponses, .reportsDisconnectReason, .reportsBearers, .reportsAdvertisingInstance,
         ]
       ),
       (
