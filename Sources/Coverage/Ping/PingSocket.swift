@@ -149,8 +149,7 @@ package final class PingSocket: Sendable {
       while true {
         do throws(SystemCallError) {
           let bytes = try buffer.receive(from: number)
-          let age = buffer.control(timestampOption, as: timespec.self).map(Self.age) ?? .zero
-          onArrival(.datagram(Array(bytes), at: clock.now - age))
+          onArrival(.datagram(Array(bytes), at: instant(of: buffer.control(timestampOption, as: timespec.self))))
         } catch {
           if error.errno == EAGAIN { return }
           guard error.errno == EINTR else {
@@ -161,13 +160,26 @@ package final class PingSocket: Sendable {
       }
     }
 
-    /// The time since the kernel stamped a datagram; zero for a stamp that cannot be.
-    private static func age(_ stamp: timespec) -> Duration {
-      var now = timespec()
-      clock_gettime(CLOCK_REALTIME, &now)
-      let age = Duration.seconds(now.tv_sec - stamp.tv_sec) + .nanoseconds(now.tv_nsec - stamp.tv_nsec)
+    /// The instant at which the kernel stamped a datagram; the present one for a stamp that cannot be.
+    ///
+    /// The stamp is by the wall clock. Both clocks are read once more if the thread has lost the processor in between,
+    /// which would count as a part of the round trip.
+    private func instant(of stamp: timespec?) -> Duration {
+      var now = clock.now
+      guard let stamp else { return now }
+      var wall = timespec()
+      for _ in 0..<Self.readings {
+        now = clock.now
+        clock_gettime(CLOCK_REALTIME, &wall)
+        if clock.now - now <= Self.closeness { break }
+      }
+      let age = Duration.seconds(wall.tv_sec - stamp.tv_sec) + .nanoseconds(wall.tv_nsec - stamp.tv_nsec)
       // A clock that was set in between.
-      return (.zero ... .milliseconds(500)).contains(age) ? age : .zero
+      return (.zero ... .milliseconds(500)).contains(age) ? now - age : now
     }
+
+    /// The time within which both clocks are read, and the number of attempts.
+    private static let closeness = Duration.microseconds(10)
+    private static let readings = 4
   }
 }

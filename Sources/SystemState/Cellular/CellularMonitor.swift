@@ -10,7 +10,7 @@ package import Timing
 /// ```swift
 /// let monitor = CellularMonitor()
 /// for await update in monitor.updates() {
-///   if case .modems(let modems) = update { print(modems.first?.technology ?? "no network") }
+///   if case .modems(let modems) = update { print(modems.first?.technology?.rawValue ?? "no network") }
 /// }
 /// ```
 public final class CellularMonitor: Sendable {
