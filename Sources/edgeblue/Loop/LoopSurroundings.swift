@@ -232,7 +232,10 @@ final class LoopSurroundings: LoopHost {
   /// - Parameter error: The error if the source cannot be used.
   func locationChanged(_ text: String, _ error: LocationError? = nil) {
     let isNew = values.withLock { values in
-      defer { (values.location, values.locationError) = (text, error) }
+      defer {
+        values.location = text
+        values.locationError = error
+      }
       return values.location != text || values.locationError != error
     }
     guard isNew else { return }
