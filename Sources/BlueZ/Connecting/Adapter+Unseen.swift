@@ -1,7 +1,6 @@
 import DBus
 import Logging
 import Streams
-import Timing
 
 extension Adapter {
   /// Connects to a device that bluetoothd does not know, without a scan.
