@@ -30,6 +30,8 @@ class Runs:
 
     def __init__(self):
         self.lock = threading.Lock()
+        # Held while datagrams are sent: a client asks for the result as soon as it has replied to the last one.
+        self.sending = threading.Lock()
         self.seen, self.duplicates = {}, 0
         self.incoming = {}
 
@@ -111,12 +113,13 @@ class Control:
                 server.runs.seen, server.runs.duplicates = {}, 0
             return self.say("OK", mark)
         if words[:2] == ["UDPTEST", "IN"]:
-            return self.send_run(int(words[2]), int(words[3]))
+            with server.runs.sending:
+                return self.send_run(int(words[2]), int(words[3]))
         if words[:3] == ["GET", "UDPRESULT", "OUT"]:
             with server.runs.lock:
                 return self.say(f"RCV {len(server.runs.seen)} {server.runs.duplicates} {{}}", mark)
         if words[:3] == ["GET", "UDPRESULT", "IN"]:
-            with server.runs.lock:
+            with server.runs.sending, server.runs.lock:
                 times = server.runs.incoming
                 return self.say(f"RCV {len(times)} 0 {json.dumps(times)}", mark)
         self.say(COMMANDS, mark)
