@@ -114,7 +114,7 @@ def finish(url, path):
     refused(url, "/coverageResult", body | {"client_uuid": str(uuid.uuid4())}, "No started test found by id")
     refused(url, "/coverageResult", body | {"fences": "none"}, "fences is of another type")
     refused(url, "/coverageResult", None, "not JSON", raw=b"{\"fences\":[")
-    refused(url, "/coverageResult", None, "more than", 413, raw=b" " * (8 * 1024 * 1024 + 1))
+    refused(url, "/coverageResult", None, "exceeds", 413, raw=b" " * (8 * 1024 * 1024 + 1))
     refused(url, "/coverageRequest", body | {"time": 1, "loop_uuid": "L" + str(uuid.uuid4())}, "Unknown loop_uuid")
     refused(url, "/elsewhere", body, "nothing here", 404)
     for attempt in ("first", "repeated"):
