@@ -110,33 +110,6 @@ struct FullDiskTests {
     }
   }
 
-  @Test("A run on a full disk says so, measures on, and stores everything when there is room") func whileMeasuring()
-    async throws
-  {
-    let run = CoverageRun(
-      store: store, server: StoreFixture.server, transport: FakeServer(), surroundings: (.cellular, .lte))
-    let task = Task { try await run.measure() }
-    run.take(.location(try #require(FenceDriver.place(0))))
-    _ = try await status(of: run) { $0.fences == 1 }
-    try disk.fill()
-    for number in 1...3 {
-      run.take(.location(try #require(FenceDriver.place(Double(number) * 100))))
-      _ = try await status(of: run) { $0.fences == number + 1 }
-    }
-    let full = try await status(of: run) { $0.problem?.hasPrefix("store fences") == true }
-    #expect(full.problem?.contains("there is no space left on the disk") == true)
-    #expect(full.fences == 4)
-    #expect(try store.sessions().map(\.fences) == [0])
-    try makeRoom()
-    let stored = { [store] in try store.sessions().map(\.fences) == [3] }
-    try await eventually("what has waited is stored", stored)
-    _ = try await status(of: run) { $0.problem?.hasPrefix("store fences") != true }
-    task.cancel()
-    #expect(try await task.value == .stopped)
-    let session = try #require(try store.sessions().first)
-    #expect(try store.fences(of: session.id).map(\.number) == [1, 2, 3, 4])
-  }
-
   @Test("A run that ends on a full disk says so, and what was stored before is sent once") func ending() async throws {
     let server = FakeServer { _ in .unreachable }
     let run = CoverageRun(
