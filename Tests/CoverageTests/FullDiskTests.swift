@@ -100,16 +100,6 @@ struct FullDiskTests {
     #expect(error?.message.contains("space left on") == true)
   }
 
-  /// Waits for an update of a run that has what a test wants.
-  private func status(
-    of run: CoverageRun, _ isWanted: @escaping @Sendable (CoverageStatus) -> Bool
-  ) async throws -> CoverageStatus {
-    try await within(.seconds(120)) {
-      for await status in run.updates() where isWanted(status) { return status }
-      throw CancellationError()
-    }
-  }
-
   @Test("A run that ends on a full disk says so, and what was stored before is sent once") func ending() async throws {
     let server = FakeServer { _ in .unreachable }
     let run = CoverageRun(
@@ -117,7 +107,7 @@ struct FullDiskTests {
     let task = Task { try await run.measure() }
     for number in 0...1 {
       run.take(.location(try #require(FenceDriver.place(Double(number) * 100))))
-      _ = try await status(of: run) { $0.fences == number + 1 }
+      _ = try await run.update { $0.fences == number + 1 }
     }
     try disk.fill()
     task.cancel()

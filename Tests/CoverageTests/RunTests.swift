@@ -1,7 +1,6 @@
 import Foundation
 import JSONValues
 import Streams
-import SystemTesting
 import Testing
 
 @testable import Coverage
@@ -37,27 +36,17 @@ import Testing
       surroundings: (.unknown, .unknown), options: options)
   }
 
-  /// Waits for an update of a run that has what a test wants.
-  private func status(
-    of run: CoverageRun, _ isWanted: @escaping @Sendable (CoverageStatus) -> Bool
-  ) async throws -> CoverageStatus {
-    try await within(.seconds(120)) {
-      for await status in run.updates() where isWanted(status) { return status }
-      throw CancellationError()
-    }
-  }
-
   @Test("A run pings, stores its fence, and what it stored is sent once") func aRun() async throws {
     let server = FakeServer()
     let run = run(server)
     let task = Task { try await run.measure() }
     run.take(.location(try #require(FenceDriver.place(0))))
-    let status = try await status(of: run) { $0.pings.answered >= 5 }
+    let status = try await run.update { $0.pings.answered >= 5 }
     #expect(status.session == "u1")
     #expect(status.fences == 1)
     #expect(status.technology == .unknown)
     run.take(.location(try #require(FenceDriver.place(100))))
-    _ = try await self.status(of: run) { $0.fences == 2 }
+    _ = try await run.update { $0.fences == 2 }
     task.cancel()
     #expect(try await task.value == .stopped)
     let session = try #require(try fixture.store.sessions().first)
@@ -76,7 +65,7 @@ import Testing
     let run = run(FakeServer())
     let task = Task { try await run.measure() }
     run.take(.location(try #require(FenceDriver.place(0))))
-    _ = try await status(of: run) { $0.pings.lost >= 3 }
+    _ = try await run.update { $0.pings.lost >= 3 }
     task.cancel()
     _ = try await task.value
     let session = try #require(try fixture.store.sessions().first)
@@ -95,7 +84,7 @@ import Testing
     let server = FakeServer()
     let run = run(server)
     let task = Task { try await run.measure() }
-    let status = try await status(of: run) { $0.pings.answered >= 1 }
+    let status = try await run.update { $0.pings.answered >= 1 }
     #expect(status.session == "u2")
     task.cancel()
     _ = try await task.value
@@ -108,7 +97,7 @@ import Testing
     let run = run(server)
     let task = Task { try await run.measure() }
     run.take(.location(try #require(FenceDriver.place(0))))
-    let status = try await status(of: run) { $0.fences == 1 && $0.problem != nil }
+    let status = try await run.update { $0.fences == 1 && $0.problem != nil }
     #expect(status.problem == "no server responds")
     #expect(status.session == nil)
     task.cancel()
@@ -121,7 +110,7 @@ import Testing
     let server = FakeServer()
     let first = run(server)
     let task = Task { try await first.measure() }
-    _ = try await status(of: first) { _ in true }
+    _ = try await first.update { _ in true }
     let error = await #expect(throws: CoverageError.self) { try await run(FakeServer()).measure() }
     #expect(error?.code == .busy)
     task.cancel()
