@@ -100,7 +100,9 @@ extension SessionCore {
       let isWanted = self?.ended(target, outcome) ?? false
       if !isWanted, let instance, let path = try? outcome.get() {
         let device = RemoteObject(instance.connection, instance.destination, path)
-        await device.endLink(through: InterfaceName.device, responseTimeout: responseTimeout, logger)
+        let link = LateDisconnections.Link(bus: bus, device: path)
+        LateDisconnections.shared.begin([link])
+        await device.endLink(link, through: InterfaceName.device, responseTimeout: responseTimeout, logger)
         self?.endDisconnection(path)
       }
       instance?.connection.close()

@@ -48,7 +48,7 @@ extension Device {
   /// Disconnects, and waits until the connection has ended, also when the task is cancelled. Returns at once without a
   /// connection, also because the device, the adapter or bluetoothd is gone.
   ///
-  /// A call of ``connect()`` meanwhile in the same session establishes a new connection after this one has ended.
+  /// A call of ``connect()`` meanwhile in the same program establishes a new connection after this one has ended.
   /// bluetoothd does not report that another program is disconnecting.
   /// - Parameter timeout: The longest time to wait; bluetoothd needs about two seconds.
   /// - Throws: ``BlueZError`` with code `.timedOut`, or the error with which bluetoothd refuses.

@@ -4,7 +4,7 @@ import DBus
 ///
 /// bluetoothd needs two seconds for it. Until then the connection exists for every client, also for `Connect`, and a
 /// client that relies on it loses it. So before it connects, a session waits for the disconnections that it has started
-/// itself.
+/// itself, and for those of sessions of this process that have ended.
 extension Device {
   /// Ends the connection, or the attempt to establish it, and waits until it has ended, also in a task that is
   /// cancelled: the request cannot be withdrawn.
@@ -64,11 +64,18 @@ extension Device {
     }
   }
 
-  /// Waits until this session is not closing a connection to the device.
+  /// Waits until neither this session nor an earlier one of this process is closing a connection to the device.
   func untilNoLinkEnds(_ timeout: Duration) async throws {
     let path = path
-    try await core.wait("waiting until \(peer) is disconnected", timeout) { state in
-      !state.disconnections.isUnderWay(path) ? () : nil
+    let link = core.late(path)
+    let late = LateDisconnections.shared
+    let observer = late.observe { [core] in core.checkAgain(path) }
+    defer { late.stopObserving(observer) }
+    try await core.wait("waiting until \(peer) is disconnected", timeout) { state -> Void? in
+      let isConnected = state.cache.properties(path, Self.interface)?["Connected"]?.bool == true
+      guard !state.disconnections.isUnderWay(path), !late.isUnderWay(link, isConnected: isConnected) else { return nil }
+      if !isConnected { late.disconnected(link) }
+      return ()
     }
   }
 
@@ -92,11 +99,14 @@ extension SessionCore {
   }
 
   func endDisconnection(_ device: ObjectPath) {
-    let observers = state.withLock { state in
-      state.disconnections.end(device)
-      return state.observers.all
-    }
-    // Empty, because no property of the device changed: it makes waiting tasks check again.
+    state.withLock { $0.disconnections.end(device) }
+    checkAgain(device)
+  }
+
+  /// Makes the tasks that wait for a device check its state again.
+  func checkAgain(_ device: ObjectPath) {
+    let observers = state.withLock { $0.observers.all }
+    // Empty, because no property of the device changed.
     for observer in observers { observer(.changed(device, interface: Device.interface, [:], invalidated: [])) }
   }
 }

@@ -109,6 +109,7 @@ extension SessionCore {
   func endLinks(_ devices: [SessionEnd.Link], over connection: Connection) {
     for device in devices {
       do {
+        LateDisconnections.shared.request(late(device.path), wasUnanswered: false)
         try connection.callWithoutReply(Self.service, device.path, device.interface, "Disconnect")
       } catch {
         logger.debug("the link to \(device.path) was not ended", metadata: ["error": "\(error)"])
@@ -119,19 +120,25 @@ extension SessionCore {
   /// Ends links once their peers have responded, over a connection to the bus of its own: that of the session closes at
   /// once, and bluetoothd then removes what the session registered.
   func endLinks(_ devices: [SessionEnd.Link], onceAnsweredWithin timeout: Duration) -> Task<Void, Never> {
-    Task { [bus, logger] in
+    let ends = devices.map { (device: $0, link: late($0.path)) }
+    LateDisconnections.shared.begin(ends.map(\.link))
+    return Task { [bus, logger] in
       do {
         let connection = try await Connection.open(bus, logger: logger)
         await withTaskGroup { group in
-          for device in devices {
+          for (device, link) in ends {
             let object = RemoteObject(connection, Self.service, device.path)
-            group.addTask { await object.endLink(through: device.interface, responseTimeout: timeout, logger) }
+            group.addTask { await object.endLink(link, through: device.interface, responseTimeout: timeout, logger) }
           }
         }
         connection.close()
       } catch {
         logger.debug("links were not ended", metadata: ["error": "\(error)"])
+        for (_, link) in ends { LateDisconnections.shared.ended(link) }
       }
     }
   }
+
+  /// The link to a device, for the sessions after this one.
+  func late(_ device: ObjectPath) -> LateDisconnections.Link { LateDisconnections.Link(bus: bus, device: device) }
 }

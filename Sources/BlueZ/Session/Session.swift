@@ -70,8 +70,9 @@ public final class Session: Sendable {
   /// Ends the session for good, without waiting.
   ///
   /// bluetoothd removes everything that the session registered. Links that the session made are ended, see
-  /// ``LinkLifetime``; bluetoothd needs two seconds for that, and this program need not wait for it. All streams,
-  /// L2CAP channels and connections of the session finish, and whatever still waits throws ``BlueZError/Code/serviceUnavailable``.
+  /// ``LinkLifetime``; bluetoothd needs two seconds for that, and this program need not wait for it: another session of it
+  /// that connects to the same device meanwhile does so after that end. All streams, L2CAP channels and connections of
+  /// the session finish, and whatever still waits throws ``BlueZError/Code/serviceUnavailable``.
   ///
   /// Linux 6.1 crashes when a link ends over which the peer has not responded yet. There such a link, as one of a program
   /// that needed it for a second, ends when bluetoothd has read the peer's services, as long as this program runs: one

@@ -59,4 +59,63 @@ extension ContractTests {
       #expect(await lab.adapters[1].holdings().links == 0)
     }
   }
+
+  /// Connects in a session of its own, and returns what it saw of the device's link.
+  private func links(ofTheNextSessionIn lab: FakeBlueZ) async throws -> [Bool] {
+    let central = try await lab.adapter(1)
+    let device = try #require(central.device(try await lab.adapter(0).address))
+    let events = device.events()
+    _ = try await device.connect(.direct(attempts: 1))
+    let seen = events.received
+    var links: [Bool] = []
+    for await event in events.prefix(seen) {
+      switch event {
+      case .connected: links.append(true)
+      case .disconnected: links.append(false)
+      default: break
+      }
+    }
+    #expect(device.isConnected)
+    central.session.close()
+    return links
+  }
+
+  @Test("The next session of a program does not use a link that the last one is ending") func nextSession() async throws
+  {
+    let lab = try await FakeBlueZ.start()
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
+    let opened = try await Parlour().open(on: phone)
+    try await central.find(phone.address).connect()
+    lab.adapters[1].inject(.slowDisconnects(.milliseconds(200)))
+    central.session.close()
+    #expect(try await links(ofTheNextSessionIn: lab) == [false, true])
+    withExtendedLifetime(opened) {}
+    try await lab.stop()
+  }
+
+  @Test("The next session of a program does not use a link that waits for its peer") func nextSessionOfABriefLink()
+    async throws
+  {
+    try await withBriefLink(patience: .seconds(3600), .slowServices(.milliseconds(300))) { lab, session in
+      session.close()
+      let links = try await links(ofTheNextSessionIn: lab)
+      #expect(links == [false, true])
+    }
+  }
+
+  @Test("A link that another program keeps is used after a while, and the next one at once") func keptByAnother()
+    async throws
+  {
+    let late = LateDisconnections(limit: .milliseconds(50))
+    let link = LateDisconnections.Link(bus: .system, device: "/org/bluez/hci0/dev_00_00_00_00_00_01")
+    late.begin([link])
+    #expect(late.isUnderWay(link, isConnected: false))
+    late.request(link, wasUnanswered: true)
+    #expect(!late.isUnderWay(link, isConnected: false))
+    await settled { !late.isUnderWay(link, isConnected: true) }
+    late.request(link, wasUnanswered: false)
+    late.disconnected(link)
+    #expect(!late.isUnderWay(link, isConnected: true))
+  }
 }
