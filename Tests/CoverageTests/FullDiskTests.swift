@@ -100,6 +100,34 @@ struct FullDiskTests {
     #expect(error?.message.contains("space left on") == true)
   }
 
+  @Test("A run on a full disk says so, measures on, and stores everything when there is room") func whileMeasuring()
+    async throws
+  {
+    // Without a server the run has one session.
+    let server = FakeServer { _ in .unreachable }
+    let run = CoverageRun(
+      store: store, server: StoreFixture.server, transport: server, surroundings: (.cellular, .lte))
+    let task = Task { try await run.measure() }
+    run.take(.location(try #require(FenceDriver.place(0))))
+    _ = try await run.update { $0.fences == 1 }
+    try disk.fill()
+    for number in 1...3 {
+      run.take(.location(try #require(FenceDriver.place(Double(number) * 100))))
+      _ = try await run.update { $0.fences == number + 1 }
+    }
+    let full = try await run.update { $0.problem?.hasPrefix("store fences") == true }
+    #expect(full.problem?.contains("there is no space left on the disk") == true)
+    let session = try #require(try store.sessions().first)
+    #expect(session.fences < 3)
+    try makeRoom()
+    _ = try await run.update { $0.problem?.hasPrefix("store fences") != true }
+    #expect(try store.fences(of: session.id).map(\.number).starts(with: [1, 2, 3]))
+    task.cancel()
+    #expect(try await task.value == .stopped)
+    #expect(try store.fences(of: session.id).map(\.number) == [1, 2, 3, 4])
+    #expect(try store.sessions().count == 1)
+  }
+
   @Test("A run that ends on a full disk says so, and what was stored before is sent once") func ending() async throws {
     let server = FakeServer { _ in .unreachable }
     let run = CoverageRun(

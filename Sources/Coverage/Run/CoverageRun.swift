@@ -134,13 +134,20 @@ public actor CoverageRun {
     perform(machines.handle(.tick, at: now), at: now)
     if !unstored.isEmpty, now >= retryAt { storeWaiting(at: now) }
     if now >= limit { ending = ending ?? .timeLimit }
-    if machines.isShownAnew(at: now) { feed.publish(machines.status(at: now)) }
+    if machines.isShownAnew(at: now) { publish(at: now) }
+  }
+
+  private func publish(at now: Duration) {
+    var status = machines.status(at: now)
+    // A server that cannot be reached loses nothing; a full disk may.
+    if let diskProblem { status.problem = diskProblem }
+    feed.publish(status)
   }
 
   private func finish() throws -> CoverageEnding {
     let now = now
     unstored.append((machines.stop(at: now), now))
-    feed.publish(machines.status(at: now))
+    publish(at: now)
     feed.end()
     storeWaiting(at: now)
     while let (actions, instant) = unstored.first {
@@ -220,13 +227,11 @@ public actor CoverageRun {
           options.logger.warning("fences not stored", metadata: ["reason": "\(error.safeText)"])
         }
         diskProblem = error.message
-        machines.problem = error.message
         retryAt = now + .seconds(1)
         return
       }
       unstored.removeFirst()
     }
-    if machines.problem == diskProblem { machines.problem = nil }
     diskProblem = nil
   }
 }
