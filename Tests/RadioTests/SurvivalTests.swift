@@ -54,6 +54,30 @@ extension RadioTests {
       withExtendedLifetime((application, again, agent)) {}
     }
 
+    @Test("A linked device is forgotten, also when its peer ends the link meanwhile", .timeLimit(.minutes(5)))
+    func linkedDevicesAreForgotten() async throws {
+      let session = try await Session.open()
+      let phone = try await session.adapter(Radio.phone)
+      let mac = try await session.adapter(Radio.mac)
+      for adapter in [phone, mac] { try await adapter.setPowered(true) }
+      let value = LocalCharacteristic(Self.value, .read, read: { _ in [42] })
+      let application = try await phone.offer([LocalService(Self.service, characteristics: [value])])
+      let advertisement = try await phone.advertise(.init(services: [Self.service]))
+      for round in 0..<4 {
+        let connection = try await mac.connect(to: phone.address, .direct(timeout: .seconds(30)))
+        let device = try await connection.device()
+        #expect(try await device.characteristic(Self.value, in: Self.service).read() == [42])
+        let peer = try #require(phone.connectedPeers.first.flatMap { phone.device($0) })
+        async let theirs: Void = round.isMultiple(of: 2) ? () : peer.disconnect()
+        try await device.remove()
+        try await theirs
+        #expect(mac.device(phone.address)?.isConnected != true, "round \(round)")
+        let error = await #expect(throws: BlueZError.self) { try await device.connect() }
+        #expect(error?.code == .staleHandle)
+      }
+      withExtendedLifetime((application, advertisement)) {}
+    }
+
     /// Restarts bluetoothd, by `kill -9` or with the bus, and waits until everything declared is in place again.
     /// - Returns: The time from bluetoothd's return.
     private func restart(_ session: Session, withBus: Bool) async throws -> Duration {
